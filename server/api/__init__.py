@@ -1,0 +1,1 @@
+"""HTTP routes: each a thin mapping onto one run."""

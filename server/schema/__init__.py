@@ -1,0 +1,1 @@
+"""JSON Schema: validate values, generate schemas from Python types, convert arguments."""
