@@ -1,0 +1,88 @@
+"""What can go wrong before a run, as values with a public face.
+
+A `Problem` is raised where a request is understood to be wrong and translated once, at the API
+border, into a status and a JSON body that both RFC 9457 readers and OpenAI SDKs understand.
+It carries only text meant for the client: no path, trace or secret is ever put into one.
+
+Problem          status  raised by
+├ bad_json        400    api: the body is not strict JSON (says line and column)
+├ unauthorized    401    api/auth
+├ …                      see CODES, the only table
+└ internal        500    api border: our own fault; the log has the rest under the incident id
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+CODES: dict[str, tuple[int, str]] = {
+    "bad_request": (400, "The request is not valid HTTP"),
+    "bad_json": (400, "The body is not valid JSON"),
+    "unauthorized": (401, "A valid API key is required"),
+    "forbidden": (403, "This is not allowed"),
+    "host_not_allowed": (403, "This host name is not served here"),
+    "not_found": (404, "There is nothing here"),
+    "method_not_allowed": (405, "This method is not supported here"),
+    "not_acceptable": (406, "No acceptable representation"),
+    "timeout": (408, "The request took too long to arrive"),
+    "run_active": (409, "This session is already running here"),
+    "body_too_large": (413, "The body is too large"),
+    "uri_too_long": (414, "The request line is too long"),
+    "unsupported_media_type": (415, "Send application/json"),
+    "range_not_satisfiable": (416, "The range lies outside the file"),
+    "expectation_failed": (417, "This expectation is not supported"),
+    "session_invalid": (422, "The session is not valid"),
+    "session_version": (422, "The session is newer than this server"),
+    "answer_invalid": (422, "An answer does not fit its interrupt"),
+    "provider_unknown": (422, "The provider or model is not known here"),
+    "provider_not_allowed": (422, "This server does not call that provider"),
+    "busy": (429, "Too many runs at once"),
+    "headers_too_large": (431, "The request head is too large"),
+    "internal": (500, "The server made a mistake"),
+    "not_implemented": (501, "This method is not known"),
+    "overloaded": (503, "Too many connections"),
+    "http_version": (505, "Only HTTP/1.1 and HTTP/1.0 are spoken here"),
+}
+
+
+class Problem(Exception):
+    """A request that cannot be served, with all that the client is told about it.
+
+    `errors` lists the places: `{"pointer": RFC 6901 pointer into the body, "detail": text}`.
+    """
+
+    def __init__(
+        self,
+        code: str,
+        detail: str,
+        *,
+        errors: Iterable[Mapping[str, str]] = (),
+        headers: Mapping[str, str] | None = None,
+        status: int | None = None,
+    ) -> None:
+        super().__init__(detail)
+        self.code = code
+        self.status = status or CODES[code][0]
+        self.title = CODES[code][1]
+        self.detail = detail
+        self.errors = [dict(error) for error in errors]
+        self.headers = dict(headers or {})
+
+    def body(self) -> dict[str, Any]:
+        """RFC 9457 members beside the `error` object that OpenAI SDKs read the message from."""
+        first = self.errors[0]["pointer"] if self.errors else None
+        return {
+            "type": f"urn:yaa:error:{self.code}",
+            "title": self.title,
+            "status": self.status,
+            "detail": self.detail,
+            "code": self.code,
+            "errors": self.errors,
+            "error": {
+                "message": self.detail,
+                "type": "server_error" if self.status >= 500 else "invalid_request_error",
+                "code": self.code,
+                "param": first,
+            },
+        }
