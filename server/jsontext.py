@@ -10,11 +10,14 @@ from __future__ import annotations
 import json
 import math
 import re
+from decimal import Decimal
 from json.encoder import encode_basestring
 from typing import Any, NoReturn
 
 MAX_DEPTH = 100  # the JSON Schema suite and real sessions stay below 20
 
+_FLOAT_HINT = re.compile(r"[:,\[]-?\d+[.e]")
+_STRING_OR_FLOAT = re.compile(r'"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+(?:e[-+]\d+)?|e[-+]\d+)')
 _SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
 _encoder = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 _canonical = json.JSONEncoder(
@@ -57,12 +60,34 @@ def loads(data: bytes | bytearray | str, *, max_depth: int = MAX_DEPTH) -> Any:
 
 
 def canonical(value: Any) -> str:
-    """The one spelling of a value: sorted keys, no spaces, whole floats as integers.
+    """The one spelling of a value: keys sorted by code point, no spaces, numbers as JavaScript's.
 
-    JavaScript has no float/int difference, so 1.0 must read 1 (RFC 8785 section 3.2.2.3). Keys
-    sort by code point; the client's canon.js does the same.
+    Python and the browser must write the same bytes, so floats follow ECMA-262 Number::toString
+    as RFC 8785 section 3.2.2.3 asks: 1.0 reads 1, 1e16 reads 10000000000000000.
     """
-    return _canonical.encode(_whole_floats(value))
+    text = _canonical.encode(value)
+    if _FLOAT_HINT.search(text):  # rare in sessions, so the common case stays one C call
+        text = _STRING_OR_FLOAT.sub(_respell, text)
+    return text
+
+
+def browser_safe(value: Any) -> Any:
+    """A copy of any JSON-like value that survives JavaScript: what a tool returned, for a session.
+
+    Integers past 2^53 and numbers that are not finite become strings, half surrogate pairs become
+    U+FFFD, tuples become lists, keys become strings, anything else its `str`.
+    """
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, int):
+        return int(value) if abs(value) <= 2**53 else str(value)
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    if isinstance(value, dict):
+        return {browser_safe(str(key)): browser_safe(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [browser_safe(item) for item in value]
+    return str(value).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def depth_exceeds(value: Any, limit: int) -> bool:
@@ -118,14 +143,27 @@ def _no_constant(text: str) -> NoReturn:
     raise JSONError(f"{text} is not JSON")
 
 
-def _whole_floats(value: Any) -> Any:
-    if isinstance(value, float):
-        return int(value) if value.is_integer() and abs(value) < 2**53 else value
-    if isinstance(value, dict):
-        return {key: _whole_floats(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_whole_floats(item) for item in value]
-    return value
+def _respell(match: re.Match[str]) -> str:
+    token = match.group()
+    return token if token.startswith('"') else _ecma_number(float(token))
+
+
+def _ecma_number(number: float) -> str:
+    """ECMA-262 section 6.1.6.1.20: shortest digits, exponent form outside 1e-6 .. 1e21."""
+    sign, digits, exponent = Decimal(repr(number)).normalize().as_tuple()
+    text, point = "".join(map(str, digits)), len(digits) + int(exponent)
+    if number == 0:
+        return "0"
+    if len(text) <= point <= 21:
+        body = text + "0" * (point - len(text))
+    elif 0 < point <= 21:
+        body = f"{text[:point]}.{text[point:]}"
+    elif -6 < point <= 0:
+        body = f"0.{'0' * -point}{text}"
+    else:
+        fraction = f".{text[1:]}" if len(text) > 1 else ""
+        body = f"{text[0]}{fraction}e{point - 1:+d}"
+    return f"-{body}" if sign else body
 
 
 _decoder = json.JSONDecoder(

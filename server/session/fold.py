@@ -1,0 +1,365 @@
+"""The one writer: `fold` applies one event to one session. Nothing else changes a session.
+
+Fold laws, held by property tests and by vectors shared with client/js/core/fold.js:
+- total: an event that is unknown, malformed or speaks of something that is not there does nothing;
+- pure: no clock, no randomness; every id and time is in an event;
+- every prefix of a run folds to a document that may be POSTed again.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable
+from typing import Any
+
+from ..jsontext import canonical
+from .events import FILLED, Event, Patch
+
+Session = dict[str, Any]
+Message = dict[str, Any]
+
+
+def fold(session: Session, event: Event) -> None:
+    """Apply one event. For a stream of them, keep one `Folder`."""
+    folder = Folder(session)
+    folder.apply(event)
+    folder.flush()
+
+
+class Folder:
+    """Folds a stream of events into `session`.
+
+    Deltas of one field are gathered and joined once, so that a long answer costs linear time;
+    any other event, or `flush`, writes them down.
+    """
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self._target: dict[str, Any] = {}
+        self._field = ""
+        self._pieces: list[str] = []
+        self._source: tuple[Any, Any] = (None, None)  # type and id of the deltas being gathered
+
+    def apply(self, event: Event) -> None:
+        kind = event.get("type")
+        entry = DELTAS.get(kind)  # type: ignore[arg-type]
+        if entry is None:
+            self.flush()
+            handler = FOLDS.get(kind)  # type: ignore[arg-type]
+            if handler is not None and foldable(self.session, event):
+                handler(self.session, event)
+            return
+        key, field, find = entry
+        source = (kind, event.get(key))
+        if source != self._source:
+            self.flush()
+            target = find(self.session, event.get(key)) if has_messages(self.session) else None
+            if target is None or not isinstance(target.get(field) or "", str):
+                return
+            self._target, self._field, self._source = target, field, source
+        if isinstance(delta := event.get("delta"), str):
+            self._pieces.append(delta)
+
+    def flush(self) -> None:
+        """Write gathered deltas into the session."""
+        if self._pieces:
+            before = self._target.get(self._field) or ""
+            self._target[self._field] = before + "".join(self._pieces)
+            self._pieces = []
+        self._source = (None, None)
+
+
+def digest(session: Session) -> str:
+    """CRC-32 (8 hex digits) of the canonical JSON of messages, calls and interrupts: lets a client
+    notice that its fold and the server's have parted."""
+    part = {key: session.get(key) for key in ("messages", "calls", "interrupts")}
+    return f"{zlib.crc32(canonical(part).encode()):08x}"
+
+
+# -- run ------------------------------------------------------------------------------------------
+
+
+def run_started(session: Session, event: Event) -> None:
+    session["status"] = "in_progress"
+    session.pop("finish_reason", None)
+    if not has_messages(session):
+        session["messages"] = []
+    if isinstance(run := extra(event).get("run"), dict):
+        session["run"] = run
+
+
+def run_finished(session: Session, event: Event) -> None:
+    result = event.get("result")
+    if isinstance(result, dict):
+        session.update({k: result[k] for k in ("status", "finish_reason", "rev") if k in result})
+
+
+def run_error(session: Session, event: Event) -> None:
+    details = extra(event)
+    message = {"id": details.get("message_id"), "role": "error", "content": event["message"]}
+    if isinstance(message["id"], str) and find_message(session, message["id"]) is None:
+        code = {"code": event["code"]} if isinstance(event.get("code"), str) else {}
+        session["messages"].append({**message, **code, **at(event)})
+    session.update(status="failed", finish_reason="failed")
+    if "rev" in details:
+        session["rev"] = details["rev"]
+
+
+# -- session --------------------------------------------------------------------------------------
+
+
+def state_snapshot(session: Session, event: Event) -> None:
+    snapshot = event["snapshot"].get("yaa")
+    if isinstance(snapshot, dict):
+        for key in [key for key in session if key != "messages"]:
+            del session[key]
+        session.update({key: value for key, value in snapshot.items() if key != "messages"})
+
+
+def state_delta(session: Session, event: Event) -> None:
+    for operation in event["delta"]:
+        path = operation.get("path") if isinstance(operation, dict) else None
+        parts = parse_pointer(path)
+        if parts is not None and len(parts) > 1 and parts[0] == "yaa" and parts[1] != "messages":
+            patch(session, operation, parts[1:])
+
+
+def custom(session: Session, event: Event) -> None:
+    if event["name"] == FILLED and isinstance(event.get("value"), list):
+        patch_messages(session["messages"], event["value"])
+
+
+def patch_messages(messages: list[Message], operations: Patch) -> None:
+    for operation in operations:
+        path = operation.get("path") if isinstance(operation, dict) else None
+        parts = parse_pointer(path)
+        if parts is not None and len(parts) > 1:  # a field of a message, never a whole one
+            patch(messages, operation, parts)
+
+
+def patch(root: Any, operation: dict[str, Any], parts: list[str]) -> None:
+    """One RFC 6902 add, replace or remove. What does not apply is left undone."""
+    for part in parts[:-1]:
+        root = step_into(root, part)
+    last, op = parts[-1], operation.get("op")
+    if op not in ("add", "replace", "remove") or (op != "remove" and "value" not in operation):
+        return
+    if isinstance(root, dict):
+        if op == "add" or last in root:
+            if op == "remove":
+                del root[last]
+            else:
+                root[last] = operation["value"]
+    elif isinstance(root, list):
+        index = len(root) if last == "-" and op == "add" else array_index(last)
+        if index is not None and index < len(root) + (op == "add"):
+            if op == "add":
+                root.insert(index, operation["value"])
+            elif op == "replace":
+                root[index] = operation["value"]
+            else:
+                del root[index]
+
+
+def step_into(node: Any, part: str) -> Any:
+    if isinstance(node, dict):
+        return node.get(part)
+    if isinstance(node, list) and (index := array_index(part)) is not None and index < len(node):
+        return node[index]
+    return None
+
+
+def array_index(part: str) -> int | None:
+    """RFC 6901 section 4: digits without a leading zero."""
+    ascii_digits = part.isascii() and part.isdigit() and len(part) < 16
+    return int(part) if ascii_digits and (part == "0" or part[0] != "0") else None
+
+
+def parse_pointer(path: Any) -> list[str] | None:
+    if not isinstance(path, str) or not path.startswith("/"):
+        return None
+    return [part.replace("~1", "/").replace("~0", "~") for part in path[1:].split("/")]
+
+
+# -- the assistant's message ----------------------------------------------------------------------
+
+
+def text_start(session: Session, event: Event) -> None:
+    open_message(session, event["messageId"], event)
+
+
+def text_end(session: Session, event: Event) -> None:
+    message = find_message(session, event["messageId"])
+    if message is None:
+        return
+    message.pop("open", None)
+    details = extra(event)
+    if isinstance(details.get("meta"), dict):
+        message["meta"] = details["meta"]
+    if "reasoning_details" in details:
+        reasoning = message.setdefault("reasoning", {"text": ""})
+        reasoning["details"] = details["reasoning_details"]
+
+
+def think_start(session: Session, event: Event) -> None:
+    details = extra(event)
+    if not isinstance(message_id := details.get("message_id"), str):
+        return
+    message = open_message(session, message_id, event)
+    reasoning = message.setdefault("reasoning", {"text": ""})
+    reasoning["id"] = event["messageId"]
+    if isinstance(details.get("field"), str):
+        reasoning["field"] = details["field"]
+
+
+def open_message(session: Session, message_id: str, event: Event) -> Message:
+    message = find_message(session, message_id)
+    if message is None:
+        message = {"id": message_id, "role": "assistant", "content": "", "open": True, **at(event)}
+        session["messages"].append(message)
+    return message
+
+
+# -- tool calls -----------------------------------------------------------------------------------
+
+
+def tool_start(session: Session, event: Event) -> None:
+    message = find_message(session, event.get("parentMessageId"))
+    if message is None or find_call(session, event["toolCallId"]) is not None:
+        return
+    call = {
+        "id": event["toolCallId"],
+        "type": "function",
+        "function": {"name": event["toolCallName"], "arguments": ""},
+    }
+    message.setdefault("tool_calls", []).append(call)
+
+
+def tool_end(session: Session, event: Event) -> None:
+    call = find_call(session, event["toolCallId"])
+    if call is not None and "extra" in extra(event):
+        call["extra"] = extra(event)["extra"]
+
+
+def tool_result(session: Session, event: Event) -> None:
+    """Insert the result behind its call's message and that message's earlier results, which is
+    where the official AG-UI reducer puts it. The first result of a call wins."""
+    call_id, details = event["toolCallId"], extra(event)
+    messages = session["messages"]
+    where = owner_index(messages, call_id)
+    if where is None:
+        return
+    where += 1
+    while where < len(messages) and messages[where].get("role") == "tool":
+        if messages[where].get("tool_call_id") == call_id:
+            return
+        where += 1
+    message = {"id": event["messageId"], "role": "tool", "tool_call_id": call_id}
+    message |= {"name": details.get("name", ""), "content": event["content"], **at(event)}
+    message |= {key: details[key] for key in ("is_error", "result") if key in details}
+    messages.insert(where, message)
+    ledger, waiting = session.get("calls"), session.get("interrupts")
+    if isinstance(ledger, dict) and isinstance(entry := ledger.get(call_id), dict):
+        entry["state"] = details.get("state", "done")
+    if isinstance(waiting, list):
+        session["interrupts"] = [
+            item for item in waiting if not (isinstance(item, dict) and item.get("call_id") == call_id)
+        ]
+
+
+# -- finding --------------------------------------------------------------------------------------
+
+
+def find_message(session: Session, message_id: Any) -> Message | None:
+    for message in reversed(session["messages"]):
+        if message.get("id") == message_id:
+            return message  # type: ignore[no-any-return]
+    return None
+
+
+def find_call(session: Session, call_id: Any) -> dict[str, Any] | None:
+    where = owner_index(session["messages"], call_id)
+    if where is None:
+        return None
+    calls = session["messages"][where]["tool_calls"]
+    return next(call for call in calls if call.get("id") == call_id)  # type: ignore[no-any-return]
+
+
+def find_reasoning(session: Session, reasoning_id: Any) -> dict[str, Any] | None:
+    for message in reversed(session["messages"]):
+        if message.get("reasoning", {}).get("id", "") == reasoning_id:
+            return message["reasoning"]  # type: ignore[no-any-return]
+    return None
+
+
+def find_function(session: Session, call_id: Any) -> dict[str, Any] | None:
+    call = find_call(session, call_id)
+    return call and call["function"]
+
+
+def owner_index(messages: list[Message], call_id: Any) -> int | None:
+    for index in range(len(messages) - 1, -1, -1):
+        if any(call.get("id") == call_id for call in messages[index].get("tool_calls") or ()):
+            return index
+    return None
+
+
+def extra(event: Event) -> dict[str, Any]:
+    """What rides under `metadata.yaa`."""
+    metadata = event.get("metadata")
+    ours = metadata.get("yaa") if isinstance(metadata, dict) else None
+    return ours if isinstance(ours, dict) else {}
+
+
+def at(event: Event) -> dict[str, Any]:
+    return {"at": event["timestamp"]} if "timestamp" in event else {}
+
+
+# -- the tables -----------------------------------------------------------------------------------
+
+# What an event must bring to be folded at all.
+REQUIRED: dict[str, dict[str, type]] = {
+    "RUN_ERROR": {"message": str},
+    "STATE_SNAPSHOT": {"snapshot": dict},
+    "STATE_DELTA": {"delta": list},
+    "CUSTOM": {"name": str},
+    "TEXT_MESSAGE_START": {"messageId": str},
+    "TEXT_MESSAGE_END": {"messageId": str},
+    "REASONING_MESSAGE_START": {"messageId": str},
+    "TOOL_CALL_START": {"toolCallId": str, "toolCallName": str},
+    "TOOL_CALL_END": {"toolCallId": str},
+    "TOOL_CALL_RESULT": {"toolCallId": str, "messageId": str, "content": str},
+}
+
+FOLDS: dict[str, Callable[[Session, Event], None]] = {
+    "RUN_STARTED": run_started,
+    "RUN_FINISHED": run_finished,
+    "RUN_ERROR": run_error,
+    "STATE_SNAPSHOT": state_snapshot,
+    "STATE_DELTA": state_delta,
+    "CUSTOM": custom,
+    "TEXT_MESSAGE_START": text_start,
+    "TEXT_MESSAGE_END": text_end,
+    "REASONING_MESSAGE_START": think_start,
+    "TOOL_CALL_START": tool_start,
+    "TOOL_CALL_END": tool_end,
+    "TOOL_CALL_RESULT": tool_result,
+}
+
+# Delta events: the id they carry, the field they extend, and where that field lives.
+DELTAS: dict[str, tuple[str, str, Callable[[Session, Any], dict[str, Any] | None]]] = {
+    "TEXT_MESSAGE_CONTENT": ("messageId", "content", find_message),
+    "REASONING_MESSAGE_CONTENT": ("messageId", "text", find_reasoning),
+    "TOOL_CALL_ARGS": ("toolCallId", "arguments", find_function),
+}
+
+
+def foldable(session: Session, event: Event) -> bool:
+    """Whether the event has what its fold needs, and the session the list it writes to."""
+    required = REQUIRED.get(event["type"], {})
+    complete = all(isinstance(event.get(key), kind) for key, kind in required.items())
+    return complete and (event["type"] == "RUN_STARTED" or has_messages(session))
+
+
+def has_messages(session: Session) -> bool:
+    return isinstance(session.get("messages"), list)
