@@ -263,7 +263,9 @@ def tool_result(session: Session, event: Event) -> None:
         entry["state"] = details.get("state", "done")
     if isinstance(waiting, list):
         session["interrupts"] = [
-            item for item in waiting if not (isinstance(item, dict) and item.get("call_id") == call_id)
+            item
+            for item in waiting
+            if not (isinstance(item, dict) and item.get("call_id") == call_id)
         ]
 
 
