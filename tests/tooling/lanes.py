@@ -1,0 +1,256 @@
+"""The lanes: what is checked, in which order, and how each is run as a child with a time limit.
+
+Three kinds. A `checks` lane is commands that must exit 0, one check each. A `suite` lane is a
+folder of unittest modules, run by tooling/suite.py. The `node` lane is Node's own test runner.
+Lanes that measure nothing run two at a time; the ones that start servers, browsers or a model
+run alone, because the machine may be small.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from . import tools
+from .report import Console, Outcome, Skip
+
+OWN_FOLDERS = ("interop", "browser", "bench")  # suites beside the unit tests, one lane each
+
+
+@dataclass(frozen=True)
+class Lane:
+    name: str
+    about: str
+    run: Callable[[Console, Outcome, float], None]
+    limit_s: float
+    alone: bool = False
+
+
+def run(lanes: list[Lane], console: Console) -> list[Outcome]:
+    """Runs the lanes, the ones that are not `alone` two at a time; outcomes in the order given."""
+    outcomes = {lane.name: Outcome(lane.name) for lane in lanes}
+    waiting = iter([lane for lane in lanes if not lane.alone])
+    lock = threading.Lock()
+
+    def work() -> None:
+        while True:
+            with lock:
+                lane = next(waiting, None)
+            if lane is None:
+                return
+            _run_lane(lane, console, outcomes[lane.name])
+
+    workers = [threading.Thread(target=work, name=f"lanes-{number}") for number in (1, 2)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    for lane in lanes:
+        if lane.alone:
+            _run_lane(lane, console, outcomes[lane.name])
+    return list(outcomes.values())
+
+
+def _run_lane(lane: Lane, console: Console, outcome: Outcome) -> None:
+    console.line(lane.name, f"begins: {lane.about}")
+    started = time.monotonic()
+    lane.run(console, outcome, lane.limit_s)
+    outcome.seconds = time.monotonic() - started
+    word = "FAILED" if outcome.failures else "ok"
+    console.line(
+        lane.name,
+        f"{word}: {outcome.passed} passed, {len(outcome.failures)} failed, "
+        f"{outcome.skipped} skipped in {outcome.seconds:.1f} s",
+    )
+
+
+# -- checks ---------------------------------------------------------------------------------------
+
+
+def _format(console: Console, outcome: Outcome, limit_s: float) -> None:
+    _check(console, outcome, limit_s, "ruff", ["format", "--check", "."])
+
+
+def _lint(console: Console, outcome: Outcome, limit_s: float) -> None:
+    _check(console, outcome, limit_s, "ruff", ["check", "--output-format=concise", "."])
+
+
+def _types(console: Console, outcome: Outcome, limit_s: float) -> None:
+    _check(console, outcome, limit_s, "mypy", [])
+
+
+def _client_types(console: Console, outcome: Outcome, limit_s: float) -> None:
+    typescript = tools.package("typescript")
+    if typescript.path is None:
+        outcome.skips.append(Skip("tsc -p client/jsconfig.json", typescript.why))
+        return
+    command = ["node", str(typescript.path / "bin" / "tsc"), "-p", "client/jsconfig.json"]
+    _expect_zero(console, outcome, limit_s, "tsc", command)
+
+
+def _check(
+    console: Console, outcome: Outcome, limit_s: float, program: str, arguments: list[str]
+) -> None:
+    """A command of the tests' own environment."""
+    path = tools.VENV / "bin" / program
+    if not path.exists():
+        why = f"{program} is not in the tests' environment: {tools.BY_COMMAND}"
+        outcome.skips.append(Skip(" ".join([program, *arguments]), why))
+        return
+    _expect_zero(console, outcome, limit_s, program, [str(path), *arguments])
+
+
+def _expect_zero(
+    console: Console, outcome: Outcome, limit_s: float, name: str, command: list[str]
+) -> None:
+    child = _Child(command, limit_s)
+    said = list(child.lines())
+    if child.problem():
+        console.line(outcome.lane, "\n".join(said[-200:]))
+        outcome.failures.append(f"{name}: {child.problem()}; {said[-1] if said else 'no output'}")
+    else:
+        outcome.passed += 1
+
+
+# -- suites ---------------------------------------------------------------------------------------
+
+
+def modules(*, folder: str = "") -> list[str]:
+    """Test modules of one of the own folders, or without a folder all the others."""
+    names = []
+    for path in sorted((tools.ROOT / "tests").rglob("test_*.py")):
+        parts = path.relative_to(tools.ROOT).with_suffix("").parts
+        if "node_modules" in parts or not all(part.isidentifier() for part in parts):
+            continue
+        own = parts[1] if parts[1] in OWN_FOLDERS else ""
+        if own == folder:
+            names.append(".".join(parts))
+    return names
+
+
+def _unit(console: Console, outcome: Outcome, limit_s: float) -> None:
+    _suite(console, outcome, limit_s, modules())
+
+
+def _folder(name: str) -> Callable[[Console, Outcome, float], None]:
+    def run_folder(console: Console, outcome: Outcome, limit_s: float) -> None:
+        _suite(console, outcome, limit_s, modules(folder=name))
+
+    return run_folder
+
+
+def _suite(console: Console, outcome: Outcome, limit_s: float, names: list[str]) -> None:
+    with tempfile.TemporaryDirectory(prefix="yaa-suite-") as folder:
+        result = Path(folder) / "result.json"
+        command = [str(tools.python()), "-W", "error", "-m", "tests.tooling.suite"]
+        child = _Child([*command, "--result", str(result), *names], limit_s)
+        last = ""
+        for last in child.lines():
+            console.line(outcome.lane, last)
+        if not result.exists():
+            outcome.failures.append(f"no result: {child.problem() or 'it ended early'}; {last}")
+            return
+        found = json.loads(result.read_text())
+    outcome.passed += found["passed"]
+    outcome.failures += found["failures"]
+    outcome.skips += [Skip(name, why) for name, why in found["skips"]]
+
+
+# -- node -----------------------------------------------------------------------------------------
+
+_TAP = re.compile(r"\s*(?P<no>not )?ok \d+ - (?P<name>.*?)(?P<skip> # (SKIP|TODO).*)?$")
+
+
+def _node(console: Console, outcome: Outcome, limit_s: float) -> None:
+    files = sorted((tools.ROOT / "tests" / "client").rglob("*.test.*js"))
+    node = tools.program_node()
+    if node.path is None:
+        outcome.skips.append(Skip("tests/client", node.why, len(files)))
+        return
+    if not files:
+        outcome.failures.append("tests/client has no *.test.js")
+        return
+    command = [str(node.path), "--test", "--test-reporter=tap", *map(str, files)]
+    child = _Child(command, limit_s)
+    said = list(child.lines())
+    counts = dict(
+        re.findall(r"^# (tests|pass|fail|skipped|todo|cancelled) (\d+)$", "\n".join(said), re.M)
+    )
+    failed = [found["name"] for line in said if (found := _TAP.match(line)) and found["no"]]
+    outcome.passed += int(counts.get("pass", 0))
+    skipped = int(counts.get("skipped", 0)) + int(counts.get("todo", 0))
+    if skipped:
+        outcome.skips.append(Skip("tests/client", "skipped by the tests themselves", skipped))
+    if child.problem():
+        console.line("node", "\n".join(said))
+        outcome.failures += failed or [f"node --test: {child.problem()}"]
+
+
+# -- children -------------------------------------------------------------------------------------
+
+
+class _Child:
+    """A command in a process group of its own, read line by line, ended with its children."""
+
+    def __init__(self, command: list[str], limit_s: float) -> None:
+        self._limit_s = limit_s
+        self._late = False
+        self._process = subprocess.Popen(
+            command,
+            cwd=tools.ROOT,
+            env={**os.environ, "PYTHONUNBUFFERED": "1", "NO_COLOR": "1"},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            start_new_session=True,
+        )
+
+    def lines(self) -> Iterator[str]:
+        """What it prints, until it ends or its time is up."""
+        timer = threading.Timer(self._limit_s, self._expire)
+        timer.start()
+        try:
+            assert self._process.stdout is not None
+            with self._process.stdout as output:
+                for line in output:
+                    yield line.rstrip("\n")
+        finally:
+            timer.cancel()
+            self._process.wait()
+
+    def problem(self) -> str:
+        """Why it is not a success; empty when it is one."""
+        if self._late:
+            return f"ended after {self._limit_s:.0f} s, its limit"
+        code = self._process.returncode
+        if code < 0:
+            return f"died of {signal.Signals(-code).name}"
+        return f"exit code {code}" if code else ""
+
+    def _expire(self) -> None:
+        self._late = True
+        os.killpg(self._process.pid, signal.SIGKILL)
+
+
+LANES = [
+    Lane("format", "ruff format --check", _format, 60),
+    Lane("unit", "unit tests, -W error", _unit, 600),
+    Lane("lint", "ruff check", _lint, 60),
+    Lane("types", "mypy --strict", _types, 300),
+    Lane("tsc", "types of the client, tsc", _client_types, 120),
+    Lane("node", "unit tests of the client, node --test", _node, 180),
+    Lane("interop", "real peers: a local model, AG-UI, OpenAI", _folder("interop"), 420, True),
+    Lane("browser", "Chromium and Firefox, from disk and served", _folder("browser"), 420, True),
+    Lane("bench", "the benchmark, tiny: does it run", _folder("bench"), 120, True),
+]

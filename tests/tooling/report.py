@@ -1,0 +1,92 @@
+"""What the test command prints: a line as things happen, and the account at the end.
+
+`Console` may be used from several threads. An `Outcome` is what one lane came to; the account
+lists every failure, and every skip with what would have to be there for it to run.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Skip:
+    """Something that did not run: its name, how many tests that is, and why."""
+
+    name: str
+    why: str
+    count: int = 1
+
+
+@dataclass
+class Outcome:
+    """One lane's result; `failures` holds a name (or a one-line account) per failed test."""
+
+    lane: str
+    passed: int = 0
+    failures: list[str] = field(default_factory=list)
+    skips: list[Skip] = field(default_factory=list)
+    seconds: float = 0.0
+
+    @property
+    def skipped(self) -> int:
+        return sum(skip.count for skip in self.skips)
+
+
+class Console:
+    """Lines with the time since the start and the part they come from."""
+
+    def __init__(self) -> None:
+        self._started = time.monotonic()
+        self._lock = threading.Lock()
+
+    def line(self, part: str, text: str) -> None:
+        seconds = time.monotonic() - self._started
+        with self._lock:
+            for row in text.splitlines() or [""]:
+                print(f"{seconds:7.1f}s  {part:<8} {row}".rstrip(), flush=True)
+
+    def seconds(self) -> float:
+        return time.monotonic() - self._started
+
+
+def account(outcomes: list[Outcome], seconds: float) -> int:
+    """Prints the summary, its last line `N passed, N failed, N skipped`; returns the exit code."""
+    print(f"\n{'lane':<10}{'passed':>8}{'failed':>8}{'skipped':>9}{'seconds':>9}")
+    for item in outcomes:
+        counts = f"{item.passed:>8}{len(item.failures):>8}{item.skipped:>9}"
+        print(f"{item.lane:<10}{counts}{item.seconds:>9.1f}")
+    print(f"{'all':<35}{seconds:>9.1f}")
+    _print_skips(outcomes)
+    failures = [f"{item.lane}: {failure}" for item in outcomes for failure in item.failures]
+    if failures:
+        print("\nFAILED")
+        print("\n".join(f"  {failure}" for failure in failures))
+    passed = sum(item.passed for item in outcomes)
+    skipped = sum(item.skipped for item in outcomes)
+    print(f"\n{passed} passed, {len(failures)} failed, {skipped} skipped")
+    sys.stdout.flush()
+    return 1 if failures or not passed else 0
+
+
+def _print_skips(outcomes: Iterable[Outcome]) -> None:
+    """Skips by their reason, so that one missing tool is one paragraph."""
+    reasons: dict[str, list[str]] = defaultdict(list)
+    for item in outcomes:
+        for skip in item.skips:
+            times = f" ({skip.count} tests)" if skip.count > 1 else ""
+            reasons[skip.why].append(f"{item.lane}: {skip.name}{times}")
+    if not reasons:
+        return
+    print("\n" + "!" * 78 + "\nNOT RUN: the result below says nothing about these")
+    for why, names in reasons.items():
+        print(f"\n  {why}")
+        print("\n".join(f"    - {name}" for name in names[:12]))
+        if len(names) > 12:
+            print(f"    - and {len(names) - 12} more")
+    print("!" * 78)

@@ -1,0 +1,103 @@
+"""Where the tools of the tests are, and what to say when one is missing.
+
+Tests ask here and skip themselves: `@tools.needs(tools.module("openai"))`. Every answer is a
+`Tool`: found or not, and how to get it.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+import unittest
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+CACHE = ROOT / ".cache" / "tests"
+VENV = CACHE / "venv"
+NODE_MODULES = ROOT / "tests" / "node_modules"
+MIN_NODE = 20
+
+BROWSERS = {
+    "chromium": ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"),
+    "firefox": ("firefox-esr", "firefox"),
+}
+BY_COMMAND = "run `python3 -m tests`, which installs it"
+
+
+@dataclass(frozen=True)
+class Tool:
+    """A program, module or package; `path` is None where it is missing and `why` then says so."""
+
+    name: str
+    path: Path | None
+    why: str = ""
+
+
+def needs(*wanted: Tool) -> Callable[[Any], Any]:
+    """Skips a test, or a class of them, when one of these tools is missing."""
+    missing = [tool.why for tool in wanted if tool.path is None]
+    return unittest.skipIf(bool(missing), "; ".join(missing))
+
+
+@cache
+def module(name: str) -> Tool:
+    """A Python module that is importable in this interpreter. It is not imported."""
+    found = importlib.util.find_spec(name)
+    place = found.origin if found and found.origin else None
+    why = f"the Python module {name} is not installed: {BY_COMMAND}"
+    return Tool(name, Path(place) if place else None, "" if place else why)
+
+
+@cache
+def package(name: str) -> Tool:
+    """A package from the npm registry under tests/node_modules, and a Node.js that runs it."""
+    node = program_node()
+    if node.path is None:
+        return Tool(name, None, node.why)
+    place = NODE_MODULES / name
+    if not place.is_dir():
+        return Tool(name, None, f"the npm package {name} is not installed: {BY_COMMAND}")
+    return Tool(name, place)
+
+
+@cache
+def program_node() -> Tool:
+    """Node.js, new enough."""
+    found = shutil.which("node")
+    why = f"Node.js {MIN_NODE} or newer is not on the PATH: install it from your system's packages"
+    if not found:
+        return Tool("node", None, why)
+    said = subprocess.run([found, "--version"], capture_output=True, text=True, check=False)
+    major = said.stdout.strip().lstrip("v").split(".")[0]
+    if not major.isdigit() or int(major) < MIN_NODE:
+        return Tool("node", None, f"{why} (found {said.stdout.strip() or 'a broken one'})")
+    return Tool("node", Path(found))
+
+
+@cache
+def browser(name: str) -> Tool:
+    """`chromium` or `firefox`. `YAA_TEST_CHROMIUM` and `YAA_TEST_FIREFOX` name other programs."""
+    named = os.environ.get(f"YAA_TEST_{name.upper()}")
+    for candidate in (named,) if named else BROWSERS[name]:
+        if found := shutil.which(candidate):
+            return Tool(name, Path(found))
+    command = BROWSERS[name][0]
+    return Tool(
+        name,
+        None,
+        f"{name} is not on the PATH: install it (Debian: apt-get install {command}) "
+        f"or name it in YAA_TEST_{name.upper()}",
+    )
+
+
+def python() -> Path:
+    """The interpreter of the tests' own environment; while there is none, the one that runs now."""
+    own = VENV / "bin" / "python"
+    return own if own.exists() else Path(sys.executable)
