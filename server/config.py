@@ -1,0 +1,298 @@
+"""The configuration: defaults < home config.json < YAA_* variables < command line, then checked.
+
+`config.default.json` is the only place where a default is written; its two halves are `server`,
+which never leaves the server, and `session`, which is filled into sessions and travels.
+The rule of the file: all mistakes are found in one pass and said with their place; whoever holds
+a `Config` holds a checked one, and cannot change it for anybody else.
+"""
+
+from __future__ import annotations
+
+import copy
+import difflib
+import ipaddress
+import os
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from . import jsontext, log
+from .kinds import Anything, At, Choice, Either, MapOf, check, kinds_of, say
+
+FOLDERS = ("agents", "tools", "hooks", "workspaces", "claims", "logs")
+
+# A provider is one unit: its address, its key and its model are never mixed from two places.
+UNITS = {("session", "config", "llm_api", "provider")}
+
+SHORT_NAMES = {
+    "YAA_HOST": "server.host",
+    "YAA_PORT": "server.port",
+    "YAA_WORKERS": "server.workers",
+    "YAA_API_KEYS": "server.api_keys",
+    "YAA_LOG_LEVEL": "server.log.level",
+}
+ENV_PROVIDER = "main"  # YAA_PROVIDER_API_KEY is server.providers.main.api_key
+NOT_SETTINGS = ("YAA_HOME", "YAA_CONFIG", "YAA_TEST_")  # read elsewhere
+
+
+class ConfigError(ValueError):
+    """The configuration cannot be used. `problems` has one line for each mistake."""
+
+    def __init__(self, *problems: str) -> None:
+        super().__init__("\n".join(problems))
+        self.problems = problems
+
+
+class Config:
+    """What `load` found: `server` and `session`, the `home` folder, and the `sources` it used.
+
+    `server` and `session` are a fresh copy at each read: editing the session that was made from
+    the defaults must not edit the defaults.
+    """
+
+    def __init__(
+        self,
+        server: Mapping[str, Any],
+        session: Mapping[str, Any],
+        home: Path,
+        sources: tuple[str, ...] = (),
+    ) -> None:
+        self._server = copy.deepcopy(dict(server))
+        self._session = copy.deepcopy(dict(session))
+        self.home = home
+        self.sources = sources
+
+    @property
+    def server(self) -> dict[str, Any]:
+        return copy.deepcopy(self._server)
+
+    @property
+    def session(self) -> dict[str, Any]:
+        return copy.deepcopy(self._session)
+
+    def secrets(self) -> list[str]:
+        """Every string of the server half that no log, event or answer may hold."""
+        return [value for value in _secrets(self._server, hidden=False) if value]
+
+
+def load(home: Path, path: Path | None, env: Mapping[str, str], flags: Mapping[str, Any]) -> Config:
+    """Read, merge and check everything.
+
+    `path` is read instead of `home`'s config.json, which may be missing; `flags` maps dotted keys
+    to values of the command line, None meaning "not given". Raises ConfigError.
+    """
+    merged = _read(shipped("config.default.json"))
+    kinds = kinds_of(merged)
+    problems: list[str] = []
+    layers: dict[str, dict[str, Any]] = {}
+    file = path or home / "config.json"
+    if path is not None or file.is_file():
+        layers[str(file)] = _expand(_read(file), env, str(file), problems)
+    layers["the environment"] = _from_env(env, kinds, problems)
+    layers["the command line"] = _from_flags(flags)
+    for source, layer in layers.items():
+        problems += check(layer, kinds, (), source)
+        merged = merge(merged, layer)
+    if not problems:
+        problems += _contradictions(merged["server"])
+    if problems:
+        raise ConfigError(*problems)
+    sources = tuple(source for source, layer in layers.items() if layer)
+    return Config(merged["server"], merged["session"], home, sources)
+
+
+def merge(base: Any, over: Any, at: At = ()) -> Any:
+    """`over` laid on `base`: objects merge key by key, everything else replaces. A new value."""
+    if not isinstance(base, dict) or not isinstance(over, dict) or at in UNITS:
+        return copy.deepcopy(over)
+    merged = dict(base)
+    for key, value in over.items():
+        merged[key] = merge(base.get(key), value, (*at, key))
+    return merged
+
+
+def home_folder(flag: str | None, env: Mapping[str, str]) -> Path:
+    """Where everything of the owner lives: --home, else YAA_HOME, else ~/.yaa."""
+    return Path(flag or env.get("YAA_HOME") or "~/.yaa").expanduser().absolute()
+
+
+def make_home(home: Path) -> None:
+    """Make the home folder and those in it, for the owner only. Raises ConfigError."""
+    try:
+        home.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for name in FOLDERS:
+            (home / name).mkdir(mode=0o700, exist_ok=True)
+        if not os.access(home, os.W_OK | os.X_OK):
+            raise PermissionError(0, "it cannot be written")
+    except OSError as error:
+        raise ConfigError(
+            f"the home folder {home}: {error.strerror}; choose another with --home or YAA_HOME"
+        ) from None
+
+
+def shipped(name: str) -> Path:
+    """A file or folder that comes with the server: inside the package where it was installed,
+    beside it in a checkout."""
+    package = Path(__file__).parent
+    inside = package / name
+    return inside if inside.exists() else package.parent / name
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach a server that listens on `host`."""
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return host.lower().rstrip(".") == "localhost"
+
+
+def _read(file: Path) -> dict[str, Any]:
+    try:
+        value = jsontext.loads(file.read_bytes())
+    except OSError as error:
+        raise ConfigError(f"{file}: {error.strerror}") from None
+    except jsontext.JSONError as error:
+        place = f"{file}:{error.line}:{error.column}" if error.line else str(file)
+        raise ConfigError(f"{place}: {error.message}") from None
+    if not isinstance(value, dict):
+        raise ConfigError(f"{file}: wanted one object with `server` and `session` in it")
+    return value
+
+
+def _contradictions(server: Mapping[str, Any]) -> Iterator[str]:
+    """What is wrong only when taken together, or in a way that no kind shows."""
+    host = server["host"]
+    if not server["auth_required"] and not is_loopback(host):
+        yield (
+            f"server.auth_required is false and server.host is {host}: without a key only this"
+            " machine may reach the server; listen on 127.0.0.1 or require a key"
+        )
+    named = server["default_provider"]
+    if named and named not in server["providers"]:
+        known = ", ".join(server["providers"]) or "none"
+        yield f"server.default_provider is {named}, but the providers configured are: {known}"
+    for index, entry in enumerate(server["api_keys"]):
+        key = entry if isinstance(entry, str) else entry.get("key", "")
+        if not re.fullmatch(r"[!-~]+", key):
+            yield f"server.api_keys.{index}: a key is made of visible ASCII, without spaces"
+        elif key.startswith("blake2b:") and not re.fullmatch(r"blake2b:[0-9a-fA-F]{128}", key):
+            yield f"server.api_keys.{index}: wanted blake2b: and 128 hex digits"
+
+
+def _from_env(env: Mapping[str, str], kinds: dict[str, Any], problems: list[str]) -> dict[str, Any]:
+    """`YAA_SERVER__LIMITS__MAX_RUNS=4` sets server.limits.max_runs: `__` parts the levels and case
+    does not matter. Beside this one rule stand the SHORT_NAMES and YAA_PROVIDER_<KEY>."""
+    layer: dict[str, Any] = {}
+    for variable in sorted(env):
+        if not variable.startswith("YAA_") or variable.startswith(NOT_SETTINGS):
+            continue
+        at, kind = _locate(_names(variable), kinds)
+        if not at:
+            near = difflib.get_close_matches(variable, [*SHORT_NAMES, "YAA_HOME", "YAA_CONFIG"], 1)
+            hint = f"did you mean {near[0]}?" if near else "server.port reads YAA_SERVER__PORT"
+            problems.append(f"the environment: {variable} is no setting; {hint}")
+            continue
+        try:
+            _put(layer, at, _from_text(env[variable], kind))
+        except ValueError:
+            shown = log.masked({at[-1]: env[variable]})[at[-1]]
+            problems.append(f"the environment: {variable} is {shown}, wanted {say(kind, at)}")
+    return layer
+
+
+def _names(variable: str) -> list[str]:
+    if variable in SHORT_NAMES:
+        return SHORT_NAMES[variable].split(".")
+    if variable.startswith("YAA_PROVIDER_"):
+        return ["server", "providers", ENV_PROVIDER, variable.removeprefix("YAA_PROVIDER_")]
+    return variable.removeprefix("YAA_").split("__")
+
+
+def _locate(names: list[str], kind: Any) -> tuple[At, Any]:
+    """A key in its real spelling, and its kind. The key is empty when there is no such one."""
+    at: list[str] = []
+    for name in names:
+        if isinstance(kind, MapOf | Anything):
+            at.append(name.lower())
+            kind = kind.kind if isinstance(kind, MapOf) else kind
+            continue
+        known = {key.lower(): key for key in kind} if isinstance(kind, dict) else {}
+        if name.lower() not in known:
+            return (), None
+        at.append(known[name.lower()])
+        kind = kind[at[-1]]
+    return tuple(at), kind
+
+
+def _from_text(text: str, kind: Any) -> Any:
+    """The value of this kind that `text` spells. Raises ValueError when it spells none."""
+    if isinstance(kind, str | Choice):
+        return text
+    if isinstance(kind, bool):
+        return {"true": True, "1": True, "false": False, "0": False}.get(text.lower(), text)
+    if isinstance(kind, list) and not text.lstrip().startswith("["):
+        return [part.strip() for part in text.split(",") if part.strip()]
+    try:
+        return jsontext.loads(text)
+    except jsontext.JSONError:
+        if isinstance(kind, Anything | Either):
+            return text
+        raise
+
+
+def _from_flags(flags: Mapping[str, Any]) -> dict[str, Any]:
+    layer: dict[str, Any] = {}
+    for dotted, value in flags.items():
+        if value is not None:
+            _put(layer, tuple(dotted.split(".")), value)
+    return layer
+
+
+def _put(layer: dict[str, Any], at: At, value: Any) -> None:
+    for name in at[:-1]:
+        layer = layer.setdefault(name, {})
+    layer[at[-1]] = value
+
+
+def _expand(
+    layer: dict[str, Any], env: Mapping[str, str], source: str, problems: list[str]
+) -> dict[str, Any]:
+    """`${NAME}` and `${NAME:-else}` in the server half, from the environment; `$${` stays `${`.
+
+    Not in the session half: it travels to clients, and a secret would travel with it.
+    """
+
+    def replace(match: re.Match[str]) -> str:
+        escaped, name, otherwise = match.groups()
+        if escaped:
+            return match[0][1:]
+        if name not in env and otherwise is None:
+            problems.append(f"{source}: ${{{name}}} is used, but the variable {name} is not set")
+        return env.get(name, otherwise or "")
+
+    def walk(value: Any) -> Any:
+        if isinstance(value, str):
+            return _VARIABLE.sub(replace, value)
+        if isinstance(value, dict):
+            return {key: walk(item) for key, item in value.items()}
+        return [walk(item) for item in value] if isinstance(value, list) else value
+
+    return {key: walk(value) if key == "server" else value for key, value in layer.items()}
+
+
+def _secrets(value: Any, *, hidden: bool) -> Iterator[str]:
+    if isinstance(value, dict):
+        for key, item in value.items():
+            if key in ("headers", "env") and isinstance(item, dict):
+                yield from (text for text in item.values() if isinstance(text, str))
+            else:
+                yield from _secrets(item, hidden=log.is_secret(key))
+    elif isinstance(value, list):
+        for item in value:
+            yield from _secrets(item, hidden=hidden)
+    elif isinstance(value, str) and hidden:
+        yield value
+
+
+_VARIABLE = re.compile(r"\$(\$?)\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
