@@ -1,0 +1,173 @@
+"""The reference says exactly what the code has: every name has its row, every row its name.
+
+A reference page is Markdown with tables whose first column is a name in backticks; which tables
+count is said by the head of that column (`| Key |`, `| Route |`, …), so a page may hold others.
+A name with `<…>` in it stands for any (`server.providers.<name>.preset`) and is not looked up.
+Beyond that: JSON blocks parse, relative links and their anchors lead somewhere.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import unittest
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from server import errors, jsontext
+from server.session import events
+
+ROOT = Path(__file__).resolve().parents[1]
+DOCS = ROOT / "docs"
+REFERENCE = DOCS / "reference"
+
+
+class Reference(unittest.TestCase):
+    def assert_rows(self, page: str, head: str, names: set[str]) -> None:
+        """Each of the names has a row in a `| head |` table of the page, and no other name has."""
+        path = REFERENCE / page
+        self.assertTrue(path.is_file(), f"docs/reference/{page} is missing: {len(names)} names")
+        rows = [row for row in first_column(path.read_text(), head) if "<" not in row]
+        place = f"docs/reference/{page}, tables headed `| {head} |`"
+        self.assertEqual(sorted(names - set(rows)), [], f"no row for these in {place}")
+        self.assertEqual(sorted(set(rows) - names), [], f"not in the code, but in {place}")
+        twice = sorted({row for row in rows if rows.count(row) > 1})
+        self.assertEqual(twice, [], f"two rows each in {place}")
+
+    def test_configuration(self) -> None:
+        default = json.loads((ROOT / "config.default.json").read_text())
+        self.assert_rows("config.md", "Key", set(leaves(default)))
+
+    def test_errors(self) -> None:
+        self.assert_rows("errors.md", "Code", set(errors.CODES))
+
+    def test_events(self) -> None:
+        names = {*events.ALIASES.values(), events.EXEC}
+        self.assert_rows("events.md", "Event", names)
+        types = set(first_column((REFERENCE / "events.md").read_text(), "AG-UI type", column=1))
+        self.assertEqual(types, set(events.ALIASES), "second column of the same table")
+
+
+class Text(unittest.TestCase):
+    def test_json_blocks_parse(self) -> None:
+        wrong = []
+        for page in pages():
+            for line, block in fenced(page.read_text(), "json"):
+                try:
+                    jsontext.loads(block)
+                except jsontext.JSONError as error:
+                    wrong.append(f"{page.relative_to(ROOT)}:{line + error.line} {error.message}")
+        self.assertEqual(wrong, [])
+
+    def test_relative_links_lead_somewhere(self) -> None:
+        wrong = []
+        for page in pages():
+            for line, link in links(page.read_text()):
+                target, _, anchor = link.partition("#")
+                file = (page.parent / target).resolve() if target else page
+                if not file.exists():
+                    wrong.append(f"{page.relative_to(ROOT)}:{line} {link}: no such file")
+                elif anchor and file.suffix == ".md" and anchor not in anchors(file):
+                    wrong.append(f"{page.relative_to(ROOT)}:{line} {link}: no such heading")
+        self.assertEqual(wrong, [])
+
+    def test_there_is_something_to_read(self) -> None:
+        self.assertTrue((ROOT / "README.md").is_file(), "README.md is missing")
+        self.assertTrue(list(DOCS.rglob("*.md")), "docs/ holds no page")
+
+
+# -- reading the code -----------------------------------------------------------------------------
+
+
+def leaves(value: dict[str, Any], path: str = "") -> Iterator[str]:
+    """Dotted names of everything that is not an object with members of its own."""
+    for key, inner in value.items():
+        name = f"{path}.{key}" if path else key
+        if isinstance(inner, dict) and inner:
+            yield from leaves(inner, name)
+        else:
+            yield name
+
+
+# -- reading Markdown -----------------------------------------------------------------------------
+
+
+def pages() -> list[Path]:
+    return [*sorted(ROOT.glob("*.md")), *sorted(DOCS.rglob("*.md"))]
+
+
+def tables(text: str) -> Iterator[list[list[str]]]:
+    """Each table as rows of cells, its head first and the dashes left out."""
+    rows: list[list[str]] = []
+    for line in [*unfenced(text), (0, "")]:
+        if line[1].lstrip().startswith("|"):
+            cells = re.split(r"(?<!\\)\|", line[1].strip().strip("|"))
+            rows.append([cell.strip() for cell in cells])
+        elif rows:
+            yield [row for row in rows if not all(re.fullmatch(r":?-+:?", cell) for cell in row)]
+            rows = []
+
+
+def first_column(text: str, head: str, column: int = 0) -> list[str]:
+    """The names in backticks of one column of every table with this head on it."""
+    found = []
+    for table in tables(text):
+        if len(table[0]) > column and table[0][column].lower() == head.lower():
+            for row in table[1:]:
+                cell = row[column] if len(row) > column else ""
+                found += re.findall(r"`([^`]+)`", cell)
+    return found
+
+
+def fenced(text: str, language: str) -> Iterator[tuple[int, str]]:
+    """(line of the opening fence, what is in the block) of each block in this language."""
+    start = 0
+    block: list[str] = []
+    for number, line in enumerate(text.splitlines(), 1):
+        if not start and re.fullmatch(rf"\s*```{language}\s*", line):
+            start, block = number, []
+        elif start and line.strip() == "```":
+            yield start, "\n".join(block)
+            start = 0
+        elif start:
+            block.append(line)
+
+
+def unfenced(text: str) -> Iterator[tuple[int, str]]:
+    """The numbered lines outside of code blocks."""
+    inside = False
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.lstrip().startswith("```"):
+            inside = not inside
+        elif not inside:
+            yield number, line
+
+
+def links(text: str) -> Iterator[tuple[int, str]]:
+    """(line, target) of each relative link; addresses of other places are not followed."""
+    for number, line in unfenced(text):
+        for target in re.findall(
+            r"\]\(([^)\s]+)(?:\s+\"[^\"]*\")?\)", re.sub(r"`[^`]*`", "", line)
+        ):
+            if not re.match(r"[a-z][a-z0-9+.-]*:", target):
+                yield number, target
+
+
+@cache
+def anchors(page: Path) -> set[str]:
+    """The anchors of a page's headings, spelled as the usual renderers do."""
+    found: set[str] = set()
+    for _number, line in unfenced(page.read_text()):
+        if heading := re.match(r"#{1,6}\s+(.*?)\s*#*$", line):
+            slug = re.sub(r"[^\w\- ]", "", heading[1].lower()).replace(" ", "-")
+            number = 0
+            while (name := f"{slug}-{number}" if number else slug) in found:
+                number += 1
+            found.add(name)
+    return found
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,376 @@
+"""The shape of the code: floors, sizes, what may be imported, what may be caught, what a page may
+do. Read from the source; nothing is imported or run, so a file that breaks a rule cannot hide it.
+
+A failure names file and line, and the rule. The rules are those of docs/design; a file that has no
+floor yet is a failure too, so that every new file takes a decision.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+import unittest
+from collections.abc import Iterator
+from functools import cache
+from html.parser import HTMLParser
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+SERVER = ROOT / "server"
+CLIENT = ROOT / "client"
+
+MAX_FILE_LINES = 400
+MAX_FUNCTION_LINES = 60
+P90_FUNCTION_LINES = 40
+MAX_CLIENT_BYTES = 400 * 1024
+MAX_CLIENT_REQUESTS = 60
+
+# Longest prefix wins. A file imports from its own floor or a lower one.
+FLOORS = {
+    "server": 5,
+    "server.__main__": 5,
+    "server.app": 5,
+    "server.api": 4,
+    "server.agent": 3,
+    "server.hooks": 3,
+    "server.llm": 2,
+    "server.tools": 2,
+    "server.sandbox": 2,
+    "server.wire.listener": 2,
+    "server.wire.client": 2,
+    "server.wire.ssrf": 2,
+    "server.wire": 0,
+    "server.session": 1,
+    "server.config": 1,
+    "server.kinds": 0,
+    "server.errors": 0,
+    "server.log": 0,
+    "server.jsontext": 0,
+    "server.schema": 0,
+}
+PACKAGES = {"server"}  # a prefix that is only itself: what is new below it needs its own line
+STRANGERS = [("server.llm", "server.tools")]  # same floor, and must not know each other
+
+# Sans-I/O: what these may not import, and which calls read a clock.
+PURE = (
+    "server.session",
+    "server.schema",
+    "server.jsontext",
+    "server.wire.http11",
+    "server.wire.sse",
+)
+IMPURE_MODULES = set(
+    "asyncio concurrent glob io multiprocessing os pathlib random secrets select selectors shutil"
+    " signal socket ssl subprocess tempfile threading time urllib uuid".split()
+)
+CLOCKS = {"now", "today", "utcnow"}
+
+# The three borders where anything may be caught, once each, because a border has to hold.
+BORDERS = {"server/wire/listener.py", "server/sandbox/worker.py", "server/agent.py"}
+BROAD = {"Exception", "BaseException"}
+
+HTML_SINKS = re.compile(
+    r"\b(innerHTML|outerHTML|insertAdjacentHTML|createContextualFragment|setHTMLUnsafe)\b"
+    r"|\bdocument\s*\.\s*write(ln)?\b|\beval\s*\(|\bnew\s+Function\b|\bDOMParser\b"
+)
+# The frame that shows a model's artifact: a document of its own behind a policy of its own.
+MAY_WRITE_HTML = {"client/artifact.html", "client/js/artifact-frame.js"}
+
+# Places of one machine, in any file. Written as patterns that do not match themselves.
+MACHINE = re.compile(
+    r"/wor[k]/(main|shared|\.)|\.\./share[d]/|/roo[t]/|/tmp/brie[f]|py[p]i\.org|registry\.np[m]js"
+    r"|deb\.debia[n]\.org"
+)
+
+
+class Server(unittest.TestCase):
+    def test_every_file_has_a_floor(self) -> None:
+        lost = [path_of(name) for name in modules() if floor(name) is None]
+        self.assertEqual(lost, [], "add them to FLOORS in tests/test_layers.py")
+
+    def test_imports_go_down(self) -> None:
+        wrong = []
+        for name, line, target in imports():
+            if (floor(target) or 0) > (floor(name) or 0):
+                wrong.append(f"{path_of(name)}:{line} (floor {floor(name)}) imports {target}")
+            for one, other in STRANGERS:
+                if {room(name, one, other), room(target, one, other)} == {one, other}:
+                    wrong.append(f"{path_of(name)}:{line} imports {target}: {one} and {other}")
+        self.assertEqual(wrong, [])
+
+    def test_no_import_cycles(self) -> None:
+        graph: dict[str, set[str]] = {name: set() for name in modules()}
+        for name, _line, target in imports():
+            if target != name:
+                graph[name].add(target)
+        self.assertEqual(cycle(graph), [])
+
+    def test_standard_library_only(self) -> None:
+        wrong = [
+            f"{path_of(name)}:{line} imports {module}"
+            for name, line, module in foreign_imports()
+            if module.split(".")[0] not in sys.stdlib_module_names
+        ]
+        self.assertEqual(wrong, [])
+
+    def test_pure_modules_reach_for_nothing(self) -> None:
+        wrong = []
+        for name, line, module in foreign_imports():
+            if name.startswith(PURE) and module.split(".")[0] in IMPURE_MODULES:
+                wrong.append(f"{path_of(name)}:{line} imports {module}")
+        for name, tree in modules().items():
+            for node in ast.walk(tree):
+                if (
+                    name.startswith(PURE)
+                    and isinstance(node, ast.Attribute)
+                    and node.attr in CLOCKS
+                ):
+                    wrong.append(f"{path_of(name)}:{node.lineno} reads a clock: .{node.attr}")
+        self.assertEqual(wrong, [])
+
+    def test_imports_stand_at_the_top(self) -> None:
+        wrong = [
+            f"{path_of(name)}:{node.lineno} in {function.name}"
+            for name, tree in modules().items()
+            for function in functions(tree)
+            for node in ast.walk(function)
+            if isinstance(node, ast.Import | ast.ImportFrom)
+        ]
+        self.assertEqual(wrong, [])
+
+    def test_sizes(self) -> None:
+        wrong = []
+        lengths = []
+        for name, tree in modules().items():
+            lines = len((ROOT / path_of(name)).read_text().splitlines())
+            if lines > MAX_FILE_LINES:
+                wrong.append(f"{path_of(name)} has {lines} lines, at most {MAX_FILE_LINES}")
+            for function in functions(tree):
+                length = (function.end_lineno or 0) - function.lineno + 1
+                lengths.append(length)
+                if length > MAX_FUNCTION_LINES:
+                    place = f"{path_of(name)}:{function.lineno} {function.name}"
+                    wrong.append(f"{place} has {length} lines, at most {MAX_FUNCTION_LINES}")
+        self.assertEqual(wrong, [])
+        p90 = sorted(lengths)[len(lengths) * 9 // 10]
+        self.assertLessEqual(p90, P90_FUNCTION_LINES, "nine functions of ten")
+
+    def test_only_three_borders_catch_everything(self) -> None:
+        places = [place for name, tree in modules().items() for place in broad(path_of(name), tree)]
+        wrong = [place for place in places if place.split(":")[0] not in BORDERS]
+        self.assertEqual(wrong, [], f"only in {sorted(BORDERS)}")
+        files = [place.split(":")[0] for place in places]
+        self.assertEqual(len(files), len(set(files)), f"one border a file: {places}")
+
+    def test_every_file_says_what_it_is(self) -> None:
+        wrong = [path_of(name) for name, tree in modules().items() if not ast.get_docstring(tree)]
+        self.assertEqual(wrong, [])
+
+
+class Client(unittest.TestCase):
+    def test_no_html_from_strings(self) -> None:
+        wrong = []
+        for path in client_files(".js", ".html"):
+            if path.relative_to(ROOT).as_posix() in MAY_WRITE_HTML:
+                continue
+            for number, line in enumerate(path.read_text().splitlines(), 1):
+                code = line.split("//")[0] if path.suffix == ".js" else line
+                if found := HTML_SINKS.search(code):
+                    wrong.append(f"{path.relative_to(ROOT)}:{number} {found[0]}")
+        self.assertEqual(wrong, [])
+
+    def test_the_page_names_every_script_and_style_and_no_other(self) -> None:
+        listed = Listed.of(CLIENT / "index.html")
+        self.assertEqual(len(listed), len(set(listed)), "listed twice")
+        elsewhere = set(Listed.of(CLIENT / "artifact.html"))
+        present = {path.relative_to(CLIENT).as_posix() for path in client_files(".js", ".css")}
+        self.assertEqual(set(listed) - present, set(), "listed in index.html, but not there")
+        self.assertEqual(present - set(listed) - elsewhere, set(), "there, but not in index.html")
+
+    def test_sizes(self) -> None:
+        wrong = []
+        for path in client_files(".js", ".css", ".html"):
+            lines = len(path.read_text().splitlines())
+            if lines > MAX_FILE_LINES:
+                wrong.append(
+                    f"{path.relative_to(ROOT)} has {lines} lines, at most {MAX_FILE_LINES}"
+                )
+        self.assertEqual(wrong, [])
+        everything = [path for path in CLIENT.rglob("*") if path.is_file()]
+        total = sum(path.stat().st_size for path in everything if path.name != "jsconfig.json")
+        self.assertLessEqual(total, MAX_CLIENT_BYTES, "bytes of the client, uncompressed")
+        requests = len(Listed.of(CLIENT / "index.html")) + 1
+        self.assertLessEqual(requests, MAX_CLIENT_REQUESTS, "requests to open the page")
+
+    def test_classic_scripts_in_strict_mode(self) -> None:
+        """A module script does not load from file://, and one `import` would make it one."""
+        wrong = [
+            str(path.relative_to(ROOT))
+            for path in client_files(".js")
+            if re.search(r"^\s*(import|export)\b", path.read_text(), re.M)
+        ]
+        self.assertEqual(wrong, [])
+
+
+class Repository(unittest.TestCase):
+    def test_no_place_of_one_machine(self) -> None:
+        wrong = []
+        for path in tracked():
+            text = path.read_bytes().decode("utf-8", "replace")
+            for number, line in enumerate(text.splitlines(), 1):
+                if found := MACHINE.search(line):
+                    wrong.append(f"{path.relative_to(ROOT)}:{number} {found[0]}")
+        self.assertEqual(wrong, [])
+
+
+# -- reading Python -------------------------------------------------------------------------------
+
+
+@cache
+def modules() -> dict[str, ast.Module]:
+    """`{dotted name: syntax tree}` of the server; a package is called by its own name."""
+    found = {}
+    for path in sorted(SERVER.rglob("*.py")):
+        parts = path.relative_to(ROOT).with_suffix("").parts
+        name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+        found[name] = ast.parse(path.read_text(), filename=str(path))
+    return found
+
+
+def path_of(name: str) -> str:
+    path = name.replace(".", "/")
+    return f"{path}/__init__.py" if (ROOT / path).is_dir() else f"{path}.py"
+
+
+def floor(name: str) -> int | None:
+    parts = name.split(".")
+    for length in range(len(parts), 0, -1):
+        prefix = ".".join(parts[:length])
+        if prefix in FLOORS and (length == len(parts) or prefix not in PACKAGES):
+            return FLOORS[prefix]
+    return None
+
+
+def room(name: str, *rooms: str) -> str:
+    """Which of the rooms a module is in; its own name when in none."""
+    return next((r for r in rooms if name == r or name.startswith(f"{r}.")), name)
+
+
+def imports() -> Iterator[tuple[str, int, str]]:
+    """(module, line, module of ours that it imports), TYPE_CHECKING and local ones included."""
+    for name, tree in modules().items():
+        is_package = (ROOT / name.replace(".", "/")).is_dir()
+        for node in ast.walk(tree):
+            if not isinstance(node, ast.ImportFrom):
+                continue
+            if not node.level and (node.module or "").split(".")[0] not in ("server", "yaa"):
+                continue
+            base = name.split(".")[: None if is_package else -1]
+            base = base[: len(base) - (node.level - 1)] if node.level else []
+            package = ".".join([*base, *(node.module or "").split(".")]).rstrip(".")
+            for alias in node.names:
+                inner = f"{package}.{alias.name}"
+                yield name, node.lineno, inner if inner in modules() else package
+
+
+def foreign_imports() -> Iterator[tuple[str, int, str]]:
+    """(module, line, name of an absolute import)."""
+    for name, tree in modules().items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Import):
+                for alias in node.names:
+                    yield name, node.lineno, alias.name
+            elif isinstance(node, ast.ImportFrom) and not node.level:
+                yield name, node.lineno, node.module or ""
+
+
+def functions(tree: ast.Module) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node
+
+
+def broad(path: str, tree: ast.Module) -> Iterator[str]:
+    """`path:line` of each handler that may end anything. One that ends in a bare `raise` only
+    cleans up, so it is not one."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ExceptHandler):
+            last = node.body[-1]
+            passes_on = isinstance(last, ast.Raise) and last.exc is None
+            if (node.type is None or names_broad(node.type)) and not passes_on:
+                yield f"{path}:{node.lineno}"
+        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("suppress"):
+            if any(names_broad(argument) for argument in node.args):
+                yield f"{path}:{node.lineno}"
+
+
+def names_broad(node: ast.expr) -> bool:
+    names = node.elts if isinstance(node, ast.Tuple) else [node]
+    return any(isinstance(name, ast.Name) and name.id in BROAD for name in names)
+
+
+def cycle(graph: dict[str, set[str]]) -> list[str]:
+    """The names along one cycle, or nothing. Depth first; grey are the ones on the way here."""
+    grey: list[str] = []
+    black: set[str] = set()
+
+    def visit(name: str) -> list[str]:
+        if name in grey:
+            return [*grey[grey.index(name) :], name]
+        if name in black:
+            return []
+        grey.append(name)
+        for target in sorted(graph.get(name, ())):
+            if found := visit(target):
+                return found
+        black.add(grey.pop())
+        return []
+
+    return next((found for name in graph if (found := visit(name))), [])
+
+
+# -- reading the client ---------------------------------------------------------------------------
+
+
+class Listed(HTMLParser):
+    """The scripts and stylesheets that a page asks for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        values = dict(attrs)
+        if tag == "script" and (source := values.get("src")):
+            self.found.append(source)
+        if tag == "link" and values.get("rel") == "stylesheet" and (source := values.get("href")):
+            self.found.append(source)
+
+    @classmethod
+    def of(cls, page: Path) -> list[str]:
+        if not page.exists():
+            return []
+        parser = cls()
+        parser.feed(page.read_text())
+        return [source.removeprefix("./") for source in parser.found]
+
+
+def client_files(*suffixes: str) -> list[Path]:
+    return sorted(path for path in CLIENT.rglob("*") if path.suffix in suffixes)
+
+
+def tracked() -> list[Path]:
+    """Files that git knows or would add; without git, every file that is not in a hidden folder."""
+    command = ["git", "-C", str(ROOT), "ls-files", "-co", "--exclude-standard", "-z"]
+    try:
+        listed = subprocess.run(command, capture_output=True, check=True).stdout.decode()
+        paths = [ROOT / name for name in listed.split("\0") if name]
+    except (OSError, subprocess.CalledProcessError):
+        paths = [p for p in ROOT.rglob("*") if not any(x.startswith(".") for x in p.parts)]
+    return [path for path in paths if path.is_file()]
+
+
+if __name__ == "__main__":
+    unittest.main()
