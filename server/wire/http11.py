@@ -1,0 +1,354 @@
+"""HTTP/1.1 without I/O: bytes in, parsed heads and body pieces out; for both ends of a connection.
+
+In the walk: `listener` parses requests with it, `client` responses. A parser is a generator in
+which `yield` means "I need more bytes": feed the `Buffer`, then resume it. So the code reads like
+blocking code, and every limit is an argument. The rule of the file: a head is read line by line,
+each byte is looked at once, and nothing is interpreted before it is known to be valid
+(RFC 9112; field grammar and framing are in `headers`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Generator
+from dataclasses import dataclass
+from typing import TypeVar
+
+from .headers import (
+    TEXT,
+    TOKEN,
+    Framing,
+    ProtocolError,
+    Truncated,
+    add_field,
+    keeps_alive,
+    request_framing,
+    response_framing,
+    split_authority,
+)
+
+METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"})
+
+_REQUEST_LINE = re.compile(rb"(" + TOKEN + rb") ([!-\"$-~]+) HTTP/([0-9])\.([0-9])")
+_STATUS_LINE = re.compile(rb"HTTP/1\.([0-9]) ([1-5][0-9]{2})(?: (" + TEXT + rb"))?")
+_ABSOLUTE = re.compile(r"https?://([^/?]*)(/[^?]*)?(\?.*)?", re.IGNORECASE)
+_CHUNK_LINE = re.compile(rb"([0-9A-Fa-f]{1,16})([ \t]*;" + TEXT + rb")?")
+_PLAIN_CHUNK = re.compile(rb"([0-9A-Fa-f]{1,16})\r\n")
+_FIRST_BYTE = re.compile(TOKEN + rb"|[\r\n]")
+
+T = TypeVar("T")
+Steps = Generator[None, None, T]
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How much of a message is read before it is refused, in bytes unless said otherwise."""
+
+    line: int = 16 * 1024  # 414; nginx 8 KiB, uvicorn 64 KiB, Go 1 MiB
+    head: int = 32 * 1024  # 431; all lines together
+    fields: int = 100  # 431; header lines
+    body: int = 32 * 1024 * 1024  # 413
+    chunk_line: int = 256
+    chunk_extensions: int = 16 * 1024  # of one body (CVE-2023-39326 is their amplification)
+    trailers: int = 4 * 1024
+    interim: int = 16  # 1xx answers before the real one
+
+
+@dataclass(frozen=True)
+class Request:
+    """A request head. `path` and `query` are as sent: percent-encoded, the query without `?`."""
+
+    method: str
+    target: str
+    path: str
+    query: str
+    headers: dict[str, str]  # lower-case names; `host` is that of an absolute target if it is one
+    version: str  # "1.1" or "1.0"
+    framing: Framing
+    keep_alive: bool
+
+
+@dataclass(frozen=True)
+class Response:
+    """A final (not 1xx) response head. `reusable`: the connection may serve another request."""
+
+    status: int
+    reason: str
+    headers: dict[str, str]
+    version: str
+    framing: Framing
+    reusable: bool
+
+
+def advance(steps: Steps[T]) -> T | None:
+    """Resume a parser: its result, or None while it needs more bytes."""
+    try:
+        next(steps)
+    except StopIteration as end:
+        result: T = end.value
+        return result
+    return None
+
+
+class Buffer:
+    """Bytes that have arrived and are not parsed yet. `line` and `take` return None for "more"."""
+
+    __slots__ = ("_searched", "data", "eof")
+
+    def __init__(self) -> None:
+        self.data = bytearray()
+        self.eof = False
+        self._searched = 0  # bytes known to hold no LF: one byte at a time stays linear
+
+    def feed(self, data: bytes) -> None:
+        self.data += data
+
+    def feed_eof(self) -> None:
+        self.eof = True
+
+    def line(self, limit: int, status: int) -> bytes | None:
+        """The next line without its CRLF. Raises ProtocolError(status) beyond `limit` bytes."""
+        data = self.data
+        end = data.find(b"\n", self._searched)
+        if end < 0 and len(data) <= limit + 1:  # the one may be the CR
+            self._searched = len(data)
+            self.expect_more()
+            return None
+        if end < 0 or end - 1 > limit:
+            raise ProtocolError(f"a line is longer than {limit} bytes", status)
+        self._searched = 0
+        if end == 0 or data[end - 1] != 13:
+            raise ProtocolError("a line must end with CR LF")
+        line = bytes(data[: end - 1])
+        del data[: end + 1]
+        return line
+
+    def take(self, size: int) -> bytes | None:
+        """Up to `size` bytes, as many as are here."""
+        data = self.data
+        if not data:
+            self.expect_more()
+            return None
+        if size >= len(data):
+            piece = bytes(data)
+            data.clear()
+        else:
+            piece = bytes(data[:size])
+            del data[:size]
+        return piece
+
+    def skip(self, size: int) -> None:
+        del self.data[:size]
+        self._searched = 0
+
+    def expect_more(self) -> None:
+        """Raise Truncated if no more bytes will come."""
+        if self.eof:
+            raise Truncated("the connection was closed inside a message")
+
+
+def parse_request(buffer: Buffer, limits: Limits) -> Steps[Request]:
+    """Read one request head, leaving what follows in the buffer. Raises ProtocolError."""
+    line = yield from _request_line(buffer, limits)
+    match = _REQUEST_LINE.fullmatch(line)
+    if match is None or match[3] == b"0":
+        raise ProtocolError("the request line is not valid")
+    if match[3] != b"1":
+        raise ProtocolError("only HTTP/1.1 and HTTP/1.0 are spoken here", 505)
+    method, target = match[1].decode("ascii"), match[2].decode("ascii")
+    if method not in METHODS:
+        raise ProtocolError("this method is not known", 501)
+    version = "1.0" if match[4] == b"0" else "1.1"  # 1.2 is answered as 1.1: RFC 9110 section 6.2
+    fields = yield from _fields(buffer, limits.head - len(line), limits.fields)
+    path, query = _locate(method, target, fields, version)
+    return Request(
+        method,
+        target,
+        path,
+        query,
+        fields,
+        version,
+        request_framing(fields, version),
+        keeps_alive(fields, version),
+    )
+
+
+def parse_response(buffer: Buffer, method: str, limits: Limits) -> Steps[Response]:
+    """Read one final response head to a request with `method`, skipping 1xx. ProtocolError."""
+    for _ in range(limits.interim + 1):
+        while (line := buffer.line(limits.line, 502)) is None:
+            yield
+        match = _STATUS_LINE.fullmatch(line)
+        if match is None:
+            raise ProtocolError("the status line is not valid", 502)
+        status = int(match[2])
+        version = "1.0" if match[1] == b"0" else "1.1"
+        fields = yield from _fields(buffer, limits.head, limits.fields)
+        if status == 101:
+            raise ProtocolError("the server switched protocols unasked", 502)
+        if status >= 200:
+            framing, reusable = response_framing(fields, version, status, method)
+            reason = (match[3] or b"").decode("latin-1")
+            return Response(status, reason, fields, version, framing, reusable)
+    raise ProtocolError("too many interim responses", 502)
+
+
+def _request_line(buffer: Buffer, limits: Limits) -> Steps[bytes]:
+    empty = 0
+    while not (line := buffer.line(limits.line, 414)):
+        if line is None:
+            # A TLS hello or an HTTP/0.9 toy need not sit out the head deadline for its refusal.
+            if buffer.data and not _FIRST_BYTE.match(buffer.data):
+                raise ProtocolError("this is not HTTP")
+            yield
+            continue
+        empty += 1  # one is skipped: RFC 9112 section 2.2
+        if empty > 1:
+            raise ProtocolError("empty lines where a request should be")
+    return line
+
+
+def _fields(buffer: Buffer, room: int, most: int) -> Steps[dict[str, str]]:
+    fields: dict[str, str] = {}
+    for _ in range(most + 1):
+        while (line := buffer.line(room, 431)) is None:
+            yield
+        if not line:
+            return fields
+        room -= len(line) + 2
+        if room < 0:
+            break
+        add_field(fields, line)
+    raise ProtocolError("the head is too large or has too many lines", 431)
+
+
+def _locate(method: str, target: str, fields: dict[str, str], version: str) -> tuple[str, str]:
+    """Path and query of a target, with Host checked (RFC 9112 section 3.2)."""
+    if "host" in fields:
+        host = split_authority(fields["host"])
+    elif version == "1.1":
+        raise ProtocolError("Host is missing")
+    if target.startswith("/"):
+        path, _, query = target.partition("?")
+        return path, query
+    if target == "*" and method == "OPTIONS":
+        return "*", ""
+    absolute = _ABSOLUTE.fullmatch(target)
+    if absolute is None:
+        raise ProtocolError("the request target is not valid")
+    default = 443 if target[4] in "sS" else 80
+    name, port = split_authority(absolute[1])
+    if "host" in fields and (name, port or default) != (host[0], host[1] or default):
+        raise ProtocolError("Host and the request target disagree")
+    fields["host"] = absolute[1]
+    return absolute[2] or "/", (absolute[3] or "?")[1:]
+
+
+class Body:
+    """One message body, in pieces as they arrive.
+
+    After each feed of the buffer, `pull` returns all that can be decoded now (b"" for nothing yet)
+    and sets `done` with the last of it. Raises ProtocolError: 413 beyond `limits.body`, at the
+    announcement and not after reading; 400 for bad framing; Truncated.
+    """
+
+    __slots__ = ("_buffer", "_limits", "_pieces", "_steps", "done", "size")
+
+    def __init__(self, buffer: Buffer, framing: Framing, limits: Limits) -> None:
+        self._buffer = buffer
+        self._limits = limits
+        self._pieces: list[bytes | bytearray] = []
+        self.size = 0  # bytes announced or read so far
+        self.done = False
+        if framing.kind == "chunked":
+            self._steps = self._chunked()
+        elif framing.kind == "length":
+            self._steps = self._exactly(framing.length)
+        else:
+            self._steps = self._until_close()
+
+    def pull(self) -> bytes:
+        try:
+            next(self._steps)
+        except StopIteration:
+            self.done = True
+        pieces = self._pieces
+        if not pieces:
+            return b""
+        piece = b"".join(pieces)
+        pieces.clear()
+        return piece
+
+    def _exactly(self, size: int) -> Steps[None]:
+        self._count(size)
+        yield from self._copy(size)
+
+    def _until_close(self) -> Steps[None]:
+        buffer = self._buffer
+        while not (buffer.eof and not buffer.data):
+            if buffer.data and (piece := buffer.take(len(buffer.data))):
+                self._count(len(piece))
+                self._pieces.append(piece)
+            else:
+                yield
+
+    def _chunked(self) -> Steps[None]:
+        buffer, limits = self._buffer, self._limits
+        extensions = limits.chunk_extensions
+        while True:
+            self._whole_chunks()
+            line = buffer.line(limits.chunk_line, 400)
+            if line is None:
+                yield
+                continue
+            match = _CHUNK_LINE.fullmatch(line)
+            if match is None:
+                raise ProtocolError("a chunk size is not valid")
+            extensions -= len(match[2] or b"")
+            if extensions < 0:
+                raise ProtocolError("too many chunk extensions")
+            size = int(match[1], 16)
+            self._count(size)
+            if size == 0:
+                # Read and dropped: a trailer must never pass for a header (RFC 9110 section 6.5.1).
+                yield from _fields(buffer, limits.trailers, limits.fields)
+                return
+            yield from self._copy(size)
+            while len(buffer.data) < 2:
+                buffer.expect_more()
+                yield
+            if not buffer.data.startswith(b"\r\n"):
+                raise ProtocolError("a chunk is longer than its size")
+            buffer.skip(2)
+
+    def _whole_chunks(self) -> None:
+        """Take the plain chunks that are here in full: how a model's events arrive, several a read.
+
+        Half the cost of the general path, which judges whatever this one leaves.
+        """
+        data = self._buffer.data
+        position = 0
+        while match := _PLAIN_CHUNK.match(data, position):
+            start = match.end()
+            end = start + int(match[1], 16)
+            if end == start or not data.startswith(b"\r\n", end):
+                break
+            self._count(end - start)
+            self._pieces.append(data[start:end])
+            position = end + 2
+        if position:
+            self._buffer.skip(position)
+
+    def _copy(self, size: int) -> Steps[None]:
+        while size:
+            piece = self._buffer.take(size)
+            if piece is None:
+                yield
+            else:
+                size -= len(piece)
+                self._pieces.append(piece)
+
+    def _count(self, size: int) -> None:
+        self.size += size
+        if self.size > self._limits.body:
+            raise ProtocolError(f"the body is larger than {self._limits.body} bytes", 413)

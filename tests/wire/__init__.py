@@ -1,0 +1,1 @@
+"""Tests of server/wire: bytes in, messages out."""
