@@ -126,7 +126,7 @@ def state_snapshot(session: dict[str, Any]) -> Event:
 
 
 def state_delta(*operations: dict[str, Any]) -> Event:
-    """A change to everything that is not a message: RFC 6902 operations made by `put` and `drop`."""
+    """A change to anything but messages: RFC 6902 operations made by `put` and `drop`."""
     return {"type": "STATE_DELTA", "delta": list(operations)}
 
 

@@ -42,10 +42,11 @@ class Folder:
 
     def apply(self, event: Event) -> None:
         kind = event.get("type")
-        entry = DELTAS.get(kind)  # type: ignore[arg-type]
-        if entry is None:
+        if not isinstance(kind, str):
+            return
+        if (entry := DELTAS.get(kind)) is None:
             self.flush()
-            handler = FOLDS.get(kind)  # type: ignore[arg-type]
+            handler = FOLDS.get(kind)
             if handler is not None and foldable(self.session, event):
                 handler(self.session, event)
             return
@@ -53,7 +54,7 @@ class Folder:
         source = (kind, event.get(key))
         if source != self._source:
             self.flush()
-            target = find(self.session, event.get(key)) if has_messages(self.session) else None
+            target = find(self.session, source[1]) if has_messages(self.session) else None
             if target is None or not isinstance(target.get(field) or "", str):
                 return
             self._target, self._field, self._source = target, field, source
@@ -85,7 +86,7 @@ def run_started(session: Session, event: Event) -> None:
     if not has_messages(session):
         session["messages"] = []
     if isinstance(run := extra(event).get("run"), dict):
-        session["run"] = run
+        session["run"] = own(run)
 
 
 def run_finished(session: Session, event: Event) -> None:
@@ -113,7 +114,7 @@ def state_snapshot(session: Session, event: Event) -> None:
     if isinstance(snapshot, dict):
         for key in [key for key in session if key != "messages"]:
             del session[key]
-        session.update({key: value for key, value in snapshot.items() if key != "messages"})
+        session.update({k: own(v) for k, v in snapshot.items() if k != "messages"})
 
 
 def state_delta(session: Session, event: Event) -> None:
@@ -149,14 +150,14 @@ def patch(root: Any, operation: dict[str, Any], parts: list[str]) -> None:
             if op == "remove":
                 del root[last]
             else:
-                root[last] = operation["value"]
+                root[last] = own(operation["value"])
     elif isinstance(root, list):
         index = len(root) if last == "-" and op == "add" else array_index(last)
         if index is not None and index < len(root) + (op == "add"):
             if op == "add":
-                root.insert(index, operation["value"])
+                root.insert(index, own(operation["value"]))
             elif op == "replace":
-                root[index] = operation["value"]
+                root[index] = own(operation["value"])
             else:
                 del root[index]
 
@@ -260,7 +261,7 @@ def tool_result(session: Session, event: Event) -> None:
     messages.insert(where, message)
     ledger, waiting = session.get("calls"), session.get("interrupts")
     if isinstance(ledger, dict) and isinstance(entry := ledger.get(call_id), dict):
-        entry["state"] = details.get("state", "done")
+        ledger[call_id] = {**entry, "state": details.get("state", "done")}
     if isinstance(waiting, list):
         session["interrupts"] = [
             item
@@ -274,7 +275,7 @@ def tool_result(session: Session, event: Event) -> None:
 
 def find_message(session: Session, message_id: Any) -> Message | None:
     for message in reversed(session["messages"]):
-        if message.get("id") == message_id:
+        if message.get("id") == message_id and isinstance(message_id, str):
             return message  # type: ignore[no-any-return]
     return None
 
@@ -289,8 +290,9 @@ def find_call(session: Session, call_id: Any) -> dict[str, Any] | None:
 
 def find_reasoning(session: Session, reasoning_id: Any) -> dict[str, Any] | None:
     for message in reversed(session["messages"]):
-        if message.get("reasoning", {}).get("id", "") == reasoning_id:
-            return message["reasoning"]  # type: ignore[no-any-return]
+        reasoning = message.get("reasoning") or {}
+        if reasoning.get("id") == reasoning_id and isinstance(reasoning_id, str):
+            return reasoning  # type: ignore[no-any-return]
     return None
 
 
@@ -311,6 +313,13 @@ def extra(event: Event) -> dict[str, Any]:
     metadata = event.get("metadata")
     ours = metadata.get("yaa") if isinstance(metadata, dict) else None
     return ours if isinstance(ours, dict) else {}
+
+
+def own(value: Any) -> Any:
+    """A copy for the session: later folds change it, and an event never changes."""
+    if isinstance(value, dict):
+        return {key: own(item) for key, item in value.items()}
+    return [own(item) for item in value] if isinstance(value, list) else value
 
 
 def at(event: Event) -> dict[str, Any]:

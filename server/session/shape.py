@@ -70,7 +70,7 @@ def check(document: dict[str, Any]) -> list[Error]:
 
 def role_of(message: dict[str, Any]) -> str:
     """The message's role in our spelling."""
-    role = message["role"]
+    role: str = message["role"]
     return ROLE_ALIASES.get(role, role)
 
 
@@ -111,7 +111,7 @@ def _call(call: Any, place: Place, seen: set[str]) -> Iterator[Error]:
         yield _error(place, "an object", call)
         return
     call_id, function = call.get("id"), call.get("function")
-    if not _is_id(call_id):
+    if not isinstance(call_id, str) or not _is_id(call_id):
         yield _error((*place, "id"), f"a string of 1 to {MAX_ID} characters", call_id)
     elif call_id in seen:
         yield {

@@ -1,0 +1,351 @@
+"""What to do about one tool call that has no result yet: run it, recover it, answer it, or ask.
+
+Pure, and the heart of resuming: the same rules decide a call that the model has just made, one
+that a person has answered, and one that was cut in the middle on a server that is gone
+(docs/reference/session.md, "Resume rules").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from ..jsontext import dumps
+from .shape import role_of
+
+Session = dict[str, Any]
+Call = dict[str, Any]
+
+# A call in one of these states may have had its effect, whatever the messages say (rule 6).
+MAYBE_EXECUTED = ("started", "done", "failed")
+
+
+class Verdict(Protocol):
+    """What the policy says of one call; made by the toolbox (tools/policy.py)."""
+
+    @property
+    def action(self) -> str: ...  # run, ask, deny, error, question, client
+    @property
+    def reason(self) -> str: ...
+    @property
+    def args(self) -> dict[str, Any] | None: ...
+    @property
+    def fingerprint(self) -> str: ...
+    @property
+    def repeatable(self) -> bool: ...  # read-only or idempotent
+
+
+class Toolbox(Protocol):
+    """The part of the toolbox that deciding needs."""
+
+    def verdict(self, session: Session, call: Call) -> Verdict: ...
+
+
+@dataclass(frozen=True)
+class Execute:
+    """Run the tool. `entry` is the ledger entry that says so, written before it starts."""
+
+    call: Call
+    args: dict[str, Any]
+    entry: dict[str, Any]
+    repeatable: bool
+    grant: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True)
+class Recover:
+    """Fetch the result that this host still holds of an execution that was cut."""
+
+    call: Call
+    attempt: int
+
+
+@dataclass(frozen=True)
+class Reply:
+    """Answer the call without running anything."""
+
+    call: Call
+    content: str
+    state: str
+    is_error: bool = True
+    status: str = ""
+    grant: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True)
+class Ask:
+    """Leave the call to people: the interrupt they see and the ledger entry beside it."""
+
+    interrupt: dict[str, Any]
+    entry: dict[str, Any]
+
+
+def unanswered(session: Session) -> list[tuple[Call, dict[str, Any], bool]]:
+    """Calls without a result, in order: (call, its message, whether the user has moved on).
+
+    A message that is still open was cut before its end, so its calls never existed (rule 1).
+    """
+    found: list[tuple[Call, dict[str, Any], bool]] = []
+    results: set[str] = set()
+    moved_on = False
+    for message in reversed(session["messages"]):
+        role = role_of(message)
+        if role == "tool":
+            results.add(message["tool_call_id"])
+        elif role == "user":
+            moved_on = True
+        elif role == "assistant" and not message.get("open"):
+            calls = [call for call in message.get("tool_calls") or () if call["id"] not in results]
+            found[:0] = [(call, message, moved_on) for call in calls]
+    return found
+
+
+def plan(
+    session: Session,
+    toolbox: Toolbox,
+    recoverable: Container[str],
+    call: Call,
+    message: dict[str, Any],
+    moved_on: bool,
+) -> Execute | Recover | Reply | Ask:
+    """What to do about one call: by what its ledger entry and its interrupt's answer say."""
+    entry = session["calls"].get(call["id"]) or {"state": "proposed"}
+    reason, answer = answer_to(session, call["id"])
+    if entry["state"] in MAYBE_EXECUTED or entry["state"] == "indeterminate":
+        answer = answer if reason == "indeterminate" else None
+        return replay(session, toolbox, recoverable, call, entry, answer, moved_on)
+    if cut_short(message, call):
+        return Reply(call, "Not run: the model's answer was cut off by its length limit.", "failed")
+    if moved_on and answer is None:
+        return Reply(call, SUPERSEDED, "skipped", status="skipped")
+    if answer is not None and answer["status"] == "cancelled":
+        return Reply(call, "The user cancelled this call.", "skipped", status="skipped")
+    verdict = toolbox.verdict(session, call)
+    match verdict.action:
+        case "deny":
+            return Reply(call, f"Denied: {verdict.reason}", "denied", status="denied")
+        case "error":
+            return Reply(call, verdict.reason, "failed", status="invalid_arguments")
+        case "question":
+            return question(call, verdict, entry, answer if reason == "input_required" else None)
+        case "client":
+            return hand_over(call, verdict, entry, answer if reason == "client_tool" else None)
+    same = reason == "tool_call" and entry.get("fingerprint") == verdict.fingerprint
+    if answer is not None and same:
+        return decided(session, toolbox, call, verdict, entry, answer["payload"])
+    if verdict.action == "run":
+        return execute(call, verdict, entry)
+    return approval(call, verdict, entry)
+
+
+def decided(
+    session: Session,
+    toolbox: Toolbox,
+    call: Call,
+    verdict: Verdict,
+    entry: dict[str, Any],
+    payload: dict[str, Any],
+) -> Execute | Reply:
+    """An answered approval. It holds for exactly the arguments that were shown, or for those the
+    person put in their place; anything else asks again."""
+    grant = granted(call, payload)
+    if not payload["approved"]:
+        why = f" Reason: {payload['reason']}" if payload.get("reason") else ""
+        text = f"The user denied this call.{why} Do not repeat it unless asked to."
+        return Reply(call, text, "denied", status="denied", grant=grant)
+    edited = payload.get("edited_args")
+    if edited is not None:
+        verdict = toolbox.verdict(session, with_args(call, edited))
+        if verdict.action in ("deny", "error"):
+            return Reply(call, verdict.reason, "failed", status="invalid_arguments")
+    return execute(call, verdict, entry, edited=edited, grant=grant)
+
+
+def replay(
+    session: Session,
+    toolbox: Toolbox,
+    recoverable: Container[str],
+    call: Call,
+    entry: dict[str, Any],
+    answer: dict[str, Any] | None,
+    moved_on: bool,
+) -> Execute | Recover | Reply | Ask:
+    """A call that may have run already, and whose result is not here (rule 6)."""
+    if call["id"] in recoverable:
+        return Recover(call, entry.get("attempt", 0))
+    as_run = call if entry.get("args") is None else with_args(call, entry["args"])
+    verdict = toolbox.verdict(session, as_run)
+    runnable = verdict.action in ("run", "ask")
+    if runnable and verdict.repeatable:
+        return execute(call, verdict, entry, edited=entry.get("args"))
+    if entry["state"] == "indeterminate" and answer is not None:
+        payload = answer.get("payload") or {"action": "skip"}
+        if payload["action"] == "retry" and runnable:
+            return execute(call, verdict, entry, edited=entry.get("args"))
+        if payload["action"] == "result":
+            return Reply(call, payload.get("content", ""), "done", is_error=False, status="ok")
+        return Reply(call, LOST, "skipped", status="indeterminate")
+    if moved_on:
+        return Reply(call, LOST, "skipped", status="indeterminate")
+    return ask(call, "indeterminate", "indeterminate", verdict, entry, f"{LOST} What now?")
+
+
+def question(
+    call: Call, verdict: Verdict, entry: dict[str, Any], answer: dict[str, Any] | None
+) -> Reply | Ask:
+    """A tool that asks the person: its result is their answer."""
+    if answer is not None:
+        return Reply(call, as_text(answer.get("payload")), "done", is_error=False, status="ok")
+    args = verdict.args or {}
+    schema = args.get("response_schema") or {"type": "string"}
+    text = str(args.get("question", ""))
+    found = ask(call, "input_required", "waiting", verdict, entry, text, schema)
+    if args.get("suggestions"):
+        found.interrupt["suggestions"] = args["suggestions"]
+    return found
+
+
+def hand_over(
+    call: Call, verdict: Verdict, entry: dict[str, Any], answer: dict[str, Any] | None
+) -> Reply | Ask:
+    """A tool that lives in the page: the page answers with its result."""
+    if answer is None:
+        text = f"Run {call['function']['name']} in the page"
+        return ask(call, "client_tool", "waiting", verdict, entry, text)
+    payload = answer.get("payload") or {}
+    failed = payload.get("is_error") is True
+    state, status = ("failed", "error") if failed else ("done", "ok")
+    return Reply(call, as_text(payload.get("content")), state, is_error=failed, status=status)
+
+
+def approval(call: Call, verdict: Verdict, entry: dict[str, Any]) -> Ask:
+    text = f"Allow {call['function']['name']}?"
+    return ask(call, "tool_call", "asking", verdict, entry, text)
+
+
+def ask(
+    call: Call,
+    reason: str,
+    state: str,
+    verdict: Verdict,
+    entry: dict[str, Any],
+    message: str,
+    schema: dict[str, Any] | None = None,
+) -> Ask:
+    interrupt = {
+        "id": f"int-{call['id']}",
+        "reason": reason,
+        "call_id": call["id"],
+        "message": message,
+        "tool": call["function"]["name"],
+        "args": verdict.args or {},
+        "response_schema": schema or ANSWERS[reason],
+    }
+    return Ask(interrupt, ledger_entry(call, verdict, entry, state, entry.get("attempt", 0)))
+
+
+def execute(
+    call: Call,
+    verdict: Verdict,
+    entry: dict[str, Any],
+    *,
+    edited: dict[str, Any] | None = None,
+    grant: dict[str, Any] | None = None,
+) -> Execute:
+    started = ledger_entry(call, verdict, entry, "started", entry.get("attempt", 0) + 1)
+    if edited is not None:
+        started["args"] = edited
+    return Execute(call, verdict.args or {}, started, verdict.repeatable, grant)
+
+
+def ledger_entry(
+    call: Call, verdict: Verdict, entry: dict[str, Any], state: str, attempt: int
+) -> dict[str, Any]:
+    kept = {key: value for key, value in entry.items() if key not in ("name", "state")}
+    return {
+        **kept,
+        "name": call["function"]["name"],
+        "fingerprint": verdict.fingerprint,
+        "state": state,
+        "attempt": attempt,
+    }
+
+
+def answer_to(session: Session, call_id: str) -> tuple[str, dict[str, Any] | None]:
+    """The reason the call was left to people for, and their answer if they gave one."""
+    for interrupt in session["interrupts"]:
+        if interrupt.get("call_id") == call_id:
+            return interrupt["reason"], interrupt.get("answer")
+    return "", None
+
+
+def granted(call: Call, payload: dict[str, Any]) -> dict[str, Any] | None:
+    if payload.get("remember") != "session":
+        return None
+    grant = {"tool": call["function"]["name"]}
+    if payload.get("match"):
+        grant["match"] = payload["match"]
+    return {**grant, "decision": "allow" if payload["approved"] else "deny"}
+
+
+def with_args(call: Call, args: dict[str, Any]) -> Call:
+    """The call with other arguments; a dict is understood wherever the JSON text is."""
+    return {**call, "function": {**call["function"], "arguments": args}}
+
+
+def cut_short(message: dict[str, Any], call: Call) -> bool:
+    """Whether the model ran out of tokens while it wrote this call, the last of its message."""
+    last: str = message["tool_calls"][-1]["id"]
+    return message.get("meta", {}).get("finish_reason") == "length" and last == call["id"]
+
+
+def as_text(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    return "" if value is None else dumps(value)
+
+
+SUPERSEDED = "Not run: superseded by a new user message."
+LOST = "This call was started, but its result was lost; it may or may not have taken effect."
+
+_text = {"type": "string"}
+ANSWERS: dict[str, dict[str, Any]] = {
+    "tool_call": {
+        "type": "object",
+        "properties": {
+            "approved": {"type": "boolean"},
+            "edited_args": {"type": "object"},
+            "remember": {"enum": ["once", "session"]},
+            "match": {"type": "object", "additionalProperties": _text},
+            "reason": _text,
+        },
+        "required": ["approved"],
+    },
+    "client_tool": {
+        "type": "object",
+        "properties": {"content": {}, "is_error": {"type": "boolean"}},
+        "required": ["content"],
+    },
+    "indeterminate": {
+        "type": "object",
+        "properties": {"action": {"enum": ["retry", "skip", "result"]}, "content": _text},
+        "required": ["action"],
+    },
+    "limit": {
+        "type": "object",
+        "properties": {
+            "continue": {"type": "boolean"},
+            "extend": {
+                "type": "object",
+                "additionalProperties": {"type": "number", "exclusiveMinimum": 0},
+            },
+        },
+        "required": ["continue"],
+    },
+    "model_error": {
+        "type": "object",
+        "properties": {"retry": {"type": "boolean"}},
+        "required": ["retry"],
+    },
+}

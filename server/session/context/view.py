@@ -1,0 +1,90 @@
+"""The messages that a model sees, made of the messages that a session has.
+
+`messages` is never edited; the view leaves out what is for people only, repairs the order and
+pairs every call with exactly one result, because providers refuse a history where one dangles.
+The prefix is byte-stable: appending to the session never changes what was said before it, so
+providers can cache it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..shape import role_of
+
+Session = dict[str, Any]
+Message = dict[str, Any]
+
+NO_RESULT = "No result was recorded for this call."
+
+
+def view(session: Session) -> list[Message]:
+    """Session messages as the model gets them, results behind their calls in call order.
+
+    Left out: errors (for people), messages still open (they were cut), results of no call, second
+    results, and assistant messages that say nothing.
+    """
+    results = first_results(session["messages"])
+    seen: list[Message] = []
+    for message in session["messages"]:
+        role = role_of(message)
+        if role in ("error", "tool") or message.get("open"):
+            continue
+        calls = message.get("tool_calls") if role == "assistant" else None
+        if role == "assistant" and not calls and not message.get("content"):
+            continue
+        seen.append({**message, "role": role})
+        seen.extend(result_of(call, results) for call in calls or ())
+    return seen
+
+
+def first_results(messages: list[Message]) -> dict[str, Message]:
+    """Call id -> its first result that comes after the call."""
+    called: set[str] = set()
+    results: dict[str, Message] = {}
+    for message in messages:
+        if role_of(message) == "tool":
+            if (call_id := message["tool_call_id"]) in called:
+                results.setdefault(call_id, message)
+        else:
+            called.update(call["id"] for call in message.get("tool_calls") or ())
+    return results
+
+
+def result_of(call: dict[str, Any], results: dict[str, Message]) -> Message:
+    if found := results.get(call["id"]):
+        return {**found, "role": "tool"}
+    name = call["function"]["name"]
+    return {"role": "tool", "tool_call_id": call["id"], "name": name, "content": NO_RESULT}
+
+
+def pairing_errors(messages: list[Message]) -> list[str]:
+    """What a strict provider would refuse in a list of messages; empty when nothing.
+
+    The last look at every request, after every transformation: trimming a history after it was
+    repaired is the most common way in which agents break theirs.
+    """
+    errors: list[str] = []
+    open_calls: list[str] = []
+    seen: set[str] = set()
+    for index, message in enumerate(messages):
+        role = message.get("role")
+        if role == "tool":
+            call_id = message.get("tool_call_id", "")
+            if call_id in open_calls:
+                open_calls.remove(call_id)
+            else:
+                errors.append(f"message {index}: a result for {call_id!r}, which is not waiting")
+            continue
+        if open_calls:
+            errors.append(f"message {index}: calls {open_calls} have no result before it")
+        open_calls = [call["id"] for call in message.get("tool_calls") or ()]
+        for call_id in open_calls:
+            if call_id in seen or open_calls.count(call_id) > 1:
+                errors.append(f"message {index}: the call id {call_id!r} is used twice")
+        seen.update(open_calls)
+        if role not in ("system", "user", "assistant"):
+            errors.append(f"message {index}: the role {role!r} is not for a model")
+    if open_calls:
+        errors.append(f"the end: calls {open_calls} have no result")
+    return errors

@@ -1,0 +1,168 @@
+"""What happens next: `next_step` reads a session and answers; the loop in agent.py performs it.
+
+Pure. Resuming on another server, approvals, browser tools and limits are not features of the loop
+but consequences of this decision and of calls.py.
+
+    next_step ─┬─ RunTools    calls that can be settled now: executed, recovered or answered
+               ├─ Stop        awaiting people, over a limit, or done
+               ├─ NameSession the answer is there, the title is not (config.yaa.auto_title)
+               └─ CallModel
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from .calls import ANSWERS, Ask, Execute, Recover, Reply, Session, Toolbox, plan, unanswered
+from .shape import role_of
+
+FINISH = "finish"  # the tool that ends a run by being called
+
+
+@dataclass(frozen=True)
+class RunTools:
+    jobs: tuple[Execute | Recover | Reply, ...]
+
+
+@dataclass(frozen=True)
+class CallModel:
+    pass
+
+
+@dataclass(frozen=True)
+class NameSession:
+    pass
+
+
+@dataclass(frozen=True)
+class Stop:
+    status: str
+    reason: str
+    asks: tuple[Ask, ...] = ()
+    interrupts: tuple[dict[str, Any], ...] = ()
+
+
+Step = RunTools | CallModel | NameSession | Stop
+
+
+def next_step(
+    session: Session,
+    toolbox: Toolbox,
+    limits: Mapping[str, Any],
+    *,
+    elapsed_ms: int = 0,
+    recoverable: Container[str] = (),
+) -> Step:
+    """What must happen next. Reads the session and changes nothing.
+
+    `limits` are the session's, already capped by the server's. `elapsed_ms`: how long this POST
+    has run. `recoverable`: ids of calls whose lost result this host can still give.
+    """
+    plans = [plan(session, toolbox, recoverable, *item) for item in unanswered(session)]
+    if jobs := tuple(item for item in plans if not isinstance(item, Ask)):
+        return RunTools(jobs)
+    if asks := tuple(item for item in plans if isinstance(item, Ask)):
+        return Stop("interrupted", "awaiting", asks)
+    if declined := session["run"].get("declined"):
+        return Stop("failed" if declined == "failed" else "interrupted", declined)
+    if over := answered(session):
+        if over.status == "completed" and wants_title(session):
+            return NameSession()
+        return over
+    if limit := over_limit(session, limits, elapsed_ms):  # after answers: one is never withheld
+        return Stop("interrupted", "limit", interrupts=(limit,))
+    return CallModel()
+
+
+# -- the end --------------------------------------------------------------------------------------
+
+
+def answered(session: Session) -> Stop | None:
+    """The stop that the last message asks for, if it does."""
+    last = None
+    for message in heard(session):
+        if last is None:
+            last = message
+        if role_of(message) == "tool":
+            continue  # results follow the message whose calls they answer
+        if role_of(message) == "assistant":
+            if finished(session, message):
+                return Stop("completed", "completed")
+            if message is last:
+                strict = session["config"]["yaa"].get("require_finish_tool")
+                return Stop("interrupted", "awaiting") if strict else Stop("completed", "completed")
+            return None
+        return None if role_of(message) == "user" else Stop("completed", "completed")
+    return Stop("completed", "completed")  # nothing was asked
+
+
+def finished(session: Session, message: dict[str, Any]) -> bool:
+    return any(
+        call["function"]["name"] == FINISH
+        and session["calls"].get(call["id"], {}).get("state") == "done"
+        for call in message.get("tool_calls") or ()
+    )
+
+
+def heard(session: Session) -> Iterator[dict[str, Any]]:
+    """Messages that count, newest first: not errors, not what was cut while it was written."""
+    for message in reversed(session["messages"]):
+        if role_of(message) != "error" and not message.get("open"):
+            yield message
+
+
+def wants_title(session: Session) -> bool:
+    return bool(session["config"]["yaa"].get("auto_title")) and not session.get("title")
+
+
+# -- limits ---------------------------------------------------------------------------------------
+
+
+def over_limit(
+    session: Session, limits: Mapping[str, Any], elapsed_ms: int
+) -> dict[str, Any] | None:
+    """The interrupt for the first budget that is used up, or None."""
+    run = session["run"]
+    used = {
+        "max_steps": run["step"],
+        "max_tokens": run["tokens"],
+        "max_cost_micro": run["cost_micro"],
+        "max_wall_s": (run["wall_ms"] + elapsed_ms) / 1000,
+    }
+    for name, observed in used.items():
+        if (allowed := limits.get(name)) is not None and observed >= allowed:
+            return limit_interrupt(name, allowed, observed)
+    errors = consecutive_errors(session) - run.get("forgiven", 0)
+    allowed = limits.get("max_consecutive_errors")
+    if allowed is not None and errors > allowed:
+        return limit_interrupt("max_consecutive_errors", allowed, errors)
+    return None
+
+
+def consecutive_errors(session: Session) -> int:
+    """Calls in a row, since the user last spoke, that named no tool or had bad arguments."""
+    count = 0
+    for message in heard(session):
+        role = role_of(message)
+        if role == "tool":
+            status = (message.get("result") or {}).get("status")
+            if status not in ("invalid_arguments", "not_found"):
+                break
+            count += 1
+        elif role != "assistant":
+            break
+    return count
+
+
+def limit_interrupt(name: str, allowed: float, observed: float) -> dict[str, Any]:
+    return {
+        "id": f"int-{name}",
+        "reason": "limit",
+        "limit": name,
+        "allowed": allowed,
+        "observed": round(observed, 3),
+        "message": f"Stopped at the limit {name}: {round(observed, 3)} of {allowed} used.",
+        "response_schema": ANSWERS["limit"],
+    }

@@ -1,0 +1,251 @@
+"""A stranger's document becomes a session that can run: checked, filled, settled.
+
+Intake changes nothing itself. What it fills in, renames or cancels comes out as the opening events
+of the run, so the client's copy takes the same steps as ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+from ..errors import Problem
+from ..schema.validate import validate
+from .calls import ANSWERS
+from .events import Event, Patch, messages_filled, pointer, put, run_started, state_delta
+from .shape import ROLE_ALIASES, VERSION, check, role_of
+
+Session = dict[str, Any]
+
+TITLE_LENGTH = 30  # characters of the first message that make a title
+RUN_LEVEL = ("limit", "model_error")  # interrupts of the run, not of one call
+COUNTERS = ("step", "tokens", "cost_micro", "wall_ms", "forgiven")
+SPENT = {  # which counter a limit is measured on
+    "max_steps": ("step", 1),
+    "max_tokens": ("tokens", 1),
+    "max_cost_micro": ("cost_micro", 1),
+    "max_wall_s": ("wall_ms", 1000),
+}
+
+
+def accept(document: Any) -> Session:
+    """The document, if it is a session that this server can run.
+
+    Raises Problem: session_invalid and answer_invalid with every misfit's place, session_version.
+    Nothing has happened yet when it does (rule 3).
+    """
+    if not isinstance(document, dict):
+        raise Problem("session_invalid", "The body must be a session, a JSON object.")
+    version = document.get("version", VERSION)
+    if isinstance(version, int) and version > VERSION:
+        raise Problem(
+            "session_version",
+            f"The session has version {version}; this server reads up to {VERSION}. Update it.",
+            errors=[{"pointer": "/version", "detail": f"expected at most {VERSION}"}],
+        )
+    if errors := check(document):
+        raise Problem("session_invalid", _summary(errors), errors=errors)
+    if errors := list(_bad_answers(document)):
+        raise Problem("answer_invalid", _summary(errors), errors=errors)
+    return document
+
+
+def opening(
+    session: Session, defaults: Session, run_id: str, now_ms: int, new_id: Callable[[str], str]
+) -> list[Event]:
+    """The events that open a run: RUN_STARTED, then what was filled in and settled.
+
+    `defaults` is the configuration's session half. `new_id("msg")` makes an identifier.
+    """
+    session_id = session.get("id") or new_id("ses")
+    filled = list(_filled_messages(session.get("messages") or [], new_id))
+    user = _last_user(session, filled)
+    changes = [
+        *([] if "id" in session else [put("id", value=session_id)]),
+        *_filled(session, defaults, now_ms),
+        *_missing(session, defaults),
+        *_ledger(session),
+        *_open_interrupts(session),
+    ]
+    events = [run_started(session_id, _run(session, user, run_id, now_ms), now_ms)]
+    if filled:
+        events.append(messages_filled(filled))
+    if changes:
+        events.append(state_delta(*changes))
+    return events
+
+
+# -- check ----------------------------------------------------------------------------------------
+
+
+def _bad_answers(session: Session) -> Iterator[dict[str, str]]:
+    """Answers that fit no open interrupt, or not the one they are at."""
+    waiting = _unanswered_ids(session)
+    for index, interrupt in enumerate(session.get("interrupts", ())):
+        answer = interrupt.get("answer")
+        if answer is None:
+            continue
+        place = pointer("interrupts", index, "answer")
+        reason = interrupt["reason"]
+        if reason not in RUN_LEVEL and interrupt.get("call_id") not in waiting:
+            yield {"pointer": place, "detail": "this interrupt is not open: its call needs nothing"}
+        elif answer["status"] == "resolved":
+            schema = ANSWERS.get(reason) or interrupt.get("response_schema", True)
+            if reason != "input_required" and "payload" not in answer:
+                yield {"pointer": place, "detail": "a resolved answer needs a payload"}
+                continue
+            for error in validate(answer.get("payload"), schema):
+                yield {
+                    "pointer": f"{place}/payload{error.pointer}",
+                    "detail": error.message,
+                }
+
+
+def _unanswered_ids(session: Session) -> set[str]:
+    results: set[str] = set()
+    waiting: set[str] = set()
+    for message in reversed(session.get("messages", ())):
+        if role_of(message) == "tool":
+            results.add(message["tool_call_id"])
+        elif not message.get("open"):
+            waiting |= {call["id"] for call in message.get("tool_calls") or ()} - results
+    return waiting
+
+
+def _summary(errors: list[dict[str, str]]) -> str:
+    first = errors[0]
+    more = f" ({len(errors) - 1} more)" if len(errors) > 1 else ""
+    return f"{first['pointer'] or '/'}: {first['detail']}{more}"
+
+
+# -- fill -----------------------------------------------------------------------------------------
+
+
+def _filled(session: Session, defaults: Session, now_ms: int) -> Iterator[dict[str, Any]]:
+    if not session.get("start_time"):
+        now = datetime.fromtimestamp(now_ms // 1000, UTC)
+        value = session.get("startTime") or now.strftime("%Y-%m-%dT%H:%M:%SZ")
+        yield put("start_time", value=value)
+    for name, empty in (("calls", {}), ("interrupts", []), ("grants", [])):
+        if name not in session:
+            yield put(name, value=empty)
+    for name, number in (("version", VERSION), ("rev", 0)):
+        if name not in session:
+            yield put(name, value=number)
+    yaa = {**defaults["config"]["yaa"], **session.get("config", {}).get("yaa", {})}
+    if not session.get("title") and not yaa["auto_title"]:
+        if text := title(session.get("messages") or []):
+            yield put("title", value=text)
+
+
+def title(messages: list[dict[str, Any]]) -> str:
+    """The first user message's beginning, white space collapsed."""
+    for message in messages:
+        if role_of(message) == "user":
+            content = message.get("content") or ""
+            if not isinstance(content, str):
+                content = " ".join(str(part.get("text", "")) for part in content)
+            return " ".join(content[: TITLE_LENGTH * 20].split())[:TITLE_LENGTH].strip()
+    return ""
+
+
+def _missing(node: Session, defaults: Session, *path: str) -> Iterator[dict[str, Any]]:
+    """Defaults for keys that are not there, at every depth. A provider is one unit: nothing of the
+    server's is ever mixed into one that a session brings."""
+    for key, value in defaults.items():
+        if key not in node or (node[key] is None and value is not None and not path):
+            yield put(*path, key, value=value)
+        elif isinstance(value, dict) and isinstance(node[key], dict) and key != "provider":
+            yield from _missing(node[key], value, *path, key)
+
+
+def _filled_messages(
+    messages: list[dict[str, Any]], new_id: Callable[[str], str]
+) -> Iterator[dict[str, Any]]:
+    for index, message in enumerate(messages):
+        if "id" not in message:
+            yield {"op": "add", "path": pointer(index, "id"), "value": new_id("msg")}
+        if message["role"] in ROLE_ALIASES:
+            role = ROLE_ALIASES[message["role"]]
+            yield {"op": "replace", "path": pointer(index, "role"), "value": role}
+
+
+# -- settle ---------------------------------------------------------------------------------------
+
+
+def _ledger(session: Session) -> Iterator[dict[str, Any]]:
+    """One ledger entry for every call that exists (rule 1)."""
+    ledger = session.get("calls", {})
+    results: dict[str, bool] = {}
+    for message in reversed(session.get("messages") or []):
+        if role_of(message) == "tool":
+            results[message["tool_call_id"]] = message.get("is_error", False)
+        elif not message.get("open"):
+            for call in message.get("tool_calls") or ():
+                if call["id"] not in ledger:
+                    yield put("calls", call["id"], value=_entry(call, results.get(call["id"])))
+
+
+def _entry(call: dict[str, Any], failed: bool | None) -> dict[str, Any]:
+    state = "proposed" if failed is None else "failed" if failed else "done"
+    return {"name": call["function"]["name"], "state": state, "attempt": 0}
+
+
+def _open_interrupts(session: Session) -> Iterator[dict[str, Any]]:
+    """Only interrupts whose call still waits stay; those of the run are raised again if need be."""
+    interrupts = session.get("interrupts") or []
+    waiting = _unanswered_ids(session) if interrupts else set()
+    kept = [item for item in interrupts if item.get("call_id") in waiting]
+    if len(kept) < len(interrupts):
+        yield put("interrupts", value=kept)
+
+
+def _last_user(session: Session, filled: Patch) -> str:
+    messages = session.get("messages") or []
+    for index in range(len(messages) - 1, -1, -1):
+        if role_of(messages[index]) == "user":
+            made = {change["path"]: change["value"] for change in filled}
+            return str(messages[index].get("id") or made[pointer(index, "id")])
+    return ""
+
+
+def _run(session: Session, user: str, run_id: str, now_ms: int) -> dict[str, Any]:
+    """The run's bookkeeping. What was spent on this user message so far stays spent, on whichever
+    server, unless a person has answered the limit with more."""
+    run = {"id": run_id, "message": user, "started_at": now_ms, **dict.fromkeys(COUNTERS, 0)}
+    before = session.get("run", {})
+    if before.get("message") == user:
+        run |= {name: _counter(before.get(name)) for name in COUNTERS}
+    for interrupt in session.get("interrupts", ()):
+        answer = interrupt.get("answer")
+        if answer is None or interrupt["reason"] not in RUN_LEVEL:
+            continue
+        payload = answer.get("payload") or {}
+        if interrupt["reason"] == "model_error":
+            if payload.get("retry") is not True:
+                run["declined"] = "failed"
+        elif payload.get("continue") is not True:
+            run["declined"] = "limit"
+        else:
+            run |= _extended(run, interrupt, payload.get("extend", {}))
+    return run
+
+
+def _extended(
+    run: dict[str, Any], interrupt: dict[str, Any], extend: dict[str, Any]
+) -> dict[str, Any]:
+    """The counters after "continue": room for what was asked, or for a whole allowance again."""
+    name, allowed = interrupt.get("limit"), _counter(interrupt.get("allowed"))
+    if name == "max_consecutive_errors":
+        return {"forgiven": run["forgiven"] + _counter(interrupt.get("observed"))}
+    if name not in SPENT:
+        return {}
+    counter, unit = SPENT[name]
+    room = extend.get(name, allowed)
+    return {counter: max(0, int((allowed - room) * unit))}
+
+
+def _counter(value: Any) -> int:
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return max(0, int(value)) if number else 0
