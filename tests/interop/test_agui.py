@@ -1,0 +1,187 @@
+"""Our streams are AG-UI 1.0 for readers that others wrote, and fold to the same messages there."""
+
+from __future__ import annotations
+
+import copy
+import unittest
+from typing import Any
+
+from server.session import events
+from server.session.fold import Folder
+from server.wire import sse
+from tests.tooling import tools
+
+NEEDED = (
+    tools.module("ag_ui"),
+    tools.module("ag_ui_validate"),
+    tools.package("@ag-ui/client"),
+)
+if all(tool.path for tool in NEEDED):
+    from . import agui_peers as peers
+
+Json = dict[str, Any]
+
+USER = {"id": "m1", "role": "user", "content": "What is in the note? Then delete it. 你好"}
+SESSION: Json = {
+    "id": "ses_1",
+    "messages": [USER],
+    "status": "in_progress",
+    "rev": 0,
+    "calls": {},
+    "interrupts": [],
+}
+
+
+def first_run() -> list[Json]:
+    """Thinking, text, two calls; one runs and prints, the other waits for its approval."""
+    interrupt = {
+        "id": "int-c2",
+        "reason": "tool_call",
+        "call_id": "c2",
+        "message": "delete_file wants to run",
+        "response_schema": {"type": "object", "properties": {"approved": {"type": "boolean"}}},
+        "tool": "delete_file",
+        "args": {"path": "note"},
+    }
+    run = {"id": "run_1", "message": "m1", "step": 0}
+    state = {key: value for key, value in SESSION.items() if key != "messages"}
+    return [
+        events.run_started("ses_1", run, 1),
+        events.state_snapshot({**state, "run": run}),
+        events.step_started(1, 2),
+        *events.think_start("r1", "m2", "reasoning_content"),
+        events.think_delta("r1", "Read, "),
+        events.think_delta("r1", "then delete."),
+        *events.think_end("r1"),
+        events.text_start("m2", 3),
+        events.text_delta("m2", "I will look. "),
+        events.text_delta("m2", "好\n"),
+        events.tool_start("c1", "read_file", "m2"),
+        events.tool_args("c1", '{"path":'),
+        events.tool_args("c1", '"note"}'),
+        events.tool_end("c1"),
+        events.tool_start("c2", "delete_file", "m2"),
+        events.tool_args("c2", '{"path":"note"}'),
+        events.tool_end("c2", extra={"thought_signature": "x"}),
+        events.text_end("m2", {"model": "test", "finish_reason": "tool_calls"}, 4),
+        events.state_delta(events.put("calls", "c1", value={"name": "read_file"})),
+        events.tool_exec("c1", [events.put("calls", "c1", "state", value="started")], 5),
+        events.tool_output("c1", "line 1\n", first=True),
+        events.tool_output("c1", "line 2\n", first=False),
+        events.tool_result("c1", "read_file", "line 1\nline 2\n", 6),
+        events.state_delta(events.put("interrupts", value=[interrupt])),
+        events.step_finished("step 1", 7),
+        events.run_finished(
+            {**SESSION, "run": run, "interrupts": [interrupt]},
+            "interrupted",
+            "awaiting",
+            [{"model": "test", "inputTokens": 10, "outputTokens": 5, "totalTokens": 15}],
+            8,
+        ),
+    ]
+
+
+def second_run() -> list[Json]:
+    """The approval's answer: only a result for the old call, then a closing text."""
+    run = {"id": "run_2", "message": "m1", "step": 1}
+    return [
+        events.run_started("ses_1", run, 9),
+        events.step_started(2, 10),
+        events.tool_exec("c2", [events.put("calls", "c2", value={"state": "started"})], 11),
+        events.tool_result("c2", "delete_file", "no such file", 12, state="failed", is_error=True),
+        events.state_delta(events.put("interrupts", value=[])),
+        events.text_start("m3", 13),
+        events.text_delta("m3", "It was gone."),
+        events.text_end("m3", {"model": "test", "finish_reason": "stop"}, 14),
+        events.step_finished("step 2", 15),
+        events.run_finished({**SESSION, "run": run}, "completed", "completed", [], 16),
+    ]
+
+
+def broken_run() -> list[Json]:
+    """A run that ends in the middle of an answer."""
+    run = {"id": "run_3", "message": "m1", "step": 1}
+    return [
+        events.run_started("ses_1", run, 1),
+        events.step_started(1, 2),
+        events.text_start("m2", 3),
+        events.text_delta("m2", "It wa"),
+        events.run_error("The model hung up.", "upstream_error", message_id="m3", rev=1),
+    ]
+
+
+def stream(run: list[Json]) -> str:
+    """The frames of a run, with a sign of life in between."""
+    frames = [
+        sse.encode(events.dumps(event), events.alias(event), f"run/{number}")
+        for number, event in enumerate(run)
+    ]
+    frames.insert(len(frames) // 2, sse.comment("ping"))
+    return b"".join(frames).decode()
+
+
+def fold(*runs: list[Json]) -> Json:
+    session = copy.deepcopy(SESSION)
+    folder = Folder(session)
+    for event in [event for run in runs for event in run]:
+        folder.apply(copy.deepcopy(event))
+    folder.flush()
+    return session
+
+
+@tools.needs(*NEEDED)
+class Constructed(unittest.TestCase):
+    """Every constructor of server/session/events.py, in the orders a run has them."""
+
+    def test_events_have_the_official_shape(self) -> None:
+        for run in (first_run(), second_run(), broken_run()):
+            self.assertEqual(peers.model_errors(stream(run)), [])
+
+    def test_every_event_type_occurs(self) -> None:
+        """So that the tests here speak of all of them."""
+        said = {event["type"] for run in (first_run(), broken_run()) for event in run}
+        self.assertEqual(set(events.ALIASES) - said, {"CUSTOM"})
+
+    def test_runs_are_lawful(self) -> None:
+        self.assertEqual(peers.rule_errors(stream(first_run())), [])
+        self.assertEqual(peers.rule_errors(stream(second_run()), earlier_calls=("c2",)), [])
+        self.assertEqual(peers.rule_errors(stream(broken_run())), [])
+
+    def test_the_validators_do_find_what_is_wrong(self) -> None:
+        run = [event for event in first_run() if event["type"] != "TEXT_MESSAGE_END"]
+        self.assertNotEqual(peers.rule_errors(stream(run)), [])
+        run = [{**event, "timestamp": None} for event in second_run()]
+        self.assertNotEqual(peers.model_errors(stream(run)), [])
+
+    def test_the_official_client_agrees_about_messages(self) -> None:
+        resume = [{"interruptId": "int-c2", "status": "resolved", "payload": {"approved": True}}]
+        runs: list[Json] = [
+            {"runId": "run_1", "stream": stream(first_run())},
+            {"runId": "run_2", "stream": stream(second_run()), "resume": resume},
+        ]
+        for cut in (7, 100_000):
+            with self.subTest(cut=cut):
+                found = peers.replay(SESSION, runs, cut)
+                self.assertEqual(found["warnings"], [])
+                self.assertEqual([run.get("error") for run in found["runs"]], [None, None])
+                self.assertEqual([r["outcome"] for r in found["runs"]], ["interrupt", "success"])
+                ours = fold(first_run(), second_run())["messages"]
+                wanted = [peers.agui_message(message) for message in ours]
+                self.assertEqual(peers.shown(found["messages"]), wanted)
+                self.assertEqual(found["pending"], [])
+
+    def test_the_official_client_agrees_about_state(self) -> None:
+        found = peers.replay(SESSION, [{"runId": "run_1", "stream": stream(first_run())}])
+        ours = fold(first_run())
+        self.assertEqual(found["state"]["yaa"]["interrupts"], ours["interrupts"])
+        # That a call is done is said by its result, which is no state for AG-UI.
+        self.assertEqual(found["state"]["yaa"]["calls"]["c1"]["state"], "started")
+        self.assertEqual([item["id"] for item in found["pending"]], ["int-c2"])
+
+    def test_the_official_client_shows_a_broken_run(self) -> None:
+        found = peers.replay(SESSION, [{"runId": "run_3", "stream": stream(broken_run())}])
+        self.assertEqual(found["runs"][0].get("runError"), "The model hung up.")
+
+
+if __name__ == "__main__":
+    unittest.main()
