@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import copy
 import difflib
-import ipaddress
 import os
 import re
 from collections.abc import Iterator, Mapping
@@ -19,6 +18,7 @@ from typing import Any
 
 from . import jsontext, log
 from .kinds import Anything, At, Choice, Either, MapOf, check, kinds_of, say
+from .wire.headers import is_loopback
 
 FOLDERS = ("agents", "tools", "hooks", "workspaces", "claims", "logs")
 
@@ -139,14 +139,6 @@ def shipped(name: str) -> Path:
     return inside if inside.exists() else package.parent / name
 
 
-def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach a server that listens on `host`."""
-    try:
-        return ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return host.lower().rstrip(".") == "localhost"
-
-
 def _read(file: Path) -> dict[str, Any]:
     try:
         value = jsontext.loads(file.read_bytes())
@@ -163,7 +155,7 @@ def _read(file: Path) -> dict[str, Any]:
 def _contradictions(server: Mapping[str, Any]) -> Iterator[str]:
     """What is wrong only when taken together, or in a way that no kind shows."""
     host = server["host"]
-    if not server["auth_required"] and not is_loopback(host):
+    if not server["auth_required"] and not is_loopback(host.lower()):
         yield (
             f"server.auth_required is false and server.host is {host}: without a key only this"
             " machine may reach the server; listen on 127.0.0.1 or require a key"

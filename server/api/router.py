@@ -1,0 +1,270 @@
+"""From a request to its handler, and from whatever went wrong to one JSON answer.
+
+In the walk: the listener hands over an `Exchange`; here its Host and key are checked, its handler
+is found and given a `Call`, and everything a handler raises is translated, once, in `Border`.
+The rule of the file: no answer leaves without the headers of `_headers`, so that a page of any
+origin can read even a 401; and each request leaves one line in the access log.
+"""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Protocol
+
+from .. import log
+from ..errors import CODES, Problem
+from ..jsontext import JSONError, dumps
+from ..wire.headers import ProtocolError, host_allowed
+from ..wire.http11 import Request
+from .auth import ANYONE, Key, Keys
+
+CLIENT_GONE = 499  # nginx's number for "the client hung up first"; only ever in the log
+
+# RFC 9110 needs no CORS; browsers do. A wildcard would not cover `authorization` (Fetch standard,
+# "CORS non-wildcard request-header name"), and the x-stainless ones are sent by OpenAI's SDKs.
+ALLOW_HEADERS = ", ".join(
+    (
+        *("accept", "authorization", "content-encoding", "content-type", "last-event-id"),
+        *("openai-organization", "openai-project", "yaa-api-key"),
+        *(
+            f"x-stainless-{name}"
+            for name in (
+                *("arch", "async", "custom-poll-interval", "helper-method", "lang", "os"),
+                *("package-version", "poll-helper", "raw-response", "read-timeout"),
+                *("retry-count", "runtime", "runtime-version", "timeout"),
+            )
+        ),
+    )
+)
+EXPOSE_HEADERS = "allow, retry-after, x-should-retry"
+
+_BY_STATUS = {status: code for code, (status, _) in reversed(CODES.items())}
+_access = log.get("access")
+_log = log.get("api")
+
+
+class Stream(Protocol):
+    """A body that is written piece by piece (wire.listener.Stream)."""
+
+    def write(self, data: bytes) -> None: ...
+    async def drain(self) -> None: ...
+    async def close(self) -> None: ...
+
+
+class Exchange(Protocol):
+    """One request and the one answer to it (wire.listener.Exchange)."""
+
+    @property
+    def request(self) -> Request: ...
+    @property
+    def peer(self) -> str: ...
+    async def body(self) -> bytes: ...
+    async def respond(self, status: int, headers: Mapping[str, str], body: bytes) -> None: ...
+    def stream(self, status: int, headers: Mapping[str, str]) -> Stream: ...
+
+
+class Call:
+    """One request on its way through the api: who asks, and the only way to answer."""
+
+    def __init__(self, exchange: Exchange, headers: Mapping[str, str]) -> None:
+        self.exchange = exchange
+        self.request = exchange.request
+        self.key: Key = ANYONE
+        self.run = ""  # the id of the run that this request began
+        self.status = 0  # 0 until an answer has begun
+        self.sent = 0  # bytes of body
+        self._headers = dict(headers)
+
+    async def reply(
+        self, status: int, body: bytes = b"", headers: Mapping[str, str] | None = None
+    ) -> None:
+        self.status, self.sent = status, len(body)
+        await self.exchange.respond(status, self._headers | dict(headers or {}), body)
+
+    async def json(
+        self, value: Any, *, status: int = 200, headers: Mapping[str, str] | None = None
+    ) -> None:
+        kind = {"Content-Type": "application/json; charset=utf-8"}
+        await self.reply(status, dumps(value).encode(), kind | dict(headers or {}))
+
+    def stream(self, headers: Mapping[str, str]) -> Stream:
+        self.status = 200
+        return self.exchange.stream(200, self._headers | dict(headers))
+
+
+Handler = Callable[[Call], Awaitable[None]]
+
+
+@dataclass(frozen=True)
+class Route:
+    """A handler; `open` means that it needs no key."""
+
+    handler: Handler
+    open: bool = False
+
+
+class Router:
+    """`await router(exchange)` serves one request. `routes` maps (method, path) to a Route;
+    `files` gets every GET for which there is none."""
+
+    def __init__(
+        self,
+        routes: Mapping[tuple[str, str], Route],
+        files: Handler,
+        keys: Keys,
+        *,
+        loopback: bool,
+        names: Collection[str] = (),
+        origins: Iterable[str] = ("*",),
+    ) -> None:
+        self._routes = dict(routes)
+        self._files = Route(files, open=True)
+        self._keys = keys
+        self._loopback = loopback
+        self._names = names
+        self._origins = frozenset(origins)
+
+    async def __call__(self, exchange: Exchange) -> None:
+        began, clock = time.time(), time.perf_counter()
+        call = Call(exchange, self._headers(exchange.request))
+        try:
+            async with Border(call):
+                await self._serve(call)
+        finally:
+            _write_access(call, began, time.perf_counter() - clock)
+
+    async def _serve(self, call: Call) -> None:
+        request = call.request
+        self._check_host(request)
+        if request.method == "OPTIONS":
+            await self._options(call)
+            return
+        route = self._find(request)
+        if not route.open:
+            call.key = self._keys.check(request.headers)
+        await route.handler(call)
+
+    def _check_host(self, request: Request) -> None:
+        host = request.headers.get("host")
+        if host is not None and not host_allowed(host, loopback=self._loopback, names=self._names):
+            raise Problem(
+                "host_not_allowed", "Add this name to server.hosts to serve it: " + host[:255]
+            )
+
+    def _find(self, request: Request) -> Route:
+        method = "GET" if request.method == "HEAD" else request.method
+        route = self._routes.get((method, request.path))
+        if route is not None:
+            return route
+        others = self._methods(request.path)
+        if others:
+            raise Problem(
+                "method_not_allowed",
+                f"Here one can {', '.join(others)}",
+                headers={"Allow": ", ".join((*others, "OPTIONS"))},
+            )
+        if method != "GET":
+            raise Problem("not_found", "There is nothing at this address")
+        return self._files
+
+    def _methods(self, path: str) -> list[str]:
+        methods = {method for method, at in self._routes if at == path}
+        return sorted(methods | {"HEAD"} if "GET" in methods else methods)
+
+    async def _options(self, call: Call) -> None:
+        """A preflight never carries a key, and asks before the real request may be sent."""
+        methods = self._methods(call.request.path) or ["GET", "HEAD"]
+        allowed = ", ".join((*methods, "OPTIONS"))
+        await call.reply(
+            204,
+            headers={
+                "Allow": allowed,
+                "Access-Control-Allow-Methods": allowed,
+                "Access-Control-Allow-Headers": ALLOW_HEADERS,
+                "Access-Control-Max-Age": "3600",
+            },
+        )
+
+    def _headers(self, request: Request) -> dict[str, str]:
+        headers = {
+            "Cache-Control": "no-store",
+            "X-Content-Type-Options": "nosniff",
+            "Referrer-Policy": "no-referrer",
+        }
+        origin = request.headers.get("origin", "")
+        if "*" in self._origins:  # the key protects, not the origin: no cookie is ever read here
+            headers["Access-Control-Allow-Origin"] = "*"
+        else:
+            headers["Vary"] = "Origin"
+            if origin in self._origins:  # so it equals a configured string: safe in a header
+                headers["Access-Control-Allow-Origin"] = origin
+        if "Access-Control-Allow-Origin" in headers:
+            headers["Access-Control-Expose-Headers"] = EXPOSE_HEADERS
+        return headers
+
+
+class Border:
+    """Where everything a handler raises becomes an answer. What is nobody's message but a fault
+    of ours is logged whole under an incident id, and the client is told only the id."""
+
+    def __init__(self, call: Call) -> None:
+        self._call = call
+
+    async def __aenter__(self) -> None:
+        return None
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> bool:
+        match error:
+            case Problem():
+                problem = error
+            case JSONError():
+                problem = Problem("bad_json", str(error))
+            case ProtocolError():
+                problem = Problem(_BY_STATUS.get(error.status, "bad_request"), str(error))
+            case Exception():
+                problem = self._incident(error)
+            case _:
+                return False
+        if self._call.status:
+            return False  # an answer is under way: all that is left is to end the connection
+        headers = {"x-should-retry": "false"} if self._call.run else {}
+        await self._call.json(
+            problem.body(), status=problem.status, headers=headers | problem.headers
+        )
+        return True
+
+    def _incident(self, error: Exception) -> Problem:
+        incident = f"inc-{secrets.token_hex(4)}"
+        _log.error("%s: %s", incident, type(error).__name__, exc_info=error)
+        return Problem(
+            "internal", f"The server made a mistake; its log says which, under {incident}"
+        )
+
+
+def _write_access(call: Call, began: float, took: float) -> None:
+    """Who asked for what and what became of it; the query is left out, it may hold anything."""
+    stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(began))
+    _access.info(
+        dumps(
+            {
+                "ts": stamp,
+                "ip": call.exchange.peer,
+                "key": call.key.name,
+                "run": call.run,
+                "method": call.request.method,
+                "path": call.request.path[:200],
+                "status": call.status or CLIENT_GONE,
+                "ms": round(took * 1000, 1),
+                "bytes": call.sent,
+            }
+        )
+    )

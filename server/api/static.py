@@ -1,0 +1,142 @@
+"""The browser client's files, for those who open the server instead of the folder.
+
+In the walk: the router's last resort for GET and HEAD, without a key, because the page has to load
+before anyone can type one. The rule of the file: a path is decoded once, refused whole if any part
+of it is suspect, and opened only if the file it finally means lies under the root.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from pathlib import Path
+from urllib.parse import unquote_to_bytes
+
+from ..errors import Problem
+from .router import Call
+
+INDEX = "index.html"
+ARTIFACT = "artifact.html"
+
+# The client's own <meta> policy, which also holds on file://, and what a <meta> cannot say. Any
+# http address may be connected to: a session can go on at another server.
+CSP = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
+    "font-src 'self'; connect-src http: https:; frame-src 'self'; form-action 'none'; "
+    "base-uri 'none'; require-trusted-types-for 'script'; trusted-types 'none'; "
+    "frame-ancestors 'none'"
+)
+# The frame in which pages written by models run: scripts yes, network no, and only inside our own.
+ARTIFACT_CSP = (
+    "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
+    "img-src data: blob:; frame-ancestors 'self'"
+)
+
+TYPES = {
+    ".css": "text/css; charset=utf-8",
+    ".html": "text/html; charset=utf-8",
+    ".ico": "image/x-icon",
+    ".jpg": "image/jpeg",
+    ".js": "text/javascript; charset=utf-8",
+    ".json": "application/json; charset=utf-8",
+    ".md": "text/markdown; charset=utf-8",
+    ".mjs": "text/javascript; charset=utf-8",
+    ".png": "image/png",
+    ".svg": "image/svg+xml; charset=utf-8",
+    ".txt": "text/plain; charset=utf-8",
+    ".wasm": "application/wasm",
+    ".webmanifest": "application/manifest+json; charset=utf-8",
+    ".webp": "image/webp",
+    ".woff2": "font/woff2",
+}
+
+_RANGE = re.compile(r"bytes=([0-9]{0,18})-([0-9]{0,18})")
+
+
+class Files:
+    """The handler of every path without a route. `root` is the client's folder."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root.resolve()
+
+    async def get(self, call: Call) -> None:
+        """Raises Problem("not_found") for all that is not a file here, whatever the reason."""
+        name = file_name(call.request.path)
+        body = self._read(name)
+        etag = f'"{hashlib.blake2b(body, digest_size=12).hexdigest()}"'
+        headers = {
+            "Content-Type": TYPES.get(Path(name).suffix.lower(), "application/octet-stream"),
+            "Content-Security-Policy": ARTIFACT_CSP if name == ARTIFACT else CSP,
+            "Cache-Control": "no-cache",  # kept, but asked for again: an update shows at once
+            "ETag": etag,
+            "Accept-Ranges": "bytes",
+        }
+        asked = call.request.headers
+        if _matches(asked.get("if-none-match", ""), etag):
+            await call.reply(304, headers=headers)
+            return
+        part = None
+        if "range" in asked and asked.get("if-range", etag) == etag:
+            part = byte_range(asked["range"], len(body))
+        if part is None:
+            await call.reply(200, body, headers)
+            return
+        first, last = part
+        headers["Content-Range"] = f"bytes {first}-{last}/{len(body)}"
+        await call.reply(206, body[first : last + 1], headers)
+
+    def _read(self, name: str) -> bytes:
+        try:
+            file = (self._root / name).resolve(strict=True)
+            if not file.is_relative_to(self._root) or not file.is_file():
+                raise _nothing()
+            return file.read_bytes()
+        except (OSError, RuntimeError):  # RuntimeError: a loop of links
+            raise _nothing() from None
+
+
+def file_name(path: str) -> str:
+    """The relative name that a percent-encoded request path means. Raises Problem."""
+    if re.search(r"%(?:2f|5c|00)|\\|%(?![0-9a-f]{2})", path, re.IGNORECASE):
+        raise _nothing()
+    try:
+        decoded = unquote_to_bytes(path).decode()
+    except UnicodeDecodeError:
+        raise _nothing() from None
+    if not decoded.startswith("/") or not decoded.isprintable():
+        raise _nothing()
+    name = decoded[1:] or INDEX
+    if any(not part or part.startswith(".") for part in name.split("/")):
+        raise _nothing()
+    return name
+
+
+def byte_range(header: str, size: int) -> tuple[int, int] | None:
+    """The first and last byte that one `Range` asks for; None means the whole file, which is
+    allowed for anything not understood (RFC 9110 section 14.2). Raises Problem."""
+    match = _RANGE.fullmatch(header.strip())
+    if match is None or match[0] == "bytes=-":
+        return None
+    if match[1]:
+        first, last = int(match[1]), int(match[2] or size - 1)
+        if match[2] and last < first:
+            return None
+    else:
+        first, last = max(0, size - int(match[2])), size - 1
+    last = min(last, size - 1)
+    if first > last:
+        raise Problem(
+            "range_not_satisfiable",
+            f"The file has {size} bytes",
+            headers={"Content-Range": f"bytes */{size}"},
+        )
+    return first, last
+
+
+def _matches(header: str, etag: str) -> bool:
+    tags = [tag.strip().removeprefix("W/") for tag in header.split(",")]
+    return "*" in tags or etag in tags
+
+
+def _nothing() -> Problem:
+    return Problem("not_found", "There is nothing at this address")

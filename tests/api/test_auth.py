@@ -1,0 +1,136 @@
+"""API keys: every way to send one, hashes, names, and the key that is made at first start."""
+
+from __future__ import annotations
+
+import hashlib
+import stat
+import tempfile
+import threading
+import unittest
+from pathlib import Path
+
+from server.api.auth import ANYONE, Key, Keys, home_key
+from server.errors import Problem
+
+
+class Sending(unittest.TestCase):
+    keys = Keys(["first", "second"])
+
+    def test_every_way_to_send_a_key(self) -> None:
+        for headers in (
+            {"authorization": "Bearer first"},
+            {"authorization": "bearer first"},
+            {"authorization": "BEARER   first  "},
+            {"authorization": "YAA-API-KEY first"},
+            {"authorization": "yaa-api-key first"},
+            {"yaa-api-key": "first"},
+            {"authorization": "Basic eDp5", "yaa-api-key": "first"},
+        ):
+            with self.subTest(headers=headers):
+                self.assertEqual(self.keys.check(headers), Key("key-1"))
+        self.assertEqual(self.keys.check({"yaa-api-key": "second"}).name, "key-2")
+
+    def test_what_is_refused(self) -> None:
+        for headers in (
+            {},
+            {"authorization": ""},
+            {"authorization": "first"},
+            {"authorization": "Bearer"},
+            {"authorization": "Bearer "},
+            {"authorization": "Bearer firs"},
+            {"authorization": "Bearer first2"},
+            {"authorization": "Bearer FIRST"},
+            {"authorization": "Bearer first, Bearer first"},
+            {"authorization": "Basic first"},
+            {"authorization": "Bearer wrong", "yaa-api-key": "first"},
+            {"yaa-api-key": "f\xefrst"},
+            {"yaa-api-key": "x" * 30_000},
+            {"cookie": "key=first"},
+        ):
+            with self.subTest(headers=headers), self.assertRaises(Problem) as caught:
+                self.keys.check(headers)
+            self.assertEqual(caught.exception.status, 401)
+            self.assertIn("WWW-Authenticate", caught.exception.headers)
+
+    def test_the_answer_tells_nothing_about_the_key(self) -> None:
+        with self.assertRaises(Problem) as caught:
+            self.keys.check({"yaa-api-key": "canary-key"})
+        self.assertNotIn("canary-key", str(caught.exception.body()))
+        self.assertNotIn("first", str(caught.exception.body()))
+
+    def test_no_keys_at_all_lets_nobody_in(self) -> None:
+        with self.assertRaises(Problem):
+            Keys([]).check({"authorization": "Bearer "})
+
+    def test_not_required(self) -> None:
+        self.assertIs(Keys([], required=False).check({}), ANYONE)
+        self.assertIs(Keys(["a"], required=False).check({"yaa-api-key": "b"}), ANYONE)
+
+
+class Entries(unittest.TestCase):
+    def test_plain_hashed_and_named(self) -> None:
+        digest = hashlib.blake2b(b"hashed").hexdigest()
+        keys = Keys(
+            [
+                "plain",
+                f"blake2b:{digest.upper()}",
+                {"name": "phone", "key": "third", "limits": {"max_runs": 2}},
+                {"name": "", "key": f"blake2b:{hashlib.blake2b(b'fourth').hexdigest()}"},
+            ]
+        )
+        for sent, expected in (
+            ("plain", Key("key-1")),
+            ("hashed", Key("key-2")),
+            ("third", Key("phone", 2)),
+            ("fourth", Key("key-4")),
+        ):
+            with self.subTest(sent=sent):
+                self.assertEqual(keys.check({"authorization": f"Bearer {sent}"}), expected)
+        with self.assertRaises(Problem):
+            keys.check({"authorization": f"Bearer blake2b:{digest}"})
+
+
+class HomeKey(unittest.TestCase):
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.home = Path(folder.name)
+
+    def test_made_once_for_the_owner_only(self) -> None:
+        key = home_key(self.home)
+        self.assertGreaterEqual(len(key), 32)
+        self.assertEqual(home_key(self.home), key)
+        self.assertEqual(stat.S_IMODE((self.home / "key").stat().st_mode), 0o600)
+        self.assertEqual([entry.name for entry in self.home.iterdir()], ["key"])
+
+    def test_a_key_file_that_others_may_read_is_closed(self) -> None:
+        (self.home / "key").write_text("my-own-key\n")
+        (self.home / "key").chmod(0o644)
+        self.assertEqual(home_key(self.home), "my-own-key")
+        self.assertEqual(stat.S_IMODE((self.home / "key").stat().st_mode), 0o600)
+
+    def test_two_servers_that_start_together_agree(self) -> None:
+        found: list[str] = []
+        barrier = threading.Barrier(8)
+
+        def start() -> None:
+            barrier.wait()
+            found.append(home_key(self.home))
+
+        threads = [threading.Thread(target=start) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(len(found), 8)
+        self.assertEqual(len(set(found)), 1)
+
+    def test_a_file_without_a_key(self) -> None:
+        for text in ("", "\n", "two words", "ключ"):
+            (self.home / "key").write_text(text)
+            with self.subTest(text=text), self.assertRaisesRegex(ValueError, "delete it"):
+                home_key(self.home)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,45 @@
+"""What the server tells about itself, openly and with a key."""
+
+from __future__ import annotations
+
+import unittest
+
+from server.api.info import Info
+from server.api.router import Call
+
+from . import fakes
+from .fakes import run_async
+
+
+class InfoCase(unittest.TestCase):
+    def setUp(self) -> None:
+        self.models = [{"name": "main"}]
+        self.info = Info(
+            "1.2", {"max_runs": 4}, {"agent": "default"}, models=lambda: self.models, demo=bool
+        )
+
+    def test_health_says_only_that_it_lives(self) -> None:
+        exchange = fakes.Exchange(fakes.request("GET", "/health"))
+        run_async(self.info.health(Call(exchange, {})))
+        self.assertEqual(exchange.status, 200)
+        self.assertEqual(exchange.json, {"status": "ok", "version": "1.2"})
+
+    def test_info_asks_for_the_facts_each_time(self) -> None:
+        for models in ([{"name": "main"}], []):
+            self.models = models
+            exchange = fakes.Exchange(fakes.request("GET", "/info"))
+            run_async(self.info.info(Call(exchange, {})))
+            self.assertEqual(
+                exchange.json,
+                {
+                    "version": "1.2",
+                    "limits": {"max_runs": 4},
+                    "defaults": {"agent": "default"},
+                    "models": models,
+                    "demo": False,
+                },
+            )
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,274 @@
+"""The router: routes, keys, Host, CORS on every answer, one translation of errors, access log."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+import unittest
+from collections.abc import Mapping
+from typing import Any
+
+from server import log
+from server.api.auth import Keys
+from server.api.router import Call, Exchange, Route, Router
+from server.errors import CODES, Problem
+from server.jsontext import JSONError
+from server.wire.headers import ProtocolError
+
+from . import fakes
+from .fakes import run_async
+
+KEY = {"Authorization": "Bearer k"}
+
+
+class Case(unittest.TestCase):
+    raised: BaseException | None = None
+
+    def setUp(self) -> None:
+        self.log = io.StringIO()
+        log.setup("info", stream=self.log)
+        self.addCleanup(log.setup, "error", stream=io.StringIO())
+
+    async def thing(self, call: Call) -> None:
+        if self.raised is not None:
+            raise self.raised
+        await call.json({"name": call.key.name})
+
+    async def broken_stream(self, call: Call) -> None:
+        call.run = "run_9"
+        call.stream({"Content-Type": "text/event-stream"})
+        raise ValueError("canary-internal")
+
+    async def files(self, call: Call) -> None:
+        await call.reply(200, b"file", {"Cache-Control": "no-cache"})
+
+    def router(self, **options: Any) -> Router:
+        routes = {
+            ("GET", "/open"): Route(self.thing, open=True),
+            ("GET", "/closed"): Route(self.thing),
+            ("POST", "/closed"): Route(self.thing),
+            ("POST", "/only-post"): Route(self.thing),
+            ("GET", "/broken-stream"): Route(self.broken_stream, open=True),
+        }
+        keys = Keys([{"name": "phone", "key": "k"}])
+        return Router(routes, self.files, keys, **({"loopback": True} | options))
+
+    def ask(
+        self, method: str, path: str, headers: Mapping[str, str] | None = None, **options: Any
+    ) -> fakes.Exchange:
+        exchange = fakes.Exchange(fakes.request(method, path, headers))
+        typed: Exchange = exchange
+        run_async(self.router(**options)(typed))
+        return exchange
+
+    def access(self) -> list[dict[str, Any]]:
+        lines = [line for line in self.log.getvalue().splitlines() if " yaa.access " in line]
+        return [json.loads(line.split(" yaa.access ")[1]) for line in lines]
+
+
+class Routes(Case):
+    def test_table(self) -> None:
+        for method, path, headers, status in (
+            ("GET", "/open", {}, 200),
+            ("HEAD", "/open", {}, 200),
+            ("GET", "/closed", KEY, 200),
+            ("GET", "/closed", {}, 401),
+            ("HEAD", "/closed", {}, 401),
+            ("POST", "/closed", {}, 401),
+            ("GET", "/closed", {"Authorization": "Bearer wrong"}, 401),
+            ("GET", "/anything.js", {}, 200),
+            ("GET", "/closed/", {}, 200),  # no route, so it is a file's name
+            ("DELETE", "/closed", KEY, 405),
+            ("GET", "/only-post", KEY, 405),
+            ("PUT", "/open", {}, 405),
+            ("POST", "/nowhere", KEY, 404),
+            ("OPTIONS", "/closed", {}, 204),
+            ("OPTIONS", "/nowhere", {}, 204),
+        ):
+            with self.subTest(method=method, path=path, headers=headers):
+                self.assertEqual(self.ask(method, path, headers).status, status)
+
+    def test_405_says_what_is_allowed(self) -> None:
+        for path, allowed in (
+            ("/closed", "GET, HEAD, POST, OPTIONS"),
+            ("/only-post", "POST, OPTIONS"),
+            ("/open", "GET, HEAD, OPTIONS"),
+        ):
+            self.assertEqual(self.ask("PATCH", path).headers["Allow"], allowed)
+
+    def test_the_handler_learns_the_keys_name_and_the_body_is_not_read(self) -> None:
+        exchange = self.ask("GET", "/closed", KEY)
+        self.assertEqual(exchange.json, {"name": "phone"})
+        refused = self.ask("POST", "/closed")
+        self.assertFalse(refused.body_read)
+        self.assertIn("WWW-Authenticate", refused.headers)
+
+
+class Hosts(Case):
+    def test_dns_rebinding(self) -> None:
+        for host, options, status in (
+            ("127.0.0.1:12345", {}, 200),
+            ("localhost", {}, 200),
+            ("[::1]:1", {}, 200),
+            ("evil.example", {}, 403),
+            ("192.168.1.5", {}, 403),
+            ("127.0.0.1.evil.example", {}, 403),
+            ("me.lan", {"names": ["me.lan"]}, 200),
+            ("ME.LAN:80", {"names": ["me.lan"]}, 200),
+            ("evil.example", {"loopback": False}, 200),
+            ("evil.example", {"loopback": False, "names": ["me.lan"]}, 403),
+            ("not a host", {}, 400),
+        ):
+            with self.subTest(host=host, options=options):
+                exchange = self.ask("GET", "/open", {"Host": host}, **options)
+                self.assertEqual(exchange.status, status)
+                self.assertIn("Access-Control-Allow-Origin", exchange.headers)
+
+    def test_files_and_preflights_are_covered_too(self) -> None:
+        for method, path in (("GET", "/x.js"), ("OPTIONS", "/closed"), ("POST", "/closed")):
+            self.assertEqual(self.ask(method, path, KEY | {"Host": "evil.example"}).status, 403)
+
+
+class Cors(Case):
+    def test_every_answer_can_be_read_by_a_page(self) -> None:
+        for method, path in (
+            ("GET", "/open"),
+            ("GET", "/closed"),
+            ("GET", "/x"),
+            ("PUT", "/open"),
+            ("POST", "/nowhere"),
+            ("OPTIONS", "/closed"),
+        ):
+            for origin in ("null", "http://other", "https://other.example", "chrome-extension://x"):
+                with self.subTest(method=method, path=path, origin=origin):
+                    headers = self.ask(method, path, {"Origin": origin}).headers
+                    self.assertEqual(headers["Access-Control-Allow-Origin"], "*")
+                    self.assertNotIn("Access-Control-Allow-Credentials", headers)
+                    self.assertEqual(headers["X-Content-Type-Options"], "nosniff")
+                    self.assertEqual(headers["Referrer-Policy"], "no-referrer")
+                    self.assertIn("Cache-Control", headers)
+
+    def test_preflight(self) -> None:
+        asked = {
+            "Origin": "null",
+            "Access-Control-Request-Method": "POST",
+            "Access-Control-Request-Headers": "authorization,content-type",
+        }
+        exchange = self.ask("OPTIONS", "/closed", asked)
+        self.assertEqual((exchange.status, exchange.answer), (204, b""))
+        allowed = exchange.headers["Access-Control-Allow-Headers"].split(", ")
+        for name in ("authorization", "content-type", "content-encoding", "last-event-id"):
+            self.assertIn(name, allowed)
+        self.assertIn("x-stainless-retry-count", allowed)
+        self.assertNotIn("*", allowed)
+        methods = exchange.headers["Access-Control-Allow-Methods"]
+        self.assertEqual(methods, "GET, HEAD, POST, OPTIONS")
+
+    def test_a_list_of_origins(self) -> None:
+        options: dict[str, Any] = {"origins": ["https://mine.example", "null"]}
+        for origin, answer in (
+            ("https://mine.example", "https://mine.example"),
+            ("null", "null"),
+            ("https://other.example", None),
+            ("https://mine.example\r\nX: y", None),
+        ):
+            with self.subTest(origin=origin):
+                headers = self.ask("GET", "/open", {"Origin": origin}, **options).headers
+                self.assertEqual(headers.get("Access-Control-Allow-Origin"), answer)
+                self.assertEqual(headers["Vary"], "Origin")
+        self.assertNotIn("Access-Control-Allow-Origin", self.ask("GET", "/open", **options).headers)
+
+
+class Errors(Case):
+    def test_each_becomes_one_json_answer(self) -> None:
+        place = {"pointer": "/messages/0", "detail": "wanted an object"}
+        for raised, status, code in (
+            (Problem("session_invalid", "No.", errors=[place]), 422, "session_invalid"),
+            (Problem("busy", "No.", headers={"Retry-After": "2"}), 429, "busy"),
+            (JSONError("trailing text", 3, 7), 400, "bad_json"),
+            (ProtocolError("too long", 413), 413, "body_too_large"),
+            (ProtocolError("too slow", 408), 408, "timeout"),
+            (ProtocolError("odd", 418), 400, "bad_request"),
+            (ValueError("canary-internal"), 500, "internal"),
+            (RecursionError("canary-internal"), 500, "internal"),
+        ):
+            with self.subTest(raised=raised):
+                self.raised = raised
+                exchange = self.ask("GET", "/open")
+                body = exchange.json
+                self.assertEqual(exchange.status, status if code != "bad_request" else 400)
+                self.assertEqual((body["code"], body["status"]), (code, exchange.status))
+                self.assertEqual(body["error"]["code"], code)
+                self.assertEqual(exchange.headers["Access-Control-Allow-Origin"], "*")
+                self.assertEqual(exchange.headers["Cache-Control"], "no-store")
+                self.assertIn("application/json", exchange.headers["Content-Type"])
+                self.assertNotIn("canary-internal", exchange.answer.decode())
+                self.assertNotIn("Traceback", exchange.answer.decode())
+
+    def test_places_and_headers_come_through(self) -> None:
+        self.raised = JSONError("trailing text", 3, 7)
+        self.assertIn("line 3, column 7", self.ask("GET", "/open").json["detail"])
+        self.raised = Problem("busy", "No.", headers={"Retry-After": "2"})
+        self.assertEqual(self.ask("GET", "/open").headers["Retry-After"], "2")
+
+    def test_every_status_of_the_protocol_has_its_code(self) -> None:
+        for status in (400, 408, 413, 414, 417, 431, 501, 505):
+            self.raised = ProtocolError("x", status)
+            exchange = self.ask("GET", "/open")
+            self.assertEqual(exchange.status, status)
+            self.assertEqual(CODES[exchange.json["code"]][0], status)
+
+    def test_an_incident_is_in_the_log_and_only_its_id_in_the_answer(self) -> None:
+        self.raised = ValueError("canary-internal")
+        detail = self.ask("GET", "/open").json["detail"]
+        incident = next(word for word in detail.split() if word.startswith("inc-"))
+        lines = [line for line in self.log.getvalue().splitlines() if incident in line]
+        self.assertEqual(len(lines), 1)
+        self.assertIn("canary-internal", lines[0])
+        self.assertIn("Traceback", lines[0])
+
+    def test_after_the_answer_began_the_error_goes_on_to_the_listener(self) -> None:
+        exchange = fakes.Exchange(fakes.request("GET", "/broken-stream"))
+        with self.assertRaises(ValueError):
+            run_async(self.router()(exchange))
+        self.assertEqual(exchange.status, 200)
+        self.assertIn("inc-", self.log.getvalue())
+
+    def test_cancellation_is_not_an_error(self) -> None:
+        self.raised = asyncio.CancelledError()
+        exchange = fakes.Exchange(fakes.request("GET", "/open"))
+
+        async def main() -> None:
+            with self.assertRaises(asyncio.CancelledError):
+                await self.router()(exchange)
+
+        run_async(main())
+        self.assertEqual(exchange.status, 0)
+        self.assertEqual(self.access()[0]["status"], 499)
+
+
+class AccessLog(Case):
+    def test_one_line_for_each_request(self) -> None:
+        self.ask("GET", "/closed", KEY)
+        self.ask("GET", "/closed", {"Authorization": "Bearer canary-wrong"})
+        self.raised = ValueError("x")
+        self.ask("POST", "/closed", KEY)
+        lines = self.access()
+        self.assertEqual([line["status"] for line in lines], [200, 401, 500])
+        self.assertEqual([line["key"] for line in lines], ["phone", "", "phone"])
+        self.assertEqual(lines[0]["bytes"], len('{"name":"phone"}'))
+        for line in lines:
+            self.assertLessEqual(
+                {"ts", "ip", "key", "run", "method", "path", "status", "ms", "bytes"}, set(line)
+            )
+        self.assertNotIn("canary-wrong", self.log.getvalue())
+
+    def test_hostile_paths_stay_in_their_line(self) -> None:
+        self.ask("GET", "/a%0d%0a\r\nFAKE" + "x" * 10_000)
+        self.assertEqual(self.log.getvalue().count("\n"), 1)
+        self.assertLess(len(self.log.getvalue()), 600)
+
+
+if __name__ == "__main__":
+    unittest.main()

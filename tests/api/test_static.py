@@ -1,0 +1,189 @@
+"""The client's files: what is served, with which headers, and everything that is not."""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+import unittest
+from collections.abc import Mapping
+from pathlib import Path
+
+from server.api.router import Call
+from server.api.static import CSP, Files, byte_range, file_name
+from server.config import shipped
+from server.errors import Problem
+
+from . import fakes
+from .fakes import run_async
+
+
+class Case(unittest.TestCase):
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.base = Path(folder.name)
+        self.root = self.base / "client"
+        (self.root / "js").mkdir(parents=True)
+        (self.root / "index.html").write_text("<p>hello")
+        (self.root / "artifact.html").write_text("<p>artifact")
+        (self.root / "js" / "main.js").write_text("0123456789")
+        (self.root / "a b%.txt").write_text("odd name")
+        (self.root / "datei-ü.txt").write_text("unicode")
+        (self.root / "noext").write_text("?")
+        (self.root / "empty.txt").write_text("")
+        (self.root / ".hidden").write_text("canary")
+        (self.base / "secret.txt").write_text("canary")
+        self.files = Files(self.root)
+
+    def get(self, path: str, headers: Mapping[str, str] | None = None) -> fakes.Exchange:
+        exchange = fakes.Exchange(fakes.request("GET", path, headers))
+        run_async(self.files.get(Call(exchange, {})))
+        return exchange
+
+    def refused(self, path: str) -> None:
+        with self.assertRaises(Problem) as caught:
+            self.get(path)
+        self.assertEqual(caught.exception.status, 404)
+
+
+class Serving(Case):
+    def test_files_and_their_types(self) -> None:
+        for path, body, kind in (
+            ("/", b"<p>hello", "text/html; charset=utf-8"),
+            ("/index.html", b"<p>hello", "text/html; charset=utf-8"),
+            ("/js/main.js", b"0123456789", "text/javascript; charset=utf-8"),
+            ("/j%73/m%61in.js", b"0123456789", "text/javascript; charset=utf-8"),
+            ("/a%20b%25.txt", b"odd name", "text/plain; charset=utf-8"),
+            ("/datei-%C3%BC.txt", b"unicode", "text/plain; charset=utf-8"),
+            ("/noext", b"?", "application/octet-stream"),
+            ("/empty.txt", b"", "text/plain; charset=utf-8"),
+        ):
+            with self.subTest(path=path):
+                exchange = self.get(path)
+                self.assertEqual((exchange.status, exchange.answer), (200, body))
+                self.assertEqual(exchange.headers["Content-Type"], kind)
+                self.assertEqual(exchange.headers["Content-Security-Policy"], CSP)
+
+    def test_the_artifact_frame_has_a_policy_of_its_own(self) -> None:
+        policy = self.get("/artifact.html").headers["Content-Security-Policy"]
+        self.assertIn("default-src 'none'", policy)
+        self.assertIn("frame-ancestors 'self'", policy)
+        self.assertNotIn("connect-src", policy)
+
+    def test_the_policy_is_the_one_of_the_client(self) -> None:
+        page = shipped("client") / "index.html"
+        if not page.is_file():
+            self.skipTest("the client is not here yet")
+        pattern = r'http-equiv="Content-Security-Policy"\s+content="([^"]+)"'
+        meta = re.search(pattern, page.read_text())
+        self.assertIsNotNone(meta)
+        assert meta is not None
+
+        def parts(policy: str) -> set[str]:
+            return {" ".join(part.split()) for part in policy.split(";") if part.strip()}
+
+        self.assertEqual(parts(CSP) - {"frame-ancestors 'none'"}, parts(meta[1]))
+
+    def test_etag(self) -> None:
+        etag = self.get("/js/main.js").headers["ETag"]
+        for header in (etag, f"W/{etag}", f'"x", {etag}', "*"):
+            with self.subTest(header=header):
+                exchange = self.get("/js/main.js", {"If-None-Match": header})
+                self.assertEqual((exchange.status, exchange.answer), (304, b""))
+                self.assertEqual(exchange.headers["ETag"], etag)
+        self.assertEqual(self.get("/js/main.js", {"If-None-Match": '"x"'}).status, 200)
+        (self.root / "js" / "main.js").write_text("changed")
+        self.assertEqual(self.get("/js/main.js", {"If-None-Match": etag}).status, 200)
+
+    def test_ranges(self) -> None:
+        for header, status, body in (
+            ("bytes=0-3", 206, b"0123"),
+            ("bytes=4-", 206, b"456789"),
+            ("bytes=-2", 206, b"89"),
+            ("bytes=-99", 206, b"0123456789"),
+            ("bytes=8-99", 206, b"89"),
+            ("bytes=0-0,5-6", 200, b"0123456789"),
+            ("bytes=5-2", 200, b"0123456789"),
+            ("bytes=-", 200, b"0123456789"),
+            ("lines=1-2", 200, b"0123456789"),
+        ):
+            with self.subTest(header=header):
+                exchange = self.get("/js/main.js", {"Range": header})
+                self.assertEqual((exchange.status, exchange.answer), (status, body))
+        self.assertEqual(byte_range("bytes=2-4", 10), (2, 4))
+        for header, size in (("bytes=10-", 10), ("bytes=-0", 10), ("bytes=0-", 0), ("bytes=-1", 0)):
+            with self.subTest(header=header, size=size), self.assertRaises(Problem) as caught:
+                byte_range(header, size)
+            self.assertEqual(caught.exception.status, 416)
+            self.assertEqual(caught.exception.headers, {"Content-Range": f"bytes */{size}"})
+
+    def test_a_range_of_another_version_gives_the_whole(self) -> None:
+        etag = self.get("/js/main.js").headers["ETag"]
+        asked = {"Range": "bytes=0-3", "If-Range": etag}
+        self.assertEqual(self.get("/js/main.js", asked).status, 206)
+        asked["If-Range"] = '"old"'
+        self.assertEqual(self.get("/js/main.js", asked).status, 200)
+
+
+class Refusing(Case):
+    def test_names_that_mean_something_else(self) -> None:
+        for path in (
+            "/../secret.txt",
+            "/js/../../secret.txt",
+            "/js/../index.html",
+            "/%2e%2e/secret.txt",
+            "/%2e%2e%2fsecret.txt",
+            "/..%2fsecret.txt",
+            "/..%5csecret.txt",
+            "/..\\secret.txt",
+            "/%252e%252e/secret.txt",
+            "/./index.html",
+            "//index.html",
+            "/js//main.js",
+            "/js/",
+            "/js",
+            "/.hidden",
+            "/js/.git/config",
+            "/index.html%00.txt",
+            "/index.html%0a",
+            "/%ff",
+            "/%zz",
+            "/%",
+            "/%c0%ae%c0%ae/secret.txt",
+            "index.html",
+            "",
+            "*",
+            "/nothing",
+            "/index.html/x",
+            "/" + "a" * 5000,
+            "/" + "a/" * 3000 + "b",
+        ):
+            with self.subTest(path=path[:60]):
+                self.refused(path)
+
+    def test_an_absolute_name_stays_inside(self) -> None:
+        self.refused("/" + str(self.base / "secret.txt").lstrip("/"))
+        with self.assertRaises(Problem):
+            file_name("/" + str(self.base / "secret.txt"))
+
+    def test_links_out_of_the_root_and_things_that_are_no_files(self) -> None:
+        (self.root / "out.txt").symlink_to(self.base / "secret.txt")
+        (self.root / "outdir").symlink_to(self.base)
+        (self.root / "loop").symlink_to(self.root / "loop")
+        os.mkfifo(self.root / "fifo.txt")
+        for path in ("/out.txt", "/outdir/secret.txt", "/loop", "/fifo.txt"):
+            with self.subTest(path=path):
+                self.refused(path)
+
+    def test_a_link_inside_is_followed(self) -> None:
+        (self.root / "in.txt").symlink_to(self.root / "noext")
+        self.assertEqual(self.get("/in.txt").answer, b"?")
+
+    def test_no_client_installed(self) -> None:
+        self.files = Files(self.base / "none")
+        self.refused("/")
+
+
+if __name__ == "__main__":
+    unittest.main()
