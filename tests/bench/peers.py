@@ -1,0 +1,187 @@
+"""The three ways to the scripted model, started as processes, and one request to any of them.
+
+direct   the harness asks the model itself: the floor, and the harness's own cost
+relay    a byte relay in between: the least that a hop can cost in this language
+yaa      the server, as its users start it, with the model as its provider
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from tests.tooling.child import Child, Yaa
+
+STAMP = re.compile(rb"@(\d+)@")
+START_S = 20.0
+REPLY_S = 120.0
+
+
+@dataclass(frozen=True)
+class Peer:
+    """Where to send a request, and in which shape. `pid` is None where there is no hop."""
+
+    name: str
+    url: str
+    pid: int | None = None
+    key: str = ""
+
+    def request(self, order: str, history: int = 0) -> bytes:
+        """A whole HTTP request: `history` earlier messages, then the user's `order`."""
+        messages = [*earlier(history), {"id": "last", "role": "user", "content": order}]
+        document: dict[str, Any]
+        if self.name == "yaa":
+            path, document = "/session", {"id": "bench", "messages": messages}
+        else:
+            path, document = "/v1/chat/completions", {"stream": True, "messages": messages}
+        body = json.dumps(document, separators=(",", ":")).encode()
+        head = (
+            f"POST {path} HTTP/1.1\r\nHost: {urlsplit(self.url).netloc}\r\nConnection: close\r\n"
+            f"Content-Type: application/json\r\nAccept: text/event-stream\r\n"
+            f"Authorization: Bearer {self.key or '-'}\r\nContent-Length: {len(body)}\r\n\r\n"
+        )
+        return head.encode() + body
+
+
+@dataclass
+class Reply:
+    """What came back, and when: all clocks are CLOCK_MONOTONIC in ns."""
+
+    sent_ns: int
+    ended_ns: int = 0
+    pieces: list[tuple[int, bytes]] = field(default_factory=list)
+
+    @property
+    def body(self) -> bytes:
+        return b"".join(piece for _, piece in self.pieces)
+
+    def stamps(self) -> list[tuple[int, int]]:
+        """(arrived, written) of each delta."""
+        ends: list[tuple[int, int]] = []
+        size = 0
+        for arrived, piece in self.pieces:
+            size += len(piece)
+            ends.append((size, arrived))
+        found = []
+        at = 0
+        for match in STAMP.finditer(self.body):
+            while ends[at][0] < match.end():
+                at += 1
+            found.append((ends[at][1], int(match[1])))
+        return found
+
+
+class _Reader(asyncio.Protocol):
+    """Sends a request and notes when each piece of the answer came."""
+
+    def __init__(self, request: bytes) -> None:
+        self._request = request
+        self.ended = asyncio.get_running_loop().create_future()
+        self.reply = Reply(0)
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self.transport = transport
+        self.reply.sent_ns = time.monotonic_ns()
+        transport.write(self._request)
+
+    def data_received(self, data: bytes) -> None:
+        self.reply.pieces.append((time.monotonic_ns(), data))
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.reply.ended_ns = time.monotonic_ns()
+        if not self.ended.done():
+            self.ended.set_result(None)
+
+
+async def ask(peer: Peer, request: bytes, tokens: int | None = None) -> Reply:
+    """One request, read to its end. Raises RuntimeError if other than `tokens` deltas came."""
+    reader = await begin(peer, request)
+    await asyncio.wait_for(reader.ended, REPLY_S)
+    found = len(STAMP.findall(reader.reply.body))
+    if tokens is not None and found != tokens:
+        tail = reader.reply.body[-800:].decode("utf-8", "replace")
+        raise RuntimeError(f"{peer.name} sent {found} of {tokens} deltas: {tail}")
+    return reader.reply
+
+
+async def begin(peer: Peer, request: bytes) -> _Reader:
+    """One request, not waited for."""
+    place = urlsplit(peer.url)
+    loop = asyncio.get_running_loop()
+    _, reader = await loop.create_connection(
+        lambda: _Reader(request), place.hostname or "", place.port or 0
+    )
+    return reader
+
+
+def earlier(count: int) -> list[dict[str, Any]]:
+    """A conversation's past: turns of some 150 bytes, as they are in practice."""
+    text = "The quick brown fox jumps over the lazy dog, again and again, without being tired. "
+    return [
+        {"id": f"m{number}", "role": ("user", "assistant")[number % 2], "content": text + text}
+        for number in range(count - count % 2)
+    ]
+
+
+@contextmanager
+def running() -> Iterator[list[Peer]]:
+    """The three of them, up: direct, relay, yaa."""
+    with ExitStack() as stack:
+        provider = start(stack, "tests.bench.provider")
+        relay, relay_url = started(stack, "tests.tooling.relay", urlsplit(provider).netloc)
+        yaa = stack.enter_context(Yaa(config(provider)))
+        assert yaa.child is not None
+        yield [
+            Peer("direct", provider),
+            Peer("relay", relay_url, relay.process.pid),
+            Peer("yaa", yaa.url, yaa.child.process.pid, yaa.key),
+        ]
+
+
+def config(provider: str) -> dict[str, Any]:
+    """The server's: this one provider, and room for the streams of the largest measure."""
+    main = {"preset": "openai", "api_url": f"{provider}/v1", "api_key": "k", "model_name": "s"}
+    return {
+        "server": {
+            "providers": {"main": main},
+            "default_provider": "main",
+            "discover": False,
+            "limits": {"max_runs": 4096, "max_connections": 4096},
+            "log": {"level": "warning"},
+        }
+    }
+
+
+def start(stack: ExitStack, module: str, *arguments: str) -> str:
+    return started(stack, module, *arguments)[1]
+
+
+def started(stack: ExitStack, module: str, *arguments: str) -> tuple[Child, str]:
+    """A child that lives as long as the stack, and the address it says it listens on."""
+    child = Child([sys.executable, "-m", module, *arguments], keep_input=True)
+    stack.callback(child.kill)
+    return child, child.wait_for(r"READY (http://\S+)", START_S)[1]
+
+
+def cpu_ms(pid: int) -> float:
+    """CPU time of all threads of a process (Linux: schedstat, in ns)."""
+    tasks = Path(f"/proc/{pid}/task").glob("*/schedstat")
+    return sum(int(task.read_text().split()[0]) for task in tasks) / 1e6
+
+
+def rss_kib(pid: int) -> int:
+    """Resident memory of a process (Linux)."""
+    text = Path(f"/proc/{pid}/status").read_text()
+    found = re.search(r"VmRSS:\s+(\d+) kB", text)
+    assert found is not None
+    return int(found[1])

@@ -1,0 +1,142 @@
+"""A scripted model behind the Chat Completions API, cheap enough to measure others against.
+
+The last `bench …` line of the request says what it does:
+
+    bench tokens=100 delay_us=5000        so many deltas, so far apart
+    bench tokens=5 delay_us=0 tool=NAME   calls that tool first; speaks when it has the answer
+
+Each delta holds the clock's reading at the moment it was written, `@<CLOCK_MONOTONIC in ns>@`,
+which whoever reads it on the same machine can compare. `GET /gone` tells when a stream was last
+hung up on, in the same clock. Prints `READY http://…`, serves until its standard input ends.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import sys
+import time
+from typing import Any
+
+ORDER = re.compile(rb"bench tokens=(\d+) delay_us=(\d+)(?: tool=(\w+))?")
+LENGTH = re.compile(rb"(?i)content-length: *(\d+)")
+BURST = (
+    64  # deltas per write when there is no delay between them: the harness is to be the slow one
+)
+
+HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n"
+CHUNK = {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "scripted"}
+
+
+class Provider(asyncio.Protocol):
+    """One connection, one request."""
+
+    gone_ns = 0
+
+    def __init__(self) -> None:
+        self._received = bytearray()
+        self._task: asyncio.Task[None] | None = None
+        self._done = False
+        self._writable = asyncio.Event()
+        self._writable.set()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+
+    def data_received(self, data: bytes) -> None:
+        self._received += data
+        head, found, body = self._received.partition(b"\r\n\r\n")
+        if not found or self._task:
+            return
+        length = LENGTH.search(head)
+        if len(body) >= (int(length[1]) if length else 0):
+            self._task = asyncio.ensure_future(self._answer(bytes(head), bytes(body)))
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._writable.set()
+        if self._task and not self._done:
+            Provider.gone_ns = time.monotonic_ns()
+            self._task.cancel()
+
+    def pause_writing(self) -> None:
+        self._writable.clear()
+
+    def resume_writing(self) -> None:
+        self._writable.set()
+
+    async def _answer(self, head: bytes, body: bytes) -> None:
+        orders = ORDER.findall(body)
+        if head.startswith(b"GET /gone"):
+            self._transport.write(_json({"gone_ns": Provider.gone_ns}))
+        elif not orders:
+            self._transport.write(_json({"object": "list", "data": [{"id": "scripted"}]}))
+        else:
+            tokens, delay_us, tool = orders[-1]
+            self._transport.write(HEAD)
+            if tool and json.loads(body)["messages"][-1]["role"] != "tool":
+                self._transport.write(_tool_call(tool.decode()))
+            else:
+                await self._speak(int(tokens), int(delay_us) / 1e6)
+        self._done = True
+        self._transport.close()
+
+    async def _speak(self, tokens: int, delay_s: float) -> None:
+        write = self._transport.write
+        loop = asyncio.get_running_loop()
+        due = loop.time()
+        left = tokens
+        while left:
+            batch = 1 if delay_s else min(BURST, left)
+            write(b"".join(_delta(f"@{time.monotonic_ns()}@ ") for _ in range(batch)))
+            left -= batch
+            await self._writable.wait()
+            due += delay_s
+            await asyncio.sleep(max(0.0, due - loop.time()))
+        write(_end("stop", tokens))
+
+
+def _delta(text: str) -> bytes:
+    return (
+        b'data: {"id":"c","object":"chat.completion.chunk","created":1,"model":"scripted",'
+        b'"choices":[{"index":0,"delta":{"content":"' + text.encode() + b'"},'
+        b'"finish_reason":null}]}\n\n'
+    )
+
+
+def _tool_call(name: str) -> bytes:
+    call = {"id": "call_1", "type": "function", "function": {"name": name, "arguments": "{}"}}
+    delta = {"role": "assistant", "tool_calls": [{"index": 0, **call}]}
+    return _frame({"choices": [{"index": 0, "delta": delta}]}) + _end("tool_calls", 8)
+
+
+def _end(reason: str, tokens: int) -> bytes:
+    usage = {"prompt_tokens": 10, "completion_tokens": tokens, "total_tokens": tokens + 10}
+    return (
+        _frame({"choices": [{"index": 0, "delta": {}, "finish_reason": reason}]})
+        + _frame({"choices": [], "usage": usage})
+        + b"data: [DONE]\n\n"
+    )
+
+
+def _frame(content: dict[str, Any]) -> bytes:
+    return b"data: " + json.dumps({**CHUNK, **content}).encode() + b"\n\n"
+
+
+def _json(value: Any) -> bytes:
+    body = json.dumps(value).encode()
+    head = f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n"
+    return head.encode() + b"Connection: close\r\n\r\n" + body
+
+
+async def serve() -> None:
+    loop = asyncio.get_running_loop()
+    server = await loop.create_server(Provider, "127.0.0.1", 0, backlog=2048)
+    port = server.sockets[0].getsockname()[1]
+    print(f"READY http://127.0.0.1:{port}", flush=True)
+    await loop.run_in_executor(None, sys.stdin.read)
+
+
+if __name__ == "__main__":
+    asyncio.run(serve())

@@ -1,0 +1,44 @@
+"""The benchmark runs and measures what it says. It is tiny here, and no time is judged."""
+
+from __future__ import annotations
+
+import math
+import unittest
+
+from . import measures
+from .__main__ import add, render, run
+from .peers import Reply
+
+
+class Smoke(unittest.TestCase):
+    @unittest.skipUnless(measures.LINUX, "CPU time and memory are read from /proc, as Linux has it")
+    def test_every_measure_runs(self) -> None:
+        names = [*measures.MEASURES, "hang_up", "cold_starts"]
+        table = run(measures.TINY, 1, names)
+        for figure, values in table.items():
+            with self.subTest(figure=figure):
+                self.assertIn("yaa", values)
+                self.assertTrue(all(map(math.isfinite, sum(values.values(), []))))
+        for figure in ("whole turn p50, ms", "delay per delta p50, ms"):
+            self.assertEqual(set(table[figure]), {"direct", "relay", "yaa"})
+        self.assertIn("cold start to first 200, ms", table)
+
+
+class Arithmetic(unittest.TestCase):
+    def test_stamps_know_the_piece_they_arrived_in(self) -> None:
+        reply = Reply(0, pieces=[(10, b"x @1"), (20, b"@ @2@ "), (30, b"@3@")])
+        self.assertEqual(reply.stamps(), [(20, 1), (20, 2), (30, 3)])
+
+    def test_the_table_shows_medians_the_addition_and_the_ratio(self) -> None:
+        table: dict[str, dict[str, list[float]]] = {}
+        for value in (1.0, 9.0, 2.0):
+            add(table, "direct", {"turn, ms": value})
+            add(table, "relay", {"turn, ms": value * 2})
+            add(table, "yaa", {"turn, ms": value * 3, "only ours": 1234.5})
+        rows = render(table).splitlines()
+        self.assertEqual(rows[1].split(), "turn, ms 2.00 4.00 6.00 4.00 1.50".split())
+        self.assertEqual(rows[2].split(), "only ours – – 1,234".split())
+
+
+if __name__ == "__main__":
+    unittest.main()
