@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import aclosing
 from typing import Any
 from weakref import WeakValueDictionary
@@ -124,7 +124,7 @@ class Run:
         self._step = ""  # the open step's name
         self._spent: dict[str, int] = {}  # this POST's tokens, for RUN_FINISHED
 
-    async def events(self) -> AsyncIterator[Event]:
+    async def events(self) -> AsyncGenerator[Event, None]:
         """Every event of the run, folded into `session` before it is given out.
 
         Exactly one terminal event ends the stream, unless the consumer closes it: that cancels
@@ -143,7 +143,7 @@ class Run:
             self._folder.flush()
             self._agent.forget(session_id)
 
-    async def _guarded(self) -> AsyncIterator[Event]:
+    async def _guarded(self) -> AsyncGenerator[Event, None]:
         """The task guard: a mistake of ours still ends the run with its one terminal event."""
         try:
             async with aclosing(self._produce()) as source:
@@ -155,7 +155,7 @@ class Run:
             text = f"The server made a mistake; its log has the details under {incident}."
             yield self._error(events.run_error(text, "internal", incident=incident))
 
-    async def _produce(self) -> AsyncIterator[Event]:
+    async def _produce(self) -> AsyncGenerator[Event, None]:
         for event in self._opening:
             yield event
         limits = capped(self.session["config"]["limits"], self._agent.ceilings)
@@ -192,7 +192,7 @@ class Run:
 
     # -- the model --------------------------------------------------------------------------------
 
-    async def _call_model(self, limits: dict[str, Any]) -> AsyncIterator[Event]:
+    async def _call_model(self, limits: dict[str, Any]) -> AsyncGenerator[Event, None]:
         session, agent = self.session, self._agent
         for event in self._close_step():
             yield event
@@ -246,7 +246,7 @@ class Run:
             seconds_left=seconds_left,
         )
 
-    async def _name_session(self) -> AsyncIterator[Event]:
+    async def _name_session(self) -> AsyncGenerator[Event, None]:
         """The one extra call of `auto_title`. Without an answer the first words must do."""
         messages = prompts.title_request(self.session, view(self.session))
         options = self._options(TITLE_TIMEOUT_S)
@@ -266,7 +266,7 @@ class Run:
 
     async def _run_tools(
         self, jobs: tuple[Execute | Recover | Reply, ...]
-    ) -> AsyncIterator[Event]:
+    ) -> AsyncGenerator[Event, None]:
         for job in jobs:
             match job:
                 case Reply():
@@ -299,7 +299,7 @@ class Run:
             result=envelope,
         )
 
-    async def _execute(self, job: Execute) -> AsyncIterator[Event]:
+    async def _execute(self, job: Execute) -> AsyncGenerator[Event, None]:
         """Claim, announce, run. Whatever does not get the claim is not run here again."""
         agent, call_id = self._agent, job.call["id"]
         key = self._key(job.call, job.entry["attempt"])

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from ..errors import Problem
-from ..schema.validate import validate
+from ..schema.validate import SchemaError, validate
 from .calls import ANSWERS
 from .events import Event, Patch, messages_filled, pointer, put, run_started, state_delta
 from .shape import ROLE_ALIASES, VERSION, check, role_of
@@ -95,11 +95,15 @@ def _bad_answers(session: Session) -> Iterator[dict[str, str]]:
             if reason != "input_required" and "payload" not in answer:
                 yield {"pointer": place, "detail": "a resolved answer needs a payload"}
                 continue
-            for error in validate(answer.get("payload"), schema):
-                yield {
-                    "pointer": f"{place}/payload{error.pointer}",
-                    "detail": error.message,
-                }
+            yield from _misfits(answer.get("payload"), schema, f"{place}/payload")
+
+
+def _misfits(payload: Any, schema: Any, place: str) -> Iterator[dict[str, str]]:
+    try:
+        for error in validate(payload, schema):
+            yield {"pointer": place + error.pointer, "detail": error.message}
+    except SchemaError as error:
+        yield {"pointer": place, "detail": f"its response_schema cannot be used: {error}"}
 
 
 def _unanswered_ids(session: Session) -> set[str]:

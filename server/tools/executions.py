@@ -8,7 +8,7 @@ of the session finds its result instead of a question (resume rule 9).
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import Any
 
@@ -35,8 +35,8 @@ class Executions:
         return self.claims.fetch(*key)
 
     async def run(
-        self, key: Key, source: AsyncIterator[Event], *, lasting: bool
-    ) -> AsyncIterator[Event]:
+        self, key: Key, source: AsyncGenerator[Event, None], *, lasting: bool
+    ) -> AsyncGenerator[Event, None]:
         """The events of one call as they come. If the caller goes away the call is killed at once,
         or, where it is `lasting`, after the grace; its result is kept."""
         queue: asyncio.Queue[Event | None] = asyncio.Queue()
@@ -63,12 +63,12 @@ class Executions:
     async def _pump(
         self,
         key: Key,
-        source: AsyncIterator[Event],
+        source: AsyncGenerator[Event, None],
         queue: asyncio.Queue[Event | None],
         lasting: bool,
     ) -> None:
         try:
-            async with aclosing(source) as events:  # type: ignore[type-var]
+            async with aclosing(source) as events:
                 async for event in events:
                     if lasting and event["type"] == "TOOL_CALL_RESULT":
                         self.claims.store(*key, event)

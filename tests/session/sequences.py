@@ -16,7 +16,20 @@ from server.jsontext import canonical
 from server.session import events as e
 from server.session.fold import Folder
 
-TEXTS = ["", " ", "\n", "a", "héllo", "你好", "😀", '"quoted"', "\\", "</script>", "\u2028", "x" * 50]
+TEXTS = [
+    "",
+    " ",
+    "\n",
+    "a",
+    "héllo",
+    "你好",
+    "😀",
+    '"quoted"',
+    "\\",
+    "</script>",
+    "\u2028",
+    "x" * 50,
+]
 NAMES = ["shell", "read_file", "__proto__", "constructor", "a/b~c"]
 JUNK: list[Any] = [None, True, 0, -1, 1.5, "", "x", [], {}, [1], {"a": 1}]
 
@@ -53,7 +66,9 @@ def _id(kind: str, random_: random.Random) -> str:
 
 def _path(random_: random.Random) -> str:
     first = random_.choice(["calls", "interrupts", "usage", "grants", "title", "messages", "run"])
-    rest = [random_.choice([*NAMES, "0", "1", "-", "01", "c0"]) for _ in range(random_.randrange(3))]
+    rest = [
+        random_.choice([*NAMES, "0", "1", "-", "01", "c0"]) for _ in range(random_.randrange(3))
+    ]
     return e.pointer("yaa", first, *rest)
 
 
@@ -67,7 +82,9 @@ def _delta(random_: random.Random) -> dict[str, Any]:
 
 def _filled(random_: random.Random) -> dict[str, Any]:
     path = e.pointer(random_.randrange(4), random_.choice(["id", "role", "note", "__proto__"]))
-    return e.messages_filled([{"op": random_.choice(["add", "replace"]), "path": path, "value": "z"}])
+    return e.messages_filled(
+        [{"op": random_.choice(["add", "replace"]), "path": path, "value": "z"}]
+    )
 
 
 def _result(random_: random.Random) -> dict[str, Any]:

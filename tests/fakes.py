@@ -1,0 +1,232 @@
+"""Stand-ins at the borders: a scripted model, a toolbox of counters, a clock that is set by hand."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import itertools
+import json
+from collections.abc import AsyncGenerator, Callable
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from server.agent import BaseAgent
+from server.config import Config
+from server.jsontext import canonical
+from server.llm import BaseAPI, Options
+from server.session import events
+from server.session.events import Event
+
+Session = dict[str, Any]
+Script = Callable[[list[dict[str, Any]]], list[Event]]
+
+DEFAULTS = json.loads((Path(__file__).parent.parent / "config.default.json").read_text())
+
+
+class Ids:
+    """Identifiers that count, so that two runs of one test are the same."""
+
+    def __init__(self, prefix: str = "") -> None:
+        self.prefix, self.count = prefix, itertools.count(1)
+
+    def __call__(self, kind: str) -> str:
+        return f"{kind}_{self.prefix}{next(self.count)}"
+
+
+class ManualClock:
+    """Milliseconds that pass when they are told to."""
+
+    def __init__(self, now: int = 1_700_000_000_000) -> None:
+        self.now = now
+
+    def __call__(self) -> int:
+        return self.now
+
+
+@dataclass(frozen=True)
+class Verdict:
+    action: str
+    reason: str = ""
+    args: dict[str, Any] | None = None
+    fingerprint: str = ""
+    repeatable: bool = False
+
+
+class ScriptedModel(BaseAPI):
+    """Answers from a function of the messages: text, thought and calls, delta by delta.
+
+    `script(messages)` returns a list of ("text", str) | ("think", str) | ("call", name, args) |
+    ("error", message).
+    """
+
+    model = name = "scripted"
+
+    def __init__(self, script: Callable[[list[dict[str, Any]]], list[tuple[Any, ...]]]) -> None:
+        self.script = script
+        self.requests: list[list[dict[str, Any]]] = []
+        self.tools: list[list[dict[str, Any]]] = []
+        self.closed = 0
+
+    @property
+    def api(self) -> ScriptedModel:
+        return self
+
+    def resolve(self, provider: dict[str, Any]) -> ScriptedModel:
+        return self
+
+    async def stream(
+        self, messages: list[dict[str, Any]], tools: list[dict[str, Any]], options: Options
+    ) -> AsyncGenerator[Event, None]:
+        self.requests.append(copy.deepcopy(messages))
+        self.tools.append(tools)
+        message_id = options.message_id
+        parts = self.script(messages)
+        ended = False
+        try:
+            opened = False
+            for part in parts:
+                await asyncio.sleep(0)
+                kind = part[0]
+                if kind == "error":
+                    yield events.run_error(part[1], "upstream_error", retryable=True)
+                    ended = True
+                    return
+                if kind == "think":
+                    for event in events.think_start(options.reasoning_id, message_id, "reasoning"):
+                        yield event
+                    for delta in part[1]:
+                        yield events.think_delta(options.reasoning_id, delta)
+                    for event in events.think_end(options.reasoning_id):
+                        yield event
+                    continue
+                if not opened:
+                    opened = True
+                    yield events.text_start(message_id, 1)
+                if kind == "text":
+                    for delta in part[1]:
+                        yield events.text_delta(message_id, delta)
+                else:
+                    call_id = options.new_id("call")
+                    yield events.tool_start(call_id, part[1], message_id)
+                    for delta in part[2]:
+                        yield events.tool_args(call_id, delta)
+                    yield events.tool_end(call_id)
+            if not opened:
+                yield events.text_start(message_id, 1)
+            usage = {"prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 18}
+            reason = "tool_calls" if any(part[0] == "call" for part in parts) else "stop"
+            meta = {"model": "scripted", "usage": usage, "finish_reason": reason}
+            yield events.text_end(message_id, meta, 2)
+            ended = True
+        finally:
+            self.closed += not ended
+
+
+class CountingToolbox:
+    """Tools that only count: `counts[(name, call id)]` executions, whoever asked for them.
+
+    `tools` maps a name to "read" (runs, repeatable), "write" (asks), "auto" (runs, not
+    repeatable), "page" (client), "question" or "deny".
+    """
+
+    def __init__(self, tools: dict[str, str], counts: dict[tuple[str, str], int]) -> None:
+        self.tools, self.counts = tools, counts
+        self.gate: asyncio.Event | None = None  # a tool that is running waits for it
+        self.cancelled: list[str] = []
+
+    def declared(self, session: Session) -> list[dict[str, Any]]:
+        return [{"type": "function", "function": {"name": name}} for name in self.tools]
+
+    def verdict(self, session: Session, call: dict[str, Any]) -> Verdict:
+        name, arguments = call["function"]["name"], call["function"]["arguments"]
+        try:
+            args = arguments if isinstance(arguments, dict) else json.loads(arguments or "{}")
+        except ValueError as error:
+            return Verdict("error", f"bad arguments: {error}")
+        text = f"{name}\n{canonical(args)}"
+        fingerprint = f"sha256:{sha256(text.encode()).hexdigest()}"
+        kind = self.tools.get(name)
+        granted = any(grant["tool"] == name for grant in session["grants"])
+        action = {
+            "read": "run",
+            "auto": "run",
+            "write": "run" if granted else "ask",
+            "page": "client",
+            "question": "question",
+            "deny": "deny",
+            None: "error",
+        }[kind]
+        return Verdict(action, f"{name}: {action}", args, fingerprint, kind == "read")
+
+    async def execute(
+        self, session: Session, call: dict[str, Any], args: dict[str, Any], entry: dict[str, Any]
+    ) -> AsyncGenerator[Event, None]:
+        name, call_id = call["function"]["name"], call["id"]
+        key = (name, call_id)
+        self.counts[key] = self.counts.get(key, 0) + 1
+        yield events.tool_output(call_id, "working\n", first=True)
+        try:
+            if self.gate is not None:
+                await self.gate.wait()
+        except asyncio.CancelledError:
+            self.cancelled.append(call_id)
+            raise
+        text = f"{name} did {canonical(args)}"
+        yield events.tool_result(call_id, name, text, 3, result={"status": "ok", "result": text})
+
+
+class MemoryClaims:
+    """Claims of one host, without its disk."""
+
+    def __init__(self) -> None:
+        self.taken: set[tuple[str, str, int]] = set()
+        self.results: dict[tuple[str, str, int], Event] = {}
+
+    def take(self, session_id: str, call_id: str, attempt: int) -> bool:
+        key = (session_id, call_id, attempt)
+        if key in self.taken:
+            return False
+        self.taken.add(key)
+        return True
+
+    def store(self, session_id: str, call_id: str, attempt: int, result: Event) -> None:
+        self.results[session_id, call_id, attempt] = result
+
+    def fetch(self, session_id: str, call_id: str, attempt: int) -> Event | None:
+        return self.results.get((session_id, call_id, attempt))
+
+
+def agent(
+    model: ScriptedModel,
+    toolbox: CountingToolbox,
+    *,
+    claims: MemoryClaims | None = None,
+    ids: Callable[[str], str] | None = None,
+    clock: Callable[[], int] | None = None,
+    limits: dict[str, Any] | None = None,
+) -> BaseAgent:
+    """An agent on a host of its own."""
+    server = copy.deepcopy(DEFAULTS["server"])
+    server["limits"].update(limits or {})
+    config = Config(server, copy.deepcopy(DEFAULTS["session"]), Path("/nowhere"))
+    return BaseAgent(
+        config,
+        model,  # type: ignore[arg-type]
+        toolbox,  # type: ignore[arg-type]
+        claims or MemoryClaims(),  # type: ignore[arg-type]
+        ids=ids or Ids(),
+        clock=clock or ManualClock(),
+    )
+
+
+def user(text: str, message_id: str = "u1") -> dict[str, Any]:
+    return {"id": message_id, "role": "user", "content": text}
+
+
+def answer(session: Session, reason: str, payload: Any) -> None:
+    """Answer every open interrupt of one reason, as a client does."""
+    for interrupt in session["interrupts"]:
+        if interrupt["reason"] == reason:
+            interrupt["answer"] = {"status": "resolved", "payload": payload}

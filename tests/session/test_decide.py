@@ -1,0 +1,250 @@
+"""Deciding: one table of sessions and what must happen next. Nothing is ever changed by asking."""
+
+from __future__ import annotations
+
+import copy
+import unittest
+from typing import Any
+
+from server.session.calls import LOST, SUPERSEDED, Ask, Execute, Recover, Reply
+from server.session.decide import CallModel, NameSession, RunTools, Stop, next_step
+
+from ..fakes import CountingToolbox, user
+
+TOOLBOX = CountingToolbox(
+    {"read": "read", "rm": "write", "job": "auto", "page": "page", "ask": "question", "no": "deny"},
+    {},
+)
+PRINT = TOOLBOX.verdict({"grants": []}, {"function": {"name": "rm", "arguments": "{}"}}).fingerprint
+
+
+def call(name: str, arguments: str = "{}", call_id: str = "c1") -> dict[str, Any]:
+    return {"id": call_id, "type": "function", "function": {"name": name, "arguments": arguments}}
+
+
+def asked(*calls: dict[str, Any], **more: Any) -> list[dict[str, Any]]:
+    return [
+        user("go"),
+        {"id": "m1", "role": "assistant", "content": "", "tool_calls": [*calls], **more},
+    ]
+
+
+def result(call_id: str = "c1", **more: Any) -> dict[str, Any]:
+    return {"id": f"res-{call_id}", "role": "tool", "tool_call_id": call_id, "content": "x", **more}
+
+
+def entry(state: str, attempt: int = 0, **more: Any) -> dict[str, Any]:
+    return {"c1": {"name": "rm", "state": state, "attempt": attempt, "fingerprint": PRINT, **more}}
+
+
+def resolved(reason: str, payload: Any, status: str = "resolved") -> list[dict[str, Any]]:
+    answer = {"status": status, "payload": payload}
+    return [{"id": "int-c1", "reason": reason, "call_id": "c1", "answer": answer}]
+
+
+def session(messages: list[dict[str, Any]], **more: Any) -> dict[str, Any]:
+    run = {"id": "r", "step": 0, "tokens": 0, "cost_micro": 0, "wall_ms": 0}
+    base = {"id": "s", "messages": messages, "calls": {}, "interrupts": [], "grants": []}
+    return {**base, "config": {"yaa": {}}, "run": run, **more}
+
+
+class Next(unittest.TestCase):
+    def step(self, made: dict[str, Any], **options: Any) -> Any:
+        before = copy.deepcopy(made)
+        found = next_step(made, TOOLBOX, options.pop("limits", {}), **options)
+        self.assertEqual(made, before, "deciding changed the session")
+        return found
+
+    def job(self, messages: list[dict[str, Any]], **more: Any) -> Any:
+        """The single thing done about call c1."""
+        options = {"recoverable": more.pop("recoverable", ())}
+        found = self.step(session(messages, **more), **options)
+        if isinstance(found, RunTools):
+            self.assertEqual(len(found.jobs), 1)
+            return found.jobs[0]
+        self.assertIsInstance(found, Stop)
+        self.assertEqual(
+            (found.status, found.reason, len(found.asks)), ("interrupted", "awaiting", 1)
+        )
+        return found.asks[0]
+
+    def test_ends(self) -> None:
+        said = {"id": "m", "role": "assistant", "content": "hi"}
+        error = {"id": "e", "role": "error", "content": "x"}
+        cut = {"id": "m2", "role": "assistant", "content": "ha", "open": True}
+        cases: list[tuple[str, list[dict[str, Any]], type]] = [
+            ("nothing asked", [], Stop),
+            ("only a system message", [{"id": "s", "role": "system", "content": "x"}], Stop),
+            ("a question", [user("go")], CallModel),
+            ("an answer", [user("go"), said], Stop),
+            ("an answer, then an error", [user("go"), said, error], Stop),
+            ("a cut answer", [user("go"), cut], CallModel),
+            (
+                "a cut answer whose calls never existed",
+                [user("go"), {**cut, "tool_calls": [call("rm")]}],
+                CallModel,
+            ),
+            ("an answer, then a cut one", [user("go"), said, cut], Stop),
+            ("results", [*asked(call("read")), result()], CallModel),
+            ("a new question", [user("go"), said, user("more", "u2")], CallModel),
+        ]
+        for name, messages, kind in cases:
+            with self.subTest(name):
+                self.assertIsInstance(self.step(session(messages)), kind)
+
+    def test_strict_finish_and_title(self) -> None:
+        messages = [user("go"), {"id": "m", "role": "assistant", "content": "hi"}]
+        strict = self.step(session(messages, config={"yaa": {"require_finish_tool": True}}))
+        self.assertEqual((strict.status, strict.reason), ("interrupted", "awaiting"))
+        titled = {"yaa": {"auto_title": True}}
+        self.assertIsInstance(self.step(session(messages, config=titled)), NameSession)
+        self.assertIsInstance(self.step(session(messages, config=titled, title="x")), Stop)
+
+    def test_a_new_call(self) -> None:
+        cases: list[tuple[str, str, type, str]] = [
+            ("read", "{}", Execute, ""),
+            ("job", "{}", Execute, ""),
+            ("rm", "{}", Ask, "tool_call"),
+            ("page", "{}", Ask, "client_tool"),
+            ("ask", '{"question":"Q?"}', Ask, "input_required"),
+            ("no", "{}", Reply, "denied"),
+            ("nope", "{}", Reply, "failed"),
+            ("read", "{x", Reply, "failed"),
+        ]
+        for name, arguments, kind, detail in cases:
+            with self.subTest(name, arguments=arguments):
+                job = self.job(asked(call(name, arguments)))
+                self.assertIsInstance(job, kind)
+                if isinstance(job, Execute):
+                    self.assertEqual((job.entry["state"], job.entry["attempt"]), ("started", 1))
+                elif isinstance(job, Ask):
+                    self.assertEqual(job.interrupt["reason"], detail)
+                else:
+                    self.assertEqual(job.state, detail)
+
+    def test_an_answered_approval(self) -> None:
+        cases: list[tuple[str, dict[str, Any], str, type]] = [
+            ("approved", {"approved": True}, PRINT, Execute),
+            ("approved for other arguments", {"approved": True}, "sha256:0", Ask),
+            ("denied", {"approved": False}, PRINT, Reply),
+            ("denied for other arguments", {"approved": False}, "sha256:0", Ask),
+            ("edited", {"approved": True, "edited_args": {"a": 1}}, PRINT, Execute),
+        ]
+        for name, payload, fingerprint, kind in cases:
+            with self.subTest(name):
+                calls = entry("asking")
+                calls["c1"]["fingerprint"] = fingerprint
+                job = self.job(
+                    asked(call("rm")), calls=calls, interrupts=resolved("tool_call", payload)
+                )
+                self.assertIsInstance(job, kind)
+                if "edited_args" in payload:
+                    self.assertEqual((job.args, job.entry["args"]), ({"a": 1}, {"a": 1}))
+                    self.assertNotEqual(job.entry["fingerprint"], PRINT)
+
+    def test_an_answer_of_another_kind_is_no_approval(self) -> None:
+        for reason in ("client_tool", "input_required", "indeterminate"):
+            with self.subTest(reason):
+                payload = {"approved": True, "action": "retry", "content": "x"}
+                job = self.job(
+                    asked(call("rm")), calls=entry("asking"), interrupts=resolved(reason, payload)
+                )
+                self.assertIsInstance(job, Ask)
+
+    def test_no_answer_unlocks_what_the_server_denies(self) -> None:
+        job = self.job(
+            asked(call("no")),
+            calls=entry("asking"),
+            interrupts=resolved("tool_call", {"approved": True}),
+        )
+        self.assertEqual(job.state, "denied")
+
+    def test_started_without_a_result(self) -> None:
+        for state in ("started", "done", "failed", "indeterminate"):
+            with self.subTest(state):
+                calls = entry(state, 1)
+                self.assertEqual(
+                    self.job(asked(call("rm")), calls=calls).interrupt["reason"], "indeterminate"
+                )
+                again = self.job(asked(call("read")), calls=calls)
+                self.assertEqual((type(again), again.entry["attempt"]), (Execute, 2))
+                found = self.job(asked(call("rm")), calls=calls, recoverable={"c1"})
+                self.assertEqual((type(found), found.attempt), (Recover, 1))
+                moved = self.job([*asked(call("rm")), user("next", "u2")], calls=calls)
+                self.assertEqual((moved.content, moved.state), (LOST, "skipped"))
+
+    def test_an_approval_does_not_start_a_started_call_again(self) -> None:
+        job = self.job(
+            asked(call("rm")),
+            calls=entry("started", 0),
+            interrupts=resolved("tool_call", {"approved": True}),
+        )
+        self.assertEqual(job.interrupt["reason"], "indeterminate")
+
+    def test_an_indeterminate_call_does_what_the_person_says(self) -> None:
+        cases: list[tuple[dict[str, Any], type, str]] = [
+            ({"action": "retry"}, Execute, ""),
+            ({"action": "skip"}, Reply, LOST),
+            ({"action": "result", "content": "it is gone"}, Reply, "it is gone"),
+        ]
+        for payload, kind, content in cases:
+            with self.subTest(payload["action"]):
+                job = self.job(
+                    asked(call("rm")),
+                    calls=entry("indeterminate", 1),
+                    interrupts=resolved("indeterminate", payload),
+                )
+                self.assertIsInstance(job, kind)
+                if isinstance(job, Execute):
+                    self.assertEqual(job.entry["attempt"], 2)
+                else:
+                    self.assertEqual(job.content, content)
+
+    def test_the_edited_arguments_are_what_a_retry_runs(self) -> None:
+        job = self.job(
+            asked(call("rm")),
+            calls=entry("indeterminate", 1, args={"a": 2}),
+            interrupts=resolved("indeterminate", {"action": "retry"}),
+        )
+        self.assertEqual((job.args, job.entry["args"]), ({"a": 2}, {"a": 2}))
+
+    def test_superseded_and_cancelled(self) -> None:
+        moved = self.job([*asked(call("rm")), user("next", "u2")])
+        self.assertEqual((moved.content, moved.state), (SUPERSEDED, "skipped"))
+        approved = self.job(
+            [*asked(call("rm")), user("next", "u2")],
+            calls=entry("asking"),
+            interrupts=resolved("tool_call", {"approved": True}),
+        )
+        self.assertIsInstance(approved, Execute)
+        cancelled = self.job(
+            asked(call("rm")),
+            calls=entry("asking"),
+            interrupts=resolved("tool_call", None, "cancelled"),
+        )
+        self.assertEqual(cancelled.state, "skipped")
+
+    def test_a_call_cut_off_by_the_length_limit_is_not_run(self) -> None:
+        messages = asked(call("job"), call("job", call_id="c2"), meta={"finish_reason": "length"})
+        found = self.step(session(messages))
+        self.assertEqual([type(job) for job in found.jobs], [Execute, Reply])
+
+    def test_what_can_run_runs_before_people_are_asked(self) -> None:
+        messages = asked(call("rm"), call("read", call_id="c2"))
+        found = self.step(session(messages))
+        self.assertEqual([job.call["id"] for job in found.jobs], ["c2"])
+        found = self.step(session([*messages, result("c2")]))
+        self.assertEqual([ask.interrupt["call_id"] for ask in found.asks], ["c1"])
+
+    def test_limits_come_after_answers_and_calls(self) -> None:
+        limits = {"max_steps": 0}
+        self.assertEqual(self.step(session([user("go")]), limits=limits).reason, "limit")
+        self.assertIsInstance(self.step(session(asked(call("read"))), limits=limits), RunTools)
+        messages = [user("go"), {"id": "m", "role": "assistant", "content": "hi"}]
+        self.assertEqual(self.step(session(messages), limits=limits).reason, "completed")
+        over = self.step(session([user("go")]), limits={"max_wall_s": 1}, elapsed_ms=1000)
+        self.assertEqual(over.interrupts[0]["limit"], "max_wall_s")
+
+
+if __name__ == "__main__":
+    unittest.main()

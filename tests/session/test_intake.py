@@ -1,0 +1,227 @@
+"""Intake: what strangers send, refused with its place or opened with what was missing."""
+
+from __future__ import annotations
+
+import copy
+import json
+import unittest
+from typing import Any
+
+from server.errors import Problem
+from server.jsontext import canonical
+from server.session.fold import Folder
+from server.session.intake import accept, opening, title
+
+from ..fakes import DEFAULTS, Ids, user
+
+NOW = 1_700_000_000_123
+CALL = {"id": "c1", "type": "function", "function": {"name": "rm", "arguments": "{}"}}
+ASKED = [user("go"), {"id": "m1", "role": "assistant", "content": "", "tool_calls": [CALL]}]
+RESULT = {"id": "r", "role": "tool", "tool_call_id": "c1", "content": "x"}
+
+
+def interrupt(reason: str, answer: Any, **more: Any) -> dict[str, Any]:
+    return {"id": "i", "reason": reason, "call_id": "c1", "answer": answer, **more}
+
+
+def opened(document: dict[str, Any]) -> dict[str, Any]:
+    session = copy.deepcopy(accept(document))
+    folder = Folder(session)
+    for event in opening(session, DEFAULTS["session"], "r1", NOW, Ids()):
+        folder.apply(event)
+    return folder.session
+
+
+class Refused(unittest.TestCase):
+    def refused(self, document: Any, code: str, pointer: str | None, detail: str = "") -> None:
+        before = json.dumps(document)
+        with self.assertRaises(Problem) as caught:
+            accept(document)
+        problem = caught.exception
+        self.assertEqual(problem.code, code)
+        self.assertTrue(400 <= problem.status < 500)
+        if pointer is not None:
+            self.assertEqual(problem.errors[0]["pointer"], pointer)
+        self.assertIn(detail, problem.detail)
+        self.assertEqual(json.dumps(document), before)
+
+    def test_not_a_session(self) -> None:
+        for document in (None, 1, "x", [], True):
+            self.refused(document, "session_invalid", None)
+        self.refused({"version": 2}, "session_version", "/version", "version 2")
+        self.refused({"messages": [{"role": "x"}]}, "session_invalid", "/messages/0/role")
+
+    def test_answers_that_fit_nothing(self) -> None:
+        good = {"status": "resolved", "payload": {"approved": True}}
+        cases: list[tuple[str, list[dict[str, Any]], dict[str, Any], str]] = [
+            ("answered already", [*ASKED, RESULT], interrupt("tool_call", good), "/answer"),
+            ("no such call", [user("x")], interrupt("tool_call", good), "/answer"),
+            ("no payload", ASKED, interrupt("tool_call", {"status": "resolved"}), "/answer"),
+            (
+                "not a boolean",
+                ASKED,
+                interrupt("tool_call", {"status": "resolved", "payload": {"approved": "yes"}}),
+                "/answer/payload/approved",
+            ),
+            (
+                "nothing decided",
+                ASKED,
+                interrupt("tool_call", {"status": "resolved", "payload": {}}),
+                "/answer/payload/approved",
+            ),
+            (
+                "unknown action",
+                ASKED,
+                interrupt("indeterminate", {"status": "resolved", "payload": {"action": "x"}}),
+                "/answer/payload/action",
+            ),
+            (
+                "not by its schema",
+                ASKED,
+                interrupt(
+                    "input_required",
+                    {"status": "resolved", "payload": 5},
+                    response_schema={"type": "string"},
+                ),
+                "/answer/payload",
+            ),
+            (
+                "a schema nobody can use",
+                ASKED,
+                interrupt(
+                    "input_required",
+                    {"status": "resolved", "payload": 5},
+                    response_schema={"$ref": "http://example.com/x"},
+                ),
+                "/answer/payload",
+            ),
+        ]
+        for name, messages, item, pointer in cases:
+            with self.subTest(name):
+                document = {"messages": messages, "interrupts": [item]}
+                self.refused(document, "answer_invalid", f"/interrupts/0{pointer}")
+
+    def test_a_cancelled_answer_needs_no_payload(self) -> None:
+        accept({"messages": ASKED, "interrupts": [interrupt("tool_call", {"status": "cancelled"})]})
+
+
+class Opened(unittest.TestCase):
+    def test_an_empty_document_gets_every_default(self) -> None:
+        session = opened({})
+        self.assertEqual(session["config"], DEFAULTS["session"]["config"])
+        self.assertEqual(session["start_time"], "2023-11-14T22:13:20Z")
+        self.assertEqual((session["version"], session["rev"], session["messages"]), (1, 0, []))
+        self.assertEqual(session["id"], "ses_1")
+        self.assertEqual(session["status"], "in_progress")
+
+    def test_what_is_there_stays_byte_for_byte(self) -> None:
+        document = {
+            "id": "../../x",
+            "start_time": "whenever",
+            "title": "mine",
+            "rev": 7,
+            "odd": [1, {"a": None}],
+            "messages": [{"id": "u", "role": "user", "content": "x", "note": 1}],
+            "config": {"yaa": {"stream": False, "own": 1}, "limits": {"max_steps": None}},
+        }
+        session = opened(copy.deepcopy(document))
+        for key in ("id", "start_time", "title", "rev", "odd", "messages"):
+            self.assertEqual(canonical(session[key]), canonical(document[key]))
+        self.assertEqual(session["config"]["yaa"]["stream"], False)
+        self.assertEqual(session["config"]["yaa"]["own"], 1)
+        self.assertIsNone(session["config"]["limits"]["max_steps"])
+
+    def test_a_provider_is_one_unit(self) -> None:
+        own = {"api_url": "https://example.com/v1"}
+        session = opened({"config": {"llm_api": {"provider": own}}})
+        self.assertEqual(session["config"]["llm_api"]["provider"], own)
+
+    def test_defaults_are_never_shared(self) -> None:
+        first = opened({})
+        first["config"]["limits"]["max_steps"] = 1
+        first["config"]["llm_api"]["retry"]["times"] = 99
+        self.assertEqual(opened({})["config"], DEFAULTS["session"]["config"])
+
+    def test_spellings(self) -> None:
+        session = opened(
+            {
+                "startTime": "2025-01-01",
+                "messages": [{"role": "用户", "content": "你好"}, {"role": "智能体"}],
+            }
+        )
+        self.assertEqual([m["role"] for m in session["messages"]], ["user", "assistant"])
+        self.assertTrue(all(m["id"] for m in session["messages"]))
+        self.assertEqual((session["start_time"], session["title"]), ("2025-01-01", "你好"))
+
+    def test_title(self) -> None:
+        cases = [
+            ("  a\n\t b  ", "a b"),
+            ("x" * 50, "x" * 30),
+            ("", ""),
+            ("😀" * 40, "😀" * 30),
+        ]
+        for text, expected in cases:
+            self.assertEqual(title([user(text)]), expected)
+        parts = [{"type": "text", "text": "look"}, {"type": "image_url", "image_url": {}}]
+        self.assertEqual(title([{"role": "user", "content": parts}]), "look")
+        self.assertEqual(title([]), "")
+
+    def test_every_call_gets_one_ledger_entry(self) -> None:
+        second = {**CALL, "id": "c2"}
+        cut = {"id": "m3", "role": "assistant", "content": "", "open": True, "tool_calls": [second]}
+        session = opened({"messages": [*ASKED, {**RESULT, "is_error": True}, user("x", "u2"), cut]})
+        self.assertEqual({k: v["state"] for k, v in session["calls"].items()}, {"c1": "failed"})
+        kept = opened({"messages": ASKED, "calls": {"c1": {"state": "started", "attempt": 3}}})
+        self.assertEqual(kept["calls"]["c1"], {"state": "started", "attempt": 3})
+
+    def test_interrupts_whose_call_is_done_are_closed(self) -> None:
+        items = [{"id": "i", "reason": "tool_call", "call_id": "c1"}]
+        self.assertEqual(opened({"messages": ASKED, "interrupts": items})["interrupts"], items)
+        self.assertEqual(
+            opened({"messages": [*ASKED, RESULT], "interrupts": items})["interrupts"], []
+        )
+
+
+class Run(unittest.TestCase):
+    def run_of(self, **document: Any) -> dict[str, Any]:
+        found: dict[str, Any] = opened({"messages": [user("go")], **document})["run"]
+        return found
+
+    def test_what_was_spent_stays_spent_until_the_user_speaks(self) -> None:
+        before = {
+            "id": "r0",
+            "message": "u1",
+            "step": 4,
+            "tokens": 9,
+            "wall_ms": 5,
+            "cost_micro": 1,
+        }
+        self.assertEqual(self.run_of(run=before)["step"], 4)
+        self.assertEqual(self.run_of(run={**before, "message": "u0"})["step"], 0)
+
+    def test_counters_of_a_stranger(self) -> None:
+        for value in (-5, "x", None, True, [], 1e3):
+            spent = self.run_of(run={"message": "u1", "step": value})["step"]
+            self.assertEqual(spent, 1000 if value == 1e3 else 0)
+
+    def test_extending_gives_at_most_one_allowance(self) -> None:
+        cases: list[tuple[dict[str, Any], int]] = [
+            ({"continue": True}, 0),
+            ({"continue": True, "extend": {"max_steps": 2}}, 8),
+            ({"continue": True, "extend": {"max_steps": 10_000}}, 0),
+        ]
+        for payload, expected in cases:
+            item = {
+                "id": "i",
+                "reason": "limit",
+                "limit": "max_steps",
+                "allowed": 10,
+                "observed": 10,
+            }
+            item["answer"] = {"status": "resolved", "payload": payload}
+            spent = self.run_of(run={"message": "u1", "step": 10}, interrupts=[item])
+            self.assertEqual(spent["step"], expected)
+
+
+if __name__ == "__main__":
+    unittest.main()

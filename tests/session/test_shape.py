@@ -1,0 +1,107 @@
+"""The shape check: every misfit by its place, and strange but fitting documents untouched."""
+
+from __future__ import annotations
+
+import copy
+import unittest
+from typing import Any
+
+from server.session.shape import MAX_ERRORS, ROLE_ALIASES, STATUS_ALIASES, check
+
+CALL = {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+
+MISFITS: list[tuple[dict[str, Any], str, str]] = [
+    ({"id": ""}, "/id", "1 to 128 characters"),
+    ({"id": "x" * 129}, "/id", "1 to 128"),
+    ({"id": 5}, "/id", "got 5"),
+    ({"status": "sleeping"}, "/status", 'got "sleeping"'),
+    ({"messages": {}}, "/messages", "an array, got an object"),
+    ({"messages": [1]}, "/messages/0", "an object, got 1"),
+    ({"messages": [{"content": "x"}]}, "/messages/0/role", "one of system"),
+    ({"messages": [{"role": "wizard"}]}, "/messages/0/role", 'got "wizard"'),
+    ({"messages": [{"role": ["user"]}]}, "/messages/0/role", "got an array"),
+    ({"messages": [{"role": "user", "content": 1}]}, "/messages/0/content", "a string, null"),
+    ({"messages": [{"role": "user", "content": [{}]}]}, "/messages/0/content", "parts with a type"),
+    ({"messages": [{"role": "tool", "content": ""}]}, "/messages/0/tool_call_id", "id of a call"),
+    ({"messages": [{"role": "user", "id": "a"}] * 2}, "/messages/1/id", "used before"),
+    ({"messages": [{"role": "assistant", "tool_calls": {}}]}, "/messages/0/tool_calls", "array"),
+    (
+        {"messages": [{"role": "assistant", "tool_calls": [{"function": CALL["function"]}]}]},
+        "/messages/0/tool_calls/0/id",
+        "1 to 256",
+    ),
+    (
+        {"messages": [{"role": "assistant", "tool_calls": [CALL, CALL]}]},
+        "/messages/0/tool_calls/1/id",
+        "unique in a session",
+    ),
+    (
+        {
+            "messages": [
+                {"role": "assistant", "tool_calls": [{"id": "c", "function": {"name": "f"}}]}
+            ]
+        },
+        "/messages/0/tool_calls/0/function/arguments",
+        "JSON string",
+    ),
+    ({"config": []}, "/config", "an object"),
+    ({"config": {"yaa": None}}, "/config/yaa", "an object"),
+    ({"config": {"yaa": {"stream": "yes"}}}, "/config/yaa/stream", "true or false"),
+    ({"config": {"yaa": {"reply": "half"}}}, "/config/yaa/reply", "one of full, delta"),
+    ({"config": {"limits": {"max_steps": -1}}}, "/config/limits/max_steps", "0 or more"),
+    ({"config": {"limits": {"max_steps": True}}}, "/config/limits/max_steps", "got True"),
+    ({"config": {"tool": {"a/b": 1}}}, "/config/tool/a~1b", "an object"),
+    ({"config": {"tool": {"x": {"auto_approve": 1}}}}, "/config/tool/x/auto_approve", "true or"),
+    ({"config": {"llm_api": {"provider": "main"}}}, "/config/llm_api/provider", "an object"),
+    ({"config": {"llm_api": {"retry": 3}}}, "/config/llm_api/retry", "times"),
+    ({"calls": {"c": {}}}, "/calls/c/state", "one of proposed"),
+    ({"calls": {"c": {"state": "done", "attempt": -1}}}, "/calls/c/attempt", "0 or more"),
+    ({"interrupts": [{"id": "i"}]}, "/interrupts/0/reason", "one of tool_call"),
+    (
+        {"interrupts": [{"id": "i", "reason": "limit", "answer": {"status": "maybe"}}]},
+        "/interrupts/0/answer",
+        "resolved",
+    ),
+    ({"grants": [{"tool": "x", "decision": "perhaps"}]}, "/grants/0/decision", "allow, deny"),
+    ({"tools": [{"name": ""}]}, "/tools/0/name", "a tool's name"),
+    ({"environment": ["a", 1]}, "/environment", "strings"),
+    ({"version": 0}, "/version", "1 or more"),
+    ({"rev": 1.5}, "/rev", "whole number"),
+    ({"ext": []}, "/ext", "an object"),
+]
+
+
+class Check(unittest.TestCase):
+    def test_misfits_name_their_place(self) -> None:
+        for document, pointer, detail in MISFITS:
+            with self.subTest(pointer):
+                errors = check(document)
+                self.assertEqual([error["pointer"] for error in errors], [pointer])
+                self.assertIn(detail, errors[0]["detail"])
+
+    def test_fitting(self) -> None:
+        whole = {
+            "id": "../../x",
+            "unknown": {"kept": [1]},
+            "messages": [
+                {"role": "user", "content": [{"type": "text", "text": "x"}], "note": 1},
+                {"role": "assistant", "content": None, "tool_calls": [CALL]},
+                {"role": "tool", "tool_call_id": "c", "content": "x"},
+                *({"role": role, "content": "", "tool_call_id": "c"} for role in ROLE_ALIASES),
+            ],
+            "config": {"yaa": {"new_key": 1}, "prompt": {"x": 1}, "mine": 3},
+            "title": None,
+        }
+        for document in ({}, whole, *({"status": status} for status in STATUS_ALIASES)):
+            before = copy.deepcopy(document)
+            self.assertEqual(check(document), [])
+            self.assertEqual(document, before)
+
+    def test_many_errors_are_capped_and_values_shortened(self) -> None:
+        errors = check({"messages": [{"role": "x" * 1000}] * 1000})
+        self.assertEqual(len(errors), MAX_ERRORS)
+        self.assertLess(len(errors[0]["detail"]), 150)
+
+
+if __name__ == "__main__":
+    unittest.main()

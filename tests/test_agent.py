@@ -1,0 +1,527 @@
+"""The loop: what a POST makes of a session, and what becomes of one that was cut anywhere."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import json
+import unittest
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from typing import Any
+
+from server.agent import BaseAgent, Run, capped
+from server.errors import Problem
+from server.jsontext import canonical
+from server.session.events import ALIASES, EXEC, Event, alias
+from server.session.fold import Folder, digest
+
+from .fakes import (
+    CountingToolbox,
+    Ids,
+    ManualClock,
+    MemoryClaims,
+    ScriptedModel,
+    agent,
+    answer,
+    user,
+)
+
+Session = dict[str, Any]
+
+TOOLS = {"time": "read", "rm": "write", "title": "page", "ask_user": "question", "no": "deny"}
+TOOLS["finish"] = "read"
+
+
+def plan(messages: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
+    """Four calls at once, then an answer that names each result: from the messages alone."""
+    results = [m for m in messages if m["role"] == "tool"]
+    if not results:
+        return [
+            ("think", ["Let ", "me ", "see"]),
+            ("text", ["I ", "will ", "look", ".", "\n", " "]),
+            ("call", "time", ["{", "}"]),
+            ("call", "rm", ['{"path"', ": ", '"x"', "}"]),
+            ("call", "title", ["{}"]),
+            ("call", "ask_user", ['{"question":"', 'Sure?"}']),
+        ]
+    return [("text", ["Done", ":", " ", str(len(results)), " results", "."])]
+
+
+async def collect(run: Run) -> list[Event]:
+    return [copy.deepcopy(event) async for event in run.events()]
+
+
+def fold_all(session: Session, found: list[Event]) -> Session:
+    folder = Folder(copy.deepcopy(session))
+    for event in found:
+        folder.apply(event)
+    folder.flush()
+    return folder.session
+
+
+def complete(session: Session) -> Session:
+    """Answer whatever is open, as a person would."""
+    answer(session, "tool_call", {"approved": True})
+    answer(session, "client_tool", {"content": "A page"})
+    answer(session, "input_required", "yes")
+    answer(session, "indeterminate", {"action": "skip"})
+    return session
+
+
+class Flow(unittest.IsolatedAsyncioTestCase):
+    def setUp(self) -> None:
+        self.counts: dict[tuple[str, str], int] = {}
+        self.toolbox = CountingToolbox(TOOLS, self.counts)
+
+    def agent(self, script: Any = plan, **options: Any) -> BaseAgent:
+        self.model = ScriptedModel(script)
+        return agent(self.model, self.toolbox, **options)
+
+    async def post(self, session: Session, host: BaseAgent) -> list[Event]:
+        """POST a copy; hold the fold laws; leave the updated document in `self.session`."""
+        before = json.loads(json.dumps(session))
+        run = host.prepare(copy.deepcopy(session))
+        found = await collect(run)
+        self.session = run.session
+        self.assertEqual(canonical(fold_all(before, found)), canonical(run.session))
+        terminal = [e["type"] in ("RUN_FINISHED", "RUN_ERROR") for e in found]
+        self.assertEqual(terminal, [False] * (len(found) - 1) + [True])
+        self.assertEqual(found[-1]["metadata"]["yaa"]["digest"], digest(run.session))
+        return found
+
+    async def test_a_whole_conversation(self) -> None:
+        host = self.agent()
+        found = await self.post({"messages": [user("go")]}, host)
+        self.assertEqual(self.session["status"], "interrupted")
+        self.assertEqual(self.session["finish_reason"], "awaiting")
+        reasons = [i["reason"] for i in self.session["interrupts"]]
+        self.assertEqual(reasons, ["tool_call", "client_tool", "input_required"])
+        self.assertEqual(found[-1]["outcome"]["type"], "interrupt")
+        names = [alias(event) for event in found]
+        self.assertEqual(names[0], "run.start")
+        self.assertIn(EXEC, names)
+        self.assertLess(names.index(EXEC), names.index("tool.result"))
+
+        found = await self.post(complete(self.session), host)
+        self.assertEqual(self.session["status"], "completed")
+        self.assertEqual(self.session["rev"], 2)
+        self.assertEqual(self.session["messages"][-1]["content"], "Done: 4 results.")
+        self.assertEqual(sorted(name for name, _ in self.counts), ["rm", "time"])
+        self.assertEqual(self.session["interrupts"], [])
+        self.assertNotIn("TOOL_CALL_START", [e["type"] for e in found][:-8])
+        self.assertEqual(self.session["usage"]["total_tokens"], 36)
+
+    async def test_posting_a_finished_session_again_changes_nothing_but_rev(self) -> None:
+        host = self.agent(lambda _: [("text", ["hi"])])
+        await self.post({"id": "s", "messages": [user("go")]}, host)
+        before = copy.deepcopy(self.session)
+        await self.post(self.session, host)
+        self.assertEqual(len(self.model.requests), 1)
+        self.assertEqual(self.session["messages"], before["messages"])
+
+    async def test_results_reach_the_model_in_call_order(self) -> None:
+        host = self.agent()
+        await self.post({"messages": [user("go")]}, host)
+        await self.post(complete(self.session), host)
+        told = [m.get("name") for m in self.model.requests[-1] if m["role"] == "tool"]
+        self.assertEqual(told, ["time", "rm", "title", "ask_user"])
+
+    async def test_denied_with_a_reason(self) -> None:
+        host = self.agent()
+        await self.post({"messages": [user("go")]}, host)
+        answer(self.session, "tool_call", {"approved": False, "reason": "too risky"})
+        answer(self.session, "client_tool", {"content": "no page", "is_error": True})
+        answer(self.session, "input_required", "no")
+        await self.post(self.session, host)
+        denied = next(m for m in self.model.requests[-1] if m.get("name") == "rm")
+        self.assertIn("too risky", denied["content"])
+        self.assertTrue(denied["is_error"])
+        self.assertNotIn("rm", [name for name, _ in self.counts])
+
+    async def test_edited_arguments_run_instead(self) -> None:
+        host = self.agent()
+        await self.post({"messages": [user("go")]}, host)
+        answer(self.session, "tool_call", {"approved": True, "edited_args": {"path": "y"}})
+        answer(self.session, "client_tool", {"content": 1})
+        answer(self.session, "input_required", "no")
+        await self.post(self.session, host)
+        result = next(m for m in self.session["messages"] if m.get("name") == "rm")
+        self.assertIn('"y"', result["content"])
+        entry = self.session["calls"][result["tool_call_id"]]
+        self.assertEqual((entry["args"], entry["state"]), ({"path": "y"}, "done"))
+
+    async def test_changed_arguments_ask_again(self) -> None:
+        host = self.agent()
+        await self.post({"messages": [user("go")]}, host)
+        answer(self.session, "tool_call", {"approved": True})
+        call = self.session["messages"][1]["tool_calls"][1]
+        call["function"]["arguments"] = '{"path":"/"}'
+        await self.post(self.session, host)
+        self.assertNotIn("rm", [name for name, _ in self.counts])
+        asked = next(i for i in self.session["interrupts"] if i["reason"] == "tool_call")
+        self.assertEqual((asked["args"], "answer" in asked), ({"path": "/"}, False))
+
+    async def test_remember_for_the_session(self) -> None:
+        def twice(messages: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
+            done = sum(m["role"] == "tool" for m in messages)
+            return [("call", "rm", ['{"n":%d}' % done])] if done < 2 else [("text", ["ok"])]
+
+        host = self.agent(twice)
+        await self.post({"messages": [user("go")]}, host)
+        answer(self.session, "tool_call", {"approved": True, "remember": "session"})
+        await self.post(self.session, host)
+        self.assertEqual(self.session["status"], "completed")
+        self.assertEqual(self.session["grants"], [{"tool": "rm", "decision": "allow"}])
+
+    async def test_partly_answered_runs_what_is_answered(self) -> None:
+        host = self.agent()
+        await self.post({"messages": [user("go")]}, host)
+        answer(self.session, "tool_call", {"approved": True})
+        await self.post(self.session, host)
+        self.assertEqual(self.counts[("rm", self.session["messages"][1]["tool_calls"][1]["id"])], 1)
+        reasons = [i["reason"] for i in self.session["interrupts"]]
+        self.assertEqual(reasons, ["client_tool", "input_required"])
+        await self.post(self.session, host)  # nothing new: still asks, runs nothing
+        self.assertEqual(sum(self.counts.values()), 2)
+
+    async def test_a_new_user_message_supersedes_what_is_open(self) -> None:
+        host = self.agent()
+        await self.post({"messages": [user("go")]}, host)
+        self.session["messages"].append(user("never mind", "u2"))
+        await self.post(self.session, host)
+        self.assertEqual(self.session["status"], "completed")
+        self.assertEqual(sum(self.counts.values()), 1)
+        skipped = [m for m in self.session["messages"] if "superseded" in str(m.get("content"))]
+        self.assertEqual(len(skipped), 3)
+        self.assertEqual([m["role"] for m in self.model.requests[-1]][-1], "user")
+
+    async def test_unknown_denied_and_malformed_calls_are_results(self) -> None:
+        def script(messages: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
+            if any(m["role"] == "tool" for m in messages):
+                return [("text", ["sorry"])]
+            return [("call", "nope", ["{}"]), ("call", "no", ["{}"]), ("call", "time", ["{x"])]
+
+        await self.post({"messages": [user("go")]}, self.agent(script))
+        states = [entry["state"] for entry in self.session["calls"].values()]
+        self.assertEqual(states, ["failed", "denied", "failed"])
+        self.assertEqual(self.session["status"], "completed")
+        self.assertEqual(self.counts, {})
+
+    async def test_finish_ends_the_run(self) -> None:
+        await self.post({"messages": [user("go")]}, self.agent(lambda _: [("call", "finish", "")]))
+        self.assertEqual(self.session["status"], "completed")
+        self.assertEqual(len(self.model.requests), 1)
+
+    async def test_a_model_that_fails_can_be_tried_again(self) -> None:
+        host = self.agent(lambda _: [("text", ["half "]), ("error", "no luck")])
+        found = await self.post({"messages": [user("go")]}, host)
+        self.assertEqual((found[-1]["type"], self.session["status"]), ("RUN_ERROR", "failed"))
+        self.assertEqual(self.session["messages"][-1]["role"], "error")
+        self.assertEqual(self.session["interrupts"][0]["reason"], "model_error")
+        self.model.script = lambda _: [("text", ["whole"])]
+        answer(self.session, "model_error", {"retry": True})
+        await self.post(self.session, host)
+        self.assertEqual(self.session["messages"][-1]["content"], "whole")
+        self.assertEqual([m["role"] for m in self.model.requests[-1]], ["system", "user"])
+
+    async def test_a_declined_retry_stays_failed(self) -> None:
+        host = self.agent(lambda _: [("error", "no luck")])
+        await self.post({"messages": [user("go")]}, host)
+        answer(self.session, "model_error", {"retry": False})
+        await self.post(self.session, host)
+        self.assertEqual((self.session["status"], len(self.model.requests)), ("failed", 1))
+        self.assertEqual(self.session["interrupts"], [])
+
+    async def test_two_posts_of_one_session_at_once(self) -> None:
+        host = self.agent()
+        first = host.prepare({"id": "s", "messages": [user("go")]})
+        with self.assertRaises(Problem) as caught:
+            host.prepare({"id": "s", "messages": [user("go")]})
+        self.assertEqual((caught.exception.code, caught.exception.status), ("run_active", 409))
+        await collect(first)
+        host.prepare({"id": "s", "messages": [user("go")]})
+
+    async def test_a_run_that_never_began_does_not_block_its_session(self) -> None:
+        host = self.agent()
+        host.prepare({"id": "s", "messages": [user("go")]})
+        host.prepare({"id": "s", "messages": [user("go")]})
+
+    async def test_closing_the_stream_cancels_the_model(self) -> None:
+        host = self.agent()
+        async with aclosing(host.prepare({"messages": [user("go")]}).events()) as stream:
+            async for event in stream:
+                if event["type"] == "TEXT_MESSAGE_CONTENT":
+                    break
+        self.assertEqual(self.model.closed, 1)
+
+    async def test_a_mistake_of_ours_still_ends_the_run(self) -> None:
+        def broken(messages: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
+            raise RuntimeError("secret path /etc/x")
+
+        with self.assertLogs("yaa.agent", "ERROR") as logged:
+            found = await self.post({"messages": [user("go")]}, self.agent(broken))
+        self.assertEqual(found[-1]["code"], "internal")
+        self.assertNotIn("secret", json.dumps(found))
+        incident = found[-1]["metadata"]["yaa"]["incident"]
+        self.assertIn(incident, "".join(logged.output))
+
+    async def test_stopping_ends_runs_at_the_next_safe_point(self) -> None:
+        host = self.agent()
+        run = host.prepare({"messages": [user("go")]})
+        found = []
+        async for event in run.events():
+            found.append(event)
+            if event["type"] == "TEXT_MESSAGE_CONTENT":
+                await host.close()
+        self.assertEqual(found[-1]["outcome"], {"type": "cancelled"})
+        self.assertEqual(run.session["finish_reason"], "cancelled")
+
+    async def test_auto_title_makes_one_extra_call_at_the_end(self) -> None:
+        def script(messages: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
+            naming = "title" in messages[0]["content"]
+            return [("text", ['"A ', 'fine name"'] if naming else ["hello"])]
+
+        host = self.agent(script)
+        config = {"yaa": {"auto_title": True}}
+        found = await self.post({"messages": [user("go")], "config": config}, host)
+        self.assertEqual(self.session["title"], "A fine name")
+        self.assertEqual(len(self.model.requests), 2)
+        self.assertEqual(sum(e["type"] == "TEXT_MESSAGE_START" for e in found), 1)
+        await self.post({"messages": [user("go")]}, host)
+        self.assertEqual((self.session["title"], len(self.model.requests)), ("go", 3))
+
+    async def test_every_event_has_its_name(self) -> None:
+        for event in await self.post({"messages": [user("go")]}, self.agent()):
+            self.assertIn(alias(event), {*ALIASES.values(), EXEC})
+
+
+class Limits(Flow):
+    async def looped(self, wanted: dict[str, Any], **options: Any) -> None:
+        self.host = self.agent(lambda _: [("call", "time", "{}")], **options)
+        await self.post({"messages": [user("go")], "config": {"limits": wanted}}, self.host)
+
+    def limit(self) -> dict[str, Any]:
+        self.assertEqual(self.session["finish_reason"], "limit")
+        found: dict[str, Any] = self.session["interrupts"][0]
+        return {name: found[name] for name in ("limit", "allowed", "observed")}
+
+    async def test_each_limit_stops_the_run_and_says_what_was_used(self) -> None:
+        cases = [
+            ({"max_steps": 3}, {"limit": "max_steps", "allowed": 3, "observed": 3}),
+            ({"max_tokens": 50}, {"limit": "max_tokens", "allowed": 50, "observed": 54}),
+        ]
+        for limits, expected in cases:
+            with self.subTest(limits):
+                await self.looped(limits)
+                self.assertEqual(self.limit(), expected)
+
+    async def test_more_steps_when_a_person_says_so(self) -> None:
+        await self.looped({"max_steps": 3})
+        for payload, calls in (
+            ({"continue": True}, 6),
+            ({"continue": True, "extend": {"max_steps": 1}}, 7),
+        ):
+            answer(self.session, "limit", payload)
+            await self.post(self.session, self.host)
+            self.assertEqual(
+                (len(self.model.requests), self.limit()["limit"]), (calls, "max_steps")
+            )
+        answer(self.session, "limit", {"continue": False})
+        await self.post(self.session, self.host)
+        self.assertEqual((len(self.model.requests), self.session["interrupts"]), (7, []))
+
+    async def test_a_resume_does_not_refill_a_budget(self) -> None:
+        await self.looped({"max_steps": 3})
+        await self.post(self.session, self.host)
+        self.assertEqual(len(self.model.requests), 3)
+
+    async def test_wall_time(self) -> None:
+        clock = ManualClock()
+
+        def slow(messages: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
+            clock.now += 1500
+            return [("call", "time", "{}")]
+
+        host = self.agent(slow, clock=clock)
+        limits = {"max_wall_s": 4}
+        await self.post({"messages": [user("go")], "config": {"limits": limits}}, host)
+        self.assertEqual(self.limit(), {"limit": "max_wall_s", "allowed": 4, "observed": 4.5})
+
+    async def test_consecutive_errors(self) -> None:
+        host = self.agent(lambda _: [("call", "nope", "{}")])
+        limits = {"max_consecutive_errors": 4}
+        await self.post({"messages": [user("go")], "config": {"limits": limits}}, host)
+        self.assertEqual(len(self.model.requests), 5)
+        self.assertEqual(self.limit()["limit"], "max_consecutive_errors")
+        answer(self.session, "limit", {"continue": True})
+        await self.post(self.session, host)
+        self.assertEqual(len(self.model.requests), 10)
+
+    async def test_a_session_cannot_raise_the_servers_ceiling(self) -> None:
+        ceilings = {"max_steps": 2, "max_wall_s": None, "max_tokens": None}
+        await self.looped({"max_steps": 50}, limits={"session": ceilings})
+        self.assertEqual(self.limit()["allowed"], 2)
+
+    def test_capped(self) -> None:
+        self.assertEqual(
+            capped({"a": None, "b": 5, "c": 1}, {"a": 3, "b": 9, "c": None}),
+            {"a": 3, "b": 5, "c": 1},
+        )
+
+
+class Client:
+    """What the browser does: folds what arrives, keeps the write-ahead copy, POSTs again."""
+
+    def __init__(self) -> None:
+        self.kept: Session = {"id": "s1", "messages": [user("go")]}
+
+    def sends(self) -> Session:
+        """The document to POST. In the copy that is kept, whatever this POST allows to run is
+        `started` (resume rule 5)."""
+        sent = json.loads(json.dumps(self.kept))
+        for interrupt in self.kept.get("interrupts", ()):
+            given = interrupt.get("answer", {}).get("payload")
+            allows = isinstance(given, dict) and (
+                given.get("approved") or given.get("action") == "retry"
+            )
+            if allows:
+                self.kept["calls"][interrupt["call_id"]]["state"] = "started"
+        return sent  # type: ignore[no-any-return]
+
+
+class CutEverywhere(unittest.IsolatedAsyncioTestCase):
+    """Cut after every event, with the server ahead by up to five, go on on a fresh host."""
+
+    def setUp(self) -> None:
+        self.counts: dict[tuple[str, str], int] = {}
+        self.hosts = 0
+
+    def host(self) -> BaseAgent:
+        self.hosts += 1
+        toolbox = CountingToolbox(TOOLS, self.counts)
+        return agent(ScriptedModel(plan), toolbox, ids=Ids(f"h{self.hosts}-"))
+
+    async def drive(self, cut: int | None, lag: int) -> tuple[Session, int]:
+        """Run to the end, losing the stream once after `cut` events. Returns the session and how
+        many events were seen."""
+        self.counts.clear()
+        client, seen = Client(), 0
+        for _ in range(8):
+            run = self.host().prepare(client.sends())
+            folder, lost = Folder(client.kept), 0
+            async with aclosing(self.stream(run)) as stream:
+                async for event in stream:
+                    if cut is not None and seen >= cut:
+                        lost += 1
+                        if lost > lag:
+                            break
+                        continue
+                    seen += 1
+                    folder.apply(event)
+            folder.flush()
+            if lost:
+                cut = None
+                continue
+            self.assertEqual(canonical(client.kept), canonical(run.session))
+            if client.kept["status"] == "completed":
+                return client.kept, seen
+            complete(client.kept)
+        raise AssertionError("the conversation does not come to an end")
+
+    async def stream(self, run: Run) -> AsyncGenerator[Event, None]:
+        async with aclosing(run.events()) as source:
+            async for event in source:
+                yield json.loads(json.dumps(event))
+
+    async def test_every_cut_ends_in_the_same_kind_of_result(self) -> None:
+        _, total = await self.drive(None, 0)
+        self.assertGreaterEqual(total, 40)
+        for lag in range(6):
+            for cut in range(total):
+                with self.subTest(cut=cut, lag=lag):
+                    session, _ = await self.drive(cut, lag)
+                    self.check(session)
+
+    def check(self, session: Session) -> None:
+        self.assertEqual(session["messages"][-1]["content"], "Done: 4 results.")
+        whole = [m for m in session["messages"] if not m.get("open")]
+        calls = [c["id"] for m in whole for c in m.get("tool_calls", ())]
+        results = [m["tool_call_id"] for m in whole if m["role"] == "tool"]
+        self.assertEqual(sorted(calls), sorted(results))
+        twice = {key for key, count in self.counts.items() if count > 1 and key[0] == "rm"}
+        self.assertEqual(twice, set(), "a call that may not repeat ran twice")
+
+
+class Grace(unittest.IsolatedAsyncioTestCase):
+    """What becomes of a tool whose listener went away."""
+
+    async def cut_while_running(self, kind: str) -> tuple[CountingToolbox, BaseAgent, Session]:
+        def script(messages: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
+            done = any(m["role"] == "tool" for m in messages)
+            return [("text", ["ok"])] if done else [("call", "job", "{}")]
+
+        toolbox = CountingToolbox({"job": kind}, {})
+        toolbox.gate = asyncio.Event()
+        host = agent(ScriptedModel(script), toolbox, claims=MemoryClaims())
+        client: Session = {"id": "s", "messages": [user("go")]}
+        folder = Folder(client)
+        async with aclosing(host.prepare(copy.deepcopy(client)).events()) as stream:
+            async for event in stream:
+                folder.apply(copy.deepcopy(event))
+                if event["type"] == "ACTIVITY_SNAPSHOT":
+                    break
+        folder.flush()
+        return toolbox, host, client
+
+    async def test_a_lasting_call_finishes_and_its_result_is_found(self) -> None:
+        toolbox, host, client = await self.cut_while_running("auto")
+        run = host.prepare(client)
+        assert toolbox.gate is not None
+        toolbox.gate.set()
+        await collect(run)
+        self.assertEqual(run.session["status"], "completed")
+        self.assertEqual(sum(toolbox.counts.values()), 1)
+
+    async def test_elsewhere_it_is_indeterminate(self) -> None:
+        toolbox, _, client = await self.cut_while_running("auto")
+        other = agent(ScriptedModel(plan), toolbox)
+        run = other.prepare(client)
+        await collect(run)
+        self.assertEqual(run.session["interrupts"][0]["reason"], "indeterminate")
+        self.assertEqual(sum(toolbox.counts.values()), 1)
+
+    async def test_a_repeatable_call_is_killed_and_runs_again(self) -> None:
+        toolbox, host, client = await self.cut_while_running("read")
+        assert toolbox.gate is not None
+        toolbox.gate.set()
+        run = host.prepare(client)
+        await collect(run)
+        self.assertEqual(run.session["status"], "completed")
+        self.assertEqual(sum(toolbox.counts.values()), 2)
+
+    async def test_an_old_copy_posted_to_the_same_host_runs_nothing_twice(self) -> None:
+        toolbox = CountingToolbox({"job": "auto"}, {})
+        host = agent(
+            ScriptedModel(
+                lambda ms: (
+                    [("text", ["ok"])]
+                    if any(m["role"] == "tool" for m in ms)
+                    else [("call", "job", "{}")]
+                )
+            ),
+            toolbox,
+        )
+        run = host.prepare({"id": "s", "messages": [user("go")]})
+        old: Session = {}
+        async for event in run.events():
+            if alias(event) == "session.delta" and not old and run.session["calls"]:
+                old = copy.deepcopy(run.session)
+        again = host.prepare(old)
+        await collect(again)
+        self.assertEqual(again.session["status"], "completed")
+        self.assertEqual(sum(toolbox.counts.values()), 1)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,31 @@
+"""Problems: one table of codes, one body that two kinds of client can read."""
+
+from __future__ import annotations
+
+import unittest
+
+from server.errors import CODES, Problem
+
+
+class Problems(unittest.TestCase):
+    def test_every_code_has_a_status_that_says_whose_fault_it_is(self) -> None:
+        ours = {"internal", "not_implemented", "overloaded", "http_version"}
+        for code, (status, title) in CODES.items():
+            with self.subTest(code):
+                self.assertEqual(status >= 500, code in ours)
+                self.assertTrue(title)
+
+    def test_body_has_both_faces(self) -> None:
+        where = [{"pointer": "/messages/3", "detail": "expected an object, got 5"}]
+        body = Problem("session_invalid", "no", errors=where).body()
+        self.assertEqual(
+            (body["status"], body["code"], body["errors"]), (422, "session_invalid", where)
+        )
+        self.assertEqual(body["error"]["message"], "no")
+        self.assertEqual(body["error"]["param"], "/messages/3")
+        self.assertEqual(body["error"]["type"], "invalid_request_error")
+        self.assertEqual(Problem("internal", "x").body()["error"]["type"], "server_error")
+
+
+if __name__ == "__main__":
+    unittest.main()

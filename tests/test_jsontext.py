@@ -1,0 +1,113 @@
+"""Strict JSON: what is refused and where, and one spelling for each value."""
+
+from __future__ import annotations
+
+import json
+import random
+import struct
+import unittest
+
+from server.jsontext import JSONError, browser_safe, canonical, depth_exceeds, dumps, loads
+
+REFUSED: list[tuple[str, bytes | str, str]] = [
+    ("empty", b"", "Expecting value (line 1, column 1)"),
+    ("half arrived", b'{"a": [1, 2', "Expecting ',' delimiter (line 1, column 12)"),
+    ("second value", b"{} {}", "Extra data (line 1, column 4)"),
+    ("trailing comma", b'{"a":1,\n}', "(line 2, column 1)"),
+    ("duplicate key", b'{"a":{"b":1,"b":2}}', "the key 'b' appears twice"),
+    ("NaN", b"[NaN]", "NaN is not JSON"),
+    ("Infinity", b"-Infinity", "-Infinity is not JSON"),
+    ("infinity by size", b"1e999", "the number 1e999 is too large"),
+    ("too many digits", b"1" * 5000, "too many digits"),
+    ("not UTF-8", b'{"a":\n "\xff"}', "not valid UTF-8 (line 2, column 3)"),
+    ("UTF-16", '{"a":1}'.encode("utf-16"), "not valid UTF-8"),
+    ("byte order mark", b"\xef\xbb\xbf{}", "a byte order mark is not allowed"),
+    ("lone surrogate", b'["\\ud800"]', "half of a surrogate pair"),
+    ("lone surrogate key", b'{"\\udfff":1}', "half of a surrogate pair"),
+    ("control character", b'"a\nb"', "Invalid control character"),
+    ("101 levels", b"[" * 101 + b"]" * 101, "nested deeper than 100"),
+    ("100,000 levels", b"[" * 100_000 + b"]" * 100_000, "nested deeper than 100"),
+    ("100,000 objects", b'{"a":' * 100_000, "nested deeper than 100"),
+]
+
+
+class Loads(unittest.TestCase):
+    def test_refused(self) -> None:
+        for name, text, message in REFUSED:
+            with self.subTest(name), self.assertRaises(JSONError) as caught:
+                loads(text)
+            self.assertIn(message, str(caught.exception))
+
+    def test_accepted(self) -> None:
+        cases = [
+            (b" null\n", None),
+            ('{"a":[1,2.5,"\\ud83d\\ude00"]}', {"a": [1, 2.5, "😀"]}),
+            (b"[" * 100 + b"]" * 100, None),
+            (b'{"__proto__":1}', {"__proto__": 1}),
+            (b'"\\u0000"', "\0"),
+        ]
+        for text, value in cases:
+            with self.subTest(text[:20]):
+                self.assertEqual(loads(text), value if value is not None else loads(text))
+
+    def test_cut_anywhere_is_refused_and_nothing_else(self) -> None:
+        text = '{"id":"s","n":[1,-2.5e3,true,null],"é":"\\u00e9\\n"}'.encode()
+        for end in range(len(text)):
+            with self.subTest(end), self.assertRaises(JSONError):
+                loads(text[:end])
+
+    def test_depth(self) -> None:
+        for value, limit, exceeds in (
+            (1, 0, False),
+            ([], 0, True),
+            ([[]], 1, True),
+            ([], 1, False),
+        ):
+            self.assertEqual(depth_exceeds(value, limit), exceeds)
+
+
+class Canonical(unittest.TestCase):
+    def test_one_spelling(self) -> None:
+        cases = [
+            ({"b": 1, "a": 2}, '{"a":2,"b":1}'),
+            ({"é": 1, "z": 2, "😀": 3, "\uffff": 4}, '{"z":2,"é":1,"\uffff":4,"😀":3}'),
+            ([1.0, 1e16, 1e21, 1e-6, 1e-7, -0.0], "[1,10000000000000000,1e+21,0.000001,1e-7,0]"),
+            ([123456789.5, 5e-324, 0.1], "[123456789.5,5e-324,0.1]"),
+            (["1.0", ":2.0", 'a\\"3.0e5'], '["1.0",":2.0","a\\\\\\"3.0e5"]'),
+            ([":2.0", 2.0], '[":2.0",2]'),
+            ("\u2028\x7f\x1f", '"\u2028\x7f\\u001f"'),
+        ]
+        for value, text in cases:
+            with self.subTest(text):
+                self.assertEqual(canonical(value), text)
+
+    def test_every_float_reads_back(self) -> None:
+        random_ = random.Random(1)
+        for _ in range(3000):
+            (number,) = struct.unpack("d", random_.randbytes(8))
+            if number == number and abs(number) != float("inf"):
+                self.assertEqual(float(json.loads(canonical([number]))[0]), number)
+
+
+class BrowserSafe(unittest.TestCase):
+    def test_values_a_browser_would_change(self) -> None:
+        cases = [
+            (2**53, 2**53),
+            (2**53 + 1, "9007199254740993"),
+            (float("nan"), "nan"),
+            (float("-inf"), "-inf"),
+            (("a", 1), ["a", 1]),
+            ({1: True}, {"1": True}),
+            ("a\ud800b", "a\ufffdb"),
+            ({"\udc00": 1}, {"\ufffd": 1}),
+            (object, str(object)),
+            ("😀", "😀"),
+        ]
+        for value, safe in cases:
+            with self.subTest(repr(value)):
+                self.assertEqual(browser_safe(value), safe)
+                self.assertEqual(loads(dumps(browser_safe(value))), safe)
+
+
+if __name__ == "__main__":
+    unittest.main()
