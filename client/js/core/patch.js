@@ -1,0 +1,60 @@
+// RFC 6902 add, replace and remove on JSON that strangers made. What does not apply is left undone, as in
+// server/session/fold.py. The rule of the file: a key named __proto__ is a key like any other, so members are
+// looked up with hasOwn and written with defineProperty.
+
+yaa.define('core/patch', [], () => {
+  const { hasOwn, defineProperty } = Object
+
+  /** @param {unknown} path @returns {string[] | null} null if it is not an RFC 6901 pointer below the root */
+  function parsePointer(path) {
+    if (typeof path !== 'string' || !path.startsWith('/')) return null
+    return path.slice(1).split('/').map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
+  }
+
+  /** @param {...(string | number)} parts */
+  function pointer(...parts) {
+    return parts.map((part) => `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')
+  }
+
+  /** One operation at `parts` below `root`. @param {any} root @param {any} operation {op, value?} @param {string[]} parts at least one */
+  function patch(root, operation, parts) {
+    const { op } = operation
+    if (op !== 'add' && op !== 'replace' && op !== 'remove') return
+    if (op !== 'remove' && !hasOwn(operation, 'value')) return
+    const node = parts.slice(0, -1).reduce(stepInto, root)
+    const last = parts[parts.length - 1]
+    if (Array.isArray(node)) patchArray(node, op, last, operation.value)
+    else if (isObject(node) && (op === 'add' || hasOwn(node, last))) {
+      if (op === 'remove') delete node[last]
+      else put(node, last, operation.value)
+    }
+  }
+
+  /** @param {any[]} node @param {string} op @param {string} last @param {any} value */
+  function patchArray(node, op, last, value) {
+    const index = last === '-' && op === 'add' ? node.length : arrayIndex(last)
+    if (index === null || index >= node.length + (op === 'add' ? 1 : 0)) return
+    if (op === 'add') node.splice(index, 0, value)
+    else if (op === 'replace') node[index] = value
+    else node.splice(index, 1)
+  }
+
+  /** @param {any} node @param {string} part */
+  function stepInto(node, part) {
+    if (Array.isArray(node)) return node[arrayIndex(part) ?? node.length]
+    return isObject(node) && hasOwn(node, part) ? node[part] : undefined
+  }
+
+  /** RFC 6901 section 4: digits without a leading zero. @param {string} part */
+  const arrayIndex = (part) => (/^(?:0|[1-9][0-9]{0,14})$/.test(part) ? Number(part) : null)
+
+  /** @param {any} value */
+  const isObject = (value) => value !== null && typeof value === 'object'
+
+  /** Set a member, whatever it is called. @param {object} target @param {string} key @param {any} value */
+  function put(target, key, value) {
+    defineProperty(target, key, { value, writable: true, enumerable: true, configurable: true })
+  }
+
+  return { parsePointer, pointer, patch, put }
+})

@@ -1,0 +1,193 @@
+// What the modules of js/core and js/io are, for `tsc` and for people. The page never loads this file.
+// A factory is checked against its entry in `Modules`, and whoever depends on the module sees that entry.
+
+type Deps<D extends readonly string[]> = { -readonly [I in keyof D]: D[I] extends keyof Modules ? Modules[D[I]] : any }
+type Made<N extends string> = N extends keyof Modules ? Modules[N] : unknown
+
+declare var yaa: {
+  define<N extends string, const D extends readonly string[]>(name: N, deps: D, factory: (...deps: Deps<D>) => Made<N>): void
+  use<N extends string>(name: N): N extends keyof Modules ? Modules[N] : any
+  source(): string
+}
+
+// -- the session document (docs/reference/session.md); unknown keys are kept, so every type is open -----------------
+
+type Json = any
+interface Session { id: string; messages: Message[]; calls?: Record<string, Entry>; interrupts?: Interrupt[]; [key: string]: Json }
+interface Message { id: string; role: string; content: Json; tool_calls?: ToolCall[]; tool_call_id?: string; open?: boolean; [key: string]: Json }
+interface ToolCall { id: string; type: string; function: { name: string; arguments: string }; [key: string]: Json }
+interface Entry { name?: string; state: string; attempt?: number; args?: Json; [key: string]: Json }
+interface Answer { status: 'resolved' | 'cancelled'; payload?: Json }
+interface Interrupt { id: string; reason: string; call_id?: string; message?: string; answer?: Answer; [key: string]: Json }
+interface Marks { [callId: string]: Entry }
+/** An AG-UI event. */
+interface YaaEvent { type: string; [key: string]: Json }
+
+// -- core -----------------------------------------------------------------------------------------------------------
+
+interface CallItem { call: ToolCall; entry?: Entry; result?: Message; interrupt?: Interrupt }
+interface Item { message: Message; cut: boolean; calls: CallItem[] }
+
+type Why =
+  | { kind: 'empty' | 'ready' | 'running' | 'completed' | 'cancelled' }
+  | { kind: 'awaiting'; open: Interrupt[] }
+  | { kind: 'limit' | 'model_error'; interrupt: Interrupt }
+  | { kind: 'failed'; message?: Message }
+  | { kind: 'cut'; message?: Message }
+
+interface SseEvent { event: string; data: string; id: string }
+interface SseDecoder { feed(chunk: Uint8Array | string): SseEvent[]; end(): SseEvent[]; comments: number }
+
+type Block =
+  | { type: 'paragraph'; children: Inline[] }
+  | { type: 'heading'; level: number; children: Inline[] }
+  | { type: 'code'; text: string; lang: string; info: string; open?: boolean }
+  | { type: 'quote'; children: Block[] }
+  | { type: 'list'; ordered: boolean; start: number; tight: boolean; items: { checked: boolean | null; children: Block[] }[] }
+  | { type: 'table'; align: (null | 'left' | 'center' | 'right')[]; head: Inline[][]; rows: Inline[][][] }
+  | { type: 'rule' }
+  | { type: 'html'; text: string }
+type Inline =
+  | { type: 'text' | 'code'; text: string }
+  | { type: 'break' }
+  | { type: 'emphasis' | 'strong' | 'strike'; children: Inline[] }
+  | { type: 'link'; href: string; title: string; children: Inline[] }
+  | { type: 'image'; src: string; title: string; alt: string }
+/** Link reference definitions by their normalized label. */
+type References = Map<string, { href: string; title: string }>
+interface MarkdownStream { update(text: string): { blocks: { key: number; source: string; node: Block }[]; from: number } }
+
+type SpanKind = 'keyword' | 'string' | 'number' | 'comment' | 'name' | 'added' | 'removed'
+interface Totals {
+  prompt: number; completion: number; total: number; reasoning: number; cached: number
+  cost_micro: number; cost_unit: string; calls: number; ms: number; first_ms: number; estimated: boolean
+}
+
+// -- io -------------------------------------------------------------------------------------------------------------
+
+interface Failure {
+  name: 'ApiError'; kind: 'network' | 'http' | 'aborted' | 'protocol'; status: number; code: string; message: string
+  pointer: string; errors: { pointer: string; detail: string }[]; retryAfter: number | null; url: string
+}
+interface Api {
+  readonly base: string
+  readonly key: string
+  health(): Promise<any>
+  info(): Promise<any>
+  run(session: Session, options?: { signal?: AbortSignal; stream?: boolean }): Promise<Response>
+  with(changes: { base?: string; key?: string }): Api
+}
+type Health = 'ok' | 'bad' | 'unknown'
+interface Explanation {
+  cause: 'server' | 'key' | 'cors' | 'permission' | 'mixed' | 'other'
+  error: Failure
+  checks: { server: Health; key: Health; cors: Health; permission: Health }
+}
+
+interface RunState {
+  phase: 'idle' | 'posting' | 'streaming' | 'lost' | 'interrupted' | 'done'
+  reason?: 'awaiting' | 'limit' | 'model_error' | 'stopped' | 'refused' | 'gave_up' | 'completed' | 'cancelled' | 'failed'
+  attempt: number
+  resumed: number
+  wait_ms?: number
+  retry_at?: number
+  error?: Failure
+  diverged?: { server: string; client: string }
+}
+interface RunOptions {
+  api: Api
+  store?: Pick<Store, 'put' | 'append'>
+  onEvent?: (event: YaaEvent, session: Session) => void
+  onState?: (state: RunState) => void
+  /** Calls back when waiting may have ended: back online, visible again. Returns how to stop listening. */
+  wake?: (callback: () => void) => () => void
+  delays?: number[]
+  silence_ms?: number
+  timers?: Timers
+}
+interface Timers { now(): number; set(callback: () => void, ms: number): any; clear(timer: any): void }
+interface Run {
+  readonly session: Session
+  readonly state: RunState
+  readonly output: Map<string, string>
+  readonly done: Promise<RunState>
+  stop(): void
+  retryNow(): void
+}
+
+interface Head { id: string; title: string; status: string; updated: number; messages: number; waiting: number }
+interface StoreError { code: 'quota' | 'blocked' | 'failed'; message: string }
+interface Store {
+  readonly kind: 'idb' | 'memory'
+  list(): Promise<Head[]>
+  get(id: string): Promise<Session | null>
+  put(session: Session, marks?: Marks): Promise<void>
+  append(id: string, event: YaaEvent): void
+  flush(): Promise<void>
+  delete(id: string): Promise<Session | null>
+  close(): void
+}
+interface Settings {
+  get(name: string): any
+  set(name: string, value: any): void
+  all(): Record<string, any>
+  base(): string
+  setBase(url: string): void
+  key(): string
+  setKey(key: string, options?: { remember?: boolean }): void
+  forgetKey(): void
+  remembers(): boolean
+  readonly canRememberSafely: boolean
+  takeKeyFromHash(): string
+}
+
+// -- the registry ---------------------------------------------------------------------------------------------------
+
+interface Modules {
+  'core/ids': { uuid(): string; id(kind: string): string }
+  'core/canon': { canonical(value: Json): string; equal(a: Json, b: Json): boolean }
+  'core/crc32': { crc32(input: string | Uint8Array): string }
+  'core/sha256': { sha256(input: string | Uint8Array): string }
+  'core/patch': {
+    parsePointer(path: unknown): string[] | null
+    pointer(...parts: (string | number)[]): string
+    patch(root: Json, operation: Json, parts: string[]): void
+    put(target: object, key: string, value: Json): void
+  }
+  'core/fold': { fold(session: Session, event: YaaEvent): void; digest(session: Session): string }
+  'core/session': {
+    create(options?: { id?: string; title?: string; character?: string; agent?: string; config?: Json; tools?: Json[]; now?: number }): Session
+    append(session: Session, content: Json, options?: { id?: string; now?: number }): Message
+    open(session: Session): Interrupt[]
+    answered(session: Session): Interrupt[]
+    answer(session: Session, id: string, answer: Answer | null): boolean
+    writeAhead(session: Session): { sent: Session; kept: Session; marks: Marks }
+    keep(session: Session, marks: Marks): Session
+    items(session: Session, options?: { live?: boolean }): Item[]
+    why(session: Session, options?: { live?: boolean }): Why
+    canResume(session: Session): boolean
+  }
+  'core/sse': { Decoder: new () => SseDecoder }
+  'core/markdown-inline': { inline(text: string, references: References): Inline[]; label(text: string): string }
+  'core/markdown': { parse(text: string): Block[]; split(text: string): { source: string; start: number }[]; stream(): MarkdownStream }
+  'core/urlsafe': { link(url: string): string | null; image(url: string): { src: string; remote: boolean; host: string } | null }
+  'core/highlight-tables': { tables: Record<string, [SpanKind | '', RegExp][]>; aliases: Record<string, string> }
+  'core/highlight': { spans(text: string, lang: string): [SpanKind, number, number][]; languageOf(info: string): string }
+  'core/usage': {
+    ofMessage(message: Message): Totals
+    ofSession(session: Session): Totals
+    money(micro: number, unit?: string, language?: string): string
+    short(n: number, language?: string): string
+  }
+  'core/i18n': { format(pattern: string, values?: Record<string, any>, language?: string): string }
+  'io/api': { create(options: { base: string; key?: string; fetch?: typeof fetch }): Api; failure(error: any, url: string): Failure }
+  'io/explain': { explain(error: any, options: { api: Api; page?: string; fetch?: typeof fetch; permissions?: any }): Promise<Explanation> }
+  'io/stream': { start(session: Session, options: RunOptions): Run }
+  'io/store-memory': { open(): Store }
+  'io/store-idb': { open(options?: { name?: string; indexedDB?: IDBFactory; onError?: (error: StoreError) => void }): Promise<Store> }
+  'io/settings': { open(options?: { storage?: Storage | null; location?: Location }): Settings }
+  'io/channel': { open(name?: string): { send(message: Json): void; listen(callback: (message: Json) => void): () => void; close(): void } }
+  'io/lock': { create(options?: { locks?: LockManager | null; indexedDB?: IDBFactory | null }): { acquire(name: string): Promise<(() => void) | null> } }
+  'io/clipboard': { copy(text: string): Promise<boolean> }
+  'io/download': { text(name: string, content: string, type?: string): void; json(name: string, value: Json): void; nameFor(session: Session, extension: string): string }
+}
