@@ -1,0 +1,166 @@
+/**
+ * One browser with one page, and the few verbs a walk is written in.
+ *
+ * The walk talks to the test that started it in lines of JSON: out go `{step, ms}`, `{ask}` and at
+ * the end `{done, …}`; an `ask` (cut the line, restart the server) is answered by one line in.
+ * Everything the page complains about is kept with the step it happened in.
+ */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import puppeteer from "puppeteer-core";
+
+export const PATIENCE_MS = 20_000;
+
+const CHROMIUM_FLAGS = [
+  // No calls home, no first-run pages; English, so that buttons can be found by what they say.
+  "--no-first-run", "--disable-background-networking", "--disable-component-update",
+  "--disable-sync", "--disable-quic", "--disable-gpu", "--lang=en-US",
+  // Its own sandbox needs rights that root in a container does not have.
+  ...(process.getuid?.() === 0 ? ["--no-sandbox"] : []),
+];
+const FIREFOX_PREFS = {
+  // The default of every user. Puppeteer's profile turns it off, and with it much of what file:// forbids.
+  "security.fileuri.strict_origin_policy": true,
+  "intl.accept_languages": "en-US",
+  "app.update.disabledForTesting": true,
+  "network.captive-portal-service.enabled": false,
+  "network.connectivity-service.enabled": false,
+  "datareporting.policy.dataSubmissionEnabled": false,
+};
+
+/**
+ * @param {{browser: "chromium" | "firefox", executable: string, shots: string, label: string}} job
+ */
+export async function open(job) {
+  const profile = mkdtempSync(join(tmpdir(), "yaa-browser-"));
+  const isFirefox = job.browser === "firefox";
+  const browser = await puppeteer.launch({
+    browser: isFirefox ? "firefox" : "chrome",
+    executablePath: job.executable,
+    headless: true,
+    userDataDir: profile,
+    defaultViewport: { width: 1280, height: 800 },
+    protocolTimeout: PATIENCE_MS * 3,
+    ...(isFirefox ? { extraPrefsFirefox: FIREFOX_PREFS } : { args: CHROMIUM_FLAGS }),
+  });
+  const walk = new Walk(job, browser, profile);
+  await walk.newPage();
+  return walk;
+}
+
+class Walk {
+  /** @type {{step: string, text: string}[]} */
+  complaints = [];
+  #step = "start";
+  #answers = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
+
+  constructor(job, browser, profile) {
+    Object.assign(this, { job, browser, profile });
+  }
+
+  /** A fresh tab, watched from its first moment. */
+  async newPage() {
+    const page = (this.page = await this.browser.newPage());
+    page.setDefaultTimeout(PATIENCE_MS);
+    page.on("console", (message) => {
+      if (message.type() === "error") this.#complain(`${message.text()} ${message.location()?.url ?? ""}`);
+    });
+    page.on("pageerror", (error) => this.#complain(String(error?.stack ?? error)));
+    // When a person could begin to type: the first frame that shows an enabled field.
+    await page.evaluateOnNewDocument(() => {
+      const look = () => {
+        const field = document.querySelector("textarea");
+        const usable = field && field.getClientRects().length && !field.disabled;
+        if (usable) globalThis.typableMs = performance.now();
+        else requestAnimationFrame(look);
+      };
+      requestAnimationFrame(look);
+    });
+    return page;
+  }
+
+  #complain(text) {
+    this.complaints.push({ step: this.#step, text: text.trim() });
+  }
+
+  /** One thing a person does, and what comes of it. */
+  async step(name, does) {
+    this.#step = name;
+    const began = performance.now();
+    try {
+      const found = await does(this.page);
+      say({ step: name, ms: Math.round(performance.now() - began), ...(found ?? {}) });
+    } catch (error) {
+      await this.shot(`failed-${name}`).catch(() => {});
+      const text = await this.text("body").catch(() => "(the page is gone)");
+      throw new Error(`step "${name}": ${error?.message ?? error}\nthe page says: ${text.slice(0, 1500)}`);
+    }
+  }
+
+  /** Has the test do something to the world, and waits until it is done. */
+  async ask(what) {
+    say({ ask: what });
+    return JSON.parse((await this.#answers.next()).value);
+  }
+
+  /** A picture for people, in the folder of the job. */
+  async shot(name) {
+    const path = join(this.job.shots, `${this.job.label}-${name}.png`);
+    await this.page.screenshot({ path });
+  }
+
+  async text(selector) {
+    return this.page.$eval(selector, (element) => element.innerText);
+  }
+
+  /** Waits until an element's text contains the words. */
+  async sees(selector, words) {
+    await this.page.waitForFunction(
+      (css, wanted) => [...document.querySelectorAll(css)].some((el) => el.innerText.includes(wanted)),
+      {},
+      selector,
+      words,
+    );
+  }
+
+  /** Presses the first visible button (or what the selector names) that says these words. */
+  async press(words, selector = "button") {
+    const handle = await this.page.waitForFunction(
+      (css, wanted) =>
+        [...document.querySelectorAll(css)].find((el) => {
+          const said = `${el.innerText} ${el.getAttribute("aria-label") ?? ""}`;
+          return el.getClientRects().length && !el.disabled && said.includes(wanted);
+        }),
+      {},
+      selector,
+      words,
+    );
+    await handle.asElement().click();
+  }
+
+  async close(result) {
+    await this.browser.close().catch(() => {});
+    rmSync(this.profile, { recursive: true, force: true, maxRetries: 5 });
+    say({ done: true, complaints: this.complaints, ...result });
+  }
+}
+
+function say(message) {
+  process.stdout.write(`${JSON.stringify(message)}\n`);
+}
+
+/** Runs a walk to its end, whatever happens, and lets the process go. */
+export async function main(walk) {
+  const job = JSON.parse(process.argv[2]);
+  const opened = await open(job);
+  let error = "";
+  try {
+    await walk(opened, job);
+  } catch (problem) {
+    error = String(problem?.stack ?? problem);
+  }
+  await opened.close({ error });
+  process.exit(0);
+}
