@@ -8,17 +8,17 @@ origin can read even a 401; and each request leaves one line in the access log.
 
 from __future__ import annotations
 
-import secrets
 import time
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, Protocol
+from typing import Any
 
 from .. import log
-from ..errors import CODES, Problem
+from ..errors import Problem
 from ..jsontext import JSONError, dumps
-from ..wire.headers import ProtocolError, host_allowed
+from ..wire.exchange import Exchange, Stream, problem_of
+from ..wire.headers import host_allowed
 from ..wire.http11 import Request
 from .auth import ANYONE, Key, Keys
 
@@ -42,29 +42,8 @@ ALLOW_HEADERS = ", ".join(
 )
 EXPOSE_HEADERS = "allow, retry-after, x-should-retry"
 
-_BY_STATUS = {status: code for code, (status, _) in reversed(CODES.items())}
 _access = log.get("access")
 _log = log.get("api")
-
-
-class Stream(Protocol):
-    """A body that is written piece by piece (wire.listener.Stream)."""
-
-    def write(self, data: bytes) -> None: ...
-    async def drain(self) -> None: ...
-    async def close(self) -> None: ...
-
-
-class Exchange(Protocol):
-    """One request and the one answer to it (wire.listener.Exchange)."""
-
-    @property
-    def request(self) -> Request: ...
-    @property
-    def peer(self) -> str: ...
-    async def body(self) -> bytes: ...
-    async def respond(self, status: int, headers: Mapping[str, str], body: bytes) -> None: ...
-    def stream(self, status: int, headers: Mapping[str, str]) -> Stream: ...
 
 
 class Call:
@@ -75,14 +54,18 @@ class Call:
         self.request = exchange.request
         self.key: Key = ANYONE
         self.run = ""  # the id of the run that this request began
-        self.status = 0  # 0 until an answer has begun
         self.sent = 0  # bytes of body
         self._headers = dict(headers)
+
+    @property
+    def status(self) -> int:
+        """Of the answer; 0 until it has begun."""
+        return self.exchange.status
 
     async def reply(
         self, status: int, body: bytes = b"", headers: Mapping[str, str] | None = None
     ) -> None:
-        self.status, self.sent = status, len(body)
+        self.sent = len(body)
         await self.exchange.respond(status, self._headers | dict(headers or {}), body)
 
     async def json(
@@ -92,7 +75,6 @@ class Call:
         await self.reply(status, dumps(value).encode(), kind | dict(headers or {}))
 
     def stream(self, headers: Mapping[str, str]) -> Stream:
-        self.status = 200
         return self.exchange.stream(200, self._headers | dict(headers))
 
 
@@ -208,8 +190,8 @@ class Router:
 
 
 class Border:
-    """Where everything a handler raises becomes an answer. What is nobody's message but a fault
-    of ours is logged whole under an incident id, and the client is told only the id."""
+    """Where everything a handler raises becomes an answer. A fault of ours is logged whole under
+    the exchange's id, which is all that the client is told of it."""
 
     def __init__(self, call: Call) -> None:
         self._call = call
@@ -223,31 +205,18 @@ class Border:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> bool:
-        match error:
-            case Problem():
-                problem = error
-            case JSONError():
-                problem = Problem("bad_json", str(error))
-            case ProtocolError():
-                problem = Problem(_BY_STATUS.get(error.status, "bad_request"), str(error))
-            case Exception():
-                problem = self._incident(error)
-            case _:
-                return False
-        if self._call.status:
-            return False  # an answer is under way: all that is left is to end the connection
-        headers = {"x-should-retry": "false"} if self._call.run else {}
-        await self._call.json(
-            problem.body(), status=problem.status, headers=headers | problem.headers
+        call = self._call
+        if not isinstance(error, Exception) or isinstance(error, ConnectionError) or call.status:
+            return False  # nobody is there to be told, or an answer is under way and can only end
+        is_json = isinstance(error, JSONError)
+        problem = problem_of(
+            Problem("bad_json", str(error)) if is_json else error, call.exchange.id
         )
+        if problem.code == "internal":
+            _log.error("request %s broke", call.exchange.id, exc_info=error)
+        headers = {"x-should-retry": "false"} if call.run else {}
+        await call.json(problem.body(), status=problem.status, headers=headers | problem.headers)
         return True
-
-    def _incident(self, error: Exception) -> Problem:
-        incident = f"inc-{secrets.token_hex(4)}"
-        _log.error("%s: %s", incident, type(error).__name__, exc_info=error)
-        return Problem(
-            "internal", f"The server made a mistake; its log says which, under {incident}"
-        )
 
 
 def _write_access(call: Call, began: float, took: float) -> None:

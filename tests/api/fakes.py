@@ -9,8 +9,9 @@ from typing import Any
 
 from server.errors import Problem
 from server.session.events import Event
+from server.wire.exchange import Exchange
 from server.wire.headers import NO_BODY, ProtocolError
-from server.wire.http11 import Request
+from server.wire.http11 import Body, Buffer, Limits, Request, Response, advance, parse_response
 
 
 def request(
@@ -20,19 +21,18 @@ def request(
     return Request(method, path, path, query, fields, "1.1", NO_BODY, keep_alive=True)
 
 
-class Stream:
-    """Keeps what is written, and in `log` the order of everything that happened to it."""
+class Channel:
+    """A connection without a socket. `log` holds what was sent and, by name, what was awaited."""
 
-    def __init__(self) -> None:
+    gone = False
+
+    def __init__(self, body: bytes | ProtocolError = b"") -> None:
         self.log: list[bytes | str] = []
-        self.closed = False
         self.gate: asyncio.Event | None = None  # when set, a flush waits for it
+        self.body_read = False
+        self._body = body
 
-    @property
-    def data(self) -> bytes:
-        return b"".join(piece for piece in self.log if isinstance(piece, bytes))
-
-    def write(self, data: bytes) -> None:
+    def send(self, data: bytes) -> None:
         self.log.append(data)
 
     async def drain(self) -> None:
@@ -43,38 +43,60 @@ class Stream:
         if self.gate is not None:
             await self.gate.wait()
 
-    async def close(self) -> None:
-        self.closed = True
-
-
-class Exchange:
-    """One request and what was answered."""
-
-    peer = "127.0.0.1"
-
-    def __init__(self, request: Request, body: bytes | ProtocolError = b"") -> None:
-        self.request = request
-        self._body = body
-        self.body_read = False
-        self.status = 0
-        self.headers: dict[str, str] = {}
-        self.answer = b""
-        self.out = Stream()
-
-    async def body(self) -> bytes:
+    async def read_body(self) -> bytes:
         self.body_read = True
         if isinstance(self._body, ProtocolError):
             raise self._body
         return self._body
 
-    async def respond(self, status: int, headers: Mapping[str, str], body: bytes) -> None:
-        assert not self.status, "answered twice"
-        self.status, self.headers, self.answer = status, dict(headers), body
+    def end_reading(self) -> bool:
+        return True
 
-    def stream(self, status: int, headers: Mapping[str, str]) -> Stream:
-        assert not self.status, "answered twice"
-        self.status, self.headers = status, dict(headers)
-        return self.out
+    def date(self) -> str:
+        return "Thu, 01 Jan 1970 00:00:00 GMT"
+
+
+class Call:
+    """One request to a handler or a router, and, when it was answered, the answer."""
+
+    def __init__(
+        self,
+        method: str,
+        path: str,
+        headers: Mapping[str, str] | None = None,
+        body: bytes | ProtocolError = b"",
+    ) -> None:
+        self.channel = Channel(body)
+        asked = request(method, path, headers)
+        self.exchange = Exchange(self.channel, asked, "req-1", "127.0.0.1")
+
+    @property
+    def status(self) -> int:
+        return self.exchange.status
+
+    @property
+    def sent(self) -> bytes:
+        return b"".join(piece for piece in self.channel.log if isinstance(piece, bytes))
+
+    def read(self) -> tuple[Response, bytes]:
+        """Head and body; ours is the only reader of the bytes, as a client's would be."""
+        buffer = Buffer()
+        buffer.feed(self.sent)
+        buffer.feed_eof()
+        head = advance(parse_response(buffer, self.exchange.request.method, Limits()))
+        assert head is not None, "no answer"
+        body, pieces = Body(buffer, head.framing, Limits()), []
+        while not body.done:
+            pieces.append(body.pull())
+        return head, b"".join(pieces)
+
+    @property
+    def headers(self) -> dict[str, str]:
+        return self.read()[0].headers
+
+    @property
+    def answer(self) -> bytes:
+        return self.read()[1]
 
     @property
     def json(self) -> Any:

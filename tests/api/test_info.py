@@ -19,18 +19,18 @@ class InfoCase(unittest.TestCase):
         )
 
     def test_health_says_only_that_it_lives(self) -> None:
-        exchange = fakes.Exchange(fakes.request("GET", "/health"))
-        run_async(self.info.health(Call(exchange, {})))
-        self.assertEqual(exchange.status, 200)
-        self.assertEqual(exchange.json, {"status": "ok", "version": "1.2"})
+        asked = fakes.Call("GET", "/health")
+        run_async(self.info.health(Call(asked.exchange, {})))
+        self.assertEqual(asked.status, 200)
+        self.assertEqual(asked.json, {"status": "ok", "version": "1.2"})
 
     def test_info_asks_for_the_facts_each_time(self) -> None:
         for models in ([{"name": "main"}], []):
             self.models = models
-            exchange = fakes.Exchange(fakes.request("GET", "/info"))
-            run_async(self.info.info(Call(exchange, {})))
+            asked = fakes.Call("GET", "/info")
+            run_async(self.info.info(Call(asked.exchange, {})))
             self.assertEqual(
-                exchange.json,
+                asked.json,
                 {
                     "version": "1.2",
                     "limits": {"max_runs": 4},

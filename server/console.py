@@ -1,0 +1,197 @@
+"""The agent without a network: `run`, a Unix filter over sessions, and `chat`, a small REPL.
+
+In the walk: beside `api`, on the same `agent.prepare` and the same events. The rule of the file: a
+session is a document here too; whatever happens, the one that is printed or kept can be run again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import secrets
+import sys
+from contextlib import aclosing
+from pathlib import Path
+from typing import Any, TextIO
+
+from .api.session import Agent, Run
+from .errors import Problem
+from .jsontext import JSONError, dumps, loads
+from .session.events import alias
+from .terminal import Printer, Terminal, answer
+
+COMPLETED, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 3
+EXITS = {"completed": COMPLETED, "failed": FAILED}
+
+HELP = """\
+Write, and press Enter to send; a \\ at the end of a line goes on to the next one.
+  /help        this text
+  /clear       begin a new session
+  /save FILE   write the session as JSON; `run` and `chat` take it back
+  /exit        leave (or Ctrl-D)
+Ctrl-C stops the run, not the program."""
+
+
+def read_session(file: str, source: TextIO | None = None) -> dict[str, Any]:
+    """The session in `file`, `-` being standard input. Raises Problem that names the place."""
+    name = "standard input" if file == "-" else file
+    try:
+        data = (source or sys.stdin).read() if file == "-" else Path(file).read_bytes()
+        document = loads(data)
+    except OSError as error:
+        raise Problem("bad_request", f"{name}: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise Problem("bad_json", f"{name}: the text is not valid UTF-8") from None
+    except JSONError as error:
+        raise Problem("bad_json", f"{name}: {error}") from None
+    if not isinstance(document, dict):
+        raise Problem("session_invalid", f"{name}: a session is one JSON object")
+    return document
+
+
+def explain(problem: Problem) -> str:
+    """A problem for people: what it is, and every place."""
+    places = [f"  {error['pointer'] or '/'}: {error['detail']}" for error in problem.errors]
+    return "\n".join([problem.detail, *places])
+
+
+async def run_once(agent: Agent, document: dict[str, Any], out: TextIO, *, lines: bool) -> int:
+    """Run a session and write the updated one to `out`, or with `lines` its events, one a line.
+
+    Returns the exit code. Cancelled, it still writes the session as far as it came.
+    Raises Problem when the session cannot be run.
+    """
+    run = agent.prepare(document)
+    try:
+        async with aclosing(run.events()) as events:
+            number = 0
+            async for event in events:
+                number += 1
+                if lines:
+                    frame = {"id": f"{run.id}/{number}", "event": alias(event), "data": event}
+                    out.write(dumps(frame) + "\n")
+                    out.flush()
+    finally:
+        if not lines:
+            out.write(dumps(run.session) + "\n")
+            out.flush()
+    return EXITS.get(run.session.get("status", ""), INTERRUPTED)
+
+
+class Chat:
+    """A conversation on a terminal. `loop` runs one coroutine at a time: between runs nothing
+    goes on, so reading a line may block."""
+
+    def __init__(
+        self, agent: Agent, loop: asyncio.Runner, terminal: Terminal, session: dict[str, Any]
+    ) -> None:
+        self._agent = agent
+        self._loop = loop
+        self._terminal = terminal
+        self.session = session
+        self._run: Run | None = None
+
+    def talk(self) -> int:
+        """Read and answer until the person leaves. Returns the exit code."""
+        if self._open():
+            self._converse()
+        while True:
+            try:
+                text = self._read()
+            except EOFError:
+                self._terminal.line()
+                return COMPLETED
+            except KeyboardInterrupt:
+                self._terminal.line("\n(/exit or Ctrl-D leaves)", "dim")
+                continue
+            if text.startswith("/"):
+                if text.split()[0] in ("/exit", "/quit"):
+                    return COMPLETED
+                self._command(text)
+            elif text:
+                self._say(text)
+
+    def _read(self) -> str:
+        lines = [self._terminal.ask("> ")]
+        while lines[-1].endswith("\\"):
+            lines[-1] = lines[-1][:-1]
+            lines.append(self._terminal.ask("… "))
+        return "\n".join(lines).strip()
+
+    def _command(self, text: str) -> None:
+        name, _, rest = text.partition(" ")
+        match name:
+            case "/help":
+                self._terminal.line(HELP)
+            case "/clear":
+                self.session = {"messages": [], "config": self.session.get("config", {})}
+                self._terminal.line("a new session", "dim")
+            case "/save" if rest.strip():
+                self._save(Path(rest.strip()).expanduser())
+            case "/save":
+                self._terminal.line("/save FILE", "red")
+            case _:
+                self._terminal.line(f"{name} is not known; /help lists what is", "red")
+
+    def _save(self, file: Path) -> None:
+        draft = file.with_name(f".{file.name}.{secrets.token_hex(4)}")
+        try:
+            draft.write_text(json.dumps(self.session, ensure_ascii=False, indent=2) + "\n")
+            draft.replace(file)
+        except OSError as error:
+            draft.unlink(missing_ok=True)
+            self._terminal.line(f"{file}: {error.strerror}", "red")
+        else:
+            self._terminal.line(f"saved to {file}", "dim")
+
+    def _say(self, text: str) -> None:
+        messages = self.session.setdefault("messages", [])
+        message = {"id": f"msg_{secrets.token_hex(12)}", "role": "user", "content": text}
+        messages.append(message)
+        if not self._converse():
+            messages.remove(message)
+
+    def _converse(self) -> bool:
+        """Run, ask what the run waits for, run again; until nothing more is asked or answered.
+
+        False when the session was refused as it is.
+        """
+        while True:
+            try:
+                self._loop.run(self._once())
+            except Problem as problem:
+                self._terminal.line(explain(problem), "red")
+                return False
+            except KeyboardInterrupt:
+                self._terminal.line("stopped", "dim")
+                return True
+            finally:
+                if self._run is not None:
+                    self.session, self._run = self._run.session, None
+            try:
+                answered = [self._ask(interrupt) for interrupt in self._open()]
+            except (EOFError, KeyboardInterrupt):
+                self._terminal.line("\nleft open; your next message takes its place", "dim")
+                return True
+            if not any(answered):
+                return True
+
+    async def _once(self) -> None:
+        self._run = self._agent.prepare(self.session)
+        printer = Printer(self._terminal)
+        try:
+            async with aclosing(self._run.events()) as events:
+                async for event in events:
+                    printer.show(event)
+        finally:
+            printer.end()
+
+    def _open(self) -> list[dict[str, Any]]:
+        interrupts: list[dict[str, Any]] = self.session.get("interrupts") or []
+        return [interrupt for interrupt in interrupts if "answer" not in interrupt]
+
+    def _ask(self, interrupt: dict[str, Any]) -> bool:
+        given = answer(self._terminal, interrupt)
+        if given is not None:
+            interrupt["answer"] = given
+        return given is not None

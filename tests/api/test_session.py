@@ -1,0 +1,414 @@
+"""POST /session: what is refused before a run, and how a run's events reach the client."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import io
+import json
+import time
+import unittest
+import zlib
+from collections.abc import Mapping
+from typing import Any
+
+from server import log
+from server.api.auth import Key, Keys
+from server.api.router import Route, Router
+from server.api.session import Pulse, Sessions, Slots, delta_reply, inflate, wants_stream
+from server.errors import Problem
+from server.session import events
+from server.wire.headers import ProtocolError
+
+from . import fakes
+from .fakes import run_async
+
+LIMITS = {"max_runs": 2, "max_request_size": 1_000_000, "heartbeat_s": 15}
+JSON = {"Content-Type": "application/json", "yaa-api-key": "k"}
+SSE = JSON | {"Accept": "text/event-stream"}
+DOCUMENT = {"id": "s1", "messages": [{"id": "u1", "role": "user", "content": "Hello"}]}
+SCRIPT: list[Any] = [
+    events.run_started("s1", {"id": "run_1"}, 1),
+    events.text_start("m", 2),
+    events.text_delta("m", "Hi ü\n"),
+    events.text_end("m", {}, 3),
+]
+EXEC = events.tool_exec("call_1", [], 4)
+
+
+class Case(unittest.TestCase):
+    streams = True
+    limits = LIMITS
+
+    def setUp(self) -> None:
+        log.setup("error", stream=io.StringIO())
+        self.agent = fakes.Agent(SCRIPT)
+
+    def router(self) -> Router:
+        handler = Sessions(self.agent, self.limits, streams=self.streams)
+        routes = {("POST", "/session"): Route(handler.post)}
+        return Router(routes, handler.post, Keys([{"name": "me", "key": "k"}]), loopback=True)
+
+    def call(self, body: Any = DOCUMENT, headers: Mapping[str, str] | None = None) -> fakes.Call:
+        raw = body if isinstance(body, bytes | ProtocolError) else json.dumps(body).encode()
+        return fakes.Call("POST", "/session", JSON if headers is None else headers, raw)
+
+    def post(self, body: Any = DOCUMENT, headers: Mapping[str, str] | None = None) -> fakes.Call:
+        call = self.call(body, headers)
+        run_async(self.router()(call.exchange))
+        return call
+
+
+class Refusing(Case):
+    def test_before_the_body_is_read(self) -> None:
+        for headers, status in (
+            ({"Content-Type": "application/json"}, 401),
+            ({"yaa-api-key": "k"}, 415),
+            (JSON | {"Content-Type": "text/plain"}, 415),
+            (JSON | {"Content-Type": "application/x-www-form-urlencoded"}, 415),
+            (JSON | {"Content-Type": "application/json; charset=latin-1"}, 415),
+            (JSON | {"Content-Type": "application/jsonx"}, 415),
+            (JSON | {"Content-Encoding": "br"}, 415),
+            (JSON | {"Content-Encoding": "gzip, gzip"}, 415),
+        ):
+            with self.subTest(headers=headers):
+                call = self.post(headers=headers)
+                self.assertEqual(call.status, status)
+                self.assertFalse(call.channel.body_read)
+                self.assertEqual(self.agent.runs, [])
+
+    def test_content_types_that_are_json(self) -> None:
+        for kind in (
+            "application/json",
+            "application/json; charset=utf-8",
+            'Application/JSON;charset="UTF-8"',
+            "application/json ; charset=utf8",
+            "application/json;",
+        ):
+            with self.subTest(kind=kind):
+                self.assertEqual(self.post(headers=JSON | {"Content-Type": kind}).status, 200)
+
+    def test_bodies(self) -> None:
+        for body, status, code, said in (
+            (b"", 400, "bad_json", "line 1, column 1"),
+            (b"{", 400, "bad_json", "line 1, column 2"),
+            (b'{"a":1}x', 400, "bad_json", "line 1, column 8"),
+            (b'{\n"a": NaN}', 400, "bad_json", "NaN"),
+            (b'{"a": 1e999}', 400, "bad_json", "1e999"),
+            (b'{"a":1,"a":2}', 400, "bad_json", "'a'"),
+            (b'{"a":"\xff"}', 400, "bad_json", "line 1, column 7"),
+            (b'{"a":"\\ud800"}', 400, "bad_json", "surrogate"),
+            (b"[" * 100_000, 400, "bad_json", "nested"),
+            (b'{"a":' * 100_000 + b"1" + b"}" * 100_000, 400, "bad_json", "nested"),
+            (b'{"a":' + b"9" * 5000 + b"}", 400, "bad_json", "digits"),
+            (b"\xef\xbb\xbf{}", 400, "bad_json", "byte order mark"),
+            (b"[]", 422, "session_invalid", "one JSON object"),
+            (b'"text"', 422, "session_invalid", "one JSON object"),
+            (b"null", 422, "session_invalid", "one JSON object"),
+            (b'{"messages": 5}', 422, "session_invalid", "messages"),
+            (ProtocolError("the body is larger than 5 bytes", 413), 413, "body_too_large", "5"),
+            (ProtocolError("the body came too slowly", 408), 408, "timeout", "slowly"),
+        ):
+            with self.subTest(body=body[:30] if isinstance(body, bytes) else body):
+                began = time.perf_counter()
+                call = self.post(body)
+                self.assertLess(time.perf_counter() - began, 1.0)
+                self.assertEqual((call.status, call.json["code"]), (status, code))
+                self.assertIn(said, call.json["detail"])
+                self.assertEqual(self.agent.runs, [])
+
+    def test_what_prepare_finds_is_said_as_it_is(self) -> None:
+        self.agent.problem = Problem(
+            "session_invalid", "No.", errors=[{"pointer": "/messages/3/role", "detail": "x"}]
+        )
+        call = self.post(headers=SSE)
+        self.assertEqual(call.status, 422)
+        self.assertEqual(call.json["errors"][0]["pointer"], "/messages/3/role")
+        self.assertIn("application/json", call.headers["content-type"])
+
+    def test_neither_form_is_accepted(self) -> None:
+        self.assertEqual(self.post(headers=JSON | {"Accept": "text/html"}).status, 406)
+
+
+class Gzip(Case):
+    def test_a_packed_body(self) -> None:
+        packed = gzip.compress(json.dumps(DOCUMENT).encode())
+        call = self.post(packed, JSON | {"Content-Encoding": "gzip", "Accept": "application/json"})
+        self.assertEqual(call.status, 200)
+        self.assertEqual(call.json["messages"][0]["content"], "Hello")
+
+    def test_bombs_and_garbage(self) -> None:
+        bomb = gzip.compress(b" " * 300_000_000, 9)
+        self.assertLess(len(bomb), 400_000)
+        good = gzip.compress(b"{}")
+        for packed, status in (
+            (bomb, 413),
+            (gzip.compress(b" " * (LIMITS["max_request_size"] + 1)), 413),
+            (b"{}", 400),
+            (b"", 400),
+            (good[:-1], 400),
+            (good + good, 400),
+            (good + b"x", 400),
+            (zlib.compress(b"{}"), 400),
+        ):
+            with self.subTest(size=len(packed), status=status):
+                began = time.perf_counter()
+                call = self.post(packed, JSON | {"Content-Encoding": "gzip"})
+                self.assertLess(time.perf_counter() - began, 1.0)
+                self.assertEqual(call.status, status)
+
+    def test_cut_anywhere(self) -> None:
+        packed = gzip.compress(b'{"some": "text"}')
+        for size in range(len(packed)):
+            with self.subTest(size=size), self.assertRaises(Problem):
+                inflate(packed[:size], 100)
+        self.assertEqual(inflate(packed, 16), b'{"some": "text"}')
+        with self.assertRaises(Problem):
+            inflate(packed, 15)
+
+
+class Choosing(unittest.TestCase):
+    def test_accept(self) -> None:
+        for accept, otherwise, expected in (
+            ("", True, True),
+            ("", False, False),
+            ("*/*", True, True),
+            ("*/*", False, False),
+            ("text/event-stream", False, True),
+            ("application/json", True, False),
+            ("TEXT/Event-Stream", False, True),
+            ("application/json, text/event-stream", True, True),
+            ("application/json, text/event-stream", False, False),
+            ("application/json;q=0.5, text/event-stream", False, True),
+            ("application/json, text/event-stream;q=0.9", True, False),
+            ("text/*, application/json;q=0.1", False, True),
+            ("text/event-stream;q=0, */*", True, False),
+            ("text/html, */*;q=0.8", False, False),
+            ("application/json ; Q=1.000", True, False),
+            ("nonsense, */*", True, True),
+        ):
+            with self.subTest(accept=accept, otherwise=otherwise):
+                self.assertIs(wants_stream(accept, otherwise), expected)
+        for accept in ("text/html", "image/*", "application/json;q=0", "nonsense"):
+            with self.subTest(accept=accept), self.assertRaises(Problem):
+                wants_stream(accept, True)
+
+    def test_the_session_decides_before_the_server(self) -> None:
+        case = Case()
+        case.setUp()
+        for server, own, stream in (
+            (True, None, True),
+            (False, None, False),
+            (True, False, False),
+            (False, True, True),
+        ):
+            with self.subTest(server=server, own=own):
+                case.streams = server
+                config = {} if own is None else {"config": {"yaa": {"stream": own}}}
+                kind = case.post(DOCUMENT | config).headers["content-type"]
+                self.assertEqual(kind.startswith("text/event-stream"), stream)
+
+
+class Replying(Case):
+    def test_the_folded_session(self) -> None:
+        call = self.post(headers=JSON | {"Accept": "application/json"})
+        self.assertEqual(call.status, 200)
+        self.assertEqual(call.json["status"], "completed")
+        self.assertEqual(len(call.json["messages"]), 2)
+        self.assertEqual(call.headers["x-should-retry"], "false")
+        self.assertEqual(self.agent.keys, ["me"])
+        self.assertEqual(self.agent.runs[0].ended, "finished")
+
+    def test_only_what_is_new(self) -> None:
+        wanted = {"config": {"yaa": {"reply": "delta"}}, "title": "T", "start_time": "S"}
+        call = self.post(DOCUMENT | wanted, JSON | {"Accept": "application/json"})
+        self.assertEqual(
+            call.json,
+            {
+                "id": "s1",
+                "title": "T",
+                "start_time": "S",
+                "finish_reason": "completed",
+                "messages": [{"id": "m", "role": "assistant", "content": "Hi"}],
+                "usage": {},
+            },
+        )
+        self.assertEqual(delta_reply({"messages": [1, 2, 3]}, 2)["messages"], [3])
+
+    def test_an_error_after_the_run_began_is_not_to_be_repeated(self) -> None:
+        self.agent.script = [*SCRIPT[:2], ValueError("canary")]
+        call = self.post(headers=JSON | {"Accept": "application/json"})
+        self.assertEqual(call.status, 500)
+        self.assertEqual(call.headers["x-should-retry"], "false")
+        self.assertNotIn(b"canary", call.sent)
+        self.assertEqual(self.agent.runs[0].ended, "closed")
+
+
+class Streaming(Case):
+    def test_frames(self) -> None:
+        call = self.post(headers=SSE)
+        self.assertEqual(call.status, 200)
+        for name, value in (
+            ("content-type", "text/event-stream; charset=utf-8"),
+            ("cache-control", "no-store"),
+            ("x-accel-buffering", "no"),
+            ("x-should-retry", "false"),
+            ("access-control-allow-origin", "*"),
+        ):
+            self.assertEqual(call.headers[name], value)
+        frames = call.answer.decode().split("\n\n")
+        self.assertEqual(frames.pop(), "")
+        names = ["run.start", "text.start", "text.delta", "text.end"]
+        self.assertEqual(len(frames), len(names))
+        for number, (frame, name, event) in enumerate(zip(frames, names, SCRIPT, strict=True), 1):
+            head = f"id: run_1/{number}\nevent: {name}\ndata: "
+            self.assertTrue(frame.startswith(head), frame)
+            self.assertEqual(json.loads(frame.removeprefix(head)), event)
+        self.assertNotIn("\r", call.answer.decode())
+
+    def test_tool_exec_has_left_before_the_run_goes_on(self) -> None:
+        self.agent.script = [*SCRIPT[:2], EXEC, SCRIPT[3]]
+
+        async def main() -> None:
+            call = self.call(headers=SSE)
+            call.channel.gate = asyncio.Event()
+            task = asyncio.create_task(self.router()(call.exchange))
+            while "flush" not in call.channel.log:
+                await asyncio.sleep(0)
+            for _ in range(20):
+                await asyncio.sleep(0)
+            self.assertEqual(self.agent.runs[0].given, 3)
+            self.assertIn(b"event: tool.exec", call.sent)
+            call.channel.gate.set()
+            await task
+            self.assertEqual(self.agent.runs[0].given, 4)
+            self.assertEqual(call.channel.log.count("flush"), 1)
+
+        run_async(main())
+
+    def test_a_client_that_goes_away_closes_the_run(self) -> None:
+        async def main() -> None:
+            waiting = asyncio.Event()
+
+            async def wait() -> None:
+                if self.agent.runs[0].given == 2:
+                    waiting.set()
+                    await asyncio.Event().wait()
+
+            self.agent.wait = wait
+            router = self.router()
+            call = self.call(headers=SSE)
+            task = asyncio.create_task(router(call.exchange))
+            await waiting.wait()
+            task.cancel()
+            with self.assertRaises(asyncio.CancelledError):
+                await task
+            self.assertEqual(self.agent.runs[0].ended, "closed")
+            self.agent.wait = None
+            for _ in range(LIMITS["max_runs"] + 1):  # its slot is free again
+                again = self.call(headers=SSE)
+                await router(again.exchange)
+                self.assertEqual(again.status, 200)
+
+        run_async(main())
+
+    def test_a_run_that_breaks_ends_the_connection_without_a_terminal_event(self) -> None:
+        self.agent.script = [*SCRIPT[:2], ValueError("canary")]
+        call = self.call(headers=SSE)
+        with self.assertRaises(ValueError):
+            run_async(self.router()(call.exchange))
+        self.assertFalse(call.exchange.finished)
+        self.assertNotIn(b"canary", call.sent)
+
+    def test_the_access_log_knows_the_run_and_its_bytes(self) -> None:
+        stream = io.StringIO()
+        log.setup("info", stream=stream)
+        self.addCleanup(log.setup, "error", stream=io.StringIO())
+        call = self.post(headers=SSE)
+        line = json.loads(stream.getvalue().splitlines()[-1].split(" yaa.access ")[1])
+        self.assertEqual((line["run"], line["key"], line["status"]), ("run_1", "me", 200))
+        self.assertEqual(line["bytes"], len(call.answer))
+
+
+class Busy(Case):
+    def test_slots(self) -> None:
+        slots = Slots(3)
+        mine, yours = Key("mine", 1), Key("yours")
+        with slots.take(mine):
+            with self.assertRaises(Problem) as caught, slots.take(mine):
+                self.fail("a second run for a key that may have one")
+            self.assertEqual(caught.exception.status, 429)
+            self.assertIn("Retry-After", caught.exception.headers)
+            with slots.take(yours), slots.take(yours), self.assertRaises(Problem):
+                with slots.take(yours):
+                    self.fail("a fourth run on a server for three")
+        with slots.take(mine):
+            pass
+
+    def test_too_many_runs_is_429_and_says_when_to_come_back(self) -> None:
+        async def main() -> None:
+            gate = asyncio.Event()
+
+            async def wait() -> None:
+                await gate.wait()
+
+            self.agent.wait = wait
+            router = self.router()
+            running = [self.call(headers=SSE) for _ in range(LIMITS["max_runs"])]
+            tasks = [asyncio.create_task(router(call.exchange)) for call in running]
+            while len(self.agent.runs) < len(running):
+                await asyncio.sleep(0)
+            refused = self.call(headers=SSE)
+            await router(refused.exchange)
+            self.assertEqual((refused.status, refused.json["code"]), (429, "busy"))
+            self.assertIn("retry-after", refused.headers)
+            gate.set()
+            await asyncio.gather(*tasks)
+            self.assertEqual([call.status for call in running], [200, 200])
+
+        run_async(main())
+
+
+class Heartbeat(unittest.TestCase):
+    """With a loop whose clock is set by hand."""
+
+    class Loop(asyncio.SelectorEventLoop):
+        now = 1000.0
+
+        def time(self) -> float:
+            return self.now
+
+    def test_a_comment_only_when_nothing_else_was_written(self) -> None:
+        loop = self.Loop()
+
+        async def pass_time(seconds: float) -> None:
+            loop.now += seconds
+            for _ in range(3):
+                await asyncio.sleep(0)
+
+        async def main() -> None:
+            written: list[bytes] = []
+            pulse = Pulse(written.append, 15)
+            await pass_time(14)
+            self.assertEqual(written, [])
+            pulse.touch()
+            await pass_time(14)
+            self.assertEqual(written, [])
+            await pass_time(2)
+            self.assertEqual(written, [b": ping\n\n"])
+            await pass_time(15)
+            self.assertEqual(written, [b": ping\n\n"] * 2)
+            pulse.stop()
+            await pass_time(100)
+            self.assertEqual(len(written), 2)
+            never = Pulse(written.append, 0)
+            await pass_time(100)
+            never.stop()
+            self.assertEqual(len(written), 2)
+
+        with asyncio.Runner(loop_factory=lambda: loop) as runner:
+            runner.run(main())
+
+
+if __name__ == "__main__":
+    unittest.main()
