@@ -1,4 +1,4 @@
-"""Stand-ins at the borders: a scripted model, a toolbox of counters, a clock that is set by hand."""
+"""Stand-ins at the borders: a scripted model, counting tools, a clock that is set by hand."""
 
 from __future__ import annotations
 

@@ -165,7 +165,7 @@ class Flow(unittest.IsolatedAsyncioTestCase):
     async def test_remember_for_the_session(self) -> None:
         def twice(messages: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
             done = sum(m["role"] == "tool" for m in messages)
-            return [("call", "rm", ['{"n":%d}' % done])] if done < 2 else [("text", ["ok"])]
+            return [("call", "rm", [f'{{"n":{done}}}'])] if done < 2 else [("text", ["ok"])]
 
         host = self.agent(twice)
         await self.post({"messages": [user("go")]}, host)
