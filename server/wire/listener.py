@@ -1,0 +1,206 @@
+"""Sockets in, exchanges out: the server that listens, counts, and ends its connections.
+
+In the walk: the first room. `BaseServer` accepts clients, runs the handler for each of their
+requests and is the border at which whatever a handler raises becomes an answer. The rules of the
+file: too many clients are told so at once, one sweep looks at the deadlines of all connections,
+and closing waits for exchanges only as long as it was told.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+import os
+import socket
+import time
+from collections.abc import Awaitable, Callable, Collection
+from email.utils import formatdate
+
+from .. import log
+from ..errors import Problem
+from .connection import Connection, Limits
+from .exchange import Exchange, answer, problem_of
+from .headers import ProtocolError, host_allowed, is_loopback
+from .http11 import Request
+
+BACKLOG = 1024  # a burst beyond it would wait a second for TCP's retry
+TICK = 0.5  # s between two looks at the deadlines
+UNWIND = 5.0  # s that cancelled handlers get when the server closes
+LAST_WORDS = 0.5  # s that clients get then to read the ends of their answers
+
+__all__ = ["BaseServer", "Exchange", "Limits", "bind"]
+
+_log = log.get("listener")
+
+Handler = Callable[[Exchange], Awaitable[None]]
+
+
+class BaseServer:
+    """Listens, and calls `handle(exchange)` for each request in a task of its own.
+
+    `hosts`: names beside localhost that a Host header may hold; see `headers.host_allowed`.
+    """
+
+    def __init__(self, handle: Handler, limits: Limits, *, hosts: Collection[str] = ()) -> None:
+        self._handle = handle
+        self.limits = limits
+        self.closing = False
+        self.port = 0
+        self.tasks: set[asyncio.Task[None]] = set()  # handlers, also of clients that are gone
+        self.loop: asyncio.AbstractEventLoop
+        self._hosts = frozenset(hosts)
+        self._loopback = True  # all sockets are bound to loopback addresses
+        self._listening: list[asyncio.Server] = []
+        self._connections: set[Connection] = set()
+        self._admitted = 0
+        self._empty = asyncio.Event()
+        self._sweeping = False
+        self._ids = itertools.count(1)
+        self._tag = os.urandom(3).hex()  # tells this process's requests from the last one's
+        self._date = (0, "")
+
+    async def listen(self, host: str, port: int) -> None:
+        """Bind and serve; port 0 takes a free one, see `.port`. Raises OSError."""
+        await self.serve(bind(host, port))
+
+    async def serve(self, sockets: list[socket.socket]) -> None:
+        """Serve on bound sockets; several processes may share them."""
+        self.loop = asyncio.get_running_loop()
+        self.port = sockets[0].getsockname()[1]
+        self._loopback &= all(is_loopback(sock.getsockname()[0]) for sock in sockets)
+        for sock in sockets:
+            # asyncio stops accepting for a second when there are no file descriptors left.
+            self._listening.append(
+                await self.loop.create_server(lambda: Connection(self), sock=sock, backlog=1024)
+            )
+
+    async def close(self, grace_s: float = 0) -> None:
+        """Stop accepting, let exchanges end for `grace_s`, cancel the rest, close everything."""
+        self.closing = True
+        for listening in self._listening:
+            listening.close()
+        for connection in list(self._connections):
+            connection.close_if_idle()
+        if self.tasks and grace_s > 0:
+            await asyncio.wait(self.tasks, timeout=grace_s)
+        if self.tasks:
+            for task in self.tasks:
+                task.cancel()
+            await asyncio.wait(self.tasks, timeout=UNWIND)
+        if self._connections:  # the last answers are on their way
+            self._empty.clear()
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._empty.wait(), LAST_WORDS)
+        for connection in list(self._connections):
+            connection.abort()
+
+    # What connections ask (see connection.Server)
+
+    def admit(self, connection: Connection) -> bool:
+        """Note a new connection; whether it is within `max_connections`."""
+        self._connections.add(connection)
+        if not self._sweeping:
+            self._sweeping = True
+            self.loop.call_later(self._tick(), self._sweep)
+        if self._admitted >= self.limits.max_connections:
+            if len(self._connections) > 2 * self.limits.max_connections:
+                connection.abort()  # even saying no has a limit
+            return False
+        self._admitted += 1
+        return True
+
+    def dismiss(self, connection: Connection, admitted: bool) -> None:
+        self._connections.discard(connection)
+        self._admitted -= admitted
+        if not self._connections:
+            self._empty.set()
+
+    async def run(self, exchange: Exchange) -> None:
+        """One exchange from head to answer. Whatever the handler raises ends here."""
+        try:
+            self._screen(exchange.request)
+            await self._handle(exchange)
+            if not exchange.finished:
+                raise RuntimeError("the handler left its answer unfinished")
+        except asyncio.CancelledError:  # the client is gone, or the server closes
+            if not (exchange.status or exchange.gone):
+                await _report(exchange, Problem("overloaded", "The server is closing."))
+        except Exception as error:
+            expected = isinstance(error, Problem | ProtocolError) and not exchange.status
+            if not (expected or (exchange.gone and isinstance(error, ConnectionError))):
+                request = exchange.request
+                _log.exception("%s %s %s failed", exchange.id, request.method, request.path)
+            if not exchange.status:
+                await _report(exchange, problem_of(error, exchange.id))
+
+    def _screen(self, request: Request) -> None:
+        """Refuse what no handler should see. Raises Problem."""
+        host = request.headers.get("host")  # HTTP/1.0 may have none; no browser sends that
+        if host and not host_allowed(host, loopback=self._loopback, names=self._hosts):
+            raise Problem(
+                "host_not_allowed",
+                "This host name is not served here; the owner can add it to server.hosts.",
+            )
+        expected = request.headers.get("expect", "100-continue").lower()
+        if expected != "100-continue" and request.version != "1.0":
+            raise Problem("expectation_failed", "Only 100-continue can be expected here.")
+
+    def next_id(self) -> str:
+        return f"{self._tag}-{next(self._ids):x}"
+
+    def date(self) -> str:
+        """The Date header, made once a second."""
+        now = int(time.time())
+        if now != self._date[0]:
+            self._date = now, formatdate(now, usegmt=True)
+        return self._date[1]
+
+    def _sweep(self) -> None:
+        """Look at every deadline: 1,000 connections cost less than one timer armed and cancelled
+        for each request would."""
+        now = self.loop.time()
+        for connection in list(self._connections):
+            connection.check(now)
+        self._sweeping = bool(self._connections)
+        if self._sweeping:
+            self.loop.call_later(self._tick(), self._sweep)
+
+    def _tick(self) -> float:
+        limits = self.limits
+        shortest = min(
+            limits.head_timeout_s,
+            limits.body_grace_s,
+            limits.idle_timeout_s,
+            limits.write_timeout_s,
+        )
+        return max(0.01, min(TICK, shortest / 4))
+
+
+async def _report(exchange: Exchange, problem: Problem) -> None:
+    with contextlib.suppress(ConnectionError):
+        await exchange.respond(*answer(problem))
+
+
+def bind(host: str, port: int) -> list[socket.socket]:
+    """Sockets bound to every address of `host`; all of one port, a free one where it is 0.
+
+    Apart from serving so that processes can be forked in between. Raises OSError.
+    """
+    flags = socket.AI_PASSIVE
+    found = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM, flags=flags)
+    sockets: list[socket.socket] = []
+    try:
+        for family, kind, protocol, _, address in dict.fromkeys(found):
+            sock = socket.socket(family, kind, protocol)
+            sockets.append(sock)
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            if family == socket.AF_INET6:  # "::" alone means IPv4 too; beside 0.0.0.0 it must not
+                sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, len(found) > 1)
+            sock.bind((address[0], port, *address[2:]))
+            port = sock.getsockname()[1]
+    except OSError:
+        for sock in sockets:
+            sock.close()
+        raise
+    return sockets
