@@ -1,0 +1,97 @@
+"""A session's client in thirty lines: what a script would use to talk to the server.
+
+Deliberately not the server's own HTTP client: the two must not share a mistake.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+Json = dict[str, Any]
+TIMEOUT_S = 120
+
+
+class Api:
+    """One server and one key."""
+
+    def __init__(self, url: str, key: str = "") -> None:
+        self.url, self.key = url, key
+
+    def run(self, session: Json) -> Json:
+        """The updated session. Raises RuntimeError when the server answers with anything else."""
+        status, body = self.request("POST", "/session", session, accept="application/json")
+        if status != 200:
+            raise RuntimeError(f"{status}: {body}")
+        assert isinstance(body, dict)
+        return body
+
+    def request(
+        self, method: str, path: str, body: Any = None, *, accept: str = "application/json"
+    ) -> tuple[int, Any]:
+        """(status, body), the body parsed where it is JSON."""
+        connection = self._send(method, path, body, accept)
+        try:
+            answer = connection.getresponse()
+            text = answer.read().decode()
+            is_json = "json" in (answer.getheader("content-type") or "")
+            return answer.status, json.loads(text) if is_json else text
+        finally:
+            connection.close()
+
+    def stream(self, session: Json) -> Stream:
+        """The same run as a stream of events."""
+        connection = self._send("POST", "/session", session, "text/event-stream")
+        return Stream(connection, connection.getresponse())
+
+    def _send(self, method: str, path: str, body: Any, accept: str) -> http.client.HTTPConnection:
+        place = urlsplit(self.url)
+        connection = http.client.HTTPConnection(place.hostname or "", place.port, timeout=TIMEOUT_S)
+        headers: Mapping[str, str] = {
+            "Accept": accept,
+            "Content-Type": "application/json",
+            **({"Authorization": f"Bearer {self.key}"} if self.key else {}),
+        }
+        data = None if body is None else json.dumps(body).encode()
+        connection.request(method, path, data, dict(headers))
+        return connection
+
+
+class Stream:
+    """The events of one run as they come; `text` is all that was read so far, as sent.
+
+    A context manager: leaving it hangs up, as a closed page does.
+    """
+
+    def __init__(
+        self, connection: http.client.HTTPConnection, answer: http.client.HTTPResponse
+    ) -> None:
+        self._connection, self._answer = connection, answer
+        self.status = answer.status
+        self.text = ""
+
+    def __enter__(self) -> Stream:
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._answer.close()
+        self._connection.close()
+
+    def events(self) -> Iterator[Json]:
+        """AG-UI events, one a `data:` line; ends with the stream, wherever it is cut."""
+        while True:
+            try:
+                line = self._answer.readline().decode()
+            except (OSError, http.client.HTTPException):
+                return
+            self.text += line
+            if line.startswith("data: "):
+                yield json.loads(line[6:])
+            if not line:
+                return
