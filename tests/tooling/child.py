@@ -28,6 +28,7 @@ class Child:
         *,
         keep_input: bool = False,
         env: dict[str, str] | None = None,
+        cwd: Path = tools.ROOT,
     ) -> None:
         self._command = command
         self._said: list[str] = []
@@ -35,7 +36,7 @@ class Child:
         self._ended = False
         self.process = subprocess.Popen(
             command,
-            cwd=tools.ROOT,
+            cwd=cwd,
             env={**os.environ, "PYTHONUNBUFFERED": "1", **(env or {})},
             stdin=subprocess.PIPE if keep_input else subprocess.DEVNULL,
             stdout=subprocess.PIPE,
@@ -111,6 +112,7 @@ class Yaa:
 
     config   a configuration file's content, laid over the defaults
     home     its home folder; a fresh one that is removed at the end, if none is given
+    command  how it is started, in folder `cwd`, if not from this checkout
     url      http://127.0.0.1:PORT, without a slash at the end
     key      the API key it printed
     """
@@ -121,19 +123,22 @@ class Yaa:
         *,
         home: Path | None = None,
         arguments: tuple[str, ...] = (),
+        command: list[str] | None = None,
+        cwd: Path = tools.ROOT,
     ) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="yaa-test-")
         self.home = home or Path(self._folder.name) / "home"
         file = Path(self._folder.name) / "config.json"
         file.write_text(json.dumps(config or {}))
-        self._command = [sys.executable, "-m", "server", "--home", str(self.home)]
+        self._command = [*(command or [sys.executable, "-m", "server"]), "--home", str(self.home)]
         self._command += ["--port", "0", "--config", str(file), *arguments]
+        self._cwd = cwd
         self.child: Child | None = None
         self.url = self.key = self.link = ""
 
     def __enter__(self) -> Yaa:
         try:
-            self.child = Child(self._command)
+            self.child = Child(self._command, cwd=self._cwd)
             found = self.child.wait_for(r"(http://[^/\s]+)/#key=(\S+)", 20)
         except BaseException:
             self._folder.cleanup()

@@ -1,0 +1,66 @@
+"""`pip install .` gives the package and the command `yaa`, whole: server, client, configuration."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+import unittest
+import venv
+import zipfile
+from pathlib import Path
+
+from tests.tooling import tools
+from tests.tooling.api import Api
+from tests.tooling.child import Yaa
+
+
+@tools.needs(tools.module("hatchling"), tools.module("pip"))
+class Wheel(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls) -> None:
+        folder = cls.enterClassContext(tempfile.TemporaryDirectory(prefix="yaa-wheel-"))
+        cls.folder = Path(folder)
+        pip = [sys.executable, "-m", "pip", "--disable-pip-version-check"]
+        build = ["wheel", "-q", "--no-deps", "--no-build-isolation", "--no-index", "-w", folder]
+        run(*pip, *build, str(tools.ROOT))
+        (cls.wheel,) = cls.folder.glob("yaa-*.whl")
+        place = cls.folder / "venv"
+        venv.create(place, with_pip=False)
+        cls.bin = place / "bin"
+        run(
+            *pip, "--python", str(cls.bin / "python"), "install", "-q", "--no-index", str(cls.wheel)
+        )
+
+    def test_holds_what_the_checkout_holds(self) -> None:
+        with zipfile.ZipFile(self.wheel) as archive:
+            names = {name for name in archive.namelist() if ".dist-info/" not in name}
+        wanted = {"yaa/config.default.json"}
+        for folder, package in (("server", "yaa"), ("client", "yaa/client")):
+            for path in (tools.ROOT / folder).rglob("*"):
+                if path.is_file() and "__pycache__" not in path.parts:
+                    wanted.add(f"{package}/{path.relative_to(tools.ROOT / folder).as_posix()}")
+        self.assertEqual(names, wanted)
+
+    def test_the_command_explains_itself(self) -> None:
+        self.assertIn("usage: yaa", run(str(self.bin / "yaa"), "--help"))
+
+    def test_it_serves_its_own_client(self) -> None:
+        """From the installed files, run where no checkout is in sight."""
+        with Yaa(command=[str(self.bin / "yaa")], cwd=self.folder) as yaa:
+            status, page = Api(yaa.url).request("GET", "/", accept="text/html")
+            self.assertEqual(status, 200)
+            self.assertEqual(page, (tools.ROOT / "client" / "index.html").read_text())
+
+
+def run(*command: str) -> str:
+    """What it prints. Raises AssertionError, with that, if it fails."""
+    done = subprocess.run(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
+    )
+    assert done.returncode == 0, f"{command}: {done.stdout}"
+    return done.stdout
+
+
+if __name__ == "__main__":
+    unittest.main()
