@@ -249,15 +249,16 @@ class Body:
 
     After each feed of the buffer, `pull` returns all that can be decoded now (b"" for nothing yet)
     and sets `done` with the last of it. Raises ProtocolError: 413 beyond `limits.body`, at the
-    announcement and not after reading; 400 for bad framing; Truncated.
+    announcement and not after reading; 400 for bad framing; Truncated. It does so again each time.
     """
 
-    __slots__ = ("_buffer", "_limits", "_pieces", "_steps", "done", "size")
+    __slots__ = ("_buffer", "_error", "_limits", "_pieces", "_steps", "done", "size")
 
     def __init__(self, buffer: Buffer, framing: Framing, limits: Limits) -> None:
         self._buffer = buffer
         self._limits = limits
         self._pieces: list[bytes | bytearray] = []
+        self._error: ProtocolError | None = None
         self.size = 0  # bytes announced or read so far
         self.done = False
         if framing.kind == "chunked":
@@ -268,10 +269,15 @@ class Body:
             self._steps = self._until_close()
 
     def pull(self) -> bytes:
+        if self._error is not None:
+            raise self._error  # a generator that raised would end quietly when asked again
         try:
             next(self._steps)
         except StopIteration:
             self.done = True
+        except ProtocolError as error:
+            self._error = error
+            raise
         pieces = self._pieces
         if not pieces:
             return b""

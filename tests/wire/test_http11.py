@@ -504,6 +504,16 @@ class Bodies(unittest.TestCase):
         body = Body(Buffer(), NO_BODY, LIMITS)
         self.assertEqual((body.pull(), body.done), (b"", True))
 
+    def test_a_broken_body_stays_broken(self) -> None:
+        """Asked again, it must not look complete: the connection would be used again."""
+        buffer = Buffer()
+        buffer.feed(b"1\r\nab\r\n0\r\n\r\n")
+        body = Body(buffer, CHUNKED, LIMITS)
+        for _ in range(3):
+            with self.assertRaises(ProtocolError):
+                body.pull()
+            self.assertFalse(body.done)
+
     def test_one_byte_at_a_time_is_linear(self) -> None:
         """Bytes looked at, counted rather than timed: a search starts where the last one ended."""
         looked_at = 0

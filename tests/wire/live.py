@@ -1,0 +1,134 @@
+"""A server on a real socket and a client that controls every byte. Not a test itself."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+import struct
+from collections.abc import AsyncIterator, Awaitable, Collection
+from typing import TypeVar
+
+from server.wire.connection import Limits
+from server.wire.exchange import Exchange
+from server.wire.headers import Truncated
+from server.wire.http11 import Body, Buffer, Response, advance, parse_response
+from server.wire.listener import BaseServer, Handler
+
+PATIENCE = 10.0  # s before a test that waits for something gives up
+QUICK = Limits(
+    head_timeout_s=0.2, body_grace_s=0.2, idle_timeout_s=0.2, write_timeout_s=0.2, body=6_000_000
+)
+CALM = Limits(body=6_000_000)
+
+T = TypeVar("T")
+
+
+async def soon(awaitable: Awaitable[T]) -> T:
+    return await asyncio.wait_for(awaitable, PATIENCE)
+
+
+async def echo(exchange: Exchange) -> None:
+    """Answers with the body, or with method and path where there is none."""
+    body = await exchange.body()
+    request = exchange.request
+    await exchange.respond(
+        200, {"Content-Type": "text/plain"}, body or f"{request.method} {request.path}".encode()
+    )
+
+
+@contextlib.asynccontextmanager
+async def serving(
+    handle: Handler = echo, limits: Limits = CALM, hosts: Collection[str] = ()
+) -> AsyncIterator[BaseServer]:
+    server = BaseServer(handle, limits, hosts=hosts)
+    await server.listen("127.0.0.1", 0)
+    try:
+        yield server
+    finally:
+        await server.close()
+
+
+@contextlib.asynccontextmanager
+async def connected(server: BaseServer) -> AsyncIterator[Client]:
+    client = Client(*await soon(asyncio.open_connection("127.0.0.1", server.port)))
+    try:
+        yield client
+    finally:
+        await client.close()
+
+
+class Client:
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.reader, self.writer = reader, writer
+        self.socket: socket.socket = writer.get_extra_info("socket")
+        self.buffer = Buffer()
+
+    async def send(self, *packets: bytes) -> None:
+        for packet in packets:
+            self.writer.write(packet)
+            await soon(self.writer.drain())
+
+    async def head(self, method: str = "GET") -> Response:
+        steps = parse_response(self.buffer, method, CALM)
+        while (response := advance(steps)) is None:
+            await self.more()
+        return response
+
+    async def answer(self, method: str = "GET") -> tuple[Response, bytes]:
+        response = await self.head(method)
+        body = Body(self.buffer, response.framing, Limits())
+        content = body.pull()
+        while not body.done:
+            await self.more()
+            content += body.pull()
+        return response, content
+
+    async def ask(self, raw: bytes, method: str = "GET") -> tuple[Response, bytes]:
+        await self.send(raw)
+        return await self.answer(method)
+
+    async def more(self) -> bytes:
+        """One read: what one packet, or several that came close together, brought."""
+        data = await soon(self.reader.read(1 << 20))
+        self.buffer.feed(data)
+        if not data:
+            self.buffer.feed_eof()
+        return data
+
+    async def closed(self) -> bool:
+        """Wait for the server's end; whether nothing but it came."""
+        with contextlib.suppress(ConnectionError):
+            while await self.more():
+                pass
+        return not self.buffer.data
+
+    async def cut(self) -> bool:
+        """Whether the answer under way ends before its framing says so."""
+        try:
+            await self.answer()
+        except Truncated:
+            return True
+        return False
+
+    def reset(self) -> None:
+        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.writer.transport.abort()
+
+    async def close(self) -> None:
+        self.writer.close()
+        with contextlib.suppress(ConnectionError):
+            await self.writer.wait_closed()
+
+
+def get(path: str = "/", *headers: str, version: str = "1.1") -> bytes:
+    return request("GET", path, *headers, version=version)
+
+
+def post(body: bytes, path: str = "/", *headers: str) -> bytes:
+    return request("POST", path, f"Content-Length: {len(body)}", *headers) + body
+
+
+def request(method: str, path: str, *headers: str, version: str = "1.1") -> bytes:
+    lines = [f"{method} {path} HTTP/{version}", "Host: localhost", *headers, "", ""]
+    return "\r\n".join(lines).encode()
