@@ -1,0 +1,110 @@
+"""Models: one class per API family, one record of flags per vendor; failures are events.
+
+In the walk: the agent hands over the messages its view chose and the tools it offers, and folds
+what comes back. `registry` says which model a session gets, `openai` speaks to it, `demo` stands
+in where there is none. The rule of the room: a provider never raises for what happens outside.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import AsyncGenerator, Callable, Container, Mapping
+from dataclasses import dataclass
+from time import time_ns
+from typing import Any
+
+from ..session.events import Event
+
+Message = dict[str, Any]
+Tool = dict[str, Any]
+
+
+def now_ms() -> int:
+    return time_ns() // 1_000_000
+
+
+@dataclass(frozen=True)
+class Options:
+    """One model call. Times in seconds, None meaning "no limit of our own"."""
+
+    message_id: str
+    reasoning_id: str
+    new_id: Callable[[str], str]  # new_id("call") -> "call_<hex>"
+    taken: Container[str] = frozenset()  # call ids this session has used
+    tool_choice: str | None = None  # auto, none, required or the name of a tool
+    response_format: dict[str, Any] | None = None
+    tool_mode: str = "auto"  # auto, native, json_schema, text
+    max_tokens: int | None = None
+    language: str = ""
+    stream: bool = True
+    first_byte_timeout: float | None = None
+    idle_timeout: float | None = None
+    request_timeout: float | None = None
+    interval: float = 0  # least gap between two calls of one provider
+    retry_times: int = 0  # extra attempts
+    retry_delay: float = 0
+    now_ms: Callable[[], int] = now_ms
+
+    @classmethod
+    def of(
+        cls,
+        session: Mapping[str, Any],
+        *,
+        message_id: str,
+        reasoning_id: str,
+        new_id: Callable[[str], str],
+        seconds_left: float | None = None,
+        tool_choice: str | None = None,
+        response_format: dict[str, Any] | None = None,
+    ) -> Options:
+        """What a session's filled-in config asks for, within the `seconds_left` of its run."""
+        config = session.get("config") or {}
+        api, yaa = config.get("llm_api") or {}, config.get("yaa") or {}
+        retry = api.get("retry") or {}
+        limits = [each for each in (api.get("request_timeout"), seconds_left) if each is not None]
+        return cls(
+            message_id,
+            reasoning_id,
+            new_id,
+            taken=call_ids(session),
+            tool_choice=tool_choice,
+            response_format=response_format,
+            tool_mode=yaa.get("tool_mode") or "auto",
+            language=yaa.get("language") or "",
+            stream=api.get("stream") is not False,
+            first_byte_timeout=api.get("first_byte_timeout"),
+            idle_timeout=api.get("idle_timeout"),
+            request_timeout=min(limits, default=None),
+            interval=api.get("interval") or 0,
+            retry_times=retry.get("times") or 0,
+            retry_delay=retry.get("delay") or 0,
+        )
+
+
+def call_ids(session: Mapping[str, Any]) -> set[str]:
+    """Every tool call id a session knows, so that a provider that counts from call_0 in each
+    answer cannot make two calls share one."""
+    used = {
+        call["id"]
+        for message in session.get("messages") or ()
+        for call in message.get("tool_calls") or ()
+    }
+    return used | set(session.get("calls") or ())
+
+
+class BaseAPI(ABC):
+    """What an agent needs of a model."""
+
+    @abstractmethod
+    def stream(
+        self, messages: list[Message], tools: list[Tool], options: Options
+    ) -> AsyncGenerator[Event, None]:
+        """The AG-UI events of ONE assistant message, each as soon as it is known.
+
+        `messages` are session-shaped and well paired; `tools` are
+        `{"type": "function", "function": {"name", "description", "parameters"}}`.
+        The last event is either TEXT_MESSAGE_END, whose metadata.yaa.meta is
+        `{model, provider, usage, finish_reason, ms, first_ms}`, or RUN_ERROR, whose
+        metadata.yaa says whether it is `retryable`. Never raises for outside failures; closing
+        the generator closes the connection to the model at once.
+        """

@@ -1,0 +1,232 @@
+"""The request: session-shaped messages and tools in, one provider's JSON body out.
+
+In the walk: `openai` calls `request` before each attempt. What a provider gets is decided by the
+flags of its preset. The rule of the file: the same messages always give the same bytes, so that a
+provider's prompt cache keeps hitting; nothing that is only ours (ids, times, envelopes) is sent.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import zlib
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from . import Message, Options, Tool, text_calls
+from .decode import DETAILS, PARTS, TAGS
+from .presets import Provider
+
+# What a session's model_settings may never replace: they are the request itself.
+RESERVED = frozenset(
+    {"model", "messages", "tools", "tool_choice", "stream", "stream_options", "n", "functions"}
+    | {"response_format", "max_tokens", "max_completion_tokens", "extra_body"}
+    | {"use_custom_temp", "use_costum_temp"}  # seed 003 spells it both ways
+)
+SAMPLING = frozenset({"temperature", "top_p", "presence_penalty", "frequency_penalty"})
+
+_SAFE_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_SYSTEM_NOTE = "<system>\n{}\n</system>"
+
+
+class Names:
+    """Tool names as providers accept them, and back."""
+
+    def __init__(self) -> None:
+        self._originals: dict[str, str] = {}
+
+    def safe(self, name: str) -> str:
+        if _SAFE_NAME.fullmatch(name):
+            return name
+        plain = re.sub(r"[^A-Za-z0-9_-]", "_", name)[:55]
+        safe = f"{plain}_{zlib.crc32(name.encode()):08x}"
+        self._originals[safe] = name
+        return safe
+
+    def restore(self, name: str) -> str:
+        return self._originals.get(name, name)
+
+
+def request(
+    provider: Provider,
+    messages: list[Message],
+    tools: list[Tool],
+    options: Options,
+    mode: str,
+    names: Names,
+) -> dict[str, Any]:
+    """The body of one call. `mode` is native, json_schema or text, never auto."""
+    if mode != "native":
+        messages = text_calls.transcript(messages, tools, mode)
+    choice = _tool_choice(provider, options.tool_choice, names)
+    offered = tools if mode == "native" else []
+    preset = provider.preset
+    stream = options.stream and (preset.stream_with_tools or not offered)
+    body: dict[str, Any] = {"model": provider.model}
+    body["messages"] = list(_messages(provider, messages, names))
+    body["stream"] = stream
+    if stream and preset.stream_options:
+        body["stream_options"] = {"include_usage": True}
+    if offered:
+        body["tools"] = [_tool(tool, preset.strict, names) for tool in offered]
+        if choice is not None:
+            body["tool_choice"] = choice
+    body |= _format(options, tools, mode)
+    body |= _limits(provider, options)
+    body |= _settings(provider, tools=bool(offered))
+    body |= {k: v for k, v in preset.extra_body.items() if k != "tool_stream" or offered}
+    return body | dict(provider.extra_body)
+
+
+def _messages(
+    provider: Provider, messages: Iterable[Message], names: Names
+) -> Iterable[dict[str, Any]]:
+    """Provider-shaped messages. Roles that are not for models, and empty answers, are left out."""
+    system: dict[str, Any] | None = None
+    begun = False
+    for message in messages:
+        role, content = message.get("role"), message.get("content")
+        if role == "system" and provider.preset.single_system_message:
+            if begun:
+                yield {"role": "user", "content": _SYSTEM_NOTE.format(plain_text(content))}
+            elif system is None:
+                system = {"role": "system", "content": plain_text(content)}
+            else:
+                system["content"] += "\n\n" + plain_text(content)
+            continue
+        if role not in ("system", "user", "assistant", "tool") or message.get("open"):
+            continue
+        if system is not None and not begun:
+            yield system
+        begun = True
+        if role == "assistant":
+            yield from _assistant(provider, message, names)
+        elif role == "tool":
+            yield {"role": "tool", "tool_call_id": message["tool_call_id"], "content": content}
+        else:
+            named = provider.preset.message_name and message.get("name")
+            yield {"role": role, **({"name": named} if named else {}), "content": content}
+    if system is not None and not begun:
+        yield system
+
+
+def _assistant(provider: Provider, message: Message, names: Names) -> Iterable[dict[str, Any]]:
+    content, calls = message.get("content") or "", message.get("tool_calls")
+    if not content and not calls:
+        return
+    # Reasoning and opaque data mean something to the model that made them, and to no other.
+    ours = (message.get("meta") or {}).get("model") == provider.model
+    sent: dict[str, Any] = {"role": "assistant", "content": content or None}
+    sent |= _reasoning(provider, message, content, ours)
+    if calls:
+        sent["tool_calls"] = [_call(call, names, ours) for call in calls]
+    yield sent
+
+
+def _reasoning(provider: Provider, message: Message, content: Any, ours: bool) -> dict[str, Any]:
+    """How earlier thoughts go back: under the field they came in, on every message with calls.
+
+    DeepSeek and Moonshot refuse a history in which one is missing, in any turn; their templates
+    drop those of messages without calls, so those are not sent.
+    """
+    preset, reasoning = provider.preset, message.get("reasoning") or {}
+    if preset.send_back_reasoning == "never" or not message.get("tool_calls"):
+        return {}
+    text = reasoning.get("text") if ours else ""
+    name = reasoning.get("field") if ours else ""
+    if ours and reasoning.get("details"):
+        return {DETAILS: reasoning["details"]}
+    if text and isinstance(content, str) and (name == TAGS or preset.send_back_reasoning == "tags"):
+        return {"content": f"<think>{text}</think>{content}"}
+    if text and isinstance(content, str) and name == PARTS:
+        thought = {"type": "thinking", "thinking": [{"type": "text", "text": text}]}
+        return {"content": [thought, {"type": "text", "text": content}]}
+    if text or preset.reasoning_required_on_tool_turns:
+        field = name if name in ("reasoning_content", "reasoning") else preset.reasoning_field
+        return {field: text or ""} if field != DETAILS else {}
+    return {}
+
+
+def _call(call: dict[str, Any], names: Names, ours: bool) -> dict[str, Any]:
+    function = call["function"]
+    arguments = object_text(function.get("arguments") or "")
+    sent = {
+        "id": call["id"],
+        "type": "function",
+        "function": {"name": names.safe(function["name"]), "arguments": arguments},
+    }
+    extra = call.get("extra")
+    if ours and isinstance(extra, dict) and "extra_content" in extra:
+        sent["extra_content"] = extra["extra_content"]  # Gemini's thought signatures
+    return sent
+
+
+def object_text(arguments: str) -> str:
+    """Arguments as a JSON object: templates and gateways parse those of the history, and a model's
+    broken ones must not break every later call."""
+    try:
+        if isinstance(json.loads(arguments), dict):
+            return arguments
+    except (ValueError, RecursionError):
+        pass
+    broken = {"invalid_json": arguments} if arguments.strip() else {}
+    return json.dumps(broken, ensure_ascii=False)
+
+
+def plain_text(content: Any) -> str:
+    """The text of a content that may be a list of parts."""
+    if isinstance(content, str):
+        return content
+    parts = content if isinstance(content, list) else []
+    texts = [part.get("text") for part in parts if isinstance(part, dict)]
+    return "\n".join(text for text in texts if isinstance(text, str))
+
+
+def _tool(tool: Tool, strict: bool, names: Names) -> Tool:
+    function = dict(tool["function"])
+    function["name"] = names.safe(function["name"])
+    function.setdefault("parameters", {"type": "object", "properties": {}})
+    if not strict:
+        function.pop("strict", None)
+    return {"type": "function", "function": function}
+
+
+def _tool_choice(provider: Provider, choice: str | None, names: Names) -> Any:
+    """None where the default, auto, is meant or nothing else is accepted."""
+    if choice in (None, "", "auto", "none"):
+        return None  # for "none" no tools are offered: every vendor understands that
+    modes = provider.preset.tool_choice_modes
+    if choice == "required":
+        return choice if "required" in modes else None
+    name = {"name": names.safe(str(choice))}
+    return {"type": "function", "function": name} if "named" in modes else None
+
+
+def _format(options: Options, tools: list[Tool], mode: str) -> dict[str, Any]:
+    wanted = options.response_format
+    if mode == "json_schema" and tools:
+        wanted = text_calls.response_format(tools, wanted, options.tool_choice)
+    return {"response_format": wanted} if wanted else {}
+
+
+def _limits(provider: Provider, options: Options) -> dict[str, Any]:
+    wanted = [each for each in (provider.max_tokens, options.max_tokens) if each]
+    if not wanted:
+        return {}
+    by_type = "max_completion_tokens" if provider.is_reasoning else "max_tokens"
+    return {provider.preset.max_tokens_field or by_type: min(wanted)}
+
+
+def _settings(provider: Provider, *, tools: bool) -> dict[str, Any]:
+    """Sampling and other settings; temperature only where it is switched on, and none of the
+    sampling ones for reasoning models, which refuse them."""
+    settings: Mapping[str, Any] = provider.settings
+    custom = settings.get("use_custom_temp") or settings.get("use_costum_temp")
+    sent = {k: v for k, v in settings.items() if k not in RESERVED and v is not None}
+    if not custom:
+        sent.pop("temperature", None)
+    if not (tools and provider.preset.parallel_tool_calls):
+        sent.pop("parallel_tool_calls", None)
+    extra = settings.get("extra_body")
+    sent |= {k: v for k, v in extra.items() if k not in RESERVED} if isinstance(extra, dict) else {}
+    return {k: v for k, v in sent.items() if not (provider.is_reasoning and k in SAMPLING)}

@@ -1,0 +1,163 @@
+"""A model call that failed: what happened, whether another attempt may help, what people are told.
+
+In the walk: `openai` and `decode` raise a `Failure`, `retry` catches it and decides; it never
+leaves this package except as a RUN_ERROR event. The rule of the file: a message quotes what the
+provider said, in one short line, with every key and token masked.
+
+code                    status           worth another attempt
+upstream_auth           401, 403         no
+upstream_rate_limit     429              unless the quota is used up
+context_overflow        400, 413         no; the context must shrink first
+upstream_timeout        408, 504, ours   yes
+upstream_unreachable    -                yes, except for a bad certificate
+upstream_truncated      -                yes: the stream ended in the middle
+upstream_error          everything else  5xx and broken answers
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from .. import log
+from ..jsontext import JSONError, browser_safe, loads
+from ..session.events import Event, run_error
+
+MAX_QUOTE = 400  # characters of a provider's own words
+
+RETRYABLE_STATUS = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529})
+_OVERFLOW = re.compile(
+    r"exceed_context_size|context_length_exceeded|model_context_window_exceeded"
+    r"|maximum context length|context (?:length|window|size)|prompt is too long"
+    r"|(?:input|prompt|request).{0,40}(?:too long|too many tokens)|input length.{0,40}exceed",
+    re.IGNORECASE,
+)
+_QUOTA = re.compile(r"insufficient[_ ](?:quota|balance|credits?)|billing|arrears", re.IGNORECASE)
+_TAG = re.compile(r"<[^<>]{0,2000}>")
+
+
+class Failure(Exception):
+    """`retry_after`: seconds the provider asked for. `details` go into the event."""
+
+    def __init__(
+        self,
+        code: str,
+        message: str,
+        *,
+        retryable: bool = True,
+        retry_after: float | None = None,
+        details: Mapping[str, Any] | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.code, self.message = code, message
+        self.retryable, self.retry_after = retryable, retry_after
+        self.details = dict(details or {})
+
+    def event(self, attempts: int) -> Event:
+        """The one event that ends a stream in failure."""
+        return run_error(
+            self.message, self.code, retryable=self.retryable, attempts=attempts, **self.details
+        )
+
+
+def from_status(
+    status: int, headers: Mapping[str, str], body: bytes, where: str, key: str = ""
+) -> Failure:
+    """What an answer other than 200 means. `where` names the provider for people, `key` is what
+    must not be quoted."""
+    said = read_error(body, key)
+    quote = f": {said}" if said else ""
+    text = f"{where} answered {status}{quote}"
+    details: dict[str, Any] = {"status": status}
+    if 300 <= status < 400:
+        text = f"{where} answered {status}, a redirect, which is not followed with a key; "
+        return _final("upstream_error", text + "set api_url to the final address", details)
+    if status in (401, 403):
+        return _final("upstream_auth", f"{text} (is the API key right?)", details)
+    if status in (400, 413, 422) and _OVERFLOW.search(f"{said} {body[:4000]!r}"):
+        return _final("context_overflow", text, details | _context_size(body))
+    retryable = status in RETRYABLE_STATUS and not (status == 429 and _QUOTA.search(said))
+    if headers.get("x-should-retry") in ("true", "false"):  # what OpenAI's own clients obey
+        retryable = headers["x-should-retry"] == "true"
+    code = {429: "upstream_rate_limit", 408: "upstream_timeout", 504: "upstream_timeout"}
+    return Failure(code.get(status, "upstream_error"), text, retryable=retryable, details=details)
+
+
+def _final(code: str, text: str, details: dict[str, Any]) -> Failure:
+    return Failure(code, text, retryable=False, details=details)
+
+
+def from_chunk(chunk: Any, where: str, key: str = "") -> Failure | None:
+    """The failure that a chunk of a 200 answer announces, if it does."""
+    if not isinstance(chunk, dict):
+        sent = quote(str(chunk), key)
+        return Failure("upstream_error", f"{where} sent {sent} instead of an object")
+    base = chunk.get("base_resp")
+    failed = isinstance(base, dict) and base.get("status_code") not in (0, None)
+    odd = not chunk.get("choices") and isinstance(chunk.get("code"), int | str) and chunk["code"]
+    if not (chunk.get("error") or chunk.get("object") == "error" or failed):
+        if not odd or not _words(chunk) or str(odd) == "200":
+            return None
+    said = quote(_words(chunk), key) or "an error without a message"
+    text = f"{where} failed: {said}"
+    if _OVERFLOW.search(said) or _OVERFLOW.search(str(chunk.get("error"))[:4000]):
+        return _final("context_overflow", text, {})
+    code = _number(chunk.get("error"), base, chunk)
+    if code in (401, 403, 1004):  # 1004 is MiniMax's "not authorized"
+        return _final("upstream_auth", text, {})
+    permanent = 400 <= code < 500 and code not in RETRYABLE_STATUS
+    return Failure("upstream_error", text, retryable=not permanent and not _QUOTA.search(said))
+
+
+def read_error(body: bytes, key: str = "") -> str:
+    """The readable part of an error body: JSON of any vendor's shape, a web page, plain text."""
+    text = body.decode("utf-8", "replace")
+    try:
+        value = loads(text)
+    except JSONError:
+        return quote(_TAG.sub(" ", text) if text.lstrip().startswith("<") else text, key)
+    return quote(_words(value) or text, key)
+
+
+def _words(value: Any) -> str:
+    """The first message in an error object; vendors disagree about its name and depth."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list):
+        return next(filter(None, map(_words, value[:3])), "")
+    if not isinstance(value, dict):
+        return ""
+    for key in ("error", "message", "base_resp", "status_msg", "msg", "detail", "errors", "title"):
+        if found := _words(value.get(key)):
+            return found
+    return ""
+
+
+def _number(*places: Any) -> int:
+    """An HTTP-like or vendor's code found in an error object, else 0."""
+    for place in places:
+        for key in ("code", "status", "status_code"):
+            value = place.get(key) if isinstance(place, dict) else None
+            if isinstance(value, int) or (isinstance(value, str) and value[:6].isdecimal()):
+                return int(value if isinstance(value, int) else value[:6])
+    return 0
+
+
+def _context_size(body: bytes) -> dict[str, Any]:
+    """llama.cpp says how large the prompt and the window are."""
+    try:
+        error = loads(body).get("error") or {}
+        found = {key: error.get(key) for key in ("n_prompt_tokens", "n_ctx")}
+    except (JSONError, AttributeError):
+        return {}
+    return {key: value for key, value in found.items() if isinstance(value, int)}
+
+
+def quote(text: str, key: str) -> str:
+    """A stranger's words: one line, at most MAX_QUOTE characters, no key, fit for JSON and eyes."""
+    if len(key) >= log.MIN_SECRET:
+        text = text.replace(key, log.MASK)
+    text = log.mask(str(browser_safe(text)))  # before it is cut: half a key is not recognised
+    text = " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    return text if len(text) <= MAX_QUOTE else text[:MAX_QUOTE] + "…"

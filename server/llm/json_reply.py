@@ -1,0 +1,171 @@
+"""The answer of a model that is held to a schema, read while it is being written.
+
+In the walk: `decode` sends the text through `JsonReply` in tool mode json_schema.
+`{"answer": "…"}` streams out as text, `{"tool": "f", "arguments": {…}}` as a call. The rule of the
+file: a model that ignores the schema is not punished for it; what does not look like either leaves
+as the text it is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection
+
+from ..jsontext import JSONError, dumps, loads
+from .text_calls import read_call
+
+Piece = tuple[str, str]
+
+_ANSWER = re.compile(r'\s*\{\s*"answer"\s*:\s*(?=\S)')
+_CALL = re.compile(r'\s*\{\s*"tool"\s*:\s*"((?:[^"\\]|\\.)*)"\s*,\s*"arguments"\s*:\s*(?=\S)')
+# Every text that may still become one of the two above.
+_MAYBE_ANSWER = re.compile(
+    r'\s*(?:\{\s*(?:"(?:a(?:n(?:s(?:w(?:e(?:r(?:"\s*(?::\s*)?)?)?)?)?)?)?)?)?)?'
+)
+_MAYBE_CALL = re.compile(
+    r'\s*(?:\{\s*(?:"(?:t(?:o(?:o(?:l(?:"\s*(?::\s*(?:"(?:[^"\\]|\\.)*\\?(?:"\s*(?:,\s*'
+    r'(?:"(?:a(?:r(?:g(?:u(?:m(?:e(?:n(?:t(?:s(?:"\s*(?::\s*)?)?)?)?)?)?)?)?)?)?)?'
+    r")?)?)?)?)?)?)?)?)?)?"
+)
+_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", '"': '"', "\\": "\\", "/": "/"}
+_PLAIN = re.compile(r'[^"\\]+')
+
+
+class JsonReply:
+    """`names`: the tools that were offered."""
+
+    def __init__(self, names: Collection[str]) -> None:
+        self._names = names
+        self._held = ""
+        self._step: Callable[[list[Piece]], None] = self._begin
+        self._depth = 0
+        self._in_string = self._escaped = False
+
+    def feed(self, text: str) -> list[Piece]:
+        out: list[Piece] = []
+        self._held += text
+        step: Callable[[list[Piece]], None] | None = None
+        while step != self._step:  # each step goes as far as it can, then may hand over
+            step = self._step
+            step(out)
+        return out
+
+    def end(self) -> list[Piece]:
+        """What was held back: half an object, or one in another spelling."""
+        held, self._held = self._held, ""
+        if self._step == self._whole:
+            return _read(held, self._names)
+        if self._step in (self._text, self._begin) or self._step == self._plain:
+            return [("text", held)] if held else []
+        return []
+
+    # -- steps ------------------------------------------------------------------------------------
+
+    def _begin(self, out: list[Piece]) -> None:
+        if match := _ANSWER.match(self._held):
+            self._held = self._held[match.end() :]
+            self._step = self._text if self._held[0] == '"' else self._raw
+            if self._held[0] == '"':
+                self._held = self._held[1:]
+        elif match := _CALL.match(self._held):
+            out.append(("call", _unquoted(match[1])))
+            self._held = self._held[match.end() :]
+            self._step = self._arguments
+        elif not (_MAYBE_ANSWER.fullmatch(self._held) or _MAYBE_CALL.fullmatch(self._held)):
+            self._step = self._whole if self._held.lstrip().startswith("{") else self._plain
+
+    def _text(self, out: list[Piece]) -> None:
+        """Inside the answer's string: unescape as far as it is here."""
+        held, position, said = self._held, 0, ""
+        while position < len(held):
+            if plain := _PLAIN.match(held, position):
+                said += plain[0]
+                position = plain.end()
+            elif held[position] == '"':
+                self._step, position = self._rest, len(held)
+            else:
+                character, size = _unescape(held, position)
+                if not size:
+                    break
+                said += character
+                position += size
+        self._held = held[position:]
+        if said:
+            out.append(("text", said))
+
+    def _arguments(self, out: list[Piece]) -> None:
+        self._value(out, "args")
+
+    def _raw(self, out: list[Piece]) -> None:
+        self._value(out, "text")
+
+    def _value(self, out: list[Piece], kind: str) -> None:
+        """Pass one JSON value on as it is written, up to its end."""
+        for position, character in enumerate(self._held):
+            if self._in_string:
+                self._in_string = character != '"' or self._escaped
+                self._escaped = character == "\\" and not self._escaped
+            elif character == '"':
+                self._in_string = True
+            elif character in "{[":
+                self._depth += 1
+            elif character in "}]":
+                self._depth -= 1
+                if self._depth <= 0:
+                    end = position + (self._depth == 0)
+                    out.append((kind, self._held[:end]))
+                    if kind == "args":
+                        out.append(("end", ""))
+                    self._held, self._step = "", self._rest
+                    return
+        if self._held:
+            out.append((kind, self._held))
+            self._held = ""
+
+    def _plain(self, out: list[Piece]) -> None:
+        if self._held:
+            out.append(("text", self._held))
+            self._held = ""
+
+    def _whole(self, out: list[Piece]) -> None:
+        """Some other object: wait for all of it."""
+
+    def _rest(self, out: list[Piece]) -> None:
+        """After the value only closing braces come."""
+        self._held = ""
+
+
+def _unescape(text: str, at: int) -> tuple[str, int]:
+    """The character of the escape at `at` and its length; length 0 if it is not all here."""
+    if len(text) < at + 2:
+        return "", 0
+    if text[at + 1] != "u":
+        return _ESCAPES.get(text[at + 1], text[at + 1]), 2
+    digits = text[at + 2 : at + 6]
+    if len(digits) < 4:
+        return "", 0
+    try:
+        return chr(int(digits, 16)), 6  # halves of a pair are joined further on
+    except ValueError:
+        return "\ufffd", 6
+
+
+def _unquoted(text: str) -> str:
+    try:
+        return str(loads(f'"{text}"'))
+    except JSONError:
+        return text
+
+
+def _read(text: str, names: Collection[str]) -> list[Piece]:
+    """An object whose keys came in another order, or of another kind."""
+    try:
+        value = loads(text)
+    except JSONError:
+        return [("text", text)] if text else []
+    if call := read_call(value, names):
+        return [("call", call[0]), ("args", call[1]), ("end", "")]
+    if isinstance(value, dict) and "answer" in value:
+        answer = value["answer"]
+        return [("text", answer if isinstance(answer, str) else dumps(answer))]
+    return [("text", text)]

@@ -1,0 +1,241 @@
+"""Vendors of the Chat Completions API: one record of flags each, and where a URL leads.
+
+In the walk: `registry` turns a preset and the owner's settings into a `Provider`; `build` and
+`decode` ask its flags and never its name. The rule of the file: a vendor's quirk is a flag here,
+with its source; no code anywhere branches on a vendor.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, Literal
+from urllib.parse import urlsplit, urlunsplit
+
+from ..wire.headers import is_loopback
+
+NOTHING: Mapping[str, Any] = MappingProxyType({})
+EVERY_CHOICE = frozenset({"auto", "none", "required", "named"})
+NOT_FORCED = frozenset({"auto", "none"})
+
+
+@dataclass(frozen=True)
+class Preset:
+    """How one vendor's endpoint differs.
+
+    max_tokens_field               name of the output limit; "" = by the model's type
+    reasoning_field                where reasoning goes back when it came under no known name
+    send_back_reasoning            field | tags | never
+    reasoning_required_on_tool_turns  the field must be there even when empty
+    think_tags, implicit_think     reasoning arrives as <think>…</think> in content; it starts
+                                   without its opening tag
+    cumulative                     reasoning_details may repeat all that came before
+    stream_options                 accepts stream_options.include_usage
+    stream_with_tools              streams correctly when tools are offered
+    tool_choice_modes              what tool_choice may be
+    strict, parallel_tool_calls, message_name   accepts that field
+    single_system_message          accepts one system message, at the start
+    timeout_first_byte, timeout_idle  seconds, where the vendor needs longer than the session asks
+    """
+
+    name: str
+    base_url: str = ""
+    key_env: tuple[str, ...] = ()
+    model_name: str = ""
+    max_tokens_field: Literal["", "max_tokens", "max_completion_tokens"] = ""
+    reasoning_field: str = "reasoning_content"
+    send_back_reasoning: Literal["field", "tags", "never"] = "field"
+    reasoning_required_on_tool_turns: bool = False
+    think_tags: bool = True
+    implicit_think: bool = False
+    cumulative: bool = False
+    stream_options: bool = True
+    stream_with_tools: bool = True
+    tool_choice_modes: frozenset[str] = EVERY_CHOICE
+    strict: bool = False
+    parallel_tool_calls: bool = False
+    single_system_message: bool = False
+    message_name: bool = False
+    extra_body: Mapping[str, Any] = field(default_factory=lambda: NOTHING)
+    timeout_first_byte: float = 0
+    timeout_idle: float = 0
+
+
+# Sources: vendor documents and the issues named; the table behind it is reproduced in
+# docs/reference/providers.md. Model names are starting points that owners replace.
+PRESETS: dict[str, Preset] = {
+    preset.name: preset
+    for preset in (
+        Preset(
+            "openai",
+            "https://api.openai.com/v1",
+            ("OPENAI_API_KEY",),
+            "gpt-4.1-mini",
+            max_tokens_field="max_completion_tokens",
+            send_back_reasoning="never",
+            think_tags=False,
+            strict=True,
+            parallel_tool_calls=True,
+            message_name=True,
+        ),
+        Preset(
+            "bailian",
+            "https://dashscope.aliyuncs.com/compatible-mode/v1",
+            ("DASHSCOPE_API_KEY", "BAILIAN_API_KEY"),
+            "qwen3-max",
+            parallel_tool_calls=True,
+            think_tags=False,
+        ),
+        Preset(
+            "siliconflow",
+            "https://api.siliconflow.cn/v1",
+            ("SILICONFLOW_API_KEY",),
+            "deepseek-ai/DeepSeek-V3.2",
+            max_tokens_field="max_tokens",
+        ),
+        Preset(
+            "zhipu",
+            "https://open.bigmodel.cn/api/paas/v4",
+            ("ZHIPUAI_API_KEY", "ZHIPU_API_KEY", "BIGMODEL_API_KEY", "ZAI_API_KEY"),
+            "glm-4.7",
+            max_tokens_field="max_tokens",
+            stream_options=False,
+            tool_choice_modes=frozenset({"auto"}),
+            think_tags=False,
+            extra_body=MappingProxyType({"tool_stream": True}),
+        ),
+        Preset(
+            "minimax",
+            "https://api.minimaxi.com/v1",
+            ("MINIMAX_API_KEY",),
+            "MiniMax-M2",
+            max_tokens_field="max_completion_tokens",
+            reasoning_field="reasoning_details",
+            cumulative=True,  # its documents say so, measurements differ: MiniMax-M2 issue 95
+            extra_body=MappingProxyType({"reasoning_split": True}),
+        ),
+        Preset(
+            "deepseek",
+            "https://api.deepseek.com",
+            ("DEEPSEEK_API_KEY",),
+            "deepseek-chat",
+            max_tokens_field="max_tokens",
+            reasoning_required_on_tool_turns=True,  # 400 without it, even for an empty thought
+            tool_choice_modes=NOT_FORCED,  # forced choices are refused while thinking
+            think_tags=False,
+        ),
+        Preset(
+            "moonshot",
+            "https://api.moonshot.cn/v1",
+            ("MOONSHOT_API_KEY", "KIMI_API_KEY"),
+            "kimi-latest",
+            reasoning_required_on_tool_turns=True,  # opencode issue 25758
+            tool_choice_modes=NOT_FORCED,
+            think_tags=False,
+        ),
+        Preset(
+            "openrouter",
+            "https://openrouter.ai/api/v1",
+            ("OPENROUTER_API_KEY",),
+            "openrouter/auto",
+            max_tokens_field="max_tokens",
+            reasoning_field="reasoning",
+            parallel_tool_calls=True,
+        ),
+        Preset(
+            "ollama",
+            "http://127.0.0.1:11434/v1",
+            max_tokens_field="max_tokens",
+            reasoning_field="reasoning",
+            timeout_first_byte=300,  # the model is loaded while the first request waits
+        ),
+        Preset(
+            "lmstudio",
+            "http://127.0.0.1:1234/v1",
+            max_tokens_field="max_tokens",
+            timeout_first_byte=300,
+        ),
+        Preset(
+            "llamacpp",
+            "http://127.0.0.1:8080/v1",
+            max_tokens_field="max_tokens",
+            timeout_first_byte=300,
+        ),
+        Preset("vllm", "http://127.0.0.1:8000/v1", reasoning_field="reasoning"),
+        Preset("custom", key_env=(), model_name=""),
+    )
+}
+
+ALIASES = {
+    "dashscope": "bailian",
+    "qwen": "bailian",
+    "aliyun": "bailian",
+    "silicon_flow": "siliconflow",
+    "bigmodel": "zhipu",
+    "glm": "zhipu",
+    "zai": "zhipu",
+    "kimi": "moonshot",
+    "llama.cpp": "llamacpp",
+    "llama_cpp": "llamacpp",
+    "lm_studio": "lmstudio",
+    "sglang": "vllm",
+    "open_router": "openrouter",
+    "openai_compatible": "custom",
+}
+
+
+def find_preset(name: str) -> Preset | None:
+    """A preset by its name or an alias, in any case, with - or _; "" is `custom`."""
+    plain = name.strip().lower().replace("-", "_").replace(" ", "_") or "custom"
+    return PRESETS.get(ALIASES.get(plain, plain)) or PRESETS.get(plain.replace("_", ""))
+
+
+_ENDPOINT = "/chat/completions"
+_VERSION = re.compile(r"/v[0-9]+[a-z0-9]*(?:/|$)")
+
+
+def endpoint(url: str) -> str:
+    """Where to POST, from a base URL or a full one. Raises ValueError for what is neither.
+
+    A URL that ends in /chat/completions is used as it is; one that names a version (/v1,
+    /api/paas/v4, /v1beta/openai) gets /chat/completions; any other gets /v1/chat/completions.
+    """
+    text = url.strip()
+    if "://" not in text:
+        host = urlsplit(f"//{text}").hostname or ""
+        text = f"{'http' if is_loopback(host) else 'https'}://{text}"
+    parts = urlsplit(text)
+    if parts.scheme.lower() not in ("http", "https") or not parts.hostname:
+        raise ValueError("an API address starts with http:// or https:// and names a host")
+    if parts.username is not None or parts.password is not None:
+        raise ValueError("put credentials into api_key or headers, not into the address")
+    if not text.isascii() or re.search(r"[\x00-\x20\x7f]", text) or parts.port == 0:
+        raise ValueError("an API address is plain ASCII without spaces")
+    path = parts.path.rstrip("/")
+    if not path.endswith(_ENDPOINT):
+        path += _ENDPOINT if _VERSION.search(path) else f"/v1{_ENDPOINT}"
+    return urlunsplit((parts.scheme.lower(), parts.netloc.lower(), path, parts.query, ""))
+
+
+@dataclass(frozen=True)
+class Provider:
+    """One endpoint with its key, its model and its flags: a unit that is never mixed from two
+    sources. `name` is what people call it."""
+
+    name: str
+    url: str
+    model: str
+    preset: Preset
+    key: str = field(default="", repr=False)
+    headers: Mapping[str, str] = field(default_factory=lambda: NOTHING, repr=False)
+    is_function_call: bool = True
+    is_reasoning: bool = False
+    tool_mode: str = "auto"
+    max_tokens: int | None = None
+    settings: Mapping[str, Any] = field(default_factory=lambda: NOTHING)
+    extra_body: Mapping[str, Any] = field(default_factory=lambda: NOTHING)
+    costs: Mapping[str, float] = field(default_factory=lambda: NOTHING)  # see usage.py
+    cost_unit: str = ""
+    public_only: bool = False  # refuse addresses that are not public

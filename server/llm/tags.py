@@ -1,0 +1,185 @@
+"""Tool calls written as tags: `<tool><parameter>value</parameter></tool>`, found in a stream.
+
+In the walk: `decode` sends the text through `TagScanner` in tool mode text. A call begins where a
+known tool's tag is followed by one of its parameters, its end or a JSON object, so that prose about
+`<shell>` stays prose. The rule of the file: only what may still become a call waits; every other
+character leaves at once, before, between and after calls.
+
+`<tool_call>{"name": …, "arguments": {…}}</tool_call>` and `<action>` with the same inside
+(Hermes models, seed 000) are calls too.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from ..jsontext import dumps
+from . import Tool
+from .text_calls import rescue
+
+Piece = tuple[str, str]
+
+_JSON_TAGS = ("tool_call", "action")
+_CDATA = re.compile(r"\s*<!\[CDATA\[(.*)\]\]>\s*", re.DOTALL)
+_ANY_PARAMETER = re.compile(r"<([\w.-]+)>(.*?)</\1>", re.DOTALL)
+_WORDS_FOR_TYPES: dict[str, tuple[type, ...]] = {
+    "integer": (int,),
+    "number": (int, float),
+    "boolean": (bool,),
+    "array": (list,),
+    "object": (dict,),
+    "null": (type(None),),
+}
+
+
+class TagScanner:
+    def __init__(self, tools: list[Tool]) -> None:
+        self._schemas: dict[str, dict[str, Any]] = {
+            tool["function"]["name"]: (tool["function"].get("parameters") or {}).get("properties")
+            or {}
+            for tool in tools
+        }
+        self._openers = {f"<{name}>".lower(): name for name in (*self._schemas, *_JSON_TAGS)}
+        keys = [key for schema in self._schemas.values() for key in schema]
+        self._longest = max(map(len, (*self._openers, *keys)), default=0) + 8
+        self._held = ""
+        self._name = ""  # the call that is being read
+        self._searched = 0
+
+    def feed(self, text: str) -> list[Piece]:
+        out: list[Piece] = []
+        self._held += text
+        while self._held and (self._body(out) if self._name else self._prose(out)):
+            pass
+        return out
+
+    def end(self) -> list[Piece]:
+        """The answer is over: what waited was text, and an open call ends here if it is whole."""
+        held, self._held = self._held, ""
+        name, self._name = self._name, ""
+        if not name:
+            return [("text", held)] if held else []
+        if name in _JSON_TAGS:
+            return [("text", f"<{name}>{held}")]
+        arguments = self._arguments(name, held)
+        if not arguments or self._open_parameter(name, held):
+            return [("args", dumps({"incomplete": held})[:-1])]  # never taken for a whole call
+        return [("args", dumps(arguments)), ("end", "")]
+
+    def _prose(self, out: list[Piece]) -> bool:
+        """Pass text on up to a tag that is, or may be, a tool's. True to go on."""
+        start = self._held.find("<")
+        if start != 0:
+            end = start if start > 0 else len(self._held)
+            out.append(("text", self._held[:end]))
+            self._held = self._held[end:]
+            return bool(self._held)
+        close = self._held.find(">", 0, self._longest)
+        head = self._held[: close + 1 if close > 0 else self._longest].lower()
+        name = self._openers.get(head)
+        if name is None and close < 0 and any(each.startswith(head) for each in self._openers):
+            return False
+        begins = self._begins(name, self._held[close + 1 :]) if name else False
+        if begins is None:
+            return False
+        if begins and name:
+            self._name, self._searched = name, 0
+            self._held = self._held[close + 1 :]
+            if name not in _JSON_TAGS:
+                out.append(("call", name))
+            return True
+        next_tag = self._held.find("<", 1)
+        end = next_tag if next_tag > 0 else len(self._held)
+        out.append(("text", self._held[:end]))
+        self._held = self._held[end:]
+        return bool(self._held)
+
+    def _begins(self, name: str, after: str) -> bool | None:
+        """Whether what follows a tool's tag makes it a call; None while that cannot be said."""
+        after = after.lstrip()
+        if name in _JSON_TAGS:
+            return after.startswith("{") if after else None
+        signs = [f"</{name}>", "{", *(f"<{key}>" for key in self._schemas[name])]
+        if any(after.startswith(sign) for sign in signs):
+            return True
+        return None if any(sign.startswith(after) for sign in signs) else False
+
+    def _body(self, out: list[Piece]) -> bool:
+        """Look for the end of the call. True to go on behind it."""
+        name, held = self._name, self._held
+        closing = f"</{name}>"
+        end = re.compile(re.escape(closing), re.IGNORECASE)
+        match = end.search(held, max(self._searched - len(closing), 0))
+        while match and self._inside_value(name, held[: match.start()]):
+            match = end.search(held, match.end())
+        if match is None:
+            self._searched = len(held)
+            return False
+        body, self._held, self._name = held[: match.start()], held[match.end() :], ""
+        if name not in _JSON_TAGS:
+            out += [("args", dumps(self._arguments(name, body))), ("end", "")]
+        elif call := rescue(body, self._schemas):
+            out += [("call", call[0]), ("args", call[1]), ("end", "")]
+        else:
+            out.append(("text", f"<{name}>{body}{closing}"))
+        return True
+
+    def _inside_value(self, name: str, body: str) -> bool:
+        """Whether a closing tag behind `body` is part of a parameter's value."""
+        end = body[-self._longest :].rstrip()
+        closed = end.endswith(tuple(f"</{key}>" for key in self._schemas.get(name, ())))
+        return not closed and self._open_parameter(name, body)
+
+    def _open_parameter(self, name: str, body: str) -> bool:
+        keys = self._schemas.get(name, ())
+        return any(body.rfind(f"<{key}>") > body.rfind(f"</{key}>") for key in keys)
+
+    def _arguments(self, name: str, body: str) -> dict[str, Any]:
+        """The parameters in a call's body. A value may hold any text, its own closing tag too,
+        as long as what follows that is not the next parameter or the end."""
+        properties = self._schemas[name]
+        found: dict[str, Any] = {}
+        if body.strip().startswith("{"):
+            try:
+                value = json.loads(body)
+            except (ValueError, RecursionError):
+                value = None
+            if isinstance(value, dict):
+                return value
+        keys = "|".join(map(re.escape, properties))
+        after = rf"(?=\s*(?:<(?:{keys})>|$))"
+        known = re.compile(rf"<({keys})>(.*?)</\1>{after}", re.DOTALL) if keys else None
+        matches = known.findall(body) if known else []
+        for key, text in matches or _ANY_PARAMETER.findall(body):
+            value = _value(text, properties.get(key))
+            wants_list = isinstance(properties.get(key), dict) and properties[key].get("type")
+            if key in found and wants_list == "array":
+                before = found[key] if isinstance(found[key], list) else [found[key]]
+                found[key] = [*before, *(value if isinstance(value, list) else [value])]
+            else:
+                found[key] = value
+        return found
+
+
+def _value(text: str, schema: Any) -> Any:
+    """A parameter's text as its schema's type; as text wherever that does not fit."""
+    if cdata := _CDATA.fullmatch(text):
+        return cdata[1]
+    if text.startswith("\n") and text.endswith("\n") and len(text) > 1:
+        text = text[1:-1]  # tags on lines of their own
+    wanted = schema.get("type") if isinstance(schema, dict) else None
+    types = [wanted] if isinstance(wanted, str) else wanted if isinstance(wanted, list) else []
+    if "string" in types:
+        return text
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return text.strip() if types else text
+    fits = tuple(kind for each in types for kind in _WORDS_FOR_TYPES.get(each, ()))
+    if not types:
+        return value if isinstance(value, dict | list) else text
+    if isinstance(value, bool) and bool not in fits:
+        return text.strip()
+    return value if isinstance(value, fits) else text.strip()

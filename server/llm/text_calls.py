@@ -1,0 +1,222 @@
+"""Tool calls for models without function calling: as JSON under a schema, or as tags in text.
+
+In the walk: where the tool mode is `json_schema` or `text`, `build` sends the history through
+`transcript` (calls and results become plain turns) and `decode` sends the answer through a scanner
+(tags.py, json_reply.py), which turns calls back into native ones. So sessions look the same
+whatever the model can do. `rescue` also serves native mode: a small model's call that arrives as
+plain text.
+
+json_schema   {"tool": "add", "arguments": {"a": 1}}   or   {"answer": "text"}
+text          <add><a>1</a></add>    (seed 003's syntax)
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Iterable
+from typing import Any
+
+from ..jsontext import JSONError, dumps, loads
+from . import Message, Tool
+
+# llama.cpp refuses grammars with {0,2000} nested in an object (issue 25746); without any limit a
+# small model rambles inside a string until its tokens run out (2 of 20 calls measured).
+MAX_STRING = 1500
+
+_FENCE = re.compile(r"\s*```[a-zA-Z_]*\s*\n(.*)\n\s*```\s*", re.DOTALL)
+_HERMES = re.compile(r"\s*<tool_call>(.*)</tool_call>\s*", re.DOTALL)
+_NAME_KEYS = ("name", "tool", "tool_name", "function")
+_ARGUMENT_KEYS = ("arguments", "parameters", "args", "input")
+
+_JSON_RULES = """\
+You can use tools. Answer with one JSON object and nothing else:
+{"tool": "<name>", "arguments": {…}} to use a tool, or {"answer": "<text>"} to answer the user.
+After you have used a tool its result comes in the next message."""
+
+_TAG_RULES = """\
+You can use tools. To use one, write its name as a tag and each parameter as a tag inside it:
+<tool_name>
+<parameter>value</parameter>
+</tool_name>
+Write values as they are, without escaping. Use one tool at a time and stop after the closing tag:
+its result comes in the next message. To answer the user, write plain text without these tags."""
+
+
+def response_format(
+    tools: list[Tool], wanted: dict[str, Any] | None = None, choice: str | None = None
+) -> dict[str, Any]:
+    """The schema that makes every reply either one valid call or an answer. `wanted`: the
+    response format the answer itself must have; `choice`: required, or the name of a tool."""
+    inner = ((wanted or {}).get("json_schema") or {}).get("schema")
+    variants = [
+        _variant({"tool": {"type": "string", "enum": [name]}, "arguments": _bounded(schema)})
+        for name, _, schema in _described(tools)
+        if choice in (None, "", "auto", "required", name)
+    ]
+    if choice in (None, "", "auto") or not variants:
+        variants.append(_variant({"answer": inner or {"type": "string"}}))
+    schema = {"name": "reply", "strict": True, "schema": {"anyOf": variants}}
+    return {"type": "json_schema", "json_schema": schema}
+
+
+def transcript(messages: list[Message], tools: list[Tool], mode: str) -> list[Message]:
+    """The history as plain turns, with the rules of calling in the system message.
+
+    Neighbouring turns of one role are joined: templates of small models want them to alternate.
+    """
+    turns: list[Message] = []
+    names: dict[str, str] = {}
+    for message in messages:
+        role, content = message.get("role"), message.get("content")
+        if role == "assistant":
+            content = _spoken(message, mode, with_rules=bool(tools))
+            names |= {
+                call["id"]: call["function"]["name"] for call in message.get("tool_calls") or ()
+            }
+        elif role == "tool":
+            name = message.get("name") or names.get(message["tool_call_id"], "tool")
+            role, content = "user", f"Result of {name}:\n{_text(content)}"
+        turn = {**message, "role": role, "content": content}
+        for key in ("tool_calls", "tool_call_id", "reasoning"):
+            turn.pop(key, None)
+        last = turns[-1] if turns else None
+        if last and last["role"] == role != "assistant" and _both_text(last, turn):
+            turns[-1] = {**last, "content": f"{last['content']}\n\n{content}"}
+        else:
+            turns.append(turn)
+    return _with_rules(turns, prompt(tools, mode)) if tools else turns
+
+
+def prompt(tools: list[Tool], mode: str) -> str:
+    """The section of the system message that tells a model what it can call and how."""
+    lines = [_JSON_RULES if mode == "json_schema" else _TAG_RULES, "", "Tools:"]
+    for name, description, schema in _described(tools):
+        lines.append(f"- {name}: {description}".rstrip(": "))
+        required = schema.get("required") or ()
+        for key, parameter in (schema.get("properties") or {}).items():
+            shape = {k: v for k, v in parameter.items() if k not in ("description", "title")}
+            says = parameter.get("description", "")
+            need = "required" if key in required else "optional"
+            lines.append(f"    {key} ({need}, {dumps(shape)}): {says}".rstrip(": "))
+    return "\n".join(lines)
+
+
+def call_text(name: str, arguments: str, mode: str) -> str:
+    """One call as the model would have written it."""
+    try:
+        values = json.loads(arguments or "{}")
+    except (ValueError, RecursionError):
+        values = None
+    if mode == "json_schema":
+        return dumps({"tool": name, "arguments": {} if values is None else values})
+    if not isinstance(values, dict):
+        return f"<{name}>\n{arguments}\n</{name}>"
+    lines = [
+        f"<{key}>{value if isinstance(value, str) else dumps(value)}</{key}>"
+        for key, value in values.items()
+    ]
+    return "\n".join([f"<{name}>", *lines, f"</{name}>"])
+
+
+def rescue(text: str, names: Collection[str]) -> tuple[str, str] | None:
+    """A text that is exactly one JSON call of a known tool, bare, fenced or in <tool_call> tags,
+    as (name, arguments)."""
+    match = _FENCE.fullmatch(text) or _HERMES.fullmatch(text)
+    try:
+        value = loads((match[1] if match else text).strip())
+    except JSONError:
+        return None
+    if isinstance(value, list) and len(value) == 1:
+        value = value[0]
+    return read_call(value, names)
+
+
+def read_call(value: Any, names: Collection[str]) -> tuple[str, str] | None:
+    """(name, arguments) of an object that means a call: every key is one of a call's own."""
+    if not isinstance(value, dict):
+        return None
+    if isinstance(value.get("function"), dict):
+        return read_call(value["function"], names)
+    name = next((value[key] for key in _NAME_KEYS if isinstance(value.get(key), str)), None)
+    keys = [key for key in _ARGUMENT_KEYS if key in value]
+    known = {*_NAME_KEYS, *_ARGUMENT_KEYS, "type", "id", "description"}
+    if (
+        name not in names
+        or len(keys) > 1
+        or not set(value) <= known
+        or not (keys or len(value) == 1)
+    ):
+        return None
+    arguments = value[keys[0]] if keys else {}
+    if isinstance(arguments, str):
+        return str(name), arguments
+    return (str(name), dumps(arguments)) if isinstance(arguments, dict) else None
+
+
+def _variant(properties: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+def _bounded(schema: Any) -> Any:
+    """`schema` with a length limit on every free string."""
+    if isinstance(schema, list):
+        return [_bounded(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    bounded = {
+        # Names of properties are not keywords: their schemas are looked at one level down.
+        key: {name: _bounded(each) for name, each in value.items()}
+        if key in ("properties", "$defs", "definitions") and isinstance(value, dict)
+        else (_bounded(value) if key not in ("enum", "const", "default", "examples") else value)
+        for key, value in schema.items()
+    }
+    free = bounded.get("type") == "string" and not bounded.keys() & {"enum", "const", "pattern"}
+    if free and "format" not in bounded:
+        limit = bounded.get("maxLength")
+        bounded["maxLength"] = min(limit, MAX_STRING) if isinstance(limit, int) else MAX_STRING
+    return bounded
+
+
+def _described(tools: list[Tool]) -> Iterable[tuple[str, str, dict[str, Any]]]:
+    for tool in tools:
+        function = tool["function"]
+        schema = function.get("parameters") or {"type": "object", "properties": {}}
+        yield function["name"], function.get("description") or "", schema
+
+
+def _spoken(message: Message, mode: str, *, with_rules: bool) -> str:
+    """What an assistant said, calls included, in the syntax it is asked to use."""
+    text = _text(message.get("content"))
+    calls = [
+        call_text(call["function"]["name"], call["function"].get("arguments") or "", mode)
+        for call in message.get("tool_calls") or ()
+    ]
+    if mode == "json_schema" and not calls and with_rules:
+        return dumps({"answer": text})
+    if mode == "json_schema":
+        return "\n".join(calls or [text])
+    return "\n".join([text, *calls] if text else calls)
+
+
+def _text(content: Any) -> str:
+    if isinstance(content, list):
+        parts = [part.get("text") for part in content if isinstance(part, dict)]
+        return "\n".join(part for part in parts if isinstance(part, str))
+    return content if isinstance(content, str) else ""
+
+
+def _both_text(first: Message, second: Message) -> bool:
+    return isinstance(first["content"], str) and isinstance(second["content"], str)
+
+
+def _with_rules(turns: list[Message], rules: str) -> list[Message]:
+    if turns and turns[0]["role"] == "system":
+        text = f"{_text(turns[0]['content'])}\n\n{rules}"
+        return [{**turns[0], "content": text}, *turns[1:]]
+    return [{"role": "system", "content": rules}, *turns]

@@ -1,0 +1,80 @@
+"""Reasoning that comes inside content: `<think>…</think>` at the start of an answer.
+
+In the walk: `decode` sends content through here where the preset says so. Only the start of a tag
+that is not decided yet waits for the next delta; a `<think>` after the first visible character is
+text, for people do talk about it.
+"""
+
+from __future__ import annotations
+
+import re
+
+OPEN, CLOSE = "<think>", "</think>"
+_CLOSE = re.compile(CLOSE, re.IGNORECASE | re.ASCII)
+
+
+class ThinkTags:
+    """`implicit`: the answer begins inside a thought whose opening tag the template has eaten
+    (MiniMax M2, some DeepSeek templates)."""
+
+    def __init__(self, implicit: bool) -> None:
+        self.after = False  # visible text has begun: the rest is text
+        self.never_closed = False  # set by `end`: an implicit thought went on to the very end
+        self._implicit = implicit
+        self._inside = False
+        self._held = ""
+
+    def feed(self, text: str) -> list[tuple[bool, str]]:
+        """(is a thought, text) pieces, nothing lost but the tags."""
+        out: list[tuple[bool, str]] = []
+        text, self._held = self._held + text, ""
+        while text:
+            if self.after:
+                _put(out, False, text)
+                break
+            text = self._in_thought(text, out) if self._inside else self._before(text, out)
+        return out
+
+    def end(self) -> list[tuple[bool, str]]:
+        held, self._held = self._held, ""
+        self.never_closed = self._implicit and (self._inside or bool(held))
+        return [(self._inside or self._implicit, held)] if held else []
+
+    def _before(self, text: str, out: list[tuple[bool, str]]) -> str:
+        blank = len(text) - len(text.lstrip())
+        visible = text[blank : blank + len(OPEN)].lower()
+        if visible == OPEN:
+            self._inside = True
+            _put(out, False, text[:blank])
+            return text[blank + len(OPEN) :]
+        if visible and OPEN.startswith(visible):
+            self._held = text[blank:]
+            _put(out, False, text[:blank])
+        elif visible and self._implicit:
+            self._inside = True
+            return text
+        else:
+            self.after = bool(visible)
+            _put(out, self._implicit, text)
+        return ""
+
+    def _in_thought(self, text: str, out: list[tuple[bool, str]]) -> str:
+        if end := _CLOSE.search(text):
+            _put(out, True, text[: end.start()])
+            self._inside = self._implicit = False
+            return text[end.end() :]
+        keep = _partial(text, CLOSE)
+        self._held = text[len(text) - keep :]
+        _put(out, True, text[: len(text) - keep])
+        return ""
+
+
+def _put(out: list[tuple[bool, str]], is_thought: bool, text: str) -> None:
+    if text:
+        out.append((is_thought, text))
+
+
+def _partial(text: str, tag: str) -> int:
+    """How many characters at the end of `text` may be the start of `tag`."""
+    tail = text[-len(tag) + 1 :].lower()
+    return next((len(tail) - i for i in range(len(tail)) if tag.startswith(tail[i:])), 0)

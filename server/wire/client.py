@@ -1,0 +1,315 @@
+"""An HTTP/1.1 client for one job: a request out, a streaming answer back, everything bounded.
+
+In the walk: `llm` asks models with it, tools and MCP their servers. Answers stream as they arrive;
+connections are kept; each phase has its time limit; cancelling the task that reads closes the
+socket at once. The rule of the file: redirects are never followed (a key must not travel to an
+address nobody configured), and with `public_only` no name can lead into the local network.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from collections.abc import AsyncGenerator, Mapping
+from dataclasses import dataclass
+from types import TracebackType
+from urllib.parse import quote, urlsplit
+
+from .headers import serialize_request
+from .http11 import Limits
+from .pool import ClientError, Connection, Exchange, Pool, Timeouts, plain
+from .proxy import Proxy, proxy_for
+from .ssrf import resolve_public
+
+__all__ = ["Client", "ClientError", "Response", "Timeouts"]
+
+MAX_RESPONSE = 100 * 1024 * 1024
+MAX_IDLE_PER_ORIGIN = 32
+IDLE_S = 30.0  # most servers give up on an idle connection after 60-75 s
+ATTEMPT_S = 0.25  # head start of one address family over the other (RFC 8305 section 5)
+RESENDABLE = frozenset({"GET", "HEAD", "PUT", "DELETE", "OPTIONS"})  # RFC 9110 section 9.2.2
+
+_SAFE = "/%:@!$&'()*+,;=~-._?"
+
+
+@dataclass(frozen=True)
+class Origin:
+    scheme: str
+    host: str
+    port: int
+    public_only: bool
+    proxy: Proxy | None
+
+    @property
+    def where(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        usual = self.port == (443 if self.scheme == "https" else 80)
+        return host if usual else f"{host}:{self.port}"
+
+    @property
+    def tunnels(self) -> bool:
+        return self.proxy is not None and (self.scheme == "https" or self.public_only)
+
+
+class Response:
+    """An answer whose body may still be on its way. Header names are lower-case."""
+
+    def __init__(self, exchange: Exchange) -> None:
+        assert exchange.head is not None
+        self.status: int = exchange.head.status
+        self.headers: dict[str, str] = exchange.head.headers
+        self._exchange = exchange
+
+    async def chunks(self) -> AsyncGenerator[bytes, None]:
+        """The body as it arrives, each piece at once. Raises ClientError.
+
+        Leaving the loop early, or being cancelled in it, closes the connection.
+        """
+        exchange = self._exchange
+        try:
+            while True:
+                if exchange.pieces:
+                    yield exchange.take()
+                elif exchange.error is not None:
+                    raise exchange.error
+                elif exchange.done:
+                    return
+                else:
+                    await exchange.wait()
+        finally:
+            await self.close()
+
+    async def read(self, max_bytes: int) -> bytes:
+        """The whole body. Raises ClientError, also for more than `max_bytes`."""
+        body = bytearray()
+        async for piece in self.chunks():
+            body += piece
+            if len(body) > max_bytes:
+                await self.close()
+                where = self._exchange.connection.where
+                raise ClientError("protocol", f"{where} sent more than {max_bytes} bytes")
+        return bytes(body)
+
+    def release(self) -> None:
+        """Say that the rest of the body does not matter. Unlike `close` this keeps the connection
+        if the rest is short: servers send an end mark after the last event. Call it before leaving
+        `chunks`."""
+        self._exchange.release()
+
+    async def close(self) -> None:
+        """Close the connection now, unless the body is complete (then it waits for another)."""
+        self._exchange.abort(ClientError("closed", "closed here"))
+
+    async def __aenter__(self) -> Response:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        tb: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+
+class Client:
+    """Connections to many servers. `env` says which proxies to use; `tls` replaces the system's
+    trust (tests). Not shared between event loops."""
+
+    def __init__(
+        self,
+        env: Mapping[str, str] | None = None,
+        *,
+        tls: ssl.SSLContext | None = None,
+        max_response: int = MAX_RESPONSE,
+    ) -> None:
+        self._env = dict(env or {})
+        self._tls = tls
+        self._limits = Limits(body=max_response)
+        self._pool = Pool(MAX_IDLE_PER_ORIGIN, IDLE_S)
+
+    async def request(
+        self,
+        method: str,
+        url: str,
+        headers: Mapping[str, str] | None = None,
+        body: bytes = b"",
+        *,
+        timeouts: Timeouts | None = None,
+        public_only: bool = False,
+        resendable: bool | None = None,
+    ) -> Response:
+        """Send a request and return when the head of its answer is here.
+
+        `resendable` (by default: the method is idempotent) allows a second try on a new connection
+        when a kept one turns out to be closed before a single byte came back. Raises ClientError.
+        """
+        timeouts = timeouts or Timeouts()
+        started = asyncio.get_running_loop().time()
+        origin, target = self._locate(url, public_only)
+        message = self._message(method, origin, target, headers or {}, body)
+        again = method in RESENDABLE if resendable is None else resendable
+        while True:
+            kept = self._pool.take(origin)
+            connection = kept or await self._connect(origin, timeouts, started)
+            exchange = connection.start(method, message, self._limits, timeouts, started)
+            stale = await self._head(exchange, may_be_stale=kept is not None and again)
+            if not stale:
+                return self._checked(exchange)
+
+    async def close(self) -> None:
+        """Close the kept connections."""
+        self._pool.close()
+
+    def _locate(self, url: str, public_only: bool) -> tuple[Origin, str]:
+        try:
+            parts = urlsplit(url)
+            host, port = (parts.hostname or "").encode("idna").decode() or "", parts.port
+            scheme = parts.scheme.lower()
+            if scheme not in ("http", "https") or not host or parts.username is not None:
+                raise ValueError("an address starts with http:// or https:// and names a host")
+            port = port or (443 if scheme == "https" else 80)
+            proxy = proxy_for(scheme, host, port, self._env)
+        except (ValueError, UnicodeError) as error:
+            raise ClientError("refused", str(error)) from None
+        target = quote(parts.path or "/", safe=_SAFE)
+        if parts.query:
+            target += "?" + quote(parts.query, safe=_SAFE + "[]")
+        return Origin(scheme, host, port, public_only, proxy), target
+
+    def _message(
+        self, method: str, origin: Origin, target: str, headers: Mapping[str, str], body: bytes
+    ) -> bytes:
+        fields = {"host": origin.where, "accept-encoding": "identity"}
+        fields |= {name.lower(): value for name, value in headers.items()}
+        if body or method in ("POST", "PUT", "PATCH"):
+            fields["content-length"] = str(len(body))
+        if origin.proxy and not origin.tunnels:  # RFC 9112 section 3.2.2
+            target = f"{origin.scheme}://{origin.where}{target}"
+            if origin.proxy.authorization:
+                fields["proxy-authorization"] = origin.proxy.authorization
+        try:
+            return serialize_request(method, target, fields) + body
+        except (ValueError, UnicodeError):
+            raise ClientError("refused", "a header or the address cannot be sent") from None
+
+    async def _head(self, exchange: Exchange, *, may_be_stale: bool) -> bool:
+        """Wait for the head. True if a kept connection was closed before it could answer."""
+        try:
+            while exchange.head is None and exchange.error is None:
+                await exchange.wait()
+        except asyncio.CancelledError:
+            exchange.abort(ClientError("closed", "cancelled"))
+            raise
+        if exchange.error is None or exchange.head is not None:
+            return False
+        if may_be_stale and exchange.error.kind == "closed" and not exchange.touched:
+            return True
+        raise exchange.error
+
+    def _checked(self, exchange: Exchange) -> Response:
+        response = Response(exchange)
+        coding = response.headers.get("content-encoding", "identity").lower()
+        if coding not in ("identity", ""):
+            error = ClientError("protocol", f"{exchange.connection.where} compressed its answer")
+            exchange.abort(error)
+            raise error
+        return response
+
+    # -- connecting -------------------------------------------------------------------------------
+
+    async def _connect(self, origin: Origin, timeouts: Timeouts, started: float) -> Connection:
+        limits = [each for each in (timeouts.connect, timeouts.total) if each is not None]
+        limit = min(limits, default=None)
+        try:
+            async with asyncio.timeout(limit):
+                return await self._open(origin)
+        except TimeoutError:
+            text = f"{origin.where} could not be reached within {limit:g} s"
+            raise ClientError("timeout", text) from None
+        except ssl.SSLCertVerificationError as error:
+            text = f"the certificate of {origin.where} is not trusted: {error.verify_message}"
+            raise ClientError("tls", text) from None
+        except ssl.SSLError as error:
+            text = f"no secure connection to {origin.where}: {plain(error)}"
+            raise ClientError("tls", text) from None
+        except (OSError, UnicodeError) as error:
+            reason = plain(error) if isinstance(error, OSError) else "not a valid name"
+            text = f"{origin.where} cannot be reached: {reason}"
+            raise ClientError("connect", text) from None
+
+    async def _open(self, origin: Origin) -> Connection:
+        addresses = [origin.host]
+        if origin.public_only:
+            addresses = await resolve_public(origin.host, origin.port)
+            if not addresses:
+                text = f"{origin.where} is not on the public internet"
+                raise ClientError("refused", text)
+        if origin.proxy is not None:
+            hop = origin.proxy
+            connection = await self._dial(origin, [hop.host], hop.port, hop.scheme, hop.host)
+            if origin.tunnels:
+                await self._tunnel(connection, origin, addresses[0])
+            return connection
+        return await self._dial(origin, addresses, origin.port, origin.scheme, origin.host)
+
+    async def _dial(
+        self, origin: Origin, hosts: list[str], port: int, scheme: str, name: str
+    ) -> Connection:
+        loop = asyncio.get_running_loop()
+        tls = self._context() if scheme == "https" else None
+        for host in hosts:
+            connection = Connection(origin.where, lambda conn: self._pool.put(origin, conn))
+            try:
+                await loop.create_connection(
+                    lambda conn=connection: conn,
+                    host,
+                    port,
+                    ssl=tls,
+                    server_hostname=name if tls else None,
+                    happy_eyeballs_delay=ATTEMPT_S if host == name else None,
+                )
+            except OSError:
+                if host == hosts[-1]:
+                    raise
+            else:
+                return connection
+        raise AssertionError("no address")
+
+    async def _tunnel(self, connection: Connection, origin: Origin, address: str) -> None:
+        """CONNECT through the proxy, then TLS with the origin inside (RFC 9110 section 9.3.6)."""
+        host = f"[{address}]" if ":" in address else address
+        authority = f"{host}:{origin.port}"
+        fields = {"host": authority}
+        if origin.proxy is not None and origin.proxy.authorization:
+            fields["proxy-authorization"] = origin.proxy.authorization
+        request = serialize_request("CONNECT", authority, fields)
+        now = connection.loop.time()
+        exchange = connection.start("CONNECT", request, Limits(), Timeouts(), now)
+        try:
+            await self._head(exchange, may_be_stale=False)
+            assert exchange.head is not None
+            if not 200 <= exchange.head.status < 300:
+                status = exchange.head.status
+                text = f"the proxy refused to connect to {origin.where}: {status}"
+                raise ClientError("refused", text)
+            connection.exchange = None
+            if origin.scheme == "https":
+                upgraded = await connection.loop.start_tls(
+                    connection.transport,
+                    connection,
+                    self._context(),
+                    server_hostname=origin.host,
+                )
+                assert upgraded is not None
+                connection.adopt(upgraded)
+        except BaseException:
+            connection.abort()
+            raise
+
+    def _context(self) -> ssl.SSLContext:
+        """The system's trust, read once: 25 ms."""
+        if self._tls is None:
+            self._tls = ssl.create_default_context()
+            self._tls.set_alpn_protocols(["http/1.1"])
+        return self._tls

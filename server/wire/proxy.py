@@ -1,0 +1,71 @@
+"""Proxies from the environment: HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and NO_PROXY, either case.
+
+In the walk: `client` asks once per request. The rule of the file: this machine is never reached
+through a proxy, and a proxy's password appears in no message.
+"""
+
+from __future__ import annotations
+
+import base64
+import ipaddress
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from urllib.parse import unquote, urlsplit
+
+from .headers import is_loopback
+
+
+@dataclass(frozen=True)
+class Proxy:
+    """`authorization` is the value of Proxy-Authorization, or ""."""
+
+    scheme: str
+    host: str
+    port: int
+    authorization: str = field(default="", repr=False)
+
+
+def proxy_for(scheme: str, host: str, port: int, env: Mapping[str, str]) -> Proxy | None:
+    """The proxy for an origin, or None. Raises ValueError for one that cannot be used."""
+    if is_loopback(host) or _excepted(host, port, _setting(env, "no_proxy")):
+        return None
+    url = _setting(env, f"{scheme}_proxy") or _setting(env, "all_proxy")
+    if not url:
+        return None
+    parts = urlsplit(url if "://" in url else f"http://{url}")
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ValueError(f"the {parts.scheme} proxy for {scheme} is not an HTTP one")
+    authorization = ""
+    if parts.username:
+        pair = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
+        authorization = "Basic " + base64.b64encode(pair.encode()).decode()
+    default = 443 if parts.scheme == "https" else 80
+    return Proxy(parts.scheme, parts.hostname, parts.port or default, authorization)
+
+
+def _setting(env: Mapping[str, str], name: str) -> str:
+    return (env.get(name) or env.get(name.upper()) or "").strip()
+
+
+def _excepted(host: str, port: int, exceptions: str) -> bool:
+    """NO_PROXY as curl and Go read it: names and their subdomains, addresses, ranges, ports."""
+    host = host.lower().rstrip(".")
+    for entry in exceptions.lower().replace(",", " ").split():
+        name, colon, number = entry.rpartition(":")
+        if colon and number.isdecimal() and ":" not in name:
+            if int(number) != port:
+                continue
+            entry = name
+        suffix = entry.removeprefix("*").removeprefix(".")
+        if entry == "*" or host == suffix or (suffix and host.endswith(f".{suffix}")):
+            return True
+        if "/" in entry and _in_range(host, entry):
+            return True
+    return False
+
+
+def _in_range(host: str, network: str) -> bool:
+    try:
+        return ipaddress.ip_address(host) in ipaddress.ip_network(network, strict=False)
+    except ValueError:
+        return False

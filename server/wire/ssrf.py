@@ -1,0 +1,58 @@
+"""Which addresses a stranger may make this server talk to: public ones, and no others.
+
+In the walk: `client` asks here before it connects for a session's own URL or a fetched page. The
+name is resolved once and the connection goes to the address that was judged, so that a name that
+changes its mind between check and use (DNS rebinding) gains nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import socket
+
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+
+# IPv6 ranges that carry an IPv4 address and are called global all the same.
+_NAT64 = (ipaddress.IPv6Network("64:ff9b::/96"), ipaddress.IPv6Network("64:ff9b:1::/48"))
+_IPV4_COMPATIBLE = ipaddress.IPv6Network("::/96")
+
+
+def is_public(text: str) -> bool:
+    """Whether an address is one of the public internet, seen through every IPv6 disguise."""
+    try:
+        address: Address = ipaddress.ip_address(text.partition("%")[0])
+    except ValueError:
+        return False
+    if isinstance(address, ipaddress.IPv6Address):
+        inner = _embedded(address)
+        if inner is not None:
+            return is_public(str(inner))
+    return address.is_global and not (
+        address.is_multicast or address.is_reserved or address.is_unspecified
+    )
+
+
+async def resolve(host: str, port: int) -> list[str]:
+    """The addresses of a host, in the system's order. Raises OSError."""
+    loop = asyncio.get_running_loop()
+    found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(entry[4][0]) for entry in found))
+
+
+async def resolve_public(host: str, port: int) -> list[str]:
+    """The addresses of a host, if all are public; [] if any is not. Raises OSError."""
+    addresses = await resolve(host, port)
+    return addresses if all(map(is_public, addresses)) else []
+
+
+def _embedded(address: ipaddress.IPv6Address) -> ipaddress.IPv4Address | None:
+    if address.ipv4_mapped:
+        return address.ipv4_mapped
+    if address.sixtofour:
+        return address.sixtofour
+    if address.teredo:
+        return address.teredo[1]
+    if any(address in network for network in (*_NAT64, _IPV4_COMPATIBLE)):
+        return ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
+    return None
