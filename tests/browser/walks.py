@@ -15,7 +15,6 @@ from tests.tooling import tools
 
 SHOTS = tools.CACHE / "screenshots"
 LIMIT_S = 150.0
-MATRIX = [(browser, place) for browser in tools.BROWSERS for place in ("file", "served")]
 
 NEEDED = (tools.package("puppeteer-core"),)
 

@@ -17,6 +17,10 @@ from tests.tooling.child import Yaa
 
 @tools.needs(tools.module("hatchling"), tools.module("pip"))
 class Wheel(unittest.TestCase):
+    folder: Path
+    wheel: Path
+    bin: Path
+
     @classmethod
     def setUpClass(cls) -> None:
         folder = cls.enterClassContext(tempfile.TemporaryDirectory(prefix="yaa-wheel-"))

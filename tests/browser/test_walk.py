@@ -1,0 +1,82 @@
+"""The page in two browsers, from disk and served: asked, answered, reloaded, cut off, stopped.
+
+The server is a real process, the model a scripted one, and between page and server stands a relay
+that can cut every connection. Pictures of the way are in .cache/tests/screenshots, for looking at.
+"""
+
+from __future__ import annotations
+
+import sys
+import unittest
+from contextlib import ExitStack
+from typing import Any
+from urllib.parse import urlsplit
+
+from tests.bench.peers import start
+from tests.tooling import tools
+from tests.tooling.child import Yaa
+from tests.tooling.relay import Relay
+
+from .walks import NEEDED, walk
+
+PAGE = tools.ROOT / "client" / "index.html"
+TOOL = "datetime"
+# A person notices a second. The goal is half of one on an idle machine, which this may not be.
+TYPABLE_MS = 500
+TYPABLE_BOUND_MS = 3 * TYPABLE_MS
+# What browsers say of a line that we cut ourselves.
+CUT = ("net::ERR_", "NetworkError", "Failed to load resource")
+
+
+def config(provider: str) -> dict[str, Any]:
+    scripted = {"preset": "openai", "api_url": f"{provider}/v1", "api_key": "k", "model_name": "s"}
+    return {
+        "server": {
+            "providers": {"scripted": scripted},
+            "default_provider": "scripted",
+            "discover": False,
+            "tools": {TOOL: {"ceiling": "ask"}},
+        }
+    }
+
+
+class Walks(unittest.TestCase):
+    def check(self, browser: str, place: str) -> None:
+        with ExitStack() as stack:
+            yaa = stack.enter_context(Yaa(config(start(stack, "tests.bench.provider"))))
+            host, _, port = urlsplit(yaa.url).netloc.partition(":")
+            relay = stack.enter_context(Relay(host, int(port)))
+            base = PAGE.as_uri() if place == "file" else f"{relay.url}/#key={yaa.key}"
+            job = {"url": base, "server": relay.url, "key": yaa.key, "place": place, "tool": TOOL}
+            job["label"] = f"{browser}-{place}"
+            walked = walk("walk.mjs", browser, job, {"cut": relay.cut})
+        self.assertEqual(walked.error, "")
+        loud = [
+            item
+            for item in walked.complaints
+            if not (item["step"] == "cut in the middle" and any(w in item["text"] for w in CUT))
+        ]
+        self.assertEqual(loud, [], "the console is quiet")
+        typable = walked.steps["type at once"]["typable_ms"]
+        print(f"{browser}, {place}: typable after {typable} ms (goal {TYPABLE_MS})", file=sys.stderr)
+        self.assertLess(typable, TYPABLE_BOUND_MS)
+
+    @tools.needs(*NEEDED, tools.browser("chromium"))
+    def test_chromium_served(self) -> None:
+        self.check("chromium", "served")
+
+    @tools.needs(*NEEDED, tools.browser("chromium"))
+    def test_chromium_from_disk(self) -> None:
+        self.check("chromium", "file")
+
+    @tools.needs(*NEEDED, tools.browser("firefox"))
+    def test_firefox_served(self) -> None:
+        self.check("firefox", "served")
+
+    @tools.needs(*NEEDED, tools.browser("firefox"))
+    def test_firefox_from_disk(self) -> None:
+        self.check("firefox", "file")
+
+
+if __name__ == "__main__":
+    unittest.main()
