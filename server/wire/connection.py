@@ -260,7 +260,7 @@ class Connection(asyncio.Protocol):
     def _go_on(self, exchange: Exchange) -> None:
         if not exchange.finished:  # cut: without the last chunk the client can tell
             self._transport.close()
-        elif not exchange.keep_alive or self._server.closing:
+        elif not exchange.keep_alive or self._server.closing:  # begun after the head
             self._linger()
         else:
             self._phase = Phase.IDLE
@@ -360,6 +360,8 @@ class Connection(asyncio.Protocol):
         return self._server.date()
 
     def end_reading(self) -> bool:
+        if self._server.closing:
+            return False
         if self._framing is NO_BODY:
             return True
         if self._body is None:

@@ -70,10 +70,12 @@ class BaseServer:
         self.port = sockets[0].getsockname()[1]
         self._loopback &= all(is_loopback(sock.getsockname()[0]) for sock in sockets)
         for sock in sockets:
-            # asyncio stops accepting for a second when there are no file descriptors left.
+            # asyncio's `backlog` is also how often it tries to accept in a row, and without file
+            # descriptors each try is logged before it pauses for a second: so one, then the real.
             self._listening.append(
-                await self.loop.create_server(lambda: Connection(self), sock=sock, backlog=1024)
+                await self.loop.create_server(lambda: Connection(self), sock=sock, backlog=1)
             )
+            sock.listen(BACKLOG)
 
     async def close(self, grace_s: float = 0) -> None:
         """Stop accepting, let exchanges end for `grace_s`, cancel the rest, close everything."""

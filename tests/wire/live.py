@@ -70,14 +70,14 @@ class Client:
             await soon(self.writer.drain())
 
     async def head(self, method: str = "GET") -> Response:
-        steps = parse_response(self.buffer, method, CALM)
+        steps = parse_response(self.buffer, method, Limits())
         while (response := advance(steps)) is None:
             await self.more()
         return response
 
     async def answer(self, method: str = "GET") -> tuple[Response, bytes]:
         response = await self.head(method)
-        body = Body(self.buffer, response.framing, Limits())
+        body = Body(self.buffer, response.framing, Limits(body=1 << 40))
         content = body.pull()
         while not body.done:
             await self.more()

@@ -1,0 +1,317 @@
+"""The server as a whole: who is let in, what a handler's failures become, and how it ends."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import http.client
+import json
+import resource
+import socket
+import unittest
+from collections.abc import Iterator
+
+from server.errors import Problem
+from server.wire.connection import Limits
+from server.wire.exchange import Exchange
+from server.wire.headers import ProtocolError
+from server.wire.listener import BaseServer, bind
+
+from .live import CALM, connected, echo, get, post, request, serving, soon
+
+
+class Border(unittest.IsolatedAsyncioTestCase):
+    async def test_failures_become_answers(self) -> None:
+        async def handle(exchange: Exchange) -> None:
+            match exchange.request.path:
+                case "/problem":
+                    raise Problem("busy", "Later.", headers={"Retry-After": "2"})
+                case "/protocol":
+                    raise ProtocolError("too much", 413)
+                case "/os":
+                    raise ConnectionResetError("of someone else")
+                case "/nothing":
+                    return
+            raise KeyError("/home/secret")
+
+        for path, status, code, logged in (
+            ("/problem", 429, "busy", False),
+            ("/protocol", 413, "body_too_large", False),
+            ("/os", 500, "internal", True),
+            ("/nothing", 500, "internal", True),
+            ("/other", 500, "internal", True),
+        ):
+            with self.subTest(path), contextlib.ExitStack() as stack:
+                if logged:
+                    caught = stack.enter_context(self.assertLogs("yaa.listener"))
+                else:
+                    stack.enter_context(self.assertNoLogs("yaa.listener"))
+                async with serving(handle) as server, connected(server) as client:
+                    for _ in range(2):
+                        response, body = await client.ask(get(path))
+                        told = json.loads(body)
+                        self.assertEqual((response.status, told["code"]), (status, code))
+                        self.assertNotIn(b"secret", body)
+                        self.assertNotIn(b"Error", body)
+                if logged:
+                    incident = caught.records[-1].getMessage().split()[0]
+                    self.assertIn(incident, told["detail"])
+
+    async def test_a_failure_inside_a_stream_cuts_it(self) -> None:
+        """What was written arrives; that it is not all, the missing last chunk tells."""
+        for failure in ("raise", "return", "problem"):
+
+            async def handle(exchange: Exchange, failure: str = failure) -> None:
+                stream = exchange.stream(200)
+                stream.write(b"last words")
+                if failure == "raise":
+                    raise KeyError("x")
+                if failure == "problem":
+                    raise Problem("busy", "x")
+
+            with self.subTest(failure), self.assertLogs("yaa.listener", "ERROR"):
+                async with serving(handle) as server, connected(server) as client:
+                    await client.send(get())
+                    self.assertFalse(await client.closed())
+                    self.assertTrue(client.buffer.data.endswith(b"\r\n\r\na\r\nlast words\r\n"))
+
+    async def test_a_cancellation_of_its_own_is_an_answer_too(self) -> None:
+        async def handle(exchange: Exchange) -> None:
+            raise asyncio.CancelledError
+
+        async with serving(handle) as server, connected(server) as client:
+            self.assertEqual((await client.ask(get()))[0].status, 503)
+
+    async def test_hosts(self) -> None:
+        """No page of a foreign name reaches a loopback server, by Host or by target."""
+        async with serving(hosts=["yaa.lan"]) as server, connected(server) as client:
+            for host, status in (
+                ("localhost", 200),
+                ("127.0.0.1:1", 200),
+                ("YAA.lan", 200),
+                ("evil.example", 403),
+            ):
+                raw = f"GET / HTTP/1.1\r\nHost: {host}\r\n\r\n".encode()
+                self.assertEqual((await client.ask(raw))[0].status, status)
+            raw = b"GET http://evil.example/ HTTP/1.1\r\nHost: evil.example\r\n\r\n"
+            self.assertEqual((await client.ask(raw))[0].status, 403)
+            raw = b"HEAD / HTTP/1.1\r\nHost: evil.example\r\n\r\n"
+            self.assertEqual((await client.ask(raw, "HEAD"))[1], b"")
+            raw = b"GET / HTTP/1.0\r\n\r\n"
+            self.assertEqual((await client.ask(raw))[0].status, 200)
+
+    async def test_other_peoples_client(self) -> None:
+        """http.client, in a thread: sizes, reuse, chunks."""
+
+        def talk(port: int) -> None:
+            connection = http.client.HTTPConnection("localhost", port, timeout=10)
+            with contextlib.closing(connection):
+                for body in (b"a", b"b" * 7000, b"c" * 300_000):
+                    connection.request("POST", "/", body)
+                    self.assertEqual(connection.getresponse().read(), body)
+                connection.request("POST", "/", iter([b"d", b"e" * 9]), encode_chunked=True,
+                                   headers={"Transfer-Encoding": "chunked"})  # fmt: skip
+                self.assertEqual(connection.getresponse().read(), b"deeeeeeeee")
+                connection.request("HEAD", "/")
+                response = connection.getresponse()
+                self.assertEqual((response.read(), response.headers["content-length"]), (b"", "6"))
+
+        async with serving() as server:
+            await asyncio.to_thread(talk, server.port)
+
+
+class Crowds(unittest.IsolatedAsyncioTestCase):
+    async def test_too_many_connections(self) -> None:
+        limits = Limits(max_connections=3)
+        async with serving(limits=limits) as server, contextlib.AsyncExitStack() as stack:
+            first = await stack.enter_async_context(connected(server))
+            inside = [first] + [await stack.enter_async_context(connected(server)) for _ in "12"]
+            for client in inside:
+                await client.ask(get())
+            for _ in range(5):
+                async with connected(server) as client:
+                    # At once, and readable also by a client that sends a lot before it reads.
+                    await client.send(post(bytes(1 << 20)))
+                    response, body = await client.answer()
+                    self.assertEqual((response.status, response.reusable), (503, False))
+                    self.assertEqual(response.headers["retry-after"], "1")
+                    self.assertEqual(json.loads(body)["code"], "overloaded")
+            self.assertEqual((await first.ask(get()))[0].status, 200)
+            await inside[1].close()
+            # The place is free once the server has seen the end.
+            while True:
+                async with connected(server) as client:
+                    if (await client.ask(get()))[0].status == 200:
+                        break
+
+    async def test_even_saying_no_has_a_limit(self) -> None:
+        limits = Limits(max_connections=2)
+        async with serving(limits=limits) as server, contextlib.AsyncExitStack() as stack:
+            clients = [await stack.enter_async_context(connected(server)) for _ in range(8)]
+            heads = [await client.more() for client in clients[2:]]
+            self.assertEqual([head[9:12] for head in heads], [b"503"] * 2 + [b""] * 4)
+
+    async def test_out_of_file_descriptors(self) -> None:
+        """Accepting pauses rather than spins, and goes on when there are some again."""
+        complaints = 0
+
+        def complain(loop: asyncio.AbstractEventLoop, context: dict[str, object]) -> None:
+            nonlocal complaints
+            complaints += 1
+
+        asyncio.get_running_loop().set_exception_handler(complain)
+        async with serving() as server:
+            with socket.socket() as waiting:
+                with few_descriptors():
+                    waiting.setblocking(False)
+                    waiting.connect_ex(("127.0.0.1", server.port))
+                    for _ in range(1000):
+                        await asyncio.sleep(0)
+                    self.assertIn(complaints, (1, 2))
+                await asyncio.get_running_loop().sock_sendall(waiting, get())
+                answer = await soon(asyncio.get_running_loop().sock_recv(waiting, 100))
+                self.assertTrue(answer.startswith(b"HTTP/1.1 200"))
+
+
+@contextlib.contextmanager
+def few_descriptors() -> Iterator[None]:
+    """Inside, no further file can be opened."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with socket.socket() as highest:
+        number = highest.fileno()
+    resource.setrlimit(resource.RLIMIT_NOFILE, (number, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+class Ending(unittest.IsolatedAsyncioTestCase):
+    async def test_exchanges_may_end_within_the_grace(self) -> None:
+        entered, release = asyncio.Event(), asyncio.Event()
+
+        async def handle(exchange: Exchange) -> None:
+            entered.set()
+            await release.wait()
+            await exchange.respond(200, {}, b"done")
+
+        async with serving(handle) as server, connected(server) as client:
+            async with connected(server) as idle:
+                await client.send(get())
+                await soon(entered.wait())
+                closing = asyncio.create_task(server.close(5))
+                self.assertTrue(await idle.closed())
+            with self.assertRaises(OSError):
+                await asyncio.open_connection("127.0.0.1", server.port)
+            release.set()
+            self.assertEqual((await client.answer())[1], b"done")
+            self.assertTrue(await client.closed())
+            await soon(closing)
+
+    async def test_the_rest_is_cancelled(self) -> None:
+        entered = asyncio.Event()
+
+        async def handle(exchange: Exchange) -> None:
+            stream = exchange.stream(200) if exchange.request.path == "/stream" else None
+            entered.set()
+            try:
+                await asyncio.Event().wait()
+            finally:
+                self.assertFalse(exchange.gone)
+                if stream is not None:
+                    stream.write(b"cut")
+
+        async with serving(handle) as server:
+            async with connected(server) as streaming, connected(server) as waiting:
+                await streaming.send(get("/stream"))
+                await streaming.head()
+                entered.clear()
+                await waiting.send(get())
+                await soon(entered.wait())
+                closing = asyncio.create_task(server.close(0.05))
+                response, _ = await waiting.answer()
+                self.assertEqual((response.status, response.reusable), (503, False))
+                self.assertFalse(await streaming.closed())
+                self.assertEqual(streaming.buffer.data, b"3\r\ncut\r\n")
+                await soon(closing)
+
+    async def test_handlers_of_clients_that_left_are_waited_for(self) -> None:
+        """What a run still has to put in order is not lost because its client is gone."""
+        entered, ordered = asyncio.Event(), asyncio.Event()
+
+        async def handle(exchange: Exchange) -> None:
+            entered.set()
+            try:
+                await asyncio.Event().wait()
+            except asyncio.CancelledError:
+                await asyncio.sleep(0.05)
+                ordered.set()
+
+        async with serving(handle) as server:
+            async with connected(server) as client:
+                await client.send(get())
+                await soon(entered.wait())
+                client.reset()
+            while server._connections:
+                await asyncio.sleep(0)
+            await server.close(1)
+            self.assertTrue(ordered.is_set())
+
+    async def test_closing_twice_and_unused(self) -> None:
+        server = BaseServer(echo, CALM)
+        await server.close()
+        await server.listen("127.0.0.1", 0)
+        await server.close()
+        await server.close()
+
+
+class Binding(unittest.IsolatedAsyncioTestCase):
+    async def ask(self, address: str, port: int, host: str) -> bytes:
+        reader, writer = await soon(asyncio.open_connection(address, port))
+        try:
+            raw = request("GET", "/").replace(b"localhost", host.encode())
+            writer.write(raw.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n"))
+            return (await soon(reader.read()))[9:12]
+        finally:
+            writer.close()
+            await writer.wait_closed()
+
+    async def test_addresses(self) -> None:
+        """Which addresses answer, and whether a foreign name is served there."""
+        for host, addresses, foreign in (
+            ("127.0.0.1", ["127.0.0.1"], b"403"),
+            ("::1", ["::1"], b"403"),
+            ("localhost", ["127.0.0.1"], b"403"),
+            ("0.0.0.0", ["127.0.0.1"], b"200"),
+            ("::", ["127.0.0.1", "::1"], b"200"),
+            ("", ["127.0.0.1", "::1"], b"200"),
+        ):
+            with self.subTest(host):
+                server = BaseServer(echo, CALM)
+                try:
+                    await server.listen(host, 0)
+                    for address in addresses:
+                        self.assertEqual(await self.ask(address, server.port, "[::1]"), b"200")
+                        self.assertEqual(await self.ask(address, server.port, "a.b"), foreign)
+                finally:
+                    await server.close()
+
+    async def test_a_taken_port_is_an_error(self) -> None:
+        async with serving() as server:
+            with self.assertRaises(OSError):
+                bind("127.0.0.1", server.port)
+
+    async def test_restarts_at_once(self) -> None:
+        """The port is free again although connections of it are in TIME_WAIT."""
+        async with serving() as server, connected(server) as client:
+            await client.ask(get("/", "Connection: close"))
+            await client.closed()
+            port = server.port
+        again = BaseServer(echo, CALM)
+        await again.listen("127.0.0.1", port)
+        self.assertEqual(again.port, port)
+        await again.close()
+
+
+if __name__ == "__main__":
+    unittest.main()
