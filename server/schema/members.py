@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from .keywords import Here, matches
-from .node import Check, Place, Run, Seen
+from .node import Check, Node, Place, Run, Seen
 from .patterns import Pattern, PatternError
 from .wording import nearest, one_of, show
 
@@ -20,16 +20,28 @@ from .wording import nearest, one_of, show
 
 def properties(here: Here, operand: Mapping[str, Any]) -> Check | None:
     nodes = {name: here.inside(sub, "properties", name) for name, sub in operand.items()}
+    required = set(here.schema.get("required", ()))
 
     def check(value: Any, at: Place, run: Run, seen: Seen) -> None:
-        if isinstance(value, dict):
-            for name, item in value.items():
-                if name in nodes:
-                    nodes[name].check(item, (at, name), run)
-                    if seen is not None:
-                        seen.add(name)
+        if not isinstance(value, dict):
+            return
+        for name, item in value.items():
+            if name not in nodes:
+                continue
+            if item is None and name not in required:
+                _check_null(nodes[name], (at, name), run)
+            else:
+                nodes[name].check(item, (at, name), run)
+            if seen is not None:
+                seen.add(name)
 
     return check
+
+
+def _check_null(node: Node, at: Place, run: Run) -> None:
+    """A null where the property could have been left out: most often that is what was meant."""
+    if node.attempt(None, at, run):
+        run.fail(at, "properties", f"expected {node.expected} or to be left out", None)
 
 
 def pattern_properties(here: Here, operand: Mapping[str, Any]) -> Check | None:

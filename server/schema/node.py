@@ -64,7 +64,7 @@ class Run:
 
     __slots__ = ("findings", "steps")
 
-    def __init__(self, steps: int) -> None:
+    def __init__(self, steps: int = MAX_STEPS) -> None:
         self.findings: list[Finding] = []
         self.steps = steps
 
@@ -112,9 +112,9 @@ class Node:
             seen |= own
         return found
 
-    def findings(self, value: Any, steps: int = MAX_STEPS) -> list[Finding]:
+    def findings(self, value: Any, run: Run) -> list[Finding]:
         """Everything wrong with `value`, up to MAX_FINDINGS problems. Never raises."""
-        run = Run(steps)
+        run.findings = []
         try:
             self.check(value, None, run)
         except Exhausted:

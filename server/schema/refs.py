@@ -19,12 +19,13 @@ DRAFT_2020 = "https://json-schema.org/draft/2020-12/schema"
 DRAFT_7 = "http://json-schema.org/draft-07/schema"
 MAX_SUBSCHEMAS = 20_000
 
-_ONE = frozenset(
+# Where schemas stand in schemas: alone, in a list, in an object whose names are the author's.
+IN_ONE = frozenset(
     "additionalProperties additionalItems items contains not if then else propertyNames"
     " unevaluatedItems unevaluatedProperties contentSchema".split()
 )
-_LIST = frozenset("allOf anyOf oneOf prefixItems items".split())
-_MAP = frozenset(
+IN_LIST = frozenset("allOf anyOf oneOf prefixItems items".split())
+IN_MAP = frozenset(
     "properties patternProperties $defs definitions dependentSchemas dependencies".split()
 )
 
@@ -85,13 +86,7 @@ class Library:
         """Follow a JSON pointer, noticing when it walks into another resource (section 9.2.1)."""
         node = resource.root
         for token in pointer.split("/")[1:]:
-            token = token.replace("~1", "/").replace("~0", "~")
-            if isinstance(node, dict) and token in node:
-                node = node[token]
-            elif isinstance(node, list) and re.fullmatch("0|[1-9][0-9]{0,8}", token):
-                node = node[int(token)] if int(token) < len(node) else None
-            else:
-                node = None
+            node = member(node, token)
             resource = self.home(node, resource)
         if not isinstance(node, dict | bool):
             raise Unresolved(f"{reference[:200]!r} does not lead to a schema")
@@ -142,11 +137,21 @@ class Library:
         return resource
 
 
+def member(node: Any, token: str) -> Any:
+    """One step of a JSON pointer (RFC 6901); None if there is nothing."""
+    name = token.replace("~1", "/").replace("~0", "~")
+    if isinstance(node, dict):
+        return node.get(name)
+    if isinstance(node, list) and re.fullmatch("0|[1-9][0-9]{0,8}", name):
+        return node[int(name)] if int(name) < len(node) else None
+    return None
+
+
 def _subschemas(schema: dict[str, Any]) -> Iterator[Any]:
     for keyword, operand in schema.items():
-        if keyword in _ONE and isinstance(operand, dict):
+        if keyword in IN_ONE and isinstance(operand, dict):
             yield operand
-        elif keyword in _LIST and isinstance(operand, list):
+        elif keyword in IN_LIST and isinstance(operand, list):
             yield from operand
-        elif keyword in _MAP and isinstance(operand, dict):
+        elif keyword in IN_MAP and isinstance(operand, dict):
             yield from operand.values()

@@ -18,7 +18,7 @@ from ..jsontext import depth_exceeds, dumps
 from .compile import compile_nodes
 from .formats import FORMATS
 from .keywords import Format
-from .node import MAX_STEPS, Mismatch
+from .node import MAX_STEPS, Mismatch, Run
 
 __all__ = ["Mismatch", "SchemaError", "Validator", "check_schema", "compile_schema", "validate"]
 
@@ -57,7 +57,7 @@ class Validator:
 
     def errors(self, value: Any, *, steps: int = MAX_STEPS) -> list[Mismatch]:
         """Every problem of `value`, in document order as far as keywords allow; [] if it fits."""
-        return [finding.mismatch() for finding in self.root.findings(value, steps)]
+        return [finding.mismatch() for finding in self.root.findings(value, Run(steps))]
 
 
 def validate(value: Any, schema: Any, *, formats: bool = True) -> list[Mismatch]:

@@ -1,0 +1,107 @@
+"""From the arguments a model wrote to the values a Python function takes.
+
+Where it sits: a tool's process calls `convert` right before the function; the server, which has
+only the schema, calls `parse` and `repair`. Rule of the file: exact match, else lossless repair,
+else one text that lists every problem, short enough to go back to the model as the result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..jsontext import JSONError, loads
+from .generate import Signature
+from .node import Mismatch, pointer
+from .repair import repair
+from .shapes import Refused
+from .wording import describe
+
+__all__ = ["Converted", "convert", "error_text", "parse", "repair"]
+
+MAX_ERROR_BYTES = 1_000
+
+
+@dataclass(slots=True)
+class Converted:
+    """`values` by name, defaults filled in; meaningless while there are `errors`.
+
+    `arguments` is the repaired JSON object. `Signature.bind(values)` gives args and kwargs.
+    """
+
+    values: dict[str, Any] = field(default_factory=dict)
+    arguments: dict[str, Any] = field(default_factory=dict)
+    repairs: list[Mismatch] = field(default_factory=list)
+    errors: list[Mismatch] = field(default_factory=list)
+
+    @property
+    def error(self) -> str:
+        """What the model is told: every problem, at most MAX_ERROR_BYTES; "" if there is none."""
+        return error_text(self.errors)
+
+
+def convert(signature: Signature, raw: str | dict[str, Any]) -> Converted:
+    """Values for the function, or why there are none. Never raises for what a model may send."""
+    result = Converted()
+    if isinstance(raw, str):
+        parsed = parse(raw)
+        result.repairs, result.errors = parsed.repairs, parsed.errors
+        raw = parsed.arguments
+    if result.errors:
+        return result
+    mended = repair(raw, signature.validator)
+    result.repairs += mended.repairs
+    result.errors = mended.errors
+    result.arguments = mended.value
+    for parameter in signature.arguments if not result.errors else ():
+        name = parameter.name
+        if name not in mended.value:
+            result.values[name] = parameter.default
+            continue
+        try:
+            result.values[name] = parameter.build(mended.value[name], (None, name))
+        except Refused as error:
+            result.errors.append(Mismatch(pointer(error.at), "value", error.message))
+    return result
+
+
+def parse(text: str) -> Converted:
+    """The JSON object in `text`: strict, but nothing at all is {}, and a string of JSON is read."""
+    result = Converted()
+    if not text.strip():
+        result.repairs.append(Mismatch("", "repair", "nothing was taken as no arguments"))
+        return result
+    try:
+        value = loads(text)
+        if isinstance(value, str) and value.lstrip().startswith("{"):
+            value = loads(value)
+            result.repairs.append(Mismatch("", "repair", "a string was read as the JSON in it"))
+    except JSONError as error:
+        message = f"the arguments are not valid JSON: {error}"
+        result.errors.append(Mismatch("", "json", message))
+        return result
+    if value is None:
+        result.repairs.append(Mismatch("", "repair", "null was taken as no arguments"))
+    elif isinstance(value, dict):
+        result.arguments = value
+    else:
+        message = f"expected a JSON object of arguments, got {describe(value)}"
+        result.errors.append(Mismatch("", "type", message))
+    return result
+
+
+def error_text(errors: Sequence[Mismatch]) -> str:
+    """One line for each problem; what does not fit into MAX_ERROR_BYTES is counted."""
+    lines: list[str] = []
+    room = MAX_ERROR_BYTES - 40  # for the last line
+    for number, error in enumerate(errors):
+        line = str(error)
+        if len(line.encode()) > 400:
+            line = line.encode()[:397].decode("utf-8", "ignore") + "…"
+        room -= len(line.encode()) + 1
+        if room < 0:
+            lines.append(f"and {len(errors) - number} more problems")
+            break
+        lines.append(line)
+    return "\n".join(lines)

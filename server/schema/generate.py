@@ -1,0 +1,210 @@
+"""From a Python function to what a model is told about it: name, description, JSON Schema.
+
+Where it sits: a tool is registered with `schema_of`; `convert` turns arguments back into Python
+values with the same Signature. Types are in `shapes` and `records`, docstrings in `docstrings`.
+Rule of the file: whatever can't be described exactly is an error now, when the owner looks, and
+not later, when a model calls.
+"""
+
+from __future__ import annotations
+
+import inspect
+import types
+import typing
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from . import docstrings
+from .records import Records, add_default
+from .scalars import FORMATS, Schema
+from .shapes import Build, Shapes, SignatureError
+from .validate import SchemaError, Validator
+
+__all__ = ["Parameter", "Signature", "SignatureError", "response_schema", "schema_of"]
+
+STATUSES = (
+    *("ok", "error", "timeout", "limit", "denied", "cancelled", "not_found"),
+    *("invalid_arguments", "skipped"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One parameter that the model fills in. `default` is `inspect.Parameter.empty` if none."""
+
+    name: str
+    hint: Any
+    default: Any
+    positional: bool  # only by position: the `a` of `def f(a, /)`
+    build: Build
+
+    @property
+    def required(self) -> bool:
+        return self.default is inspect.Parameter.empty
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """What a model is told about a function, and what is needed to call it.
+
+    `parameters` refers to named types by `$ref` into `$defs`; `inline` makes a version without.
+    `returns` is the schema of the result: None if nothing is returned, {} if nothing is known.
+    `injected` are the parameters that the server fills in; they are in no schema.
+    """
+
+    name: str
+    description: str | None
+    parameters: Schema
+    returns: Schema | None
+    arguments: tuple[Parameter, ...]
+    injected: tuple[str, ...]
+    order: tuple[str, ...]  # those called by position, injected ones included
+    validator: Validator
+
+    def bind(self, values: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+        """(args, kwargs) of the call, `values` holding all parameters by name."""
+        args = [values[name] for name in self.order]
+        return args, {name: value for name, value in values.items() if name not in self.order}
+
+
+def schema_of(
+    function: Callable[..., Any], *, inject: Collection[str | type] = (), titles: str = "types"
+) -> Signature:
+    """Describe a function. Raises SignatureError with function, parameter, reason and way out.
+
+    `inject`: names of parameters, or classes of them, that the server provides. `titles`: "types"
+    gives each class its qualified name as `title`, "all" every schema, "none" none.
+    """
+    name = getattr(function, "__name__", type(function).__name__)
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError) as error:
+        raise SignatureError(f"{name}: {error}") from None
+    namespace = _namespace(function)
+    shapes = Shapes(Records(namespace), titles)
+    doc = docstrings.parse(inspect.getdoc(function))
+    properties: dict[str, Schema] = {}
+    arguments, injected, order = [], [], []
+    for parameter in parameters:
+        where = f"{name}({parameter.name})"
+        _refuse_variadic(parameter, name)
+        if parameter.kind is parameter.POSITIONAL_ONLY:
+            order.append(parameter.name)
+        if parameter.name in inject:
+            injected.append(parameter.name)
+            continue
+        hint = _resolved(parameter.annotation, namespace, where)
+        if _is_injected(hint, inject):
+            injected.append(parameter.name)
+            continue
+        shape = shapes.of(hint, where)
+        schema = dict(shape.schema)
+        if parameter.name in doc.parameters:
+            schema.setdefault("description", doc.parameters[parameter.name])
+        if parameter.default is not parameter.empty:
+            add_default(schema, parameter.default)
+        properties[parameter.name] = schema
+        positional = parameter.kind is parameter.POSITIONAL_ONLY
+        arguments.append(
+            Parameter(parameter.name, hint, parameter.default, positional, shape.build)
+        )
+    required = [argument.name for argument in arguments if argument.required]
+    schema = _closed(properties, required, shapes.defs)
+    return Signature(
+        name=name,
+        description=doc.description,
+        parameters=schema,
+        returns=_returned(function, namespace, titles),
+        arguments=tuple(arguments),
+        injected=tuple(injected),
+        order=tuple(order),
+        validator=_checked(schema, name),
+    )
+
+
+def response_schema(returns: Schema | None) -> Schema:
+    """The envelope that every result comes in; without `result` if nothing is returned."""
+    text: Schema = {"type": "string"}
+    attachment = {
+        "type": "object",
+        "properties": {"name": text, "mime": text, "size": {"type": "integer"}, "handle": text},
+        "required": ["name", "mime", "size", "handle"],
+    }
+    error = {
+        "type": "object",
+        "properties": {"type": text, "message": text, "details": {}},
+        "required": ["type", "message"],
+    }
+    properties: dict[str, Schema] = {"status": {"type": "string", "enum": list(STATUSES)}}
+    envelope: Schema = {"type": "object", "properties": properties, "required": ["status"]}
+    if returns is not None:
+        properties["result"] = {key: sub for key, sub in returns.items() if key != "$defs"}
+        if "$defs" in returns:  # pointers into it start at the root, which is now this one
+            envelope["$defs"] = returns["$defs"]
+    properties["logs"] = {"type": "array", "items": text}
+    properties["attachments"] = {"type": "array", "items": attachment}
+    properties["error"] = error
+    return envelope
+
+
+def _namespace(function: Callable[..., Any]) -> dict[str, Any]:
+    inner: Any = inspect.unwrap(function)
+    return dict(getattr(getattr(inner, "__func__", inner), "__globals__", {}))
+
+
+def _refuse_variadic(parameter: inspect.Parameter, name: str) -> None:
+    if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+        stars, use = ("*", "list") if parameter.kind is parameter.VAR_POSITIONAL else ("**", "dict")
+        raise SignatureError(
+            f"{name}({stars}{parameter.name}): a model has to know each parameter by name;"
+            f" use one parameter that is a {use}"
+        )
+
+
+def _resolved(annotation: Any, namespace: dict[str, Any], where: str) -> Any:
+    """The type an annotation means. One at a time: an injected one may name what isn't imported."""
+    if annotation is inspect.Parameter.empty:
+        return Any
+    holder = types.SimpleNamespace(__annotations__={"it": annotation})
+    try:
+        return typing.get_type_hints(holder, globalns=namespace, include_extras=True)["it"]
+    except (NameError, AttributeError, SyntaxError, TypeError) as error:
+        raise SignatureError(f"{where}: the type can't be resolved: {error}") from None
+
+
+def _is_injected(hint: Any, inject: Collection[str | type]) -> bool:
+    wanted = tuple(kind for kind in inject if isinstance(kind, type))
+    options = typing.get_args(hint) or (hint,)
+    return any(isinstance(option, type) and issubclass(option, wanted) for option in options)
+
+
+def _closed(properties: dict[str, Schema], required: list[str], defs: dict[str, Schema]) -> Schema:
+    schema: Schema = {"type": "object", "properties": properties}
+    if required:
+        schema["required"] = required
+    schema["additionalProperties"] = False
+    return {**schema, "$defs": defs} if defs else schema
+
+
+def _returned(
+    function: Callable[..., Any], namespace: dict[str, Any], titles: str
+) -> Schema | None:
+    """The schema of what is returned. It only informs, so a type that has none is "anything"."""
+    annotation = inspect.signature(function).return_annotation
+    shapes = Shapes(Records(namespace), titles)
+    try:
+        hint = _resolved(annotation, namespace, "return")
+        if hint is types.NoneType:
+            return None
+        schema = shapes.of(hint, "return").schema
+    except SignatureError:
+        return {}
+    return {**schema, "$defs": shapes.defs} if shapes.defs else schema
+
+
+def _checked(schema: Schema, name: str) -> Validator:
+    try:
+        return Validator(schema, formats=FORMATS)
+    except SchemaError as error:  # only constraints in Annotated can do that
+        raise SignatureError(f"{name}: {error}") from None

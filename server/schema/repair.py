@@ -1,0 +1,240 @@
+"""Arguments that almost fit a schema, made to fit where nothing is lost or guessed.
+
+Where it sits: `convert` comes here, and whoever has a schema and no Python function (tools of a
+client, an MCP server, an OpenAPI document). Rule of the file: exact validation first. Only what it
+finds wrong is touched, each change says what the schema wants in the value's own words, and each is
+reported. A genuine string is never decoded; a truncated text is never closed; nothing is wrapped,
+truncated or rounded.
+
+What models send (measured in the issue trackers of a dozen clients): JSON inside strings, numbers
+as strings, null for "not given", repeated items in sets.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from .. import jsontext
+from .keywords import TYPES, identity
+from .node import NOTHING, Finding, Mismatch, Node, Place, Run, path, pointer
+from .validate import Validator, compile_schema
+from .wording import describe, show
+
+ROUNDS = 20  # each repair may uncover the next: a string, its object, the object's members
+
+_WHOLE = re.compile(r"[+-]?[0-9]{1,400}(?:\.0+)?")
+_NUMBER = re.compile(r"[+-]?[0-9]{1,400}(?:\.[0-9]{1,400})?(?:[eE][+-]?[0-9]{1,3})?")
+_WORDS = {"true": True, "yes": True, "on": True, "1": True}
+_WORDS |= {"false": False, "no": False, "off": False, "0": False}
+
+
+@dataclass(frozen=True, slots=True)
+class Repaired:
+    """`value` with the repairs made; `errors` are what still does not fit."""
+
+    value: Any
+    repairs: list[Mismatch]
+    errors: list[Mismatch]
+
+
+def repair(value: Any, schema: Any) -> Repaired:
+    """Validate, and mend what can be mended. `value` itself is not changed.
+
+    `schema` is a schema or a Validator. Raises SchemaError.
+    """
+    validator = schema if isinstance(schema, Validator) else compile_schema(schema)
+    return _Mender().mend(validator.root, value)
+
+
+class _Mender:
+    """One repair. All its validations share one budget, however many alternatives are tried."""
+
+    def __init__(self) -> None:
+        self.run = Run()
+
+    def mend(self, node: Node, value: Any) -> Repaired:
+        """Repair until nothing is wrong or nothing helps."""
+        repairs: list[Mismatch] = []
+        first: dict[str, Finding] = {}  # what was wrong at each place before it was mended
+        findings = node.findings(value, self.run)
+        for _ in range(ROUNDS):
+            fixes = self.fixes(findings, value)
+            if not fixes:
+                break
+            for fix in fixes:
+                value = _put(value, path(fix.at), fix.value)
+                repairs.append(Mismatch(pointer(fix.at), "repair", fix.words))
+                first.setdefault(pointer(fix.at), fix.finding)
+            findings = node.findings(value, self.run)
+        left = [first.get(pointer(finding.at), finding).mismatch() for finding in findings]
+        return Repaired(value, repairs, left)
+
+    def fixes(self, findings: list[Finding], root: Any) -> list[_Fix]:
+        """At most one change for each place, none inside a place that changes."""
+        fixes: dict[str, _Fix] = {}
+        for finding in findings:
+            place = pointer(finding.at)
+            if finding.keyword not in _MENDERS or any(_nested(place, other) for other in fixes):
+                continue
+            changed = _MENDERS[finding.keyword](finding, self)
+            if changed is NOTHING:
+                continue
+            words = "null was taken as not given"
+            if changed is not _LEFT_OUT:
+                words = f"{describe(_value(root, finding.at))} was taken as {describe(changed)}"
+            fixes[place] = _Fix(finding, changed, words)
+        return list(fixes.values())
+
+
+_LEFT_OUT: Any = object()
+
+
+@dataclass(frozen=True, slots=True)
+class _Fix:
+    finding: Finding
+    value: Any
+    words: str
+
+    @property
+    def at(self) -> Place:
+        return self.finding.at
+
+
+def _nested(place: str, other: str) -> bool:
+    """Whether one of two places is the other or is in it."""
+    return f"{place}/".startswith(f"{other}/") or f"{other}/".startswith(f"{place}/")
+
+
+def _value(root: Any, at: Place) -> Any:
+    for key in path(at):
+        root = root[key]
+    return root
+
+
+def _put(root: Any, keys: list[str | int], value: Any) -> Any:
+    """A copy of `root` with `value` at `keys`; only containers on the way are copied."""
+    if not keys:
+        return value
+    copy = root.copy()
+    if value is _LEFT_OUT and len(keys) == 1:
+        del copy[keys[0]]
+    else:
+        copy[keys[0]] = _put(root[keys[0]], keys[1:], value)
+    return copy
+
+
+# ---------------------------------------------------- one mender for each keyword that has one
+
+
+def _of_type(finding: Finding, mender: _Mender) -> Any:
+    for name in finding.wanted:
+        changed = _READERS[name](finding.value)
+        if changed is not NOTHING and TYPES[name](changed):
+            return changed
+    return NOTHING
+
+
+def _listed(finding: Finding, mender: _Mender) -> Any:
+    """The one allowed value that reads the same: "9" for 9."""
+    value, allowed = finding.wanted
+    if isinstance(value, str):
+        same = [option for option in allowed if show(option) == value.strip()]
+    else:
+        same = [option for option in allowed if option == show(value)]
+    return same[0] if len(same) == 1 else NOTHING
+
+
+def _formatted(finding: Finding, mender: _Mender) -> Any:
+    """Blanks around it, a blank for the T, a UUID without its hyphens."""
+    name, test = finding.wanted
+    text = finding.value.strip()
+    options = [text, text.replace(" ", "T", 1)]
+    if name == "uuid" and re.fullmatch("[0-9A-Fa-f]{32}", text):
+        cuts = (0, 8, 12, 16, 20, 32)
+        options.append("-".join(text[a:b] for a, b in zip(cuts, cuts[1:], strict=False)))
+    return next((option for option in options if test(option)), NOTHING)
+
+
+def _alternative(finding: Finding, mender: _Mender) -> Any:
+    """The first alternative that a repair makes fit."""
+    value, nodes = finding.wanted
+    for node in nodes:
+        mended = mender.mend(node, value)
+        if not mended.errors:
+            return mended.value
+    return NOTHING
+
+
+def _once(finding: Finding, mender: _Mender) -> Any:
+    return list({identity(item): item for item in reversed(finding.wanted)}.values())[::-1]
+
+
+def _left_out(finding: Finding, mender: _Mender) -> Any:
+    return _LEFT_OUT
+
+
+_MENDERS: dict[str, Callable[[Finding, _Mender], Any]] = {
+    "type": _of_type,
+    "enum": _listed,
+    "const": _listed,
+    "format": _formatted,
+    "anyOf": _alternative,
+    "oneOf": _alternative,
+    "uniqueItems": _once,
+    "properties": _left_out,
+}
+
+
+def _whole(value: Any) -> Any:
+    text = value.strip() if isinstance(value, str) else ""
+    return int(text.partition(".")[0]) if _WHOLE.fullmatch(text) else NOTHING
+
+
+def _number(value: Any) -> Any:
+    text = value.strip() if isinstance(value, str) else ""
+    if not _NUMBER.fullmatch(text):
+        return NOTHING
+    return int(text) if text.lstrip("+-").isdigit() else _finite(float(text))
+
+
+def _finite(number: float) -> Any:
+    return number if abs(number) != float("inf") else NOTHING
+
+
+def _boolean(value: Any) -> Any:
+    if isinstance(value, str):
+        return _WORDS.get(value.strip().lower(), NOTHING)
+    return bool(value) if TYPES["number"](value) and value in (0, 1) else NOTHING
+
+
+def _string(value: Any) -> Any:
+    """Digits that were meant as text. Not 1.10: its last digit is gone already."""
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    return str(value) if whole and value.bit_length() < 1_000 else NOTHING
+
+
+def _null(value: Any) -> Any:
+    return None if value == "null" else NOTHING
+
+
+def _container(value: Any) -> Any:
+    if not isinstance(value, str) or value.lstrip()[:1] not in ("{", "["):
+        return NOTHING
+    try:
+        return jsontext.loads(value)
+    except jsontext.JSONError:
+        return NOTHING
+
+
+_READERS: dict[str, Callable[[Any], Any]] = {
+    "integer": _whole,
+    "number": _number,
+    "boolean": _boolean,
+    "string": _string,
+    "null": _null,
+    "object": _container,
+    "array": _container,
+}

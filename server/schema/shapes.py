@@ -1,0 +1,291 @@
+"""From a Python type to its shape: the JSON Schema, and how to build a value that fits it.
+
+Used by `generate`, and through it by `convert`. Rule of the file: schema and builder of a type are
+made side by side by one function, so they can't drift apart. A builder gets (JSON value, its
+place), may rely on the schema, and raises Refused when the type has an opinion of its own. What
+can't be described exactly is refused when the tool is registered, with the reason and a way out.
+"""
+
+from __future__ import annotations
+
+import collections
+import collections.abc
+import enum
+import types
+import typing
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, get_args, get_origin
+
+from .keywords import identity
+from .node import Place
+from .plain import plain
+from .scalars import FORMATS, NUMBER_TEXT, Schema, scalar
+from .validate import Validator
+from .wording import describe, json_type
+
+Build = Callable[[Any, Place], Any]
+
+_LISTS: set[Any] = {list, collections.abc.Sequence, collections.abc.MutableSequence}
+_LISTS |= {collections.abc.Iterable, collections.abc.Collection}
+_SETS = {set, collections.abc.Set, collections.abc.MutableSet}
+_DICTS = {dict, collections.abc.Mapping, collections.abc.MutableMapping}
+_WRAPPERS = {typing.Required, typing.NotRequired, typing.Final, getattr(typing, "ReadOnly", None)}
+_ALIAS = getattr(typing, "TypeAliasType", ())  # the statement `type X = ...` of Python 3.12
+INTEGER_NAME = "^(0|-?[1-9][0-9]*)$"
+
+
+class SignatureError(TypeError):
+    """A function or type that can't be described to a model; says what, why, and what to do."""
+
+
+class Refused(ValueError):
+    """A value that fits the schema, but not the Python type."""
+
+    def __init__(self, at: Place, message: str) -> None:
+        super().__init__(message)
+        self.at = at
+        self.message = message
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    schema: Schema
+    build: Build
+
+
+class Classes(typing.Protocol):
+    """Who knows the shapes of classes with members (`records` does)."""
+
+    def shape(self, hint: Any, shapes: Shapes, where: str) -> Shape | None: ...
+
+
+class Shapes:
+    """The shapes of one function's types. Named types are collected in `defs`.
+
+    `titles`: "types" titles classes with their qualified names, "all" every schema, "none" none.
+    """
+
+    def __init__(self, classes: Classes, titles: str = "types") -> None:
+        self.defs: dict[str, Schema] = {}
+        self.titles = titles
+        self._classes = classes
+
+    def of(self, hint: Any, where: str) -> Shape:
+        """Raises SignatureError; `where` is how its message begins."""
+        shape = self._of(hint, where)
+        if self.titles != "all" or "$ref" in shape.schema or "title" in shape.schema:
+            return shape
+        return Shape({"title": type_name(hint), **shape.schema}, shape.build)
+
+    def _of(self, hint: Any, where: str) -> Shape:
+        if hint is Any or hint is object:
+            return Shape({}, lambda value, at: value)
+        if hint is None:
+            hint = types.NoneType
+        if known := scalar(hint):
+            return Shape(dict(known[0]), _guarded(known[1](hint)))
+        if isinstance(hint, typing.TypeVar):
+            if hint.__constraints__:
+                return self._union(hint.__constraints__, where)
+            return self.of(Any if hint.__bound__ is None else hint.__bound__, where)
+        if isinstance(hint, typing.NewType):
+            return self.of(hint.__supertype__, where)
+        if _ALIAS and isinstance(hint, _ALIAS):
+            return self.of(hint.__value__, where)
+        if isinstance(hint, str | typing.ForwardRef):
+            raise SignatureError(f"{where}: the name {type_name(hint)} can't be resolved")
+        return self._generic(hint, where)
+
+    def _generic(self, hint: Any, where: str) -> Shape:
+        origin, args = get_origin(hint) or hint, get_args(hint)
+        if origin is typing.Annotated:
+            return self._annotated(args[0], hint.__metadata__, where)
+        if origin is typing.Literal:
+            return constants([(value, value) for value in args], where)
+        if origin is typing.Union or origin is types.UnionType:
+            return self._union(args, where)
+        if origin in _WRAPPERS:
+            return self.of(args[0], where)
+        if origin is tuple:
+            return self._tuple(hint, args, where)
+        if origin in _LISTS:
+            return self._array(args, where, list)
+        if origin in _SETS or origin is frozenset:
+            shape = self._array(args, where, frozenset if origin is frozenset else set)
+            return Shape({**shape.schema, "uniqueItems": True}, shape.build)
+        if origin in _DICTS:
+            return self._dict(args, where)
+        if described := self._classes.shape(hint, self, where):
+            return described
+        raise SignatureError(f"{where}: {_why_not(hint, origin)}")
+
+    def _annotated(self, hint: Any, metadata: Iterable[Any], where: str) -> Shape:
+        """`Annotated[int, "how many", {"minimum": 1}]`: text describes, a dict constrains."""
+        shape = self.of(hint, where)
+        schema = dict(shape.schema)
+        for extra in metadata:
+            if isinstance(extra, str):
+                schema["description"] = extra
+            elif isinstance(extra, dict):
+                schema.update(extra)
+        return Shape(schema, shape.build)
+
+    def _union(self, hints: tuple[Any, ...], where: str) -> Shape:
+        """The first alternative that fits builds the value; but 5 is an int before it's a float."""
+        shapes = [self.of(hint, where) for hint in hints]
+        validators: list[Validator] = []
+
+        def build(value: Any, at: Place) -> Any:
+            if not validators:  # not earlier: defs are complete only when all types are known
+                validators.extend(self.validator(shape.schema) for shape in shapes)
+            fits = [
+                shape
+                for shape, validator in zip(shapes, validators, strict=True)
+                if not validator.errors(value)
+            ]
+            float_first = isinstance(value, float)
+            fits.sort(key=lambda shape: (shape.schema.get("type") == "number") != float_first)
+            refused = Refused(at, "fits none of the alternatives")
+            for shape in fits:
+                try:
+                    return shape.build(value, at)
+                except Refused as error:
+                    refused = error
+            raise refused
+
+        return Shape({"anyOf": [shape.schema for shape in shapes]}, build)
+
+    def validator(self, schema: Schema) -> Validator:
+        return Validator({**schema, "$defs": self.defs} if self.defs else schema, formats=FORMATS)
+
+    def _array(self, args: tuple[Any, ...], where: str, kind: Callable[[Any], Any]) -> Shape:
+        item = self.of(args[0] if args else Any, where)
+        schema: Schema = {"type": "array"}
+        if item.schema:
+            schema["items"] = item.schema
+        return Shape(schema, array_builder(lambda index: item.build, kind))
+
+    def _tuple(self, hint: Any, args: tuple[Any, ...], where: str) -> Shape:
+        if hint is tuple or hint is typing.Tuple:  # noqa: UP006 - the bare alias is its own object
+            return self._array((), where, tuple)
+        if len(args) == 2 and args[1] is Ellipsis:
+            return self._array(args[:1], where, tuple)
+        items = [self.of(arg, where) for arg in args]
+        schema: Schema = {"type": "array", "minItems": len(items), "maxItems": len(items)}
+        if items:
+            schema["prefixItems"] = [item.schema for item in items]
+        return Shape(schema, array_builder(lambda index: items[index].build, tuple))
+
+    def _dict(self, args: tuple[Any, ...], where: str) -> Shape:
+        schema: Schema = {"type": "object"}
+        if not args:
+            return Shape(schema, lambda value, at: value)
+        names, key = self._names(args[0], where)
+        item = self.of(args[1], where)
+        if names:
+            schema["propertyNames"] = names
+        if item.schema:
+            schema["additionalProperties"] = item.schema
+
+        def build(value: dict[str, Any], at: Place) -> dict[Any, Any]:
+            return {
+                key(name, (at, name)): item.build(member, (at, name))
+                for name, member in value.items()
+            }
+
+        return Shape(schema, build)
+
+    def _names(self, hint: Any, where: str) -> tuple[Schema, Build]:
+        """Keys are text in JSON: the schema of that text, and how it becomes a key."""
+        shape = self.of(hint, where)
+        schema = shape.schema
+        if "$ref" in schema:
+            schema = self.defs[schema["$ref"].rpartition("/")[2]]
+        options = [schema["const"]] if "const" in schema else schema.get("enum")
+        if options is not None:
+            by_name = {str(plain(option)): option for option in options}
+            return {"enum": list(by_name)}, lambda name, at: shape.build(by_name[name], at)
+        match schema.get("type"):
+            case None if not schema:
+                return {}, shape.build
+            case "string":
+                return {} if schema == {"type": "string"} else schema, shape.build
+            case "integer":
+                return {"pattern": INTEGER_NAME}, lambda name, at: shape.build(int(name), at)
+            case "number":
+                return {"pattern": NUMBER_TEXT}, lambda name, at: shape.build(float(name), at)
+        raise SignatureError(
+            f"{where}: {type_name(hint)} can't be a key, the names in a JSON object are text"
+        )
+
+
+def constants(pairs: list[tuple[Any, Any]], where: str) -> Shape:
+    """The shape of a choice between (Python value, value whose JSON form stands for it)."""
+    values = []
+    for member, value in pairs:
+        try:
+            values.append(plain(value))
+        except (TypeError, ValueError) as error:
+            raise SignatureError(f"{where}: the value of {member!r} is not JSON: {error}") from None
+    members = {identity(value): member for value, (member, _) in zip(values, pairs, strict=True)}
+    kinds = {json_type(value) for value in values}
+    schema: Schema = {"const": values[0]} if len(values) == 1 else {"enum": values}
+    if len(kinds) == 1 and not isinstance(values[0], list | dict):
+        schema = {"type": kinds.pop(), **schema}
+    return Shape(schema, lambda value, at: members[identity(value)])
+
+
+def array_builder(item: Callable[[int], Build], kind: Callable[[Any], Any]) -> Build:
+    def build(value: list[Any], at: Place) -> Any:
+        built = [item(index)(member, (at, index)) for index, member in enumerate(value)]
+        return _guarded(kind)(built, at)  # the members of a set must be hashable
+
+    return build
+
+
+def _guarded(build: Callable[[Any], Any]) -> Build:
+    def guarded(value: Any, at: Place) -> Any:
+        try:
+            return build(value)
+        except (ValueError, ArithmeticError, TypeError) as error:
+            reason = f"can't be used: {str(error)[:200]}, got {describe(value)}"
+            raise Refused(at, reason) from None
+
+    return guarded
+
+
+def type_name(hint: Any) -> str:
+    """A type as people write it, classes qualified by their module: `list[shop.Order]`."""
+    if hint is None or hint is types.NoneType:
+        return "None"
+    if isinstance(hint, str):
+        return repr(hint)
+    if isinstance(hint, list):  # the parameters of a Callable
+        return f"[{', '.join(map(type_name, hint))}]"
+    if isinstance(hint, typing.ForwardRef):
+        return repr(hint.__forward_arg__)
+    origin, args = get_origin(hint), get_args(hint)
+    if origin is typing.Annotated:
+        return type_name(args[0])
+    if origin is typing.Union or origin is types.UnionType:
+        return " | ".join(map(type_name, args))
+    if origin is not None and origin is not typing.Literal and args:
+        inner = ", ".join("..." if arg is Ellipsis else type_name(arg) for arg in args)
+        return f"{type_name(origin)}[{inner}]"
+    if isinstance(hint, type):
+        module = "" if hint.__module__ == "builtins" else f"{hint.__module__}."
+        return module + hint.__qualname__
+    return str(hint).replace("typing.", "")
+
+
+def _why_not(hint: Any, origin: Any) -> str:
+    name = type_name(hint)
+    if origin is collections.abc.Callable or isinstance(origin, types.FunctionType):
+        return f"{name} is a function, and a model can't send one"
+    if isinstance(hint, type) and issubclass(hint, enum.Enum):
+        return f"{name} has no members"
+    return (
+        f"{name} can't be sent as JSON; use plain types, a dataclass, TypedDict, NamedTuple or"
+        " Enum, or name the parameter in `inject` if the server provides it"
+    )
