@@ -8,6 +8,7 @@ Beyond that: JSON blocks parse, relative links and their anchors lead somewhere.
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 import unittest
@@ -17,11 +18,14 @@ from pathlib import Path
 from typing import Any
 
 from server import errors, jsontext
-from server.session import events
+from server.session import events, shape
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
 REFERENCE = DOCS / "reference"
+
+SPELLINGS = {"startTime"}  # read on input, never written
+UNCHECKED = {"output"}  # may be any JSON, so the shape has nothing to say of it
 
 
 class Reference(unittest.TestCase):
@@ -48,6 +52,27 @@ class Reference(unittest.TestCase):
         self.assert_rows("events.md", "Event", names)
         types = set(first_column((REFERENCE / "events.md").read_text(), "AG-UI type", column=1))
         self.assertEqual(types, set(events.ALIASES), "second column of the same table")
+
+    def test_session(self) -> None:
+        names = set(shape.TOP) - SPELLINGS | UNCHECKED
+        self.assert_rows("session.md", "Key", names)
+        self.assert_rows("session.md", "Reason", set(shape.REASONS))
+
+    def test_routes(self) -> None:
+        routes = set(method_and_path("server/app.py"))
+        self.assertTrue(routes, "found none in server/app.py: does this test still read it right?")
+        self.assert_rows("http.md", "Route", routes)
+
+    def test_tools(self) -> None:
+        names = set(built_in_tools())
+        self.assertTrue(names, "found none in server/tools: does this test still read it right?")
+        self.assert_rows("tools.md", "Tool", names)
+
+    def test_command_line(self) -> None:
+        options, commands = command_line("server/__main__.py")
+        self.assertTrue(options, "found none in server/__main__.py: is it still read right?")
+        self.assert_rows("cli.md", "Flag", options)
+        self.assert_rows("cli.md", "Command", commands)
 
 
 class Text(unittest.TestCase):
@@ -89,6 +114,43 @@ def leaves(value: dict[str, Any], path: str = "") -> Iterator[str]:
             yield from leaves(inner, name)
         else:
             yield name
+
+
+def calls_in(path: str) -> Iterator[tuple[str, list[str]]]:
+    """(name, texts among its arguments) of each call in a source file; nothing is imported."""
+    for node in ast.walk(ast.parse((ROOT / path).read_text())):
+        if isinstance(node, ast.Call):
+            texts = [arg.value for arg in node.args if isinstance(arg, ast.Constant)]
+            yield ast.unparse(node.func), [text for text in texts if isinstance(text, str)]
+
+
+def method_and_path(path: str) -> Iterator[str]:
+    """`GET /health` for each key `("GET", "/health")` of a table in this file."""
+    for node in ast.walk(ast.parse((ROOT / path).read_text())):
+        for key in node.keys if isinstance(node, ast.Dict) else ():
+            if isinstance(key, ast.Tuple):
+                yield " ".join(ast.literal_eval(part) for part in key.elts)
+
+
+def command_line(path: str) -> tuple[set[str], set[str]]:
+    """(options, commands) that this file gives to argparse, which adds --help itself."""
+    options, commands = {"--help"}, set()
+    for name, texts in calls_in(path):
+        if name.endswith(".add_argument"):
+            options |= {text for text in texts if text.startswith("--")}
+        elif name.endswith(".add_parser"):
+            commands |= set(texts[:1])
+    return options, commands
+
+
+def built_in_tools() -> Iterator[str]:
+    """The names under which the built-in tools are offered."""
+    for path in sorted((ROOT / "server" / "tools" / "builtin").glob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                marks = [ast.unparse(mark).split("(")[0] for mark in node.decorator_list]
+                if any(mark.split(".")[-1] == "tool" for mark in marks):
+                    yield node.name
 
 
 # -- reading Markdown -----------------------------------------------------------------------------
