@@ -286,12 +286,12 @@ class Client:
         request = serialize_request("CONNECT", authority, fields)
         now = connection.loop.time()
         exchange = connection.start("CONNECT", request, Limits(), Timeouts(), now)
+        open_for_good = False
         try:
             await self._head(exchange, may_be_stale=False)
             assert exchange.head is not None
             if not 200 <= exchange.head.status < 300:
-                status = exchange.head.status
-                text = f"the proxy refused to connect to {origin.where}: {status}"
+                text = f"the proxy refused to connect to {origin.where}: {exchange.head.status}"
                 raise ClientError("refused", text)
             connection.exchange = None
             if origin.scheme == "https":
@@ -303,9 +303,10 @@ class Client:
                 )
                 assert upgraded is not None
                 connection.adopt(upgraded)
-        except BaseException:
-            connection.abort()
-            raise
+            open_for_good = True
+        finally:
+            if not open_for_good:
+                connection.abort()
 
     def _context(self) -> ssl.SSLContext:
         """The system's trust, read once: 25 ms."""

@@ -20,9 +20,8 @@ _IPV4_COMPATIBLE = ipaddress.IPv6Network("::/96")
 
 def is_public(text: str) -> bool:
     """Whether an address is one of the public internet, seen through every IPv6 disguise."""
-    try:
-        address: Address = ipaddress.ip_address(text.partition("%")[0])
-    except ValueError:
+    address = address_of(text)
+    if address is None:
         return False
     if isinstance(address, ipaddress.IPv6Address):
         inner = _embedded(address)
@@ -31,6 +30,14 @@ def is_public(text: str) -> bool:
     return address.is_global and not (
         address.is_multicast or address.is_reserved or address.is_unspecified
     )
+
+
+def address_of(text: str) -> Address | None:
+    """`text` as an address, without its zone; None for a name."""
+    try:
+        return ipaddress.ip_address(text.partition("%")[0])
+    except ValueError:
+        return None
 
 
 async def resolve(host: str, port: int) -> list[str]:

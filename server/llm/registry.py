@@ -1,0 +1,360 @@
+"""Which model a session gets: the server's providers by name, a session's own where allowed, demo.
+
+In the walk: the agent resolves `config.llm_api.provider` before a run starts; `/info` shows the
+catalog. The rule of the file: a provider is ONE unit. A key of this server goes to the address
+that stands beside it in the server's configuration and nowhere else; a session that brings an
+address brings its own key; nothing is ever mixed from the two.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+from urllib.parse import urlsplit
+
+from ..config import ConfigError
+from ..errors import Problem
+from ..wire.client import Client
+from ..wire.headers import is_loopback
+from ..wire.ssrf import address_of, is_public
+from . import BaseAPI
+from .demo import DemoAPI
+from .discover import Found
+from .openai import OpenAIAPI, Peer
+from .presets import PRESETS, Preset, Provider, endpoint, find_preset
+
+POINTER = "/config/llm_api/provider"
+DEMO = "demo"
+
+
+@dataclass(frozen=True)
+class Model:
+    """A model that can be called. `facts`: what is known of it (max_context, max_tokens, …)."""
+
+    name: str
+    model: str
+    api: BaseAPI
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Models:
+    """All that this server can call.
+
+    `server` is the server half of the configuration, `found` what discovery added. Raises
+    ConfigError for a provider that cannot be used.
+    """
+
+    def __init__(
+        self,
+        server: Mapping[str, Any],
+        client: Client,
+        env: Mapping[str, str],
+        found: Found | None = None,
+    ) -> None:
+        self._client = client
+        self._demo = Model(DEMO, DEMO, DemoAPI(), {"demo": True})
+        self._rules: Mapping[str, Any] = server.get("client_providers") or {}
+        configured = server.get("providers") or {}
+        discovered = found.providers if found else {}
+        self._entries: dict[str, dict[str, Any]] = {
+            **{name: _with_key(entry, env) for name, entry in configured.items()},
+            **{name: entry for name, entry in discovered.items() if name not in configured},
+        }
+        self._found = set(discovered) - set(configured)
+        self._peers = {name: Peer() for name in self._entries}
+        self._default = server.get("default_provider") or next(iter(self._entries), DEMO)
+        for name, entry in self._entries.items():
+            _check(name, entry)
+
+    def resolve(self, provider: Any) -> Model:
+        """The model of a session's `config.llm_api.provider`. Raises Problem, before any run."""
+        if not isinstance(provider, dict):
+            raise _invalid("", "provider must be an object")
+        name = _text(provider, "name")
+        named = name not in ("", "auto")
+        if not (_text(provider, "api_url") or _text(provider, "api_key")):
+            return self._named(name, provider) if named else self._auto(provider)
+        if named:
+            detail = (
+                f"A provider is one unit: with the name {name!r} of a server's provider there can"
+                " be neither api_url nor api_key. Leave them out, or leave the name out."
+            )
+            raise _refused(detail)
+        return self._own(provider)
+
+    def catalog(self) -> list[dict[str, Any]]:
+        """What `/info` lists: names, models and what they can do; no address, no key."""
+        listed = []
+        for name, entry in self._entries.items():
+            preset = _preset(entry)
+            model = entry.get("model_name") or preset.model_name
+            models = _offered(entry) or ([model] if model else [])
+            facts = _facts(_overlay(entry, model), preset)
+            origin = "discovered" if name in self._found else "configured"
+            listed.append(
+                {"name": name, "model": model, "models": models, "origin": origin} | facts
+            )
+        demo = {"name": DEMO, "model": DEMO, "models": [DEMO], "origin": "built in", "demo": True}
+        listed.append(demo)
+        for item in listed:
+            if item["name"] == self._default:
+                item["default"] = True
+        return listed
+
+    # -- the server's own -------------------------------------------------------------------------
+
+    def _auto(self, wanted: dict[str, Any]) -> Model:
+        """The default provider, or the one that lists the model a session names."""
+        model = _text(wanted, "model_name")
+        if model and not self._serves(self._default, model):
+            for name in self._entries:
+                if self._serves(name, model):
+                    return self._named(name, wanted)
+        return self._named(self._default, wanted)
+
+    def _serves(self, name: str, model: str) -> bool:
+        entry = self._entries.get(name)
+        if entry is None:
+            return name == model == DEMO
+        return model in (_offered(entry) or [entry.get("model_name") or _preset(entry).model_name])
+
+    def _named(self, name: str, wanted: dict[str, Any]) -> Model:
+        entry = self._entries.get(name)
+        model = _text(wanted, "model_name")
+        if entry is None and name == DEMO and model in ("", DEMO):
+            return self._demo
+        if entry is None:
+            known = [*self._entries, DEMO]
+            what = f"the model {model!r}" if name == DEMO else f"a provider named {name!r}"
+            raise _unknown(f"This server has not {what}.", name, known)
+        preset = _preset(entry)
+        model = model or entry.get("model_name") or preset.model_name
+        offered = _offered(entry)
+        if offered and model not in offered:
+            raise _unknown(f"The provider {name!r} does not offer {model!r}.", model, offered)
+        if not model:
+            raise _unknown(f"The provider {name!r} needs a model_name.", "", offered)
+        entry = _overlay(entry, model)
+        theirs = _mapping(wanted, "model_settings")
+        theirs.pop("extra_body", None)  # it could undo what the owner has set
+        settings = _mapping(entry, "model_settings") | theirs
+        provider = _provider(name, entry, wanted, preset, model, settings)
+        provider = replace(
+            provider,
+            key=entry.get("api_key") or "",
+            headers=entry.get("headers") or {},
+            extra_body=entry.get("extra_body") or {},
+        )
+        return self._model(provider, entry, self._peers[name])
+
+    # -- a session's own --------------------------------------------------------------------------
+
+    def _own(self, wanted: dict[str, Any]) -> Model:
+        if not self._rules.get("allow"):
+            known = ", ".join([*self._entries, DEMO])
+            detail = (
+                "This server calls only its own providers. Leave api_url and api_key out and"
+                f" choose one by name: {known}."
+            )
+            raise _refused(detail)
+        preset = find_preset(_text(wanted, "preset"))
+        if preset is None:
+            name = _text(wanted, "preset")
+            raise _unknown(f"There is no preset {name!r}.", name, list(PRESETS))
+        try:
+            url = endpoint(_text(wanted, "api_url") or preset.base_url)
+        except ValueError as error:
+            raise _invalid("/api_url", str(error)) from None
+        host = urlsplit(url).hostname or ""
+        public_only = self._admit(host, urlsplit(url).netloc)
+        key, model = _text(wanted, "api_key"), _text(wanted, "model_name") or preset.model_name
+        if not key:
+            raise _invalid("/api_key", "A provider of your own needs its own api_key.")
+        if not model:
+            raise _invalid("/model_name", "A provider of your own needs a model_name.")
+        settings = _mapping(wanted, "model_settings")
+        provider = _provider(host, wanted, {}, preset, model, settings)
+        provider = replace(
+            provider,
+            url=url,
+            key=key,
+            extra_body=_mapping(wanted, "extra_body"),
+            public_only=public_only,
+        )
+        return self._model(provider, wanted, Peer())
+
+    def _admit(self, host: str, netloc: str) -> bool:
+        """Whether only public addresses may be meant by this host; Problem if it is not allowed.
+
+        `*` lets in every public host; a host of the local network must be named.
+        """
+        hosts = [str(each).lower() for each in self._rules.get("hosts") or ()]
+        suffixes = [each[1:] for each in hosts if each.startswith("*.")]
+        if host in hosts or netloc in hosts or any(host.endswith(each) for each in suffixes):
+            return False
+        private = is_loopback(host) or (address_of(host) is not None and not is_public(host))
+        if "*" not in hosts or private:
+            raise _refused(
+                f"This server does not call {host!r}: it is not in client_providers.hosts."
+            )
+        return True
+
+    def _model(self, provider: Provider, entry: Mapping[str, Any], peer: Peer) -> Model:
+        api = OpenAIAPI(provider, self._client, peer)
+        return Model(provider.name, provider.model, api, _facts(entry, provider.preset))
+
+
+def _provider(
+    name: str,
+    entry: Mapping[str, Any],
+    wanted: Mapping[str, Any],
+    preset: Preset,
+    model: str,
+    settings: Mapping[str, Any],
+) -> Provider:
+    """The part that is read the same way for a server's and a session's provider. What a session
+    says about a server's narrows it or describes the model; it cannot change price or address."""
+    kind = {**_mapping(entry, "model_type"), **_mapping(wanted, "model_type")}
+    limits = [
+        each for each in (_number(entry, "max_tokens"), _number(wanted, "max_tokens")) if each
+    ]
+    costs = _costs(entry) or _costs(wanted)
+    unit = entry.get("cost_unit") or _text(wanted, "cost_unit") if costs else ""
+    return Provider(
+        name,
+        endpoint(entry.get("api_url") or preset.base_url),
+        model,
+        preset,
+        is_function_call=kind.get("is_function_call") is not False,
+        is_reasoning=kind.get("is_reasoning") is True,
+        tool_mode=str(entry.get("tool_mode") or "auto"),
+        max_tokens=min(limits, default=None),
+        settings=settings,
+        costs=costs,
+        cost_unit=str(unit),
+    )
+
+
+def _check(name: str, entry: Mapping[str, Any]) -> None:
+    """Mistakes in the owner's configuration are found at start."""
+    where = f"server.providers.{name}"
+    known = find_preset(entry.get("preset") or "")
+    if known is None:
+        near = difflib.get_close_matches(str(entry.get("preset")), PRESETS, 1)
+        hint = f"; did you mean {near[0]}?" if near else ": " + ", ".join(PRESETS)
+        raise ConfigError(f"{where}.preset: {entry['preset']!r} is not known{hint}")
+    unknown = set(entry.get("quirks") or {}) - {each.name for each in fields(Preset)}
+    if unknown:
+        raise ConfigError(f"{where}.quirks: {', '.join(sorted(unknown))} is not known")
+    if not (entry.get("api_url") or known.base_url):
+        raise ConfigError(f"{where}.api_url is missing: the preset {known.name} has no address")
+    try:
+        endpoint(entry.get("api_url") or known.base_url)
+    except ValueError as error:
+        raise ConfigError(f"{where}.api_url: {error}") from None
+
+
+def _preset(entry: Mapping[str, Any]) -> Preset:
+    preset = find_preset(entry.get("preset") or "")
+    assert preset is not None, "checked at start"
+    quirks = dict(entry.get("quirks") or {})
+    if "tool_choice_modes" in quirks:
+        quirks["tool_choice_modes"] = frozenset(quirks["tool_choice_modes"])
+    return replace(preset, **quirks)
+
+
+def _with_key(entry: Mapping[str, Any], env: Mapping[str, str]) -> dict[str, Any]:
+    """An entry without a key takes the vendor's usual variable, if it goes to that vendor."""
+    preset = find_preset(entry.get("preset") or "")
+    found = dict(entry)
+    if preset is None or entry.get("api_key") or not preset.key_env:
+        return found
+    url = entry.get("api_url") or preset.base_url
+    if urlsplit(url).hostname == urlsplit(preset.base_url).hostname:
+        found["api_key"] = next((env[key] for key in preset.key_env if env.get(key)), "")
+    return found
+
+
+def _offered(entry: Mapping[str, Any]) -> list[str]:
+    """The models an entry lists; [] for "any"."""
+    names = [m if isinstance(m, str) else m.get("name") for m in entry.get("models") or ()]
+    own = [entry["model_name"]] if names and entry.get("model_name") else []
+    return list(dict.fromkeys([*own, *(str(name) for name in names if name)]))
+
+
+def _overlay(entry: Mapping[str, Any], model: str) -> dict[str, Any]:
+    """The entry with what it says about one model in particular."""
+    special = [
+        m for m in entry.get("models") or () if isinstance(m, dict) and m.get("name") == model
+    ]
+    secret = ("name", "api_url", "api_key", "headers", "preset")
+    return {**entry, **{k: v for m in special for k, v in m.items() if k not in secret}}
+
+
+def _facts(entry: Mapping[str, Any], preset: Preset) -> dict[str, Any]:
+    kind = _mapping(entry, "model_type")
+    facts: dict[str, Any] = {"preset": preset.name}
+    facts["is_function_call"] = kind.get("is_function_call") is not False
+    facts["is_reasoning"] = kind.get("is_reasoning") is True
+    facts["tool_mode"] = entry.get("tool_mode") or "auto"
+    for key in ("max_context", "max_tokens", "cost_unit"):
+        if entry.get(key):
+            facts[key] = entry[key]
+    return facts
+
+
+def _costs(entry: Mapping[str, Any]) -> dict[str, float]:
+    """Prices per 1,000 tokens: `costs {input, output, cached}`, or seed 003's one number."""
+    costs = {
+        key: float(value)
+        for key, value in _mapping(entry, "costs").items()
+        if isinstance(value, int | float) and key in ("input", "output", "cached", "total")
+    }
+    total = _number(entry, "cost_per_ktoken")
+    return costs or ({"total": float(total)} if total else {})
+
+
+def _mapping(entry: Mapping[str, Any], key: str) -> dict[str, Any]:
+    value = entry.get(key)
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise _invalid(f"/{key}", f"{key} must be an object")
+    return dict(value)
+
+
+def _number(entry: Mapping[str, Any], key: str) -> Any:
+    value = entry.get(key)
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or value < 0:
+        raise _invalid(f"/{key}", f"{key} must be a number, not {value!r:.40}")
+    return value
+
+
+def _text(wanted: Mapping[str, Any], key: str) -> str:
+    value = wanted.get(key)
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        raise _invalid(f"/{key}", f"{key} must be a string")
+    return value.strip()
+
+
+def _invalid(pointer: str, detail: str) -> Problem:
+    error = {"pointer": POINTER + pointer, "detail": detail}
+    return Problem("session_invalid", detail, errors=[error])
+
+
+def _refused(detail: str) -> Problem:
+    error = {"pointer": POINTER, "detail": detail}
+    return Problem("provider_not_allowed", detail, errors=[error])
+
+
+def _unknown(text: str, name: str, known: list[str]) -> Problem:
+    near = difflib.get_close_matches(name, known, 1)
+    hint = f" Did you mean {near[0]!r}?" if near else ""
+    detail = f"{text}{hint} Known: {', '.join(known) or 'none'}."
+    return Problem("provider_unknown", detail, errors=[{"pointer": POINTER, "detail": detail}])
