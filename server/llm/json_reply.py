@@ -18,15 +18,8 @@ Piece = tuple[str, str]
 
 _ANSWER = re.compile(r'\s*\{\s*"answer"\s*:\s*(?=\S)')
 _CALL = re.compile(r'\s*\{\s*"tool"\s*:\s*"((?:[^"\\]|\\.)*)"\s*,\s*"arguments"\s*:\s*(?=\S)')
-# Every text that may still become one of the two above.
-_MAYBE_ANSWER = re.compile(
-    r'\s*(?:\{\s*(?:"(?:a(?:n(?:s(?:w(?:e(?:r(?:"\s*(?::\s*)?)?)?)?)?)?)?)?)?)?'
-)
-_MAYBE_CALL = re.compile(
-    r'\s*(?:\{\s*(?:"(?:t(?:o(?:o(?:l(?:"\s*(?::\s*(?:"(?:[^"\\]|\\.)*\\?(?:"\s*(?:,\s*'
-    r'(?:"(?:a(?:r(?:g(?:u(?:m(?:e(?:n(?:t(?:s(?:"\s*(?::\s*)?)?)?)?)?)?)?)?)?)?)?'
-    r")?)?)?)?)?)?)?)?)?)?"
-)
+_NAMED = re.compile(r'\{"tool":"(?:[^"\\]|\\.)*"')
+_LONGEST_NAME = 256
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", '"': '"', "\\": "\\", "/": "/"}
 _PLAIN = re.compile(r'[^"\\]+')
 
@@ -71,7 +64,7 @@ class JsonReply:
             out.append(("call", _unquoted(match[1])))
             self._held = self._held[match.end() :]
             self._step = self._arguments
-        elif not (_MAYBE_ANSWER.fullmatch(self._held) or _MAYBE_CALL.fullmatch(self._held)):
+        elif not _undecided(self._held):
             self._step = self._whole if self._held.lstrip().startswith("{") else self._plain
 
     def _text(self, out: list[Piece]) -> None:
@@ -133,6 +126,16 @@ class JsonReply:
     def _rest(self, out: list[Piece]) -> None:
         """After the value only closing braces come."""
         self._held = ""
+
+
+def _undecided(text: str) -> bool:
+    """Whether `text` may still become the start of an answer or of a call."""
+    compact = "".join(text.split())
+    if '{"answer":'.startswith(compact) or '{"tool":"'.startswith(compact):
+        return True
+    if named := _NAMED.match(compact):
+        return ',"arguments":'.startswith(compact[named.end() :])
+    return compact.startswith('{"tool":"') and len(compact) < _LONGEST_NAME
 
 
 def _unescape(text: str, at: int) -> tuple[str, int]:
