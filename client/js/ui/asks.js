@@ -1,0 +1,241 @@
+// What a run can wait for, one card body per reason. A card knows only its interrupt: it reads `answer` from it and
+// hands a new one to `actions.answer`. The session keeps both, so cards survive a reload, another tab, another device.
+
+yaa.define('ui/asks', ['ui/h', 'ui/text', 'ui/form'], ({ h, icon, fill }, { t, count }, { jsonField, schemaForm, isFlat }) => {
+  /** @type {Record<string, (interrupt: any, answer: (payload: any, status?: string) => void, call?: any) => Body>} */
+  const BODIES = {
+    tool_call: approval, input_required: question, indeterminate: unsure, limit, model_error: modelError, client_tool: clientTool,
+  }
+  /** Limits by the name the server gives them, with the words and the step offered for going on. */
+  const LIMITS = /** @type {const} */ ([
+    ['max_steps', 'limit.steps', 10], ['max_tokens', 'limit.tokens', 50_000], ['max_wall_s', 'limit.wall', 300], ['max_cost_micro', 'limit.cost', 100_000], ['max_consecutive_errors', 'limit.errors', 0],
+  ])
+
+  /**
+   * @typedef {object} Body
+   * @property {string} icon @property {string} title @property {string} [text]
+   * @property {any[]} content everything under the heading
+   */
+
+  /**
+   * The inside of a card for an open interrupt.
+   * @param {any} interrupt
+   * @param {{answer: (id: string, answer: any) => void, goOn: () => void}} actions
+   * @param {any} [call] the tool call it belongs to
+   * @returns {import('./types').View}
+   */
+  function askView(interrupt, actions, call) {
+    const make = BODIES[interrupt.reason] ?? clientTool
+    const answer = (/** @type {any} */ payload, status = 'resolved') => actions.answer(interrupt.id, { status, payload })
+    const body = make(interrupt, answer, call)
+    const open = h('div.form', null, body.content)
+    const done = h('div.ask-answered', { hidden: true })
+    const el = h('div.ask', { id: `ask-${interrupt.id}`, role: 'group', tabIndex: -1, 'aria-label': body.title },
+      h('div.ask-head', null, icon(body.icon), h('div', null, h('h3', null, body.title), body.text ? h('p', null, body.text) : null)),
+      open, done)
+
+    /** @param {any} now the same interrupt, later */
+    function update(now) {
+      const given = now.answer
+      open.hidden = Boolean(given)
+      done.hidden = !given
+      if (given && done.dataset.given !== JSON.stringify(given)) {
+        done.dataset.given = JSON.stringify(given)
+        fill(done, icon('check'), answeredText(now), button('answered.undo', '.ghost.small', () => actions.answer(now.id, null)), button('answered.send', '.small', actions.goOn))
+      }
+    }
+
+    return { el, update }
+  }
+
+  /** @param {any} interrupt */
+  function answeredText({ reason, answer }) {
+    if (answer.status === 'cancelled') return t('answered.denied')
+    if (reason !== 'tool_call') return `${t('answered.sent')} ${t('answered.pending')}`
+    return `${t(answer.payload?.approved ? 'answered.allowed' : 'answered.denied')} ${t('answered.pending')}`
+  }
+
+  /** @param {any} interrupt @param {(payload: any) => void} answer @param {any} call @returns {Body} */
+  function approval(interrupt, answer, call) {
+    const args = interrupt.args ?? parseArgs(call?.function.arguments)
+    const tool = interrupt.tool ?? call?.function.name ?? ''
+    const plain = isObject(args)
+    const shown = plain ? argsList(args) : null
+    const editor = jsonField({ label: t('ask.json'), value: plain ? args : undefined, object: true })
+    if (!plain) editor.write(args)
+    editor.el.hidden = plain
+    const edit = button('ask.edit', '.ghost', toggleEdit)
+    edit.hidden = !plain
+    const deny = denial((reason) => answer({ approved: false, ...(reason ? { reason } : {}) }), () => { actions.hidden = false })
+    const actions = h('div.ask-actions', null,
+      button('ask.once', '.primary', () => allow('once')), button('ask.session', '', () => allow('session')),
+      button('ask.deny', '.danger', () => { actions.hidden = true; deny.show() }), h('span.end', null, edit))
+
+    function toggleEdit() {
+      editor.el.hidden = !editor.el.hidden
+      if (shown) shown.hidden = !editor.el.hidden
+      edit.textContent = t(editor.el.hidden ? 'ask.edit' : 'ask.editDone')
+      if (!editor.el.hidden) editor.focus()
+      else if (editor.read().ok && shown) fill(shown, ...argsList(editor.read().value).childNodes)
+    }
+
+    /** @param {'once' | 'session'} remember */
+    function allow(remember) {
+      const edited = editor.read()
+      if (!edited.ok) {
+        if (editor.el.hidden) toggleEdit()
+        return editor.focus()
+      }
+      const changed = JSON.stringify(edited.value) !== JSON.stringify(args)
+      answer({ approved: true, remember, ...(changed ? { edited_args: edited.value } : {}) })
+    }
+
+    return { icon: 'hand', title: t('ask.title', { tool }), text: ownWords(interrupt, tool), content: [shown, editor.el, actions, deny.el] }
+  }
+
+  /** The server's question only where it says more than the title. @param {Interrupt} interrupt @param {string} tool */
+  const ownWords = ({ message }, tool) => (message && message !== `Allow ${tool}?` ? message : undefined)
+
+  /** The reason for a refusal; shown in place of the buttons. @param {(reason: string) => void} send @param {() => void} back */
+  function denial(send, back) {
+    const input = h('input.input', { 'aria-label': t('ask.denyReason'), placeholder: `${t('ask.denyReason')} (${t('ask.denyHint')})`, autocomplete: 'off', onkeydown })
+    const el = h('div.ask-actions', { hidden: true }, input, button('ask.denySend', '.danger', () => send(input.value.trim())), button('ask.back', '.ghost', hide))
+    function hide() {
+      el.hidden = true
+      back()
+    }
+    /** @param {KeyboardEvent} event */
+    function onkeydown(event) {
+      if (event.isComposing || event.keyCode === 229) return
+      if (event.key === 'Enter') send(input.value.trim())
+      if (event.key === 'Escape') hide()
+    }
+    const show = () => { el.hidden = false; input.focus() }
+    return { el, show }
+  }
+
+  /** @param {any} interrupt @param {(payload: any, status?: string) => void} answer @param {any} call @returns {Body} */
+  function question(interrupt, answer, call) {
+    const schema = interrupt.response_schema
+    const text = interrupt.message ?? parseArgs(call?.function.arguments)?.question ?? ''
+    const cancel = button('question.cancel', '.ghost', () => answer(undefined, 'cancelled'))
+    const base = { icon: 'question', title: text || t('question.title') }
+    const only = loneString(schema)
+    if (only) return { ...base, content: freeAnswer(interrupt, only, answer, cancel) }
+    const form = isFlat(schema) ? schemaForm(schema) : jsonField({ label: t('question.answer'), value: {} })
+    const send = button('question.send', '.primary', () => {
+      const got = form.read()
+      if (got.ok) answer(got.value)
+    })
+    return { ...base, content: [form.el, h('div.ask-actions', null, send, cancel)] }
+  }
+
+  /** Is a single text all that is asked? Then its key, or '' where the payload itself is the text. @param {any} schema @returns {{key: string, field: any} | null} */
+  function loneString(schema) {
+    if (!schema || schema.type === 'string') return { key: '', field: schema ?? {} }
+    const entries = Object.entries(schema.properties ?? {})
+    if (entries.length !== 1) return null
+    const [key, field] = entries[0]
+    return field?.type === 'string' ? { key, field } : null
+  }
+
+  /** Suggestions to press, and a line to write something else. @param {any} interrupt @param {{key: string, field: any}} only @param {(payload: any) => void} answer @param {any} cancel */
+  function freeAnswer(interrupt, { key, field }, answer, cancel) {
+    const give = (/** @type {string} */ value) => answer(key ? { [key]: value } : value)
+    const offers = interrupt.suggestions ?? interrupt.options ?? field.enum ?? field.examples ?? []
+    const buttons = offers.map((/** @type {any} */ offer) => h('button.button.small', { type: 'button', onclick: () => give(String(offer)) }, String(offer)))
+    const suggestions = buttons.length ? h('div.suggestions', null, buttons) : null
+    if (field.enum) return [suggestions, h('div.ask-actions', null, cancel)]
+    const input = h('textarea.input', { rows: 2, 'aria-label': t('question.answer'), placeholder: t('question.answer'), onkeydown })
+    const send = () => input.value.trim() && give(input.value.trim())
+    /** @param {KeyboardEvent} event */
+    function onkeydown(event) {
+      if (event.key !== 'Enter' || event.shiftKey || event.isComposing || event.keyCode === 229) return
+      event.preventDefault()
+      send()
+    }
+    return [suggestions, input, h('div.ask-actions', null, button('question.send', '.primary', send), cancel)]
+  }
+
+  /** @param {any} interrupt @param {(payload: any) => void} answer @param {any} call @returns {Body} */
+  function unsure(interrupt, answer, call) {
+    const tool = interrupt.tool ?? call?.function.name ?? ''
+    const input = h('textarea.input.mono', { 'aria-label': t('unsure.label'), placeholder: t('unsure.label'), spellcheck: false })
+    const send = button('unsure.send', '.primary', () => answer({ action: 'result', content: input.value }))
+    const byHand = h('div.form', { hidden: true }, input, h('div.ask-actions', null, send, button('ask.back', '.ghost', toggle)))
+    const actions = h('div.ask-actions', null,
+      button('unsure.skip', '', () => answer({ action: 'skip' })), button('unsure.result', '', toggle),
+      button('unsure.retry', '.danger', () => answer({ action: 'retry' })))
+    function toggle() {
+      byHand.hidden = !byHand.hidden
+      actions.hidden = !byHand.hidden
+      if (!byHand.hidden) input.focus()
+    }
+    return { icon: 'alert', title: t('unsure.title', { tool }), text: t('unsure.text'), content: [callArgs(interrupt, call), actions, byHand] }
+  }
+
+  /** @param {any} interrupt @param {(payload: any) => void} answer @param {any} call @returns {Body} */
+  function clientTool(interrupt, answer, call) {
+    const tool = interrupt.tool ?? call?.function.name ?? interrupt.reason
+    const input = h('textarea.input.mono', { 'aria-label': t('client.label'), placeholder: t('client.label'), spellcheck: false })
+    const send = (/** @type {boolean} */ bad) => answer({ content: input.value, ...(bad ? { is_error: true } : {}) })
+    return {
+      icon: 'question', title: t('client.title', { tool }), text: t('client.text'),
+      content: [callArgs(interrupt, call), input, h('div.ask-actions', null, button('client.send', '.primary', () => send(false)), button('client.error', '.danger', () => send(true)))],
+    }
+  }
+
+  /** @param {any} interrupt @param {any} call */
+  function callArgs(interrupt, call) {
+    const args = interrupt.args ?? parseArgs(call?.function.arguments)
+    return isObject(args) && Object.keys(args).length ? argsList(args) : null
+  }
+
+  /** @param {any} interrupt @param {(payload: any) => void} answer @returns {Body} */
+  function limit(interrupt, answer) {
+    const name = interrupt.limit ?? interrupt.name ?? 'max_steps'
+    const [key, label, more] = LIMITS.find((one) => one[0] === name) ?? [name, '', 0]
+    const input = h('input.input', { inputmode: 'numeric', value: String(more || 10), 'aria-label': label ? t(label) : key })
+    const go = () => {
+      const n = Number(input.value)
+      answer({ continue: true, ...(more && Number.isInteger(n) && n > 0 ? { extend: { [key]: n } } : {}) })
+    }
+    return {
+      icon: 'limit', title: t('limit.title'), text: t('limit.text', { name: label ? t(label.replace('limit.', 'limit.name.')) : key, observed: count(interrupt.observed ?? 0), allowed: count(interrupt.allowed ?? 0) }),
+      content: [h('div.more-row', null, more ? h('label.field', null, h('span.label', null, t(label)), input) : null,
+        h('div.ask-actions', null, button('limit.continue', '.primary', go), button('limit.stop', '.ghost', () => answer({ continue: false }))))],
+    }
+  }
+
+  /** @param {any} interrupt @param {(payload: any) => void} answer @returns {Body} */
+  function modelError(interrupt, answer) {
+    return {
+      icon: 'alert', title: t('model.title'), text: interrupt.message,
+      content: [h('div.ask-actions', null, button('model.retry', '.primary', () => answer({ retry: true })), button('model.stop', '.ghost', () => answer({ retry: false })))],
+    }
+  }
+
+  /** @param {string} key @param {string} classes @param {() => void} onclick */
+  const button = (key, classes, onclick) => h(`button.button${classes}`, { type: 'button', onclick }, t(key))
+
+  /** Arguments as names and values. @param {Record<string, any>} args */
+  function argsList(args) {
+    const entries = Object.entries(args)
+    if (!entries.length) return h('p.args-none', null, t('tool.noArguments'))
+    return h('dl.args', null, entries.map(([name, value]) => [h('dt', null, name), h('dd', null, typeof value === 'string' ? value : JSON.stringify(value, null, 2))]))
+  }
+
+  /** @param {any} source @returns {any} an object, or the text itself where it isn't JSON */
+  function parseArgs(source) {
+    try {
+      return JSON.parse(source || '{}')
+    } catch {
+      return source
+    }
+  }
+
+  /** @param {any} value */
+  const isObject = (value) => typeof value === 'object' && value !== null && !Array.isArray(value)
+
+  return { askView, argsList }
+})

@@ -1,0 +1,88 @@
+// A block of code: language, wrap and copy buttons, text. Colours are ranges in the CSS Custom Highlight API: no
+// elements, no second layout. They are painted when the block comes near the screen and let go with it.
+
+yaa.define('ui/code', ['ui/h', 'ui/text', 'ui/popup', 'core/highlight'], ({ h, text, attr, grow, iconButton }, { t }, toast, highlight) => {
+  /** More than this is shown without colours: tokenizing it would take more than a frame. */
+  const COLOUR_MAX = 100_000
+  const PAINT = 'CSS' in window && 'highlights' in CSS
+
+  /** @param {string} kind @returns {any} the page-wide set of ranges for one kind of token */
+  function paintFor(kind) {
+    const name = `code-${kind}`
+    const set = CSS.highlights.get(name) ?? new Highlight()
+    CSS.highlights.set(name, set)
+    return set
+  }
+
+  const near = PAINT ? new IntersectionObserver(onNear, { rootMargin: '600px' }) : null
+  /** @type {WeakMap<Element, () => void>} */
+  const painters = new WeakMap()
+
+  /** @param {IntersectionObserverEntry[]} entries */
+  function onNear(entries) {
+    for (const { isIntersecting, target } of entries) if (isIntersecting) painters.get(target)?.()
+  }
+
+  /**
+   * @param {{plain?: boolean}} [options] `plain`: no bar, wrapped, limited height (arguments, results)
+   */
+  function codeBlock(options = {}) {
+    const code = h('code')
+    const label = h('span.lang')
+    const wrap = iconButton('wrap', t('code.wrap'), { 'aria-pressed': 'false', onclick: toggleWrap })
+    const copy = iconButton('copy', t('code.copy'), { onclick: () => toast.copy(code.textContent ?? '', copy) })
+    const pre = h('pre', { tabIndex: 0 }, code)
+    const el = h('div.code', options.plain ? { 'data-plain': 'true' } : null, options.plain ? null : h('div.code-bar', null, label, wrap, copy), pre)
+    /** @type {Range[]} */ let ranges = []
+    let shown = { text: '', lang: '' }
+    let dirty = true
+
+    function toggleWrap() {
+      const on = el.dataset.wrap !== 'true'
+      el.dataset.wrap = String(on)
+      attr(wrap, 'aria-pressed', on)
+    }
+
+    /** @param {{text: string, lang?: string}} block */
+    function update(block) {
+      const lang = block.lang ?? ''
+      if (block.text === shown.text && lang === shown.lang) return
+      shown = { text: block.text, lang }
+      grow(code, block.text)
+      text(label, lang || t('code.plain'))
+      dirty = true
+      if (!near) return
+      near.unobserve(el)
+      near.observe(el)
+    }
+
+    function paint() {
+      if (!dirty || !code.firstChild) return
+      dirty = false
+      clear()
+      if (shown.text.length > COLOUR_MAX) return
+      for (const [kind, from, to] of highlight.spans(shown.text, shown.lang)) {
+        const range = new Range()
+        range.setStart(code.firstChild, from)
+        range.setEnd(code.firstChild, to)
+        paintFor(kind).add(range)
+        ranges.push(range)
+      }
+    }
+
+    function clear() {
+      for (const range of ranges) for (const set of CSS.highlights.values()) set.delete(range)
+      ranges = []
+    }
+
+    function destroy() {
+      near?.unobserve(el)
+      clear()
+    }
+
+    painters.set(el, paint)
+    return { el, update, destroy }
+  }
+
+  return { codeBlock }
+})

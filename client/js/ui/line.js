@@ -1,0 +1,60 @@
+// How a session stands, in words: the line above the composer, the mark in the list, and what a screen reader is
+// told when a run comes to rest.
+
+yaa.define('ui/line', ['ui/text', 'ui/popup', 'ui/message', 'core/session'], ({ t, duration, words }, { say }, { plainText }, sessions) => {
+  /**
+   * The line above the composer, or null when there is nothing to say.
+   * @param {{session: Session, state: RunState | null}} entry
+   * @returns {{text: string, tone?: string, busy?: boolean, icon?: string, action?: string, until?: number} | null}
+   */
+  function statusLine({ session, state }) {
+    switch (state?.phase) {
+      case 'posting': return state.attempt || state.resumed ? { text: t('run.lost'), busy: true, tone: 'ask' } : null
+      case 'streaming': return null
+      case 'lost': return lostLine(state)
+      case 'interrupted': return restLine(session, state)
+      default: return pastLine(session)
+    }
+  }
+
+  /** How the last run ended, told by the session alone: after a reload there is no run to ask. @param {Session} session */
+  function pastLine(session) {
+    const { kind } = sessions.why(session, { live: false })
+    if (kind === 'cancelled') return { text: t('run.stopped'), icon: 'stop', action: sessions.canResume(session) ? t('run.resume') : undefined }
+    if (kind === 'cut' || kind === 'ready' || kind === 'running') return { text: t('run.unfinished'), icon: 'alert', tone: 'ask', action: t('run.resume') }
+    return null
+  }
+
+  /** @param {RunState} state */
+  function lostLine(state) {
+    const wait = (state.retry_at ?? 0) - Date.now()
+    if (wait < 1000) return { text: t('run.lost'), busy: true, tone: 'ask' }
+    return { text: t('run.lostWait', { time: duration(Math.ceil(wait / 1000) * 1000) }), busy: true, tone: 'ask', action: t('run.retry'), until: state.retry_at }
+  }
+
+  /** @param {Session} session @param {RunState} state */
+  function restLine(session, { reason, error }) {
+    if (reason === 'gave_up' || reason === 'refused') return { text: [t('run.failed'), error?.message].filter(Boolean).join(' '), tone: 'bad', icon: 'alert', action: t('run.retry') }
+    if (reason === 'stopped') return { text: t('run.stopped'), icon: 'stop', action: sessions.canResume(session) ? t('run.resume') : undefined }
+    return null
+  }
+
+  /** @param {{session: Session, state: RunState | null}} entry @returns {'' | 'busy' | 'asking' | 'failed'} */
+  function markOf({ session, state }) {
+    if (state && ['posting', 'streaming', 'lost'].includes(state.phase)) return 'busy'
+    if (sessions.open(session).length) return 'asking'
+    return state?.reason === 'failed' || state?.reason === 'gave_up' ? 'failed' : ''
+  }
+
+  /** One sentence for a screen reader; only failures interrupt. @param {{session: Session, state: RunState | null}} entry */
+  function announce({ session, state }) {
+    const [first] = sessions.open(session)
+    if (first?.reason === 'tool_call') say(t('say.approval', { tool: first.tool ?? '' }))
+    else if (first?.reason === 'limit') say(t('say.limit'))
+    else if (first) say(t('say.question'))
+    else if (state?.reason === 'failed' || state?.reason === 'gave_up') say(t('say.failed'), true)
+    else if (state?.phase === 'done') say(t('say.ready', { n: words(plainText(session.messages.findLast((message) => message.role === 'assistant')?.content ?? '')) }))
+  }
+
+  return { statusLine, markOf, announce }
+})

@@ -1,0 +1,97 @@
+// What floats over the page: toasts, the line screen readers hear, and menus. Deleting is answered by an undo toast
+// instead of a question; a toast never moves the focus.
+
+yaa.define('ui/popup', ['ui/h', 'ui/text', 'io/clipboard'], ({ h, icon, iconButton }, { t }, clipboard) => {
+  const STAYS_MS = 6000
+  /** @type {any} */ let shelf = null
+
+  /**
+   * @param {string} message
+   * @param {{label?: string, action?: () => void, bad?: boolean}} [options] with an action it stays longer
+   */
+  function toast(message, options = {}) {
+    const el = h('div.toast', options.bad ? { 'data-tone': 'bad' } : null, h('span', null, message))
+    const close = () => {
+      clearTimeout(timer)
+      el.remove()
+      if (!shelf.childElementCount) shelf.hidePopover?.()
+    }
+    if (options.label) el.append(h('button.button.small', { type: 'button', onclick: () => { close(); options.action?.() } }, options.label))
+    el.append(iconButton('x', t('toast.close'), { onclick: close }, 'small'))
+    shelf ??= document.body.appendChild(h('div.toasts', { popover: 'manual' }))
+    // a popover is in the top layer: a toast is seen over an open dialog too
+    if (!shelf.matches(':popover-open')) shelf.showPopover?.()
+    shelf.append(el)
+    const timer = setTimeout(close, options.label ? STAYS_MS * 2 : STAYS_MS)
+    el.addEventListener('pointerenter', () => clearTimeout(timer), { once: true })
+    say(message, options.bad)
+  }
+
+  /** What a screen reader is told; only errors may interrupt. @param {string} message @param {boolean} [bad] */
+  function say(message, bad = false) {
+    const line = document.getElementById(bad ? 'alarm' : 'status')
+    if (!line) return
+    // the same words twice are only read twice when the line was empty in between
+    line.textContent = ''
+    requestAnimationFrame(() => { line.textContent = message })
+  }
+
+  /** Copy, and show it on the button that was pressed. @param {string} text @param {any} button with an icon */
+  async function copy(text, button) {
+    const done = await clipboard.copy(text)
+    say(t(done ? 'copied' : 'copy.failed'), !done)
+    if (!done) return toast(t('copy.failed'), { bad: true })
+    const use = button.querySelector('use')
+    use?.setAttribute('href', '#i-check')
+    setTimeout(() => use?.setAttribute('href', '#i-copy'), 1500)
+  }
+
+  /**
+   * Open a menu under `anchor`. It is made when opened and removed when closed.
+   * @param {any} anchor the button @param {{label: string, icon: string, danger?: boolean, action: () => void}[]} entries
+   */
+  function openMenu(anchor, entries) {
+    const menu = h('div.menu', { popover: 'auto', role: 'menu', 'aria-label': anchor.getAttribute('aria-label'), onkeydown, ontoggle },
+      entries.map((entry) => h(entry.danger ? 'button.danger' : 'button', { type: 'button', role: 'menuitem', onclick: () => choose(entry) }, icon(entry.icon), entry.label)))
+    document.body.append(menu)
+    anchor.setAttribute('aria-expanded', 'true')
+    menu.showPopover()
+    position(menu, anchor.getBoundingClientRect())
+    menu.firstChild?.focus()
+
+    /** @param {{action: () => void}} entry */
+    function choose(entry) {
+      menu.hidePopover()
+      anchor.focus()
+      entry.action()
+    }
+
+    /** @param {KeyboardEvent} event */
+    function onkeydown(event) {
+      const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
+      if (!step) return
+      event.preventDefault()
+      const all = [...menu.children]
+      const at = all.indexOf(document.activeElement)
+      all[(at + step + all.length) % all.length].focus()
+    }
+
+    /** @param {any} event */
+    function ontoggle(event) {
+      if (event.newState !== 'closed') return
+      anchor.removeAttribute('aria-expanded')
+      menu.remove()
+    }
+  }
+
+  /** Below the button, or above it where there is no room. @param {any} menu @param {DOMRect} at */
+  function position(menu, at) {
+    const { width, height } = menu.getBoundingClientRect()
+    const left = Math.max(8, Math.min(at.right - width, innerWidth - width - 8))
+    const below = at.bottom + height + 12 < innerHeight
+    menu.style.setProperty('left', `${left}px`)
+    menu.style.setProperty('top', `${below ? at.bottom : Math.max(8, at.top - height - 8)}px`)
+  }
+
+  return { toast, say, copy, openMenu }
+})

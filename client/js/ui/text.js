@@ -1,0 +1,53 @@
+// Words and figures: looks texts up in the language in use and writes numbers, times and durations the way that
+// language does. Views call t() whenever they are made; changing the language makes them anew.
+
+yaa.define('ui/text', ['core/i18n', 'i18n/en', 'i18n/zh'], ({ format }, en, zh) => {
+  /** @type {Record<string, Record<string, string>>} */
+  const LANGUAGES = { en, zh }
+  let language = 'en'
+  let number = new Intl.NumberFormat('en')
+
+  /** @param {string} wanted a language of ours, or '' for the browser's */
+  function use(wanted) {
+    const known = [wanted, ...navigator.languages].map((tag) => tag.split('-')[0]).find((tag) => tag in LANGUAGES)
+    language = known ?? 'en'
+    number = new Intl.NumberFormat(language)
+    document.documentElement.lang = language === 'zh' ? 'zh-CN' : language
+  }
+
+  /**
+   * The text for `key`, with `{name}` and `{n, plural, …}` filled in. A missing text is the key itself: visible, not fatal.
+   * @param {string} key @param {Record<string, any>} [values]
+   */
+  function t(key, values = {}) {
+    return format(LANGUAGES[language][key] ?? en[key] ?? key, values, language)
+  }
+
+  /** @param {number} n */
+  const count = (n) => number.format(n)
+
+  /** A duration in milliseconds for people: 34 ms, 2.4 s, 3 min 5 s. @param {number} ms */
+  function duration(ms) {
+    if (ms < 1000) return t('unit.ms', { n: Math.round(ms) })
+    if (ms < 59_950) return t('unit.s', { n: number.format(Number((ms / 1000).toFixed(ms < 9950 ? 1 : 0))) })
+    const seconds = Math.round(ms / 1000)
+    return t('unit.min', { m: number.format(Math.floor(seconds / 60)), s: seconds % 60 })
+  }
+
+  /** Clock time of today, else day and time. @param {number} ms since 1970 */
+  function moment(ms) {
+    const date = new Date(ms)
+    const today = new Date().toDateString() === date.toDateString()
+    return date.toLocaleString(language, today ? { timeStyle: 'short' } : { dateStyle: 'medium', timeStyle: 'short' })
+  }
+
+  /** Words of a text, for the status line of a screen reader; works for languages without spaces. @param {string} text */
+  function words(text) {
+    if (!('Segmenter' in Intl)) return text.split(/\s+/).length
+    let n = 0
+    for (const part of new Intl.Segmenter(language, { granularity: 'word' }).segment(text)) if (part.isWordLike) n++
+    return n
+  }
+
+  return { t, use, count, duration, moment, words, language: () => language }
+})

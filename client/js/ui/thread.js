@@ -1,0 +1,150 @@
+// The thread: messages in order, what waits for an answer at the end, and the scrolling. It follows the end only
+// while the reader is there; nothing here moves focus. The newest messages are made first, the rest in idle time.
+
+yaa.define('ui/thread', ['ui/h', 'ui/text', 'ui/message', 'ui/asks', 'ui/connection'], ({ h, icon, list, text, attr }, { t }, { messageView }, { askView }, { emptyView }) => {
+  /** Within this many pixels of the end the view follows what arrives. */
+  const NEAR_END = 80
+  /** Articles made at once when a session is opened; the earlier ones follow in slices while the browser is idle. */
+  const SLICE = 200
+
+  /** @param {import('./types').Actions} actions @returns {any} */
+  function threadView(actions) {
+    const empty = emptyView(actions)
+    const feed = h('div.feed', { role: 'feed', 'aria-label': t('thread.label') })
+    const working = h('div.working', { hidden: true, 'aria-hidden': 'true' }, h('i'), h('i'), h('i'))
+    const waits = h('div.calls')
+    const all = allBar(actions)
+    const column = h('div.column', null, empty.el, h('div.thread', null, feed, working, waits, all.el))
+    const el = h('div.scroll', { onscroll, onkeydown, tabIndex: 0 }, column)
+    const toEnd = h('button.button.small.to-end', { type: 'button', hidden: true, onclick: scrollToEnd }, icon('down'), t('thread.toEnd'))
+    let pinned = true
+    let from = 0
+    let openId = ''
+    /** @type {any} */ let last = null
+    new ResizeObserver(follow).observe(column)
+
+    /** @param {any} state while an answer streams in (`whole` is false) only the last turn is looked at */
+    function update(state) {
+      const { session, live } = state
+      if (session.id !== openId) reset(session)
+      last = state
+      const items = itemsOf(state)
+      empty.el.hidden = items.length > 0
+      empty.update(state)
+      const tail = state.whole ? 0 : items.findLastIndex((item) => item.message.role === 'user') - from
+      list(feed, items.slice(from), (item) => item.message.id, (item) => messageView(item, actions), tail)
+      attr(feed, 'aria-busy', live ? 'true' : null)
+      working.hidden = !live || isWriting(items.at(-1))
+      if (state.whole || session.interrupts?.length) drawWaits(session, live)
+      follow()
+    }
+
+    /** @param {Session} session @param {boolean} live */
+    function drawWaits(session, live) {
+      const open = live ? [] : session.interrupts ?? []
+      list(waits, open.filter((one) => !isOnCard(one, session)), (one) => one.id, (one) => waitCard(one, actions))
+      all.update(open)
+    }
+
+    /** @param {Session} session */
+    function reset(session) {
+      openId = session.id
+      pinned = true
+      from = Math.max(0, session.messages.length - SLICE)
+      list(feed, [], String, () => { throw new Error('nothing to make') })
+      if (from) later()
+    }
+
+    function later() {
+      const idle = window.requestIdleCallback ?? ((/** @type {() => void} */ run) => setTimeout(run, 50))
+      idle(() => {
+        if (!from || !last) return
+        from = Math.max(0, from - SLICE)
+        update(last)
+        if (from) later()
+      })
+    }
+
+    function onscroll() {
+      const rest = el.scrollHeight - el.scrollTop - el.clientHeight
+      pinned = rest < NEAR_END
+      toEnd.hidden = rest < el.clientHeight / 2
+      attr(/** @type {Element} */ (el.parentElement), 'data-scrolled', el.scrollTop > 4)
+    }
+
+    function follow() {
+      if (pinned) el.scrollTop = el.scrollHeight
+      else onscroll()
+    }
+
+    function scrollToEnd() {
+      pinned = true
+      el.scrollTo({ top: el.scrollHeight, behavior: 'smooth' })
+    }
+
+    /** A feed is walked by article: j and k, or Page Up and Page Down. @param {KeyboardEvent} event */
+    function onkeydown(event) {
+      const step = { j: 1, k: -1, PageDown: 1, PageUp: -1 }[event.key]
+      const target = /** @type {Element} */ (event.target)
+      if (!step || event.ctrlKey || event.metaKey || event.altKey || !target.matches('article, .scroll')) return
+      const articles = [...feed.children]
+      const at = articles.indexOf(target)
+      const next = articles[at < 0 ? (step > 0 ? 0 : articles.length - 1) : at + step]
+      if (!next) return
+      event.preventDefault()
+      next.focus()
+    }
+
+    /** Show what waits for the reader; only when asked to. */
+    function showAsk() {
+      const first = el.querySelector('.ask')
+      first?.scrollIntoView({ block: 'center' })
+      first?.focus()
+    }
+
+    return { el, toEnd, update, showAsk, follow: () => { pinned = true; follow() } }
+  }
+
+  /** What each article shows: its message, the calls in it, and whether it is being written. @param {any} state @returns {any[]} */
+  function itemsOf({ items, live, outputs }) {
+    const shown = items.filter((/** @type {Item} */ item) => item.message.role !== 'system')
+    return shown.map((/** @type {Item} */ item, /** @type {number} */ i) => ({
+      ...item, live, outputs, joined: item.message.role === 'assistant' && shown[i - 1]?.message.role === 'assistant',
+    }))
+  }
+
+  /** Does the last article show by itself that something is coming? @param {any} item */
+  const isWriting = (item) => Boolean(item?.message.open && (item.message.content || item.message.reasoning?.text || item.calls.length))
+    || item?.calls.some((/** @type {any} */ one) => one.entry?.state === 'started' && !one.result)
+
+  /** Is this interrupt shown on the card of its call? @param {Interrupt} interrupt @param {Session} session */
+  const isOnCard = (interrupt, session) => Boolean(interrupt.call_id && session.messages.some((message) => message.tool_calls?.some((call) => call.id === interrupt.call_id)))
+
+  /** @param {any} interrupt @param {import('./types').Actions} actions */
+  function waitCard(interrupt, actions) {
+    const ask = askView(interrupt, actions)
+    const tone = interrupt.reason === 'model_error' ? 'bad' : 'ask'
+    return { el: h('section.card.wait', { 'data-tone': tone }, ask.el), update: ask.update }
+  }
+
+  /** Two or more approvals can be answered at once. @param {import('./types').Actions} actions */
+  function allBar(actions) {
+    const label = h('span')
+    /** @type {any[]} */ let open = []
+    const each = (/** @type {any} */ payload) => actions.answerAll(open.map((one) => [one.id, { status: 'resolved', payload }]))
+    const el = h('div.all-bar', { hidden: true }, label,
+      h('button.button.small', { type: 'button', onclick: () => each({ approved: true, remember: 'once' }) }, t('ask.allOnce')),
+      h('button.button.small.danger', { type: 'button', onclick: () => each({ approved: false }) }, t('ask.allDeny')))
+
+    /** @param {any[]} interrupts */
+    function update(interrupts) {
+      open = interrupts.filter((one) => one.reason === 'tool_call' && !one.answer)
+      el.hidden = open.length < 2
+      text(label, t('ask.all', { n: open.length }))
+    }
+
+    return { el, update }
+  }
+
+  return { threadView }
+})

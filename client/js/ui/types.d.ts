@@ -1,0 +1,173 @@
+/** What the views share, and what each module of js/ui gives the others. */
+
+/** A piece of the page: its element, how to bring it up to date, what to do when it goes. */
+export interface View<T = any> {
+  el: any
+  update(item: T): void
+  destroy?(): void
+}
+
+/** What the server said about itself, or why it said nothing. */
+export interface ServerState {
+  url: string
+  hasKey: boolean
+  checking: boolean
+  ok: boolean
+  version?: string
+  tier?: string
+  failure?: { kind: Explanation['cause']; detail?: string; checks: Explanation['checks'] }
+}
+
+/** An open session and the run that is writing it, if one is. */
+export interface Entry {
+  session: Session
+  run: Run | null
+  state: RunState | null
+}
+
+export interface Offer { name: string; label: string; demo: boolean }
+export interface ToolRule { name: string; description: string; ceiling: string; readOnly: boolean }
+
+/** One line above the composer. */
+export interface Line { text: string; tone?: string; busy?: boolean; icon?: string; action?: string; until?: number }
+
+/** Everything the views are drawn from; made anew for each drawing. */
+export interface State {
+  session: Session
+  items: Item[]
+  outputs: Map<string, string>
+  /** is a run of this session going on? */
+  live: boolean
+  /** false while an answer streams in: only the last turn changed */
+  whole: boolean
+  line: Line | null
+  server: ServerState
+  sideOpen: boolean
+  sessions: { id: string; title: string; updated: number; current: boolean; mark: string }[]
+  models: Offer[]
+  provider: string
+  demo: boolean
+  tools: ToolRule[]
+  defaults: any
+  onDisk: boolean
+  settings: Record<string, any>
+}
+
+/** What views can do; made in ui/app. */
+export interface Actions {
+  send(text: string): void
+  stop(): void
+  goOn(): void
+  answer(id: string, answer: Answer | null): void
+  answerAll(answers: [string, Answer | null][]): void
+  newSession(): void
+  open(id: string): void
+  rename(id: string, title: string): void
+  remove(id: string): void
+  download(id: string): void
+  draft(text: string): void
+  connect(): void
+  signIn(key: string): void
+  set(changes: Record<string, any>): void
+  setProvider(name: string): void
+  setTool(name: string, rule: string): void
+  setLimit(name: string, value: string): void
+  openSettings(tab?: string): void
+  settingsClosed(): void
+  toggleSide(): void
+}
+
+export interface Book {
+  refresh(): Promise<void>
+  open(id: string): Promise<Entry | null>
+  fresh(): Entry
+  send(entry: Entry, words: string): void
+  answer(entry: Entry, answers: [string, Answer | null][]): Promise<void>
+  retry(entry: Entry): void
+  rename(id: string, title: string): Promise<void>
+  remove(id: string): Promise<Session | null>
+  restore(session: Session): Promise<void>
+  heads(): Head[]
+  entry(id: string): Entry | undefined
+}
+
+export interface Field<T = any> { el: any; read(): { ok: boolean; value?: T }; focus(): void }
+
+declare global {
+  interface Modules {
+    'i18n/en': Record<string, string>
+    'i18n/zh': Record<string, string>
+    'ui/h': {
+      h(selector: string, props?: Record<string, any> | null, ...children: any[]): any
+      attr(el: Element, name: string, value: any): void
+      text(el: Node, value: string): void
+      fill(el: Element, ...children: any[]): void
+      grow(el: Element, value: string): void
+      icon(name: string, className?: string): SVGElement
+      iconButton(name: string, label: string, props: Record<string, any>, classes?: string): any
+      list(parent: Element, items: readonly any[], keyOf: (item: any, index: number) => string, make: (item: any) => View, from?: number): void
+      uid(prefix: string): string
+    }
+    'ui/text': {
+      t(key: string, values?: Record<string, any>): string
+      use(wanted: string): void
+      count(n: number): string
+      duration(ms: number): string
+      moment(ms: number): string
+      words(text: string): number
+      language(): string
+    }
+    'ui/popup': {
+      toast(message: string, options?: { label?: string; action?: () => void; bad?: boolean }): void
+      say(message: string, bad?: boolean): void
+      copy(text: string, button: any): void
+      openMenu(anchor: any, entries: { label: string; icon: string; danger?: boolean; action: () => void }[]): void
+    }
+    'ui/form': {
+      jsonField(options: { label: string; value?: any; object?: boolean }): Field & { write(value: any): void }
+      schemaForm(schema: any): Field<Record<string, any>>
+      isFlat(schema: any): boolean
+    }
+    'ui/code': { codeBlock(options?: { plain?: boolean }): View<{ text: string; lang?: string }> & { destroy(): void } }
+    'ui/md-dom': { markdownView(): View<string> & { destroy(): void } }
+    'ui/asks': {
+      askView(interrupt: Interrupt, actions: Actions, call?: ToolCall): View<Interrupt>
+      argsList(args: Record<string, any>): any
+    }
+    'ui/tool-card': { toolCard(actions: Actions): View }
+    'ui/message': { messageView(item: any, actions: Actions): View; plainText(content: any): string }
+    'ui/connection': {
+      failurePanel(actions: Actions): View<State>
+      emptyView(actions: Actions): View<State>
+      toneOf(server: ServerState): string
+      wordsOf(server: ServerState): string
+    }
+    'ui/thread': { threadView(actions: Actions): View<State> & { toEnd: any; follow(): void; showAsk(): void } }
+    'ui/composer': { composerView(actions: Actions): View<State> & { write(words: string): void; focus(): void } }
+    'ui/sidebar': { sidebarView(actions: Actions): View<State>; headerView(actions: Actions): View<State> }
+    'ui/settings': { settingsDialog(actions: Actions): View<State> & { show(tab?: string): void } }
+    'ui/line': {
+      statusLine(entry: Entry): Line | null
+      markOf(entry: Entry): '' | 'busy' | 'asking' | 'failed'
+      announce(entry: Entry): void
+    }
+    'ui/book': {
+      openBook(options: {
+        store: Store
+        api: () => Api
+        prepare: (session: Session) => void
+        onChange: (id: string, whole: boolean) => void
+        onEnd: (entry: Entry) => void
+        onElsewhere: () => void
+      }): Book
+      isActive(entry?: Entry): boolean
+    }
+    'ui/server': {
+      openServer(options: { settings: Settings; onChange: () => void }): { connect(): Promise<void>; api(): Api; state(): ServerState; info(): any }
+      modelsOf(info: any): Offer[]
+      toolsOf(info: any): ToolRule[]
+    }
+    'ui/app': { startApp(given: { root: HTMLElement; settings: Settings; store: Store }): { start(): Promise<void> } }
+    'main': { main(): Promise<void> }
+  }
+}
