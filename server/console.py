@@ -73,7 +73,7 @@ async def run_once(agent: Agent, document: dict[str, Any], out: TextIO, *, lines
                     out.flush()
     finally:
         if not lines:
-            out.write(dumps(run.session) + "\n")
+            out.write(json.dumps(run.session, ensure_ascii=False, indent=2) + "\n")
             out.flush()
     return EXITS.get(run.session.get("status", ""), INTERRUPTED)
 

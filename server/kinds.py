@@ -73,6 +73,7 @@ PROVIDER: dict[str, Any] = {
     "tool_mode": TOOL_MODE,
     "headers": MapOf(""),
     "extra_body": MapOf(ANY),
+    "quirks": MapOf(ANY),
 }
 
 # What a session may say about its provider by default. It travels, so it holds no secret.

@@ -49,10 +49,12 @@ class Precedence(Case):
         self.assertEqual(found.sources, ())
 
     def test_each_source_wins_over_the_one_before(self) -> None:
-        file = {"server": {"port": 1, "host": "::1", "workers": 2, "limits": {"max_runs": 7}}}
+        file = {"server": {"port": 1, "host": "::1", "discover": False, "limits": {"max_runs": 7}}}
         found = self.load(file, {"YAA_PORT": "2", "YAA_HOST": "localhost"}, {"server.port": 3})
         server = found.server
-        self.assertEqual((server["port"], server["host"], server["workers"]), (3, "localhost", 2))
+        self.assertEqual(
+            (server["port"], server["host"], server["discover"]), (3, "localhost", False)
+        )
         self.assertEqual(server["limits"]["max_runs"], 7)
         self.assertEqual(server["limits"]["heartbeat_s"], 15)
         self.assertEqual(
@@ -63,9 +65,9 @@ class Precedence(Case):
     def test_a_named_file_is_read_instead_of_the_home_one(self) -> None:
         (self.home / "config.json").write_text('{"server": {"port": 1}}')
         other = self.home / "other.json"
-        other.write_text('{"server": {"workers": 3}}')
+        other.write_text('{"server": {"discover": false}}')
         found = config.load(self.home, other, {}, {})
-        self.assertEqual(found.server["workers"], 3)
+        self.assertFalse(found.server["discover"])
         self.assertEqual(found.server["port"], DEFAULTS["server"]["port"])
 
     def test_a_named_file_must_exist(self) -> None:
@@ -221,6 +223,7 @@ class Kinds(Case):
             ({"auth_required": False, "host": ""}, "only this machine may reach"),
             ({"default_provider": "x"}, "the providers configured are: none"),
             ({"default_provider": "x", "providers": {"a": {}, "b": {}}}, "configured are: a, b"),
+            ({"workers": 2}, "only 1 is possible so far"),
             ({"api_keys": ["two words"]}, "visible ASCII"),
             ({"api_keys": [""]}, "visible ASCII"),
             ({"api_keys": [{"name": "no key"}]}, "visible ASCII"),
@@ -241,7 +244,7 @@ class Environment(Case):
     SET: tuple[tuple[str, str, tuple[str, ...], Any], ...] = (
         ("YAA_HOST", "::1", ("server", "host"), "::1"),
         ("YAA_PORT", "0", ("server", "port"), 0),
-        ("YAA_WORKERS", "2", ("server", "workers"), 2),
+        ("YAA_WORKERS", "1", ("server", "workers"), 1),
         ("YAA_LOG_LEVEL", "debug", ("server", "log", "level"), "debug"),
         ("YAA_API_KEYS", "one, two,", ("server", "api_keys"), ["one", "two"]),
         (

@@ -1,0 +1,228 @@
+"""The command line: `python3 -m server` serves, `run` is a filter over sessions, `chat` talks.
+
+In the walk: the front door. It finds the configuration, says what it found in words that a person
+can act on, and hands over to `app` or `console`. The rule of the file: every way to fail at start
+ends in one sentence on stderr with the next step, and exit code 2.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import errno
+import os
+import signal
+import socket
+import sys
+import webbrowser
+from collections.abc import Mapping
+from pathlib import Path
+
+from . import VERSION, log
+from .api.auth import Keys, home_key
+from .app import SANDBOX, App, serve
+from .config import Config, ConfigError, home_folder, load, make_home
+from .console import BAD_INPUT, FAILED, INTERRUPTED, Chat, explain, read_session, run_once
+from .errors import Problem
+from .terminal import Terminal
+from .wire.listener import bind
+
+EPILOG = """\
+Settings come from config.default.json, then config.json in the home folder (or --config), then
+YAA_* variables (YAA_PORT=80, YAA_SERVER__LIMITS__MAX_RUNS=4), then the options above.
+
+`run` exits with 0 when the session is completed, 3 when it waits for an answer (or was stopped),
+1 when it failed, and 2 when the session or the configuration cannot be used."""
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Everything `python3 -m server` does. Returns the exit code."""
+    options = _options(arguments)
+    env = os.environ
+    try:
+        config = load(
+            home_folder(options.home, env),
+            _config_file(options.config, env),
+            env,
+            {"server.host": options.host, "server.port": options.port},
+        )
+        if options.command == "run":
+            return _run(config, env, options)
+        if options.command == "chat":
+            return _chat(config, env, options)
+        return _serve(config, env, options)
+    except ConfigError as error:
+        for problem in error.problems:
+            print(f"yaa: {problem}", file=sys.stderr)
+    except Problem as problem:
+        print(f"yaa: {explain(problem)}", file=sys.stderr)
+    return BAD_INPUT
+
+
+def _options(arguments: list[str] | None) -> argparse.Namespace:
+    unset = argparse.SUPPRESS  # an option after the command must not undo the one before it
+    common = argparse.ArgumentParser(add_help=False, argument_default=unset)
+    common.add_argument("--home", metavar="FOLDER", help="where everything is kept (~/.yaa)")
+    common.add_argument("--config", metavar="FILE", help="read this instead of its config.json")
+    parser = argparse.ArgumentParser(
+        prog="python3 -m server",
+        description="yaa, a self-hosted AI agent. Without a command it serves until it is stopped.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        parents=[common],
+    )
+    parser.add_argument("--host", metavar="ADDRESS", help="listen here (127.0.0.1)")
+    parser.add_argument("--port", metavar="N", type=int, help="and here (12345; 0: any free one)")
+    parser.add_argument("--check", action="store_true", help="check the configuration and stop")
+    parser.add_argument("--open", action="store_true", help="open the page in a browser")
+    parser.add_argument("--version", action="version", version=f"yaa {VERSION}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
+    run = commands.add_parser("run", parents=[common], help="run a session: JSON in, JSON out")
+    run.add_argument("file", nargs="?", default="-", help="a session (default: standard input)")
+    run.add_argument("--events", action="store_true", help="write its events, one JSON a line")
+    chat = commands.add_parser("chat", parents=[common], help="talk on this terminal")
+    chat.add_argument("file", nargs="?", help="a session to go on with")
+    return parser.parse_args(arguments, argparse.Namespace(home=None, config=None))
+
+
+def _config_file(option: str | None, env: Mapping[str, str]) -> Path | None:
+    named = option or env.get("YAA_CONFIG")
+    return Path(named).expanduser() if named else None
+
+
+def _serve(config: Config, env: Mapping[str, str], options: argparse.Namespace) -> int:
+    server = config.server
+    log.setup(server["log"]["level"])
+    if options.check:
+        asyncio.run(_check(config, env))
+        return 0
+    make_home(config.home)
+    entries = server["api_keys"]
+    made = "" if entries or not server["auth_required"] else _home_key(config.home)
+    if made:
+        entries = [{"name": "home", "key": made}]
+    keys = Keys(entries, required=server["auth_required"])
+    sockets = _bind(server["host"], server["port"])
+    link = _link(server["host"], sockets[0].getsockname()[1], made)
+    asyncio.run(_listen(config, env, keys, sockets, link, opens=options.open))
+    return 0
+
+
+async def _listen(
+    config: Config,
+    env: Mapping[str, str],
+    keys: Keys,
+    sockets: list[socket.socket],
+    link: str,
+    *,
+    opens: bool,
+) -> None:
+    async with App(config, env) as app:
+
+        def ready() -> None:
+            print("\n".join([*describe(app), "", "Open this link in a browser:", link]), flush=True)
+            if opens:
+                webbrowser.open(link)
+
+        await serve(app, keys, sockets, ready)
+
+
+async def _check(config: Config, env: Mapping[str, str]) -> None:
+    async with App(config, env) as app:
+        print("\n".join([*describe(app), "", "The configuration can be used."]))
+
+
+def _run(config: Config, env: Mapping[str, str], options: argparse.Namespace) -> int:
+    """Diagnostics go to stderr only: stdout is the next program's input."""
+    log.setup("warning")
+    document = read_session(options.file)
+
+    async def main() -> int:
+        async with App(config, env) as app:
+            return await run_once(app.agent, document, sys.stdout, lines=options.events)
+
+    signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
+    try:
+        return asyncio.run(main())
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        # The reader has left; what Python would still flush at exit must not complain (its docs).
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FAILED
+
+
+def _chat(config: Config, env: Mapping[str, str], options: argparse.Namespace) -> int:
+    log.setup("error")
+    session = read_session(options.file) if options.file else {"messages": []}
+    terminal = Terminal()
+    with asyncio.Runner() as runner:
+        app = App(config, env)
+        runner.run(app.open())
+        try:
+            for line in (*describe(app), "", "/help lists the commands; Ctrl-C stops a run."):
+                terminal.line(line, "dim")
+            return Chat(app.agent, runner, terminal, session).talk()
+        finally:
+            runner.run(app.close())
+
+
+def describe(app: App) -> list[str]:
+    """What a person wants to know at start, and nothing that is not so."""
+    lines = [f"yaa {VERSION}", ""]
+    lines += [f"  found    {line}" for line in app.found.lines]
+    for model in app.models.catalog():
+        mark = ", the default" if model.get("default") else ""
+        if not model.get("demo"):
+            lines.append(f"  model    {model['name']}: {model['model']}{mark}")
+    if app.demo:
+        lines += [
+            "  model    demo: a script that shows what a model would do; no AI",
+            "           For a real one set OPENAI_API_KEY (or another vendor's), start Ollama,",
+            "           or name a provider in config.json, then start again.",
+        ]
+    lines.append(f"  tools    {', '.join(tool['name'] for tool in app.toolbox.info())}")
+    lines.append(f"  sandbox  {SANDBOX['tier']}: {SANDBOX['missing'][0]}")
+    lines.append(f"  home     {app.config.home}")
+    return lines
+
+
+def _home_key(home: Path) -> str:
+    try:
+        return home_key(home)
+    except OSError as error:
+        raise ConfigError(f"{error.filename}: {error.strerror}") from None
+    except ValueError as error:
+        raise ConfigError(str(error)) from None
+
+
+def _bind(host: str, port: int) -> list[socket.socket]:
+    where = f"port {port} on {host or 'every address'}"
+    try:
+        return bind(host, port)
+    except socket.gaierror:
+        raise ConfigError(f"{host} is no address of this machine; try --host 127.0.0.1") from None
+    except OSError as error:
+        match error.errno:
+            case errno.EADDRINUSE:
+                hint = "is in use: is yaa running already? Another: --port N, or --port 0 for any"
+            case errno.EACCES:
+                hint = "is reserved for the system; take one above 1023 with --port N"
+            case errno.EADDRNOTAVAIL:
+                hint = "cannot be had: this machine does not have that address; see --host"
+            case _:
+                hint = f"cannot be had: {error.strerror}"
+        raise ConfigError(f"{where} {hint}") from None
+
+
+def _link(host: str, port: int, key: str) -> str:
+    """The page's address as this machine's browser sees it. The key rides behind the #, which
+    browsers never send anywhere."""
+    if host in ("", "0.0.0.0", "::"):
+        host = "127.0.0.1"
+    host = f"[{host}]" if ":" in host else host
+    return f"http://{host}:{port}/" + (f"#key={key}" if key else "")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

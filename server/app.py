@@ -1,0 +1,151 @@
+"""The composition root: everything that is made once for a process, and how it is wired together.
+
+Read this first to see which part gets what. `App` opens what the agent needs, with or without a
+network in front of it; `routes` is the table of addresses; `serve` listens until it is told to
+stop. The rule of the file: it makes and connects, and decides nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import socket
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from types import TracebackType
+from typing import Any
+
+from . import VERSION, log
+from .agent import BaseAgent
+from .api.auth import Keys
+from .api.info import Info
+from .api.router import Route, Router
+from .api.session import Sessions
+from .api.static import Files
+from .config import Config, ConfigError, make_home, shipped
+from .llm.discover import discover
+from .llm.registry import Models
+from .tools.claims import Claims
+from .tools.toolbox import Toolbox
+from .wire.client import Client
+from .wire.listener import BaseServer, Limits
+
+# What protects the host from a tool beside the approval: said as it is, in /info and at start.
+SANDBOX: dict[str, Any] = {
+    "tier": "none",
+    "missing": ["tools run as child processes of the server's user, with limits but no sandbox"],
+}
+
+_log = log.get("app")
+
+
+class App:
+    """What an agent runs on: `async with App(config, env) as app`, then `app.agent`.
+
+    Raises ConfigError when the home folder cannot be used.
+    """
+
+    def __init__(self, config: Config, env: Mapping[str, str]) -> None:
+        self.config = config
+        self._env = env
+
+    async def open(self) -> None:
+        config, server = self.config, self.config.server
+        log.register(config.secrets())
+        log.register(value for name, value in self._env.items() if log.is_secret(name))
+        _check_sandbox(server["sandbox"]["require"])
+        make_home(config.home)
+        limits = server["limits"]
+        self.client = Client(self._env)
+        self.found = await discover(server, self.client, self._env)
+        self.models = Models(server, self.client, self._env, self.found)
+        claims = Claims(config.home / "claims", limits["claim_ttl_s"], limits["result_ttl_s"])
+        self.toolbox = Toolbox(config)
+        self.agent = BaseAgent(config, self.models, self.toolbox, claims)
+
+    async def close(self) -> None:
+        """End what still runs, then close the connections it used."""
+        await self.agent.close()
+        await self.client.close()
+
+    async def __aenter__(self) -> App:
+        await self.open()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+    @property
+    def demo(self) -> bool:
+        """Whether the default model is the built-in script and no AI."""
+        return any(model.get("default") and model.get("demo") for model in self.models.catalog())
+
+    def facts(self) -> dict[str, Callable[[], Any]]:
+        """What `/info` tells beside the configuration; asked at every request."""
+        return {
+            "agents": lambda: [{"name": self.config.session["agent"]}],
+            "tools": self.toolbox.info,
+            "models": self.models.catalog,
+            "sandbox": lambda: SANDBOX,
+            "demo": lambda: self.demo,
+        }
+
+
+def routes(app: App, keys: Keys) -> Router:
+    """Every address of the server."""
+    server, session = app.config.server, app.config.session
+    info = Info(VERSION, server["limits"], session, **app.facts())
+    streams = session["config"]["yaa"]["stream"]
+    sessions = Sessions(app.agent, server["limits"], streams=streams)
+    files = Files(shipped("client"))
+    table = {
+        ("GET", "/"): Route(files.get, open=True),
+        ("GET", "/health"): Route(info.health, open=True),
+        ("GET", "/info"): Route(info.info),
+        ("POST", "/session"): Route(sessions.post),
+        ("POST", "/"): Route(sessions.post),
+    }
+    return Router(table, files.get, keys, origins=server["cors_origins"])
+
+
+async def serve(
+    app: App, keys: Keys, sockets: list[socket.socket], ready: Callable[[], None]
+) -> None:
+    """Serve on bound sockets until SIGTERM or SIGINT; `ready` is called when requests are taken.
+
+    The first signal lets runs stop at their next safe point, with an end their clients can resume
+    from, for `disconnect_grace_s`; a second one ends them at once.
+    """
+    config = app.config.server
+    limits = config["limits"]
+    server = BaseServer(routes(app, keys), Limits.of(limits), hosts=config["hosts"])
+    await server.serve(sockets)
+    signals: asyncio.Queue[None] = asyncio.Queue()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, signals.put_nowait, None)
+    ready()
+    await signals.get()
+    _log.info("stopping")
+    app.agent.stopping = True
+    closing = asyncio.create_task(server.close(limits["disconnect_grace_s"]))
+    again = asyncio.create_task(signals.get())
+    await asyncio.wait((closing, again), return_when=asyncio.FIRST_COMPLETED)
+    for task in (closing, again):
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+    await server.close()
+
+
+def _check_sandbox(required: str) -> None:
+    if required not in ("none", SANDBOX["tier"]):
+        raise ConfigError(
+            f"server.sandbox.require is {required}, but this version has no sandbox; with `none`"
+            " tools run as child processes of your user, with limits and after your approval"
+        )
