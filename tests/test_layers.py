@@ -9,17 +9,23 @@ from __future__ import annotations
 
 import ast
 import re
-import subprocess
 import sys
 import unittest
-from collections.abc import Iterator
-from functools import cache
-from html.parser import HTMLParser
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
-SERVER = ROOT / "server"
-CLIENT = ROOT / "client"
+from tests.tooling.source import (
+    CLIENT,
+    Listed,
+    broad,
+    client_files,
+    cycle,
+    foreign_imports,
+    functions,
+    imports,
+    modules,
+    path_of,
+    tracked,
+)
+from tests.tooling.tools import ROOT
 
 MAX_FILE_LINES = 400
 MAX_FUNCTION_LINES = 60
@@ -71,7 +77,6 @@ CLOCKS = {"now", "today", "utcnow"}
 
 # The three borders where anything may be caught, once each, because a border has to hold.
 BORDERS = {"server/wire/listener.py", "server/sandbox/worker.py", "server/agent.py"}
-BROAD = {"Exception", "BaseException"}
 
 HTML_SINKS = re.compile(
     r"\b(innerHTML|outerHTML|insertAdjacentHTML|createContextualFragment|setHTMLUnsafe)\b"
@@ -227,23 +232,35 @@ class Repository(unittest.TestCase):
         self.assertEqual(wrong, [])
 
 
-# -- reading Python -------------------------------------------------------------------------------
+class Rules(unittest.TestCase):
+    """That the rules find what they are there for."""
 
+    def test_broad_handlers(self) -> None:
+        for source, found in (
+            ("try: f()\nexcept Exception: pass", 1),
+            ("try: f()\nexcept: pass", 1),
+            ("try: f()\nexcept (OSError, BaseException): pass", 1),
+            ("with contextlib.suppress(Exception): f()", 1),
+            ("try: f()\nexcept BaseException:\n  g()\n  raise", 0),
+            ("try: f()\nexcept OSError: pass", 0),
+        ):
+            with self.subTest(source):
+                self.assertEqual(len(list(broad("x.py", ast.parse(source)))), found)
 
-@cache
-def modules() -> dict[str, ast.Module]:
-    """`{dotted name: syntax tree}` of the server; a package is called by its own name."""
-    found = {}
-    for path in sorted(SERVER.rglob("*.py")):
-        parts = path.relative_to(ROOT).with_suffix("").parts
-        name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-        found[name] = ast.parse(path.read_text(), filename=str(path))
-    return found
+    def test_cycles(self) -> None:
+        self.assertEqual(cycle({"a": {"b"}, "b": {"c"}, "c": {"b"}}), ["b", "c", "b"])
+        self.assertEqual(cycle({"a": {"b", "c"}, "b": {"c"}, "c": set()}), [])
 
+    def test_patterns(self) -> None:
+        for sink in ("el.innerHTML = x", "document.write(x)", "eval (x)", "new Function(x)"):
+            self.assertTrue(HTML_SINKS.search(sink), sink)
+        self.assertFalse(HTML_SINKS.search("retrieval(innerHeight)"))
+        for place in ("/wor" + "k/main/x", "/roo" + "t/.cache", ".." + "/shared/x"):
+            self.assertTrue(MACHINE.search(place), place)
 
-def path_of(name: str) -> str:
-    path = name.replace(".", "/")
-    return f"{path}/__init__.py" if (ROOT / path).is_dir() else f"{path}.py"
+    def test_imports_are_seen(self) -> None:
+        self.assertIn("server.errors", {target for _, _, target in imports()})
+        self.assertIn("asyncio", {module for _, _, module in foreign_imports()})
 
 
 def floor(name: str) -> int | None:
@@ -258,120 +275,6 @@ def floor(name: str) -> int | None:
 def room(name: str, *rooms: str) -> str:
     """Which of the rooms a module is in; its own name when in none."""
     return next((r for r in rooms if name == r or name.startswith(f"{r}.")), name)
-
-
-def imports() -> Iterator[tuple[str, int, str]]:
-    """(module, line, module of ours that it imports), TYPE_CHECKING and local ones included."""
-    for name, tree in modules().items():
-        is_package = (ROOT / name.replace(".", "/")).is_dir()
-        for node in ast.walk(tree):
-            if not isinstance(node, ast.ImportFrom):
-                continue
-            if not node.level and (node.module or "").split(".")[0] not in ("server", "yaa"):
-                continue
-            base = name.split(".")[: None if is_package else -1]
-            base = base[: len(base) - (node.level - 1)] if node.level else []
-            package = ".".join([*base, *(node.module or "").split(".")]).rstrip(".")
-            for alias in node.names:
-                inner = f"{package}.{alias.name}"
-                yield name, node.lineno, inner if inner in modules() else package
-
-
-def foreign_imports() -> Iterator[tuple[str, int, str]]:
-    """(module, line, name of an absolute import)."""
-    for name, tree in modules().items():
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Import):
-                for alias in node.names:
-                    yield name, node.lineno, alias.name
-            elif isinstance(node, ast.ImportFrom) and not node.level:
-                yield name, node.lineno, node.module or ""
-
-
-def functions(tree: ast.Module) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            yield node
-
-
-def broad(path: str, tree: ast.Module) -> Iterator[str]:
-    """`path:line` of each handler that may end anything. One that ends in a bare `raise` only
-    cleans up, so it is not one."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.ExceptHandler):
-            last = node.body[-1]
-            passes_on = isinstance(last, ast.Raise) and last.exc is None
-            if (node.type is None or names_broad(node.type)) and not passes_on:
-                yield f"{path}:{node.lineno}"
-        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("suppress"):
-            if any(names_broad(argument) for argument in node.args):
-                yield f"{path}:{node.lineno}"
-
-
-def names_broad(node: ast.expr) -> bool:
-    names = node.elts if isinstance(node, ast.Tuple) else [node]
-    return any(isinstance(name, ast.Name) and name.id in BROAD for name in names)
-
-
-def cycle(graph: dict[str, set[str]]) -> list[str]:
-    """The names along one cycle, or nothing. Depth first; grey are the ones on the way here."""
-    grey: list[str] = []
-    black: set[str] = set()
-
-    def visit(name: str) -> list[str]:
-        if name in grey:
-            return [*grey[grey.index(name) :], name]
-        if name in black:
-            return []
-        grey.append(name)
-        for target in sorted(graph.get(name, ())):
-            if found := visit(target):
-                return found
-        black.add(grey.pop())
-        return []
-
-    return next((found for name in graph if (found := visit(name))), [])
-
-
-# -- reading the client ---------------------------------------------------------------------------
-
-
-class Listed(HTMLParser):
-    """The scripts and stylesheets that a page asks for."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.found: list[str] = []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        values = dict(attrs)
-        if tag == "script" and (source := values.get("src")):
-            self.found.append(source)
-        if tag == "link" and values.get("rel") == "stylesheet" and (source := values.get("href")):
-            self.found.append(source)
-
-    @classmethod
-    def of(cls, page: Path) -> list[str]:
-        if not page.exists():
-            return []
-        parser = cls()
-        parser.feed(page.read_text())
-        return [source.removeprefix("./") for source in parser.found]
-
-
-def client_files(*suffixes: str) -> list[Path]:
-    return sorted(path for path in CLIENT.rglob("*") if path.suffix in suffixes)
-
-
-def tracked() -> list[Path]:
-    """Files that git knows or would add; without git, every file that is not in a hidden folder."""
-    command = ["git", "-C", str(ROOT), "ls-files", "-co", "--exclude-standard", "-z"]
-    try:
-        listed = subprocess.run(command, capture_output=True, check=True).stdout.decode()
-        paths = [ROOT / name for name in listed.split("\0") if name]
-    except (OSError, subprocess.CalledProcessError):
-        paths = [p for p in ROOT.rglob("*") if not any(x.startswith(".") for x in p.parts)]
-    return [path for path in paths if path.is_file()]
 
 
 if __name__ == "__main__":

@@ -2,8 +2,8 @@
 
 The last `bench …` line of the request says what it does:
 
-    bench tokens=100 delay_us=5000        so many deltas, so far apart
-    bench tokens=5 delay_us=0 tool=NAME   calls that tool first; speaks when it has the answer
+    bench tokens=100 delay_us=5000              so many deltas, so far apart
+    bench tokens=5 delay_us=0 tool=NAME{"a":1}  calls that tool first; speaks when it has the answer
 
 Each delta holds the clock's reading at the moment it was written, `@<CLOCK_MONOTONIC in ns>@`,
 which whoever reads it on the same machine can compare. `GET /gone` tells when a stream was last
@@ -75,8 +75,9 @@ class Provider(asyncio.Protocol):
         else:
             tokens, delay_us, tool = orders[-1]
             self._transport.write(HEAD)
-            if tool and json.loads(body)["messages"][-1]["role"] != "tool":
-                self._transport.write(_tool_call(tool.decode()))
+            messages = json.loads(body)["messages"] if tool else []
+            if tool and messages[-1]["role"] != "tool":
+                self._transport.write(_tool_call(*_wanted(messages)))
             else:
                 await self._speak(int(tokens), int(delay_us) / 1e6)
         self._done = True
@@ -105,9 +106,17 @@ def _delta(text: str) -> bytes:
     )
 
 
-def _tool_call(name: str) -> bytes:
-    call = {"id": "call_1", "type": "function", "function": {"name": name, "arguments": "{}"}}
-    delta = {"role": "assistant", "tool_calls": [{"index": 0, **call}]}
+def _wanted(messages: list[dict[str, Any]]) -> tuple[str, str]:
+    """(name, arguments) of the call that the last user's message orders."""
+    order = [str(message["content"]) for message in messages if message["role"] == "user"][-1]
+    name, _, arguments = order.partition("tool=")[2].partition("{")
+    return name.strip(), f"{{{arguments}" if arguments else "{}"
+
+
+def _tool_call(name: str, arguments: str) -> bytes:
+    function = {"name": name, "arguments": arguments}
+    call = {"index": 0, "id": f"call_{time.monotonic_ns()}", "type": "function"}
+    delta = {"role": "assistant", "tool_calls": [{**call, "function": function}]}
     return _frame({"choices": [{"index": 0, "delta": delta}]}) + _end("tool_calls", 8)
 
 

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import copy
 import unittest
+from contextlib import ExitStack
 from typing import Any
 
 from server.session import events
 from server.session.fold import Folder
 from server.wire import sse
+from tests.bench.peers import config, start
 from tests.tooling import tools
+from tests.tooling.api import Api
+from tests.tooling.child import Yaa
 
 NEEDED = (
     tools.module("ag_ui"),
@@ -181,6 +185,82 @@ class Constructed(unittest.TestCase):
     def test_the_official_client_shows_a_broken_run(self) -> None:
         found = peers.replay(SESSION, [{"runId": "run_3", "stream": stream(broken_run())}])
         self.assertEqual(found["runs"][0].get("runError"), "The model hung up.")
+
+
+@tools.needs(*NEEDED)
+class Recorded(unittest.TestCase):
+    """Runs of the server as it is started, with a scripted model: a call that waits, resumed."""
+
+    def test_a_run_that_is_resumed(self) -> None:
+        first, asked = self.recorded(asking())
+        (interrupt,) = asked["interrupts"]
+        interrupt["answer"] = {"status": "resolved", "payload": {"approved": True}}
+        second, done = self.recorded(copy.deepcopy(asked))
+        self.assertEqual(done["status"], "completed")
+        call = interrupt["call_id"]
+        for recording, earlier in ((first, ()), (second, (call,))):
+            self.assertEqual(peers.model_errors(recording), [])
+            self.assertEqual(peers.rule_errors(recording, earlier), [])
+        resume = [{"interruptId": interrupt["id"], **interrupt["answer"]}]
+        runs: list[Json] = [
+            {"runId": "run_1", "stream": first},
+            {"runId": "run_2", "stream": second, "resume": resume},
+        ]
+        found = peers.replay(asking(), runs)
+        self.assertEqual(found["warnings"], [])
+        self.assertEqual([run.get("error") for run in found["runs"]], [None, None])
+        self.assertEqual([run["outcome"] for run in found["runs"]], ["interrupt", "success"])
+        wanted = [peers.agui_message(message) for message in done["messages"]]
+        self.assertEqual(peers.shown(found["messages"]), wanted)
+        for key in ("status", "usage", "title"):
+            self.assertEqual(found["state"]["yaa"].get(key), done.get(key), key)
+
+    def test_a_run_that_a_person_ends(self) -> None:
+        """A call that is refused, and one that a new message overtakes, are closed."""
+        _, asked = self.recorded(asking())
+        refused = copy.deepcopy(asked)
+        payload = {"approved": False, "reason": "not today"}
+        refused["interrupts"][0]["answer"] = {"status": "resolved", "payload": payload}
+        overtaken = copy.deepcopy(asked)
+        overtaken["messages"].append({"id": "n", "role": "user", "content": SHORT})
+        for session in (refused, overtaken):
+            call = asked["interrupts"][0]["call_id"]
+            recording, done = self.recorded(session)
+            self.assertEqual(peers.model_errors(recording), [])
+            self.assertEqual(peers.rule_errors(recording, (call,)), [])
+            self.assertIn(done["calls"][call]["state"], ("denied", "skipped"))
+
+    def recorded(self, sent: Json) -> tuple[str, Json]:
+        """The text of a run's stream, and the session it folds to."""
+        session = copy.deepcopy(sent)
+        folder = Folder(session)
+        with self.api.stream(sent) as stream:
+            self.assertEqual(stream.status, 200)
+            for event in stream.events():
+                folder.apply(event)
+        folder.flush()
+        return stream.text, session
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        stack = cls.enterClassContext(ExitStack())
+        yaa = stack.enter_context(Yaa(config(start(stack, "tests.bench.provider"))))
+        cls.api = Api(yaa.url, yaa.key)
+
+    api: Api
+
+
+SHORT = "bench tokens=3 delay_us=0"
+
+
+def asking() -> Json:
+    """A session whose answer is a call that needs an approval."""
+    order = SHORT + ' tool=calculator{"expression":"6*7"}'
+    return {
+        "id": "ses-agui",
+        "messages": [{"id": "u1", "role": "user", "content": order}],
+        "config": {"tool": {"calculator": {"auto_approve": False}}},
+    }
 
 
 if __name__ == "__main__":

@@ -1,0 +1,151 @@
+"""Source files read as data: the syntax of the server, the pages of the client, what git knows.
+
+Nothing is imported or run, so a file cannot hide what it does from the tests that ask here.
+"""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+from collections.abc import Iterator
+from functools import cache
+from html.parser import HTMLParser
+from pathlib import Path
+
+from .tools import ROOT
+
+SERVER = ROOT / "server"
+CLIENT = ROOT / "client"
+BROAD = {"Exception", "BaseException"}
+
+# -- Python ---------------------------------------------------------------------------------------
+
+
+@cache
+def modules() -> dict[str, ast.Module]:
+    """`{dotted name: syntax tree}` of the server; a package is called by its own name."""
+    found = {}
+    for path in sorted(SERVER.rglob("*.py")):
+        parts = path.relative_to(ROOT).with_suffix("").parts
+        name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+        found[name] = ast.parse(path.read_text(), filename=str(path))
+    return found
+
+
+def path_of(name: str) -> str:
+    path = name.replace(".", "/")
+    return f"{path}/__init__.py" if (ROOT / path).is_dir() else f"{path}.py"
+
+
+def imports() -> Iterator[tuple[str, int, str]]:
+    """(module, line, module of ours that it imports), TYPE_CHECKING and local ones included."""
+    for name, tree in modules().items():
+        is_package = (ROOT / name.replace(".", "/")).is_dir()
+        for node in ast.walk(tree):
+            if not isinstance(node, ast.ImportFrom):
+                continue
+            if not node.level and (node.module or "").split(".")[0] not in ("server", "yaa"):
+                continue
+            base = name.split(".")[: None if is_package else -1]
+            base = base[: len(base) - (node.level - 1)] if node.level else []
+            package = ".".join([*base, *(node.module or "").split(".")]).rstrip(".")
+            for alias in node.names:
+                inner = f"{package}.{alias.name}"
+                yield name, node.lineno, inner if inner in modules() else package
+
+
+def foreign_imports() -> Iterator[tuple[str, int, str]]:
+    """(module, line, name of an absolute import)."""
+    for name, tree in modules().items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Import):
+                for alias in node.names:
+                    yield name, node.lineno, alias.name
+            elif isinstance(node, ast.ImportFrom) and not node.level:
+                yield name, node.lineno, node.module or ""
+
+
+def functions(tree: ast.Module) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node
+
+
+def broad(path: str, tree: ast.Module) -> Iterator[str]:
+    """`path:line` of each handler that may end anything. One that ends in a bare `raise` only
+    cleans up, so it is not one."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ExceptHandler):
+            last = node.body[-1]
+            passes_on = isinstance(last, ast.Raise) and last.exc is None
+            if (node.type is None or names_broad(node.type)) and not passes_on:
+                yield f"{path}:{node.lineno}"
+        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("suppress"):
+            if any(names_broad(argument) for argument in node.args):
+                yield f"{path}:{node.lineno}"
+
+
+def names_broad(node: ast.expr) -> bool:
+    names = node.elts if isinstance(node, ast.Tuple) else [node]
+    return any(isinstance(name, ast.Name) and name.id in BROAD for name in names)
+
+
+def cycle(graph: dict[str, set[str]]) -> list[str]:
+    """The names along one cycle, or nothing. Depth first; grey are the ones on the way here."""
+    grey: list[str] = []
+    black: set[str] = set()
+
+    def visit(name: str) -> list[str]:
+        if name in grey:
+            return [*grey[grey.index(name) :], name]
+        if name in black:
+            return []
+        grey.append(name)
+        for target in sorted(graph.get(name, ())):
+            if found := visit(target):
+                return found
+        black.add(grey.pop())
+        return []
+
+    return next((found for name in graph if (found := visit(name))), [])
+
+
+# -- the client -----------------------------------------------------------------------------------
+
+
+class Listed(HTMLParser):
+    """The scripts and stylesheets that a page asks for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        values = dict(attrs)
+        if tag == "script" and (source := values.get("src")):
+            self.found.append(source)
+        if tag == "link" and values.get("rel") == "stylesheet" and (source := values.get("href")):
+            self.found.append(source)
+
+    @classmethod
+    def of(cls, page: Path) -> list[str]:
+        if not page.exists():
+            return []
+        parser = cls()
+        parser.feed(page.read_text())
+        return [source.removeprefix("./") for source in parser.found]
+
+
+def client_files(*suffixes: str) -> list[Path]:
+    return sorted(path for path in CLIENT.rglob("*") if path.suffix in suffixes)
+
+
+def tracked() -> list[Path]:
+    """Files that git knows or would add; without git, every file that is not in a hidden folder."""
+    command = ["git", "-C", str(ROOT), "ls-files", "-co", "--exclude-standard", "-z"]
+    try:
+        listed = subprocess.run(command, capture_output=True, check=True).stdout.decode()
+        paths = [ROOT / name for name in listed.split("\0") if name]
+    except (OSError, subprocess.CalledProcessError):
+        paths = [p for p in ROOT.rglob("*") if not any(x.startswith(".") for x in p.parts)]
+    return [path for path in paths if path.is_file()]
