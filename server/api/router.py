@@ -1,7 +1,7 @@
 """From a request to its handler, and from whatever went wrong to one JSON answer.
 
-In the walk: the listener hands over an `Exchange`; here its Host and key are checked, its handler
-is found and given a `Call`, and everything a handler raises is translated, once, in `Border`.
+In the walk: the listener hands over an `Exchange`; here its handler is found, its key checked, the
+handler given a `Call`, and everything a handler raises is translated, once, in `Border`.
 The rule of the file: no answer leaves without the headers of `_headers`, so that a page of any
 origin can read even a 401; and each request leaves one line in the access log.
 """
@@ -9,7 +9,7 @@ origin can read even a 401; and each request leaves one line in the access log.
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
@@ -18,7 +18,6 @@ from .. import log
 from ..errors import Problem
 from ..jsontext import JSONError, dumps
 from ..wire.exchange import Exchange, Stream, problem_of
-from ..wire.headers import host_allowed
 from ..wire.http11 import Request
 from .auth import ANYONE, Key, Keys
 
@@ -99,15 +98,11 @@ class Router:
         files: Handler,
         keys: Keys,
         *,
-        loopback: bool,
-        names: Collection[str] = (),
         origins: Iterable[str] = ("*",),
     ) -> None:
         self._routes = dict(routes)
         self._files = Route(files, open=True)
         self._keys = keys
-        self._loopback = loopback
-        self._names = names
         self._origins = frozenset(origins)
 
     async def __call__(self, exchange: Exchange) -> None:
@@ -121,7 +116,6 @@ class Router:
 
     async def _serve(self, call: Call) -> None:
         request = call.request
-        self._check_host(request)
         if request.method == "OPTIONS":
             await self._options(call)
             return
@@ -129,13 +123,6 @@ class Router:
         if not route.open:
             call.key = self._keys.check(request.headers)
         await route.handler(call)
-
-    def _check_host(self, request: Request) -> None:
-        host = request.headers.get("host")
-        if host is not None and not host_allowed(host, loopback=self._loopback, names=self._names):
-            raise Problem(
-                "host_not_allowed", "Add this name to server.hosts to serve it: " + host[:255]
-            )
 
     def _find(self, request: Request) -> Route:
         method = "GET" if request.method == "HEAD" else request.method

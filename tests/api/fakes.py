@@ -24,7 +24,7 @@ def request(
 class Channel:
     """A connection without a socket. `log` holds what was sent and, by name, what was awaited."""
 
-    gone = False
+    gone = ended = False
 
     def __init__(self, body: bytes | ProtocolError = b"") -> None:
         self.log: list[bytes | str] = []

@@ -47,7 +47,7 @@ class Case(unittest.TestCase):
     def router(self) -> Router:
         handler = Sessions(self.agent, self.limits, streams=self.streams)
         routes = {("POST", "/session"): Route(handler.post)}
-        return Router(routes, handler.post, Keys([{"name": "me", "key": "k"}]), loopback=True)
+        return Router(routes, handler.post, Keys([{"name": "me", "key": "k"}]))
 
     def call(self, body: Any = DOCUMENT, headers: Mapping[str, str] | None = None) -> fakes.Call:
         raw = body if isinstance(body, bytes | ProtocolError) else json.dumps(body).encode()
