@@ -22,7 +22,16 @@ from . import VERSION, log
 from .api.auth import Keys, home_key
 from .app import SANDBOX, App, serve
 from .config import Config, ConfigError, home_folder, load, make_home
-from .console import BAD_INPUT, FAILED, INTERRUPTED, Chat, explain, read_session, run_once
+from .console import (
+    BAD_INPUT,
+    FAILED,
+    INTERRUPTED,
+    Chat,
+    explain,
+    read_session,
+    run_once,
+    write_session,
+)
 from .errors import Problem
 from .terminal import Terminal
 from .wire.listener import bind
@@ -136,15 +145,21 @@ def _run(config: Config, env: Mapping[str, str], options: argparse.Namespace) ->
     """Diagnostics go to stderr only: stdout is the next program's input."""
     log.setup("warning")
     document = read_session(options.file)
+    begun = False
 
     async def main() -> int:
+        nonlocal begun
+        loop = asyncio.get_running_loop()
+        loop.add_signal_handler(signal.SIGTERM, signal.raise_signal, signal.SIGINT)
         async with App(config, env) as app:
+            begun = True
             return await run_once(app.agent, document, sys.stdout, lines=options.events)
 
-    signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
     try:
         return asyncio.run(main())
     except KeyboardInterrupt:
+        if not begun and not options.events:
+            write_session(document, sys.stdout)  # `> session.json` must not lose what it held
         return INTERRUPTED
     except BrokenPipeError:
         # The reader has left; what Python would still flush at exit must not complain (its docs).

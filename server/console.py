@@ -32,16 +32,13 @@ Write, and press Enter to send; a \\ at the end of a line goes on to the next on
 Ctrl-C stops the run, not the program."""
 
 
-def read_session(file: str, source: TextIO | None = None) -> dict[str, Any]:
+def read_session(file: str) -> dict[str, Any]:
     """The session in `file`, `-` being standard input. Raises Problem that names the place."""
     name = "standard input" if file == "-" else file
     try:
-        data = (source or sys.stdin).read() if file == "-" else Path(file).read_bytes()
-        document = loads(data)
+        document = loads(sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes())
     except OSError as error:
         raise Problem("bad_request", f"{name}: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise Problem("bad_json", f"{name}: the text is not valid UTF-8") from None
     except JSONError as error:
         raise Problem("bad_json", f"{name}: {error}") from None
     if not isinstance(document, dict):
@@ -73,9 +70,14 @@ async def run_once(agent: Agent, document: dict[str, Any], out: TextIO, *, lines
                     out.flush()
     finally:
         if not lines:
-            out.write(json.dumps(run.session, ensure_ascii=False, indent=2) + "\n")
-            out.flush()
+            write_session(run.session, out)
     return EXITS.get(run.session.get("status", ""), INTERRUPTED)
+
+
+def write_session(session: dict[str, Any], out: TextIO) -> None:
+    """As JSON that people can read and edit."""
+    out.write(json.dumps(session, ensure_ascii=False, indent=2) + "\n")
+    out.flush()
 
 
 class Chat:

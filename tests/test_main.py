@@ -1,0 +1,350 @@
+"""The command line, as processes: start, stop, check, filter, talk, and every way to fail."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import stat
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+from typing import Any
+
+from .tooling.api import Api
+from .tooling.child import Child, Yaa
+
+ROOT = Path(__file__).resolve().parents[1]
+SECONDS = 30
+QUIET = {"server": {"discover": False}}
+
+
+def session(text: str) -> dict[str, Any]:
+    return {"messages": [{"role": "user", "content": text}]}
+
+
+class Case(unittest.TestCase):
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+        self.home = self.folder / "home"
+        self.env = {
+            name: value for name, value in os.environ.items() if not name.endswith("_API_KEY")
+        } | {"YAA_HOME": str(self.home), "YAA_SERVER__DISCOVER": "false"}
+
+    def command(self, *arguments: str) -> list[str]:
+        return [sys.executable, "-W", "error", "-m", "server", *arguments]
+
+    def yaa(
+        self, *arguments: str, give: str | bytes = "", env: dict[str, str] | None = None
+    ) -> subprocess.CompletedProcess[str]:
+        done = subprocess.run(
+            self.command(*arguments),
+            cwd=ROOT,
+            env=self.env | (env or {}),
+            input=give if isinstance(give, bytes) else give.encode(),
+            capture_output=True,
+            timeout=SECONDS,
+            check=False,
+        )
+        out, err = done.stdout.decode(), done.stderr.decode()
+        self.assertNotIn("Traceback", err)
+        return subprocess.CompletedProcess(done.args, done.returncode, out, err)
+
+    def config(self, value: Any) -> Path:
+        file = self.folder / "config.json"
+        file.write_text(value if isinstance(value, str) else json.dumps(value))
+        return file
+
+
+class Checking(Case):
+    def test_help(self) -> None:
+        text = self.yaa("--help").stdout
+        for word in ("--home", "--config", "--host", "--port", "--check", "run", "chat", "YAA_"):
+            self.assertIn(word, text)
+        for command in ("run", "chat"):
+            self.assertIn("--home", self.yaa(command, "--help").stdout)
+
+    def test_a_good_configuration(self) -> None:
+        done = self.yaa("--check")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        for word in ("demo", "no AI", "sandbox", "none", str(self.home), "can be used"):
+            self.assertIn(word, done.stdout)
+
+    def test_models_are_named_and_keys_are_not(self) -> None:
+        main = {"preset": "openai", "api_key": "${SECRET}", "model_name": "gpt-x"}
+        file = self.config({"server": {"providers": {"main": main}}})
+        done = self.yaa("--check", "--config", str(file), env={"SECRET": "canary-key"})
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("main: gpt-x, the default", done.stdout)
+        self.assertNotIn("no AI", done.stdout)
+        self.assertNotIn("canary-key", done.stdout + done.stderr)
+
+    def test_mistakes_are_one_line_each_with_exit_code_2(self) -> None:
+        file = self.config({"server": {"prot": 1, "host": 5}})
+        for arguments, env, said in (
+            (["--config", str(file)], {}, ["did you mean server.port?", "server.host is 5"]),
+            (["--config", str(self.folder / "none")], {}, ["none: No such file or directory"]),
+            ([], {"YAA_CONFIG": str(file)}, ["did you mean server.port?"]),
+            ([], {"YAA_PORT": "x"}, ["YAA_PORT is x, wanted a whole number"]),
+            (["--port", "70000"], {}, ["the command line: server.port is 70000"]),
+            (["--host", "0.0.0.0"], {"YAA_SERVER__AUTH_REQUIRED": "0"}, ["only this machine"]),
+            ([], {"YAA_SERVER__SANDBOX__REQUIRE": "B"}, ["this version has no sandbox"]),
+            ([], {"YAA_PROVIDER_PRESET": "opneai"}, ["did you mean openai?"]),
+        ):
+            for command in (["--check"], ["run"]):
+                if command == ["run"] and arguments[:1] in (["--port"], ["--host"]):
+                    continue
+                with self.subTest(arguments=arguments, env=env, command=command):
+                    done = self.yaa(*command, *arguments, env=env, give="{}")
+                    self.assertEqual((done.returncode, done.stdout), (2, ""))
+                    for text in said:
+                        self.assertIn(text, done.stderr)
+                    lines = done.stderr.splitlines()
+                    self.assertTrue(all(line.startswith("yaa: ") for line in lines), lines)
+
+    def test_options_hold_before_and_after_the_command(self) -> None:
+        file = self.config({"server": {"nope": 1}})
+        for arguments in (["--config", str(file), "run"], ["run", "--config", str(file)]):
+            self.assertEqual(self.yaa(*arguments, give="{}").returncode, 2)
+
+
+class Serving(Case):
+    def start(self, *arguments: str, env: dict[str, str] | None = None) -> Child:
+        child = Child(self.command("--port", "0", *arguments), env=self.env | (env or {}))
+        self.addCleanup(child.stop)
+        return child
+
+    def test_first_start_makes_a_key_and_later_ones_use_it(self) -> None:
+        links = []
+        for _ in range(2):
+            child = self.start()
+            links.append(child.wait_for(r"^http://127\.0\.0\.1:(\d+)/#key=([\w-]{32})$", SECONDS))
+            self.assertEqual(child.stop(), 0)
+        self.assertEqual(links[0][2], links[1][2])
+        self.assertEqual((self.home / "key").read_text().strip(), links[0][2])
+        self.assertEqual(stat.S_IMODE((self.home / "key").stat().st_mode), 0o600)
+        self.assertEqual(stat.S_IMODE(self.home.stat().st_mode), 0o700)
+
+    def test_a_configured_key_is_not_printed(self) -> None:
+        file = self.config(QUIET | {"server": {"api_keys": ["canary-key-1"]}})
+        child = self.start("--config", str(file))
+        link = child.wait_for(r"^(http://127\.0\.0\.1:\d+)/$", SECONDS)
+        self.assertEqual(Api(link[1], "canary-key-1").request("GET", "/info")[0], 200)
+        self.assertEqual(Api(link[1], "wrong").request("GET", "/info")[0], 401)
+        child.stop()
+        self.assertNotIn("canary-key-1", child.output)
+        self.assertFalse((self.home / "key").exists())
+
+    def test_no_key_on_loopback_if_the_owner_says_so(self) -> None:
+        child = self.start(env={"YAA_SERVER__AUTH_REQUIRED": "false"})
+        link = child.wait_for(r"^(http://127\.0\.0\.1:\d+)/$", SECONDS)
+        self.assertEqual(Api(link[1]).request("GET", "/info")[0], 200)
+
+    def test_what_it_is_and_what_it_has(self) -> None:
+        with Yaa(QUIET) as yaa:
+            self.assertEqual(Api(yaa.url).request("GET", "/health")[1]["status"], "ok")
+            self.assertEqual(Api(yaa.url).request("GET", "/info")[0], 401)
+            status, info = Api(yaa.url, yaa.key).request("GET", "/info")
+        self.assertEqual(status, 200)
+        self.assertLessEqual(
+            {"version", "agents", "tools", "models", "sandbox", "limits", "defaults", "demo"},
+            set(info),
+        )
+        self.assertTrue(info["demo"])
+        self.assertEqual(info["sandbox"]["tier"], "none")
+        self.assertEqual(info["models"][-1]["name"], "demo")
+        self.assertIn("config", info["defaults"])
+        self.assertLessEqual({"name", "description", "parameters", "policy"}, set(info["tools"][0]))
+
+    def test_a_port_in_use_says_what_to_do(self) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as other:
+            done = self.yaa("--port", str(other.getsockname()[1]))
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("in use", done.stderr)
+        self.assertIn("--port", done.stderr)
+
+    def test_addresses_that_cannot_be_had(self) -> None:
+        for host in ("192.0.2.1", "no.such.host.invalid"):
+            with self.subTest(host=host):
+                done = self.yaa("--port", "0", "--host", host)
+                self.assertEqual(done.returncode, 2)
+                self.assertIn("--host", done.stderr)
+
+    def test_a_home_that_cannot_be_made(self) -> None:
+        (self.folder / "file").write_text("")
+        for command in (["--port", "0"], ["--check"], ["run"]):
+            with self.subTest(command=command):
+                done = self.yaa(*command, "--home", str(self.folder / "file" / "x"), give="{}")
+                self.assertEqual(done.returncode, 2)
+                self.assertIn("choose another with --home or YAA_HOME", done.stderr)
+
+    def test_a_key_file_without_a_key(self) -> None:
+        self.home.mkdir()
+        (self.home / "key").write_text("\n")
+        done = self.yaa("--port", "0")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("delete it", done.stderr)
+
+
+class Stopping(Case):
+    def test_idle(self) -> None:
+        for number in (signal.SIGTERM, signal.SIGINT):
+            with self.subTest(number=number), Yaa(QUIET) as yaa:
+                assert yaa.child is not None
+                yaa.child.process.send_signal(number)
+                self.assertEqual(yaa.child.process.wait(SECONDS), 0)
+
+    def test_a_run_is_ended_so_that_its_client_can_go_on(self) -> None:
+        with Yaa(QUIET) as yaa:
+            assert yaa.child is not None
+            with Api(yaa.url, yaa.key).stream(session("stream 1000000")) as stream:
+                events = stream.events()
+                for event in events:
+                    if event["type"] == "TEXT_MESSAGE_CONTENT":
+                        break
+                yaa.child.process.send_signal(signal.SIGTERM)
+                last = list(events)[-1]
+            self.assertEqual(last["type"], "RUN_FINISHED")
+            self.assertEqual(last["outcome"]["type"], "cancelled")
+            self.assertEqual(yaa.child.process.wait(SECONDS), 0)
+
+    def test_a_second_signal_does_not_wait(self) -> None:
+        slow = {"server": {"discover": False, "limits": {"disconnect_grace_s": 1000}}}
+        ask = {"config": {"tool": {"shell": {"auto_approve": True}}}}
+        with Yaa(slow) as yaa:
+            assert yaa.child is not None
+            with Api(yaa.url, yaa.key).stream(session("shell sleep 1000") | ask) as stream:
+                for event in stream.events():
+                    if "exec" in event.get("metadata", {}).get("yaa", {}):
+                        break
+                yaa.child.process.send_signal(signal.SIGTERM)
+                with self.assertRaises(subprocess.TimeoutExpired):
+                    yaa.child.process.wait(0.5)
+                yaa.child.process.send_signal(signal.SIGTERM)
+                self.assertEqual(yaa.child.process.wait(SECONDS), 0)
+
+
+class Filter(Case):
+    def test_a_completed_session(self) -> None:
+        done = self.yaa("run", give=json.dumps(session("calc 6*7")))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        updated = json.loads(done.stdout)
+        self.assertEqual(updated["status"], "completed")
+        self.assertIn("42", json.dumps(updated["messages"]))
+        again = self.yaa("run", give=done.stdout)  # nothing left to do, and nothing changes
+        self.assertEqual(again.returncode, 0)
+        self.assertEqual(json.loads(again.stdout)["messages"], updated["messages"])
+
+    def test_an_approval_answered_with_an_editor(self) -> None:
+        file = self.folder / "session.json"
+        file.write_text(json.dumps(session("shell echo from-the-shell")))
+        waiting = self.yaa("run", str(file))
+        self.assertEqual(waiting.returncode, 3, waiting.stderr)
+        document = json.loads(waiting.stdout)
+        (interrupt,) = document["interrupts"]
+        interrupt["answer"] = {"status": "resolved", "payload": {"approved": True}}
+        done = self.yaa("run", give=json.dumps(document))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("from-the-shell", done.stdout)
+
+    def test_a_failed_session(self) -> None:
+        done = self.yaa("run", give=json.dumps(session("fail")))
+        self.assertEqual(done.returncode, 1)
+        self.assertEqual(json.loads(done.stdout)["status"], "failed")
+
+    def test_input_that_cannot_be_used(self) -> None:
+        for give, said in (
+            ("", "standard input: "),
+            ("{", "line 1, column 2"),
+            ("[]", "one JSON object"),
+            (b"\xff", "UTF-8"),
+            ('{"messages": [{"role": "wizard", "content": ""}]}', "/messages/0/role"),
+            ('{"messages": 5}', "/messages"),
+            ("[" * 100_000, "nested"),
+        ):
+            with self.subTest(give=give[:40]):
+                done = self.yaa("run", give=give)
+                self.assertEqual((done.returncode, done.stdout), (2, ""))
+                self.assertIn(said, done.stderr)
+        self.assertIn("No such file", self.yaa("run", str(self.folder / "none")).stderr)
+
+    def test_events(self) -> None:
+        done = self.yaa("run", "--events", give=json.dumps(session("stream 5")))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        frames = [json.loads(line) for line in done.stdout.splitlines()]
+        self.assertEqual(frames[0]["event"], "run.start")
+        self.assertEqual(frames[-1]["event"], "run.end")
+        self.assertEqual(frames[-1]["data"]["type"], "RUN_FINISHED")
+        self.assertEqual([int(frame["id"].split("/")[1]) for frame in frames],
+                         list(range(1, len(frames) + 1)))  # fmt: skip
+
+    def test_stopped_it_still_gives_the_session_as_far_as_it_came(self) -> None:
+        file = self.folder / "session.json"
+        file.write_text(json.dumps(session("stream 1000000")))
+        for number in (signal.SIGINT, signal.SIGTERM):
+            with self.subTest(number=number):
+                process = subprocess.Popen(
+                    self.command("run", str(file), "--home", str(self.home)),
+                    cwd=ROOT,
+                    env=self.env,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.PIPE,
+                )
+                self._wait_for_run(process)
+                process.send_signal(number)
+                out, err = process.communicate(timeout=SECONDS)
+                self.assertEqual(process.returncode, 3, err)
+                self.assertEqual(err, b"")
+                self.assertEqual(json.loads(out)["messages"][0]["content"], "stream 1000000")
+
+    def _wait_for_run(self, process: subprocess.Popen[bytes]) -> None:
+        """Until it has a handler for SIGTERM: before that it is only being loaded."""
+        status = Path(f"/proc/{process.pid}/status")
+        if not status.exists():
+            self.skipTest("needs /proc")
+        caught = 0
+        while process.poll() is None and not caught & 1 << (signal.SIGTERM - 1):
+            os.sched_yield()
+            line = next(x for x in status.read_text().splitlines() if x.startswith("SigCgt"))
+            caught = int(line.split()[1], 16)
+
+    def test_a_reader_that_leaves(self) -> None:
+        give = json.dumps(session("stream 20000"))
+        done = subprocess.run(
+            ["sh", "-c", f"{' '.join(self.command('run', '--events'))} | head -n 1"],
+            cwd=ROOT,
+            env=self.env,
+            input=give.encode(),
+            capture_output=True,
+            timeout=SECONDS,
+            check=False,
+        )
+        self.assertIn(b"run.start", done.stdout)
+        self.assertEqual(done.stderr, b"")
+
+
+class Chatting(Case):
+    def test_a_conversation_from_a_pipe(self) -> None:
+        saved = self.folder / "saved.json"
+        lines = ["calc 6*7", "shell echo from-the-shell", "what", "y", f"/save {saved}", "/exit"]
+        done = self.yaa("chat", give="\n".join(lines) + "\n")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("no AI", done.stdout)
+        self.assertIn("42", done.stdout)
+        self.assertIn("from-the-shell", done.stdout)
+        self.assertNotIn("\x1b", done.stdout)
+        document = json.loads(saved.read_text())
+        self.assertEqual(document["status"], "completed")
+        self.assertEqual(self.yaa("run", str(saved)).returncode, 0)
+
+    def test_the_end_of_input_is_the_end(self) -> None:
+        self.assertEqual(self.yaa("chat", give="").returncode, 0)
+
+
+if __name__ == "__main__":
+    unittest.main()
