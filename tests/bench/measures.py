@@ -21,6 +21,7 @@ from tests.tooling.child import Yaa
 from .peers import Peer, Reply, ask, begin, config, cpu_ms, rss_kib, started
 
 Figures = dict[str, float]
+TOOL = "datetime"  # reads only, so nobody is asked
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,7 @@ async def tool_turns(peer: Peer, size: Size) -> Figures:
     """Turns with a tool call in the middle. Only the server has tools."""
     if peer.name != "yaa":
         return {}
-    request = peer.request("bench tokens=5 delay_us=0 tool=plan_show", 10)
+    request = peer.request(f"bench tokens=5 delay_us=0 tool={TOOL}", 10)
     await ask(peer, request, 5)
     before = cpu_ms(peer.pid) if peer.pid else 0.0
     replies = [await ask(peer, request, 5) for _ in range(size.turns)]
@@ -97,10 +98,11 @@ async def histories(peer: Peer, size: Size) -> Figures:
 
 async def throughput(peer: Peer, size: Size) -> Figures:
     """Several streams as fast as they go."""
-    request = peer.request(f"bench tokens={size.burst} delay_us=0")
+    order = f"bench tokens={size.burst} delay_us=0"
+    requests = [peer.request(order) for _ in range(size.streams)]
     before = cpu_ms(peer.pid) if peer.pid else 0.0
     began = time.monotonic()
-    await asyncio.gather(*(ask(peer, request, size.burst) for _ in range(size.streams)))
+    await asyncio.gather(*(ask(peer, request, size.burst) for request in requests))
     total = size.burst * size.streams
     figures = {f"deltas/s, {size.streams} streams": total / (time.monotonic() - began)}
     if peer.pid:
@@ -111,9 +113,10 @@ async def throughput(peer: Peer, size: Size) -> Figures:
 async def crowd(peer: Peer, size: Size) -> Figures:
     """Many slow streams at once: the delay of each delta, and the memory of an open stream."""
     deltas = 40
-    request = peer.request(f"bench tokens={deltas} delay_us=50000")
+    order = f"bench tokens={deltas} delay_us=50000"
+    requests = [peer.request(order) for _ in range(size.many)]
     idle = rss_kib(peer.pid) if peer.pid else 0
-    readers = [await begin(peer, request) for _ in range(size.many)]
+    readers = [await begin(peer, request) for request in requests]
     await asyncio.sleep(deltas * 0.05 / 2)
     busy = rss_kib(peer.pid) if peer.pid else 0
     await asyncio.gather(*(reader.ended for reader in readers))

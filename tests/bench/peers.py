@@ -12,6 +12,7 @@ import json
 import re
 import sys
 import time
+import uuid
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -36,11 +37,12 @@ class Peer:
     key: str = ""
 
     def request(self, order: str, history: int = 0) -> bytes:
-        """A whole HTTP request: `history` earlier messages, then the user's `order`."""
+        """A whole HTTP request: `history` earlier messages, then the user's `order`. Each is a
+        session of its own, because the server runs a session once at a time."""
         messages = [*earlier(history), {"id": "last", "role": "user", "content": order}]
         document: dict[str, Any]
         if self.name == "yaa":
-            path, document = "/session", {"id": "bench", "messages": messages}
+            path, document = "/session", {"id": str(uuid.uuid4()), "messages": messages}
         else:
             path, document = "/v1/chat/completions", {"stream": True, "messages": messages}
         body = json.dumps(document, separators=(",", ":")).encode()

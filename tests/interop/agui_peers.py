@@ -79,7 +79,7 @@ def replay(session: Json, runs: list[Json], cut: int = 1000) -> Json:
     job = {
         "threadId": session["id"],
         "messages": [agui_message(message) for message in session["messages"]],
-        "state": {},
+        "state": {"yaa": {key: value for key, value in session.items() if key != "messages"}},
         "cut": cut,
         "runs": runs,
     }

@@ -212,7 +212,7 @@ class Recorded(unittest.TestCase):
         self.assertEqual([run["outcome"] for run in found["runs"]], ["interrupt", "success"])
         wanted = [peers.agui_message(message) for message in done["messages"]]
         self.assertEqual(peers.shown(found["messages"]), wanted)
-        for key in ("status", "usage", "title"):
+        for key in ("usage", "title"):
             self.assertEqual(found["state"]["yaa"].get(key), done.get(key), key)
 
     def test_a_run_that_a_person_ends(self) -> None:

@@ -36,8 +36,8 @@ SHOWN: list[Json] = [
 ]
 
 
-def session(question: str, *, history: bool = True, **yaa: Any) -> Json:
-    """A session that asks, with the calculator as its only tool, which needs an approval."""
+def session(question: str, *, history: bool = True) -> Json:
+    """A session that asks, with history shown or not."""
     messages = copy.deepcopy(SHOWN) if history else []
     for message in messages:
         for place, expression in enumerate(message.get("tool_calls", ())):
@@ -50,11 +50,7 @@ def session(question: str, *, history: bool = True, **yaa: Any) -> Json:
         "id": "ses-local-model",
         "messages": messages,
         "character": "You are a helpful agent.",
-        "config": {
-            "yaa": yaa,
-            "llm_api": {"temperature": 0, "max_tokens": 200},
-            "tool": {"calculator": {"auto_approve": False}},
-        },
+        "config": {"llm_api": {"temperature": 0, "max_tokens": 200}},
     }
 
 
@@ -70,7 +66,7 @@ class LocalModelTest(unittest.TestCase):
         folder = self.enterContext(tempfile.TemporaryDirectory(prefix="yaa-home-"))
         self.home = Path(folder)
 
-    def server(self, **more: Any) -> Yaa:
+    def server(self) -> Yaa:
         provider = {
             "preset": "llamacpp",
             "api_url": self.model.url,
@@ -78,12 +74,21 @@ class LocalModelTest(unittest.TestCase):
             "tool_mode": "json_schema",
         }
         config = {"providers": {"local": provider}, "default_provider": "local", "discover": False}
-        return self.enterContext(Yaa({"server": {**config, **more}}, home=self.home))
+        return self.enterContext(Yaa({"server": config}, home=self.home))
+
+    def only(self, sent: Json, yaa: Yaa, *names: str) -> Json:
+        """The session with these tools to be asked for, and no other: a small model sees few."""
+        offered = Api(yaa.url, yaa.key).request("GET", "/info")[1]["tools"]
+        rules = {tool["name"]: {"deny": True} for tool in offered}
+        sent["config"]["tool"] = rules | {name: {"auto_approve": False} for name in names}
+        return sent
 
     def test_the_whole_way(self) -> None:
         """Asked over HTTP, a valid call, stopped for approval, killed, finished elsewhere."""
         first = self.server()
-        asked = Api(first.url, first.key).run(session("What is 17 + 25?"))
+        asked = Api(first.url, first.key).run(
+            self.only(session("What is 17 + 25?"), first, "calculator")
+        )
         self.assertEqual((asked["status"], asked["finish_reason"]), ("interrupted", "awaiting"))
         (interrupt,) = asked["interrupts"]
         self.assertEqual(interrupt["reason"], "tool_call")
@@ -111,8 +116,7 @@ class LocalModelTest(unittest.TestCase):
     def test_a_stream_folds_to_the_reply_and_counts(self) -> None:
         yaa = self.server()
         api = Api(yaa.url, yaa.key)
-        sent = session("Write one sentence about rain.", history=False)
-        sent["config"]["tool"] = {"calculator": {"deny": True}}
+        sent = self.only(session("Write one sentence about rain.", history=False), yaa)
         folded = copy.deepcopy(sent)
         folder = Folder(folded)
         with api.stream(copy.deepcopy(sent)) as stream:
@@ -136,16 +140,13 @@ class LocalModelTest(unittest.TestCase):
         """Its only slot is free again at once, or the next request would wait for minutes."""
         yaa = self.server()
         api = Api(yaa.url, yaa.key)
-        sent = session("Count from 1 to 5000 in words.", history=False)
-        sent["config"]["tool"] = {"calculator": {"deny": True}}
+        sent = self.only(session("Count from 1 to 5000 in words.", history=False), yaa)
         sent["config"]["llm_api"]["max_tokens"] = 6000
         with api.stream(sent) as stream:
             for event in stream.events():
                 if event["type"] == "TEXT_MESSAGE_CONTENT":
                     break
-        short = session("Say yes.", history=False)
-        short["id"] = "ses-another"
-        short["config"]["tool"] = {"calculator": {"deny": True}}
+        short = self.only(session("Say yes.", history=False), yaa) | {"id": "ses-another"}
         short["config"]["llm_api"]["max_tokens"] = 3
         done = api.run(short)
         self.assertLess(done["messages"][-1]["meta"]["first_ms"], 15_000)

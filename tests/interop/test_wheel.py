@@ -47,7 +47,9 @@ class Wheel(unittest.TestCase):
         self.assertEqual(names, wanted)
 
     def test_the_command_explains_itself(self) -> None:
-        self.assertIn("usage: yaa", run(str(self.bin / "yaa"), "--help"))
+        self.assertIn("yaa, a self-hosted AI agent", run(str(self.bin / "yaa"), "--help"))
+        said = run(str(self.bin / "yaa"), "--version").strip()
+        self.assertEqual(said, f"yaa {self.wheel.name.split('-')[1]}")
 
     def test_it_serves_its_own_client(self) -> None:
         """From the installed files, run where no checkout is in sight."""
