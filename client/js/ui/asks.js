@@ -8,7 +8,8 @@ yaa.define('ui/asks', ['ui/h', 'ui/text', 'ui/form'], ({ h, icon, fill }, { t, c
   }
   /** Limits by the name the server gives them, with the words and the step offered for going on. */
   const LIMITS = /** @type {const} */ ([
-    ['max_steps', 'limit.steps', 10], ['max_tokens', 'limit.tokens', 50_000], ['max_wall_s', 'limit.wall', 300], ['max_cost_micro', 'limit.cost', 100_000], ['max_consecutive_errors', 'limit.errors', 0],
+    ['max_steps', 'limit.steps', 10], ['max_tokens', 'limit.tokens', 50_000], ['max_wall_s', 'limit.wall', 300],
+    ['max_cost_micro', 'limit.cost', 100_000], ['max_consecutive_errors', 'limit.errors', 0],
   ])
 
   /**
@@ -30,9 +31,9 @@ yaa.define('ui/asks', ['ui/h', 'ui/text', 'ui/form'], ({ h, icon, fill }, { t, c
     const body = make(interrupt, answer, call)
     const open = h('div.form', null, body.content)
     const done = h('div.ask-answered', { hidden: true })
+    const head = h('div', null, h('h3', null, body.title), body.text ? h('p', null, body.text) : null)
     const el = h('div.ask', { id: `ask-${interrupt.id}`, role: 'group', tabIndex: -1, 'aria-label': body.title },
-      h('div.ask-head', null, icon(body.icon), h('div', null, h('h3', null, body.title), body.text ? h('p', null, body.text) : null)),
-      open, done)
+      h('div.ask-head', null, icon(body.icon), head), open, done)
 
     /** @param {any} now the same interrupt, later */
     function update(now) {
@@ -41,7 +42,9 @@ yaa.define('ui/asks', ['ui/h', 'ui/text', 'ui/form'], ({ h, icon, fill }, { t, c
       done.hidden = !given
       if (given && done.dataset.given !== JSON.stringify(given)) {
         done.dataset.given = JSON.stringify(given)
-        fill(done, icon('check'), answeredText(now), button('answered.undo', '.ghost.small', () => actions.answer(now.id, null)), button('answered.send', '.small', actions.goOn))
+        fill(done, icon('check'), answeredText(now),
+          button('answered.undo', '.ghost.small', () => actions.answer(now.id, null)),
+          button('answered.send', '.small', actions.goOn))
       }
     }
 
@@ -90,7 +93,8 @@ yaa.define('ui/asks', ['ui/h', 'ui/text', 'ui/form'], ({ h, icon, fill }, { t, c
       answer({ approved: true, remember, ...(changed ? { edited_args: edited.value } : {}) })
     }
 
-    return { icon: 'hand', title: t('ask.title', { tool }), text: ownWords(interrupt, tool), content: [shown, editor.el, actions, deny.el] }
+    const content = [shown, editor.el, actions, deny.el]
+    return { icon: 'hand', title: t('ask.title', { tool }), text: ownWords(interrupt, tool), content }
   }
 
   /** The server's question only where it says more than the title. @param {Interrupt} interrupt @param {string} tool */
@@ -98,8 +102,10 @@ yaa.define('ui/asks', ['ui/h', 'ui/text', 'ui/form'], ({ h, icon, fill }, { t, c
 
   /** The reason for a refusal; shown in place of the buttons. @param {(reason: string) => void} send @param {() => void} back */
   function denial(send, back) {
-    const input = h('input.input', { 'aria-label': t('ask.denyReason'), placeholder: `${t('ask.denyReason')} (${t('ask.denyHint')})`, autocomplete: 'off', onkeydown })
-    const el = h('div.ask-actions', { hidden: true }, input, button('ask.denySend', '.danger', () => send(input.value.trim())), button('ask.back', '.ghost', hide))
+    const placeholder = `${t('ask.denyReason')} (${t('ask.denyHint')})`
+    const input = h('input.input', { 'aria-label': t('ask.denyReason'), placeholder, autocomplete: 'off', onkeydown })
+    const give = button('ask.denySend', '.danger', () => send(input.value.trim()))
+    const el = h('div.ask-actions', { hidden: true }, input, give, button('ask.back', '.ghost', hide))
     function hide() {
       el.hidden = true
       back()
@@ -130,7 +136,10 @@ yaa.define('ui/asks', ['ui/h', 'ui/text', 'ui/form'], ({ h, icon, fill }, { t, c
     return { ...base, content: [form.el, h('div.ask-actions', null, send, cancel)] }
   }
 
-  /** Is a single text all that is asked? Then its key, or '' where the payload itself is the text. @param {any} schema @returns {{key: string, field: any} | null} */
+  /**
+   * Is a single text all that is asked? Then its key, or '' where the payload itself is the text.
+   * @param {any} schema @returns {{key: string, field: any} | null}
+   */
   function loneString(schema) {
     if (!schema || schema.type === 'string') return { key: '', field: schema ?? {} }
     const entries = Object.entries(schema.properties ?? {})
@@ -139,11 +148,16 @@ yaa.define('ui/asks', ['ui/h', 'ui/text', 'ui/form'], ({ h, icon, fill }, { t, c
     return field?.type === 'string' ? { key, field } : null
   }
 
-  /** Suggestions to press, and a line to write something else. @param {any} interrupt @param {{key: string, field: any}} only @param {(payload: any) => void} answer @param {any} cancel */
+  /**
+   * Suggestions to press, and a line to write something else.
+   * @param {any} interrupt @param {{key: string, field: any}} only @param {(payload: any) => void} answer @param {any} cancel
+   */
   function freeAnswer(interrupt, { key, field }, answer, cancel) {
     const give = (/** @type {string} */ value) => answer(key ? { [key]: value } : value)
     const offers = interrupt.suggestions ?? interrupt.options ?? field.enum ?? field.examples ?? []
-    const buttons = offers.map((/** @type {any} */ offer) => h('button.button.small', { type: 'button', onclick: () => give(String(offer)) }, String(offer)))
+    const buttons = offers.map((/** @type {any} */ offer) => (
+      h('button.button.small', { type: 'button', onclick: () => give(String(offer)) }, String(offer))
+    ))
     const suggestions = buttons.length ? h('div.suggestions', null, buttons) : null
     if (field.enum) return [suggestions, h('div.ask-actions', null, cancel)]
     const input = h('textarea.input', { rows: 2, 'aria-label': t('question.answer'), placeholder: t('question.answer'), onkeydown })
@@ -171,7 +185,8 @@ yaa.define('ui/asks', ['ui/h', 'ui/text', 'ui/form'], ({ h, icon, fill }, { t, c
       actions.hidden = !byHand.hidden
       if (!byHand.hidden) input.focus()
     }
-    return { icon: 'alert', title: t('unsure.title', { tool }), text: t('unsure.text'), content: [callArgs(interrupt, call), actions, byHand] }
+    const content = [callArgs(interrupt, call), actions, byHand]
+    return { icon: 'alert', title: t('unsure.title', { tool }), text: t('unsure.text'), content }
   }
 
   /** @param {any} interrupt @param {(payload: any) => void} answer @param {any} call @returns {Body} */
@@ -179,10 +194,10 @@ yaa.define('ui/asks', ['ui/h', 'ui/text', 'ui/form'], ({ h, icon, fill }, { t, c
     const tool = interrupt.tool ?? call?.function.name ?? interrupt.reason
     const input = h('textarea.input.mono', { 'aria-label': t('client.label'), placeholder: t('client.label'), spellcheck: false })
     const send = (/** @type {boolean} */ bad) => answer({ content: input.value, ...(bad ? { is_error: true } : {}) })
-    return {
-      icon: 'question', title: t('client.title', { tool }), text: t('client.text'),
-      content: [callArgs(interrupt, call), input, h('div.ask-actions', null, button('client.send', '.primary', () => send(false)), button('client.error', '.danger', () => send(true)))],
-    }
+    const actions = h('div.ask-actions', null,
+      button('client.send', '.primary', () => send(false)), button('client.error', '.danger', () => send(true)))
+    const content = [callArgs(interrupt, call), input, actions]
+    return { icon: 'question', title: t('client.title', { tool }), text: t('client.text'), content }
   }
 
   /** @param {any} interrupt @param {any} call */
@@ -200,19 +215,21 @@ yaa.define('ui/asks', ['ui/h', 'ui/text', 'ui/form'], ({ h, icon, fill }, { t, c
       const n = Number(input.value)
       answer({ continue: true, ...(more && Number.isInteger(n) && n > 0 ? { extend: { [key]: n } } : {}) })
     }
-    return {
-      icon: 'limit', title: t('limit.title'), text: t('limit.text', { name: label ? t(label.replace('limit.', 'limit.name.')) : key, observed: count(interrupt.observed ?? 0), allowed: count(interrupt.allowed ?? 0) }),
-      content: [h('div.more-row', null, more ? h('label.field', null, h('span.label', null, t(label)), input) : null,
-        h('div.ask-actions', null, button('limit.continue', '.primary', go), button('limit.stop', '.ghost', () => answer({ continue: false }))))],
+    const used = {
+      name: label ? t(label.replace('limit.', 'limit.name.')) : key,
+      observed: count(interrupt.observed ?? 0), allowed: count(interrupt.allowed ?? 0),
     }
+    const actions = h('div.ask-actions', null,
+      button('limit.continue', '.primary', go), button('limit.stop', '.ghost', () => answer({ continue: false })))
+    const content = [h('div.more-row', null, more ? h('label.field', null, h('span.label', null, t(label)), input) : null, actions)]
+    return { icon: 'limit', title: t('limit.title'), text: t('limit.text', used), content }
   }
 
   /** @param {any} interrupt @param {(payload: any) => void} answer @returns {Body} */
   function modelError(interrupt, answer) {
-    return {
-      icon: 'alert', title: t('model.title'), text: interrupt.message,
-      content: [h('div.ask-actions', null, button('model.retry', '.primary', () => answer({ retry: true })), button('model.stop', '.ghost', () => answer({ retry: false })))],
-    }
+    const actions = h('div.ask-actions', null,
+      button('model.retry', '.primary', () => answer({ retry: true })), button('model.stop', '.ghost', () => answer({ retry: false })))
+    return { icon: 'alert', title: t('model.title'), text: interrupt.message, content: [actions] }
   }
 
   /** @param {string} key @param {string} classes @param {() => void} onclick */
@@ -222,7 +239,8 @@ yaa.define('ui/asks', ['ui/h', 'ui/text', 'ui/form'], ({ h, icon, fill }, { t, c
   function argsList(args) {
     const entries = Object.entries(args)
     if (!entries.length) return h('p.args-none', null, t('tool.noArguments'))
-    return h('dl.args', null, entries.map(([name, value]) => [h('dt', null, name), h('dd', null, typeof value === 'string' ? value : JSON.stringify(value, null, 2))]))
+    const shown = (/** @type {any} */ value) => (typeof value === 'string' ? value : JSON.stringify(value, null, 2))
+    return h('dl.args', null, entries.map(([name, value]) => [h('dt', null, name), h('dd', null, shown(value))]))
   }
 
   /** @param {any} source @returns {any} an object, or the text itself where it isn't JSON */

@@ -57,7 +57,10 @@ yaa.define('ui/book', ['core/session', 'io/stream', 'io/lock', 'io/channel'], (s
       run(entry)
     }
 
-    /** Take an answer; the run goes on when nothing is left to ask. @param {Entry} entry @param {[string, Answer | null][]} answers */
+    /**
+     * Take answers; the run goes on when nothing is left to ask.
+     * @param {Entry} entry @param {[string, Answer | null][]} answers
+     */
     async function answer(entry, answers) {
       if (isActive(entry)) return
       for (const [id, one] of answers) sessions.answer(entry.session, id, one)
@@ -150,7 +153,8 @@ yaa.define('ui/book', ['core/session', 'io/stream', 'io/lock', 'io/channel'], (s
       onChange(message.changed, true)
     }
 
-    return { refresh, open, fresh, send, answer, run, retry, rename, remove, restore, heads: () => heads, entry: (/** @type {string} */ id) => entries.get(id) }
+    const entry = (/** @type {string} */ id) => entries.get(id)
+    return { refresh, open, fresh, send, answer, retry, rename, remove, restore, heads: () => heads, entry }
   }
 
   /** @param {Entry | undefined} entry */

@@ -1,7 +1,8 @@
 // A block of code: language, wrap and copy buttons, text. Colours are ranges in the CSS Custom Highlight API: no
 // elements, no second layout. They are painted when the block comes near the screen and let go with it.
 
-yaa.define('ui/code', ['ui/h', 'ui/text', 'ui/popup', 'core/highlight'], ({ h, text, attr, grow, iconButton }, { t }, toast, highlight) => {
+yaa.define('ui/code', ['ui/h', 'ui/text', 'ui/popup', 'core/highlight'], (dom, { t }, popup, highlight) => {
+  const { h, text, attr, grow, iconButton } = dom
   /** More than this is shown without colours: tokenizing it would take more than a frame. */
   const COLOUR_MAX = 100_000
   const PAINT = 'CSS' in window && 'highlights' in CSS
@@ -30,9 +31,10 @@ yaa.define('ui/code', ['ui/h', 'ui/text', 'ui/popup', 'core/highlight'], ({ h, t
     const code = h('code')
     const label = h('span.lang')
     const wrap = iconButton('wrap', t('code.wrap'), { 'aria-pressed': 'false', onclick: toggleWrap })
-    const copy = iconButton('copy', t('code.copy'), { onclick: () => toast.copy(code.textContent ?? '', copy) })
+    const copy = iconButton('copy', t('code.copy'), { onclick: () => popup.copy(code.textContent ?? '', copy) })
     const pre = h('pre', { tabIndex: 0 }, code)
-    const el = h('div.code', options.plain ? { 'data-plain': 'true' } : null, options.plain ? null : h('div.code-bar', null, label, wrap, copy), pre)
+    const bar = options.plain ? null : h('div.code-bar', null, label, wrap, copy)
+    const el = h('div.code', options.plain ? { 'data-plain': 'true' } : null, bar, pre)
     /** @type {Range[]} */ let ranges = []
     let shown = { text: '', lang: '' }
     let dirty = true

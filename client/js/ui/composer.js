@@ -5,7 +5,9 @@ yaa.define('ui/composer', ['ui/h', 'ui/text'], ({ h, icon, attr, text, fill, uid
   /** @param {import('./types').Actions} actions @returns {any} */
   function composerView(actions) {
     const id = uid('compose')
-    const area = h('textarea', { id, rows: 1, placeholder: t('compose.placeholder'), enterkeyhint: 'send', autocomplete: 'off', onkeydown, oninput })
+    const area = h('textarea', {
+      id, rows: 1, placeholder: t('compose.placeholder'), enterkeyhint: 'send', autocomplete: 'off', onkeydown, oninput,
+    })
     const model = modelPicker(actions)
     const badge = h('span.badge', { hidden: true, title: t('demo.note') }, t('demo.badge'))
     const button = h('button.button.primary.send', { type: 'submit', onclick: press })
@@ -85,22 +87,23 @@ yaa.define('ui/composer', ['ui/h', 'ui/text'], ({ h, icon, attr, text, fill, uid
 
   /** The model, where there is a choice. @param {import('./types').Actions} actions */
   function modelPicker(actions) {
-    const select = h('select.select', { 'aria-label': t('compose.model'), title: t('compose.model'), hidden: true, onchange: () => actions.setProvider(select.value) })
+    const label = t('compose.model')
+    const select = h('select.select', { 'aria-label': label, title: label, hidden: true, onchange: () => actions.setProvider(select.value) })
     let drawn = ''
 
-    /** @param {any} state */
+    /** @param {import('./types').State} state */
     function update({ models, provider }) {
       const key = JSON.stringify([models, provider])
       if (key === drawn) return
       drawn = key
       select.hidden = !models.length
-      fill(select, models.map((/** @type {any} */ one) => h('option', { value: one.name, selected: one.name === provider }, one.label)))
+      fill(select, models.map((one) => h('option', { value: one.name, selected: one.name === provider }, one.label)))
     }
 
     return { el: select, update }
   }
 
-  /** The line above the composer: what the connection does, and what can be done about it. @param {import('./types').Actions} actions */
+  /** The line above: what the connection does, and what can be done about it. @param {import('./types').Actions} actions */
   function statusLine(actions) {
     const sign = h('span', { 'aria-hidden': 'true' })
     const words = h('span')

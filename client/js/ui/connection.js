@@ -4,7 +4,7 @@
 yaa.define('ui/connection', ['ui/h', 'ui/text'], ({ h, icon, text, attr, fill }, { t }) => {
   /** In the order in which a person can do something about them. */
   const CHECKS = ['server', 'key', 'cors', 'permission']
-  const TONES = { ok: 'good', bad: 'bad', unknown: '' }
+  const TONES = { ok: '.good', bad: '.bad', unknown: '' }
   const STARTERS = [['hello', 'spark'], ['tool', 'hand'], ['question', 'question'], ['code', 'pencil']]
   const COMMAND = 'python3 -m server'
 
@@ -29,7 +29,8 @@ yaa.define('ui/connection', ['ui/h', 'ui/text'], ({ h, icon, text, attr, fill },
     /** @param {any} server */
     function update(server) {
       dot.className = `dot ${toneOf(server)}`
-      const parts = [t('server.first', { url: server.url }), server.ok ? t('server.keyOk') : wordsOf(server), server.version && t('server.version', { version: server.version })]
+      const { url, ok, version } = server
+      const parts = [t('server.first', { url }), ok ? t('server.keyOk') : wordsOf(server), version && t('server.version', { version })]
       text(words, parts.filter(Boolean).join(' · '))
       el.hidden = Boolean(server.failure)
     }
@@ -40,14 +41,15 @@ yaa.define('ui/connection', ['ui/h', 'ui/text'], ({ h, icon, text, attr, fill },
   /** What is wrong and what to do about it. A missing key is asked for right here. @param {import('./types').Actions} actions */
   function failurePanel(actions) {
     const title = h('h3')
-    const text1 = h('p')
+    const reason = h('p')
     const sign = h('div')
     const checks = h('ul.checks')
     const key = keyForm(actions)
     const buttons = h('div.ask-actions', null,
       h('button.button.primary', { type: 'button', onclick: () => actions.connect() }, icon('retry'), t('fail.retry')),
       h('button.button', { type: 'button', onclick: () => actions.openSettings('server') }, icon('tune'), t('fail.settings')))
-    const el = h('section.card.failure', { hidden: true, role: 'group' }, h('div.ask-head', null, sign, h('div', null, title, text1)), checks, key, buttons)
+    const el = h('section.card.failure', { hidden: true, role: 'group' },
+      h('div.ask-head', null, sign, h('div', null, title, reason)), checks, key, buttons)
     let drawn = ''
 
     /** @param {any} state */
@@ -60,7 +62,8 @@ yaa.define('ui/connection', ['ui/h', 'ui/text'], ({ h, icon, text, attr, fill },
       attr(el, 'data-tone', needsKey ? 'ask' : 'bad')
       fill(sign, icon(needsKey ? 'key' : 'alert'))
       text(title, t(`fail.title.${failure.kind}`))
-      text(text1, needsKey && server.hasKey ? t('fail.keyRefused') : t(`fail.${failure.kind}`, { url: server.url, command: COMMAND }))
+      const refused = needsKey && server.hasKey
+      text(reason, refused ? t('fail.keyRefused') : t(`fail.${failure.kind}`, { url: server.url, command: COMMAND }))
       attr(el, 'aria-label', title.textContent)
       fill(checks, CHECKS.map((name) => checkRow(name, failure.checks?.[name] ?? 'unknown')))
       checks.hidden = needsKey
@@ -73,12 +76,14 @@ yaa.define('ui/connection', ['ui/h', 'ui/text'], ({ h, icon, text, attr, fill },
 
   /** @param {string} name @param {'ok' | 'bad' | 'unknown'} health */
   function checkRow(name, health) {
-    return h('li', null, h(`span.dot${TONES[health] ? `.${TONES[health]}` : ''}`), h('span', null, h('b', null, t(`fail.check.${name}`)), ' ', h('span.why', null, t(`fail.${health}`))))
+    const words = h('span', null, h('b', null, t(`fail.check.${name}`)), ' ', h('span.why', null, t(`fail.${health}`)))
+    return h('li', null, h(`span.dot${TONES[health]}`), words)
   }
 
   /** @param {import('./types').Actions} actions */
   function keyForm(actions) {
-    const input = h('input.input', { type: 'password', autocomplete: 'off', 'aria-label': t('settings.key'), placeholder: t('settings.key') })
+    const label = t('settings.key')
+    const input = h('input.input', { type: 'password', autocomplete: 'off', 'aria-label': label, placeholder: label })
     /** @param {Event} event */
     function onsubmit(event) {
       event.preventDefault()
@@ -88,17 +93,18 @@ yaa.define('ui/connection', ['ui/h', 'ui/text'], ({ h, icon, text, attr, fill },
     return h('form.inline-row', { onsubmit }, input, h('button.button.primary', { type: 'submit' }, t('fail.signIn')))
   }
 
-  /** An empty session: a few things to try, and whether everything is ready. @param {import('./types').Actions} actions @returns {import('./types').View} */
+  /** An empty session: a few things to try, and whether everything is ready. @param {import('./types').Actions} actions */
   function emptyView(actions) {
     const line = firstLine(actions)
     const starters = STARTERS.map(([name, sign]) => {
       const words = t(`starter.${name}.text`)
-      return h('li', null, h('button.starter', { type: 'button', onclick: () => actions.send(words) }, icon(sign), h('span', null, h('b', null, t(`starter.${name}.title`)), h('span', null, words))))
+      const lines = h('span', null, h('b', null, t(`starter.${name}.title`)), h('span', null, words))
+      return h('li', null, h('button.starter', { type: 'button', onclick: () => actions.send(words) }, icon(sign), lines))
     })
     const el = h('section.empty', null,
       h('div', null, h('h2', null, t('empty.title')), h('p.empty-lead', null, t('empty.lead'))),
       h('ul.starters', { 'aria-label': t('empty.starters') }, starters), line.el)
-    return { el, update: (state) => line.update(state.server) }
+    return { el, update: (/** @type {import('./types').State} */ state) => line.update(state.server) }
   }
 
   return { firstLine, failurePanel, emptyView, toneOf, wordsOf }

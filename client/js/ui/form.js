@@ -86,9 +86,10 @@ yaa.define('ui/form', ['ui/h', 'ui/text'], ({ h, text, attr, uid }, { t }) => {
     const problem = h('p.problem', { id: `${id}-problem`, hidden: true })
     attr(input, 'aria-describedby', `${id}-problem`)
     const hint = field.description ? h('p.hint', null, field.description) : null
+    const optional = required ? null : h('span.hint', null, ` · ${t('form.optional')}`)
     const el = field.type === 'boolean'
       ? h('div.field', null, h('label.check', null, input, title), hint, problem)
-      : h('div.field', null, h('label', { htmlFor: id }, title, required ? null : h('span.hint', null, ` · ${t('form.optional')}`)), input, hint, problem)
+      : h('div.field', null, h('label', { htmlFor: id }, title, optional), input, hint, problem)
 
     function read() {
       const result = field.type === 'boolean' ? { value: input.checked } : checked(input.value, field, required)
@@ -106,19 +107,23 @@ yaa.define('ui/form', ['ui/h', 'ui/text'], ({ h, text, attr, uid }, { t }) => {
     const initial = field.default
     const options = choices(field)
     if (options) {
-      return h('select.input', { id }, initial === undefined ? h('option', { value: '' }, required ? t('form.choose') : '–') : null,
+      const none = initial === undefined ? h('option', { value: '' }, required ? t('form.choose') : '–') : null
+      return h('select.input', { id }, none,
         options.map((option, i) => h('option', { value: String(i), selected: option.value === initial }, option.label)))
     }
     if (field.type === 'boolean') return h('input', { id, type: 'checkbox', checked: initial === true })
-    if (field.type !== 'string') return h('input.input', { id, inputmode: 'decimal', autocomplete: 'off', value: initial === undefined ? '' : String(initial) })
+    const value = initial === undefined ? '' : String(initial)
+    if (field.type !== 'string') return h('input.input', { id, inputmode: 'decimal', autocomplete: 'off', value })
     const long = (field.maxLength ?? 0) > LONG || field.format === 'multiline'
-    return h(long ? 'textarea.input' : 'input.input', { id, autocomplete: 'off', value: initial ?? '' })
+    return h(long ? 'textarea.input' : 'input.input', { id, autocomplete: 'off', value })
   }
 
   /** @param {any} field @returns {{value: any, label: string}[] | null} */
   function choices(field) {
-    if (Array.isArray(field.enum)) return field.enum.map((/** @type {any} */ value, /** @type {number} */ i) => ({ value, label: field.enumNames?.[i] ?? String(value) }))
-    if (Array.isArray(field.oneOf)) return field.oneOf.map((/** @type {any} */ one) => ({ value: one.const, label: one.title ?? String(one.const) }))
+    /** @type {any[] | undefined} */ const values = field.enum
+    if (Array.isArray(values)) return values.map((value, i) => ({ value, label: field.enumNames?.[i] ?? String(value) }))
+    /** @type {any[] | undefined} */ const options = field.oneOf
+    if (Array.isArray(options)) return options.map((one) => ({ value: one.const, label: one.title ?? String(one.const) }))
     return null
   }
 

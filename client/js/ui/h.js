@@ -51,7 +51,10 @@ yaa.define('ui/h', [], () => {
     el.setAttribute('rel', 'noreferrer noopener')
   }
 
-  /** Write an attribute only when it changes: each write would otherwise cost a style pass. @param {Element} el @param {string} name @param {any} value */
+  /**
+   * Write an attribute only when it changes: each write would otherwise cost a style pass. null and undefined remove it.
+   * @param {Element} el @param {string} name @param {any} value
+   */
   function attr(el, name, value) {
     const text = value === null || value === undefined ? null : String(value)
     if (el.getAttribute(name) === text) return
@@ -59,7 +62,7 @@ yaa.define('ui/h', [], () => {
     else el.setAttribute(name, text)
   }
 
-  /** Write the text of an element only when it changes, so that a selection in it survives. @param {Node} el @param {string} value */
+  /** Write a text only when it changes, so that a selection in it survives. @param {Node} el @param {string} value */
   function text(el, value) {
     if (el.textContent !== value) el.textContent = value
   }
@@ -83,7 +86,10 @@ yaa.define('ui/h', [], () => {
     append(el, children)
   }
 
-  /** An icon of the sprite in index.html; decoration only, so it is hidden from screen readers. @param {string} name @param {string} [className] */
+  /**
+   * An icon of the sprite in index.html; decoration only, so it is hidden from screen readers.
+   * @param {string} name @param {string} [className]
+   */
   function icon(name, className = '') {
     const svg = document.createElementNS(SVG, 'svg')
     svg.setAttribute('class', `icon ${className}`.trim())
@@ -94,7 +100,10 @@ yaa.define('ui/h', [], () => {
     return svg
   }
 
-  /** A button with an icon and no words: the words are its name and its tooltip. @param {string} name @param {string} label @param {Object<string, any>} props @param {string} [classes] */
+  /**
+   * A button with an icon and no words: the words are its name and its tooltip.
+   * @param {string} name @param {string} label @param {Object<string, any>} props @param {string} [classes]
+   */
   function iconButton(name, label, props, classes = 'ghost.small') {
     return h(`button.button.square.${classes}`, { type: 'button', 'aria-label': label, title: label, ...props }, icon(name))
   }
@@ -137,7 +146,10 @@ yaa.define('ui/h', [], () => {
     view.el.remove()
   }
 
-  /** moveBefore keeps focus and selection of what is moved, but only within one document. @param {any} parent @param {any} el @param {Node | null} at */
+  /**
+   * moveBefore keeps focus and selection of what is moved, but only within one document.
+   * @param {any} parent @param {any} el @param {Node | null} at
+   */
   function place(parent, el, at) {
     if (el.isConnected && parent.isConnected && parent.moveBefore) parent.moveBefore(el, at)
     else parent.insertBefore(el, at)

@@ -1,7 +1,9 @@
 // How a session stands, in words: the line above the composer, the mark in the list, and what a screen reader is
 // told when a run comes to rest.
 
-yaa.define('ui/line', ['ui/text', 'ui/popup', 'ui/message', 'core/session'], ({ t, duration, words }, { say }, { plainText }, sessions) => {
+yaa.define('ui/line', ['ui/text', 'ui/popup', 'ui/message', 'core/session'], (texts, { say }, { plainText }, sessions) => {
+  const { t, duration, words } = texts
+
   /**
    * The line above the composer, or null when there is nothing to say.
    * @param {{session: Session, state: RunState | null}} entry
@@ -20,23 +22,30 @@ yaa.define('ui/line', ['ui/text', 'ui/popup', 'ui/message', 'core/session'], ({ 
   /** How the last run ended, told by the session alone: after a reload there is no run to ask. @param {Session} session */
   function pastLine(session) {
     const { kind } = sessions.why(session, { live: false })
-    if (kind === 'cancelled') return { text: t('run.stopped'), icon: 'stop', action: sessions.canResume(session) ? t('run.resume') : undefined }
-    if (kind === 'cut' || kind === 'ready' || kind === 'running') return { text: t('run.unfinished'), icon: 'alert', tone: 'ask', action: t('run.resume') }
-    return null
+    if (kind === 'cancelled') return stoppedLine(session)
+    const unfinished = kind === 'cut' || kind === 'ready' || kind === 'running'
+    return unfinished ? { text: t('run.unfinished'), icon: 'alert', tone: 'ask', action: t('run.resume') } : null
   }
 
   /** @param {RunState} state */
   function lostLine(state) {
     const wait = (state.retry_at ?? 0) - Date.now()
     if (wait < 1000) return { text: t('run.lost'), busy: true, tone: 'ask' }
-    return { text: t('run.lostWait', { time: duration(Math.ceil(wait / 1000) * 1000) }), busy: true, tone: 'ask', action: t('run.retry'), until: state.retry_at }
+    const text = t('run.lostWait', { time: duration(Math.ceil(wait / 1000) * 1000) })
+    return { text, busy: true, tone: 'ask', action: t('run.retry'), until: state.retry_at }
   }
 
   /** @param {Session} session @param {RunState} state */
   function restLine(session, { reason, error }) {
-    if (reason === 'gave_up' || reason === 'refused') return { text: [t('run.failed'), error?.message].filter(Boolean).join(' '), tone: 'bad', icon: 'alert', action: t('run.retry') }
-    if (reason === 'stopped') return { text: t('run.stopped'), icon: 'stop', action: sessions.canResume(session) ? t('run.resume') : undefined }
-    return null
+    if (reason === 'stopped') return stoppedLine(session)
+    if (reason !== 'gave_up' && reason !== 'refused') return null
+    const text = [t('run.failed'), error?.message].filter(Boolean).join(' ')
+    return { text, tone: 'bad', icon: 'alert', action: t('run.retry') }
+  }
+
+  /** @param {Session} session */
+  function stoppedLine(session) {
+    return { text: t('run.stopped'), icon: 'stop', action: sessions.canResume(session) ? t('run.resume') : undefined }
   }
 
   /** @param {{session: Session, state: RunState | null}} entry @returns {'' | 'busy' | 'asking' | 'failed'} */
@@ -53,8 +62,11 @@ yaa.define('ui/line', ['ui/text', 'ui/popup', 'ui/message', 'core/session'], ({ 
     else if (first?.reason === 'limit') say(t('say.limit'))
     else if (first) say(t('say.question'))
     else if (state?.reason === 'failed' || state?.reason === 'gave_up') say(t('say.failed'), true)
-    else if (state?.phase === 'done') say(t('say.ready', { n: words(plainText(session.messages.findLast((message) => message.role === 'assistant')?.content ?? '')) }))
+    else if (state?.phase === 'done') say(t('say.ready', { n: words(lastAnswer(session)) }))
   }
+
+  /** @param {Session} session */
+  const lastAnswer = (session) => plainText(session.messages.findLast((message) => message.role === 'assistant')?.content ?? '')
 
   return { statusLine, markOf, announce }
 })

@@ -1,19 +1,24 @@
 // One message of the thread: what the person wrote, what the assistant thought, said and called, or what went wrong.
 // Results are not articles of their own: they belong to the card of their call.
 
-yaa.define('ui/message', ['ui/h', 'ui/text', 'ui/md-dom', 'ui/tool-card', 'ui/popup'], ({ h, icon, iconButton, text, attr, list, grow }, { t, count, duration, moment }, { markdownView }, { toolCard }, toast) => {
+yaa.define('ui/message', ['ui/h', 'ui/text', 'ui/md-dom', 'ui/tool-card', 'ui/popup'], (dom, words, { markdownView }, { toolCard }, popup) => {
+  const { h, icon, iconButton, text, attr, list, grow } = dom
+  const { t, count, duration, moment } = words
+
   /**
    * @typedef {object} Shown what an article shows
    * @property {Message} message @property {CallItem[]} calls
    * @property {boolean} live is a run going on? @property {boolean} cut was it cut off while it was written?
-   * @property {boolean} joined does it follow another message of the assistant? @property {Map<string, string>} outputs live output by call
+   * @property {boolean} joined does it follow another message of the assistant?
+   * @property {Map<string, string>} outputs live output by call
    */
 
   /** @param {Shown} item @param {import('./types').Actions} actions @returns {import('./types').View} */
   function messageView(item, actions) {
     const role = item.message.role
-    const inner = role === 'user' ? userView(item.message) : role === 'error' ? errorView(item.message, actions) : assistantView(actions)
-    const heading = h('h3.sr-only', null, t(role === 'user' ? 'thread.you' : role === 'error' ? 'thread.error' : 'thread.assistant'))
+    const own = role === 'user' || role === 'error'
+    const inner = role === 'user' ? userView(item.message) : own ? errorView(item.message, actions) : assistantView(actions)
+    const heading = h('h3.sr-only', null, t(role === 'user' ? 'thread.you' : own ? 'thread.error' : 'thread.assistant'))
     const el = h('article.message', { id: `message-${item.message.id}`, 'data-role': role, tabIndex: -1 }, heading, inner.el)
 
     /** @param {Shown} next */
@@ -30,7 +35,7 @@ yaa.define('ui/message', ['ui/h', 'ui/text', 'ui/md-dom', 'ui/tool-card', 'ui/po
   function userView(message) {
     const bubble = h('div.bubble')
     const time = h('time')
-    const copy = iconButton('copy', t('thread.copy'), { onclick: () => toast.copy(plainText(message.content), copy) })
+    const copy = iconButton('copy', t('thread.copy'), { onclick: () => popup.copy(plainText(message.content), copy) })
     const el = h('div', null, bubble, h('div.message-foot', null, time, copy))
 
     /** @param {Shown} next */
@@ -74,7 +79,8 @@ yaa.define('ui/message', ['ui/h', 'ui/text', 'ui/md-dom', 'ui/tool-card', 'ui/po
       // an answer on its way to the server leaves nothing to ask: the call is a line again
       const items = next.calls.map(({ interrupt, ...one }) => {
         const sent = live && interrupt?.answer
-        return { ...one, interrupt: sent ? undefined : interrupt, sent, output: next.outputs.get(one.call.id), cut: next.cut, writing }
+        const output = next.outputs.get(one.call.id)
+        return { ...one, interrupt: sent ? undefined : interrupt, sent, output, cut: next.cut, writing }
       })
       list(calls, items, (one) => one.call.id, () => toolCard(actions))
       cut.hidden = !next.cut
@@ -94,7 +100,8 @@ yaa.define('ui/message', ['ui/h', 'ui/text', 'ui/md-dom', 'ui/tool-card', 'ui/po
     const label = h('span')
     const body = h('div.think-text')
     let touched = false
-    const el = h('details.think', { hidden: true }, h('summary', { onclick: () => { touched = true } }, icon('thought'), label, icon('chevron', 'chevron')), body)
+    const summary = h('summary', { onclick: () => { touched = true } }, icon('thought'), label, icon('chevron', 'chevron'))
+    const el = h('details.think', { hidden: true }, summary, body)
 
     /** @param {any} message @param {boolean} thinking */
     function update(message, thinking) {
@@ -116,7 +123,7 @@ yaa.define('ui/message', ['ui/h', 'ui/text', 'ui/md-dom', 'ui/tool-card', 'ui/po
   function footView() {
     const figures = h('span')
     /** @type {any} */ let shown = null
-    const copy = iconButton('copy', t('thread.copy'), { onclick: () => toast.copy(plainText(shown.content), copy) })
+    const copy = iconButton('copy', t('thread.copy'), { onclick: () => popup.copy(plainText(shown.content), copy) })
     const el = h('div.message-foot', { hidden: true }, copy, figures)
 
     /** @param {any} message */
@@ -126,10 +133,11 @@ yaa.define('ui/message', ['ui/h', 'ui/text', 'ui/md-dom', 'ui/tool-card', 'ui/po
       el.hidden = !meta || Boolean(message.tool_calls?.length)
       if (el.hidden) return
       const usage = meta.usage ?? {}
-      const parts = [usage.total_tokens && t('meta.tokens', { n: usage.total_tokens }), meta.ms !== undefined && duration(meta.ms), meta.model]
-      text(figures, parts.filter(Boolean).join(' · '))
-      attr(figures, 'title', [t('meta.title', { input: count(usage.prompt_tokens ?? 0), output: count(usage.completion_tokens ?? 0) }),
-        meta.first_ms !== undefined && t('meta.first', { time: duration(meta.first_ms) })].filter(Boolean).join('\n'))
+      const tokens = usage.total_tokens && t('meta.tokens', { n: usage.total_tokens })
+      text(figures, [tokens, meta.ms !== undefined && duration(meta.ms), meta.model].filter(Boolean).join(' · '))
+      const split = t('meta.title', { input: count(usage.prompt_tokens ?? 0), output: count(usage.completion_tokens ?? 0) })
+      const first = meta.first_ms !== undefined && t('meta.first', { time: duration(meta.first_ms) })
+      attr(figures, 'title', [split, first].filter(Boolean).join('\n'))
     }
 
     return { el, update }
@@ -139,7 +147,8 @@ yaa.define('ui/message', ['ui/h', 'ui/text', 'ui/md-dom', 'ui/tool-card', 'ui/po
   function plainText(content) {
     if (typeof content === 'string') return content
     if (!Array.isArray(content)) return ''
-    return content.map((part) => (typeof part === 'string' ? part : part?.text ?? `[${t('thread.part', { type: part?.type ?? '?' })}]`)).join('\n')
+    const marked = (/** @type {any} */ part) => `[${t('thread.part', { type: part?.type ?? '?' })}]`
+    return content.map((part) => (typeof part === 'string' ? part : part?.text ?? marked(part))).join('\n')
   }
 
   return { messageView, plainText }

@@ -16,7 +16,11 @@ yaa.define('ui/popup', ['ui/h', 'ui/text', 'io/clipboard'], ({ h, icon, iconButt
       el.remove()
       if (!shelf.childElementCount) shelf.hidePopover?.()
     }
-    if (options.label) el.append(h('button.button.small', { type: 'button', onclick: () => { close(); options.action?.() } }, options.label))
+    const act = () => {
+      close()
+      options.action?.()
+    }
+    if (options.label) el.append(h('button.button.small', { type: 'button', onclick: act }, options.label))
     el.append(iconButton('x', t('toast.close'), { onclick: close }, 'small'))
     shelf ??= document.body.appendChild(h('div.toasts', { popover: 'manual' }))
     // a popover is in the top layer: a toast is seen over an open dialog too
@@ -51,8 +55,11 @@ yaa.define('ui/popup', ['ui/h', 'ui/text', 'io/clipboard'], ({ h, icon, iconButt
    * @param {any} anchor the button @param {{label: string, icon: string, danger?: boolean, action: () => void}[]} entries
    */
   function openMenu(anchor, entries) {
-    const menu = h('div.menu', { popover: 'auto', role: 'menu', 'aria-label': anchor.getAttribute('aria-label'), onkeydown, ontoggle },
-      entries.map((entry) => h(entry.danger ? 'button.danger' : 'button', { type: 'button', role: 'menuitem', onclick: () => choose(entry) }, icon(entry.icon), entry.label)))
+    const items = entries.map((entry) => (
+      h(entry.danger ? 'button.danger' : 'button', { type: 'button', role: 'menuitem', onclick: () => choose(entry) }, icon(entry.icon), entry.label)
+    ))
+    const label = anchor.getAttribute('aria-label')
+    const menu = h('div.menu', { popover: 'auto', role: 'menu', 'aria-label': label, onkeydown, ontoggle }, items)
     document.body.append(menu)
     anchor.setAttribute('aria-expanded', 'true')
     menu.showPopover()

@@ -45,7 +45,8 @@ yaa.define('ui/server', ['io/api', 'io/explain'], (apis, { explain }) => {
     return (info?.models ?? []).map((/** @type {any} */ one) => {
       const name = one.name ?? one.id ?? String(one)
       const model = one.model ?? one.model_name
-      return { name, label: model && model !== name ? `${model} · ${name}` : name, demo: one.demo === true || one.preset === 'demo' || name === 'demo' }
+      const demo = one.demo === true || one.preset === 'demo' || name === 'demo'
+      return { name, label: model && model !== name ? `${model} · ${name}` : name, demo }
     })
   }
 

@@ -1,9 +1,13 @@
 // The settings dialog: server, model, tools, limits, appearance. Every change is kept at once; there is no "Save".
 // What comes from the server (models, tools) is drawn from /info and says so while it is not there.
 
-yaa.define('ui/settings', ['ui/h', 'ui/text', 'ui/connection'], ({ h, icon, iconButton, list, text, attr, fill, uid }, { t }, { toneOf, wordsOf }) => {
+yaa.define('ui/settings', ['ui/h', 'ui/text', 'ui/connection'], (dom, { t }, { toneOf, wordsOf }) => {
+  const { h, icon, iconButton, list, text, attr, fill, uid } = dom
   const TABS = ['server', 'model', 'tools', 'limits', 'look']
-  const LIMITS = [['max_steps', 'maxSteps'], ['max_tokens', 'maxTokens'], ['max_wall_s', 'maxWall'], ['max_consecutive_errors', 'maxErrors']]
+  const LIMITS = [
+    ['max_steps', 'maxSteps'], ['max_tokens', 'maxTokens'], ['max_wall_s', 'maxWall'], ['max_consecutive_errors', 'maxErrors'],
+  ]
+  const RULES = [['', 'settings.toolDefault'], ['allow', 'settings.toolAllow'], ['ask', 'settings.toolAsk'], ['deny', 'settings.toolDeny']]
   const LANGUAGES = [['en', 'English'], ['zh', '中文']]
   const THEMES = [['', 'settings.themeSystem'], ['light', 'settings.themeLight'], ['dark', 'settings.themeDark']]
 
@@ -11,12 +15,18 @@ yaa.define('ui/settings', ['ui/h', 'ui/text', 'ui/connection'], ({ h, icon, icon
   function settingsDialog(actions) {
     const heading = uid('settings')
     /** @type {Record<string, import('./types').View>} */
-    const panels = { server: serverPanel(actions), model: modelPanel(actions), tools: toolsPanel(actions), limits: limitsPanel(actions), look: lookPanel(actions) }
+    const panels = {
+      server: serverPanel(actions), model: modelPanel(actions), tools: toolsPanel(actions), limits: limitsPanel(actions),
+      look: lookPanel(actions),
+    }
     const panel = h('div.panel', { role: 'tabpanel', tabIndex: -1 })
-    const tabs = h('div.tabs', { role: 'tablist', 'aria-labelledby': heading, onkeydown },
-      TABS.map((name) => h('button', { type: 'button', role: 'tab', 'data-tab': name, onclick: () => choose(name) }, t(`settings.${name}`))))
-    const el = h('dialog.dialog', { 'aria-labelledby': heading, closedby: 'any', onclose: () => actions.settingsClosed() },
-      h('header.dialog-head', null, h('h2', { id: heading }, t('settings.title')), iconButton('x', t('settings.close'), { onclick: () => el.close() })),
+    const tab = (/** @type {string} */ name) => (
+      h('button', { type: 'button', role: 'tab', 'data-tab': name, onclick: () => choose(name) }, t(`settings.${name}`))
+    )
+    const tabs = h('div.tabs', { role: 'tablist', 'aria-labelledby': heading, onkeydown }, TABS.map(tab))
+    const close = iconButton('x', t('settings.close'), { onclick: () => el.close() })
+    const el = h('dialog.dialog', { 'aria-labelledby': heading, closedby: 'any', onclose: () => actions.draw() },
+      h('header.dialog-head', null, h('h2', { id: heading }, t('settings.title')), close),
       h('div.dialog-body', null, tabs, panel))
     /** @type {any} */ let last = null
     let current = ''
@@ -68,13 +78,15 @@ yaa.define('ui/settings', ['ui/h', 'ui/text', 'ui/connection'], ({ h, icon, icon
     const test = h('button.button', { type: 'button', onclick: () => actions.connect() }, icon('retry'), t('settings.test'))
     const kept = h('p.hint')
     const remember = h('input', { type: 'checkbox', onchange: () => actions.set({ remember: remember.checked }) })
-    const rememberRow = h('div', { hidden: true }, h('label.check', null, remember, t('settings.remember')), h('p.hint', null, t('settings.rememberWarn')))
+    const rememberRow = h('div', { hidden: true },
+      h('label.check', null, remember, t('settings.remember')), h('p.hint', null, t('settings.rememberWarn')))
     const dot = h('span.dot')
     const words = h('span')
     key.row.append(show)
     const wrong = h('p.problem', { hidden: true, role: 'alert' }, t('settings.urlBad'))
     url.el.append(wrong)
-    const el = h('div.group', null, url.el, h('div.stack', null, key.el, kept, rememberRow), h('div.status-box', null, dot, words), h('div', null, test))
+    const el = h('div.group', null, url.el, h('div.stack', null, key.el, kept, rememberRow),
+      h('div.status-box', null, dot, words), h('div', null, test))
 
     /** @param {string} value */
     function saveUrl(value) {
@@ -99,11 +111,16 @@ yaa.define('ui/settings', ['ui/h', 'ui/text', 'ui/connection'], ({ h, icon, icon
       rememberRow.hidden = !onDisk
       remember.checked = Boolean(settings.remember)
       dot.className = `dot ${toneOf(server)}`
-      const details = server.failure ? server.failure.detail : [server.version && t('server.version', { version: server.version }), server.tier && t('server.sandbox', { tier: server.tier })].filter(Boolean).join(' · ')
-      text(words, [wordsOf(server), details].filter(Boolean).join(' – '))
+      text(words, [wordsOf(server), detailsOf(server)].filter(Boolean).join(' – '))
     }
 
     return { el, update }
+  }
+
+  /** @param {import('./types').ServerState} server */
+  function detailsOf({ failure, version, tier }) {
+    if (failure) return failure.detail
+    return [version && t('server.version', { version }), tier && t('server.sandbox', { tier })].filter(Boolean).join(' · ')
   }
 
   /** @param {import('./types').Actions} actions */
@@ -112,14 +129,20 @@ yaa.define('ui/settings', ['ui/h', 'ui/text', 'ui/connection'], ({ h, icon, icon
     const none = h('p.hint', null, t('settings.modelsNone'))
     const model = textField('settings.modelName', 'settings.modelHint', (value) => actions.set({ model: value.trim() }))
     const demo = h('p.hint', { hidden: true }, t('demo.note'))
-    const character = areaField('settings.character', 'settings.characterHint', 'settings.characterPlaceholder', (value) => actions.set({ character: value }))
-    const el = h('div.group', null, h('div.field', null, h('label', { htmlFor: select.id }, t('settings.provider')), select, none, demo), model.el, character.el)
+    const character = areaField('settings.character', 'settings.characterHint', 'settings.characterPlaceholder', saveCharacter)
+    const provider = h('div.field', null, h('label', { htmlFor: select.id }, t('settings.provider')), select, none, demo)
+    const el = h('div.group', null, provider, model.el, character.el)
     let drawn = ''
 
-    /** @param {any} state */
-    function update({ settings, models, provider, demo: isDemo }) {
-      const key = JSON.stringify([models, provider])
-      if (key !== drawn) fill(select, models.map((/** @type {any} */ one) => h('option', { value: one.name, selected: one.name === provider }, one.label)))
+    /** @param {string} value */
+    function saveCharacter(value) {
+      actions.set({ character: value })
+    }
+
+    /** @param {import('./types').State} state */
+    function update({ settings, models, provider: current, demo: isDemo }) {
+      const key = JSON.stringify([models, current])
+      if (key !== drawn) fill(select, models.map((one) => h('option', { value: one.name, selected: one.name === current }, one.label)))
       drawn = key
       select.hidden = !models.length
       none.hidden = models.length > 0
@@ -137,11 +160,12 @@ yaa.define('ui/settings', ['ui/h', 'ui/text', 'ui/connection'], ({ h, icon, icon
     const none = h('p.hint', null, t('settings.toolsNone'))
     const el = h('div.group', null, h('p.hint', null, t('settings.toolsLead')), none, rules)
 
-    /** @param {any} state */
+    /** @param {import('./types').State} state */
     function update({ tools, settings }) {
       none.hidden = tools.length > 0
       rules.hidden = !tools.length
-      list(rules, tools.map((/** @type {any} */ tool) => ({ ...tool, rule: settings.tools?.[tool.name] ?? '' })), (tool) => tool.name, (tool) => toolRow(tool, actions))
+      const rows = tools.map((tool) => ({ ...tool, rule: settings.tools?.[tool.name] ?? '' }))
+      list(rules, rows, (tool) => tool.name, (tool) => toolRow(tool, actions))
     }
 
     return { el, update }
@@ -150,18 +174,25 @@ yaa.define('ui/settings', ['ui/h', 'ui/text', 'ui/connection'], ({ h, icon, icon
   /** @param {any} tool @param {import('./types').Actions} actions */
   function toolRow(tool, actions) {
     const off = tool.ceiling === 'deny'
-    const badge = off ? t('settings.toolCeilingDeny') : tool.ceiling === 'ask' ? t('settings.toolCeilingAsk') : tool.readOnly ? t('settings.toolReadOnly') : ''
-    const rules = [['', 'settings.toolDefault'], ['allow', 'settings.toolAllow'], ['ask', 'settings.toolAsk'], ['deny', 'settings.toolDeny']]
-    const select = h('select.select', { 'aria-label': t('settings.toolRule', { tool: tool.name }), disabled: off, onchange: () => actions.setTool(tool.name, select.value) },
-      rules.filter(([value]) => !(value === 'allow' && tool.ceiling === 'ask')).map(([value, key]) => h('option', { value }, t(key))))
-    const el = h('li', null, h('div', null, h('div', null, h('code', null, tool.name), badge ? h('span.badge', null, badge) : null), h('p', null, tool.description)), select)
+    const asks = tool.ceiling === 'ask'
+    const note = off ? 'settings.toolCeilingDeny' : asks ? 'settings.toolCeilingAsk' : tool.readOnly ? 'settings.toolReadOnly' : ''
+    const label = t('settings.toolRule', { tool: tool.name })
+    const rules = RULES.filter(([value]) => !(value === 'allow' && asks))
+    const select = h('select.select', { 'aria-label': label, disabled: off, onchange: () => actions.setTool(tool.name, select.value) },
+      rules.map(([value, key]) => h('option', { value }, t(key))))
+    const name = h('div', null, h('code', null, tool.name), note ? h('span.badge', null, t(note)) : null)
+    const el = h('li', null, h('div', null, name, h('p', null, tool.description)), select)
     return { el, update: (/** @type {any} */ next) => { select.value = next.rule } }
   }
 
   /** @param {import('./types').Actions} actions */
   function limitsPanel(actions) {
-    const fields = LIMITS.map(([name, label]) => ({ name, field: textField(`settings.${label}`, '', (value) => actions.setLimit(name, value), { inputmode: 'numeric' }) }))
-    const el = h('div.group', null, h('p.hint', null, t('settings.limitsLead')), h('div.grid-2', null, fields.map(({ field }) => field.el)), h('p.hint', null, t('settings.scope')))
+    const fields = LIMITS.map(([name, label]) => {
+      const field = textField(`settings.${label}`, '', (value) => actions.setLimit(name, value), { inputmode: 'numeric' })
+      return { name, field }
+    })
+    const el = h('div.group', null, h('p.hint', null, t('settings.limitsLead')),
+      h('div.grid-2', null, fields.map(({ field }) => field.el)), h('p.hint', null, t('settings.scope')))
 
     /** @param {any} state */
     function update({ settings, defaults }) {
@@ -176,8 +207,10 @@ yaa.define('ui/settings', ['ui/h', 'ui/text', 'ui/connection'], ({ h, icon, icon
 
   /** @param {import('./types').Actions} actions */
   function lookPanel(actions) {
-    const language = segments('settings.language', [['', t('settings.languageSystem')], ...LANGUAGES], (value) => actions.set({ language: value }))
-    const theme = segments('settings.theme', THEMES.map(([value, key]) => [value, t(key)]), (value) => actions.set({ theme: value }))
+    const languages = [['', t('settings.languageSystem')], ...LANGUAGES]
+    const language = segments('settings.language', languages, (value) => actions.set({ language: value }))
+    const themes = THEMES.map(([value, key]) => [value, t(key)])
+    const theme = segments('settings.theme', themes, (value) => actions.set({ theme: value }))
     const el = h('div.group', null, language.el, theme.el)
 
     /** @param {any} state */
@@ -189,10 +222,14 @@ yaa.define('ui/settings', ['ui/h', 'ui/text', 'ui/connection'], ({ h, icon, icon
     return { el, update }
   }
 
-  /** A line of text kept when the field is left or Enter pressed. @param {string} label @param {string} hint @param {(value: string) => void} save @param {Record<string, any>} [more] */
+  /**
+   * A line of text, kept when the field is left or Enter pressed.
+   * @param {string} label @param {string} hint @param {(value: string) => void} save @param {Record<string, any>} [more]
+   */
   function textField(label, hint, save, more = {}) {
     const id = uid('text')
-    const input = h('input.input', { id, autocomplete: 'off', autocapitalize: 'off', spellcheck: false, onchange: () => save(input.value), ...more })
+    const plain = { autocomplete: 'off', autocapitalize: 'off', spellcheck: false }
+    const input = h('input.input', { id, ...plain, onchange: () => save(input.value), ...more })
     const row = h('div.inline-row', null, input)
     const el = h('div.field', null, h('label', { htmlFor: id }, t(label)), row, hint ? h('p.hint', null, t(hint)) : null)
     return { el, input, row, write: (/** @type {string} */ value) => write(input, value) }
@@ -211,11 +248,15 @@ yaa.define('ui/settings', ['ui/h', 'ui/text', 'ui/connection'], ({ h, icon, icon
     if (input !== document.activeElement && input.value !== value) input.value = value
   }
 
-  /** One of a few: radio buttons that look like one control. @param {string} label @param {string[][]} options @param {(value: string) => void} save */
+  /**
+   * One of a few: radio buttons that look like one control.
+   * @param {string} label @param {string[][]} options @param {(value: string) => void} save
+   */
   function segments(label, options, save) {
     const name = uid('choice')
     const inputs = options.map(([value]) => h('input', { type: 'radio', name, value, onchange: () => save(value) }))
-    const el = h('fieldset.field', null, h('legend.label', null, t(label)), h('div', null, h('div.segments', null, options.map(([, words], i) => h('label', null, inputs[i], h('span', null, words))))))
+    const choices = options.map(([, words], i) => h('label', null, inputs[i], h('span', null, words)))
+    const el = h('fieldset.field', null, h('legend.label', null, t(label)), h('div', null, h('div.segments', null, choices)))
     return { el, write: (/** @type {string} */ value) => inputs.forEach((input) => { input.checked = input.value === value }) }
   }
 

@@ -1,7 +1,8 @@
 // The sessions of this browser: newest first, grouped by day, with a mark on those that run or wait. Deleting is
 // undone by the toast, so nothing asks "are you sure?". The header of the open session is here too.
 
-yaa.define('ui/sidebar', ['ui/h', 'ui/text', 'ui/popup', 'ui/connection'], ({ h, icon, iconButton, list, text, attr, fill }, { t, count }, { openMenu }, { toneOf, wordsOf }) => {
+yaa.define('ui/sidebar', ['ui/h', 'ui/text', 'ui/popup', 'ui/connection'], (dom, { t, count }, { openMenu }, { toneOf, wordsOf }) => {
+  const { h, icon, iconButton, list, text, attr, fill } = dom
   const DAY_MS = 86_400_000
 
   /** @param {import('./types').Actions} actions @returns {any} */
@@ -36,7 +37,8 @@ yaa.define('ui/sidebar', ['ui/h', 'ui/text', 'ui/popup', 'ui/connection'], ({ h,
   /** @param {any[]} sessions newest first */
   function grouped(sessions) {
     const today = new Date().setHours(0, 0, 0, 0)
-    const starts = [['side.today', today], ['side.yesterday', today - DAY_MS], ['side.week', today - 6 * DAY_MS], ['side.older', -Infinity]]
+    const week = today - 6 * DAY_MS
+    const starts = [['side.today', today], ['side.yesterday', today - DAY_MS], ['side.week', week], ['side.older', -Infinity]]
     /** @type {{key: string, rows: any[]}[]} */ const groups = []
     for (const row of sessions) {
       const key = String(starts.find(([, from]) => row.updated >= from)?.[0])
@@ -51,7 +53,8 @@ yaa.define('ui/sidebar', ['ui/h', 'ui/text', 'ui/popup', 'ui/connection'], ({ h,
     const title = h('span.row-title')
     const mark = h('span.row-mark')
     const open = h('button.row-open', { type: 'button', onclick: () => actions.open(row.id), ondblclick: rename }, mark, title)
-    const more = iconButton('more', '', { 'aria-haspopup': 'menu', onclick: () => openMenu(more, entries()) }, 'ghost.small.row-more')
+    const onclick = () => openMenu(more, entries())
+    const more = iconButton('more', '', { 'aria-haspopup': 'menu', onclick }, 'ghost.small.row-more')
     const el = h('li.row', null, open, more)
     /** @type {any} */ let row = null
     let drawn = ''
@@ -76,7 +79,12 @@ yaa.define('ui/sidebar', ['ui/h', 'ui/text', 'ui/popup', 'ui/connection'], ({ h,
     ]
 
     function rename() {
-      const field = titleField(row.title, (value) => actions.rename(row.id, value), () => { field.replaceWith(open); open.focus() })
+      const { id } = row
+      const back = () => {
+        field.replaceWith(open)
+        open.focus()
+      }
+      const field = titleField(row.title, (value) => actions.rename(id, value), back)
       open.replaceWith(field)
       field.select()
     }
@@ -92,7 +100,10 @@ yaa.define('ui/sidebar', ['ui/h', 'ui/text', 'ui/popup', 'ui/connection'], ({ h,
     return [sign, h('span.sr-only', null, t(`side.${mark}`))]
   }
 
-  /** Rename in place: Enter and leaving keep the new title, Escape the old one. @param {string} value @param {(value: string) => void} save @param {() => void} close */
+  /**
+   * Rename in place: Enter and leaving keep the new title, Escape the old one.
+   * @param {string} value @param {(value: string) => void} save @param {() => void} close
+   */
   function titleField(value, save, close) {
     let over = false
     const end = (/** @type {boolean} */ keep) => {
@@ -102,7 +113,8 @@ yaa.define('ui/sidebar', ['ui/h', 'ui/text', 'ui/popup', 'ui/connection'], ({ h,
       if (keep && next && next !== value) save(next)
       close()
     }
-    const field = h('input.input.title-edit', { value, 'aria-label': t('side.title'), autocomplete: 'off', onblur: () => end(true), onkeydown })
+    const label = t('side.title')
+    const field = h('input.input.title-edit', { value, 'aria-label': label, autocomplete: 'off', onblur: () => end(true), onkeydown })
     /** @param {KeyboardEvent} event */
     function onkeydown(event) {
       if (event.isComposing || event.keyCode === 229) return
@@ -117,7 +129,8 @@ yaa.define('ui/sidebar', ['ui/h', 'ui/text', 'ui/popup', 'ui/connection'], ({ h,
     const dot = h('span.dot')
     const host = h('b')
     const words = h('span')
-    const el = h('button.button.ghost', { type: 'button', onclick: () => actions.openSettings() }, dot, h('span.server-line', null, host, words), icon('tune'))
+    const el = h('button.button.ghost', { type: 'button', onclick: () => actions.openSettings() },
+      dot, h('span.server-line', null, host, words), icon('tune'))
     attr(el, 'title', t('settings.title'))
 
     /** @param {any} server */
@@ -131,7 +144,7 @@ yaa.define('ui/sidebar', ['ui/h', 'ui/text', 'ui/popup', 'ui/connection'], ({ h,
     return { el, update }
   }
 
-  /** The line over the thread: the session's title, and what it has used so far. @param {import('./types').Actions} actions @returns {import('./types').View} */
+  /** The line over the thread: the session's title, and what it has used so far. @param {import('./types').Actions} actions */
   function headerView(actions) {
     const side = iconButton('panel', t('side.show'), { onclick: () => actions.toggleSide(), 'aria-controls': 'side' })
     const title = h('button.top-title', { type: 'button', title: t('session.rename'), onclick: rename })
@@ -152,11 +165,18 @@ yaa.define('ui/sidebar', ['ui/h', 'ui/text', 'ui/popup', 'ui/connection'], ({ h,
       heading.hidden = !session.messages?.length
       const usage = session.usage ?? {}
       text(meter, usage.total_tokens ? t('session.tokens', { n: usage.total_tokens }) : '')
-      attr(meter, 'title', usage.total_tokens ? t('session.tokensTitle', { input: count(usage.prompt_tokens ?? 0), output: count(usage.completion_tokens ?? 0), calls: usage.calls ?? 0 }) : null)
+      const { prompt_tokens: input = 0, completion_tokens: output = 0, calls = 0 } = usage
+      const split = t('session.tokensTitle', { input: count(input), output: count(output), calls })
+      attr(meter, 'title', usage.total_tokens ? split : null)
     }
 
     function rename() {
-      const field = titleField(last.session.title ?? '', (value) => actions.rename(last.session.id, value), () => { field.replaceWith(title); title.focus() })
+      const { id, title: old = '' } = last.session
+      const back = () => {
+        field.replaceWith(title)
+        title.focus()
+      }
+      const field = titleField(old, (value) => actions.rename(id, value), back)
       title.replaceWith(field)
       field.select()
     }

@@ -1,7 +1,8 @@
 // The thread: messages in order, what waits for an answer at the end, and the scrolling. It follows the end only
 // while the reader is there; nothing here moves focus. The newest messages are made first, the rest in idle time.
 
-yaa.define('ui/thread', ['ui/h', 'ui/text', 'ui/message', 'ui/asks', 'ui/connection'], ({ h, icon, list, text, attr }, { t }, { messageView }, { askView }, { emptyView }) => {
+yaa.define('ui/thread', ['ui/h', 'ui/text', 'ui/message', 'ui/asks', 'ui/connection'], (dom, { t }, { messageView }, { askView }, { emptyView }) => {
+  const { h, icon, list, text, attr } = dom
   /** Within this many pixels of the end the view follows what arrives. */
   const NEAR_END = 80
   /** Articles made at once when a session is opened; the earlier ones follow in slices while the browser is idle. */
@@ -16,7 +17,8 @@ yaa.define('ui/thread', ['ui/h', 'ui/text', 'ui/message', 'ui/asks', 'ui/connect
     const all = allBar(actions)
     const column = h('div.column', null, empty.el, h('div.thread', null, feed, working, waits, all.el))
     const el = h('div.scroll', { onscroll, onkeydown, tabIndex: 0 }, column)
-    const toEnd = h('button.button.small.to-end', { type: 'button', hidden: true, onclick: scrollToEnd }, icon('down'), t('thread.toEnd'))
+    const end = { type: 'button', hidden: true, onclick: scrollToEnd }
+    const toEnd = h('button.button.small.to-end', end, icon('down'), t('thread.toEnd'))
     let pinned = true
     let from = 0
     let openId = ''
@@ -114,11 +116,17 @@ yaa.define('ui/thread', ['ui/h', 'ui/text', 'ui/message', 'ui/asks', 'ui/connect
   }
 
   /** Does the last article show by itself that something is coming? @param {any} item */
-  const isWriting = (item) => Boolean(item?.message.open && (item.message.content || item.message.reasoning?.text || item.calls.length))
-    || item?.calls.some((/** @type {any} */ one) => one.entry?.state === 'started' && !one.result)
+  function isWriting(item) {
+    if (!item) return false
+    const { message, calls } = item
+    const writes = message.open && (message.content || message.reasoning?.text || calls.length)
+    return Boolean(writes) || calls.some((/** @type {CallItem} */ one) => one.entry?.state === 'started' && !one.result)
+  }
 
   /** Is this interrupt shown on the card of its call? @param {Interrupt} interrupt @param {Session} session */
-  const isOnCard = (interrupt, session) => Boolean(interrupt.call_id && session.messages.some((message) => message.tool_calls?.some((call) => call.id === interrupt.call_id)))
+  function isOnCard({ call_id: id }, { messages }) {
+    return id !== undefined && messages.some((message) => message.tool_calls?.some((call) => call.id === id))
+  }
 
   /** @param {any} interrupt @param {import('./types').Actions} actions */
   function waitCard(interrupt, actions) {

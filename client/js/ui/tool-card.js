@@ -1,7 +1,8 @@
 // One tool call: a line at rest, its arguments, live output and result when opened, and the question it waits for.
 // What is shown follows from the session alone (call, ledger entry, result, interrupt), so a reload shows the same.
 
-yaa.define('ui/tool-card', ['ui/h', 'ui/text', 'ui/code', 'ui/popup', 'ui/asks'], ({ h, icon, iconButton, text, attr, fill }, { t, duration }, { codeBlock }, toast, asks) => {
+yaa.define('ui/tool-card', ['ui/h', 'ui/text', 'ui/code', 'ui/popup', 'ui/asks'], (dom, { t, duration }, { codeBlock }, popup, asks) => {
+  const { h, icon, iconButton, text, attr, fill } = dom
   const BAD = new Set(['failed', 'denied'])
   const WAITS = new Set(['asking', 'waiting', 'indeterminate'])
   /** @type {Record<string, string>} */
@@ -82,10 +83,11 @@ yaa.define('ui/tool-card', ['ui/h', 'ui/text', 'ui/code', 'ui/popup', 'ui/asks']
     return { el, update, destroy: parts.destroy }
   }
 
-  /** The state in one word: the result decides, then the ledger, then whether the call is still being written. @param {Call} item */
+  /** The state in one word: a result decides, then a question, then the ledger. @param {Call} item */
   function stateOf({ entry, result, interrupt, sent, writing, cut }) {
     if (result) return entry?.state === 'denied' || entry?.state === 'skipped' ? entry.state : result.is_error ? 'failed' : 'done'
-    if (interrupt) return interrupt.reason === 'tool_call' ? 'asking' : interrupt.reason === 'indeterminate' ? 'indeterminate' : 'waiting'
+    if (interrupt?.reason === 'indeterminate') return 'indeterminate'
+    if (interrupt) return interrupt.reason === 'tool_call' ? 'asking' : 'waiting'
     if (cut) return 'cut'
     if (sent && entry?.state !== 'started') return sent.payload?.approved === false ? 'denied' : 'allowed'
     return writing ? 'writing' : entry?.state ?? 'proposed'
@@ -128,7 +130,8 @@ yaa.define('ui/tool-card', ['ui/h', 'ui/text', 'ui/code', 'ui/popup', 'ui/asks']
     function update({ call, entry, result, output }) {
       const envelope = result?.result
       const error = envelope?.error?.message ?? (result?.is_error ? result.content : undefined)
-      put('args', t(entry?.args ? 'tool.editedArguments' : 'tool.arguments'), entry?.args ?? asObject(call.function.arguments) ?? call.function.arguments)
+      const args = entry?.args ?? asObject(call.function.arguments) ?? call.function.arguments
+      put('args', t(entry?.args ? 'tool.editedArguments' : 'tool.arguments'), args)
       put('output', t('tool.output'), result ? undefined : output || undefined)
       put('error', t('tool.error'), error)
       put('result', t('tool.result'), result && error === undefined ? envelope?.result ?? result.content ?? '' : undefined)
@@ -161,7 +164,8 @@ yaa.define('ui/tool-card', ['ui/h', 'ui/text', 'ui/code', 'ui/popup', 'ui/asks']
 
   /** A titled value with a copy button. @param {string} title */
   function valuePart(title) {
-    const copy = iconButton('copy', t('tool.copy'), { onclick: () => toast.copy(typeof value === 'string' ? value : JSON.stringify(value, null, 2), copy) })
+    const words = () => (typeof value === 'string' ? value : JSON.stringify(value, null, 2))
+    const copy = iconButton('copy', t('tool.copy'), { onclick: () => popup.copy(words(), copy) })
     const holder = h('div')
     const el = h('div.part', null, h('div.part-head', null, title, copy), holder)
     /** @type {any} */ let value
@@ -182,7 +186,7 @@ yaa.define('ui/tool-card', ['ui/h', 'ui/text', 'ui/code', 'ui/popup', 'ui/asks']
         fill(holder, block.el)
       }
       const plain = typeof next === 'string'
-      block.update({ text: plain ? next || t('tool.noOutput') : JSON.stringify(next, null, 2), lang: plain ? '' : 'json' })
+      block.update({ text: plain && !next ? t('tool.noOutput') : words(), lang: plain ? '' : 'json' })
     }
 
     return { el, update, destroy: () => block?.destroy() }
@@ -190,7 +194,8 @@ yaa.define('ui/tool-card', ['ui/h', 'ui/text', 'ui/code', 'ui/popup', 'ui/asks']
 
   /** Can it be read as a list of names and values? @param {any} value */
   function isFlatObject(value) {
-    return typeof value === 'object' && value !== null && !Array.isArray(value) && Object.values(value).every((one) => typeof one !== 'object' || one === null)
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
+    return Object.values(value).every((one) => typeof one !== 'object' || one === null)
   }
 
   return { toolCard, stateOf }

@@ -73,7 +73,7 @@ export interface Actions {
   setTool(name: string, rule: string): void
   setLimit(name: string, value: string): void
   openSettings(tab?: string): void
-  settingsClosed(): void
+  draw(): void
   toggleSide(): void
 }
 
@@ -89,6 +89,27 @@ export interface Book {
   restore(session: Session): Promise<void>
   heads(): Head[]
   entry(id: string): Entry | undefined
+}
+
+export interface ServerLink {
+  connect(): Promise<void>
+  api(): Api
+  state(): ServerState
+  info(): any
+}
+
+/** What the parts of ui/app share. */
+export interface App {
+  settings: Settings
+  server: ServerLink
+  book: Book
+  current: Entry
+  /** is the side panel open on a narrow screen? */
+  drawer: boolean
+  views: any
+  show(entry: Entry): void
+  draw(): void
+  mount(): void
 }
 
 export interface Field<T = any> { el: any; read(): { ok: boolean; value?: T }; focus(): void }
@@ -163,7 +184,7 @@ declare global {
       isActive(entry?: Entry): boolean
     }
     'ui/server': {
-      openServer(options: { settings: Settings; onChange: () => void }): { connect(): Promise<void>; api(): Api; state(): ServerState; info(): any }
+      openServer(options: { settings: Settings; onChange: () => void }): ServerLink
       modelsOf(info: any): Offer[]
       toolsOf(info: any): ToolRule[]
     }
