@@ -14,6 +14,7 @@ from .refs import IN_LIST, IN_MAP, IN_ONE, member
 from .uri import unquote
 
 MAX_INLINED = 2_000  # types that contain each other twice are 2**n when written out
+_TABLES = ("$defs", "definitions")  # only there to be referred to
 
 
 def inline(schema: dict[str, Any]) -> dict[str, Any]:
@@ -38,7 +39,7 @@ class _Inliner:
             return self.reference(node, reference, trail)
         written = {}
         for keyword, operand in node.items():
-            if node is self.root and keyword in ("$defs", "definitions"):
+            if node is self.root and keyword in _TABLES:
                 continue
             if keyword in IN_MAP and isinstance(operand, dict):
                 written[keyword] = {name: self.schema(sub, trail) for name, sub in operand.items()}
@@ -50,7 +51,8 @@ class _Inliner:
 
     def reference(self, node: dict[str, Any], reference: str, trail: tuple[str, ...]) -> Any:
         """What the reference leads to, with the reference's siblings laid over it."""
-        siblings = {keyword: operand for keyword, operand in node.items() if keyword != "$ref"}
+        beside = {"$ref", *_TABLES} if node is self.root else {"$ref"}
+        siblings = {keyword: sub for keyword, sub in node.items() if keyword not in beside}
         target: Any = self.root
         for token in unquote(reference).split("/")[1:]:
             target = member(target, token)
@@ -62,6 +64,6 @@ class _Inliner:
         if reference not in trail and self.count <= MAX_INLINED:
             inner = self.schema(target, (*trail, reference))
             return {**inner, **self.schema(siblings, trail)}
-        title = target.get("title") or reference.rpartition("/")[2] or "the whole"
+        title = target.get("title") or reference.rpartition("/")[2].strip("#") or "the whole"
         kind = {"type": target["type"]} if "type" in target else {}
         return {**kind, "title": title, "description": f"same shape as {title}", **siblings}

@@ -158,7 +158,9 @@ class _Reader:
             self.fail("a group is not closed")
         if capture or kind == "?<":
             return Group(body)
-        return body if kind == "?:" else Look(kind[1:], body)
+        if kind != "?:":
+            return Look(kind[1:], body)
+        return Seq((body,)) if isinstance(body, Edge | Look) else body  # (?:^)* may be repeated
 
     def name(self, number: int) -> None:
         name = self.until(">")

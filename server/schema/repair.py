@@ -13,7 +13,7 @@ as strings, null for "not given", repeated items in sets.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Any
 
@@ -169,7 +169,10 @@ def _alternative(finding: Finding, mender: _Mender) -> Any:
 
 
 def _once(finding: Finding, mender: _Mender) -> Any:
-    return list({identity(item): item for item in reversed(finding.wanted)}.values())[::-1]
+    first: dict[Hashable, Any] = {}
+    for item in finding.wanted:
+        first.setdefault(identity(item), item)
+    return list(first.values())
 
 
 def _left_out(finding: Finding, mender: _Mender) -> Any:

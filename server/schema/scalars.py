@@ -39,6 +39,8 @@ def date_time(text: str) -> datetime.datetime:
 
 
 def time_of_day(text: str) -> datetime.time:
+    if ":" not in text:
+        raise ValueError("hours and minutes")
     return datetime.time.fromisoformat(text.upper())
 
 

@@ -1,0 +1,91 @@
+"""Which schemas can be used, and what is said about the others."""
+
+from __future__ import annotations
+
+import unittest
+from typing import Any
+
+from server.schema.validate import check_schema, validate
+
+DRAFT_7 = "http://json-schema.org/draft-07/schema#"
+USABLE: list[Any] = [
+    True,
+    False,
+    {},
+    {"$schema": "https://json-schema.org/draft/2020-12/schema"},
+    {"$schema": DRAFT_7, "items": [{"type": "string"}], "additionalItems": False},
+    {"$schema": DRAFT_7[:-1]},
+    {"title": 5, "x-anything": {"type": "unheard"}, "examples": [{"$ref": "#/nowhere"}]},
+    {"properties": {"$ref": {"type": "string"}, "type": {"enum": []}}},
+    {"properties": {"child": {"$ref": "#"}}, "additionalProperties": {"$ref": "#"}},
+    {"minLength": 2.0, "format": "unheard-of", "pattern": "a{"},
+    {"$defs": {"unused": {"$ref": "#/nowhere"}}},
+]
+# schema -> errors "place: message"
+UNUSABLE: list[tuple[Any, list[str]]] = [
+    (5, ["(root): expected a schema (an object, true or false), got integer (5)"]),
+    (
+        {"$schema": "http://json-schema.org/draft-04/schema#"},
+        [
+            "/$schema: the dialect 'http://json-schema.org/draft-04/schema' is not supported;"
+            " supported: https://json-schema.org/draft/2020-12/schema, " + DRAFT_7
+        ],
+    ),
+    (
+        {"properties": {"a": {"type": "int"}, "b": {"minimum": "1"}}},
+        [
+            "/properties/a/type: expected one of null, boolean, integer, number, string, array,"
+            ' object, or a list of them, got string ("int")',
+            '/properties/b/minimum: expected a number, got string ("1")',
+        ],
+    ),
+    ({"items": [{}]}, ["/items: expected a schema, got array of 1 item"]),
+    ({"required": "a"}, ['/required: expected a list of names, got string ("a")']),
+    ({"maxItems": -1}, ["/maxItems: expected a whole number from 0, got integer (-1)"]),
+    ({"maxItems": float("1e400")}, ["(root): not JSON: Out of range float values are not JSON"]),
+    ({"multipleOf": 0}, ["/multipleOf: expected a number above 0, got integer (0)"]),
+    ({"anyOf": []}, ["/anyOf: expected a list of schemas, got array of 0 items"]),
+    ({"properties": {"a": 1}}, ['/properties: expected an object of schemas, got object with "a"']),
+    ({"pattern": "("}, ["/pattern: not a valid pattern: a group is not closed at character 2"]),
+    (
+        {"patternProperties": {"*": {}}},
+        ["/patternProperties: not a valid pattern: nothing to repeat at character 2"],
+    ),
+    (
+        {"$ref": "http://x.test/"},
+        ["/$ref: 'http://x.test/' is not part of this schema, and schemas are not fetched"],
+    ),
+    (
+        {"items": {"$ref": "#/$defs/a"}, "$defs": {"a": {"$ref": "#/$defs/b"}}},
+        ["/$defs/a/$ref: '#/$defs/b' does not lead to a schema"],
+    ),
+    ({"$ref": "#"}, ["/$ref: refers to itself without looking into the value"]),
+    (
+        {"$defs": {"a": {"not": {"$ref": "#/$defs/a"}}}, "items": {"$ref": "#/$defs/a"}},
+        ["/$defs/a/$ref: refers to itself without looking into the value"],
+    ),
+    ({"if": 1, "then": True}, ["/if: expected a schema, got integer (1)"]),
+]
+
+
+class Schemas(unittest.TestCase):
+    def test_usable(self) -> None:
+        for schema in USABLE:
+            with self.subTest(schema=schema):
+                self.assertEqual(check_schema(schema), [])
+
+    def test_unusable(self) -> None:
+        for schema, expected in UNUSABLE:
+            with self.subTest(schema=schema):
+                errors = [str(error) for error in check_schema(schema)]
+                self.assertEqual(len(errors), len(expected), errors)
+                for error, start in zip(errors, expected, strict=True):
+                    self.assertEqual(error[: len(start)], start)
+
+    def test_one_schema_on_two_ways_is_no_loop(self) -> None:
+        schema = {"$defs": {"n": {"minimum": 1}}, "allOf": [{"$ref": "#/$defs/n"}] * 2}
+        self.assertEqual(len(validate(0, schema)), 2)
+
+
+if __name__ == "__main__":
+    unittest.main()

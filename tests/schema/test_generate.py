@@ -1,0 +1,184 @@
+"""Signatures: the shared cases by verdict, what is refused and in which words, the envelope."""
+
+from __future__ import annotations
+
+import functools
+import json
+import unittest
+from typing import Any
+
+from server.schema.generate import STATUSES, SignatureError, response_schema, schema_of
+from server.schema.inline import inline
+from server.schema.validate import check_schema, validate
+
+from .vectors import cases, function
+
+REFUSED = [
+    ("def f(*args): ...", "f(*args): a model has to know each parameter by name;"),
+    ("def f(**kw: str): ...", "use one parameter that is a dict"),
+    (
+        "from typing import Callable\ndef f(x: Callable[[int], str]): ...",
+        "f(x): collections.abc.Callable[[int], str] is a function",
+    ),
+    ("def f(x: 'Nope'): ...", "f(x): the type can't be resolved: name 'Nope' is not defined"),
+    ("def f(x: list['Nope']): ...", "f(x): the type can't be resolved: name 'Nope'"),
+    ("def f(x: complex): ...", "f(x): complex can't be sent as JSON; use plain types"),
+    ("class C: ...\ndef f(x: list[C | None]): ...", "f(x): case.C can't be sent"),
+    ("def f(x: dict[tuple[int, int], str]): ...", "f(x): tuple[int, int] can't be a key"),
+    (
+        "from typing import Annotated\ndef f(x: Annotated[int, {'minimum': 'a'}]): ...",
+        "f: the schema can't be used: /properties/x/minimum: expected a number",
+    ),
+    (
+        "import enum\nclass E(enum.Enum):\n    A = object()\ndef f(x: E): ...",
+        "is not JSON: object has no JSON form",
+    ),
+    ("import enum\nclass E(enum.Enum): ...\ndef f(x: E): ...", "case.E has no members"),
+    (
+        "from dataclasses import dataclass\n@dataclass\nclass D:\n    y: complex\n"
+        "def f(x: list[D]): ...",
+        "f(x): D.y: complex can't be sent",
+    ),
+    ("f = print", "print(*args)"),
+]
+
+
+class SharedCases(unittest.TestCase):
+    def test_verdicts(self) -> None:
+        for case in cases("signatures"):
+            with self.subTest(case["id"]):
+                target = case["namespace"][case["function"]]
+                if case["expect"] == "reject":
+                    with self.assertRaises(SignatureError):
+                        schema_of(target, inject=case["inject"])
+                else:
+                    self.check(schema_of(target, inject=case["inject"]), case)
+
+    def check(self, signature: Any, case: dict[str, Any]) -> None:
+        self.assertEqual(check_schema(signature.parameters), [])
+        self.assertNotIn("$ref", json.dumps(inline(signature.parameters)))
+        for value in case["valid"]:
+            self.assertEqual(validate(value, signature.parameters, formats=False), [])
+            self.assertEqual(validate(value, inline(signature.parameters), formats=False), [])
+        for value in case["invalid"]:
+            self.assertNotEqual(validate(value, signature.parameters), [])
+        self.assertEqual(signature.description, case["description"])
+        described = {
+            name: schema["description"]
+            for name, schema in signature.parameters["properties"].items()
+            if "description" in schema
+        }
+        self.assertEqual(described, case["param_descriptions"])
+        if "return_schema" in case:
+            self.assertEqual(signature.returns is None, case["return_schema"] is None)
+
+    def test_return_schemas(self) -> None:
+        for case in cases("signatures"):
+            if case.get("return_schema"):
+                with self.subTest(case["id"]):
+                    ours = schema_of(case["namespace"][case["function"]]).returns
+                    for value in (1, "a", {"a": 1}, {"ok": True, "items": ["x"]}, {"ok": 1}, None):
+                        theirs = validate(value, case["return_schema"])
+                        self.assertEqual(bool(validate(value, ours)), bool(theirs), value)
+
+
+class Refusals(unittest.TestCase):
+    def test_in_words_that_help(self) -> None:
+        for source, words in REFUSED:
+            with self.subTest(source), self.assertRaises(SignatureError) as caught:
+                schema_of(function(source))
+            self.assertIn(words, str(caught.exception))
+
+
+class Parts(unittest.TestCase):
+    def test_inject_by_name_and_by_type(self) -> None:
+        source = (
+            "from __future__ import annotations\nfrom typing import TYPE_CHECKING\n"
+            "if TYPE_CHECKING:\n    from nowhere import Context\n"
+            "class Log: ...\nclass Quiet(Log): ...\n"
+            "def f(ctx: Context, /, x: int, log: Quiet | None = None): ..."
+        )
+        target = function(source)
+        signature = schema_of(target, inject=("ctx", target.__globals__["Log"]))
+        self.assertEqual(signature.injected, ("ctx", "log"))
+        self.assertEqual(list(signature.parameters["properties"]), ["x"])
+        self.assertEqual(signature.bind({"ctx": 1, "x": 2, "log": 3}), ([1], {"x": 2, "log": 3}))
+
+    def test_methods_and_wrapped_functions(self) -> None:
+        class Kit:
+            def add(self, x: int) -> int:
+                "Adds."
+                return x
+
+        @functools.wraps(Kit.add)
+        def wrapper(*args: Any) -> Any:
+            return args
+
+        self.assertEqual(list(schema_of(Kit().add).parameters["properties"]), ["x"])
+        self.assertEqual(list(schema_of(wrapper).parameters["properties"]), ["self", "x"])
+        self.assertEqual(schema_of(Kit().add).description, "Adds.")
+
+    def test_annotated_text_wins_over_the_docstring(self) -> None:
+        source = (
+            "from typing import Annotated\ndef f(x: Annotated[int, 'types'], y: int):\n"
+            '    """Do.\n\n    Args:\n        x: doc\n        y: doc\n    """'
+        )
+        properties = schema_of(function(source)).parameters["properties"]
+        self.assertEqual([p["description"] for p in properties.values()], ["types", "doc"])
+
+    def test_titles(self) -> None:
+        source = (
+            "from dataclasses import dataclass\n@dataclass\nclass P:\n    x: list[int]\n"
+            "def f(p: P, n: int | None = None): ..."
+        )
+        for titles, expected in (
+            ("types", [("case.P", None, None)]),
+            ("all", [("case.P", "list[int]", "int | None")]),
+            ("none", [(None, None, None)]),
+        ):
+            with self.subTest(titles):
+                schema = schema_of(function(source), titles=titles).parameters
+                record = schema["$defs"]["P"]
+                self.assertEqual(
+                    [
+                        (
+                            record.get("title"),
+                            record["properties"]["x"].get("title"),
+                            schema["properties"]["n"].get("title"),
+                        )
+                    ],
+                    expected,
+                )
+
+    def test_returns(self) -> None:
+        for annotation, expected in (
+            ("", {}),
+            (" -> None", None),
+            (" -> list[int]", {"type": "array", "items": {"type": "integer"}}),
+            (" -> complex", {}),
+        ):
+            with self.subTest(annotation):
+                self.assertEqual(schema_of(function(f"def f(){annotation}: ...")).returns, expected)
+
+
+class Envelope(unittest.TestCase):
+    def test_result_is_absent_for_none(self) -> None:
+        self.assertNotIn("result", response_schema(None)["properties"])
+        self.assertEqual(response_schema({})["properties"]["result"], {})
+        self.assertEqual(response_schema({})["properties"]["status"]["enum"], list(STATUSES))
+
+    def test_references_lead_somewhere(self) -> None:
+        source = (
+            "from dataclasses import dataclass\n@dataclass\nclass N:\n    v: int\n"
+            "    kids: list['N']\ndef f() -> N: ..."
+        )
+        envelope = response_schema(schema_of(function(source)).returns)
+        self.assertEqual(check_schema(envelope), [])
+        good = {"status": "ok", "result": {"v": 1, "kids": [{"v": 2, "kids": []}]}, "logs": []}
+        self.assertEqual(validate(good, envelope), [])
+        bad = {"status": "ok", "result": {"v": 1, "kids": [{"v": "2", "kids": []}]}}
+        self.assertEqual(validate(bad, envelope)[0].pointer, "/result/kids/0/v")
+
+
+if __name__ == "__main__":
+    unittest.main()

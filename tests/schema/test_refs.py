@@ -1,0 +1,79 @@
+"""References: where they lead, and that they lead nowhere else."""
+
+from __future__ import annotations
+
+import unittest
+from typing import Any
+
+from server.schema.refs import DRAFT_7, DRAFT_2020, Library, Unresolved
+
+SCHEMA: dict[str, Any] = {
+    "$id": "http://x.test/root.json",
+    "$defs": {
+        "a~b/c d": {"type": "null"},
+        "named": {"$anchor": "here", "type": "string"},
+        "inner": {"$id": "inner.json", "$defs": {"deep": {"$anchor": "here", "type": "array"}}},
+        "old": {
+            "$schema": "http://json-schema.org/draft-07/schema#",
+            "$id": "old.json",
+            "definitions": {"x": {"$id": "#tag", "type": "number"}},
+        },
+    },
+    "enum": [{"$id": "not-a-schema.json", "$anchor": "nothing"}],
+    "allOf": [{"type": "object"}],
+}
+# reference -> the type of what it leads to
+FOUND = [
+    ("#/$defs/a~0b~1c%20d", "null"),
+    ("#here", "string"),
+    ("inner.json#here", "array"),
+    ("http://x.test/inner.json#/$defs/deep", "array"),
+    ("#/$defs/inner/$defs/deep", "array"),
+    ("old.json#tag", "number"),
+    ("#/allOf/0", "object"),
+    ("other.json", "boolean"),
+    ("http://x.test/other.json#/$defs/y", "integer"),
+]
+LOST = [
+    ("#/$defs/zzz", "does not lead to a schema"),
+    ("#/allOf/1", "does not lead to a schema"),
+    ("#/allOf/-1", "does not lead to a schema"),
+    ("#/allOf/00", "does not lead to a schema"),
+    ("#/$id", "does not lead to a schema"),
+    ("#nothing", "names an anchor that does not exist"),
+    ("not-a-schema.json", "schemas are not fetched"),
+    ("http://169.254.169.254/latest", "schemas are not fetched"),
+    ("file:///etc/passwd", "schemas are not fetched"),
+]
+DOCUMENTS = {"http://x.test/other.json": {"type": "boolean", "$defs": {"y": {"type": "integer"}}}}
+
+
+class References(unittest.TestCase):
+    def setUp(self) -> None:
+        self.library = Library(SCHEMA, DOCUMENTS)
+
+    def test_found(self) -> None:
+        for reference, kind in FOUND:
+            with self.subTest(reference):
+                schema, _, _ = self.library.resolve(reference, self.library.root)
+                self.assertEqual(schema["type"], kind)
+
+    def test_lost(self) -> None:
+        for reference, reason in LOST:
+            with self.subTest(reference), self.assertRaises(Unresolved) as caught:
+                self.library.resolve(reference, self.library.root)
+            self.assertIn(reason, str(caught.exception))
+
+    def test_each_resource_has_its_dialect(self) -> None:
+        _, resource, anchor = self.library.resolve("old.json#tag", self.library.root)
+        self.assertEqual((resource.dialect, anchor), (DRAFT_7, "tag"))
+        self.assertEqual(self.library.root.dialect, DRAFT_2020)
+
+    def test_a_document_without_schema_is_read_like_the_one_that_asks(self) -> None:
+        old = {"$schema": DRAFT_7, "$ref": "http://y.test/#tag"}
+        library = Library(old, {"http://y.test/": {"definitions": {"x": {"$id": "#tag"}}}})
+        self.assertEqual(library.resolve(old["$ref"], library.root)[0], {"$id": "#tag"})
+
+
+if __name__ == "__main__":
+    unittest.main()
