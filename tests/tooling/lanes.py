@@ -207,7 +207,7 @@ class _Child:
         self._process = subprocess.Popen(
             command,
             cwd=tools.ROOT,
-            env={**os.environ, "PYTHONUNBUFFERED": "1", "NO_COLOR": "1"},
+            env={**os.environ, "PYTHONUNBUFFERED": "1"},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
