@@ -275,8 +275,7 @@ class Decoder:
                 self._out += self._calls.close(self._call)
 
     def _say(self, text: str) -> None:
-        if not text.isascii():
-            text = self._halves["text"].join(text)
+        text = self._halves["text"].join(text)
         if not text:
             return
         if not self._text_open or self._thinking:

@@ -35,6 +35,7 @@ MAX_ERROR_BODY = 64 * 1024
 # Fields a gateway may refuse although its vendor's documents have them; left out from then on.
 OPTIONAL = ("stream_options", "parallel_tool_calls")
 
+_BOM = b"\xef\xbb\xbf"
 _FAILURES = {
     "timeout": ("upstream_timeout", True),
     "connect": ("upstream_unreachable", True),
@@ -215,6 +216,7 @@ class Reader:
         self._provider = provider
         self._stream = EventStream()
         self._document: bytearray | None = None
+        self._start = b""  # blanks and a byte order mark, until it can be told what follows
         self._begun = False
 
     def feed(self, data: bytes) -> Iterator[Event]:
@@ -223,8 +225,10 @@ class Reader:
             self._document += data
             return
         if not self._begun:
-            start = data.removeprefix(b"\xef\xbb\xbf").lstrip()
-            if not start:
+            data = self._start + data
+            start = data.removeprefix(_BOM).lstrip()
+            if not start or _BOM.startswith(start):
+                self._start = data
                 return
             self._begun = True
             if start[:1] in b"{[<":

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass
-from email.utils import parsedate_to_datetime
+from datetime import UTC, datetime
 from itertools import count
 
 from .. import log
@@ -18,6 +18,7 @@ from ..session.events import Event
 from .failure import Failure
 
 LONGEST_PAUSE_S = 30.0  # of our own doubling
+IMF_FIXDATE = "%a, %d %b %Y %H:%M:%S GMT"  # RFC 9110 section 5.6.7
 LONGEST_ASKED_S = 120.0  # a provider that wants more is not worth a waiting person
 
 Sleep = Callable[[float], Awaitable[None]]
@@ -101,6 +102,7 @@ def retry_after(headers: Mapping[str, str], now: float) -> float | None:
         if 0 <= seconds < 1e9:  # neither NaN nor infinite
             return seconds
     try:
-        return max(parsedate_to_datetime(headers["retry-after"]).timestamp() - now, 0.0)
-    except (KeyError, ValueError, TypeError, OverflowError):
+        when = datetime.strptime(headers["retry-after"], IMF_FIXDATE).replace(tzinfo=UTC)
+    except (KeyError, ValueError):
         return None
+    return max(when.timestamp() - now, 0.0)

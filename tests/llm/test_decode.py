@@ -1,0 +1,242 @@
+"""Every quirk of vectors/llm_stream.json, decoded whole and cut everywhere."""
+
+from __future__ import annotations
+
+import json
+import random
+import unittest
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from server.llm import text_calls
+from server.llm.decode import Decoder
+from server.llm.failure import Failure
+from server.llm.openai import Reader
+from server.session.events import Event
+from tests.llm.fakes import check_brackets, message, options, provider, said
+
+VECTORS: list[dict[str, Any]] = json.loads(
+    (Path(__file__).parent.parent / "vectors" / "llm_stream.json").read_text()
+)
+SENT = 100  # bytes of the request, for estimates
+SMALL = 700  # streams up to this size are cut at every byte
+
+
+def decoder_of(vector: dict[str, Any]) -> Decoder:
+    source = provider(preset=vector.get("preset", "custom"), quirks=vector.get("quirks", {}))
+    names, tools = vector.get("names", {}), vector.get("tools", [])
+    return Decoder(
+        source,
+        options(taken=set(vector.get("taken", ()))),
+        restore=lambda name: names.get(name, name),
+        rescue=(lambda text: text_calls.rescue(text, tools)) if tools else None,
+    )
+
+
+def wire(vector: dict[str, Any]) -> bytes:
+    """The vector as the bytes of an event stream."""
+    if "raw" in vector:
+        return str(vector["raw"]).encode()
+    frames = [f"data: {json.dumps(chunk)}\n\n" for chunk in vector["chunks"]]
+    done = "data: [DONE]\n\n" if vector.get("done", True) else ""
+    return ("".join(frames) + done).encode()
+
+
+def read(vector: dict[str, Any], pieces: list[bytes]) -> tuple[list[Event], Failure | None]:
+    """The events of a stream in these pieces, and the failure that ended it."""
+    decoder = decoder_of(vector)
+    reader = Reader(decoder, provider())
+    events: list[Event] = []
+    try:
+        for piece in pieces:
+            for event in reader.feed(piece):
+                events.append(event)
+            if reader.ended:
+                break
+        events.extend(reader.finish(SENT))
+    except Failure as failure:
+        return events, failure
+    return events, None
+
+
+def cuts(data: bytes) -> Iterator[list[bytes]]:
+    """Byte by byte, then at every place (small streams) or at random ones."""
+    yield [data[i : i + 1] for i in range(len(data))]
+    if len(data) <= SMALL:
+        for place in range(1, len(data)):
+            yield [data[:place], data[place:]]
+    seed = random.Random(len(data))
+    for _ in range(20):
+        places = sorted(seed.sample(range(len(data) + 1), min(8, len(data) + 1)))
+        yield [data[a:b] for a, b in zip([0, *places], [*places, len(data)], strict=True)]
+
+
+class Vectors(unittest.TestCase):
+    maxDiff = None
+
+    def check(self, vector: dict[str, Any], events: list[Event], failure: Failure | None) -> None:
+        if "error" in vector:
+            assert failure is not None, "no failure"
+            self.assertEqual(failure.code, vector["error"])
+            self.assertIn(vector.get("says", ""), failure.message)
+            self.assertEqual(failure.retryable, vector.get("retryable", failure.retryable))
+            text = "".join(e["delta"] for e in events if e["type"] == "TEXT_MESSAGE_CONTENT")
+            self.assertEqual(text, vector.get("text", ""))
+            return
+        if failure is not None:
+            raise failure
+        self.assertEqual(check_brackets(events), [])
+        self.assertEqual(events[-1]["type"], "TEXT_MESSAGE_END")
+        made = message(events)
+        json.dumps(made).encode()
+        json.dumps(made, ensure_ascii=False).encode()  # no half pairs
+        calls = made.get("tool_calls", [])
+        got = {
+            "calls": [[c["function"]["name"], c["function"]["arguments"]] for c in calls],
+            "finish": made["meta"]["finish_reason"],
+            "text": made["content"],
+            "think": made.get("reasoning", {}).get("text", ""),
+        }
+        self.assertEqual(got, {key: vector[key] for key in got})
+        self.assertEqual(len({call["id"] for call in calls}), len(calls))
+        if "ids" in vector:
+            self.assertEqual([call["id"] for call in calls], vector["ids"])
+        if "extra" in vector:
+            self.assertEqual([call.get("extra") for call in calls], vector["extra"])
+        if "usage" in vector:
+            self.assertEqual(made["meta"]["usage"], vector["usage"])
+        for key in ("field", "details"):
+            if key in vector:
+                self.assertEqual(made["reasoning"].get(key), vector[key])
+
+    def test_names_are_unique(self) -> None:
+        names = [vector["name"] for vector in VECTORS]
+        self.assertEqual(len(set(names)), len(names))
+
+    def test_whole(self) -> None:
+        for vector in VECTORS:
+            with self.subTest(vector["name"]):
+                self.check(vector, *read(vector, [wire(vector)]))
+
+    def test_cut_everywhere(self) -> None:
+        for vector in VECTORS:
+            data = wire(vector)
+            whole, failure = read(vector, [data])
+            for pieces in cuts(data):
+                again, same = read(vector, pieces)
+                with self.subTest(vector["name"], sizes=[len(piece) for piece in pieces][:9]):
+                    self.assertEqual(again, whole)
+                    self.assertEqual(str(same), str(failure))
+
+    def test_chunk_by_chunk(self) -> None:
+        """Without the event stream: the decoder alone."""
+        for vector in VECTORS:
+            if "chunks" in vector and "error" not in vector and "done" not in vector:
+                with self.subTest(vector["name"]):
+                    decoder = decoder_of(vector)
+                    events = [e for chunk in vector["chunks"] for e in decoder.feed(chunk)]
+                    self.check(vector, events + decoder.finish(SENT), None)
+
+
+class Streaming(unittest.TestCase):
+    def test_one_delta_in_one_event_out(self) -> None:
+        decoder = Decoder(provider(), options())
+        first = decoder.feed(said("a"))
+        self.assertEqual(
+            [event["type"] for event in first], ["TEXT_MESSAGE_START", "TEXT_MESSAGE_CONTENT"]
+        )
+        for delta in ("b", " ", "\n", "```", "<", "<think>", "{", "日"):
+            with self.subTest(delta):
+                (event,) = decoder.feed(said(delta))
+                self.assertEqual(event["delta"], delta)
+
+    def test_argument_fragments_leave_at_once(self) -> None:
+        decoder = Decoder(provider(), options())
+        call: dict[str, Any] = {"index": 0, "id": "c1", "function": {"name": "f", "arguments": ""}}
+        decoder.feed({"choices": [{"delta": {"tool_calls": [call]}}]})
+        for piece in ('{"', "a", '":', " ", "1", "}"):
+            with self.subTest(piece):
+                part = {"index": 0, "function": {"arguments": piece}}
+                (event,) = decoder.feed({"choices": [{"delta": {"tool_calls": [part]}}]})
+                self.assertEqual((event["type"], event["delta"]), ("TOOL_CALL_ARGS", piece))
+
+    def test_a_call_ends_when_the_next_begins(self) -> None:
+        decoder = Decoder(provider(), options())
+        calls = [
+            {"index": i, "id": f"c{i}", "function": {"name": "f", "arguments": "{}"}}
+            for i in range(2)
+        ]
+        decoder.feed({"choices": [{"delta": {"tool_calls": calls[:1]}}]})
+        events = decoder.feed({"choices": [{"delta": {"tool_calls": calls[1:]}}]})
+        self.assertEqual(
+            [(event["type"], event["toolCallId"]) for event in events],
+            [("TOOL_CALL_END", "c0"), ("TOOL_CALL_START", "c1"), ("TOOL_CALL_ARGS", "c1")],
+        )
+
+    def test_only_an_undecided_tag_waits(self) -> None:
+        decoder = Decoder(provider(), options())
+        self.assertEqual(decoder.feed(said("<thi")), [])
+        events = decoder.feed(said("s>"))
+        self.assertEqual(events[-1]["delta"], "<this>")
+
+    def test_meta(self) -> None:
+        times = iter((1000, 1250, 1300, 2000, 2000))
+        source = provider(costs={"total": 0.002}, cost_unit="USD")
+        decoder = Decoder(source, options(now_ms=lambda: next(times)))
+        decoder.feed(said("a"))
+        decoder.feed({"choices": [], "usage": {"prompt_tokens": 1000, "completion_tokens": 500}})
+        decoder.done()
+        meta = decoder.finish(SENT)[-1]["metadata"]["yaa"]["meta"]
+        self.assertEqual(
+            meta,
+            {
+                "model": "m-1",
+                "provider": "main",
+                "finish_reason": "stop",
+                "ms": 1000,
+                "first_ms": 300,
+                "usage": {
+                    "prompt_tokens": 1000,
+                    "completion_tokens": 500,
+                    "total_tokens": 1500,
+                    "cost_micro": 3000,
+                    "cost_unit": "USD",
+                },
+            },
+        )
+
+    def test_deep_nesting_is_a_failure(self) -> None:
+        for depth in (2_000, 100_000):
+            for text in (b"data: " + b"[" * depth + b"\n\n", b"[" * depth):
+                with self.subTest(depth=depth, start=text[:6]):
+                    _, failure = read({}, [text])
+                    assert failure is not None
+                    self.assertEqual(failure.code, "upstream_error")
+
+    def test_absurd_details_are_dropped(self) -> None:
+        deep: Any = "x"
+        for _ in range(200):
+            deep = [deep]
+        decoder = Decoder(provider(), options())
+        decoder.feed({"choices": [{"delta": {"reasoning_details": [{"a": deep}]}}]})
+        decoder.done()
+        end = decoder.finish(SENT)[-1]
+        self.assertEqual(end["metadata"]["yaa"]["reasoning_details"], [{}])
+
+    def test_cost_of_many_fragments_is_linear(self) -> None:
+        """One id per fragment asks whether the arguments are complete every time."""
+        decoder = Decoder(provider(), options())
+        pieces = ['{"a":"', *["x" * 10] * 20_000, '"}']
+        for number, piece in enumerate(pieces):
+            name = {"name": "f"} if number == 0 else {}
+            part = {"index": 0, "id": f"c{number}", "function": {**name, "arguments": piece}}
+            decoder.feed({"choices": [{"delta": {"tool_calls": [part]}}]})
+        decoder.done()
+        self.assertEqual(
+            decoder.finish(SENT)[-1]["metadata"]["yaa"]["meta"]["finish_reason"], "tool_calls"
+        )
+
+
+if __name__ == "__main__":
+    unittest.main()
