@@ -52,6 +52,7 @@ class Verdict:
     args: dict[str, Any] | None = None
     fingerprint: str = ""
     repeatable: bool = False
+    missing: bool = False
 
 
 class ScriptedModel(BaseAPI):

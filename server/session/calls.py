@@ -34,6 +34,8 @@ class Verdict(Protocol):
     def fingerprint(self) -> str: ...
     @property
     def repeatable(self) -> bool: ...  # read-only or idempotent
+    @property
+    def missing(self) -> bool: ...  # there is no such tool
 
 
 class Toolbox(Protocol):
@@ -126,7 +128,8 @@ def plan(
         case "deny":
             return Reply(call, f"Denied: {verdict.reason}", "denied", status="denied")
         case "error":
-            return Reply(call, verdict.reason, "failed", status="invalid_arguments")
+            status = "not_found" if verdict.missing else "invalid_arguments"
+            return Reply(call, verdict.reason, "failed", status=status)
         case "question":
             return question(call, verdict, entry, answer if reason == "input_required" else None)
         case "client":

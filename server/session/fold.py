@@ -292,7 +292,7 @@ def find_reasoning(session: Session, reasoning_id: Any) -> dict[str, Any] | None
     for message in reversed(session["messages"]):
         reasoning = message.get("reasoning") or {}
         if reasoning.get("id") == reasoning_id and isinstance(reasoning_id, str):
-            return reasoning  # type: ignore[no-any-return]
+            return reasoning
     return None
 
 

@@ -1,0 +1,28 @@
+"""The tools that are always there: plain functions, described by their types and docstrings.
+
+`TOOLS` says which there are and with what hints. Each takes the context first and returns JSON.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..tool import MARK
+from . import calculator, clock, control, files, shell
+
+PYTHON: tuple[Callable[..., Any], ...] = (
+    calculator.calculator,
+    clock.datetime,
+    shell.shell,
+    files.read_file,
+    files.write_file,
+    files.edit_file,
+    files.list_files,
+)
+CONTROL: tuple[Callable[..., Any], ...] = (control.ask_user, control.finish)
+
+
+def options(function: Callable[..., Any]) -> dict[str, Any]:
+    found: dict[str, Any] = getattr(function, MARK)
+    return found

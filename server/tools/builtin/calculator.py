@@ -1,0 +1,96 @@
+"""Arithmetic by reading the expression, never by evaluating Python."""
+
+from __future__ import annotations
+
+import ast
+import math
+import operator
+from collections.abc import Callable
+from typing import Annotated, Any
+
+from ..tool import Context, ToolError, tool
+
+MAX_LENGTH = 1_000
+MAX_BITS = 20_000  # of any number on the way: 2**20000 has 6,000 digits
+
+BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+}
+UNARY: dict[type[ast.unaryop], Callable[[Any], Any]] = {
+    ast.UAdd: operator.pos,
+    ast.USub: operator.neg,
+}
+NAMES = {"pi": math.pi, "e": math.e, "tau": math.tau}
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    **{name: getattr(math, name) for name in ("sqrt", "exp", "log", "log2", "log10", "floor")},
+    **{name: getattr(math, name) for name in ("ceil", "sin", "cos", "tan", "asin", "acos")},
+    **{name: getattr(math, name) for name in ("atan", "atan2", "degrees", "radians", "gcd")},
+    "abs": abs,
+    "round": round,
+    "min": min,
+    "max": max,
+}
+
+
+@tool(read_only=True, parallel_safe=True)
+def calculator(
+    ctx: Context,
+    expression: Annotated[str, "Arithmetic such as (3 + 4) * 2 ** 8 / sqrt(2)"],
+) -> str:
+    """Compute an arithmetic expression exactly where possible.
+
+    Knows + - * / // % ** (or ^), parentheses, pi, e, tau, sqrt, exp, log, sin, cos, tan, abs,
+    round, min, max, floor, ceil and a few more.
+    """
+    if len(expression) > MAX_LENGTH:
+        raise ToolError(f"the expression is longer than {MAX_LENGTH} characters")
+    try:
+        tree = ast.parse(expression.strip().replace("^", "**"), mode="eval")
+        value = compute(tree.body)
+    except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError) as error:
+        raise ToolError(f"cannot compute {expression[:80]!r}: {error}") from None
+    except ZeroDivisionError:
+        raise ToolError(f"{expression[:80]!r} divides by zero") from None
+    except OverflowError:
+        raise ToolError(f"{expression[:80]!r} is too large") from None
+    return str(value)
+
+
+def compute(node: ast.expr) -> Any:
+    match node:
+        case ast.Constant(value=int() | float() as value) if not isinstance(value, bool):
+            return bounded(value)
+        case ast.Name(id=name) if name in NAMES:
+            return NAMES[name]
+        case ast.BinOp(left, ast.Pow(), right):
+            return power(compute(left), compute(right))
+        case ast.BinOp(left, op, right) if type(op) in BINARY:
+            return bounded(BINARY[type(op)](compute(left), compute(right)))
+        case ast.UnaryOp(op, operand) if type(op) in UNARY:
+            return UNARY[type(op)](compute(operand))
+        case ast.Call(ast.Name(id=name), arguments, []) if name in FUNCTIONS:
+            return bounded(FUNCTIONS[name](*map(compute, arguments)))
+        case ast.Name(id=name) | ast.Call(ast.Name(id=name)):
+            raise ValueError(f"{name} is not known here")
+    raise ValueError(f"{type(node).__name__} is not arithmetic")
+
+
+def power(base: Any, exponent: Any) -> Any:
+    whole = isinstance(base, int) and isinstance(exponent, int)
+    if whole and abs(exponent) * max(1, abs(base).bit_length()) > MAX_BITS:
+        raise OverflowError
+    value = base**exponent
+    if isinstance(value, complex):
+        raise ValueError("the result is not a real number")
+    return bounded(value)
+
+
+def bounded(value: Any) -> Any:
+    if isinstance(value, int) and value.bit_length() > MAX_BITS:
+        raise OverflowError
+    return value

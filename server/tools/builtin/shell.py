@@ -1,0 +1,63 @@
+"""A shell command in the session's folder."""
+
+from __future__ import annotations
+
+import os
+import select
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import Annotated, Any
+
+from ..tool import Context, tool
+
+KEEP = 48_000  # bytes of output in the result: the beginning and the end
+CHUNK = 65_536
+QUIET_S = 0.1
+
+
+@tool(destructive=True)
+def shell(ctx: Context, command: Annotated[str, "A POSIX shell command line"]) -> dict[str, Any]:
+    """Run a shell command in the session's folder and return its exit code and output.
+
+    Standard error is mixed into the output as it came. There is no terminal and no input.
+    """
+    process = subprocess.Popen(
+        ["/bin/sh", "-c", command],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
+    assert process.stdout is not None
+    head, tail, total = bytearray(), bytearray(), 0
+    for data in until_it_ends(process, process.stdout.fileno()):
+        sys.stdout.buffer.write(data)  # live, for people
+        sys.stdout.buffer.flush()
+        total += len(data)
+        room = KEEP // 2 - len(head)
+        head += data[: max(0, room)]
+        tail = (tail + data[max(0, room) :])[-KEEP // 2 :]
+    code = process.wait()
+    left_out = total - len(head) - len(tail)
+    gap = f"\n… {left_out} bytes left out …\n".encode() if left_out else b""
+    result: dict[str, Any] = {
+        "exit_code": code,
+        "output": (head + gap + tail).decode(errors="replace"),
+    }
+    if code < 0:
+        result["signal"] = -code
+    return result
+
+
+def until_it_ends(process: subprocess.Popen[bytes], output: int) -> Iterator[bytes]:
+    """Output as it comes, until the shell has ended and nothing more is there: what it left in the
+    background may hold the pipe open for ever, and is killed when the call ends."""
+    while True:
+        ready, _, _ = select.select([output], [], [], QUIET_S)
+        if ready:
+            data = os.read(output, CHUNK)
+            if not data:
+                return
+            yield data
+        elif process.poll() is not None:
+            return

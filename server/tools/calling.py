@@ -1,0 +1,93 @@
+"""An owner's function, in the worker: load its file, convert the arguments, call, plain result.
+
+The server never runs an owner's file: it asks a child to `describe` it and keeps the JSON.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+import inspect
+import sys
+import types
+from collections.abc import Callable
+from typing import Any
+
+from ..schema.convert import convert
+from ..schema.generate import schema_of
+from ..schema.inline import inline
+from ..schema.plain import plain
+from .tool import KIT, MARK, Context, ToolError, tool, toolkit
+
+
+def call(path: str, name: str, args: dict[str, Any], context: Context) -> Any:
+    """The result as JSON. Raises ToolError for arguments that do not fit, else what it raises."""
+    function = found(load(path), name)
+    signature = schema_of(function, inject=(Context,))
+    values = convert(signature, args)
+    if values.errors:
+        raise ToolError(values.error)
+    values.values.update(dict.fromkeys(signature.injected, context))
+    positional, named = signature.bind(values.values)
+    value = function(*positional, **named)
+    return plain(asyncio.run(_awaited(value)) if inspect.isawaitable(value) else value)
+
+
+def load(path: str) -> types.ModuleType:
+    """An owner's file as a module. `from yaa import tool, toolkit, Context` works in it."""
+    if "yaa" not in sys.modules:
+        yaa = types.ModuleType("yaa")
+        for thing in (tool, toolkit, Context, ToolError):
+            setattr(yaa, thing.__name__, thing)
+        sys.modules["yaa"] = yaa
+    spec = importlib.util.spec_from_file_location("yaa_owner_tools", path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # dataclasses and type hints look their module up
+    spec.loader.exec_module(module)
+    return module
+
+
+def declared(module: types.ModuleType) -> dict[str, tuple[Callable[..., Any], dict[str, Any]]]:
+    """Tools of a module: name → (function, options). Methods of toolkits are bound to a new one."""
+    tools: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {}
+    for thing in list(vars(module).values()):
+        if getattr(thing, "__module__", None) != module.__name__:
+            continue
+        if isinstance(thing, type) and getattr(thing, KIT, False):
+            one = thing()
+            for name, method in inspect.getmembers(one, callable):
+                if (options := getattr(method, MARK, None)) is not None:
+                    tools[f"{thing.__name__}_{options.get('name') or name}"] = (method, options)
+        elif callable(thing) and (options := getattr(thing, MARK, None)) is not None:
+            tools[options.get("name") or thing.__name__] = (thing, options)
+    return tools
+
+
+def found(module: types.ModuleType, name: str) -> Callable[..., Any]:
+    tools = declared(module)
+    if name not in tools:
+        raise ToolError(f"the file no longer has a tool {name}")
+    return tools[name][0]
+
+
+def describe(path: str) -> list[dict[str, Any]]:
+    """What the tools of an owner's file look like to a model; the server loads the file nowhere
+    but in a child. Raises what the file raises, and SignatureError for a function that no schema
+    can describe."""
+    about = []
+    for name, (function, options) in declared(load(path)).items():
+        signature = schema_of(function, inject=(Context,))
+        about.append(
+            {
+                "name": name,
+                "description": options.get("description") or signature.description or "",
+                "parameters": inline(signature.parameters),
+                "options": {k: v for k, v in options.items() if k not in ("name", "description")},
+            }
+        )
+    return about
+
+
+async def _awaited(value: Any) -> Any:
+    return await value

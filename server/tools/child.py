@@ -1,0 +1,255 @@
+"""The child's side of a tool call: a keeper that owns every process of it, and the worker.
+
+Started by runner.py as `python -I -S`, with three inherited descriptors: requests in, results out,
+and a lifeline that only the server holds the other end of. The keeper forks the worker, watches
+limits that the kernel does not keep per call (memory and number of processes of the whole tree),
+and at the end, or when the lifeline breaks because the server died, kills whatever is left. As a
+subreaper it inherits processes that detached themselves, so none gets away (Linux; elsewhere the
+process group is killed). The rule of the file: nothing a tool prints can be taken for its result,
+because results have a descriptor of their own that the tool's programs do not get.
+
+Not a sandbox: the worker is the same user, sees the same files and the same network.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import importlib
+import json
+import os
+import resource
+import select
+import signal
+import sys
+from typing import Any, NoReturn
+
+from .tool import Context
+
+WATCH_S = 0.05  # between two looks at memory and processes
+PR_SET_CHILD_SUBREAPER = 36  # prctl(2)
+PAGE_KB = resource.getpagesize() // 1024
+LIMIT_ERRNOS = {errno.EFBIG: "file_mb", errno.EMFILE: "open_files", errno.EAGAIN: "processes"}
+
+
+def main(requests: int, results: int, lifeline: int) -> NoReturn:
+    """Serve the one call that is waiting in `requests`."""
+    with open(requests, "rb") as source:
+        request = json.loads(source.readline())
+    become_subreaper()
+    worker = os.fork()
+    if worker == 0:
+        os.close(lifeline)
+        work(request, results)
+    os.close(
+        1
+    )  # the worker's alone: the server sees its end when the worker and its heirs are gone
+    os.close(2)
+    end = keep(worker, lifeline, request["limits"])
+    send(results, {"end": end})
+    os._exit(0)
+
+
+def send(results: int, message: dict[str, Any]) -> None:
+    data = json.dumps(message).encode() + b"\n"
+    while data:
+        data = data[os.write(results, data) :]
+
+
+# -- the keeper -----------------------------------------------------------------------------------
+
+
+def keep(worker: int, lifeline: int, limits: dict[str, float]) -> dict[str, Any]:
+    """Wait for the worker, within limits; leave nothing running. Says how it ended."""
+    breach: dict[str, Any] | None = None
+    peak = 0
+    status: int | None = None
+    watch = os.pidfd_open(worker) if hasattr(os, "pidfd_open") else -1
+    waiting = [lifeline] + ([watch] if watch >= 0 else [])
+    while status is None:
+        ready, _, _ = select.select(waiting, [], [], WATCH_S)
+        if lifeline in ready:  # nothing is ever written to it: this is its end
+            break
+        reaped, code = os.waitpid(worker, os.WNOHANG)
+        status = code if reaped else None
+        processes, memory_kb = measure()
+        peak = max(peak, memory_kb)
+        if status is None and (breach := over(limits, processes, memory_kb)):
+            break
+    kill_all(worker)
+    if status is None:
+        _, status = os.waitpid(worker, 0)
+    while reap():
+        pass
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    found: dict[str, Any] = {
+        "code": os.waitstatus_to_exitcode(status),
+        "cpu_ms": round((usage.ru_utime + usage.ru_stime) * 1000),
+        "max_rss_kb": max(peak, usage.ru_maxrss),
+    }
+    if breach is None and os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGXCPU:
+        breach = {"limit": "cpu_s", "allowed": limits["cpu_s"], "observed": found["cpu_ms"] / 1000}
+    return {**found, "breach": breach} if breach else found
+
+
+def over(limits: dict[str, float], processes: int, memory_kb: int) -> dict[str, Any] | None:
+    memory_mb = memory_kb // 1024
+    if memory_mb > limits["memory_mb"]:
+        return {"limit": "memory_mb", "allowed": limits["memory_mb"], "observed": memory_mb}
+    if processes > limits["processes"]:
+        return {"limit": "processes", "allowed": limits["processes"], "observed": processes}
+    return None
+
+
+def measure() -> tuple[int, int]:
+    """Processes below this one, and the memory they hold together in KiB."""
+    processes = memory = 0
+    for pid in descendants():
+        try:
+            with open(f"/proc/{pid}/statm", "rb") as file:  # noqa: PTH123
+                memory += int(file.read().split()[1]) * PAGE_KB
+            processes += 1
+        except (OSError, IndexError):  # it just ended
+            continue
+    return processes, memory
+
+
+def descendants() -> list[int]:
+    """Every process below this one, by the parents that /proc names; [] where there is no /proc."""
+    parents: dict[int, int] = {}
+    try:
+        names = [entry.name for entry in os.scandir("/proc")]
+    except OSError:
+        return []
+    for name in names:
+        if name.isdigit():
+            try:
+                with open(f"/proc/{name}/stat", "rb") as file:  # noqa: PTH123
+                    # "pid (any name, spaces and brackets) state ppid ..."
+                    state, parent = file.read().rpartition(b")")[2].split()[:2]
+                if state != b"Z":  # it has ended, and only waits to be taken note of
+                    parents[int(name)] = int(parent)
+            except (OSError, IndexError, ValueError):
+                continue
+    ours = {os.getpid()}
+    below: list[int] = []
+    while found := [pid for pid, parent in parents.items() if parent in ours and pid not in ours]:
+        ours.update(found)
+        below += found
+    return below
+
+
+def kill_all(worker: int) -> None:
+    """Kill until nothing is left: a process may fork while it is being looked for."""
+    for group in (worker, os.getpgid(0)):
+        if group != os.getpgid(0):
+            _kill(-group)
+    _kill(worker)
+    for _ in range(1000):
+        left = [pid for pid in descendants() if pid != worker]
+        if not left:
+            return
+        for pid in left:
+            _kill(pid)
+
+
+def _kill(pid: int) -> None:
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except OSError:
+        pass
+
+
+def reap() -> bool:
+    """Take note of one ended process, ours or inherited; whether there was one."""
+    try:
+        return os.waitpid(-1, os.WNOHANG)[0] > 0
+    except ChildProcessError:
+        return False
+
+
+def become_subreaper() -> None:
+    """Inherit orphans of the tool, so that they can be killed (Linux)."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+# -- the worker -----------------------------------------------------------------------------------
+
+
+def work(request: dict[str, Any], results: int) -> NoReturn:
+    """Call the tool. The child's border: whatever goes wrong in it is a message."""
+    os.setpgid(0, 0)
+    os.set_inheritable(results, False)
+    try:
+        confine(request)
+        message = call(request, results)
+    except MemoryError:
+        message = {"error": {"type": "MemoryError", "message": "out of memory"}}
+    except Exception as error:
+        message = failure(error)
+    except SystemExit as error:
+        message = {"error": {"type": "SystemExit", "message": f"the tool exited with {error.code}"}}
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (OSError, ValueError):
+            pass
+    try:
+        send(results, message)
+    except (OSError, ValueError, TypeError):
+        os._exit(1)
+    os._exit(0)
+
+
+def confine(request: dict[str, Any]) -> None:
+    limits = request["limits"]
+    for kind, value in (
+        (resource.RLIMIT_CPU, limits["cpu_s"]),
+        (resource.RLIMIT_FSIZE, limits["file_mb"] * 1024 * 1024),
+        (resource.RLIMIT_NOFILE, limits["open_files"]),
+        (resource.RLIMIT_CORE, 0),
+    ):
+        hard = resource.getrlimit(kind)[1]
+        wanted = int(value) if hard == resource.RLIM_INFINITY else min(int(value), hard)
+        # CPU: SIGXCPU at the soft limit names the breach, SIGKILL follows for who ignores it.
+        resource.setrlimit(kind, (wanted, wanted + 1 if kind == resource.RLIMIT_CPU else wanted))
+    os.umask(0o077)
+    os.chdir(request["folder"])
+
+
+def call(request: dict[str, Any], results: int) -> dict[str, Any]:
+    """Built-in tools take JSON as it is: the server has checked their arguments. An owner's
+    function needs its types, and so the schema package: calling.py, loaded for it alone."""
+    attached: list[dict[str, Any]] = []
+
+    def write(message: dict[str, Any]) -> None:
+        if "attach" in message:
+            attached.append(message["attach"])
+        else:
+            send(results, message)
+
+    kind, place, name = request["where"]
+    if kind == "describe":
+        return {"result": importlib.import_module(".calling", __package__).describe(place)}
+    context = Context(request.get("state", {}), write)
+    if kind == "module":
+        function = getattr(importlib.import_module(place), name)
+        value = function(context, **request["args"])
+    else:
+        calling = importlib.import_module(".calling", __package__)
+        value = calling.call(place, name, request["args"], context)
+    return {"result": value, "attachments": attached, "keep": context.keep}
+
+
+def failure(error: Exception) -> dict[str, Any]:
+    """What the model is told of an exception: its kind and message, or the limit behind it. The
+    trace goes to the server's log only."""
+    traceback = importlib.import_module("traceback")  # 12 ms, and only a failure needs it
+    trace = "".join(traceback.format_exception(error))[-4000:]
+    found: dict[str, Any] = {"type": type(error).__name__, "message": str(error)[:2000]}
+    if type(error).__name__ == "ToolError":
+        return {"error": {"type": "error", "message": found["message"]}}
+    if isinstance(error, OSError) and error.errno in LIMIT_ERRNOS:
+        found["limit"] = LIMIT_ERRNOS[error.errno]
+    return {"error": found, "trace": trace}

@@ -1,0 +1,82 @@
+"""What comes back of a call: the envelope for people, and the compact text that a model reads.
+
+envelope  {status, result?, error?, logs, attachments, duration_ms, usage, sandbox, keep?,
+           repairs?, modified_args?}
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..jsontext import browser_safe, dumps
+from .runner import TIER, Outcome
+
+MAX_TEXT = 20_000  # characters of one result that a model reads: about 5,000 tokens
+MAX_RESULT = 200_000  # characters of one result that travel in the session
+MAX_LOGS = 200
+
+
+def envelope(
+    outcome: Outcome, repairs: list[str], modified: dict[str, Any] | None
+) -> dict[str, Any]:
+    """The whole result, fit for a session: JSON that a browser reads unchanged."""
+    found: dict[str, Any] = {"status": outcome.status}
+    if outcome.status == "ok":
+        found["result"] = limited(browser_safe(outcome.result))
+    else:
+        found["error"] = browser_safe(outcome.error)
+    logs = [line[:2_000] for line in outcome.logs[:MAX_LOGS]]
+    if len(outcome.logs) > MAX_LOGS:
+        logs.append(f"… {len(outcome.logs) - MAX_LOGS} more lines")
+    found["logs"] = browser_safe(logs)
+    found["attachments"] = browser_safe(list(outcome.attachments))
+    found["duration_ms"] = outcome.usage.get("wall_ms", 0)
+    found["usage"] = outcome.usage
+    found["sandbox"] = {"tier": TIER}
+    if outcome.keep is not None:
+        found["keep"] = outcome.keep
+    if repairs:
+        found["repairs"] = repairs
+    if modified is not None:
+        found["modified_args"] = modified
+    return found
+
+
+def text_for_model(found: dict[str, Any]) -> str:
+    """What the model reads: the result itself, or the error and what to do about it."""
+    if found["status"] == "ok":
+        text = as_text(found["result"])
+    else:
+        error = found["error"]
+        kind = error.get("type", "error")
+        text = (
+            f"Error: {error.get('message', '')}"
+            if kind in ("error", found["status"])
+            else (f"Error: {kind}: {error.get('message', '')}")
+        )
+    if "modified_args" in found:
+        text = f"The user changed the arguments to {dumps(found['modified_args'])}.\n{text}"
+    for attached in found["attachments"]:
+        text += f"\n[attached: {attached.get('name', '')}]"
+    return shortened(text, MAX_TEXT)
+
+
+def as_text(value: Any) -> str:
+    """A result as a model reads it best: text as it is, all else as JSON."""
+    if isinstance(value, str):
+        return value
+    return "done" if value is None else dumps(value)
+
+
+def limited(value: Any) -> Any:
+    """A result small enough to travel with the session on every POST."""
+    text = as_text(value)
+    return value if len(text) <= MAX_RESULT else shortened(text, MAX_RESULT)
+
+
+def shortened(text: str, most: int) -> str:
+    """Beginning and end, with the number of characters between them."""
+    if len(text) <= most:
+        return text
+    half = most // 2
+    return f"{text[:half]}\n… {len(text) - 2 * half} characters left out …\n{text[-half:]}"

@@ -1,0 +1,74 @@
+"""May this call run? One pure function over the tool, the server's word and the session's.
+
+Resume rule 4: the server denies → the session denies → the server's ceiling says ask → grants and
+`auto_approve` → the tool's own default. A stored approval for the same fingerprint is consulted by
+session/calls.py, which turns an `ask` into a run and nothing else. Pure.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from typing import Any
+
+from ..jsontext import canonical
+from .tool import BaseTool
+
+Session = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """run, ask, deny, error, question or client; with the reason, and the arguments as they would
+    run. `repeatable`: executing twice does no harm."""
+
+    action: str
+    reason: str = ""
+    args: dict[str, Any] | None = None
+    fingerprint: str = ""
+    repeatable: bool = False
+    missing: bool = False  # there is no such tool
+    repairs: list[str] = field(default_factory=list)
+
+
+def fingerprint(name: str, args: dict[str, Any]) -> str:
+    """What an approval is for: a SHA-256 of the tool's name and its canonical arguments."""
+    return f"sha256:{hashlib.sha256(f'{name}{chr(10)}{canonical(args)}'.encode()).hexdigest()}"
+
+
+def decide(tool: BaseTool, args: dict[str, Any], ceiling: str, session: Session) -> tuple[str, str]:
+    """(action, reason) for arguments that fit. `ceiling`: the server's deny, ask or auto."""
+    own = session["config"].get("tool", {}).get(tool.name, {})
+    grants = [grant["decision"] for grant in session["grants"] if covers(grant, tool.name, args)]
+    if ceiling == "deny":
+        return "deny", f"this server does not allow {tool.name}"
+    if own.get("deny") or "deny" in grants:
+        return "deny", f"this session does not allow {tool.name}"
+    if ceiling == "ask":
+        return "ask", "this server asks about it always"
+    if "allow" in grants:
+        return "run", "granted for this session"
+    if "auto_approve" in own:
+        return ("run", "auto_approve") if own["auto_approve"] else ("ask", "auto_approve is off")
+    return ("run", "it only reads") if tool.read_only else ("ask", "it may change things")
+
+
+def covers(grant: dict[str, Any], name: str, args: dict[str, Any]) -> bool:
+    """Whether a grant is about this call. `match` holds a pattern for each argument it cares
+    about; patterns are matched against text, so only text arguments can match."""
+    if grant["tool"] != name:
+        return False
+    return all(
+        isinstance(args.get(key), str) and fnmatchcase(args[key], pattern)
+        for key, pattern in grant.get("match", {}).items()
+    )
+
+
+def narrowed(
+    wanted: dict[str, Any], required: dict[str, float], most: dict[str, Any]
+) -> dict[str, Any]:
+    """The limits of one call: the session's, or what the tool needs where that is more, and never
+    more than the server's."""
+    limits = {name: max(value, required.get(name, 0)) for name, value in wanted.items()}
+    return {name: min(limits.get(name, ceiling), ceiling) for name, ceiling in most.items()}

@@ -1,0 +1,128 @@
+"""What a tool is: a plain Python function with a few hints, and what the server knows of it.
+
+`@tool` only marks a function; types and docstring make its schema (schema/generate.py). Tools run
+in a child process (child.py), so nothing here may cost the child much to import.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeVar, overload
+
+F = TypeVar("F", bound=Callable[..., Any])
+C = TypeVar("C", bound=type)
+
+MARK = "__yaa_tool__"
+KIT = "__yaa_toolkit__"
+HINTS = ("read_only", "destructive", "idempotent", "parallel_safe")
+
+
+class ToolError(Exception):
+    """A failure a tool explains itself: the model gets the message and nothing else."""
+
+
+class Context:
+    """What a tool can do beyond returning a value. Ask for it with a parameter typed `Context`.
+
+    log(text)        a line for people, at once
+    attach(path)     name a file in the workspace as part of the result
+    keep             how many model calls the result stays in the model's view; None: the default
+    state            the session's `ext`, to read
+    """
+
+    def __init__(self, state: Mapping[str, Any], write: Callable[[dict[str, Any]], None]) -> None:
+        self.state = state
+        self.keep: int | None = None
+        self._write = write
+
+    def log(self, *values: object) -> None:
+        """A line for people; the model does not see it."""
+        self._write({"log": " ".join(map(str, values))})
+
+    def attach(self, path: str, name: str | None = None) -> None:
+        self._write({"attach": {"path": str(path), "name": name or str(path).rpartition("/")[2]}})
+
+
+@overload
+def tool(function: F) -> F: ...
+@overload
+def tool(
+    *,
+    name: str | None = None,
+    description: str | None = None,
+    read_only: bool = False,
+    destructive: bool = True,
+    idempotent: bool = False,
+    parallel_safe: bool = False,
+    required_resources: Mapping[str, float] | None = None,
+    keep: int | None = None,
+) -> Callable[[F], F]: ...
+def tool(function: Any = None, **options: Any) -> Any:
+    """Mark a function, sync or async, as a tool.
+
+    `read_only` tools run without being asked about and may run again after a cut, `idempotent`
+    ones may run again; everything else asks first and never runs twice. `required_resources`
+    raises limits for this tool, up to the server's: wall_s, cpu_s, memory_mb, file_mb,
+    output_kb, processes, open_files.
+    """
+    unknown = options.keys() - {*HINTS, "name", "description", "required_resources", "keep"}
+    if unknown:
+        raise TypeError(f"@tool does not know {', '.join(sorted(unknown))}")
+
+    def mark(function: F) -> F:
+        setattr(function, MARK, options)
+        return function
+
+    return mark if function is None else mark(function)
+
+
+def toolkit(cls: C) -> C:
+    """Mark a class whose @tool methods become tools named `<class>_<method>`. It is made once for
+    each call, without arguments."""
+    setattr(cls, KIT, True)
+    return cls
+
+
+@dataclass(frozen=True)
+class BaseTool:
+    """One tool as the server knows it; its code is reached by `where` in the child.
+
+    kind: `python` runs in the child, `control` is answered by the loop (ask_user, finish),
+    `client` runs in the page. where: ("module", name, function) or ("file", path, function).
+    """
+
+    name: str
+    description: str
+    parameters: dict[str, Any]
+    kind: str = "python"
+    origin: str = "builtin"
+    where: tuple[str, str, str] = ("", "", "")
+    hints: dict[str, bool] = field(default_factory=dict)
+    required_resources: dict[str, float] = field(default_factory=dict)
+    keep: int | None = None
+
+    @property
+    def read_only(self) -> bool:
+        return self.hints.get("read_only", False)
+
+    @property
+    def repeatable(self) -> bool:
+        """Whether running it once more does no harm."""
+        return self.read_only or self.hints.get("idempotent", False)
+
+    def declaration(self) -> dict[str, Any]:
+        """What the model is offered."""
+        about = {"name": self.name, "description": self.description, "parameters": self.parameters}
+        return {"type": "function", "function": about}
+
+
+def hints_of(options: Mapping[str, Any]) -> dict[str, bool]:
+    """The four hints, spelled out: what is read-only neither destroys nor minds repetition."""
+    read_only = bool(options.get("read_only"))
+    return {
+        "read_only": read_only,
+        "destructive": bool(options.get("destructive", not read_only)),
+        "idempotent": read_only or bool(options.get("idempotent")),
+        "parallel_safe": bool(options.get("parallel_safe")),
+    }
