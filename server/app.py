@@ -61,6 +61,7 @@ class App:
         self.models = Models(server, self.client, self._env, self.found)
         claims = Claims(config.home / "claims", limits["claim_ttl_s"], limits["result_ttl_s"])
         self.toolbox = Toolbox(config)
+        await self.toolbox.load_owner_tools()
         self.agent = BaseAgent(config, self.models, self.toolbox, claims)
 
     async def close(self) -> None:
