@@ -31,12 +31,12 @@ interface Item { message: Message; cut: boolean; calls: CallItem[] }
 type Why =
   | { kind: 'empty' | 'ready' | 'running' | 'completed' | 'cancelled' }
   | { kind: 'awaiting'; open: Interrupt[] }
-  | { kind: 'limit' | 'model_error'; interrupt: Interrupt }
+  | { kind: 'limit' | 'model_error'; interrupt?: Interrupt }
   | { kind: 'failed'; message?: Message }
   | { kind: 'cut'; message?: Message }
 
 interface SseEvent { event: string; data: string; id: string }
-interface SseDecoder { feed(chunk: Uint8Array | string): SseEvent[]; end(): SseEvent[]; comments: number }
+interface SseDecoder { feed(chunk: Uint8Array | string): SseEvent[]; comments: number }
 
 type Block =
   | { type: 'paragraph'; children: Inline[] }
@@ -55,7 +55,17 @@ type Inline =
   | { type: 'image'; src: string; title: string; alt: string }
 /** Link reference definitions by their normalized label. */
 type References = Map<string, { href: string; title: string }>
-interface MarkdownStream { update(text: string): { blocks: { key: number; source: string; node: Block }[]; from: number } }
+/** A node while its block is being parsed. */
+interface InlineNode {
+  type: string; text?: string; href?: string; src?: string; title?: string
+  prev: InlineNode | null; next: InlineNode | null; first?: InlineNode | null
+}
+/** A block while it is being parsed; `start` and `end` are lines, counted from 0. */
+interface BlockNode {
+  type: string; start: number; end: number; children: BlockNode[]; parent: BlockNode | null; lines: string[]; open: boolean
+  [key: string]: any
+}
+interface MarkdownStream { update(text: string, options?: { live?: boolean }): { blocks: { key: number; source: string; node: Block }[]; from: number } }
 
 type SpanKind = 'keyword' | 'string' | 'number' | 'comment' | 'name' | 'added' | 'removed'
 interface Totals {
@@ -153,6 +163,7 @@ interface Modules {
     pointer(...parts: (string | number)[]): string
     patch(root: Json, operation: Json, parts: string[]): void
     put(target: object, key: string, value: Json): void
+    own(value: Json): Json
   }
   'core/fold': { fold(session: Session, event: YaaEvent): void; digest(session: Session): string }
   'core/session': {
@@ -168,7 +179,24 @@ interface Modules {
     canResume(session: Session): boolean
   }
   'core/sse': { Decoder: new () => SseDecoder }
-  'core/markdown-inline': { inline(text: string, references: References): Inline[]; label(text: string): string }
+  'core/markdown-links': {
+    unescape(text: string): string
+    entity(text: string, at: number): string
+    label(text: string): string
+    readLabel(text: string, at: number): string | null
+    readInlineTarget(text: string, at: number): { href: string; title: string; end: number } | null
+    readDefinition(text: string): { label: string; href: string; title: string; end: number } | null
+    bareEnd(text: string, at: number): number
+    match(pattern: RegExp, text: string, at: number): string
+  }
+  'core/markdown-nodes': {
+    leaf(type: string, text?: string): InlineNode
+    wrap(before: InlineNode, after: InlineNode, type: string): void
+    plainText(first: InlineNode | null | undefined): string
+    collect(first: InlineNode | null): Inline[]
+  }
+  'core/markdown-inline': { inline(text: string, references: References): Inline[]; trimSpaces(text: string): string }
+  'core/markdown-blocks': { parseBlocks(text: string): BlockNode[]; definitionsEnd(text: string, found?: (definition: any) => void): number }
   'core/markdown': { parse(text: string): Block[]; split(text: string): { source: string; start: number }[]; stream(): MarkdownStream }
   'core/urlsafe': { link(url: string): string | null; image(url: string): { src: string; remote: boolean; host: string } | null }
   'core/highlight-tables': { tables: Record<string, [SpanKind | '', RegExp][]>; aliases: Record<string, string> }

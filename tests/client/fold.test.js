@@ -123,6 +123,15 @@ test('a key called __proto__ is a key', () => {
   assert.strictEqual(Object.getPrototypeOf(session.calls), Object.prototype)
 })
 
+test('an event never changes, whatever is folded after it', () => {
+  for (const { session, events } of sequences(60, 13)) {
+    const before = canonical(events)
+    const copy = structuredClone(session)
+    for (const event of events) fold(copy, event)
+    assert.strictEqual(canonical(events), before)
+  }
+})
+
 test('a long answer costs linear time, however long the session', () => {
   const session = { messages: [] }
   for (let n = 0; n < 5000; n++) session.messages.push({ id: `u${n}`, role: 'user', content: 'x' })

@@ -5,7 +5,7 @@
 // - every prefix of a run folds to a document that may be POSTed again.
 // Deltas are appended as they come: engines keep `a += b` as a rope, so a long answer costs linear time.
 
-yaa.define('core/fold', ['core/canon', 'core/crc32', 'core/patch'], ({ canonical }, { crc32 }, { parsePointer, patch, put }) => {
+yaa.define('core/fold', ['core/canon', 'core/crc32', 'core/patch'], ({ canonical }, { crc32 }, { parsePointer, patch, put, own }) => {
   const { hasOwn } = Object
 
   /** @param {Session} session changed in place @param {YaaEvent} event */
@@ -41,7 +41,7 @@ yaa.define('core/fold', ['core/canon', 'core/crc32', 'core/patch'], ({ canonical
     delete session.finish_reason
     if (!Array.isArray(session.messages)) session.messages = []
     const { run } = extra(event)
-    if (isObject(run)) session.run = run
+    if (isObject(run)) session.run = own(run)
   }
 
   /** @param {Session} session @param {YaaEvent} event */
@@ -102,10 +102,10 @@ yaa.define('core/fold', ['core/canon', 'core/crc32', 'core/patch'], ({ canonical
     if (!message) return
     delete message.open
     const details = extra(event)
-    if (isObject(details.meta)) message.meta = details.meta
+    if (isObject(details.meta)) message.meta = own(details.meta)
     if (!hasOwn(details, 'reasoning_details')) return
     const reasoning = reasoningOf(message)
-    if (reasoning) reasoning.details = details.reasoning_details
+    if (reasoning) reasoning.details = own(details.reasoning_details)
   }
 
   /** @param {Session} session @param {YaaEvent} event */
@@ -170,7 +170,7 @@ yaa.define('core/fold', ['core/canon', 'core/crc32', 'core/patch'], ({ canonical
     copy(message, details, ['is_error', 'result'])
     messages.splice(where, 0, message)
     const { calls } = session
-    if (isObject(calls) && hasOwn(calls, id) && isObject(calls[id])) calls[id].state = state
+    if (isObject(calls) && hasOwn(calls, id) && isObject(calls[id])) calls[id].state = own(state)
     if (Array.isArray(session.interrupts)) {
       session.interrupts = session.interrupts.filter((item) => !isObject(item) || item.call_id !== id)
     }
@@ -218,7 +218,7 @@ yaa.define('core/fold', ['core/canon', 'core/crc32', 'core/patch'], ({ canonical
 
   /** @param {object} target @param {any} source @param {string[]} keys those that are there */
   function copy(target, source, keys) {
-    for (const key of keys) if (hasOwn(source, key)) put(target, key, source[key])
+    for (const key of keys) if (hasOwn(source, key)) put(target, key, own(source[key]))
   }
 
   /** @param {any} value @returns {value is Record<string, any>} */

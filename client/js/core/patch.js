@@ -1,6 +1,6 @@
 // RFC 6902 add, replace and remove on JSON that strangers made. What does not apply is left undone, as in
 // server/session/fold.py. The rule of the file: a key named __proto__ is a key like any other, so members are
-// looked up with hasOwn and written with defineProperty.
+// looked up with hasOwn and written with defineProperty; and a value is copied, so that no later one changes an event.
 
 yaa.define('core/patch', [], () => {
   const { hasOwn, defineProperty } = Object
@@ -26,7 +26,7 @@ yaa.define('core/patch', [], () => {
     if (Array.isArray(node)) patchArray(node, op, last, operation.value)
     else if (isObject(node) && (op === 'add' || hasOwn(node, last))) {
       if (op === 'remove') delete node[last]
-      else put(node, last, operation.value)
+      else put(node, last, own(operation.value))
     }
   }
 
@@ -34,8 +34,8 @@ yaa.define('core/patch', [], () => {
   function patchArray(node, op, last, value) {
     const index = last === '-' && op === 'add' ? node.length : arrayIndex(last)
     if (index === null || index >= node.length + (op === 'add' ? 1 : 0)) return
-    if (op === 'add') node.splice(index, 0, value)
-    else if (op === 'replace') node[index] = value
+    if (op === 'add') node.splice(index, 0, own(value))
+    else if (op === 'replace') node[index] = own(value)
     else node.splice(index, 1)
   }
 
@@ -56,5 +56,8 @@ yaa.define('core/patch', [], () => {
     defineProperty(target, key, { value, writable: true, enumerable: true, configurable: true })
   }
 
-  return { parsePointer, pointer, patch, put }
+  /** A copy for the session: later folds change it, and an event never changes. @param {any} value */
+  const own = (value) => (isObject(value) ? structuredClone(value) : value)
+
+  return { parsePointer, pointer, patch, put, own }
 })

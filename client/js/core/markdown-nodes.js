@@ -1,0 +1,68 @@
+// The inside of a block while it is parsed: nodes in a chain, so that wrapping a stretch of them takes no time, and
+// the tree of plain objects that is made of the chain at the end. Nothing here recurses: depth is the writer's choice.
+
+yaa.define('core/markdown-nodes', [], () => {
+  /** @typedef {InlineNode} Node */
+  /** Marks nested deeper than this are taken off: a page can't lay out thousands of levels. */
+  const MAX_DEPTH = 24
+
+  /** @param {string} type @param {string} [text] @returns {Node} */
+  const leaf = (type, text) => ({ type, text, prev: null, next: null })
+
+  /** Puts what is between two nodes into a new one between them. @param {Node} before @param {Node} after @param {string} type */
+  function wrap(before, after, type) {
+    const node = { ...leaf(type), first: before.next === after ? null : before.next, prev: before, next: after }
+    if (after.prev) after.prev.next = null
+    before.next = after.prev = node
+  }
+
+  /** @param {Node | null | undefined} first @returns {string} */
+  function plainText(first) {
+    const stack = first ? [first] : []
+    let text = ''
+    for (let node = stack.pop(); node; node = stack.pop()) {
+      if (node.next) stack.push(node.next)
+      if (node.type === 'break') text += '\n'
+      if (node.first && node.type !== 'image') stack.push(node.first)
+      else text += node.text ?? ''
+    }
+    return text
+  }
+
+  /** Linked nodes → the tree that is given out. @param {Node | null} first @returns {Inline[]} */
+  function collect(first) {
+    /** @type {Inline[]} */
+    const root = []
+    /** @type {{node: Node | null, into: any[], inLink: boolean}[]} */
+    const stack = [{ node: first, into: root, inLink: false }]
+    for (let frame = stack[0]; frame; frame = stack[stack.length - 1]) {
+      const { node, into, inLink } = frame
+      if (!node) {
+        stack.pop()
+        continue
+      }
+      frame.node = node.next
+      if (node.type === 'text') addText(into, node.text ?? '')
+      else if (node.type === 'code') into.push({ type: 'code', text: node.text })
+      else if (node.type === 'break') into.push({ type: 'break' })
+      else if (node.type === 'image') into.push({ type: 'image', src: node.src, title: node.title, alt: node.text })
+      else {
+        const link = node.type === 'link'
+        const bare = link ? inLink : stack.length > MAX_DEPTH // links hold no links
+        const made = link ? { type: 'link', href: node.href, title: node.title, children: [] } : { type: node.type, children: [] }
+        if (!bare) into.push(made)
+        stack.push({ node: node.first ?? null, into: bare ? into : made.children, inLink: inLink || link })
+      }
+    }
+    return root
+  }
+
+  /** @param {any[]} into @param {string} text */
+  function addText(into, text) {
+    const last = into[into.length - 1]
+    if (last?.type === 'text') last.text += text
+    else if (text) into.push({ type: 'text', text })
+  }
+
+  return { leaf, wrap, plainText, collect }
+})

@@ -1,0 +1,163 @@
+// What people do to a session: begin it, say something, answer a question; and what can be read off it. The server
+// changes a session through events only (core/fold); these functions are the client's own side of the document.
+
+yaa.define('core/session', ['core/ids', 'core/patch'], ({ uuid, id }, { put }) => {
+  /** States of a call that may have had its effect already (server/session/calls.py). */
+  const MAYBE_EXECUTED = new Set(['started', 'done', 'failed'])
+  const { hasOwn } = Object
+
+  /**
+   * A session that nobody has sent yet; the server fills in the rest.
+   * @param {{id?: string, title?: string, character?: string, agent?: string, config?: any, tools?: any[], now?: number}} [options]
+   * @returns {Session}
+   */
+  function create({ id = uuid(), now = Date.now(), ...given } = {}) {
+    /** @type {Session} */
+    const session = { id, version: 1, rev: 0, start_time: new Date(now).toISOString().replace(/\.\d+Z$/, 'Z'), messages: [] }
+    for (const [key, value] of Object.entries(given)) if (value !== undefined) session[key] = value
+    return session
+  }
+
+  /** @param {Session} session @param {any} content text or parts @param {{id?: string, now?: number}} [options] @returns {Message} */
+  function append(session, content, { id: given = id('msg'), now = Date.now() } = {}) {
+    const message = { id: given, role: 'user', content, at: now }
+    session.messages.push(message)
+    return message
+  }
+
+  // -- interrupts ---------------------------------------------------------------------------------
+
+  /** Questions that wait for a person. @param {Session} session */
+  const open = (session) => standing(session).filter((interrupt) => !interrupt.answer)
+
+  /** Questions with an answer whose effect is not recorded yet. @param {Session} session */
+  const answered = (session) => standing(session).filter((interrupt) => interrupt.answer)
+
+  /** Interrupts whose call has no result. @param {Session} session @returns {Interrupt[]} */
+  function standing(session) {
+    const interrupts = list(session.interrupts)
+    if (!interrupts.length) return []
+    const results = resultsOf(session)
+    return interrupts.filter((interrupt) => interrupt.call_id === undefined || !results.has(interrupt.call_id))
+  }
+
+  /** Write an answer beside its question; null takes it back. Sends nothing. @param {Session} session @param {string} id @param {Answer | null} answer */
+  function answer(session, id, answer) {
+    const interrupt = standing(session).find((each) => each.id === id)
+    if (!interrupt) return false
+    if (answer) interrupt.answer = answer
+    else delete interrupt.answer
+    return true
+  }
+
+  /**
+   * Write-ahead, the client's side (docs/reference/session.md, resume rule 5). From the moment an approval is sent, its
+   * call may run; so the copy that survives a crash says `started`. The copy that is sent doesn't, or nothing would run.
+   * @param {Session} session
+   * @returns {{sent: Session, kept: Session, marks: Marks}} `marks`: the entries that `kept` has in place of the session's
+   */
+  function writeAhead(session) {
+    /** @type {Marks} */
+    const marks = {}
+    for (const interrupt of answered(session)) {
+      const callId = interrupt.call_id
+      if (callId === undefined || !setsGoing(interrupt)) continue
+      const entry = entryOf(session, callId) ?? { state: 'proposed' }
+      if (MAYBE_EXECUTED.has(entry.state)) continue
+      const args = interrupt.reason === 'tool_call' ? interrupt.answer?.payload?.edited_args : undefined
+      const edited = args === undefined ? {} : { args }
+      put(marks, callId, { ...entry, ...edited, state: 'started', attempt: (entry.attempt ?? 0) + 1 })
+    }
+    return { sent: session, kept: keep(session, marks), marks }
+  }
+
+  /** @param {Interrupt} interrupt whether its answer lets a call run */
+  function setsGoing({ reason, answer }) {
+    if (answer?.status !== 'resolved') return false
+    return reason === 'tool_call' ? answer.payload?.approved === true : reason === 'indeterminate' && answer.payload?.action === 'retry'
+  }
+
+  /**
+   * The copy to keep while a run is under way: `session` with those marks whose approval the server has neither carried
+   * out nor refused yet, as far as has been heard.
+   * @param {Session} session @param {Marks} marks @returns {Session}
+   */
+  function keep(session, marks) {
+    const calls = { ...session.calls }
+    const waiting = new Set(answered(session).filter(setsGoing).map((interrupt) => interrupt.call_id))
+    for (const callId of Object.keys(marks)) {
+      const state = entryOf(session, callId)?.state ?? ''
+      if (waiting.has(callId) && !MAYBE_EXECUTED.has(state)) put(calls, callId, marks[callId])
+    }
+    return session.calls || Object.keys(calls).length ? { ...session, calls } : { ...session }
+  }
+
+  // -- reading ------------------------------------------------------------------------------------
+
+  /**
+   * The conversation for display: messages in order, with each call's ledger entry, result and question beside it.
+   * @param {Session} session @param {{live?: boolean}} [options] live: a run is writing it now @returns {Item[]}
+   */
+  function items(session, { live = false } = {}) {
+    const results = resultsOf(session)
+    const questions = new Map(list(session.interrupts).map((interrupt) => [interrupt.call_id, interrupt]))
+    const called = new Set()
+    /** @type {Item[]} */
+    const found = []
+    for (const message of list(session.messages)) {
+      if (message.role === 'tool' && called.has(message.tool_call_id)) continue
+      const cut = message.open === true && !live
+      const calls = list(message.tool_calls).map((call) => {
+        called.add(call.id)
+        if (message.open) return { call } // not sent whole: it does not exist yet, and never will if it was cut
+        return { call, entry: entryOf(session, call.id), result: results.get(call.id), interrupt: questions.get(call.id) }
+      })
+      found.push({ message, cut, calls })
+    }
+    return found
+  }
+
+  /** Why the session stands still. @param {Session} session @param {{live?: boolean}} [options] @returns {Why} */
+  function why(session, { live = false } = {}) {
+    if (live) return { kind: 'running' }
+    const messages = list(session.messages)
+    if (!messages.length) return { kind: 'empty' }
+    const waiting = open(session)
+    const ofRun = waiting.find((interrupt) => interrupt.reason === 'limit' || interrupt.reason === 'model_error')
+    if (ofRun) return { kind: /** @type {'limit' | 'model_error'} */ (ofRun.reason), interrupt: ofRun }
+    const last = messages[messages.length - 1]
+    if (waiting.length && last.role !== 'user') return { kind: 'awaiting', open: waiting }
+    if (last.role === 'assistant' && last.open) return { kind: 'cut', message: last }
+    if (session.status === 'in_progress') return { kind: 'cut' }
+    if (last.role === 'user' || answered(session).length) return { kind: 'ready' }
+    if (session.status === 'failed') return { kind: 'failed', message: last.role === 'error' ? last : undefined }
+    if (session.finish_reason === 'cancelled') return { kind: 'cancelled' }
+    if (session.finish_reason === 'limit') return { kind: 'limit' }
+    return { kind: 'completed' }
+  }
+
+  /** Whether sending the session as it is would go on with something. @param {Session} session */
+  const canResume = (session) => ['ready', 'cut', 'cancelled', 'failed'].includes(why(session).kind)
+
+  /** @param {Session} session @returns {Map<any, Message>} first result of each call */
+  function resultsOf(session) {
+    const results = new Map()
+    for (const message of list(session.messages)) {
+      if (message.role === 'tool' && !results.has(message.tool_call_id)) results.set(message.tool_call_id, message)
+    }
+    return results
+  }
+
+  /** @param {Session} session @param {string} callId @returns {Entry | undefined} */
+  function entryOf(session, callId) {
+    const calls = session.calls ?? {}
+    return hasOwn(calls, callId) ? calls[callId] : undefined
+  }
+
+  /** The objects of a list; a document that came from elsewhere may hold anything. @template T @param {T[] | undefined} value @returns {T[]} */
+  function list(value) {
+    return Array.isArray(value) ? value.filter((each) => each !== null && typeof each === 'object') : []
+  }
+
+  return { create, append, open, answered, answer, writeAhead, keep, items, why, canResume }
+})

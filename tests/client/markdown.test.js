@@ -1,0 +1,127 @@
+// Markdown: a table of examples for each construct, streaming equals the whole, hostile texts take linear time.
+'use strict'
+
+const test = require('node:test')
+const assert = require('node:assert')
+const { use, random } = require('./load.js')
+
+const { parse, split, stream } = use('core/markdown')
+
+// A short notation of the tree, so that the table can be read: p(…) h2(…) code[js](…) ul/ol(li(…)) …
+const INLINE = {
+  text: (n) => n.text.replaceAll('\n', '⏎'),
+  code: (n) => `\`${n.text}\``,
+  break: () => '↵',
+  emphasis: (n) => `<i>${inlines(n.children)}</i>`,
+  strong: (n) => `<b>${inlines(n.children)}</b>`,
+  strike: (n) => `<s>${inlines(n.children)}</s>`,
+  link: (n) => `<a ${n.href}${n.title ? ` "${n.title}"` : ''}>${inlines(n.children)}</a>`,
+  image: (n) => `<img ${n.src}${n.title ? ` "${n.title}"` : ''} ${n.alt}>`,
+}
+const BLOCK = {
+  paragraph: (n) => `p(${inlines(n.children)})`,
+  heading: (n) => `h${n.level}(${inlines(n.children)})`,
+  code: (n) => `code[${n.info}](${n.text.replaceAll('\n', '⏎')})${n.open ? '…' : ''}`,
+  quote: (n) => `quote(${blocks(n.children)})`,
+  list: (n) => `${n.ordered ? `ol${n.start === 1 ? '' : n.start}` : 'ul'}${n.tight ? '' : '+'}(${n.items.map(item).join(' ')})`,
+  table: (n) => `table[${n.align.map((a) => a ?? '-').join()}](${[n.head, ...n.rows].map((row) => row.map(inlines).join('|')).join(' / ')})`,
+  rule: () => 'hr',
+  html: (n) => `html(${n.text.replaceAll('\n', '⏎')})`,
+}
+const inlines = (nodes) => nodes.map((n) => INLINE[n.type](n)).join('')
+const blocks = (nodes) => nodes.map((n) => BLOCK[n.type](n)).join(' ')
+const item = (n) => `${n.checked === null ? 'li' : n.checked ? '[x]' : '[ ]'}(${blocks(n.children)})`
+
+const TABLE = {
+  paragraphs: [
+    ['', ''],
+    ['\n\n \n', ''],
+    ['aaa\n\nbbb', 'p(aaa) p(bbb)'],
+    ['aaa\nbbb', 'p(aaa⏎bbb)'],
+    ['  aaa\n bbb', 'p(aaa⏎bbb)'],
+    ['aaa\n             bbb', 'p(aaa⏎bbb)'],
+    ['aaa  \nbbb', 'p(aaa↵bbb)'],
+    ['aaa\\\nbbb', 'p(aaa↵bbb)'],
+    ['aaa     ', 'p(aaa)'],
+    ['a\r\nb\rc', 'p(a⏎b⏎c)'],
+    ['a\0b', 'p(a\ufffdb)'],
+  ],
+  headings: [
+    ['# a', 'h1(a)'], ['###### a', 'h6(a)'], ['####### a', 'p(####### a)'], ['#a', 'p(#a)'], ['\\## a', 'p(## a)'],
+    ['# a *b* \\*c\\*', 'h1(a <i>b</i> *c*)'], ['#      a     ', 'h1(a)'], ['   # a', 'h1(a)'], ['    # a', 'code[](# a)'],
+    ['## a ##', 'h2(a)'], ['# a ##################', 'h1(a)'], ['### a ### b', 'h3(a ### b)'], ['# a#', 'h1(a#)'], ['# a \\#', 'h1(a #)'],
+    ['#', 'h1()'], ['### ###', 'h3()'], ['a\n# b\nc', 'p(a) h1(b) p(c)'],
+    ['a *b*\n===', 'h1(a <i>b</i>)'], ['a\n---', 'h2(a)'], ['a\nb\n=', 'h1(a⏎b)'], ['  a\n----', 'h2(a)'], ['a\n   ----      ', 'h2(a)'],
+    ['a\n    ---', 'p(a⏎---)'], ['a\n= =', 'p(a⏎= =)'], ['> a\n-----', 'quote(p(a)) hr'], ['- a\n---', 'ul(li(p(a))) hr'], ['===', 'p(===)'],
+  ],
+  rules: [
+    ['***\n---\n___', 'hr hr hr'], ['+++', 'p(+++)'], ['--', 'p(--)'], [' - - -', 'hr'], ['_ _ _ a', 'p(_ _ _ a)'], ['- a\n***\n- b', 'ul(li(p(a))) hr ul(li(p(b)))'],
+    ['a\n***\nb', 'p(a) hr p(b)'], ['- a\n- * * *', 'ul(li(p(a)) li(hr))'],
+  ],
+  'code blocks': [
+    ['    a\n      b', 'code[](a⏎  b)'], ['    a\n\n\n     b\n\n', 'code[](a⏎⏎⏎ b)'], ['a\n    b', 'p(a⏎b)'], ['\ta\tb', 'code[](a\tb)'], ['  \ta', 'code[](a)'],
+    ['```\n<\n >\n```', 'code[](<⏎ >)'], ['~~~\na\n~~~', 'code[](a)'], ['```js x=1\na\n```', 'code[js x=1](a)'], ['````\na\n```\n``````', 'code[](a⏎```)'],
+    ['```\na', 'code[](a)…'], ['```', 'code[]()…'], ['```\n\n  \n```', 'code[](⏎  )'], ['```\n```', 'code[]()'], [' ```\n a\na\n```', 'code[](a⏎a)'], ['    ```\n    a', 'code[](```⏎a)'],
+    ['``` ```\na', 'p(`` ⏎a)'.replace('`` ⏎a', '` `⏎a')], ['a\n```\nb\n```\nc', 'p(a) code[](b) p(c)'], ['~~~ a ` b\nc\n~~~', 'code[a ` b](c)'], ['```\na\n``` b', 'code[](a⏎``` b)…'],
+    ['```\n\tgo\n```', 'code[](\tgo)'], ['- ```\n  a\n\n   b\n  ```\n- c', 'ul(li(code[](a⏎⏎ b)) li(p(c)))'], ['> ```\n> a\n\nb', 'quote(code[](a)…) p(b)'],
+    ['```&amp;\\*\n```', 'code[&*]()'],
+  ],
+  quotes: [
+    ['> # a\n> b\n> c', 'quote(h1(a) p(b⏎c))'], ['># a\n>b', 'quote(h1(a) p(b))'], ['> a\nb', 'quote(p(a⏎b))'], ['> a\n\n> b', 'quote(p(a)) quote(p(b))'],
+    ['> a\n>\n> b', 'quote(p(a) p(b))'], ['>', 'quote()'], ['> - a\n- b', 'quote(ul(li(p(a)))) ul(li(p(b)))'], ['>     a\n    b', 'quote(code[](a)) code[](b)'],
+    ['> > > a\nb', 'quote(quote(quote(p(a⏎b))))'], ['>>> a\n> b\n>>c', 'quote(quote(quote(p(a⏎b⏎c))))'], ['> ```\na\n```', 'quote(code[]()…) p(a) code[]()…'], ['>\ta', 'quote(p(a))'], ['>\t\ta', 'quote(code[](  a))'],
+    ['> a\n---', 'quote(p(a)) hr'], ['a\n> b', 'p(a) quote(p(b))'],
+  ],
+  lists: [
+    ['- a\n- b', 'ul(li(p(a)) li(p(b)))'], ['- a\n+ b', 'ul(li(p(a))) ul(li(p(b)))'], ['1. a\n2. b', 'ol(li(p(a)) li(p(b)))'], ['3) a\n4) b', 'ol3(li(p(a)) li(p(b)))'], ['1. a\n2) b', 'ol(li(p(a))) ol2(li(p(b)))'],
+    ['- a\n\n- b', 'ul+(li(p(a)) li(p(b)))'], ['- a\n\n  b\n- c', 'ul+(li(p(a) p(b)) li(p(c)))'], ['- a\n  - b\n    - c', 'ul(li(p(a) ul(li(p(b) ul(li(p(c)))))))'],
+    ['- a\n - b\n  - c', 'ul(li(p(a)) li(p(b)) li(p(c)))'], ['- a\n\n b', 'ul(li(p(a))) p(b)'], ['- a\nb', 'ul(li(p(a⏎b)))'], ['-a', 'p(-a)'], ['1.a', 'p(1.a)'],
+    ['a\n- b', 'p(a) ul(li(p(b)))'], ['a\n14. b', 'p(a⏎14. b)'], ['a\n1. b', 'p(a) ol(li(p(b)))'], ['a\n-', 'h2(a)'], ['a\n*', 'p(a⏎*)'], ['-\n  a', 'ul(li(p(a)))'], ['-\n\n  a', 'ul(li()) p(a)'],
+    ['- a\n-\n- b', 'ul(li(p(a)) li() li(p(b)))'], ['* a\n*\n\n* c', 'ul+(li(p(a)) li() li(p(c)))'], ['10) a\n    - b', 'ol10(li(p(a) ul(li(p(b)))))'], ['10) a\n   - b', 'ol10(li(p(a))) ul(li(p(b)))'],
+    ['- - a', 'ul(li(ul(li(p(a)))))'], ['1. - 2. a', 'ol(li(ul(li(ol2(li(p(a)))))))'], ['- # a\n- b\n  ---', 'ul(li(h1(a)) li(h2(b)))'], ['1.     a', 'ol(li(code[](a)))'.replace('(a)', '(a)')], ['-\ta', 'ul(li(p(a)))'], ['-\t\ta', 'ul(li(code[](  a)))'],
+    ['- a\n  > b\n  ```\n  c\n  ```\n- d', 'ul(li(p(a) quote(p(b)) code[](c)) li(p(d)))'], ['* a\n  > b\n  >\n* c', 'ul(li(p(a) quote(p(b))) li(p(c)))'], ['- a\n  - b\n\n    c\n- d', 'ul(li(p(a) ul+(li(p(b) p(c)))) li(p(d)))'],
+    ['- a\n- ```\n  b\n\n\n  ```\n- c', 'ul(li(p(a)) li(code[](b⏎⏎)) li(p(c)))'], ['1. a\n\n   b\n\n2. c', 'ol+(li(p(a) p(b)) li(p(c)))'], ['1234567890. a', 'p(1234567890. a)'], ['0. a', 'ol0(li(p(a)))'],
+    ['- a\n    - b', 'ul(li(p(a) ul(li(p(b)))))'], ['* **Bold**: text\n* `code`', 'ul(li(p(<b>Bold</b>: text)) li(p(`code`)))'],
+    ['- [ ] a\n- [x] b\n- [X] c\n- [y] d\n- [x]e', 'ul([ ](p(a)) [x](p(b)) [x](p(c)) li(p([y] d)) li(p([x]e)))'], ['1. [x] a', 'ol([x](p(a)))'],
+  ],
+  tables: [
+    ['| a | b |\n|---|---|\n| c | d |', 'table[-,-](a|b / c|d)'], ['a | b\n:-- | --:\nc | d', 'table[left,right](a|b / c|d)'], ['|a|\n|:-:|', 'table[center](a)'], ['| a\\|b | `c\\|d` |\n|-|-|', 'table[-,-](a|b|`c|d`)'],
+    ['| a | b |\n|---|---|\n| c |\n| d | e | f |', 'table[-,-](a|b / c / d|e)'], ['| a | b |\n|---|\n', 'p(| a | b |⏎|---|)'], ['x\n| a |\n|---|\n| b |', 'p(x) table[-](a / b)'], ['| a |\n|---|\n| b |\n\nc', 'table[-](a / b) p(c)'],
+    ['| a |\n|---|\n> c', 'table[-](a) quote(p(c))'], ['- | a |\n  |---|\n  | b |', 'ul(li(table[-](a / b)))'], ['| **a** | [b](c) |\n|-|-|\n| x<br>y | ~~z~~ |', 'table[-,-](<b>a</b>|<a c>b</a> / x↵y|<s>z</s>)'], ['a\n---|---', 'p(a⏎---|---)'],
+    ['| a | b |\n|---|---|\nc', 'table[-,-](a|b / c)'],
+  ],
+  'html is text': [
+    ['<div>\n*a*\n</div>\n\nb', 'html(<div>⏎*a*⏎</div>) p(b)'], ['<script>\nalert(1)\n\n</script>\na', 'html(<script>⏎alert(1)⏎⏎</script>) p(a)'], ['<!-- a\n\nb -->\nc', 'html(<!-- a⏎⏎b -->) p(c)'],
+    ['a <b>c</b> *d*', 'p(a <b>c</b> <i>d</i>)'.replace('<b>c</b>', '<b>c</b>')], ['<img src=x onerror=alert(1)>', 'html(<img src=x onerror=alert(1)>)'], ['a <a title="*b*">c', 'p(a <a title="*b*">c)'], ['a<br>b<br/>c', 'p(a↵b↵c)'], ['<think>\na', 'html(<think>⏎a)'],
+    ['a <!-- *b* --> c', 'p(a <!-- *b* --> c)'], ['1 < 2 > 0', 'p(1 < 2 > 0)'], ['<details>\n<summary>a</summary>\n\n**b**\n\n</details>', 'html(<details>⏎<summary>a</summary>) p(<b>b</b>) html(</details>)'],
+  ],
+  'code spans': [
+    ['`a`', 'p(`a`)'], ['`` a ` b ``', 'p(`a ` b`)'], ['` `` `', 'p(````)'.replace('````', '````')], ['`  `` `', 'p(` `` `)'.replace('` `` `', '` ```')], ['`a\nb`', 'p(`a b`)'], ['`a\\`b`', 'p(`a\\`b`)'], ['*a`*`', 'p(*a`*`)'], ['`a', 'p(`a)'], ['```a``', 'p(```a``)'], ['` `', 'p(` `)'], ['`<a href="`">`', 'p(`<a href="`">`)'],
+  ],
+  emphasis: [
+    ['*a*', 'p(<i>a</i>)'], ['a * b *', 'p(a * b *)'], ['a*"b"*', 'p(a*"b"*)'], ['a*b*c', 'p(a<i>b</i>c)'], ['_a_', 'p(<i>a</i>)'], ['a_b_c', 'p(a_b_c)'], ['snake_case_name', 'p(snake_case_name)'], ['_a_b_', 'p(<i>a_b</i>)'],
+    ['**a**', 'p(<b>a</b>)'], ['** a **', 'p(** a **)'], ['__a__', 'p(<b>a</b>)'], ['a__b__', 'p(a__b__)'], ['***a***', 'p(<i><b>a</b></i>)'], ['*a **b** c*', 'p(<i>a <b>b</b> c</i>)'], ['**a *b* c**', 'p(<b>a <i>b</i> c</b>)'], ['***a** b*', 'p(<i><b>a</b> b</i>)'], ['***a* b**', 'p(<b><i>a</i> b</b>)'],
+    ['*a**b*', 'p(<i>a**b</i>)'], ['**a*', 'p(*<i>a</i>)'], ['*a**', 'p(<i>a</i>*)'], ['*a _b* c_', 'p(<i>a _b</i> c_)'], ['\\*a*', 'p(*a*)'], ['*(**a**)*', 'p(<i>(<b>a</b>)</i>)'], ['**a (*b*)**', 'p(<b>a (<i>b</i>)</b>)'], ['*a\nb*', 'p(<i>a⏎b</i>)'], ['*[a*](b)', 'p(*<a b>a*</a>)'], ['****a****', 'p(<b><b>a</b></b>)'],
+    ['2 * 3 * 4', 'p(2 * 3 * 4)'], ['**a**b', 'p(<b>a</b>b)'], ['*a*b*', 'p(<i>a</i>b*)'], ['foo******bar*********baz', 'p(foo<b><b><b>bar</b></b></b>***baz)'],
+    ['**注意：**请', 'p(<b>注意：</b>请)'], ['这是**“重点”**的', 'p(这是<b>“重点”</b>的)'], ['*中文（注）*后', 'p(<i>中文（注）</i>后)'],
+    ['~~a~~', 'p(<s>a</s>)'], ['a ~~b *c*~~', 'p(a <s>b <i>c</i></s>)'], ['~~~a~~~', 'code[a~~~]()…'], ['3~5 和 6~8', 'p(3~5 和 6~8)'], ['~~a', 'p(~~a)'], ['~~ a ~~', 'p(~~ a ~~)'],
+  ],
+  links: [
+    ['[a](/b "c")', 'p(<a /b "c">a</a>)'], ['[a](b)', 'p(<a b>a</a>)'], ['[a]()', 'p(<a >a</a>)'], ['[a](<b c>)', 'p(<a b c>a</a>)'], ['[a](b c)', 'p([a](b c))'], ['[a](b(c)d)', 'p(<a b(c)d>a</a>)'], ['[a](b\\))', 'p(<a b)>a</a>)'], ["[a](b 'c')", 'p(<a b "c">a</a>)'], ['[a](b (c))', 'p(<a b "c">a</a>)'],
+    ['[a [b] c](d)', 'p(<a d>a [b] c</a>)'], ['[a] b](c)', 'p([a] b](c))'], ['[a [b](c)](d)', 'p([a <a c>b</a>](d))'], ['[*a*](b)', 'p(<a b><i>a</i></a>)'], ['*[a*](b)', 'p(*<a b>a*</a>)'], ['[a`](b)`', 'p([a`](b)`)'], ['[a](b"c")', 'p(<a b"c">a</a>)'],
+    ['![a *b*](c "d")', 'p(<img c "d" a b>)'], ['[![a](b)](c)', 'p(<a c><img b a></a>)'], ['!\\[a]', 'p(![a])'], ['\\![a](b)', 'p(!<a b>a</a>)'],
+    ['[a][b]\n\n[b]: c "d"', 'p(<a c "d">a</a>)'], ['[a][]\n\n[A]: <c>', 'p(<a c>a</a>)'], ['[a]\n\n[a]: c', 'p(<a c>a</a>)'], ['[a]: b\n[c]: d\n\n[a] [c]', 'p(<a b>a</a> <a d>c</a>)'], ['[a]: b\n[a]: c\n\n[a]', 'p(<a b>a</a>)'], ['[a]\n\n[a]: b "c" d', 'p([a]) p([a]: b "c" d)'], ['[a]: b\nc', 'p(c)'], ['[a]:\nb\n"c"\n\n[a]', 'p(<a b "c">a</a>)'], ['[a]: b\n===\n\n[a]', 'p(===) p(<a b>a</a>)'], ['a\n[b]: c\n\n[b]', 'p(a⏎[b]: c) p([b])'], ['> [a]: b\n\n[a]', 'quote() p(<a b>a</a>)'], ['[foo][bar][baz]\n\n[baz]: u', 'p([foo]<a u>bar</a>)'],
+    ['<https://a.b/c?d=e>', 'p(<a https://a.b/c?d=e>https://a.b/c?d=e</a>)'], ['<a@b.c>', 'p(<a mailto:a@b.c>a@b.c</a>)'], ['<a b>', 'html(<a b>)'], ['x <m:abc>', 'p(x <m:abc>)'],
+    ['see https://a.b/c_d_e.', 'p(see <a https://a.b/c_d_e>https://a.b/c_d_e</a>.)'], ['www.a.b', 'p(<a http://www.a.b>www.a.b</a>)'], ['(https://a.b/(c))', 'p((<a https://a.b/(c)>https://a.b/(c)</a>))'], ['xhttps://a.b', 'p(xhttps://a.b)'], ['awww.b.c', 'p(awww.b.c)'], ['见https://a.b/c。然后', 'p(见<a https://a.b/c>https://a.b/c</a>。然后)'], ['a.b+c@d.e!', 'p(<a mailto:a.b+c@d.e>a.b+c@d.e</a>!)'], ['https://a.b?c&amp;', 'p(<a https://a.b?c>https://a.b?c</a>&)'],
+    ['[https://a.b](https://c.d)', 'p(<a https://c.d>https://a.b</a>)'], ['**https://a.b**', 'p(<b><a https://a.b>https://a.b</a></b>)'], ['http://localhost:8080/x', 'p(<a http://localhost:8080/x>http://localhost:8080/x</a>)'], ['http:// a', 'p(http:// a)'], ['[a](javascript:b)', 'p(<a javascript:b>a</a>)'], ['@user a@b', 'p(@user a@b)'], ['[1] www.a.b', 'p([1] <a http://www.a.b>www.a.b</a>)'],
+  ],
+  'escapes and entities': [
+    ['\\!\\"\\#\\$\\%\\&\\\'\\(\\)\\*\\+\\,\\-\\.\\/\\:\\;\\<\\=\\>\\?\\@\\[\\\\\\]\\^\\_\\`\\{\\|\\}\\~', 'p(!"#$%&\'()*+,-./:;<=>?@[\\]^_`{|}~)'], ['\\a\\ ', 'p(\\a\\)'], ['&amp; &copy; &#35; &#x22; &nope; &#0; &', 'p(& © # " &nope; \ufffd &)'], ['&#42;a&#42;', 'p(*a*)'], ['\\\\*a*', 'p(\\<i>a</i>)'], ['`&amp;`', 'p(`&amp;`)'], ['[a](b&amp;c "d&quot;")', 'p(<a b&c "d"">a</a>)'],
+  ],
+}
+
+for (const [name, rows] of Object.entries(TABLE)) {
+  test(name, () => {
+    for (const [source, expected] of rows) assert.strictEqual(blocks(parse(source)), expected, JSON.stringify(source))
+  })
+}
