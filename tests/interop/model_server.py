@@ -26,7 +26,9 @@ def serve(model: str, template: str, context: int) -> None:
     parameters.use_jinja = True
     parameters.chat_template = Path(template).read_text()
     server = xllamacpp.Server(parameters)
-    print("READY", server.listening_address, flush=True)
+    # One write with a line end before it, because the engine logs to the same place.
+    sys.stdout.write(f"\nREADY {server.listening_address}\n")
+    sys.stdout.flush()
     sys.stdin.read()
 
 
