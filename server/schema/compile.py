@@ -162,7 +162,7 @@ class _Compiler:
             return None
         if keyword == "$dynamicRef" and anchor in resource.dynamic:
             for uri in job.scope:  # the outermost resource with that dynamic anchor wins (8.2.3.2)
-                found, outer, _ = self._library.resolve(uri + "#", resource)
+                _, outer, _ = self._library.resolve(uri + "#", resource)
                 if anchor in outer.dynamic:
                     target, resource = outer.dynamic[anchor], outer
                     break

@@ -17,7 +17,7 @@ from fractions import Fraction
 from typing import Any
 
 from .formats import EXAMPLES
-from .node import Check, Node, Place, Run, Seen
+from .node import Check, Exhausted, Node, Place, Run, Seen
 from .patterns import Pattern, PatternError, TooCostly
 from .wording import describe, either, nearest, one_of, show
 
@@ -171,19 +171,18 @@ def pattern(here: Here, operand: str) -> Check | None:
     message = f"expected text matching {show(operand)}"
 
     def check(value: Any, at: Place, run: Run, seen: Seen) -> None:
-        if isinstance(value, str) and not matches(compiled, value, at, run):
+        if isinstance(value, str) and not matches(compiled, value, run):
             run.fail(at, "pattern", message, value)
 
     return check
 
 
-def matches(compiled: Pattern, text: str, at: Place, run: Run) -> bool:
-    """Search within the run's budget. A text that costs too much is reported, and "matches"."""
+def matches(compiled: Pattern, text: str, run: Run) -> bool:
+    """Search within the run's budget. Raises Exhausted."""
     try:
         found, cost = compiled.search(text)
     except TooCostly as error:
-        run.fail(at, "pattern", str(error))
-        found, cost = True, error.cost
+        raise Exhausted(str(error)) from None
     run.spend(cost)
     return found
 

@@ -54,7 +54,7 @@ def pattern_properties(here: Here, operand: Mapping[str, Any]) -> Check | None:
         if isinstance(value, dict):
             for name, item in value.items():
                 for compiled, node in pairs:
-                    if matches(compiled, name, (at, name), run):
+                    if matches(compiled, name, run):
                         node.check(item, (at, name), run)
                         if seen is not None:
                             seen.add(name)
@@ -81,7 +81,7 @@ def additional_properties(here: Here, operand: Any) -> Check | None:
         if not isinstance(value, dict):
             return
         for name, item in value.items():
-            if name in known or any(matches(shape, name, (at, name), run) for shape in shapes):
+            if name in known or any(matches(shape, name, run) for shape in shapes):
                 continue
             if seen is not None:
                 seen.add(name)

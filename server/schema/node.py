@@ -56,7 +56,13 @@ class Finding(NamedTuple):
 
 
 class Exhausted(Exception):
-    """The run used up its steps: value and schema together ask for too much work."""
+    """Value and schema together ask for too much work.
+
+    It ends the run instead of being a finding: below `not`, a finding would turn into a fit.
+    """
+
+    def __init__(self, message: str = "too much work to check this value") -> None:
+        super().__init__(message)
 
 
 class Run:
@@ -117,8 +123,8 @@ class Node:
         run.findings = []
         try:
             self.check(value, None, run)
-        except Exhausted:
-            return [Finding(None, "limit", "too much work to check this value", NOTHING, None)]
+        except Exhausted as error:
+            return [Finding(None, "limit", str(error), NOTHING, None)]
         except RecursionError:
             return [Finding(None, "limit", "nested too deeply to be checked", NOTHING, None)]
         return run.findings

@@ -16,6 +16,7 @@ import re
 from .automaton import Automaton, TooLarge
 from .charsets import Ranges
 from .regex import Alt, Back, Char, Edge, Group, Look, PatternError, Repeat, Seq, Tree, parse
+from .wording import show
 
 __all__ = ["Pattern", "PatternError", "TooCostly"]
 
@@ -27,11 +28,7 @@ MAX_DEGREE = 20  # 2**20 is more than MAX_WORK: no need to know by how much
 
 
 class TooCostly(Exception):
-    """This text can't be searched for this pattern in reasonable time. `cost` was spent on it."""
-
-    def __init__(self, cost: int) -> None:
-        super().__init__("the text is too long to be matched against the pattern")
-        self.cost = cost
+    """This text can't be searched for this pattern in reasonable time."""
 
 
 class Pattern:
@@ -40,6 +37,7 @@ class Pattern:
     def __init__(self, source: str) -> None:
         if len(source) > MAX_LENGTH:
             raise PatternError(f"a pattern may have {MAX_LENGTH} characters, got {len(source)}")
+        self.source = source
         tree = parse(source)
         degree, factor = _ways(tree)
         self._factor = factor * _rounds(tree)
@@ -63,11 +61,10 @@ class Pattern:
         work = self._factor * (len(text) + 1) ** self._degree
         if work <= MAX_WORK:
             return self._expression.search(text) is not None, work >> 10
-        if self._automaton is None:
-            raise TooCostly(1)
-        found, cost = self._automaton.search(text)
+        found, cost = self._automaton.search(text) if self._automaton else (None, 0)
         if found is None:
-            raise TooCostly(cost)
+            size = f"{len(text)} characters"
+            raise TooCostly(f"a text of {size} is too long for the pattern {show(self.source)}")
         return found, cost
 
 

@@ -82,6 +82,12 @@ class Schemas(unittest.TestCase):
                 for error, start in zip(errors, expected, strict=True):
                     self.assertEqual(error[: len(start)], start)
 
+    def test_a_member_that_is_another_one(self) -> None:
+        schema = {"properties": {"a": {"$ref": "#/properties/b"}, "b": {"type": "null"}}}
+        self.assertEqual(
+            [error.pointer for error in validate({"a": 1, "b": 1}, schema)], ["/a", "/b"]
+        )
+
     def test_one_schema_on_two_ways_is_no_loop(self) -> None:
         schema = {"$defs": {"n": {"minimum": 1}}, "allOf": [{"$ref": "#/$defs/n"}] * 2}
         self.assertEqual(len(validate(0, schema)), 2)

@@ -7,6 +7,8 @@ import unittest
 
 from server.schema.formats import EXAMPLES, FORMATS
 
+from .clock import second
+
 HUGE = 300_000
 TEXTS = ["", "\0", "\ud800", "٣" * 8, "你", "a\n", *(c * HUGE for c in 'a1:./@"-%PT[\\')]
 TEXTS += ["a:" + "%41" * HUGE, "P" + "1" * HUGE, '"' + "\\a" * HUGE + '"@a.b', "a." * HUGE]
@@ -46,7 +48,7 @@ class Formats(unittest.TestCase):
                 start = time.process_time()
                 for text in TEXTS:
                     self.assertIn(test(text), (True, False))
-                self.assertLess(time.process_time() - start, 1)
+                self.assertLess(time.process_time() - start, second())
 
 
 if __name__ == "__main__":

@@ -40,6 +40,12 @@ REFUSED = [
         "f(x): D.y: complex can't be sent",
     ),
     ("f = print", "print(*args)"),
+    ("f = dict.fromkeys.__call__", "__call__(*args)"),
+    ("f = type", "type: "),
+    (
+        "from dataclasses import dataclass\n@dataclass\nclass D:\n    y: 'Gone'\ndef f(x: D): ...",
+        "f(x): D: a type can't be resolved: name 'Gone' is not defined",
+    ),
 ]
 
 

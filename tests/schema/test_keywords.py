@@ -46,6 +46,7 @@ TABLE: list[tuple[Any, list[Any], list[Any]]] = [
     ({"minLength": 2}, ["你好", "\U0001f600\U0001f600"], ["\U0001f600", "e"]),
     ({"uniqueItems": True}, [[1, True], [0, False], [[1], [True]]], [[1, 1.0], [{}, {}]]),
     ({"uniqueItems": False}, [[1, 1]], []),
+    ({"uniqueItems": True}, ["aa", {}], []),
     ({"format": "date"}, [5, None, "2026-01-01"], ["x"]),
     ({"type": "integer", "enum": [1]}, [1], ["1"]),
 ]

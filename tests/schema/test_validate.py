@@ -12,6 +12,7 @@ from server.schema.formats import FORMATS
 from server.schema.keywords import Format
 from server.schema.validate import NO_FORMATS, SchemaError, Validator, check_schema, validate
 
+from .clock import second
 from .suite import REQUIRED, documents, groups
 
 
@@ -215,6 +216,7 @@ HOSTILE: list[tuple[str, Any, Any, list[str]]] = [
     ("tiny divisor", {"multipleOf": 5e-324}, 1e308, []),
     ("1 MB string", {"pattern": "^[a-z]+$", "maxLength": 10}, "x" * 1_000_000, ["maxLength"]),
     ("exponential pattern", {"pattern": "^(a+)+$"}, "a" * 100_000 + "!", ["pattern"]),
+    ("too costly below not", {"not": {"pattern": "^(?=.*a).*b.*c.*$"}}, "b" * 100_000, ["limit"]),
     ("half a pair", {"enum": ["\ud800"]}, "\udfff", ["enum"]),
     ("many errors", {"items": False}, [0] * 300_000, ["items"]),
 ]
@@ -238,10 +240,16 @@ class Hostile(unittest.TestCase):
         for _ in range(10_000):
             deep = {"allOf": [deep]}
         chain = {f"s{n}": {"$ref": f"#/$defs/s{n + 1}"} for n in range(5_000)}
+        links = {f"p{n}": {"$ref": f"r{n}"} for n in range(9)}
+        scopes = {
+            f"r{n}": {"$id": f"r{n}", "$dynamicAnchor": "here", "properties": links}
+            for n in range(9)
+        }
         cases: list[tuple[str, Any]] = [
             ("deep", deep),
             ("loop", {"$ref": "#"}),
             ("long chain", {"$defs": {**chain, "s5000": True}, "$ref": "#/$defs/s0"}),
+            ("scopes that multiply", {"$defs": scopes, "$ref": "r0"}),
             ("wide", {"allOf": [{"type": "null"}] * 30_000}),
             ("long text", {"description": "x" * 1_000_001}),
             ("not JSON", {"enum": [float("nan")]}),
@@ -256,7 +264,7 @@ class Hostile(unittest.TestCase):
     def quickly(self, call: Callable[[], Any]) -> Any:
         start = time.process_time()
         result = call()
-        self.assertLess(time.process_time() - start, 1.5)
+        self.assertLess(time.process_time() - start, second())
         return result
 
 
