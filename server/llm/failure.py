@@ -75,9 +75,10 @@ def from_status(
         return _final("upstream_error", text + "set api_url to the final address", details)
     if status in (401, 403):
         return _final("upstream_auth", f"{text} (is the API key right?)", details)
-    if status in (400, 413, 422) and _OVERFLOW.search(f"{said} {body[:4000]!r}"):
+    whole = f"{said} {body[:4000]!r}"
+    if status in (400, 413, 422) and _OVERFLOW.search(whole):
         return _final("context_overflow", text, details | _context_size(body))
-    retryable = status in RETRYABLE_STATUS and not (status == 429 and _QUOTA.search(said))
+    retryable = status in RETRYABLE_STATUS and not (status == 429 and _QUOTA.search(whole))
     if headers.get("x-should-retry") in ("true", "false"):  # what OpenAI's own clients obey
         retryable = headers["x-should-retry"] == "true"
     code = {429: "upstream_rate_limit", 408: "upstream_timeout", 504: "upstream_timeout"}
@@ -101,13 +102,14 @@ def from_chunk(chunk: Any, where: str, key: str = "") -> Failure | None:
             return None
     said = quote(_words(chunk), key) or "an error without a message"
     text = f"{where} failed: {said}"
-    if _OVERFLOW.search(said) or _OVERFLOW.search(str(chunk.get("error"))[:4000]):
+    whole = f"{said} {str(chunk.get('error'))[:4000]}"
+    if _OVERFLOW.search(whole):
         return _final("context_overflow", text, {})
     code = _number(chunk.get("error"), base, chunk)
     if code in (401, 403, 1004):  # 1004 is MiniMax's "not authorized"
         return _final("upstream_auth", text, {})
     permanent = 400 <= code < 500 and code not in RETRYABLE_STATUS
-    return Failure("upstream_error", text, retryable=not permanent and not _QUOTA.search(said))
+    return Failure("upstream_error", text, retryable=not permanent and not _QUOTA.search(whole))
 
 
 def read_error(body: bytes, key: str = "") -> str:

@@ -153,8 +153,10 @@ class Exchange:
         return True
 
     def _keep(self, data: bytes) -> None:
-        self._body_begun = True
         self.pending += len(data)
+        if not self._body_begun:
+            self._body_begun = True
+            self._watch()  # the idle limit may be the shorter one
         if self._discard:
             if self.pending > TAIL_BYTES:
                 self._fail(ClientError("closed", "the answer went on after its end"))

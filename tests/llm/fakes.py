@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
@@ -14,6 +15,8 @@ from server.llm import Options
 from server.llm.presets import PRESETS, Provider, endpoint
 from server.session.events import Event
 from server.session.fold import Folder
+
+logging.getLogger("yaa.llm").addHandler(logging.NullHandler())  # failures are what is tested
 
 KEY = "sk-canary-0123456789abcdef"
 
@@ -179,8 +182,8 @@ class Server:
                 else:
                     await script(Peer(reader, writer))
                     break
-        except ConnectionError:
-            pass
+        except (ConnectionError, asyncio.CancelledError):
+            pass  # a stopped server's task ends quietly
         finally:
             self._tasks.discard(task)
             writer.close()
