@@ -265,8 +265,7 @@ SCHEMA_MAP: Shape = (_is_schema_map, "an object of schemas")
 TEXT: Shape = (lambda value: isinstance(value, str), "text")
 
 SHAPES: dict[str, Shape] = {
-    "$ref": TEXT,
-    "$dynamicRef": TEXT,
+    **dict.fromkeys(("$schema", "$id", "$anchor", "$ref", "$dynamicAnchor", "$dynamicRef"), TEXT),
     "type": (_is_type, "one of " + ", ".join(TYPES) + ", or a list of them"),
     "enum": (lambda value: isinstance(value, list), "a list of values"),
     **dict.fromkeys(("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"), NUMBER),

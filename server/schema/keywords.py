@@ -11,6 +11,7 @@ multiple of 0.1 in binary, and integers hash without a secret.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Hashable, Mapping, Sized
 from dataclasses import dataclass
 from fractions import Fraction
@@ -150,9 +151,10 @@ def multiple_of(here: Here, operand: int | float) -> Check | None:
             return
         if whole and isinstance(value, int):
             fits = value % whole == 0
+        elif isinstance(value, int):
+            fits = (value / divisor).denominator == 1
         else:
-            exact = Fraction(value) if isinstance(value, int) else Fraction(repr(value))
-            fits = (exact / divisor).denominator == 1
+            fits = math.isfinite(value) and (Fraction(repr(value)) / divisor).denominator == 1
         if not fits:
             run.fail(at, "multipleOf", message, value)
 

@@ -39,6 +39,7 @@ UNUSABLE: list[tuple[Any, list[str]]] = [
             '/properties/b/minimum: expected a number, got string ("1")',
         ],
     ),
+    ({"$schema": 7}, ["/$schema: expected text, got integer (7)"]),
     ({"items": [{}]}, ["/items: expected a schema, got array of 1 item"]),
     ({"required": "a"}, ['/required: expected a list of names, got string ("a")']),
     ({"maxItems": -1}, ["/maxItems: expected a whole number from 0, got integer (-1)"]),
