@@ -125,3 +125,113 @@ for (const [name, rows] of Object.entries(TABLE)) {
     for (const [source, expected] of rows) assert.strictEqual(blocks(parse(source)), expected, JSON.stringify(source))
   })
 }
+
+// -- streaming --------------------------------------------------------------------------------------
+
+const EVERYTHING = Object.values(TABLE).flat().map(([source]) => source)
+
+/** Texts of lines that like to change what the lines before them mean. */
+function texts(count, seed) {
+  const next = random(seed)
+  const pick = (list) => list[Math.floor(next() * list.length)]
+  const lines = ['', '', '', '- a', '- b', '  - c', '1. a', '2. b', '  text', 'text *em* `code`', '> q', '---', '===', '```', '~~~', '    code', '| a | b |',
+    '|---|---|', '[r]: u', '[r] and [s][r]', '# h', '<div>', '</div>', '* x', '+ y', '\ttab', '-', '1', '12.', '**b', 'c**', '<!--', '-->', '中文**强**', '[x](y', ')']
+  return Array.from({ length: count }, () => Array.from({ length: 1 + Math.floor(next() * 14) }, () => (next() < 0.15 ? pick(EVERYTHING) : pick(lines))).join('\n'))
+}
+
+test('a text that grows gives what the whole text gives, at every step', () => {
+  const next = random(5)
+  for (const text of [...EVERYTHING, ...texts(400, 1)]) {
+    const growing = stream()
+    for (let end = 0; end < text.length; end += 1 + Math.floor(next() * 4)) {
+      const nodes = growing.update(text.slice(0, end)).blocks.map((block) => block.node)
+      assert.deepStrictEqual(nodes, parse(text.slice(0, end)), JSON.stringify(text.slice(0, end)))
+    }
+    for (const live of [true, false]) {
+      const nodes = growing.update(text, { live }).blocks.map((block) => block.node)
+      if (!live) assert.deepStrictEqual(nodes, parse(text), JSON.stringify(text))
+    }
+  }
+})
+
+test('a text that changes anywhere gives what the new text gives', () => {
+  const all = texts(300, 9)
+  const changing = stream()
+  for (const text of all) {
+    const { blocks: found } = changing.update(text)
+    assert.deepStrictEqual(found.map((block) => block.node), parse(text), JSON.stringify(text))
+    assert.strictEqual(new Set(found.map((block) => block.key)).size, found.length, 'keys differ')
+  }
+})
+
+test('blocks that did not change stay the same objects', () => {
+  const growing = stream()
+  const first = growing.update('# a\n\nb\n\n- c\n').blocks
+  const { blocks: second, from } = growing.update('# a\n\nb\n\n- c\n- d\n\ne')
+  assert.strictEqual(second[0].node, first[0].node)
+  assert.strictEqual(second[1].node, first[1].node)
+  assert.strictEqual(second[2].key, first[2].key, 'a list that grew keeps its key')
+  assert.strictEqual(from, 2)
+  assert.strictEqual(growing.update('# a\n\nb\n\n- c\n- d\n\ne').from, 4)
+})
+
+test('a definition that arrives late makes links of what stands above', () => {
+  const growing = stream()
+  const before = growing.update('see [a]\n\nother\n\n').blocks
+  const after = growing.update('see [a]\n\nother\n\n[a]: https://b\n')
+  assert.strictEqual(blocks(after.blocks.map((block) => block.node)), 'p(see <a https://b>a</a>) p(other)')
+  assert.strictEqual(after.blocks[1].node, before[1].node)
+})
+
+test('a live text holds back a line that has only marks', () => {
+  const rows = [['a\n-', 'p(a)'], ['a\n- ', 'p(a)'], ['a\n1', 'p(a)'], ['a\n1.', 'p(a)'], ['a\n==', 'p(a)'], ['a\n``', 'p(a)'], ['a\n> -', 'p(a)'], ['a\n|--', 'p(a)'],
+    ['a\n- b', 'p(a) ul(li(p(b)))'], ['#', ''], ['-', ''], ['a -', 'p(a -)'], ['a\n-\n', 'h2(a)']]
+  for (const [text, expected] of rows) {
+    const growing = stream()
+    assert.strictEqual(blocks(growing.update(text, { live: true }).blocks.map((block) => block.node)), expected, text)
+  }
+})
+
+test('slices are the text', () => {
+  for (const text of texts(100, 3)) {
+    const clean = text.replace(/\r\n?/g, '\n')
+    const slices = split(clean)
+    for (const { source, start } of slices) assert.strictEqual(clean.slice(start, start + source.length), source)
+  }
+})
+
+// -- hostile texts ----------------------------------------------------------------------------------
+
+const N = 100_000
+const EVIL = {
+  'quotes in one line': '>'.repeat(N),
+  'quotes, deeper each line': Array.from({ length: 440 }, (_, i) => '>'.repeat(i)).join('\n'),
+  'lists in one line': '- '.repeat(N / 2),
+  'numbers in one line': '1. '.repeat(N / 3),
+  'lists, deeper each line': Array.from({ length: 440 }, (_, i) => `${' '.repeat(i)}- a`).join('\n'),
+  'list and blank lines': '- a\n\n'.repeat(N / 5),
+  stars: '*'.repeat(N), 'stars and letters': '*a '.repeat(N / 3), 'star pairs': '*a **a '.repeat(N / 7), 'open and close': 'a**b'.repeat(N / 4) + 'c* '.repeat(N / 3),
+  'nested strong': `${'**'.repeat(N / 4)}a${'**'.repeat(N / 4)}`, 'nested with text': `${'*a'.repeat(N / 4)}${'b*'.repeat(N / 4)}`, underscores: '_a__b_'.repeat(N / 6), tildes: '~~a '.repeat(N / 4),
+  brackets: '['.repeat(N), 'brackets closed': '['.repeat(N / 2) + ']'.repeat(N / 2), 'brackets and definitions': `[a]: b\n\n${'['.repeat(N / 2)}${']'.repeat(N / 2)}`,
+  'links half': '[a]('.repeat(N / 4), 'links in links': `${'['.repeat(N / 8)}a${'](b)'.repeat(N / 8)}`, pictures: '!['.repeat(N / 2), 'pictures and links': '!['.repeat(N / 8) + '[a](b)'.repeat(N / 12),
+  'pictures in pictures': `${'!['.repeat(N / 8)}a${'](b)'.repeat(N / 8)}`, 'pointed targets': '[a](<b'.repeat(N / 6), titles: '[a](b "c'.repeat(N / 8), parentheses: `[a](${'('.repeat(N)}`, 'empty labels': '[]['.repeat(N / 3),
+  backticks: Array.from({ length: 440 }, (_, i) => '`'.repeat(i)).join(' '), 'backticks, open': '`a ``b '.repeat(N / 7), 'one backtick': `\`${'a'.repeat(N)}`,
+  angles: '<'.repeat(N), comments: '<!--'.repeat(N / 4), 'half addresses': '<a:'.repeat(N / 3), 'half tags': '<a b="'.repeat(N / 6), 'long tag': `<a ${'b '.repeat(N / 2)}`, 'tag spaces': `x <a${' '.repeat(N)}`,
+  'bare addresses': 'http://'.repeat(N / 7), 'bare addresses that are none': 'http://!'.repeat(N / 8), 'address ends': `http://a${')'.repeat(N)}`, 'address entities': `http://a${'&amp;'.repeat(N / 5)}`, www: 'www.'.repeat(N / 4),
+  mails: 'a@'.repeat(N / 2), 'mail dots': `a@b${'.c'.repeat(N / 2)}`, 'mail name': `${'a'.repeat(N)}@`, 'mails in brackets': `[${'a@b.c '.repeat(N / 6)}`, entities: '&'.repeat(N), 'entity names': '&a'.repeat(N / 2),
+  spaces: `a${' '.repeat(N)}b`, tabs: '\t'.repeat(N), 'tabs in quotes': '>\t'.repeat(N / 2), 'heading spaces': `# a${' '.repeat(N)}b`, 'heading marks': `# a ${'#'.repeat(N)}b`, 'blank lines': '\n'.repeat(N),
+  'hard breaks': 'a  \n'.repeat(N / 4), 'table columns': `${'|a'.repeat(N / 10)}|\n${'|-'.repeat(N / 10)}|\n${'|\n'.repeat(N / 4)}`, 'table rows': `|a|\n|-|\n${'|b|\n'.repeat(N / 4)}`, 'almost a table': '|-\n'.repeat(N / 3), 'delimiter spaces': `a|b\n-${' '.repeat(N)}x|`,
+  definitions: '[a]: b\n'.repeat(N / 7), 'half definitions': '[a\n'.repeat(N / 3), 'definition titles': "[a]: b '\n".repeat(N / 9), fences: '```\n'.repeat(N / 4), 'fence words': `\`\`\`${'a'.repeat(N)}`, 'fence spaces': `\`\`\`\na\n\`\`\`${' '.repeat(N)}x`,
+  rules: '* '.repeat(N / 2) + 'x', underlines: 'a\n-\n'.repeat(N / 4), html: '<div>\n'.repeat(N / 6), lazy: `> a\n${'b\n'.repeat(N / 2)}`, escapes: '\\'.repeat(N), nul: '\0'.repeat(N), surrogates: '\ud800'.repeat(N),
+}
+
+test('hostile texts take linear time, and their trees are not deep', () => {
+  const depth = (value, level = 0) => (value !== null && typeof value === 'object' ? Math.max(level, ...Object.values(value).slice(0, 50).map((each) => depth(each, level + 1))) : level)
+  for (const [name, text] of Object.entries(EVIL)) {
+    const started = performance.now()
+    const tree = parse(text)
+    const took = performance.now() - started
+    assert.ok(took < 1000, `${name}: ${took.toFixed()} ms`)
+    assert.ok(depth(tree) < 400, `${name}: depth ${depth(tree)}`)
+  }
+})

@@ -17,7 +17,7 @@ yaa.define('core/markdown-inline', ['core/markdown-links', 'core/markdown-nodes'
 
   /** @typedef {InlineNode} Node */
   /** @typedef {{node: Node, char: string, count: number, opens: boolean, closes: boolean, prev: Mark | null, next: Mark | null}} Mark a run of * _ ~ */
-  /** @typedef {{node: Node, image: boolean, at: number, marks: Mark | null, active: boolean}} Bracket */
+  /** @typedef {{node: Node, image: boolean, at: number, marks: Mark | null}} Bracket */
 
   /** @param {string} text @param {References} references @returns {Inline[]} */
   function inline(text, references) {
@@ -32,6 +32,7 @@ yaa.define('core/markdown-inline', ['core/markdown-links', 'core/markdown-nodes'
     /** @type {Node} */ tail = this.head
     /** @type {Mark | null} the last one */ marks = null
     /** @type {Bracket[]} */ brackets = []
+    /** brackets that opened before here can't become a link any more: links hold no links */ barrier = 0
     /** @type {Map<number, number[]> | null} places of the runs of backticks, by length */ ticks = null
     noComment = false
     /** @type {number | undefined} */ lastTarget
@@ -224,12 +225,12 @@ yaa.define('core/markdown-inline', ['core/markdown-links', 'core/markdown-nodes'
       const node = leaf('text', image ? '![' : '[')
       this.push(node)
       this.at += image ? 2 : 1
-      this.brackets.push({ node, image, at: this.at, marks: this.marks, active: true })
+      this.brackets.push({ node, image, at: this.at, marks: this.marks })
     }
 
     closeBracket() {
       const opener = this.brackets.pop()
-      const found = opener?.active ? this.target(opener) : null
+      const found = opener && this.isActive(opener) ? this.target(opener) : null
       if (!opener || !found) return this.take(']')
       this.emphasize(opener.marks)
       const node = opener.node // everything behind it becomes its own
@@ -240,11 +241,14 @@ yaa.define('core/markdown-inline', ['core/markdown-links', 'core/markdown-nodes'
       if (opener.image) Object.assign(node, { type: 'image', src: found.href, text: plainText(node.first) })
       else {
         Object.assign(node, { type: 'link', href: found.href })
-        for (let i = this.brackets.length - 1; i >= 0 && this.brackets[i].active; i--) {
-          if (!this.brackets[i].image) this.brackets[i].active = false // links hold no links
-        }
+        this.barrier = this.at
       }
       this.at = found.end
+    }
+
+    /** @param {Bracket} bracket */
+    isActive(bracket) {
+      return bracket.image || bracket.at > this.barrier
     }
 
     /** What the brackets that close here point to. @param {Bracket} opener @returns {{href: string, title: string, end: number} | null} */
@@ -322,7 +326,8 @@ yaa.define('core/markdown-inline', ['core/markdown-links', 'core/markdown-nodes'
     /** Whether this is inside brackets that could still become a link. */
     mayBeLink() {
       this.lastTarget ??= Math.max(this.text.lastIndexOf(']('), this.text.lastIndexOf(']['))
-      return this.brackets.at(-1)?.active === true && (this.references.size > 0 || this.lastTarget >= this.at)
+      const last = this.brackets.at(-1)
+      return last !== undefined && this.isActive(last) && (this.references.size > 0 || this.lastTarget >= this.at)
     }
   }
 

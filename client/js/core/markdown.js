@@ -178,8 +178,9 @@ yaa.define('core/markdown', ['core/markdown-blocks', 'core/markdown-inline', 'co
   function unchanged(slices, text) {
     const first = slices.findIndex((slice) => !text.startsWith(slice.source, slice.start))
     if (first >= 0) return Math.max(0, first - 1) // the line that differs may now belong to the block before it
-    // so may half a line at the end: it was `2`, a paragraph, and becomes `2. b`, of the list above
-    return Math.max(0, slices.length - (slices.at(-1)?.source.includes('\n') ? 1 : 2))
+    // so may half a line at the end: `2` was a paragraph, `2. b` belongs to the list above; `a\n|-` was a table
+    const [, settled] = slices.at(-1)?.source.split('\n', 3).slice(1) ?? []
+    return Math.max(0, slices.length - (settled === undefined ? 2 : 1))
   }
 
   /** The text without a last line of which nobody can tell yet what it becomes. @param {string} text */
