@@ -213,7 +213,8 @@ yaa.define('ui/app', [
     const live = isActive(current)
     const info = server.info()
     const offered = modelsOf(info)
-    const models = offered.length > 1 ? [{ name: 'auto', label: t('compose.auto'), demo: offered[0].demo }, ...offered] : offered
+    const first = offered.find((one) => one.first) ?? offered[0]
+    const models = offered.length > 1 ? [{ ...first, name: 'auto', label: t('compose.auto') }, ...offered] : offered
     const provider = settings.get('provider') || 'auto'
     const chosen = models.find((one) => one.name === provider) ?? models[0]
     return {
@@ -235,7 +236,7 @@ yaa.define('ui/app', [
   /** @param {Head} head @param {string} current @param {import('./types').Entry | undefined} entry */
   function rowOf(head, current, entry) {
     const mark = entry ? markOf(entry) : head.waiting ? 'asking' : ''
-    return { id: head.id, title: head.title || t('session.untitled'), updated: head.updated, current: head.id === current, mark }
+    return { id: head.id, title: entry?.session.title || head.title || t('session.untitled'), updated: head.updated, current: head.id === current, mark }
   }
 
   /**

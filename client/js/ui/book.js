@@ -85,7 +85,7 @@ yaa.define('ui/book', ['core/session', 'io/stream', 'io/lock', 'io/channel'], (s
       entry.run = stream.start(entry.session, {
         api: api(), store, wake,
         onEvent: (event) => onChange(id, event.type === 'yaa.reset'),
-        onState: (state) => { entry.state = state; onChange(id, true) },
+        onState: (state) => onState(entry, state),
       })
       entry.state = entry.run.state
       onChange(id, true)
@@ -95,6 +95,15 @@ yaa.define('ui/book', ['core/session', 'io/stream', 'io/lock', 'io/channel'], (s
       takeBackRefused(entry)
       await changed(id)
       onEnd(entry)
+    }
+
+    /** @param {Entry} entry @param {RunState} state */
+    function onState(entry, state) {
+      const begins = state.phase === 'streaming' && entry.state?.phase !== 'streaming'
+      entry.state = state
+      // the stream saves the session before it sends it, so now it is in the list
+      if (begins) changed(entry.session.id)
+      else onChange(entry.session.id, true)
     }
 
     /** An answer the server did not take is open again, so that it can be given anew. @param {Entry} entry */

@@ -96,7 +96,8 @@ yaa.define('ui/composer', ['ui/h', 'ui/text'], ({ h, icon, attr, text, fill, uid
       const key = JSON.stringify([models, provider])
       if (key === drawn) return
       drawn = key
-      select.hidden = !models.length
+      // the badge beside it says it all
+      select.hidden = !models.length || (models.length === 1 && models[0].demo)
       fill(select, models.map((one) => h('option', { value: one.name, selected: one.name === provider }, one.label)))
     }
 

@@ -10,7 +10,7 @@ yaa.define('ui/h', [], () => {
   ])
   const ATTRIBUTES = new Set([
     'role', 'min', 'max', 'step', 'autocomplete', 'autocapitalize', 'inputmode', 'enterkeyhint', 'popover', 'popovertarget',
-    'scope', 'start', 'loading', 'datetime', 'closedby',
+    'scope', 'start', 'loading', 'list', 'datetime', 'closedby',
   ])
   const LINK = /^(?:https?:|mailto:|#)/i
   const IMAGE = /^(?:https?:|blob:|data:image\/(?:png|jpeg|gif|webp|avif)[;,])/i

@@ -90,7 +90,7 @@ yaa.define('ui/md-dom', ['ui/h', 'ui/text', 'ui/code', 'core/markdown', 'core/ur
   /** @param {any} item @param {boolean} tight @param {any[]} codes */
   function listItem(item, tight, codes) {
     const task = typeof item.checked === 'boolean'
-    const box = task ? h('input', { type: 'checkbox', checked: item.checked, disabled: true }) : null
+    const box = task ? h('input', { type: 'checkbox', checked: item.checked, disabled: true, 'aria-label': t(item.checked ? 'task.done' : 'task.open') }) : null
     return h(task ? 'li.task' : 'li', null, box, blocksOf(item.children, codes, tight))
   }
 

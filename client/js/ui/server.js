@@ -31,7 +31,7 @@ yaa.define('ui/server', ['io/api', 'io/explain'], (apis, { explain }) => {
       }
     }
 
-    /** A run that failed to reach the server tells more than nothing: look again. @param {ServerState} next */
+    /** @param {ServerState} next */
     function publish(next) {
       state = next
       onChange()
@@ -40,22 +40,18 @@ yaa.define('ui/server', ['io/api', 'io/explain'], (apis, { explain }) => {
     return { connect, api: () => api, state: () => state, info: () => info }
   }
 
-  /** The providers a session can name. @param {any} info @returns {{name: string, label: string, demo: boolean}[]} */
+  /** The providers a session can name. @param {any} info @returns {import('./types').Offer[]} */
   function modelsOf(info) {
-    return (info?.models ?? []).map((/** @type {any} */ one) => {
-      const name = one.name ?? one.id ?? String(one)
-      const model = one.model ?? one.model_name
-      const demo = one.demo === true || one.preset === 'demo' || name === 'demo'
-      return { name, label: model && model !== name ? `${model} · ${name}` : name, demo }
-    })
+    return (info?.models ?? []).map((/** @type {any} */ { name, model, models = [], demo, default: first }) => (
+      { name, label: model && model !== name ? `${model} · ${name}` : name, models, demo: demo === true, first: first === true }
+    ))
   }
 
-  /** @param {any} info @returns {{name: string, description: string, ceiling: string, readOnly: boolean}[]} */
+  /** What each tool is and does without being asked. @param {any} info @returns {import('./types').ToolRule[]} */
   function toolsOf(info) {
-    return (info?.tools ?? []).map((/** @type {any} */ one) => ({
-      name: one.name, description: one.description ?? '', readOnly: one.hints?.read_only === true,
-      ceiling: typeof one.policy === 'object' ? one.policy?.ceiling ?? '' : one.policy === 'deny' ? 'deny' : '',
-    }))
+    return (info?.tools ?? []).map((/** @type {any} */ { name, description = '', hints, policy }) => (
+      { name, description, policy, readOnly: hints?.read_only === true }
+    ))
   }
 
   return { openServer, modelsOf, toolsOf }

@@ -127,11 +127,12 @@ yaa.define('ui/settings', ['ui/h', 'ui/text', 'ui/connection'], (dom, { t }, { t
   function modelPanel(actions) {
     const select = h('select.input', { id: uid('provider'), onchange: () => actions.setProvider(select.value) })
     const none = h('p.hint', null, t('settings.modelsNone'))
-    const model = textField('settings.modelName', 'settings.modelHint', (value) => actions.set({ model: value.trim() }))
+    const known = h('datalist', { id: uid('models') })
+    const model = textField('settings.modelName', 'settings.modelHint', (value) => actions.set({ model: value.trim() }), { list: known.id })
     const demo = h('p.hint', { hidden: true }, t('demo.note'))
     const character = areaField('settings.character', 'settings.characterHint', 'settings.characterPlaceholder', saveCharacter)
     const provider = h('div.field', null, h('label', { htmlFor: select.id }, t('settings.provider')), select, none, demo)
-    const el = h('div.group', null, provider, model.el, character.el)
+    const el = h('div.group', null, provider, model.el, known, character.el)
     let drawn = ''
 
     /** @param {string} value */
@@ -142,7 +143,10 @@ yaa.define('ui/settings', ['ui/h', 'ui/text', 'ui/connection'], (dom, { t }, { t
     /** @param {import('./types').State} state */
     function update({ settings, models, provider: current, demo: isDemo }) {
       const key = JSON.stringify([models, current])
-      if (key !== drawn) fill(select, models.map((one) => h('option', { value: one.name, selected: one.name === current }, one.label)))
+      if (key !== drawn) {
+        fill(select, models.map((one) => h('option', { value: one.name, selected: one.name === current }, one.label)))
+        fill(known, (models.find((one) => one.name === current) ?? models[0])?.models.map((name) => h('option', { value: name })))
+      }
       drawn = key
       select.hidden = !models.length
       none.hidden = models.length > 0
@@ -173,15 +177,13 @@ yaa.define('ui/settings', ['ui/h', 'ui/text', 'ui/connection'], (dom, { t }, { t
 
   /** @param {any} tool @param {import('./types').Actions} actions */
   function toolRow(tool, actions) {
-    const off = tool.ceiling === 'deny'
-    const asks = tool.ceiling === 'ask'
-    const note = off ? 'settings.toolCeilingDeny' : asks ? 'settings.toolCeilingAsk' : tool.readOnly ? 'settings.toolReadOnly' : ''
+    const off = tool.policy === 'deny'
+    const note = off ? 'settings.toolOff' : tool.readOnly ? 'settings.toolReadOnly' : ''
     const label = t('settings.toolRule', { tool: tool.name })
-    const rules = RULES.filter(([value]) => !(value === 'allow' && asks))
     const select = h('select.select', { 'aria-label': label, disabled: off, onchange: () => actions.setTool(tool.name, select.value) },
-      rules.map(([value, key]) => h('option', { value }, t(key))))
+      RULES.map(([value, key]) => h('option', { value }, t(key, { policy: tool.policy }))))
     const name = h('div', null, h('code', null, tool.name), note ? h('span.badge', null, t(note)) : null)
-    const el = h('li', null, h('div', null, name, h('p', null, tool.description)), select)
+    const el = h('li', null, h('div', null, name, h('p', { title: tool.description }, tool.description.split('\n')[0])), select)
     return { el, update: (/** @type {any} */ next) => { select.value = next.rule } }
   }
 

@@ -130,7 +130,7 @@ yaa.define('ui/sidebar', ['ui/h', 'ui/text', 'ui/popup', 'ui/connection'], (dom,
     const host = h('b')
     const words = h('span')
     const el = h('button.button.ghost', { type: 'button', onclick: () => actions.openSettings() },
-      dot, h('span.server-line', null, host, words), icon('tune'))
+      dot, h('span.server-line', null, host, words), h('span.sr-only', null, t('settings.title')), icon('tune'))
     attr(el, 'title', t('settings.title'))
 
     /** @param {any} server */
@@ -138,7 +138,6 @@ yaa.define('ui/sidebar', ['ui/h', 'ui/text', 'ui/popup', 'ui/connection'], (dom,
       dot.className = `dot ${toneOf(server)}`
       text(host, server.url.replace(/^https?:\/\//, ''))
       text(words, wordsOf(server))
-      attr(el, 'aria-label', `${t('settings.title')} – ${host.textContent}: ${words.textContent}`)
     }
 
     return { el, update }

@@ -96,7 +96,7 @@ yaa.define('ui/tool-card', ['ui/h', 'ui/text', 'ui/code', 'ui/popup', 'ui/asks']
   /** @param {Call} item @param {string} now */
   function stateText({ result, entry }, now) {
     const ms = result?.result?.duration_ms
-    const words = now === 'done' && ms !== undefined ? duration(ms) : t(`tool.state.${now}`)
+    const words = now === 'done' && ms >= 1 ? duration(ms) : t(`tool.state.${now}`)
     return entry?.attempt > 1 ? `${words} · ${t('tool.attempt', { n: entry.attempt })}` : words
   }
 

@@ -25,8 +25,9 @@ export interface Entry {
   state: RunState | null
 }
 
-export interface Offer { name: string; label: string; demo: boolean }
-export interface ToolRule { name: string; description: string; ceiling: string; readOnly: boolean }
+/** A provider a session can name. `first`: what the server takes when none is named. */
+export interface Offer { name: string; label: string; models: string[]; demo: boolean; first: boolean }
+export interface ToolRule { name: string; description: string; policy: 'run' | 'ask' | 'deny'; readOnly: boolean }
 
 /** One line above the composer. */
 export interface Line { text: string; tone?: string; busy?: boolean; icon?: string; action?: string; until?: number }
