@@ -58,7 +58,9 @@ class Walks(unittest.TestCase):
         ]
         self.assertEqual(loud, [], "the console is quiet")
         typable = walked.steps["type at once"]["typable_ms"]
-        print(f"{browser}, {place}: typable after {typable} ms (goal {TYPABLE_MS})", file=sys.stderr)
+        print(
+            f"{browser}, {place}: typable after {typable} ms (goal {TYPABLE_MS})", file=sys.stderr
+        )
         self.assertLess(typable, TYPABLE_BOUND_MS)
 
     @tools.needs(*NEEDED, tools.browser("chromium"))
