@@ -529,7 +529,11 @@ class Secure(Case):
                         target.write(data)
                     target.close()
 
-                await asyncio.gather(copy(peer.reader, writer), copy(reader, peer.writer))
+                try:
+                    await asyncio.gather(copy(peer.reader, writer), copy(reader, peer.writer))
+                finally:
+                    writer.transport.abort()
+                    await asyncio.sleep(0)
 
             async with serving(tunnel) as proxy:
                 # "model.example" is not in the certificate: only its name for the proxy counts
