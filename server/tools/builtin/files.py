@@ -134,14 +134,10 @@ def inside(path: str) -> Path:
 
 def read_text(target: Path, path: str) -> str:
     try:
-        descriptor = os.open(target, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        with open(target, "rb", opener=_no_link) as file:  # noqa: PTH123 (Path.open has no opener)
+            data = file.read(MAX_READ + 1)
     except OSError as error:
         raise ToolError(f"{path}: {error.strerror}") from None
-    with open(descriptor, "rb") as file:  # noqa: PTH123 (opened without following links)
-        try:
-            data = file.read(MAX_READ + 1)
-        except OSError as error:
-            raise ToolError(f"{path}: {error.strerror}") from None
     if len(data) > MAX_READ:
         raise ToolError(f"{path} is larger than {MAX_READ // 1024 // 1024} MB; use shell")
     if b"\0" in data[:8192]:
@@ -165,6 +161,10 @@ def write_text(target: Path, content: str, path: str) -> None:
         raise ToolError("the content holds half of a surrogate pair") from None
     finally:
         draft.unlink(missing_ok=True)
+
+
+def _no_link(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK)
 
 
 def nearest(text: str, old: str) -> str:

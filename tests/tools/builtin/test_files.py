@@ -1,0 +1,140 @@
+"""File tools: whole contents, exact edits, and no way out of the folder."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+import unittest
+from pathlib import Path
+
+from server.tools.builtin.files import edit_file, list_files, read_file, write_file
+from server.tools.tool import Context, ToolError
+
+CTX = Context({}, lambda _: None)
+
+
+class Case(unittest.TestCase):
+    def setUp(self) -> None:
+        holder = tempfile.TemporaryDirectory()
+        self.addCleanup(holder.cleanup)
+        self.outside = Path(holder.name).resolve() / "outside"
+        self.root = self.outside.parent / "root"
+        self.outside.mkdir()
+        self.root.mkdir()
+        (self.outside / "secret").write_text("canary")
+        stack = contextlib.ExitStack()
+        stack.enter_context(contextlib.chdir(self.root))
+        self.addCleanup(stack.close)
+
+
+class Writing(Case):
+    def test_round_trip(self) -> None:
+        for content in ("", "one", "é世😀\n", "a\r\nb\rc\n", "\u2028", "x" * 100_000 + "\n" + "y"):
+            with self.subTest(content[:10]):
+                write_file(CTX, "deep/er/file.txt", content)
+                self.assertEqual((self.root / "deep/er/file.txt").read_bytes(), content.encode())
+        self.assertEqual([p.name for p in (self.root / "deep/er").iterdir()], ["file.txt"])
+
+    def test_mode_is_kept(self) -> None:
+        write_file(CTX, "run.sh", "a")
+        (self.root / "run.sh").chmod(0o755)
+        self.assertTrue(write_file(CTX, "run.sh", "b")["replaced"])
+        self.assertEqual((self.root / "run.sh").stat().st_mode & 0o777, 0o755)
+
+    def test_refused(self) -> None:
+        (self.root / "folder").mkdir()
+        with self.assertRaisesRegex(ToolError, "is a folder"):
+            write_file(CTX, "folder", "x")
+        with self.assertRaisesRegex(ToolError, "surrogate"):
+            write_file(CTX, "x", "\ud800")
+        self.assertEqual(sorted(p.name for p in self.root.iterdir()), ["folder"])
+
+
+class Reading(Case):
+    def test_parts(self) -> None:
+        write_file(CTX, "f", "".join(f"line {n}\n" for n in range(1, 11)))
+        found = read_file(CTX, "f", 4, 2)
+        self.assertEqual(found["content"], "     4\tline 4\n     5\tline 5")
+        self.assertEqual((found["lines"], found["next_offset"]), (10, 6))
+        self.assertNotIn("next_offset", read_file(CTX, "f"))
+        self.assertEqual(read_file(CTX, "f", 50)["content"], "")
+
+    def test_what_is_not_text(self) -> None:
+        (self.root / "bin").write_bytes(b"\x7fELF\0\0")
+        (self.root / "latin").write_bytes(b"caf\xe9")
+        os.mkfifo(self.root / "pipe")
+        with self.assertRaisesRegex(ToolError, "not a text file"):
+            read_file(CTX, "bin")
+        self.assertIn("caf\ufffd", read_file(CTX, "latin")["content"])
+        self.assertEqual(read_file(CTX, "pipe")["content"], "")
+        for path, message in ((".", "Is a directory"), ("none", "No such file"), ("a\0b", "NUL")):
+            with self.subTest(path), self.assertRaisesRegex(ToolError, message):
+                read_file(CTX, path)
+
+
+class Editing(Case):
+    def test_exactly_once(self) -> None:
+        write_file(CTX, "f", "alpha\nbeta\nalpha\n")
+        with self.assertRaisesRegex(ToolError, "2 times"):
+            edit_file(CTX, "f", "alpha", "x")
+        with self.assertRaisesRegex(ToolError, "not found.*nearest line is 'beta'"):
+            edit_file(CTX, "f", "betta", "x")
+        found = edit_file(CTX, "f", "beta\n", "gamma\n")
+        self.assertIn("-beta\n+gamma", found["diff"])
+        self.assertEqual(edit_file(CTX, "f", "alpha", "x", True)["replaced"], 2)
+        self.assertEqual((self.root / "f").read_text(), "x\ngamma\nx\n")
+
+
+class Listing(Case):
+    def test_what_is_there(self) -> None:
+        for path in ("a.py", "b.txt", "sub/c.py", "sub/deep/d.py", ".hidden/e.py"):
+            write_file(CTX, path, "x")
+        (self.root / "link").symlink_to(self.outside)
+        names = [entry["path"] for entry in list_files(CTX)["files"]]
+        self.assertEqual(
+            names, ["a.py", "b.txt", "link", "sub/", "sub/c.py", "sub/deep/", "sub/deep/d.py"]
+        )
+        self.assertEqual(
+            [e["path"] for e in list_files(CTX, pattern="*.py", depth=1)["files"]], ["a.py"]
+        )
+        self.assertIn(".hidden/", [e["path"] for e in list_files(CTX, hidden=True)["files"]])
+        with self.assertRaisesRegex(ToolError, "not a folder"):
+            list_files(CTX, "a.py")
+
+
+class NoWayOut(Case):
+    def test_paths(self) -> None:
+        (self.root / "up").symlink_to("..")
+        (self.root / "abs").symlink_to(self.outside)
+        (self.root / "file").symlink_to(self.outside / "secret")
+        (self.root / "sub").mkdir()
+        (self.root / "sub" / "chain").symlink_to("../abs")
+        paths = [
+            *("../outside/secret", "sub/../../outside/secret", str(self.outside / "secret")),
+            *("up/outside/secret", "abs/secret", "file", "sub/chain/secret", "/etc/passwd"),
+            "./././../outside/secret",
+        ]
+        for path in paths:
+            with self.subTest(path):
+                for attempt in (
+                    lambda: read_file(CTX, path),  # noqa: B023
+                    lambda: write_file(CTX, path, "x"),  # noqa: B023
+                    lambda: edit_file(CTX, path, "canary", "x"),  # noqa: B023
+                    lambda: list_files(CTX, path),  # noqa: B023
+                ):
+                    with self.assertRaises(ToolError) as caught:
+                        attempt()
+                    self.assertNotIn("canary", str(caught.exception))
+        self.assertEqual((self.outside / "secret").read_text(), "canary")
+
+    def test_a_name_that_only_begins_like_the_folder(self) -> None:
+        twin = self.root.with_name("root2")
+        twin.mkdir()
+        (twin / "f").write_text("canary")
+        with self.assertRaisesRegex(ToolError, "outside"):
+            read_file(CTX, "../root2/f")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,59 @@
+"""The envelope: every kind of end has one, a model gets its compact text, a session stays small."""
+
+from __future__ import annotations
+
+import unittest
+from typing import Any
+
+from server.jsontext import dumps, loads
+from server.tools.envelope import MAX_RESULT, MAX_TEXT, envelope, shortened, text_for_model
+from server.tools.runner import Outcome, limit_error
+
+
+class Envelopes(unittest.TestCase):
+    def test_texts(self) -> None:
+        limit = Outcome(*limit_error({"limit": "wall_s", "allowed": 3, "observed": 3.1}))
+        raised = Outcome("error", error={"type": "ValueError", "message": "bad"})
+        said = Outcome("error", error={"type": "error", "message": "use less"})
+        attached = Outcome("ok", None, attachments=({"path": "a/b.png", "name": "b.png"},))
+        cases: list[tuple[Outcome, str]] = [
+            (Outcome("ok", "plain"), "plain"),
+            (Outcome("ok", {"a": [1, "é"]}), '{"a":[1,"é"]}'),
+            (Outcome("ok", None), "done"),
+            (attached, "done\n[attached: b.png]"),
+            (said, "Error: use less"),
+            (raised, "Error: ValueError: bad"),
+            (limit, "Error: stopped at the limit wall_s: allowed 3, observed 3.1"),
+        ]
+        for outcome, text in cases:
+            with self.subTest(text):
+                found = envelope(outcome, [], None)
+                self.assertEqual(text_for_model(found), text)
+                self.assertEqual(found["sandbox"], {"tier": "none"})
+                self.assertEqual("result" in found, outcome.status == "ok")
+
+    def test_what_a_person_changed_is_said(self) -> None:
+        found = envelope(Outcome("ok", "x"), ["/n: read as a number"], {"n": 1})
+        self.assertIn('{"n":1}', text_for_model(found))
+        self.assertEqual(found["repairs"], ["/n: read as a number"])
+
+    def test_whatever_a_tool_returns_is_json_a_browser_reads(self) -> None:
+        odd: list[Any] = [2**80, float("inf"), "\ud800", {1: (2,)}, ["x" * 10]]
+        found = envelope(Outcome("ok", odd, logs=("\udfff",)), [], None)
+        self.assertEqual(loads(dumps(found)), found)
+
+    def test_large_results(self) -> None:
+        found = envelope(Outcome("ok", "é" * 5_000_000), [], None)
+        self.assertLess(len(found["result"]), MAX_RESULT + 100)
+        text = text_for_model(found)
+        self.assertLess(len(text), MAX_TEXT + 100)
+        self.assertIn("characters left out", text)
+        self.assertEqual(len(envelope(Outcome("ok", 1, logs=("x",) * 999), [], None)["logs"]), 201)
+
+    def test_shortened_keeps_both_ends(self) -> None:
+        self.assertEqual(shortened("abc", 3), "abc")
+        self.assertEqual(shortened("abcdefgh", 4), "ab\n… 4 characters left out …\ngh")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,111 @@
+"""The policy: every level against every other, and what a session can never do."""
+
+from __future__ import annotations
+
+import unittest
+from typing import Any
+
+from server.tools.policy import covers, decide, fingerprint, narrowed
+from server.tools.tool import BaseTool, hints_of
+
+READS = BaseTool("look", "", {}, hints=hints_of({"read_only": True}))
+WRITES = BaseTool("rm", "", {}, hints=hints_of({}))
+
+
+def session(
+    name: str, own: dict[str, Any] | None = None, *grants: dict[str, Any]
+) -> dict[str, Any]:
+    return {"config": {"tool": {name: own} if own is not None else {}}, "grants": list(grants)}
+
+
+class Order(unittest.TestCase):
+    def test_every_level(self) -> None:
+        allow, deny = ({"tool": "rm", "decision": d} for d in ("allow", "deny"))
+        auto, off, never = {"auto_approve": True}, {"auto_approve": False}, {"deny": True}
+        cases: list[tuple[str, str, dict[str, Any] | None, list[dict[str, Any]], str]] = [
+            ("default of a tool that writes", "auto", None, [], "ask"),
+            ("auto_approve", "auto", auto, [], "run"),
+            ("grant", "auto", None, [allow], "run"),
+            ("a grant over auto_approve off", "auto", off, [allow], "run"),
+            ("session denies over its own grant", "auto", never, [allow], "deny"),
+            ("denied grant over auto_approve", "auto", auto, [deny], "deny"),
+            ("ceiling ask over auto_approve", "ask", auto, [], "ask"),
+            ("ceiling ask over a grant", "ask", auto, [allow], "ask"),
+            ("session denies under ceiling ask", "ask", never, [], "deny"),
+            ("server denies over everything", "deny", auto, [allow], "deny"),
+        ]
+        for name, ceiling, own, grants, action in cases:
+            with self.subTest(name):
+                self.assertEqual(
+                    decide(WRITES, {}, ceiling, session("rm", own, *grants))[0], action
+                )
+
+    def test_reading(self) -> None:
+        self.assertEqual(decide(READS, {}, "auto", session("look"))[0], "run")
+        self.assertEqual(decide(READS, {}, "ask", session("look"))[0], "ask")
+        self.assertEqual(
+            decide(READS, {}, "auto", session("look", {"auto_approve": False}))[0], "ask"
+        )
+
+    def test_no_session_ever_gets_more_than_the_ceiling(self) -> None:
+        rank = {"deny": 0, "ask": 1, "run": 2}
+        for ceiling, most in (("deny", 0), ("ask", 1)):
+            for own in (None, {"auto_approve": True}, {"auto_approve": True, "deny": False}):
+                for grants in ([], [{"tool": "rm", "decision": "allow"}]):
+                    action, _ = decide(WRITES, {}, ceiling, session("rm", own, *grants))
+                    self.assertLessEqual(rank[action], most)
+
+
+class Grants(unittest.TestCase):
+    def test_match(self) -> None:
+        cases: list[tuple[dict[str, str], dict[str, Any], bool]] = [
+            ({}, {"command": "ls"}, True),
+            ({"command": "git log*"}, {"command": "git log -1"}, True),
+            ({"command": "git log*"}, {"command": "git push"}, False),
+            ({"command": "*"}, {"command": ["ls"]}, False),
+            ({"command": "*"}, {}, False),
+            ({"a": "x", "b": "y"}, {"a": "x", "b": "z"}, False),
+            ({"a": "X"}, {"a": "x"}, False),
+        ]
+        for match, args, covered in cases:
+            with self.subTest(match=match, args=args):
+                grant = {"tool": "rm", "match": match, "decision": "allow"}
+                self.assertEqual(covers(grant, "rm", args), covered)
+        self.assertFalse(covers({"tool": "rm", "decision": "allow"}, "other", {}))
+
+
+class Fingerprints(unittest.TestCase):
+    def test_same_meaning_same_print(self) -> None:
+        same = fingerprint("rm", {"a": 1, "b": [2.0, "é"]})
+        self.assertEqual(same, fingerprint("rm", {"b": [2, "é"], "a": 1.0}))
+        self.assertRegex(same, r"^sha256:[0-9a-f]{64}$")
+
+    def test_anything_else_differs(self) -> None:
+        prints = {
+            fingerprint(name, args)
+            for name, args in (
+                ("rm", {}),
+                ("rm2", {}),
+                ("rm", {"a": 1}),
+                ("rm", {"a": "1"}),
+                ("rm", {"a": True}),
+                ("rm", {"a": None}),
+                ("rm", {"a": [1]}),
+                ("rm\n{", {}),
+            )
+        }
+        self.assertEqual(len(prints), 8)
+
+
+class Limits(unittest.TestCase):
+    def test_a_tool_may_need_more_and_nobody_gets_over_the_server(self) -> None:
+        most = {"wall_s": 100, "memory_mb": 500}
+        self.assertEqual(narrowed({"wall_s": 10}, {}, most), {"wall_s": 10, "memory_mb": 500})
+        self.assertEqual(narrowed({"wall_s": 10}, {"wall_s": 50}, most)["wall_s"], 50)
+        self.assertEqual(narrowed({"wall_s": 10}, {"wall_s": 5}, most)["wall_s"], 10)
+        self.assertEqual(narrowed({"wall_s": 900}, {"wall_s": 800}, most)["wall_s"], 100)
+        self.assertEqual(narrowed({"mine": 1}, {}, most), most)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,332 @@
+"""Real child processes: each promise of the runner, and what it does about each kind of trouble."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+from contextlib import aclosing
+from pathlib import Path
+from typing import Any
+
+from server.tools.runner import Job, Outcome, Runner
+
+LIMITS: dict[str, float] = {
+    "wall_s": 20,
+    "cpu_s": 20,
+    "memory_mb": 400,
+    "file_mb": 8,
+    "output_kb": 64,
+    "processes": 24,
+    "open_files": 64,
+}
+SHELL = ("module", "server.tools.builtin.shell", "shell")
+ROOT = Path(__file__).resolve().parents[2]
+WAIT_S = 10
+
+
+def alive(pid: int) -> bool:
+    """Whether a process is there and has not ended."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def gone(pid: int) -> bool:
+    """Wait, with an end, until a process is gone."""
+    deadline = time.monotonic() + WAIT_S
+    while alive(pid):
+        if time.monotonic() > deadline:
+            return False
+        os.sched_yield()
+    return True
+
+
+def empty(folder: Path) -> bool:
+    """Wait, with an end, until no process has this working folder."""
+    deadline = time.monotonic() + WAIT_S
+    while any(cwd == folder for cwd in map(working_folder, Path("/proc").glob("[0-9]*"))):
+        if time.monotonic() > deadline:
+            return False
+        os.sched_yield()
+    return True
+
+
+def working_folder(process: Path) -> Path | None:
+    try:
+        return (process / "cwd").readlink()
+    except OSError:
+        return None
+
+
+class Case(unittest.IsolatedAsyncioTestCase):
+    def setUp(self) -> None:
+        holder = tempfile.TemporaryDirectory()
+        self.addCleanup(holder.cleanup)
+        self.home = Path(holder.name)
+        self.runner = Runner(self.home)
+
+    async def run_tool(
+        self, where: tuple[str, str, str], args: dict[str, Any], **limits: float
+    ) -> Outcome:
+        self.output = ""
+        job = Job(where, args, "s1", {**LIMITS, **limits})
+        async with aclosing(self.runner.run(job)) as items:
+            async for item in items:
+                if isinstance(item, Outcome):
+                    return item
+                self.output += item
+        raise AssertionError("no outcome")
+
+    async def shell(self, command: str, **limits: float) -> Outcome:
+        return await self.run_tool(SHELL, {"command": command}, **limits)
+
+    def owned(self, source: str) -> str:
+        path = self.home / "tool.py"
+        path.write_text(source)
+        return str(path)
+
+
+class Results(Case):
+    async def test_a_command(self) -> None:
+        found = await self.shell("echo out; echo err >&2; printf 'é世'; exit 3")
+        self.assertEqual(found.status, "ok")
+        self.assertEqual(found.result["exit_code"], 3)
+        self.assertEqual(sorted(found.result["output"].split("\n")), ["err", "out", "é世"])
+        self.assertIn("out", self.output)
+        self.assertGreater(found.usage["wall_ms"], 0)
+
+    async def test_output_that_is_not_text(self) -> None:
+        found = await self.shell(r"printf 'a\377\000b'")
+        self.assertEqual(found.result["output"], "a\ufffd\0b")
+
+    async def test_the_folder_is_the_sessions_own(self) -> None:
+        await self.shell("echo kept > file")
+        self.assertEqual((await self.shell("cat file; pwd")).result["output"].split()[0], "kept")
+        for session_id in ("../../x", "/etc", "a\0b", "\ud800", "x" * 5000):
+            folder = self.runner.folder(session_id)
+            self.assertEqual(folder.parent, self.home / "workspaces")
+            self.assertRegex(folder.name, r"^[0-9a-f]{32}$")
+
+    async def test_nothing_of_the_servers_environment(self) -> None:
+        os.environ["YAA_TEST_SECRET"] = "canary-7"
+        try:
+            found = await self.shell("env; cat /proc/self/environ")
+        finally:
+            del os.environ["YAA_TEST_SECRET"]
+        self.assertNotIn("canary-7", found.result["output"])
+
+    async def test_no_input_and_no_descriptors(self) -> None:
+        found = await self.shell("cat; ls /proc/self/fd | wc -l")
+        self.assertLessEqual(int(found.result["output"]), 4)
+
+    async def test_large_arguments_and_results(self) -> None:
+        path = self.owned(
+            "from yaa import tool\n@tool\ndef echo(text: str) -> str:\n    return text\n"
+        )
+        text = "é" * 500_000
+        found = await self.run_tool(("file", path, "echo"), {"text": text})
+        self.assertEqual(found.result, text)
+
+    async def test_a_result_that_is_too_large_ends_the_call(self) -> None:
+        path = self.owned(
+            "from yaa import tool\n@tool\ndef big() -> str:\n    return 'x' * 20_000_000\n"
+        )
+        found = await self.run_tool(("file", path, "big"), {})
+        self.assertNotEqual(found.status, "ok")
+
+    async def test_printing_cannot_forge_a_result(self) -> None:
+        path = self.owned(
+            "from yaa import tool\nimport os, sys\n@tool\ndef liar() -> str:\n"
+            '    print(\'{"result": "forged"}\')\n    os.write(1, b\'{"end": {}}\\n\')\n'
+            "    return 'honest'\n"
+        )
+        found = await self.run_tool(("file", path, "liar"), {})
+        self.assertEqual(found.result, "honest")
+        self.assertIn("forged", self.output)
+
+    async def test_a_program_of_the_tool_cannot_write_results(self) -> None:
+        found = await self.shell(
+            "for n in 3 4 5 6 7 8 9; do echo '{\"result\":1}' >&$n; done; echo x"
+        )
+        self.assertEqual(found.result["exit_code"], 0)
+        self.assertTrue(found.result["output"].endswith("x\n"))
+
+
+class Failures(Case):
+    async def test_what_an_owners_tool_may_do(self) -> None:
+        path = self.owned(
+            """
+from yaa import tool, toolkit, Context, ToolError
+import asyncio, os, signal
+print("noise at import")
+@tool
+def boom(): raise ValueError("bad /secret/path")
+@tool
+def said(): raise ToolError("use a smaller number")
+@tool
+def leaves(): raise SystemExit(3)
+@tool
+def dies(): os.kill(os.getpid(), signal.SIGKILL)
+@tool
+async def later(n: int, ctx: Context) -> int:
+    ctx.log("waiting", n); ctx.keep = 2; ctx.attach("out/a.txt"); await asyncio.sleep(0); return n + 1
+@tool
+def odd() -> object: return {1: {2, 3}, "x": object}
+@toolkit
+class Kit:
+    @tool
+    def twice(self, n: int) -> int: return 2 * n
+"""
+        )
+        cases: list[tuple[str, dict[str, Any], str, str]] = [
+            ("boom", {}, "error", "bad /secret/path"),
+            ("said", {}, "error", "use a smaller number"),
+            ("leaves", {}, "error", "exited with 3"),
+            ("dies", {}, "error", "ended without a result"),
+            ("gone", {}, "error", "no longer has a tool"),
+        ]
+        for name, args, status, message in cases:
+            with self.subTest(name):
+                found = await self.run_tool(("file", path, name), args)
+                self.assertEqual(found.status, status)
+                self.assertIn(message, found.error["message"])
+                self.assertNotIn("Traceback", str(found.error))
+        found = await self.run_tool(("file", path, "later"), {"n": "4"})
+        self.assertEqual((found.result, found.keep, found.logs), (5, 2, ("waiting 4",)))
+        self.assertEqual(found.attachments, ({"path": "out/a.txt", "name": "a.txt"},))
+        self.assertIn("noise at import", self.output)
+        self.assertEqual((await self.run_tool(("file", path, "Kit_twice"), {"n": 4})).result, 8)
+        wrong = await self.run_tool(("file", path, "later"), {"n": "x"})
+        self.assertIn("expected integer", wrong.error["message"])
+
+    async def test_broken_files_say_what_is_wrong(self) -> None:
+        cases = [
+            ("import nothing_here", "ModuleNotFoundError", "nothing_here"),
+            ("def f(:", "SyntaxError", ""),
+            ("raise RuntimeError('no')", "RuntimeError", "no"),
+            ("from yaa import tool\n@tool\ndef f(*args): ...", "SignatureError", "args"),
+            ("from yaa import tool\n@tool(nope=1)\ndef f(): ...", "TypeError", "nope"),
+        ]
+        for source, kind, message in cases:
+            with self.subTest(source):
+                found = await self.run_tool(("describe", self.owned(source), ""), {})
+                self.assertEqual((found.status, found.error["type"]), ("error", kind))
+                self.assertIn(message, found.error["message"])
+
+
+class Breaches(Case):
+    """Every limit: its name, what it allows, what was seen."""
+
+    async def breach(self, command: str, limit: str, allowed: float) -> Outcome:
+        found = await self.shell(command, **{limit: allowed})
+        self.assertEqual(found.status, "timeout" if limit == "wall_s" else "limit", found)
+        details = found.error["details"]
+        self.assertEqual((details["limit"], details["allowed"]), (limit, allowed))
+        self.assertIn(limit, found.error["message"])
+        self.assertTrue(details["observed"])
+        return found
+
+    async def test_wall(self) -> None:
+        await self.breach("sleep 60", "wall_s", 0.3)
+
+    async def test_wall_when_signals_are_ignored(self) -> None:
+        await self.breach("trap '' TERM INT HUP; while :; do sleep 0.05; done", "wall_s", 0.5)
+
+    async def test_memory(self) -> None:
+        hungry = f"{sys.executable} -c 'x = bytearray(10**9); x[::4096] = x[::4096]; input()'"
+        await self.breach(f"{hungry}; sleep 5", "memory_mb", 100)
+
+    async def test_output(self) -> None:
+        await self.breach("yes", "output_kb", 32)
+
+    async def test_processes(self) -> None:
+        await self.breach("for i in $(seq 40); do sleep 30 & done; wait", "processes", 12)
+
+    async def test_a_fork_bomb(self) -> None:
+        """One that ends by itself at 127, since the kernel would not stop one of root's."""
+        bomb = "bomb() { [ $1 = 0 ] || { bomb $(($1 - 1)) & bomb $(($1 - 1)) & }; sleep 20; }; "
+        found = await self.shell(f"{bomb} bomb 6", processes=16)
+        self.assertEqual(found.status, "limit")
+        folder = self.runner.folder("s1")
+        self.assertTrue(await asyncio.to_thread(empty, folder))
+
+    async def test_processor_time(self) -> None:
+        path = self.owned("from yaa import tool\n@tool\ndef spin():\n    while True: pass\n")
+        found = await self.run_tool(("file", path, "spin"), {}, cpu_s=1)
+        self.assertEqual(found.error["details"]["limit"], "cpu_s")
+
+    async def test_file_size(self) -> None:
+        path = self.owned(
+            "from yaa import tool\n@tool\ndef fill():\n    open('big', 'wb').write(b'x' * 3_000_000)\n"
+        )
+        found = await self.run_tool(("file", path, "fill"), {}, file_mb=1)
+        self.assertEqual(found.error["details"]["limit"], "file_mb")
+
+    async def test_open_files(self) -> None:
+        path = self.owned(
+            "from yaa import tool\n@tool\ndef hoard():\n    x = [open('/dev/null') for _ in range(99)]\n"
+        )
+        found = await self.run_tool(("file", path, "hoard"), {}, open_files=32)
+        self.assertEqual(found.error["details"]["limit"], "open_files")
+
+
+@unittest.skipUnless(sys.platform == "linux", "needs /proc")
+class NothingStays(Case):
+    async def pids(self, command: str) -> tuple[Outcome, list[int]]:
+        found = await self.shell(command)
+        return found, [int(word) for word in self.output.split() if word.isdigit()]
+
+    async def test_background_and_detached_processes_end_with_the_call(self) -> None:
+        found, pids = await self.pids(
+            "sleep 300 & echo $!; setsid sh -c 'echo $$; exec sleep 300' & "
+            "(setsid sh -c 'echo $$; exec sleep 300' &) ; sleep 0.2; echo done"
+        )
+        self.assertEqual(found.status, "ok")
+        self.assertEqual(len(pids), 3)
+        for pid in pids:
+            self.assertTrue(gone(pid), f"{pid} is still there")
+
+    async def test_closing_the_run_kills_it(self) -> None:
+        job = Job(SHELL, {"command": "setsid sleep 300 & echo $!; sleep 300"}, "s1", LIMITS)
+        async with aclosing(self.runner.run(job)) as items:
+            async for item in items:
+                pid = int(str(item).split()[0])
+                break
+        self.assertTrue(await asyncio.to_thread(gone, pid))
+
+    async def test_a_server_that_is_killed_takes_its_tools_along(self) -> None:
+        script = (
+            "import asyncio, sys\nfrom pathlib import Path\n"
+            "from server.tools.runner import Job, Runner\n"
+            "async def main():\n"
+            f"    job = Job({SHELL!r}, {{'command': 'setsid sleep 300 & echo $!; sleep 300'}},"
+            f" 's', {LIMITS!r})\n"
+            f"    async for item in Runner(Path({str(self.home)!r})).run(job):\n"
+            "        print(item, flush=True)\n"
+            "asyncio.run(main())\n"
+        )
+        server = subprocess.Popen(
+            [sys.executable, "-c", script], cwd=ROOT, stdout=subprocess.PIPE, text=True
+        )
+        try:
+            assert server.stdout is not None
+            pid = int(await asyncio.to_thread(server.stdout.readline))
+            self.assertTrue(alive(pid))
+            server.send_signal(signal.SIGKILL)
+            self.assertTrue(await asyncio.to_thread(gone, pid))
+        finally:
+            server.kill()
+            server.wait()
+            assert server.stdout is not None
+            server.stdout.close()
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,60 @@
+"""The decorators and the hints."""
+
+from __future__ import annotations
+
+import unittest
+
+from server.tools.tool import MARK, BaseTool, Context, hints_of, tool, toolkit
+
+
+class Decorators(unittest.TestCase):
+    def test_a_marked_function_stays_itself(self) -> None:
+        @tool
+        def bare(x: int) -> int:
+            return x + 1
+
+        @tool(name="other", read_only=True)
+        def named(x: int) -> int:
+            return x + 1
+
+        self.assertEqual((bare(1), named(1)), (2, 2))
+        self.assertEqual(getattr(bare, MARK), {})
+        self.assertEqual(getattr(named, MARK), {"name": "other", "read_only": True})
+
+    def test_unknown_options_are_named(self) -> None:
+        with self.assertRaisesRegex(TypeError, "readonly"):
+            tool(readonly=True)  # type: ignore[call-overload]
+
+    def test_a_toolkit_stays_a_class(self) -> None:
+        @toolkit
+        class Kit:
+            pass
+
+        self.assertIsInstance(Kit(), Kit)
+
+
+class Hints(unittest.TestCase):
+    def test_what_follows(self) -> None:
+        reads = hints_of({"read_only": True})
+        self.assertEqual((reads["destructive"], reads["idempotent"]), (False, True))
+        writes = hints_of({})
+        self.assertEqual((writes["destructive"], writes["idempotent"]), (True, False))
+        self.assertTrue(BaseTool("x", "", {}, hints=hints_of({"idempotent": True})).repeatable)
+        self.assertFalse(BaseTool("x", "", {}, hints=writes).repeatable)
+
+
+class Contexts(unittest.TestCase):
+    def test_messages(self) -> None:
+        said: list[object] = []
+        ctx = Context({"a": 1}, said.append)
+        ctx.log("x", 2)
+        ctx.attach("dir/file.txt")
+        ctx.attach("f", "name")
+        self.assertEqual(said[0], {"log": "x 2"})
+        self.assertEqual(said[1], {"attach": {"path": "dir/file.txt", "name": "file.txt"}})
+        self.assertEqual(said[2], {"attach": {"path": "f", "name": "name"}})
+        self.assertEqual(ctx.state, {"a": 1})
+
+
+if __name__ == "__main__":
+    unittest.main()

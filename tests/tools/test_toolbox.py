@@ -1,0 +1,210 @@
+"""The toolbox: what is offered, what the policy says, and calls from arguments to results."""
+
+from __future__ import annotations
+
+import copy
+import json
+import tempfile
+import unittest
+from pathlib import Path
+from typing import Any
+
+from server.config import Config
+from server.session.events import Event
+from server.tools.toolbox import Toolbox
+
+from ..fakes import DEFAULTS
+
+OWNED = """
+from yaa import tool, Context
+from dataclasses import dataclass
+
+@dataclass
+class Point:
+    x: int
+    y: int = 2
+
+@tool(read_only=True, keep=3)
+async def add(p: Point, ctx: Context) -> int:
+    "Add the coordinates of a point."
+    ctx.log("adding")
+    return p.x + p.y
+
+@tool(required_resources={"wall_s": 9999})
+def change(text: str) -> None:
+    "Change something."
+"""
+
+
+class Case(unittest.IsolatedAsyncioTestCase):
+    def setUp(self) -> None:
+        holder = tempfile.TemporaryDirectory()
+        self.addCleanup(holder.cleanup)
+        self.home = Path(holder.name)
+        self.session: dict[str, Any] = {
+            "id": "s",
+            "config": copy.deepcopy(DEFAULTS["session"]["config"]),
+            "grants": [],
+            "messages": [],
+        }
+
+    def toolbox(self, **ceilings: str) -> Toolbox:
+        server = copy.deepcopy(DEFAULTS["server"])
+        server["tools"] = {name: {"ceiling": ceiling} for name, ceiling in ceilings.items()}
+        return Toolbox(Config(server, DEFAULTS["session"], self.home))
+
+    def call(self, name: str, arguments: Any) -> dict[str, Any]:
+        text = arguments if isinstance(arguments, str) else json.dumps(arguments)
+        return {"id": "c1", "type": "function", "function": {"name": name, "arguments": text}}
+
+    async def execute(self, toolbox: Toolbox, name: str, arguments: Any) -> list[Event]:
+        call = self.call(name, arguments)
+        verdict = toolbox.verdict(self.session, call)
+        assert verdict.args is not None, verdict
+        return [e async for e in toolbox.execute(self.session, call, verdict.args, {})]
+
+
+class Offered(Case):
+    def names(self, toolbox: Toolbox) -> list[str]:
+        return [tool["function"]["name"] for tool in toolbox.declared(self.session)]
+
+    def test_built_in_tools_in_a_fixed_order(self) -> None:
+        builtin = [
+            *("calculator", "datetime", "shell", "read_file", "write_file", "edit_file"),
+            *("list_files", "ask_user", "finish"),
+        ]
+        self.assertEqual(self.names(self.toolbox()), builtin)
+        self.assertEqual(self.names(self.toolbox()), builtin)
+        for tool in self.toolbox().info():
+            self.assertTrue(tool["description"])
+            self.assertEqual(tool["parameters"]["type"], "object")
+            self.assertEqual(
+                set(tool["hints"]), {"read_only", "destructive", "idempotent", "parallel_safe"}
+            )
+
+    def test_denied_tools_are_neither_offered_nor_run(self) -> None:
+        toolbox = self.toolbox(shell="deny")
+        self.session["config"]["tool"]["finish"] = {"deny": True}
+        self.assertNotIn("shell", self.names(toolbox))
+        self.assertNotIn("finish", self.names(toolbox))
+        for arguments in ({"command": "ls"}, "{broken"):
+            self.assertEqual(
+                toolbox.verdict(self.session, self.call("shell", arguments)).action, "deny"
+            )
+
+    def test_page_tools_come_last_and_shadow_nothing(self) -> None:
+        self.session["tools"] = [
+            {"name": "shell", "description": "mine"},
+            {"name": "page_title", "parameters": {"type": "object"}},
+        ]
+        toolbox = self.toolbox()
+        self.assertEqual(self.names(toolbox)[-1], "page_title")
+        self.assertEqual(self.names(toolbox).count("shell"), 1)
+        self.assertEqual(
+            toolbox.verdict(self.session, self.call("page_title", {})).action, "client"
+        )
+        self.assertEqual(
+            toolbox.verdict(self.session, self.call("shell", {"command": "x"})).action, "ask"
+        )
+
+    def test_policy_is_told(self) -> None:
+        told = {tool["name"]: tool["policy"] for tool in self.toolbox(datetime="ask").info()}
+        self.assertEqual(
+            (told["calculator"], told["datetime"], told["shell"]), ("run", "ask", "ask")
+        )
+
+
+class Judged(Case):
+    def test_arguments(self) -> None:
+        cases: list[tuple[str, Any, str, str]] = [
+            ("calculator", {"expression": "1"}, "run", ""),
+            ("calculator", "", "error", "expression"),
+            ("calculator", "[1]", "error", "JSON object"),
+            ("calculator", '{"expression": "1"', "error", "not valid JSON"),
+            ("calculator", '{"expression":"1","expression":"2"}', "error", "twice"),
+            ("calculator", {"expresion": "1"}, "error", "expression"),
+            ("shell", {"command": ["ls"]}, "error", "/command"),
+            ("shell", {"command": "ls"}, "ask", ""),
+            ("read_file", {"path": "a", "offset": "3"}, "run", ""),
+            ("ask_user", {"question": "Q?"}, "question", ""),
+            ("calculater", {}, "error", "did you mean calculator"),
+        ]
+        toolbox = self.toolbox()
+        for name, arguments, action, reason in cases:
+            with self.subTest(name, arguments=arguments):
+                verdict = toolbox.verdict(self.session, self.call(name, arguments))
+                self.assertEqual(verdict.action, action)
+                self.assertIn(reason, verdict.reason)
+                self.assertLess(len(verdict.reason), 1100)
+
+    def test_arguments_that_do_not_fit_are_never_auto_approved(self) -> None:
+        self.session["config"]["tool"]["shell"] = {"auto_approve": True}
+        self.session["grants"] = [{"tool": "shell", "decision": "allow"}]
+        for arguments in ("[]", '"ls"', "{", "null", '{"command":null}'):
+            verdict = self.toolbox().verdict(self.session, self.call("shell", arguments))
+            self.assertNotEqual(verdict.action, "run", arguments)
+
+    def test_repaired_arguments_are_what_would_run(self) -> None:
+        verdict = self.toolbox().verdict(
+            self.session, self.call("read_file", {"path": "a", "limit": "5"})
+        )
+        assert verdict.args is not None
+        self.assertEqual(verdict.args["limit"], 5)
+        self.assertEqual(len(verdict.repairs), 1)
+
+    def test_unknown_tools_are_marked(self) -> None:
+        self.assertTrue(self.toolbox().verdict(self.session, self.call("nope", {})).missing)
+
+
+class Executed(Case):
+    async def test_in_process_and_in_a_child(self) -> None:
+        toolbox = self.toolbox()
+        found = await self.execute(toolbox, "calculator", {"expression": "6*7"})
+        self.assertEqual([e["type"] for e in found], ["TOOL_CALL_RESULT"])
+        self.assertEqual(found[0]["content"], "42")
+        found = await self.execute(toolbox, "shell", {"command": "echo a; sleep 0.2; echo b"})
+        self.assertEqual(found[0]["type"], "ACTIVITY_SNAPSHOT")
+        self.assertEqual(found[-1]["metadata"]["yaa"]["result"]["result"]["output"], "a\nb\n")
+        self.assertEqual(found[-1]["metadata"]["yaa"]["state"], "done")
+
+    async def test_a_failure_is_a_result(self) -> None:
+        found = await self.execute(self.toolbox(), "read_file", {"path": "nothing"})
+        ours = found[-1]["metadata"]["yaa"]
+        self.assertEqual((ours["state"], ours["is_error"]), ("failed", True))
+        self.assertIn("No such file", found[-1]["content"])
+        found = await self.execute(self.toolbox(), "calculator", {"expression": "1/0"})
+        self.assertIn("divides by zero", found[-1]["content"])
+
+    async def test_limits_come_from_the_session_under_the_servers(self) -> None:
+        self.session["config"]["limits"]["tool"]["wall_s"] = 0.3
+        found = await self.execute(self.toolbox(), "shell", {"command": "sleep 60"})
+        details = found[-1]["metadata"]["yaa"]["result"]["error"]["details"]
+        self.assertEqual((details["limit"], details["allowed"]), ("wall_s", 0.3))
+
+
+class Owners(Case):
+    async def test_tools_from_the_home_folder(self) -> None:
+        (self.home / "tools").mkdir()
+        (self.home / "tools" / "mine.py").write_text(OWNED)
+        (self.home / "tools" / "broken.py").write_text("import nothing_here")
+        (self.home / "tools" / "taken.py").write_text(
+            "from yaa import tool\n@tool\ndef shell(): 'Mine.'\n"
+        )
+        toolbox = self.toolbox()
+        with self.assertLogs("yaa.tools", "WARNING"):
+            await toolbox.load_owner_tools()
+        self.assertEqual(len(toolbox.problems), 2)
+        self.assertIn("broken.py: ModuleNotFoundError", toolbox.problems[0])
+        self.assertIn("shell already", toolbox.problems[1])
+        about = {tool["name"]: tool for tool in toolbox.info()}
+        self.assertEqual(about["add"]["origin"], "mine.py")
+        self.assertEqual(about["add"]["description"], "Add the coordinates of a point.")
+        self.assertEqual((about["add"]["policy"], about["change"]["policy"]), ("run", "ask"))
+        self.assertNotIn("ctx", about["add"]["parameters"]["properties"])
+        found = await self.execute(toolbox, "add", {"p": {"x": "5"}})
+        ours = found[-1]["metadata"]["yaa"]["result"]
+        self.assertEqual((ours["result"], ours["keep"], ours["logs"]), (7, 3, ["adding"]))
+
+
+if __name__ == "__main__":
+    unittest.main()
