@@ -136,6 +136,7 @@ yaa.define('i18n/en', [], () => {
     'tool.state.waiting': 'waits for you',
     'tool.state.skipped': 'skipped',
     'tool.state.indeterminate': 'may have run',
+    'tool.state.unheard': 'no result yet',
     'tool.state.cut': 'never ran',
 
     'ask.title': 'Allow {tool}?',

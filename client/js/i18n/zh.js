@@ -136,6 +136,7 @@ yaa.define('i18n/zh', [], () => {
     'tool.state.waiting': '等待你回应',
     'tool.state.skipped': '已跳过',
     'tool.state.indeterminate': '可能已运行',
+    'tool.state.unheard': '还没有结果',
     'tool.state.cut': '没有运行',
 
     'ask.title': '允许 {tool} 吗？',

@@ -5,6 +5,8 @@ yaa.define('ui/code', ['ui/h', 'ui/text', 'ui/popup', 'core/highlight'], (dom, {
   const { h, text, attr, grow, iconButton } = dom
   /** More than this is shown without colours: tokenizing it would take more than a frame. */
   const COLOUR_MAX = 100_000
+  /** A block of limited height follows its end, as live output does, while it is read within this many pixels of it. */
+  const NEAR_END = 40
   const PAINT = 'CSS' in window && 'highlights' in CSS
 
   /** @param {string} kind @returns {any} the page-wide set of ranges for one kind of token */
@@ -49,8 +51,11 @@ yaa.define('ui/code', ['ui/h', 'ui/text', 'ui/popup', 'core/highlight'], (dom, {
     function update(block) {
       const lang = block.lang ?? ''
       if (block.text === shown.text && lang === shown.lang) return
+      const first = !shown.text
       shown = { text: block.text, lang }
+      const atEnd = pre.scrollHeight - pre.scrollTop - pre.clientHeight < NEAR_END
       grow(code, block.text)
+      if (options.plain && atEnd && !first) pre.scrollTop = pre.scrollHeight
       text(label, lang || t('code.plain'))
       dirty = true
       if (!near) return

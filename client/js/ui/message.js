@@ -80,7 +80,7 @@ yaa.define('ui/message', ['ui/h', 'ui/text', 'ui/md-dom', 'ui/tool-card', 'ui/po
       const items = next.calls.map(({ interrupt, ...one }) => {
         const sent = live && interrupt?.answer
         const output = next.outputs.get(one.call.id)
-        return { ...one, interrupt: sent ? undefined : interrupt, sent, output, cut: next.cut, writing }
+        return { ...one, interrupt: sent ? undefined : interrupt, sent, output, cut: next.cut, writing, live }
       })
       list(calls, items, (one) => one.call.id, () => toolCard(actions))
       cut.hidden = !next.cut

@@ -23,7 +23,9 @@ yaa.define('ui/thread', ['ui/h', 'ui/text', 'ui/message', 'ui/asks', 'ui/connect
     let from = 0
     let openId = ''
     /** @type {any} */ let last = null
-    new ResizeObserver(follow).observe(column)
+    const sizes = new ResizeObserver(follow)
+    sizes.observe(column)
+    sizes.observe(el)
 
     /** @param {any} state while an answer streams in (`whole` is false) only the last turn is looked at */
     function update(state) {

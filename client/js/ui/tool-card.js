@@ -6,7 +6,7 @@ yaa.define('ui/tool-card', ['ui/h', 'ui/text', 'ui/code', 'ui/popup', 'ui/asks']
   const BAD = new Set(['failed', 'denied'])
   const WAITS = new Set(['asking', 'waiting', 'indeterminate'])
   /** @type {Record<string, string>} */
-  const SIGNS = { done: 'check', failed: 'x', denied: 'x', skipped: 'x', asking: 'hand', waiting: 'question', indeterminate: 'alert' }
+  const SIGNS = { done: 'check', failed: 'x', denied: 'x', skipped: 'x', asking: 'hand', waiting: 'question', indeterminate: 'alert', unheard: 'clock' }
   /** Arguments that say most about a call, in the order in which they are looked for. */
   const TELLING = ['command', 'path', 'url', 'query', 'expression', 'question', 'code', 'name']
   const BRIEF_MAX = 200
@@ -17,6 +17,7 @@ yaa.define('ui/tool-card', ['ui/h', 'ui/text', 'ui/code', 'ui/popup', 'ui/asks']
    * @property {any} [entry] its ledger entry @property {any} [result] its tool message
    * @property {any} [interrupt] what it waits for @property {any} [sent] the answer that is on its way
    * @property {string} [output] live output
+   * @property {boolean} live is a run going on?
    * @property {boolean} writing is its message still being written? @property {boolean} cut was that cut off?
    */
 
@@ -48,7 +49,7 @@ yaa.define('ui/tool-card', ['ui/h', 'ui/text', 'ui/code', 'ui/popup', 'ui/asks']
       text(brief, briefOf(next))
       text(state, stateText(next, now))
       drawSign(now)
-      if (!touched) details.open = now === 'started' && Boolean(next.output)
+      if (!touched) details.open = (now === 'started' || now === 'unheard') && Boolean(next.output)
       draw()
       drawAsk(next)
     }
@@ -84,12 +85,13 @@ yaa.define('ui/tool-card', ['ui/h', 'ui/text', 'ui/code', 'ui/popup', 'ui/asks']
   }
 
   /** The state in one word: a result decides, then a question, then the ledger. @param {Call} item */
-  function stateOf({ entry, result, interrupt, sent, writing, cut }) {
+  function stateOf({ entry, result, interrupt, sent, live, writing, cut }) {
     if (result) return entry?.state === 'denied' || entry?.state === 'skipped' ? entry.state : result.is_error ? 'failed' : 'done'
     if (interrupt?.reason === 'indeterminate') return 'indeterminate'
     if (interrupt) return interrupt.reason === 'tool_call' ? 'asking' : 'waiting'
     if (cut) return 'cut'
     if (sent && entry?.state !== 'started') return sent.payload?.approved === false ? 'denied' : 'allowed'
+    if (entry?.state === 'started' && !live) return 'unheard'
     return writing ? 'writing' : entry?.state ?? 'proposed'
   }
 
