@@ -20,6 +20,7 @@ class _Half(asyncio.Protocol):
         self.other: _Half | None = None
         self.transport: asyncio.Transport | None = None
         self.waiting: list[bytes] = []
+        self.ended = False
         self.passed = 0
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -35,6 +36,7 @@ class _Half(asyncio.Protocol):
             self.waiting.append(data)
 
     def eof_received(self) -> bool:
+        self.ended = True
         if self.other and self.other.transport:
             self.other.transport.write_eof()
         return True
@@ -75,6 +77,8 @@ class _Near(_Half):
         for data in self.waiting:
             far.transport.write(data)
         self.waiting.clear()
+        if self.ended:
+            far.transport.write_eof()
 
 
 class Relay:
