@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import pty
+import select
 import signal
 import socket
 import stat
@@ -341,6 +343,42 @@ class Chatting(Case):
         document = json.loads(saved.read_text())
         self.assertEqual(document["status"], "completed")
         self.assertEqual(self.yaa("run", str(saved)).returncode, 0)
+
+    def test_ctrl_c_stops_the_run_and_not_the_program(self) -> None:
+        ours, theirs = pty.openpty()
+        self.addCleanup(os.close, ours)
+        process = subprocess.Popen(
+            self.command("chat"), cwd=ROOT, env=self.env, stdin=theirs, stdout=theirs, stderr=theirs
+        )
+        os.close(theirs)
+        said = ""
+
+        def until(text: str) -> None:
+            nonlocal said
+            while text not in said:
+                readable, _, _ = select.select([ours], [], [], SECONDS)
+                self.assertTrue(readable, said)
+                said += os.read(ours, 4096).decode(errors="replace")
+            said = said.partition(text)[2]
+
+        try:
+            until("> ")
+            process.send_signal(signal.SIGINT)
+            until("/exit or Ctrl-D")
+            os.write(ours, b"slow\n")
+            until("demo, no AI")
+            process.send_signal(signal.SIGINT)
+            until("stopped")
+            os.write(ours, b"calc 6*7\n")
+            until("42")
+            os.write(ours, b"/nonsense\n")
+            until("/help")
+            until("> ")
+            os.write(ours, b"/exit\n")
+            self.assertEqual(process.wait(SECONDS), 0)
+        finally:
+            process.kill()
+            process.wait()
 
     def test_the_end_of_input_is_the_end(self) -> None:
         self.assertEqual(self.yaa("chat", give="").returncode, 0)
