@@ -134,7 +134,7 @@ def inside(path: str) -> Path:
 
 def read_text(target: Path, path: str) -> str:
     try:
-        with open(target, "rb", opener=_no_link) as file:  # noqa: PTH123 (Path.open has no opener)
+        with open(target, "rb", opener=_no_link) as file:
             data = file.read(MAX_READ + 1)
     except OSError as error:
         raise ToolError(f"{path}: {error.strerror}") from None
