@@ -24,8 +24,10 @@ TOOL = "datetime"
 # A person notices a second. The goal is half of one on an idle machine, which this may not be.
 TYPABLE_MS = 500
 TYPABLE_BOUND_MS = 3 * TYPABLE_MS
-# What browsers say of a line that we cut ourselves.
-CUT = ("net::ERR_", "NetworkError", "Failed to load resource")
+# What browsers themselves say of a request that failed, and the steps in which one has to: the line
+# is cut; a page from disk asks at the usual port, then asks without a key, before it is told.
+REQUEST_FAILED = ("Failed to load resource", "NetworkError", "Cross-Origin Request Blocked")
+MAY_FAIL = {("cut in the middle", "served"), ("cut in the middle", "file"), ("open", "file")}
 
 
 def config(provider: str) -> dict[str, Any]:
@@ -54,7 +56,8 @@ class Walks(unittest.TestCase):
         loud = [
             item
             for item in walked.complaints
-            if not (item["step"] == "cut in the middle" and any(w in item["text"] for w in CUT))
+            if (item["step"], place) not in MAY_FAIL
+            or not any(words in item["text"] for words in REQUEST_FAILED)
         ]
         self.assertEqual(loud, [], "the console is quiet")
         typable = walked.steps["type at once"]["typable_ms"]
