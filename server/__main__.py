@@ -112,8 +112,8 @@ def _serve(config: Config, env: Mapping[str, str], options: argparse.Namespace) 
         entries = [{"name": "home", "key": made}]
     keys = Keys(entries, required=server["auth_required"])
     sockets = _bind(server["host"], server["port"])
-    link = _link(server["host"], sockets[0].getsockname()[1], made)
-    asyncio.run(_listen(config, env, keys, sockets, link, opens=options.open))
+    links = _links(server["host"], sockets[0].getsockname()[1], made)
+    asyncio.run(_listen(config, env, keys, sockets, links, opens=options.open))
     return 0
 
 
@@ -122,16 +122,16 @@ async def _listen(
     env: Mapping[str, str],
     keys: Keys,
     sockets: list[socket.socket],
-    link: str,
+    links: list[str],
     *,
     opens: bool,
 ) -> None:
     async with App(config, env) as app:
 
         def ready() -> None:
-            print("\n".join([*describe(app), "", "Open this link in a browser:", link]), flush=True)
+            print("\n".join([*describe(app), "", *links]), flush=True)
             if opens:
-                webbrowser.open(link)
+                webbrowser.open(links[-1])
 
         await serve(app, keys, sockets, ready)
 
@@ -230,13 +230,29 @@ def _bind(host: str, port: int) -> list[socket.socket]:
         raise ConfigError(f"{where} {hint}") from None
 
 
-def _link(host: str, port: int, key: str) -> str:
-    """The page's address as this machine's browser sees it. The key rides behind the #, which
-    browsers never send anywhere."""
-    if host in ("", "0.0.0.0", "::"):
-        host = "127.0.0.1"
-    host = f"[{host}]" if ":" in host else host
-    return f"http://{host}:{port}/" + (f"#key={key}" if key else "")
+def _links(host: str, port: int, key: str) -> list[str]:
+    """What to tell a person to open; the last line is the address for this machine.
+
+    The key rides behind the #, which browsers never send anywhere.
+    """
+    tail = f":{port}/" + (f"#key={key}" if key else "")
+    if host not in ("", "0.0.0.0", "::"):
+        here = f"[{host}]" if ":" in host else host
+        return ["Open this link in a browser:", f"http://{here}{tail}"]
+    other = _own_address()
+    lines = ["From another device:", f"http://{other}{tail}"] if other else []
+    return [*lines, "Open this link in a browser:", f"http://127.0.0.1{tail}"]
+
+
+def _own_address() -> str:
+    """The address that this machine has on its network, or nothing. Connecting a datagram socket
+    sends nothing; it only makes the system choose (192.0.2.1 is nobody's: RFC 5737)."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(("192.0.2.1", 9))
+        except OSError:
+            return ""
+        return str(probe.getsockname()[0])
 
 
 if __name__ == "__main__":

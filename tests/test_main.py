@@ -12,6 +12,7 @@ import stat
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 from pathlib import Path
 from typing import Any
@@ -146,6 +147,12 @@ class Serving(Case):
         child = self.start(env={"YAA_SERVER__AUTH_REQUIRED": "false"})
         link = child.wait_for(r"^(http://127\.0\.0\.1:\d+)/$", SECONDS)
         self.assertEqual(Api(link[1]).request("GET", "/info")[0], 200)
+
+    def test_on_every_address_a_key_is_needed_and_the_link_is_for_this_machine(self) -> None:
+        child = self.start("--host", "0.0.0.0")
+        link = child.wait_for(r"^(http://127\.0\.0\.1:\d+)/#key=(\S+)$", SECONDS)
+        self.assertEqual(Api(link[1]).request("GET", "/info")[0], 401)
+        self.assertEqual(Api(link[1], link[2]).request("GET", "/info")[0], 200)
 
     def test_what_it_is_and_what_it_has(self) -> None:
         with Yaa(QUIET) as yaa:
@@ -353,22 +360,27 @@ class Chatting(Case):
         os.close(theirs)
         said = ""
 
-        def until(text: str) -> None:
+        def until(text: str, number: int = 0) -> None:
+            """Read on to `text`; `number` is a signal that is to bring it about. A signal in the
+            moment between the prompt and the read that follows is seen only with the next one."""
             nonlocal said
+            deadline = time.monotonic() + SECONDS
+            if number:
+                process.send_signal(number)
             while text not in said:
-                readable, _, _ = select.select([ours], [], [], SECONDS)
-                self.assertTrue(readable, said)
-                said += os.read(ours, 4096).decode(errors="replace")
+                self.assertLess(time.monotonic(), deadline, said)
+                if select.select([ours], [], [], 2)[0]:
+                    said += os.read(ours, 4096).decode(errors="replace")
+                elif number:
+                    process.send_signal(number)
             said = said.partition(text)[2]
 
         try:
             until("> ")
-            process.send_signal(signal.SIGINT)
-            until("/exit or Ctrl-D")
+            until("/exit or Ctrl-D", signal.SIGINT)
             os.write(ours, b"slow\n")
             until("demo, no AI")
-            process.send_signal(signal.SIGINT)
-            until("stopped")
+            until("stopped", signal.SIGINT)
             os.write(ours, b"calc 6*7\n")
             until("42")
             os.write(ours, b"/nonsense\n")
