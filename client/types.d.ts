@@ -211,7 +211,7 @@ interface Modules {
   'io/api': { create(options: { base: string; key?: string; fetch?: typeof fetch }): Api; failure(error: any, url: string): Failure }
   'io/explain': { explain(error: any, options: { api: Api; page?: string; fetch?: typeof fetch; permissions?: any }): Promise<Explanation> }
   'io/stream': { start(session: Session, options: RunOptions): Run }
-  'io/store-memory': { open(): Store }
+  'io/store-memory': { open(): Store; headOf(session: Session, updated: number): Head }
   'io/store-idb': { open(options?: { name?: string; indexedDB?: IDBFactory; onError?: (error: StoreError) => void }): Promise<Store> }
   'io/settings': { open(options?: { storage?: Storage | null; location?: Location }): Settings }
   'io/channel': { open(name?: string): { send(message: Json): void; listen(callback: (message: Json) => void): () => void; close(): void } }

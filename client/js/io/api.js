@@ -1,0 +1,111 @@
+// The server's routes as functions. Every failure is an ApiError with the server's own code and place, or `network`
+// when there was no answer to read: a browser does not say why (io/explain finds out).
+
+yaa.define('io/api', [], () => {
+  const PROBE_MS = 10_000
+  /** Larger bodies are packed on their way to another machine; on this one packing only costs time. */
+  const PACK_BYTES = 32 * 1024
+  const LOOPBACK = /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])$/
+
+  class ApiError extends Error {
+    /** @param {Partial<Failure>} details */
+    constructor({ message, ...details }) {
+      super(message)
+      this.name = /** @type {'ApiError'} */ ('ApiError')
+      this.kind = /** @type {Failure['kind']} */ ('http')
+      this.status = 0
+      this.code = ''
+      this.pointer = ''
+      this.errors = /** @type {Failure['errors']} */ ([])
+      this.retryAfter = /** @type {number | null} */ (null)
+      this.url = ''
+      Object.assign(this, details)
+    }
+  }
+
+  /** @param {{base: string, key?: string, fetch?: typeof globalThis.fetch}} options `fetch` is replaced in tests @returns {Api} */
+  function create({ base, key = '', fetch = (...all) => globalThis.fetch(...all) }) {
+    const root = base.replace(/\/+$/, '')
+
+    /** @param {string} path @param {RequestInit} options @returns {Promise<Response>} */
+    async function request(path, options) {
+      const url = root + path
+      const headers = { ...options.headers, ...(key ? { Authorization: `Bearer ${key}` } : {}) }
+      try {
+        const response = await fetch(url, { ...options, headers, cache: 'no-store', credentials: 'omit', redirect: 'error', referrerPolicy: 'no-referrer' })
+        if (!response.ok) throw await refusal(response, url)
+        return response
+      } catch (error) {
+        throw failure(error, url)
+      }
+    }
+
+    /** @param {string} path */
+    async function ask(path) {
+      const response = await request(path, { headers: { Accept: 'application/json' }, signal: AbortSignal.timeout(PROBE_MS) })
+      return readJson(response, root + path)
+    }
+
+    /** @param {Session} session @param {{signal?: AbortSignal, stream?: boolean}} [options] */
+    async function run(session, { signal, stream = true } = {}) {
+      const text = JSON.stringify(session)
+      const packs = text.length > PACK_BYTES && 'CompressionStream' in globalThis && !LOOPBACK.test(new URL(root).hostname)
+      return request('/session', {
+        method: 'POST',
+        headers: {
+          Accept: stream ? 'text/event-stream' : 'application/json',
+          'Content-Type': 'application/json',
+          ...(packs ? { 'Content-Encoding': 'gzip' } : {}),
+        },
+        body: packs ? await gzip(text) : text,
+        signal,
+      })
+    }
+
+    return {
+      base: root,
+      key,
+      health: () => ask('/health'),
+      info: () => ask('/info'),
+      run,
+      with: (changes) => create({ base: root, key, fetch, ...changes }),
+    }
+  }
+
+  /** @param {string} text */
+  function gzip(text) {
+    return new Response(new Blob([text]).stream().pipeThrough(new CompressionStream('gzip'))).arrayBuffer()
+  }
+
+  /** An answer that says no. @param {Response} response @param {string} url */
+  async function refusal(response, url) {
+    const body = await response.json().catch(() => null)
+    const errors = Array.isArray(body?.errors) ? body.errors : []
+    const wait = Number(response.headers.get('Retry-After') ?? NaN)
+    return new ApiError({
+      status: response.status,
+      code: typeof body?.code === 'string' ? body.code : body?.error?.code ?? `http_${response.status}`,
+      message: body?.detail ?? body?.error?.message ?? body?.title ?? `${response.status} ${response.statusText}`.trim(),
+      pointer: errors[0]?.pointer ?? '',
+      errors,
+      retryAfter: Number.isFinite(wait) ? wait : null,
+      url,
+    })
+  }
+
+  /** @param {Response} response @param {string} url */
+  async function readJson(response, url) {
+    return response.json().catch((error) => { throw failure(error, url) })
+  }
+
+  /** Whatever was thrown, as an ApiError. @param {any} error @param {string} url @returns {Failure} */
+  function failure(error, url) {
+    if (error instanceof ApiError) return error
+    if (error?.name === 'AbortError') return new ApiError({ kind: 'aborted', code: 'aborted', message: 'Stopped.', url })
+    if (error?.name === 'TimeoutError') return new ApiError({ kind: 'network', code: 'timeout', message: 'The server did not answer in time.', url })
+    if (error instanceof SyntaxError) return new ApiError({ kind: 'protocol', code: 'not_json', message: 'The answer cannot be read. Is this the address of a yaa server?', url })
+    return new ApiError({ kind: 'network', code: 'network', message: 'The server cannot be reached.', url })
+  }
+
+  return { create, failure }
+})

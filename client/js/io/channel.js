@@ -1,0 +1,21 @@
+// Short messages between the tabs of this client. Where there is no BroadcastChannel, a tab is on its own.
+
+yaa.define('io/channel', [], () => {
+  /** @param {string} [name] */
+  function open(name = 'yaa') {
+    const channel = 'BroadcastChannel' in globalThis ? new BroadcastChannel(name) : null
+    return {
+      /** @param {any} message */
+      send: (message) => channel?.postMessage(message),
+      /** @param {(message: any) => void} callback */
+      listen(callback) {
+        const heard = (/** @type {MessageEvent} */ event) => callback(event.data)
+        channel?.addEventListener('message', heard)
+        return () => channel?.removeEventListener('message', heard)
+      },
+      close: () => channel?.close(),
+    }
+  }
+
+  return { open }
+})

@@ -1,0 +1,77 @@
+// One tab writes a session. Web Locks where there are any; on plain-http addresses a lease in IndexedDB, renewed
+// while it is held, so that a tab that died holds nothing for long.
+
+yaa.define('io/lock', ['core/ids'], ({ uuid }) => {
+  const LEASE_MS = 8000
+  const RENEW_MS = 2000
+  const DATABASE = 'yaa-locks'
+
+  /** @param {{locks?: LockManager | null, indexedDB?: IDBFactory | null}} [options] */
+  function create({ locks = globalThis.navigator?.locks, indexedDB = globalThis.indexedDB } = {}) {
+    const owner = uuid()
+
+    /** @param {string} name @returns {Promise<(() => void) | null>} how to let it go; null if another tab has it */
+    async function acquire(name) {
+      if (locks) return acquireLock(locks, name)
+      return indexedDB ? acquireLease(indexedDB, name, owner).catch(() => free) : free
+    }
+
+    return { acquire }
+  }
+
+  /** @param {LockManager} locks @param {string} name @returns {Promise<(() => void) | null>} */
+  function acquireLock(locks, name) {
+    return new Promise((resolve, reject) => {
+      locks.request(`yaa ${name}`, { ifAvailable: true }, (lock) => {
+        if (!lock) return resolve(null)
+        return new Promise((release) => resolve(() => release(undefined)))
+      }).catch(reject)
+    })
+  }
+
+  /** @param {IDBFactory} indexedDB @param {string} name @param {string} owner @returns {Promise<(() => void) | null>} */
+  async function acquireLease(indexedDB, name, owner) {
+    const database = await openDatabase(indexedDB)
+    const mine = `${owner} ${uuid()}`
+    if (!(await lease(database, name, mine, LEASE_MS))) {
+      database.close()
+      return null
+    }
+    const timer = setInterval(() => lease(database, name, mine, LEASE_MS).catch(() => {}), RENEW_MS)
+    return () => {
+      clearInterval(timer)
+      lease(database, name, mine, 0).catch(() => {}).finally(() => database.close())
+    }
+  }
+
+  /** Take, renew or end a lease, in one transaction. @param {IDBDatabase} database @param {string} name @param {string} owner @param {number} ms @returns {Promise<boolean>} */
+  function lease(database, name, owner, ms) {
+    return new Promise((resolve, reject) => {
+      const transaction = database.transaction('leases', 'readwrite')
+      const leases = transaction.objectStore('leases')
+      const found = leases.get(name)
+      let mine = false
+      found.onsuccess = () => {
+        mine = !found.result || found.result.owner === owner || found.result.until < Date.now()
+        if (mine && ms) leases.put({ name, owner, until: Date.now() + ms })
+        else if (mine) leases.delete(name)
+      }
+      transaction.oncomplete = () => resolve(mine)
+      transaction.onabort = transaction.onerror = () => reject(transaction.error)
+    })
+  }
+
+  /** @param {IDBFactory} indexedDB @returns {Promise<IDBDatabase>} */
+  function openDatabase(indexedDB) {
+    const request = indexedDB.open(DATABASE, 1)
+    request.onupgradeneeded = () => request.result.createObjectStore('leases', { keyPath: 'name' })
+    return new Promise((resolve, reject) => {
+      request.onsuccess = () => resolve(request.result)
+      request.onerror = () => reject(request.error)
+    })
+  }
+
+  const free = () => {}
+
+  return { create }
+})

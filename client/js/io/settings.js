@@ -1,0 +1,90 @@
+// What is set in this browser: appearance and defaults, the server's address, and the key to it. In Chromium every
+// file:// page of the machine shares one storage, so there a key stays in memory unless the person wants it kept.
+// A key belongs to one address and is never shown to another.
+
+yaa.define('io/settings', [], () => {
+  const SETTINGS = 'yaa.settings'
+  const BASE = 'yaa.base'
+  const KEYS = 'yaa.keys'
+  const LOCAL_SERVER = 'http://127.0.0.1:12345'
+
+  /** @param {{storage?: Storage | null, location?: Location}} [options] @returns {Settings} */
+  function open({ storage = browserStorage(), location = globalThis.location } = {}) {
+    const served = location.protocol === 'http:' || location.protocol === 'https:'
+    const home = served ? location.origin + location.pathname.replace(/\/[^/]*$/, '') : LOCAL_SERVER
+    let values = read(SETTINGS)
+    /** @type {Record<string, string>} */
+    let keys = read(KEYS)
+    let kept = Object.keys(keys).length > 0
+    let address = storage?.getItem(BASE) || home
+
+    /** @param {string} name @returns {any} */
+    function read(name) {
+      try {
+        const value = JSON.parse(storage?.getItem(name) ?? '{}')
+        return value !== null && typeof value === 'object' ? value : {}
+      } catch {
+        return {}
+      }
+    }
+
+    /** @param {string} name @param {any} value undefined removes it */
+    function write(name, value) {
+      try {
+        if (value === undefined) storage?.removeItem(name)
+        else storage?.setItem(name, typeof value === 'string' ? value : JSON.stringify(value))
+      } catch {
+        // full or forbidden: the setting holds until the page is closed
+      }
+    }
+
+    /** @param {string} url '' for the usual one */
+    function setBase(url) {
+      address = url.trim().replace(/\/+$/, '') || home
+      write(BASE, address === home ? undefined : address)
+    }
+
+    /** @param {string} key @param {{remember?: boolean}} [options] */
+    function setKey(key, { remember = served } = {}) {
+      keys = { ...keys, [address]: key.trim() }
+      if (!keys[address]) delete keys[address]
+      kept = remember
+      write(KEYS, kept && Object.keys(keys).length ? keys : undefined)
+    }
+
+    return {
+      get: (name) => values[name],
+      set(name, value) {
+        values = { ...values, [name]: value }
+        write(SETTINGS, values)
+      },
+      all: () => ({ ...values }),
+      base: () => address,
+      setBase,
+      key: () => keys[address] ?? '',
+      setKey,
+      forgetKey: () => setKey('', { remember: kept }),
+      remembers: () => kept || served,
+      canRememberSafely: served,
+      takeKeyFromHash() {
+        const key = new URLSearchParams(location.hash.slice(1)).get('key') ?? ''
+        if (!key) return ''
+        globalThis.history?.replaceState(null, '', location.pathname + location.search)
+        setBase('') // the link was printed by the server it opens
+        setKey(key)
+        return key
+      },
+    }
+  }
+
+  /** Even looking at it throws where cookies are off. */
+  function browserStorage() {
+    try {
+      return globalThis.localStorage
+    } catch {
+      return null
+    }
+  }
+
+  return { open }
+})

@@ -1,0 +1,149 @@
+// Sessions in IndexedDB. A session is a snapshot and the events since, folded when it is read: while a run is on,
+// only events are written, four times a second, however large the session. A snapshot replaces both at once.
+//
+//   heads   id → what the list shows        bodies  id → {session, marks}        events  n → {id, events[]}
+//
+// The rule of the file: a failed write is reported once through `onError` and never stops the run it belongs to.
+
+yaa.define('io/store-idb', ['core/fold', 'core/session', 'io/store-memory'], ({ fold }, { keep }, memory) => {
+  const VERSION = 1
+  const EVERY_MS = 250
+  const TABLES = ['heads', 'bodies', 'events']
+  const ENDS = new Set(['RUN_FINISHED', 'RUN_ERROR'])
+
+  /** @param {{name?: string, indexedDB?: IDBFactory, onError?: (error: StoreError) => void}} [options] @returns {Promise<Store>} in memory if there is no other */
+  async function open({ name = 'yaa', indexedDB = globalThis.indexedDB, onError = () => {} } = {}) {
+    try {
+      return storeOf(await openDatabase(indexedDB, name), onError)
+    } catch (error) {
+      onError({ code: 'blocked', message: messageOf(error) })
+      return memory.open()
+    }
+  }
+
+  /** @param {IDBFactory} indexedDB @param {string} name @returns {Promise<IDBDatabase>} */
+  function openDatabase(indexedDB, name) {
+    const request = indexedDB.open(name, VERSION)
+    request.onupgradeneeded = () => {
+      const database = request.result
+      database.createObjectStore('heads', { keyPath: 'id' })
+      database.createObjectStore('bodies', { keyPath: 'id' })
+      database.createObjectStore('events', { autoIncrement: true }).createIndex('id', 'id')
+    }
+    return new Promise((resolve, reject) => {
+      request.onsuccess = () => resolve(request.result)
+      request.onerror = () => reject(request.error)
+      request.onblocked = () => reject(new Error('Another tab keeps an older version of the storage open. Close it and reload.'))
+    })
+  }
+
+  /** @param {IDBDatabase} database @param {(error: StoreError) => void} onError @returns {Store} */
+  function storeOf(database, onError) {
+    /** @type {Map<string, YaaEvent[]>} not written yet */
+    let pending = new Map()
+    /** @type {any} */
+    let timer = null
+    database.onversionchange = () => database.close()
+
+    /**
+     * One transaction. @param {IDBTransactionMode} mode
+     * @param {(tables: Record<string, IDBObjectStore>) => IDBRequest[] | void} work @returns {Promise<any[]>} results of the requests that `work` returns
+     */
+    function transact(mode, work) {
+      return new Promise((resolve, reject) => {
+        const transaction = database.transaction(TABLES, mode, { durability: 'relaxed' })
+        const requests = work(Object.fromEntries(TABLES.map((name) => [name, transaction.objectStore(name)])))
+        transaction.oncomplete = () => resolve((requests ?? []).map((request) => request.result))
+        transaction.onabort = transaction.onerror = () => reject(transaction.error)
+      })
+    }
+
+    /** @param {(tables: Record<string, IDBObjectStore>) => void} work */
+    async function write(work) {
+      try {
+        await transact('readwrite', work)
+      } catch (error) {
+        const full = /** @type {any} */ (error)?.name === 'QuotaExceededError'
+        onError({ code: full ? 'quota' : 'failed', message: full ? 'The browser has no room left for this page.' : messageOf(error) })
+      }
+    }
+
+    async function list() {
+      const [heads] = await transact('readonly', ({ heads }) => [heads.getAll()])
+      return /** @type {Head[]} */ (heads).sort((a, b) => b.updated - a.updated)
+    }
+
+    /** @param {string} id @returns {Promise<Session | null>} as it is known to be: what may have run counts as started */
+    async function get(id) {
+      await flush()
+      const [body, batches] = await transact('readonly', ({ bodies, events }) => [bodies.get(id), events.index('id').getAll(id)])
+      if (!body) return null
+      /** @type {YaaEvent[]} */
+      const events = batches.flatMap((/** @type {any} */ batch) => batch.events)
+      for (const event of events) fold(body.session, event)
+      return events.some((event) => ENDS.has(event.type)) ? body.session : keep(body.session, body.marks)
+    }
+
+    /** @param {Session} session @param {Marks} [marks] */
+    async function put(session, marks = {}) {
+      const { id } = session
+      pending.delete(id)
+      await write(({ heads, bodies, events }) => {
+        heads.put(memory.headOf(session, Date.now()))
+        bodies.put({ id, session, marks })
+        dropEvents(events, id)
+      })
+    }
+
+    /** @param {string} id @param {YaaEvent} event */
+    function append(id, event) {
+      const batch = pending.get(id)
+      if (batch) batch.push(event)
+      else pending.set(id, [event])
+      timer ??= setTimeout(flush, EVERY_MS)
+    }
+
+    async function flush() {
+      clearTimeout(timer)
+      timer = null
+      const batches = pending
+      pending = new Map()
+      if (batches.size) await write(({ events }) => batches.forEach((batch, id) => events.add({ id, events: batch })))
+    }
+
+    /** @param {string} id */
+    async function remove(id) {
+      const session = await get(id)
+      pending.delete(id)
+      await write(({ heads, bodies, events }) => {
+        heads.delete(id)
+        bodies.delete(id)
+        dropEvents(events, id)
+      })
+      return session
+    }
+
+    function close() {
+      flush()
+      globalThis.removeEventListener?.('pagehide', flush)
+      globalThis.document?.removeEventListener('visibilitychange', flush)
+      database.close()
+    }
+
+    // the last moments in which a page that is left may still write
+    globalThis.addEventListener?.('pagehide', flush)
+    globalThis.document?.addEventListener('visibilitychange', flush)
+    return { kind: 'idb', list, get, put, append, flush, delete: remove, close }
+  }
+
+  /** @param {IDBObjectStore} events @param {string} id */
+  function dropEvents(events, id) {
+    const keys = events.index('id').getAllKeys(id)
+    keys.onsuccess = () => keys.result.forEach((key) => events.delete(key))
+  }
+
+  /** @param {any} error */
+  const messageOf = (error) => error?.message || 'The browser does not keep data for this page.'
+
+  return { open }
+})

@@ -1,0 +1,38 @@
+// Sessions for as long as the page is open: where the browser has no IndexedDB, or doesn't let this page use it.
+
+yaa.define('io/store-memory', ['core/fold', 'core/session'], ({ fold }, { open: waiting }) => {
+  /** @returns {Store} */
+  function open() {
+    /** @type {Map<string, {session: Session, updated: number}>} */
+    const kept = new Map()
+
+    /** @param {string} id */
+    const copyOf = (id) => structuredClone(kept.get(id)?.session) ?? null
+
+    return {
+      kind: 'memory',
+      list: async () => [...kept.values()].map(({ session, updated }) => headOf(session, updated)).sort((a, b) => b.updated - a.updated),
+      get: async (id) => copyOf(id),
+      put: async (session) => { kept.set(session.id, { session: structuredClone(session), updated: Date.now() }) },
+      append: (id, event) => {
+        const entry = kept.get(id)
+        if (entry) fold(entry.session, event)
+      },
+      flush: async () => {},
+      delete: async (id) => {
+        const session = copyOf(id)
+        kept.delete(id)
+        return session
+      },
+      close: () => {},
+    }
+  }
+
+  /** What a list of sessions shows. @param {Session} session @param {number} updated @returns {Head} */
+  function headOf(session, updated) {
+    const { id, title, status, messages } = session
+    return { id, title: title ?? '', status: status ?? '', updated, messages: messages.length, waiting: waiting(session).length }
+  }
+
+  return { open, headOf }
+})

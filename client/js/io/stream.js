@@ -1,0 +1,278 @@
+// One run: the session is POSTed, its events are folded as they come, until a terminal event. A stream that ends
+// without one is lost, not finished: what was folded is POSTed again, and goes on where it was.
+//
+//   idle → posting → streaming → done | interrupted
+//              ↖ lost (waits) ↙          interrupted also: stopped by the user, refused, gave up
+//
+// The rule of the file: before anything is sent it has been saved, with approved calls marked `started` in what is
+// saved (core/session.writeAhead). The marks come into the document itself as soon as it is unknown what happened.
+
+yaa.define('io/stream', ['core/fold', 'core/session', 'core/sse', 'io/api'], ({ fold, digest }, { writeAhead, keep }, { Decoder }, { failure }) => {
+  const DELAYS = [500, 1000, 2000, 4000, 8000, 15_000, 15_000, 15_000]
+  /** Tries when nothing was ever heard: there is probably no server, and a person waits for the answer. */
+  const FIRST_TRIES = 2
+  /** The server pings every 15 s. */
+  const SILENCE_MS = 45_000
+  /** A busy server, or a run that ends because its listener is gone, is waited for this often. */
+  const MAX_WAITS = 60
+  const KEPT_OUTPUT = 200_000
+  /** Refusals that pass: run_active, busy, overloaded. */
+  const PASSING = new Set([409, 429, 503])
+  /** What shows that a run gets on: without it, the same step is being lost again and again. */
+  const PROGRESS = new Set(['TEXT_MESSAGE_END', 'TOOL_CALL_RESULT'])
+
+  /** @type {Timers} */
+  const realTimers = { now: () => Date.now(), set: (callback, ms) => setTimeout(callback, ms), clear: (timer) => clearTimeout(timer) }
+
+  /** @param {Session} session folded in place @param {RunOptions} options @returns {Run} */
+  function start(session, options) {
+    const run = new Streaming(session, options)
+    return {
+      session,
+      output: run.output,
+      done: run.run(),
+      get state() { return run.state },
+      stop: () => run.stop(),
+      retryNow: () => run.wakeUp(),
+    }
+  }
+
+  class Streaming {
+    /** @type {RunState} */ state = { phase: 'idle', attempt: 0, resumed: 0 }
+    /** @type {Map<string, string>} live output by call */ output = new Map()
+    /** @type {Marks} */ marks = {}
+    /** @type {RunState | null} how it ended */ end = null
+    stopped = false
+    heard = false
+    attempt = 0
+    waits = 0
+    controller = new AbortController()
+    wakeUp = () => {}
+    lastSign = 0
+    /** @type {any} the timer of a silence */ watch = undefined
+
+    /** @param {Session} session @param {RunOptions} options */
+    constructor(session, { api, store, onEvent = () => {}, onState = () => {}, wake = () => () => {}, delays = DELAYS, silence_ms = SILENCE_MS, timers = realTimers }) {
+      /** @type {Session} */ this.session = session
+      /** @type {Api} */ this.api = api
+      /** @type {RunOptions['store']} */ this.store = store
+      /** @type {NonNullable<RunOptions['onEvent']>} */ this.onEvent = onEvent
+      /** @type {NonNullable<RunOptions['onState']>} */ this.onState = onState
+      this.wake = wake
+      this.delays = delays
+      this.silence = silence_ms
+      this.timers = timers
+    }
+
+    /** @returns {Promise<RunState>} */
+    async run() {
+      const sleep = this.wake(() => this.look())
+      let wait = await this.post()
+      while (wait) {
+        await this.pause(wait)
+        wait = this.stopped ? null : await this.post()
+      }
+      sleep()
+      if (this.stopped && !this.end) this.finish({ phase: 'interrupted', reason: 'stopped' })
+      await this.store?.put(this.session)
+      this.say(/** @type {RunState} */ (this.end))
+      return this.state
+    }
+
+    stop() {
+      this.stopped = true
+      this.controller.abort()
+      this.wakeUp()
+    }
+
+    // -- one attempt ------------------------------------------------------------------------------
+
+    /** @returns {Promise<{ms: number, error: Failure} | null>} how long to wait before the next attempt; null: there is none */
+    async post() {
+      this.controller = new AbortController()
+      const { marks } = writeAhead(this.session)
+      this.marks = marks
+      this.say({ phase: 'posting' })
+      await this.store?.put(this.session, marks)
+      try {
+        // an approval is not sent into the void: if nobody is there, nothing can have run
+        if (Object.keys(marks).length) await this.beforehand()
+        if (this.stopped) return this.unsent()
+        const response = await this.api.run(this.session, { signal: this.controller.signal })
+        const stream = response.headers.get('Content-Type')?.startsWith('text/event-stream')
+        await (stream ? this.read(response) : this.replace(response))
+        return this.end ? null : this.lost(failure(new TypeError('The stream ended before the run did.'), this.api.base))
+      } catch (error) {
+        return this.failed(failure(error, this.api.base))
+      }
+    }
+
+    async beforehand() {
+      await this.api.health().catch((error) => {
+        this.unsent()
+        throw error
+      })
+    }
+
+    unsent() {
+      this.marks = {}
+      return null
+    }
+
+    /** @param {Failure} error */
+    failed(error) {
+      if (this.stopped) return null
+      if (error.kind === 'http' && PASSING.has(error.status) && this.waits++ < MAX_WAITS) return { ms: Math.max(1, error.retryAfter ?? 1) * 1000, error }
+      if (error.kind !== 'http' || error.status >= 500) return this.lost(error)
+      this.marks = {} // it was refused before anything ran
+      this.finish({ phase: 'interrupted', reason: 'refused', error })
+      return null
+    }
+
+    /** Nobody knows how far the server got. @param {Failure} error */
+    lost(error) {
+      if (this.stopped) return null
+      this.settleMarks()
+      const tries = this.heard ? this.delays.length : Math.min(FIRST_TRIES, this.delays.length)
+      if (this.attempt < tries) return { ms: this.delays[this.attempt++], error }
+      this.finish({ phase: 'interrupted', reason: 'gave_up', error })
+      return null
+    }
+
+    /** From here on the approved calls count as started, in the document itself. */
+    settleMarks() {
+      const { calls } = keep(this.session, this.marks)
+      if (calls) this.session.calls = calls
+      this.marks = {}
+    }
+
+    /** @param {{ms: number, error: Failure}} wait */
+    async pause({ ms, error }) {
+      this.say({ phase: 'lost', wait_ms: ms, retry_at: this.timers.now() + ms, error })
+      await this.store?.put(this.session)
+      if (this.stopped) return
+      await new Promise((resolve) => {
+        const timer = this.timers.set(() => this.wakeUp(), ms)
+        this.wakeUp = () => {
+          this.timers.clear(timer)
+          this.wakeUp = () => {}
+          resolve(undefined)
+        }
+      })
+    }
+
+    // -- the stream -------------------------------------------------------------------------------
+
+    /** @param {Response} response */
+    async read(response) {
+      const decoder = new Decoder()
+      const reader = /** @type {ReadableStream<Uint8Array>} */ (response.body).getReader()
+      this.say({ phase: 'streaming' })
+      this.listen(decoder)
+      try {
+        for (let chunk = await reader.read(); !chunk.done; chunk = await reader.read()) {
+          this.listen(decoder)
+          for (const { data } of decoder.feed(chunk.value)) this.take(JSON.parse(data))
+          if (this.end) return
+        }
+      } finally {
+        this.timers.clear(this.watch)
+        reader.cancel().catch(() => {}) // the connection may be gone already
+      }
+    }
+
+    /** A connection that stays silent for longer than the server's pings is dead, though nobody said so. @param {SseDecoder} decoder */
+    listen(decoder) {
+      this.lastSign = this.timers.now()
+      this.timers.clear(this.watch)
+      if (decoder.comments) this.watch = this.timers.set(() => this.controller.abort(), this.silence)
+    }
+
+    /** Something changed outside: the network is back, the page is looked at. */
+    look() {
+      this.wakeUp()
+      if (this.state.phase === 'streaming' && this.watch !== undefined && this.timers.now() - this.lastSign > this.silence / 2) this.controller.abort()
+    }
+
+    /** @param {YaaEvent} event */
+    take(event) {
+      if (this.end) return
+      this.heard = true
+      if (this.state.phase !== 'streaming') this.say({ phase: 'streaming' })
+      fold(this.session, event)
+      if (event.type === 'ACTIVITY_SNAPSHOT' || event.type === 'ACTIVITY_DELTA') this.hearOutput(event)
+      else this.store?.append(this.session.id, event)
+      if (PROGRESS.has(event.type)) this.attempt = this.waits = 0
+      if (event.type === 'RUN_FINISHED' || event.type === 'RUN_ERROR') this.terminal(event)
+      guard(() => this.onEvent(event, this.session))
+    }
+
+    /** @param {YaaEvent} event */
+    hearOutput({ type, messageId, content, patch }) {
+      const call = String(messageId).replace(/^out-/, '')
+      const pieces = type === 'ACTIVITY_SNAPSHOT' ? content?.chunks ?? [content?.text] : (patch ?? []).map((/** @type {any} */ each) => each?.value)
+      const before = type === 'ACTIVITY_SNAPSHOT' ? '' : this.output.get(call) ?? ''
+      const text = before + pieces.filter((/** @type {any} */ piece) => typeof piece === 'string').join('')
+      this.output.set(call, text.length > KEPT_OUTPUT * 2 ? text.slice(-KEPT_OUTPUT) : text)
+    }
+
+    /** @param {YaaEvent} event */
+    terminal(event) {
+      this.marks = {} // all that was approved has been carried out or refused
+      const server = event.metadata?.yaa?.digest
+      const client = digest(this.session)
+      const differs = typeof server === 'string' && server !== client
+      if (differs) this.session.ext = { ...this.session.ext, yaa_diverged: { run: this.session.run?.id, server, client } }
+      this.finish({ ...restOf(this.session, event), ...(differs ? { diverged: { server, client } } : {}) })
+    }
+
+    /** The whole document came back instead of events. @param {Response} response */
+    async replace(response) {
+      const document = await response.json()
+      if (!Array.isArray(document?.messages) || document.id !== this.session.id) throw new SyntaxError('The answer is not this session.')
+      for (const key of Object.keys(this.session)) delete this.session[key]
+      Object.assign(this.session, document)
+      this.heard = true
+      this.marks = {}
+      this.finish(restOf(this.session, { type: 'RUN_FINISHED' }))
+      guard(() => this.onEvent({ type: 'yaa.reset' }, this.session))
+    }
+
+    // -- state ------------------------------------------------------------------------------------
+
+    /** @param {Partial<RunState>} end */
+    finish(end) {
+      this.settleMarks()
+      this.end = /** @type {RunState} */ (end)
+    }
+
+    /** @param {Partial<RunState> & {phase: RunState['phase']}} state */
+    say(state) {
+      const resumed = this.state.resumed + (state.phase === 'posting' && this.heard ? 1 : 0)
+      this.state = { ...state, attempt: this.attempt, resumed }
+      guard(() => this.onState(this.state))
+    }
+
+  }
+
+  /** A mistake in a view must not look like a lost connection. @param {() => void} callback */
+  function guard(callback) {
+    try {
+      callback()
+    } catch (error) {
+      console.error(error)
+    }
+  }
+
+  /** How a run that ended by itself stands. @param {Session} session @param {YaaEvent} event @returns {Partial<RunState>} */
+  function restOf(session, event) {
+    const reasons = new Set((session.interrupts ?? []).map((interrupt) => interrupt.reason))
+    if (reasons.has('model_error')) return { phase: 'interrupted', reason: 'model_error' }
+    if (event.type === 'RUN_ERROR' || session.status === 'failed') return { phase: 'done', reason: 'failed' }
+    if (session.finish_reason === 'cancelled') return { phase: 'done', reason: 'cancelled' }
+    if (reasons.has('limit')) return { phase: 'interrupted', reason: 'limit' }
+    return reasons.size ? { phase: 'interrupted', reason: 'awaiting' } : { phase: 'done', reason: 'completed' }
+  }
+
+  return { start }
+})
