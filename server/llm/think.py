@@ -45,11 +45,11 @@ class ThinkTags:
         visible = text[blank : blank + len(OPEN)].lower()
         if visible == OPEN:
             self._inside = True
-            _put(out, False, text[:blank])
+            _put(out, self._implicit, text[:blank])
             return text[blank + len(OPEN) :]
         if visible and OPEN.startswith(visible):
             self._held = text[blank:]
-            _put(out, False, text[:blank])
+            _put(out, self._implicit, text[:blank])
         elif visible and self._implicit:
             self._inside = True
             return text

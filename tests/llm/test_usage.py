@@ -1,0 +1,63 @@
+"""Usage objects in every dialect, and what they cost."""
+
+from __future__ import annotations
+
+import unittest
+from typing import Any
+
+from server.llm import usage
+
+
+class Read(unittest.TestCase):
+    def test_dialects(self) -> None:
+        cases: list[tuple[Any, dict[str, Any]]] = [
+            (
+                {"prompt_tokens": 3, "completion_tokens": 2, "total_tokens": 5},
+                {"prompt_tokens": 3, "completion_tokens": 2, "total_tokens": 5},
+            ),
+            ({"total_tokens": 5}, {"prompt_tokens": 5, "completion_tokens": 0, "total_tokens": 5}),
+            (
+                {"prompt_tokens": 3, "total_tokens": 5},
+                {"prompt_tokens": 3, "completion_tokens": 2, "total_tokens": 5},
+            ),
+            (
+                {"input_tokens": 3, "output_tokens": 2},
+                {"prompt_tokens": 3, "completion_tokens": 2, "total_tokens": 5},
+            ),
+            (
+                {"prompt_tokens": 3.0, "completion_tokens": 0, "prompt_tokens_details": None},
+                {"prompt_tokens": 3, "completion_tokens": 0, "total_tokens": 3},
+            ),
+        ]
+        for raw, wanted in cases:
+            with self.subTest(raw):
+                self.assertEqual(usage.read(raw, 1, 1), wanted)
+
+    def test_nothing_usable_is_estimated(self) -> None:
+        wanted = {"prompt_tokens": 3, "completion_tokens": 1, "total_tokens": 4, "estimated": True}
+        nan = {"prompt_tokens": float("nan")}
+        for raw in (None, {}, {"prompt_tokens": "7"}, {"total_tokens": -1}, nan):
+            with self.subTest(raw):
+                self.assertEqual(usage.read(raw, 9, 3), wanted)
+
+
+class Price(unittest.TestCase):
+    def test_prices(self) -> None:
+        used = {"prompt_tokens": 1000, "completion_tokens": 500, "total_tokens": 1500}
+        cached = {**used, "cached_tokens": 400}
+        cases: list[tuple[dict[str, Any], dict[str, float], int | None]] = [
+            (used, {}, None),
+            (used, {"total": 0.002}, 3000),
+            (used, {"input": 0.001, "output": 0.004}, 3000),
+            (cached, {"input": 0.001, "output": 0.004, "cached": 0.0001}, 2640),
+            (cached, {"input": 0.001}, 1000),
+            ({**used, "cached_tokens": 10**9}, {"input": 0.001, "cached": 0}, 0),
+            (used, {"total": 0}, 0),
+        ]
+        for tokens, costs, wanted in cases:
+            with self.subTest(costs):
+                self.assertEqual(usage.price(tokens, costs), wanted)
+
+
+if __name__ == "__main__":
+    unittest.main()
