@@ -7,8 +7,10 @@ that can cut every connection. Pictures of the way are in .cache/tests/screensho
 from __future__ import annotations
 
 import sys
+import tempfile
 import unittest
 from contextlib import ExitStack
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -42,16 +44,39 @@ def config(provider: str) -> dict[str, Any]:
     }
 
 
+class Servers:
+    """A server behind a relay, to be replaced by another one that knows nothing of the first."""
+
+    def __init__(self, stack: ExitStack) -> None:
+        self._stack = stack
+        self._config = config(start(stack, "tests.bench.provider"))
+        self._yaa = stack.enter_context(Yaa(self._config))
+        self.key = self._yaa.key
+        self.relay = stack.enter_context(Relay(*place_of(self._yaa)))
+
+    def another(self) -> None:
+        """Kills the server and puts a new one, with a home of its own, at the same address."""
+        self._yaa.kill()
+        home = Path(self._stack.enter_context(tempfile.TemporaryDirectory(prefix="yaa-home-")))
+        (home / "key").write_text(self.key)
+        self._yaa = self._stack.enter_context(Yaa(self._config, home=home))
+        self.relay.target = place_of(self._yaa)
+
+
+def place_of(yaa: Yaa) -> tuple[str, int]:
+    place = urlsplit(yaa.url)
+    return place.hostname or "", place.port or 0
+
+
 class Walks(unittest.TestCase):
     def check(self, browser: str, place: str) -> None:
         with ExitStack() as stack:
-            yaa = stack.enter_context(Yaa(config(start(stack, "tests.bench.provider"))))
-            host, _, port = urlsplit(yaa.url).netloc.partition(":")
-            relay = stack.enter_context(Relay(host, int(port)))
-            base = PAGE.as_uri() if place == "file" else f"{relay.url}/#key={yaa.key}"
-            job = {"url": base, "server": relay.url, "key": yaa.key, "place": place, "tool": TOOL}
-            job["label"] = f"{browser}-{place}"
-            walked = walk("walk.mjs", browser, job, {"cut": relay.cut})
+            servers = Servers(stack)
+            url = servers.relay.url
+            page = PAGE.as_uri() if place == "file" else f"{url}/#key={servers.key}"
+            job = {"url": page, "server": url, "key": servers.key, "place": place, "tool": TOOL}
+            asks = {"cut": servers.relay.cut, "another server": servers.another}
+            walked = walk("walk.mjs", browser, {**job, "label": f"{browser}-{place}"}, asks)
         self.assertEqual(walked.error, "")
         loud = [
             item
@@ -65,6 +90,21 @@ class Walks(unittest.TestCase):
             f"{browser}, {place}: typable after {typable} ms (goal {TYPABLE_MS})", file=sys.stderr
         )
         self.assertLess(typable, TYPABLE_BOUND_MS)
+
+    def tour(self, browser: str) -> None:
+        """With the demo model and no settings at all, as on the first day."""
+        with Yaa({"server": {"discover": False}}) as yaa:
+            job = {"url": yaa.link, "label": f"{browser}-tour"}
+            walked = walk("tour.mjs", browser, job, {})
+        self.assertEqual((walked.error, walked.complaints), ("", []))
+
+    @tools.needs(*NEEDED, tools.browser("chromium"))
+    def test_tour_in_chromium(self) -> None:
+        self.tour("chromium")
+
+    @tools.needs(*NEEDED, tools.browser("firefox"))
+    def test_tour_in_firefox(self) -> None:
+        self.tour("firefox")
 
     @tools.needs(*NEEDED, tools.browser("chromium"))
     def test_chromium_served(self) -> None:

@@ -52,6 +52,14 @@ await main(async (walk, job) => {
     return { messages };
   });
 
+  await walk.step("killed, and another server goes on", async () => {
+    await send(walk, `bench tokens=7 delay_us=0 tool=${job.tool}`);
+    await walk.sees(".ask", `Allow ${job.tool}?`);
+    await walk.ask("another server");
+    await walk.press("Allow once", ".ask button");
+    await answered(walk, 7);
+  });
+
   await walk.step("cut in the middle", async () => {
     await send(walk, "bench tokens=150 delay_us=20000");
     await speaking(walk, 10);

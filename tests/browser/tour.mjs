@@ -1,0 +1,51 @@
+/**
+ * A newcomer's first minute: a server without any settings, its built-in demo model, and only what
+ * the page itself offers to press. The job: {url}.
+ */
+import { main } from "./driver.mjs";
+
+await main(async (walk, job) => {
+  const { page } = walk;
+
+  await walk.step("open the link that the server printed", async () => {
+    await page.goto(job.url);
+    await page.waitForSelector(".first-line .dot.good");
+    await walk.sees("form.composer .badge", "emo");
+  });
+
+  await walk.step("press a suggestion", async () => {
+    await walk.press("Say hello", ".empty button");
+    await page.waitForSelector(".card.tool[data-state=done]");
+    await walk.sees(".ask", "Allow ");
+    await walk.sees("article.message h1", "Welcome to yaa");
+    await walk.shot("1-approval");
+  });
+
+  await walk.step("approve", async () => {
+    await walk.press("Allow once", ".ask button");
+    await walk.sees(".ask", "Which part of yaa");
+    await walk.shot("2-question");
+  });
+
+  await walk.step("answer", async () => {
+    await page.type(".ask textarea, .ask input", "All of it 好");
+    await walk.press("Answer", ".ask button.primary");
+    await walk.sees("article.message h2", "That was the tour");
+    await page.waitForFunction(() => !document.querySelector(".feed[aria-busy=true]"));
+    await walk.shot("3-end");
+  });
+
+  await walk.step("it is all there after a reload", async () => {
+    const before = await page.$$eval("article.message", (all) => all.length);
+    await page.reload();
+    await walk.sees("article.message h2", "That was the tour");
+    const after = await page.$$eval("article.message", (all) => all.length);
+    if (after !== before) throw new Error(`${before} messages before, ${after} after`);
+    if (await page.$(".ask")) throw new Error("something is asked again");
+  });
+
+  await walk.step("in the dark", async () => {
+    await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: "dark" }]).catch(() => {});
+    await walk.shot("4-dark");
+  });
+});
