@@ -20,7 +20,7 @@ from pathlib import Path
 
 from . import VERSION, log
 from .api.auth import Keys, home_key
-from .app import SANDBOX, App, serve
+from .app import App, serve
 from .config import Config, ConfigError, home_folder, load, make_home
 from .console import (
     BAD_INPUT,
@@ -197,7 +197,9 @@ def describe(app: App) -> list[str]:
             "           or name a provider in config.json, then start again.",
         ]
     lines.append(f"  tools    {', '.join(tool['name'] for tool in app.toolbox.info())}")
-    lines.append(f"  sandbox  {SANDBOX['tier']}: {SANDBOX['missing'][0]}")
+    lines += [f"  problem  {problem}" for problem in app.toolbox.problems]
+    sandbox = app.toolbox.sandbox()
+    lines.append(f"  sandbox  {sandbox['tier']}; missing: {'; '.join(sandbox['missing'])}")
     lines.append(f"  home     {app.config.home}")
     return lines
 

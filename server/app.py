@@ -30,12 +30,6 @@ from .tools.toolbox import Toolbox
 from .wire.client import Client
 from .wire.listener import BaseServer, Limits
 
-# What protects the host from a tool beside the approval: said as it is, in /info and at start.
-SANDBOX: dict[str, Any] = {
-    "tier": "none",
-    "missing": ["tools run as child processes of the server's user, with limits but no sandbox"],
-}
-
 _log = log.get("app")
 
 
@@ -52,8 +46,11 @@ class App:
     async def open(self) -> None:
         config, server = self.config, self.config.server
         log.register(config.secrets())
-        log.register(value for name, value in self._env.items() if log.is_secret(name))
-        _check_sandbox(server["sandbox"]["require"])
+        log.register(
+            value
+            for name, value in self._env.items()
+            if log.is_secret(name) and name not in ("PWD", "OLDPWD")
+        )
         make_home(config.home)
         limits = server["limits"]
         self.client = Client(self._env)
@@ -61,6 +58,7 @@ class App:
         self.models = Models(server, self.client, self._env, self.found)
         claims = Claims(config.home / "claims", limits["claim_ttl_s"], limits["result_ttl_s"])
         self.toolbox = Toolbox(config)
+        _check_sandbox(server["sandbox"]["require"], self.toolbox.sandbox()["tier"])
         await self.toolbox.load_owner_tools()
         self.agent = BaseAgent(config, self.models, self.toolbox, claims)
 
@@ -92,7 +90,7 @@ class App:
             "agents": lambda: [{"name": self.config.session["agent"]}],
             "tools": self.toolbox.info,
             "models": self.models.catalog,
-            "sandbox": lambda: SANDBOX,
+            "sandbox": self.toolbox.sandbox,
             "demo": lambda: self.demo,
         }
 
@@ -144,8 +142,9 @@ async def serve(
     await server.close()
 
 
-def _check_sandbox(required: str) -> None:
-    if required not in ("none", SANDBOX["tier"]):
+def _check_sandbox(required: str, tier: str) -> None:
+    """A server that promises a sandbox must not start without it."""
+    if required not in ("none", tier):
         raise ConfigError(
             f"server.sandbox.require is {required}, but this version has no sandbox; with `none`"
             " tools run as child processes of your user, with limits and after your approval"

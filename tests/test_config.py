@@ -140,6 +140,10 @@ class Kinds(Case):
             {"server": {"api_keys": [{"name": "a", "key": 5}]}},
             'server.api_keys.0.key is "***", wanted a string',
         ),
+        (
+            {"server": {"tools": {"shell": {"ceiling": "never"}}}},
+            'server.tools.shell.ceiling is "never", wanted one of deny, ask, auto',
+        ),
         ({"server": {"log": {"level": "loud"}}}, 'is "loud", wanted one of debug, info, warning'),
         ({"server": {"sandbox": {"require": "Z"}}}, 'is "Z", wanted one of none, C, B, A'),
         ({"session": {"config": {"yaa": {"reply": "x"}}}}, "wanted one of full, delta"),
@@ -153,6 +157,10 @@ class Kinds(Case):
         ({"server": {"API_KEYS": []}}, "unknown key server.API_KEYS; did you mean server.api_keys"),
         ({"srever": {}}, "unknown key srever; did you mean server?"),
         ({"server": {"limits": {"max_run": 1}}}, "did you mean server.limits.max_runs?"),
+        (
+            {"server": {"tools": {"shell": {"celing": "ask"}}}},
+            "did you mean server.tools.shell.cei",
+        ),
         ({"port": 1}, "unknown key port; known here: server, session"),
         (
             {"server": {"providers": {"main": {"apikey": "x"}}}},

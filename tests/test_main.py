@@ -87,6 +87,18 @@ class Checking(Case):
         self.assertNotIn("no AI", done.stdout)
         self.assertNotIn("canary-key", done.stdout + done.stderr)
 
+    def test_a_tool_that_cannot_be_loaded_is_said(self) -> None:
+        (self.home / "tools").mkdir(parents=True)
+        (self.home / "tools" / "broken.py").write_text("def (:\n")
+        (self.home / "tools" / "fine.py").write_text(
+            "from yaa import tool\n\n\n@tool\ndef double(n: int) -> int:\n"
+            '    """Twice as much."""\n    return 2 * n\n'
+        )
+        done = self.yaa("--check", env={"YAA_LOG_LEVEL": "error"})
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("double", done.stdout)
+        self.assertRegex(done.stdout, r"problem\s+tools/broken\.py: ")
+
     def test_mistakes_are_one_line_each_with_exit_code_2(self) -> None:
         file = self.config({"server": {"prot": 1, "host": 5}})
         for arguments, env, said in (
