@@ -1,0 +1,135 @@
+"""The console on an agent with a scripted model: conversations, commands, and the filter."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+import tempfile
+import unittest
+from pathlib import Path
+from typing import Any
+
+from server.console import Chat, explain, read_session, run_once
+from server.errors import Problem
+from server.terminal import Terminal
+
+from . import fakes
+
+
+def script(messages: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
+    last = messages[-1]
+    if last["role"] == "tool":
+        return [("text", f"It said: {last['content']}")]
+    if "write" in last["content"]:
+        return [("text", "Now:"), ("call", "write", '{"path": "x"}')]
+    return [("text", f"You said: {last['content']}")]
+
+
+class Case(unittest.TestCase):
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+        self.counts: dict[tuple[str, str], int] = {}
+        self.model = fakes.ScriptedModel(script)
+        toolbox = fakes.CountingToolbox({"write": "write"}, self.counts)
+        self.agent = fakes.agent(self.model, toolbox)
+
+    def chat(self, *lines: str, session: dict[str, Any] | None = None) -> tuple[Chat, str]:
+        """Everything said in a conversation that ends with its input."""
+        out = io.StringIO()
+        terminal = Terminal(io.StringIO("".join(line + "\n" for line in lines)), out)
+        with asyncio.Runner() as runner:
+            chat = Chat(self.agent, runner, terminal, session or {"messages": []})
+            self.assertEqual(chat.talk(), 0)
+        return chat, out.getvalue()
+
+
+class Talking(Case):
+    def test_messages_and_answers(self) -> None:
+        chat, said = self.chat("hello", "", "first \\", "second")
+        self.assertIn("You said: hello\n", said)
+        self.assertIn("You said: first \nsecond\n", said)
+        roles = [message["role"] for message in chat.session["messages"]]
+        self.assertEqual(roles, ["user", "assistant"] * 2)
+
+    def test_an_approval(self) -> None:
+        for reply, ran, status in (("y", 1, "completed"), ("n\nnot now", 0, "completed")):
+            self.setUp()
+            with self.subTest(reply=reply):
+                chat, said = self.chat("write", reply)
+                self.assertEqual(len(self.counts), ran)
+                self.assertEqual(chat.session["status"], status)
+                self.assertIn("It said: ", said)
+
+    def test_always_means_this_session(self) -> None:
+        chat, said = self.chat("write", "a", "write again")
+        self.assertEqual(said.count("[y]es"), 1)
+        self.assertEqual(sum(self.counts.values()), 2)
+        self.assertEqual(len(chat.session["grants"]), 1)
+
+    def test_left_open_it_can_be_taken_up_again(self) -> None:
+        chat, said = self.chat("write")
+        self.assertIn("left open", said)
+        self.assertEqual(chat.session["status"], "interrupted")
+        chat, _ = self.chat("y", session=json.loads(json.dumps(chat.session)))
+        self.assertEqual(sum(self.counts.values()), 1)
+        self.assertEqual(chat.session["status"], "completed")
+
+    def test_a_refused_session_keeps_no_half_sent_message(self) -> None:
+        session = {"messages": [], "version": 99}
+        chat, said = self.chat("hello", session=session)
+        self.assertIn("99", said)
+        self.assertEqual(chat.session["messages"], [])
+
+
+class Commands(Case):
+    def test_commands(self) -> None:
+        file = self.folder / "saved.json"
+        chat, said = self.chat("hello", f"/save {file}", "/clear", "/help", "/nope", "/save")
+        self.assertEqual(chat.session["messages"], [])
+        for text in (f"saved to {file}", "a new session", "Ctrl-C", "/nope is not known"):
+            self.assertIn(text, said)
+        saved = read_session(str(file))
+        self.assertEqual(len(saved["messages"]), 2)
+        self.assertEqual([entry.name for entry in self.folder.iterdir()], ["saved.json"])
+
+    def test_a_file_that_cannot_be_written(self) -> None:
+        _, said = self.chat(f"/save {self.folder / 'none' / 'x.json'}")
+        self.assertIn("No such file", said)
+
+    def test_exit_leaves_at_once(self) -> None:
+        for command in ("/exit", "/quit"):
+            _, said = self.chat(command, "hello")
+            self.assertNotIn("You said", said)
+
+
+class Filter(Case):
+    def test_cancelled_it_writes_what_there_is(self) -> None:
+        out = io.StringIO()
+
+        async def main() -> None:
+            document = {"messages": [fakes.user("hello")]}
+            task = asyncio.create_task(run_once(self.agent, document, out, lines=False))
+            while not self.model.requests:
+                await asyncio.sleep(0)
+            task.cancel()
+            with self.assertRaises(asyncio.CancelledError):
+                await task
+
+        asyncio.run(main())
+        session = json.loads(out.getvalue())
+        self.assertEqual(session["messages"][0]["content"], "hello")
+        self.assertEqual(session["status"], "in_progress")
+        again = io.StringIO()
+        self.assertEqual(asyncio.run(run_once(self.agent, session, again, lines=False)), 0)
+
+    def test_a_problem_names_every_place(self) -> None:
+        places = [{"pointer": "/a", "detail": "x"}, {"pointer": "", "detail": "y"}]
+        text = explain(Problem("session_invalid", "No.", errors=places))
+        self.assertEqual(text, "No.\n  /a: x\n  /: y")
+
+
+if __name__ == "__main__":
+    unittest.main()
