@@ -43,6 +43,7 @@ BREATH = 64  # deltas after which even an unpaced stream lets others run
 MAX_QUOTE = 600
 
 _WORDS = re.compile(r"\s*(?:[\u2e80-\u9fff\uff00-\uffef]|[^\s\u2e80-\u9fff\uff00-\uffef]+)\s?|\s+")
+_TITLE = re.compile(r"write a title\b", re.IGNORECASE)
 _CHINESE = re.compile(r"[\u3400-\u9fff]")
 
 Call = tuple[str, dict[str, Any]]
@@ -100,7 +101,10 @@ def decide(messages: list[Message], tools: list[Tool], language: str = "") -> An
     said = _text(messages[asked]).strip() if asked >= 0 else ""
     results = [message for message in messages[asked + 1 :] if message.get("role") == "tool"]
     chinese = bool(_CHINESE.search(said)) or language.lower().startswith("zh")
-    script = _Script(CHINESE if chinese else ENGLISH, tools, results, said)
+    texts = CHINESE if chinese else ENGLISH
+    if not tools and _TITLE.match(said):  # config.yaa.auto_title
+        return Answer(texts["title"])
+    script = _Script(texts, tools, results)
     word, _, rest = said.partition(" ")
     command = _COMMANDS.get(word.lower())
     return command(script, rest.strip()) if command else script.tour()
@@ -109,18 +113,14 @@ def decide(messages: list[Message], tools: list[Tool], language: str = "") -> An
 class _Script:
     """The texts of one language, with what is known at this point of the conversation."""
 
-    def __init__(
-        self, texts: dict[str, str], tools: list[Tool], results: list[Message], said: str
-    ) -> None:
-        self._texts, self._results, self._said = texts, results, said
+    def __init__(self, texts: dict[str, str], tools: list[Tool], results: list[Message]) -> None:
+        self._texts, self._results = texts, results
         self._tools = {tool["function"]["name"]: tool["function"] for tool in tools}
 
     # -- the tour ---------------------------------------------------------------------------------
 
     def tour(self) -> Answer:
         """Reading, approval, question, summary: as many steps back as there are results."""
-        if not self._tools and re.search(r"\btitle\b", self._said, re.IGNORECASE):
-            return Answer(self._texts["title"])  # config.yaa.auto_title
         if not self._tools and not self._results:
             return Answer(self._texts["welcome"] + self._closing(), self._texts["thought"])
         if not self._tools:

@@ -15,6 +15,13 @@ Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 # IPv6 ranges that carry an IPv4 address and are called global all the same.
 _NAT64 = (ipaddress.IPv6Network("64:ff9b::/96"), ipaddress.IPv6Network("64:ff9b:1::/48"))
+# Special ranges that the `ipaddress` of some supported Pythons still takes for global.
+_SPECIAL = tuple(
+    map(
+        ipaddress.ip_network,
+        ("192.0.0.0/24", "192.88.99.0/24", "fec0::/10", "2001::/23", "3fff::/20", "5f00::/16"),
+    )
+)
 _IPV4_COMPATIBLE = ipaddress.IPv6Network("::/96")
 
 
@@ -27,9 +34,8 @@ def is_public(text: str) -> bool:
         inner = _embedded(address)
         if inner is not None:
             return is_public(str(inner))
-    return address.is_global and not (
-        address.is_multicast or address.is_reserved or address.is_unspecified
-    )
+    special = address.is_multicast or address.is_reserved or address.is_unspecified
+    return address.is_global and not special and not any(address in net for net in _SPECIAL)
 
 
 def address_of(text: str) -> Address | None:

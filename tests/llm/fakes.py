@@ -82,7 +82,7 @@ def check_brackets(events: list[Event]) -> list[str]:
     return [*wrong, *(f"{entity} stays open" for entity in sorted(opened))]
 
 
-# -- a model server over real sockets ----------------------------------------------------------------
+# -- a model server over real sockets --------------------------------------------------------------
 
 
 def sse(*chunks: Any, done: bool = True) -> bytes:
@@ -161,6 +161,7 @@ class Server:
     requests: list[Request] = field(default_factory=list)
     connections: int = 0
     port: int = 0
+    asked: asyncio.Event = field(default_factory=asyncio.Event)  # a request has come
     _tasks: set[asyncio.Task[Any]] = field(default_factory=set)
 
     @property
@@ -176,6 +177,7 @@ class Server:
             while request := await read_request(reader):
                 script = self.scripts[min(len(self.requests), len(self.scripts) - 1)]
                 self.requests.append(request)
+                self.asked.set()
                 if isinstance(script, bytes):
                     writer.write(script)
                     await writer.drain()

@@ -10,8 +10,8 @@ from server.llm.build import Names, object_text, plain_text, request
 from tests.llm.fakes import options, provider, tool
 
 CALL = {"id": "c1", "type": "function", "function": {"name": "f", "arguments": '{"a":1}'}}
-USER = {"id": "u1", "role": "user", "content": "hi", "at": 1, "name": "Ada"}
-RESULT = {
+USER: dict[str, Any] = {"id": "u1", "role": "user", "content": "hi", "at": 1, "name": "Ada"}
+RESULT: dict[str, Any] = {
     "id": "t1",
     "role": "tool",
     "tool_call_id": "c1",
@@ -86,13 +86,13 @@ class Messages(unittest.TestCase):
         self.assertNotIn("name", sent([USER], preset="zhipu")[0])
 
     def test_one_system_message(self) -> None:
-        messages = [
+        messages: list[dict[str, Any]] = [
             {"role": "system", "content": "a"},
             {"role": "system", "content": [{"type": "text", "text": "b"}]},
             USER,
             {"role": "system", "content": "c"},
         ]
-        quirks = {"single_system_message": True}
+        quirks: Any = {"single_system_message": True}
         self.assertEqual(
             [(m["role"], m["content"]) for m in sent(messages, quirks=quirks)],
             [("system", "a\n\nb"), ("user", "hi"), ("user", "<system>\nc\n</system>")],
@@ -305,7 +305,8 @@ class Settings(unittest.TestCase):
 class Texts(unittest.TestCase):
     def test_plain_text(self) -> None:
         self.assertEqual(plain_text([{"type": "text", "text": "a"}, {"type": "image"}, 7]), "a")
-        for nothing in (None, 7, {}, []):
+        nothings: list[Any] = [None, 7, {}, []]
+        for nothing in nothings:
             self.assertEqual(plain_text(nothing), "")
 
 

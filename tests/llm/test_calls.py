@@ -46,7 +46,7 @@ class Chaos(unittest.TestCase):
         """Whatever fragments come, every call is opened once, closed once and has its own id."""
         seed = random.Random(7)
         ids = [None, "", "c1", "c2", 3, True, "a b", "x" * 999, ["c1"]]
-        names = [None, "", "f", "g", 5, {}]
+        names: list[Any] = [None, "", "f", "g", 5, {}]
         arguments = [None, "", "{", "}", '{"a":1}', {"a": 1}, [1], 7, "\ud83d", "\ude00", True]
         for _ in range(3000):
             made = calls()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import unittest
+from typing import Any
 
 from server.llm.failure import MAX_QUOTE, Failure, from_chunk, from_status, quote, read_error
 from tests.llm.fakes import KEY
@@ -60,7 +61,8 @@ class Words(unittest.TestCase):
 
 class Chunks(unittest.TestCase):
     def test_no_failure(self) -> None:
-        for chunk in ({}, {"choices": []}, {"error": None}, {"error": ""}, {"usage": {}}):
+        chunks: list[Any] = [{}, {"choices": []}, {"error": None}, {"error": ""}, {"usage": {}}]
+        for chunk in chunks:
             self.assertIsNone(from_chunk(chunk, "main"))
 
     def test_says_who(self) -> None:

@@ -64,7 +64,8 @@ class Case(unittest.IsolatedAsyncioTestCase):
             events = await self.collect(self.api(server), **changes)
         end = events[-1]
         self.assertEqual(end["type"], "RUN_ERROR")
-        return {"code": end["code"], "message": end["message"]} | end["metadata"]["yaa"]
+        flat = {"code": end["code"], "message": end["message"]}
+        return {**flat, **end["metadata"]["yaa"]}
 
 
 class Answers(Case):
@@ -184,7 +185,7 @@ class Answers(Case):
                     self.assertIn("add", sent["messages"][0]["content"])
 
     def test_tool_mode(self) -> None:
-        cases = [
+        cases: list[tuple[str, dict[str, Any], str]] = [
             ("auto", {}, "native"),
             ("auto", {"is_function_call": False}, "text"),
             ("auto", {"is_function_call": False, "tool_mode": "json_schema"}, "json_schema"),
@@ -464,8 +465,7 @@ class Cancelling(Case):
             gone.clear()
             async with serving(reply) as server:
                 task = asyncio.create_task(self.collect(self.api(server)))
-                while not server.requests:
-                    await asyncio.sleep(0.001)
+                await server.asked.wait()
                 task.cancel()
                 with self.assertRaises(asyncio.CancelledError):
                     await task
@@ -490,8 +490,7 @@ class Cancelling(Case):
         async with serving(error("503 No", "x")) as server:
             api = OpenAIAPI(provider(server.url), self.client)
             task = asyncio.create_task(self.collect(api, retry_times=3, retry_delay=60))
-            while not server.requests:
-                await asyncio.sleep(0.001)
+            await server.asked.wait()
             task.cancel()
             async with asyncio.timeout(1):
                 with self.assertRaises(asyncio.CancelledError):

@@ -130,7 +130,7 @@ class Broken(Case):
         async def reset(peer: Peer) -> None:
             peer.writer.transport.abort()
 
-        cases: list[tuple[Any, str]] = [
+        cases: list[tuple[Any, str | None]] = [
             (hang_up, "closed"),
             (reset, "closed"),
             (b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\nconnection: close\r\n\r\nhello", None),
@@ -375,8 +375,7 @@ class Limits(Case):
             gone.clear()
             async with serving(script) as server:
                 task = asyncio.create_task(fetch(self.client, server.url))
-                while not server.requests:
-                    await asyncio.sleep(0.001)
+                await server.asked.wait()
                 task.cancel()
                 started = time.monotonic()
                 await asyncio.gather(task, return_exceptions=True)
@@ -439,6 +438,8 @@ class PublicOnly(Case):
 @unittest.skipUnless(shutil.which("openssl"), "openssl is not installed: TLS is NOT tested")
 class Secure(Case):
     folder: tempfile.TemporaryDirectory[str]
+    server_side: ssl.SSLContext
+    trusting: ssl.SSLContext
 
     @classmethod
     def setUpClass(cls) -> None:
@@ -509,8 +510,7 @@ class Secure(Case):
         client = Client(tls=self.trusting)
         async with serving(script, tls=self.server_side) as server:
             task = asyncio.create_task(fetch(client, server.url))
-            while not server.requests:
-                await asyncio.sleep(0.001)
+            await server.asked.wait()
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
             async with asyncio.timeout(1):

@@ -1,0 +1,124 @@
+"""Looking around: model servers that are there, others that are not, keys in the environment."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+import unittest
+from typing import Any
+
+from server.llm.discover import LOCAL, Found, discover
+from server.llm.registry import Models
+from server.wire.client import Client
+from tests.llm.fakes import KEY, Peer, Reply, Server, answer, serving
+
+
+def listing(*models: Any, **more: Any) -> bytes:
+    data = [{"id": m, "object": "model"} if isinstance(m, str) else m for m in models]
+    body = json.dumps({"object": "list", "data": data, **more}).encode()
+    return answer(body, kind="application/json")
+
+
+class Discovery(unittest.IsolatedAsyncioTestCase):
+    async def asyncSetUp(self) -> None:
+        self.client = Client()
+
+    async def asyncTearDown(self) -> None:
+        await self.client.close()
+
+    async def look(self, *replies: Reply, name: str = "ollama", **env: str) -> tuple[Found, Server]:
+        async with serving(*replies) as server:
+            where = {each: "http://127.0.0.1:1/v1" for each in LOCAL} | {name: server.url}
+            return await discover({"discover": True}, self.client, env, where), server
+
+    async def test_a_model_server(self) -> None:
+        found, server = await self.look(listing("text-embed-x", "llama", "qwen"))
+        self.assertEqual(
+            found.providers,
+            {
+                "ollama": {
+                    "preset": "ollama",
+                    "api_url": server.url,
+                    "model_name": "llama",
+                    "models": ["llama", "qwen"],
+                }
+            },
+        )
+        self.assertEqual(found.lines, [f"Ollama on port {server.port}: llama, qwen"])
+        self.assertNotIn("authorization", server.requests[0].headers)
+
+    async def test_something_else_on_the_port(self) -> None:
+        async def mute(peer: Peer) -> None:
+            await peer.gone()
+
+        async def garbage(peer: Peer) -> None:
+            await peer.send(b"SSH-2.0-x\r\n")
+
+        replies: list[Reply] = [
+            answer(b"<html>"),
+            answer(b"", "404 No"),
+            answer(b"[]"),
+            answer(b'{"data": {}}'),
+            listing({"id": 7}, {}, 5),
+            listing(),
+            answer(b"", "302 Found", "location: http://169.254.169.254/"),
+            mute,
+            garbage,
+        ]
+        for reply in replies:
+            started = time.monotonic()
+            found, _ = await self.look(reply)
+            with self.subTest(reply):
+                self.assertEqual(found, Found())
+                self.assertLess(time.monotonic() - started, 4)
+
+    async def test_llamacpp_whose_template_has_no_tools(self) -> None:
+        for supports, mode in ((False, "json_schema"), (True, None)):
+            props = {
+                "chat_template_caps": {"supports_tools": supports},
+                "default_generation_settings": {"n_ctx": 8192},
+            }
+            replies = listing("m"), answer(json.dumps(props).encode())
+            found, server = await self.look(*replies, name="llamacpp")
+            entry = found.providers["llamacpp"]
+            with self.subTest(supports):
+                self.assertEqual((entry.get("tool_mode"), entry["max_context"]), (mode, 8192))
+                self.assertEqual(server.requests[1].line, "GET /props HTTP/1.1")
+
+    async def test_keys_in_the_environment(self) -> None:
+        found, _ = await self.look(listing(), DEEPSEEK_API_KEY=KEY, OPENAI_API_KEY="", OTHER="x")
+        self.assertEqual(list(found.providers), ["deepseek"])
+        self.assertEqual(found.providers["deepseek"]["api_key"], KEY)
+        self.assertEqual(found.lines, ["DEEPSEEK_API_KEY is set: deepseek, model deepseek-chat"])
+
+    async def test_switched_off(self) -> None:
+        async with serving(listing("m")) as server:
+            where = {name: server.url for name in LOCAL}
+            env = {"OPENAI_API_KEY": KEY}
+            found = await discover({"discover": False}, self.client, env, where)
+        self.assertEqual((found, server.requests), (Found(), []))
+
+    async def test_all_at_once(self) -> None:
+        together = asyncio.Barrier(len(LOCAL))
+
+        async def script(peer: Peer) -> None:
+            await together.wait()
+            await peer.send(answer(b"{}"))
+
+        async with serving(script) as server:
+            where = {name: server.url for name in LOCAL}
+            async with asyncio.timeout(5):
+                await discover({}, self.client, {}, where)
+        self.assertGreaterEqual(len(server.requests), len(LOCAL))
+
+    async def test_what_was_found_can_be_called(self) -> None:
+        found, server = await self.look(listing("llama"))
+        models = Models({}, self.client, {}, found)
+        model = models.resolve({"name": "auto"})
+        self.assertEqual((model.name, model.model), ("ollama", "llama"))
+        self.assertNotIn(str(server.port), json.dumps(models.catalog()))
+
+
+if __name__ == "__main__":
+    unittest.main()
