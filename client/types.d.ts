@@ -199,7 +199,6 @@ interface Modules {
   'core/markdown-blocks': { parseBlocks(text: string): BlockNode[]; definitionsEnd(text: string, found?: (definition: any) => void): number }
   'core/markdown': { parse(text: string): Block[]; split(text: string): { source: string; start: number }[]; stream(): MarkdownStream }
   'core/urlsafe': { link(url: string): string | null; image(url: string): { src: string; remote: boolean; host: string } | null }
-  'core/highlight-tables': { tables: Record<string, [SpanKind | '', RegExp][]>; aliases: Record<string, string> }
   'core/highlight': { spans(text: string, lang: string): [SpanKind, number, number][]; languageOf(info: string): string }
   'core/usage': {
     ofMessage(message: Message): Totals
