@@ -35,6 +35,7 @@ from .tools.toolbox import Toolbox
 Session = dict[str, Any]
 
 logger = log.get("agent")
+deltas = log.get("model")
 
 TITLE_TIMEOUT_S = 30
 TOKEN_COUNTS = (
@@ -71,6 +72,7 @@ class BaseAgent:
         self.models, self.toolbox = models, toolbox
         self.executions = Executions(claims, limits["disconnect_grace_s"])
         self.clock, self.ids = clock, ids
+        self.tells_deltas: bool = config.server["log"]["model_deltas"]
         self.stopping = False
         self._active: WeakValueDictionary[str, Run] = WeakValueDictionary()
 
@@ -210,6 +212,8 @@ class Run:
                     yield state_delta(put("interrupts", value=[_model_error(event)]))
                     yield self._error(event)
                     return
+                if agent.tells_deltas:
+                    deltas.info("%s %s %s", self.id, self._step, events.dumps(event))
                 yield event
         yield self._account(options.message_id)
 
