@@ -8,8 +8,7 @@ yaa.define('core/sse', [], () => {
     /** Lines that begin with a colon: signs of life. */
     comments = 0
     #utf8 = new TextDecoder()
-    #tail = ''
-    #searched = 0
+    /** @type {string[]} pieces of a line whose end has not come */ #line = []
     #afterCR = false
     #lastId = ''
     /** @type {string[]} */ #data = []
@@ -20,26 +19,21 @@ yaa.define('core/sse', [], () => {
       let text = typeof chunk === 'string' ? chunk : this.#utf8.decode(chunk, { stream: true })
       if (this.#afterCR && text.startsWith('\n')) text = text.slice(1)
       if (text) this.#afterCR = text.endsWith('\r')
-      this.#tail += text
-      return this.#lines()
-    }
-
-    #lines() {
       /** @type {SseEvent[]} */
       const events = []
       let from = 0
-      LINE_END.lastIndex = this.#searched
-      for (let end = LINE_END.exec(this.#tail); end; end = LINE_END.exec(this.#tail)) {
-        this.#line(this.#tail.slice(from, end.index), events)
-        from = LINE_END.lastIndex
+      for (const end of text.matchAll(LINE_END)) {
+        this.#line.push(text.slice(from, end.index))
+        this.#take(this.#line.join(''), events)
+        this.#line = []
+        from = end.index + end[0].length
       }
-      this.#tail = this.#tail.slice(from)
-      this.#searched = this.#tail.length
+      if (from < text.length) this.#line.push(text.slice(from))
       return events
     }
 
     /** @param {string} line @param {SseEvent[]} events */
-    #line(line, events) {
+    #take(line, events) {
       if (!line) {
         if (this.#data.length) events.push({ event: this.#event || 'message', data: this.#data.join('\n'), id: this.#lastId })
         this.#data = []

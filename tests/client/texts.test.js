@@ -1,0 +1,143 @@
+// SSE, addresses, usage, texts with holes, the registry.
+'use strict'
+
+const test = require('node:test')
+const assert = require('node:assert')
+const path = require('node:path')
+const vm = require('node:vm')
+const fs = require('node:fs')
+const { use, yaa, JS } = require('./load.js')
+
+const { Decoder } = use('core/sse')
+const { link, image } = use('core/urlsafe')
+const usage = use('core/usage')
+const { format } = use('core/i18n')
+
+const STREAMS = [
+  ['data: a\n\n', [['message', 'a', '']]],
+  ['id: r/1\nevent: run.start\ndata: {"x":1}\n\n: ping\n\ndata:b\n\n', [['run.start', '{"x":1}', 'r/1'], ['message', 'b', 'r/1']]],
+  ['data: a\r\ndata: b\r\n\r\ndata: c\r\rdata: d\n\n', [['message', 'a\nb', ''], ['message', 'c', ''], ['message', 'd', '']]],
+  ['data:  two spaces \n\n', [['message', ' two spaces ', '']]],
+  ['data\n\ndata\ndata\n\n', [['message', '', ''], ['message', '\n', '']]],
+  ['event: x\n\ndata: y\n\n', [['message', 'y', '']]],
+  ['data: half', []],
+  ['data: half\n', []],
+  [': only\n: comments\n\n', []],
+  ['\ufeffdata: bom\n\n', [['message', 'bom', '']]],
+  ['unknown: x\nretry: 5\ndata: é你😀\n\n', [['message', 'é你😀', '']]],
+  ['id: a\0b\nid: 7\ndata: x\n\n', [['message', 'x', '7']]],
+]
+
+test('SSE, whole and cut anywhere', () => {
+  for (const [text, expected] of STREAMS) {
+    const bytes = new TextEncoder().encode(text)
+    const read = (chunks) => {
+      const decoder = new Decoder()
+      return chunks.flatMap((chunk) => decoder.feed(chunk)).map(({ event, data, id }) => [event, data, id])
+    }
+    assert.deepStrictEqual(read([bytes]), expected, JSON.stringify(text))
+    assert.deepStrictEqual(read(Array.from(bytes, (_, i) => bytes.subarray(i, i + 1))), expected, `bytes of ${JSON.stringify(text)}`)
+    for (let cut = 0; cut <= bytes.length; cut++) assert.deepStrictEqual(read([bytes.subarray(0, cut), bytes.subarray(cut)]), expected, `${JSON.stringify(text)} cut at ${cut}`)
+  }
+  const decoder = new Decoder()
+  decoder.feed(': ping\n\n: ping\n\n')
+  assert.strictEqual(decoder.comments, 2)
+})
+
+test('one long event in many pieces takes linear time', () => {
+  const decoder = new Decoder()
+  const started = performance.now()
+  decoder.feed('data: ')
+  for (let n = 0; n < 20_000; n++) decoder.feed('x'.repeat(50))
+  assert.strictEqual(decoder.feed('\n\n')[0].data.length, 1_000_000)
+  assert.ok(performance.now() - started < 1500)
+})
+
+test('addresses that may become links', () => {
+  const safe = [['https://a.b/c?d#e', 'https://a.b/c?d#e'], ['HTTP://A.b', 'http://a.b/'], ['mailto:a@b.c', 'mailto:a@b.c'], [' https://a.b ', 'https://a.b/'], ['https://例子.cn', 'https://xn--fsqu00a.cn/'], ['ht\ntps://a.b', 'https://a.b/']]
+  for (const [url, href] of safe) assert.strictEqual(link(url), href, url)
+  const unsafe = ['javascript:alert(1)', 'JaVaScRiPt:alert(1)', 'java\nscript:alert(1)', '\x01javascript:alert(1)', 'data:text/html,x', 'vbscript:x', 'file:///etc/passwd', 'blob:https://a/b', 'about:blank', 'ftp://a.b',
+    '', '#', '/a', 'a.html', '//a.b', 'https://', 'http:///', 'https://google.com@evil.com', 'https://u:p@a.b', 'chrome://settings', 'view-source:https://a.b', 'ws://a.b', 'intent://a']
+  for (const url of unsafe) assert.strictEqual(link(url), null, url)
+  assert.deepStrictEqual(image('https://a.b/c.png'), { src: 'https://a.b/c.png', remote: true, host: 'a.b' })
+  assert.deepStrictEqual(image('data:image/png;base64,AA'), { src: 'data:image/png;base64,AA', remote: false, host: '' })
+  for (const url of ['data:image/svg+xml,<svg/>', 'data:text/html,x', 'javascript:x', 'c.png', 'https://u@a.b']) assert.strictEqual(image(url), null, url)
+})
+
+test('usage', () => {
+  const message = { role: 'assistant', meta: { ms: 1200, first_ms: 80, usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15, cost_micro: 30, cost_unit: 'USD' } } }
+  const one = usage.ofMessage(message)
+  assert.deepStrictEqual([one.prompt, one.completion, one.total, one.cost_micro, one.ms, one.first_ms, one.calls], [10, 5, 15, 30, 1200, 80, 1])
+  const all = usage.ofSession({ usage: { total_tokens: 30, calls: 2, cost_micro: null }, messages: [message, { role: 'user' }, message, { role: 'assistant', meta: { ms: 'x' } }] })
+  assert.deepStrictEqual([all.total, all.calls, all.ms, all.cost_micro], [30, 2, 2400, 0])
+  assert.deepStrictEqual(usage.ofMessage({ role: 'user' }).total, 0)
+  const money = [[1_234_560, 'USD', 'en', '$1.23'], [30, 'USD', 'en', '$0.00003'], [0, 'USD', 'en', '$0.00'], [123_456, '元', 'zh', '0.12 元'], [5000, '', 'en', '0.005'], [99_000, 'EUR', 'en', '€0.099']]
+  for (const [micro, unit, language, text] of money) assert.strictEqual(usage.money(micro, unit, language), text)
+  assert.deepStrictEqual([usage.short(950), usage.short(12_345), usage.short(4_100_000)], ['950', '12.3K', '4.1M'])
+})
+
+test('texts with holes', () => {
+  const rows = [
+    ['plain', {}, 'plain'], ['{a} and {b}', { a: 1, b: 'x' }, '1 and x'], ['{missing}', {}, '{missing}'],
+    ['{n, plural, one {# token} other {# tokens}}', { n: 1 }, '1 token'], ['{n, plural, one {# token} other {# tokens}}', { n: 1234 }, '1,234 tokens'],
+    ['{n, plural, =0 {none} one {one} other {# of {total}}}', { n: 0 }, 'none'], ['{n, plural, =0 {none} one {one} other {# of {total}}}', { n: 2, total: 5 }, '2 of 5'],
+    ['{who, select, you {your} other {their}} file', { who: 'you' }, 'your file'], ['{who, select, you {your} other {their}} file', { who: 'x' }, 'their file'],
+    ['{n, plural, one {{who, select, a {# A} other {# B}}} other {many}}', { n: 1, who: 'a' }, '1 A'],
+    ["it''s '{literal}' don't", {}, "it's {literal} don't"], ['{broken', { broken: 1 }, '{broken'], ['a } b', {}, 'a } b'], ['{n, plural, one {x}}', { n: 1 }, '{n, plural, one {x}}'], ['', {}, ''], ['{toString}', {}, '{toString}'],
+    ['# {n, plural, other {#}}', { n: 3 }, '# 3'], ['{a}', { a: '{b}', b: 'no' }, '{b}'],
+  ]
+  for (const [pattern, values, text] of rows) assert.strictEqual(format(pattern, values), text, pattern)
+  assert.strictEqual(format('{n, plural, one {# 个} other {# 个}}', { n: 3 }, 'zh'), '3 个')
+  assert.strictEqual(format('{n, plural, one {a} few {b} many {c} other {d}}', { n: 3 }, 'pl'), 'b')
+})
+
+/** A registry of its own, with any modules. */
+function registry() {
+  const context = vm.createContext({})
+  vm.runInContext(fs.readFileSync(path.join(JS, 'kernel.js'), 'utf8'), context)
+  return context.yaa
+}
+
+test('the registry: lazy, once, in any order', () => {
+  const { define, use: get } = registry()
+  const made = []
+  define('b', ['a'], (a) => { made.push('b'); return { a } })
+  define('a', [], () => { made.push('a'); return { name: 'a' } })
+  define('never', [], () => made.push('never'))
+  assert.strictEqual(get('b').a, get('a'))
+  assert.deepStrictEqual(made, ['a', 'b'])
+})
+
+test('the registry: what is wrong is named', () => {
+  const { define, use: get } = registry()
+  define('a', ['b'], () => 1)
+  define('b', ['c'], () => 1)
+  define('c', ['a'], () => 1)
+  define('d', ['nowhere'], () => 1)
+  define('broken', [], () => { throw new Error('at first') })
+  assert.throws(() => get('a'), /a > b > c > a: these modules need each other/)
+  assert.throws(() => get('d'), /d > nowhere: nowhere is not defined/)
+  assert.throws(() => define('a', [], () => 1), /a is defined twice/)
+  assert.throws(() => get('broken'), /at first/)
+  assert.throws(() => get('broken'), /at first/, 'and is tried again')
+})
+
+test('the registry: its source defines the same modules again', () => {
+  const again = registry()
+  const context = vm.createContext({ yaa: again, console, TextEncoder, TextDecoder, structuredClone, setTimeout, clearTimeout, URL })
+  const source = yaa.source()
+  vm.runInContext(source, context)
+  assert.strictEqual(again.use('core/crc32').crc32('123456789'), 'cbf43926')
+  assert.ok(!/<\/script/i.test(source), 'it can stand inside a page')
+})
+
+test('no script of the client holds a closing script tag', () => {
+  const next = [JS]
+  for (let folder = next.pop(); folder; folder = next.pop()) {
+    for (const entry of fs.readdirSync(folder, { withFileTypes: true })) {
+      const place = path.join(folder, entry.name)
+      if (entry.isDirectory()) next.push(place)
+      else assert.ok(!/<\/script/i.test(fs.readFileSync(place, 'utf8')), place)
+    }
+  }
+})
