@@ -69,6 +69,8 @@ def place_of(yaa: Yaa) -> tuple[str, int]:
 
 
 class Walks(unittest.TestCase):
+    maxDiff = None
+
     def check(self, browser: str, place: str) -> None:
         with ExitStack() as stack:
             servers = Servers(stack)
@@ -77,7 +79,7 @@ class Walks(unittest.TestCase):
             job = {"url": page, "server": url, "key": servers.key, "place": place, "tool": TOOL}
             asks = {"cut": servers.relay.cut, "another server": servers.another}
             walked = walk("walk.mjs", browser, {**job, "label": f"{browser}-{place}"}, asks)
-        self.assertEqual(walked.error, "")
+        self.assertEqual(walked.error, "", walked.complaints)
         loud = [
             item
             for item in walked.complaints
@@ -96,7 +98,8 @@ class Walks(unittest.TestCase):
         with Yaa({"server": {"discover": False}}) as yaa:
             job = {"url": yaa.link, "label": f"{browser}-tour"}
             walked = walk("tour.mjs", browser, job, {})
-        self.assertEqual((walked.error, walked.complaints), ("", []))
+        self.assertEqual(walked.error, "", walked.complaints)
+        self.assertEqual(walked.complaints, [], "the console is quiet")
 
     @tools.needs(*NEEDED, tools.browser("chromium"))
     def test_tour_in_chromium(self) -> None:
