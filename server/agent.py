@@ -25,7 +25,7 @@ from .llm.registry import Model, Models
 from .session import events, intake, prompts
 from .session.calls import ANSWERS, Execute, Recover, Reply, unanswered
 from .session.context.view import pairing_errors, view
-from .session.decide import CallModel, NameSession, RunTools, Stop, next_step
+from .session.decide import CallModel, NameSession, RunTools, Stop, capped, next_step
 from .session.events import Event, put, state_delta
 from .session.fold import Folder, digest
 from .tools.claims import Claims
@@ -288,11 +288,8 @@ class Run:
     def _reply(self, job: Reply) -> Iterator[Event]:
         if job.grant:
             yield state_delta(put("grants", "-", value=job.grant))
-        envelope = {"status": job.status or job.state}
-        if job.is_error:
-            envelope["error"] = {"type": envelope["status"], "message": job.content}
-        else:
-            envelope["result"] = job.content
+        status = job.status or job.state
+        said: Any = {"type": status, "message": job.content} if job.is_error else job.content
         yield events.tool_result(
             job.call["id"],
             job.call["function"]["name"],
@@ -300,7 +297,7 @@ class Run:
             self._agent.clock(),
             state=job.state,
             is_error=job.is_error,
-            result=envelope,
+            result={"status": status, "error" if job.is_error else "result": said},
         )
 
     async def _execute(self, job: Execute) -> AsyncGenerator[Event, None]:
@@ -326,13 +323,14 @@ class Run:
 
     def _recoverable(self) -> set[str]:
         """Calls that were started, lost their result on the way, and whose result is still here."""
-        found = set()
-        for call, _, _ in unanswered(self.session):
-            entry = self.session["calls"].get(call["id"], {})
-            if entry.get("state") in ("started", "indeterminate"):
-                if self._agent.executions.knows(self._key(call, entry.get("attempt", 0))):
-                    found.add(call["id"])
-        return found
+        ledger = self.session["calls"]
+        lost = {i for i, e in ledger.items() if e["state"] in ("started", "indeterminate")}
+        return {
+            call["id"]
+            for call, _, _ in (unanswered(self.session) if lost else ())
+            if call["id"] in lost
+            and self._agent.executions.knows(self._key(call, ledger[call["id"]].get("attempt", 0)))
+        }
 
     # -- the end ----------------------------------------------------------------------------------
 
@@ -368,17 +366,8 @@ class Run:
         allowed = limits.get("max_wall_s")
         if allowed is None:
             return None
-        return max(1.0, allowed - (self.session["run"]["wall_ms"] + self._elapsed_ms()) / 1000)
-
-
-def capped(wanted: dict[str, Any], ceilings: dict[str, Any]) -> dict[str, Any]:
-    """Session limits under the server's: a session may only narrow. None means no limit."""
-    limits = dict(wanted)
-    for name, ceiling in ceilings.items():
-        if ceiling is not None:
-            own = limits.get(name)
-            limits[name] = ceiling if own is None else min(own, ceiling)
-    return limits
+        spent_ms: int = self.session["run"]["wall_ms"] + self._elapsed_ms()
+        return max(1.0, float(allowed) - spent_ms / 1000)
 
 
 def _proposed(call: dict[str, Any]) -> dict[str, Any]:

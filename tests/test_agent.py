@@ -10,9 +10,10 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import Any
 
-from server.agent import BaseAgent, Run, capped
+from server.agent import BaseAgent, Run
 from server.errors import Problem
 from server.jsontext import canonical
+from server.session.decide import capped
 from server.session.events import ALIASES, EXEC, Event, alias
 from server.session.fold import Folder, digest
 

@@ -299,8 +299,8 @@ def with_args(call: Call, args: dict[str, Any]) -> Call:
 
 def cut_short(message: dict[str, Any], call: Call) -> bool:
     """Whether the model ran out of tokens while it wrote this call, the last of its message."""
-    last: str = message["tool_calls"][-1]["id"]
-    return message.get("meta", {}).get("finish_reason") == "length" and last == call["id"]
+    ended = message.get("meta", {}).get("finish_reason") == "length"
+    return ended and bool(message["tool_calls"][-1]["id"] == call["id"])
 
 
 def as_text(value: Any) -> str:

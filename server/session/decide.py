@@ -141,6 +141,16 @@ def over_limit(
     return None
 
 
+def capped(wanted: Mapping[str, Any], ceilings: Mapping[str, Any]) -> dict[str, Any]:
+    """Session limits under the server's: a session may only narrow. None means no limit."""
+    limits = dict(wanted)
+    for name, ceiling in ceilings.items():
+        if ceiling is not None:
+            own = limits.get(name)
+            limits[name] = ceiling if own is None else min(own, ceiling)
+    return limits
+
+
 def consecutive_errors(session: Session) -> int:
     """Calls in a row, since the user last spoke, that named no tool or had bad arguments."""
     count = 0

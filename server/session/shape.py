@@ -14,6 +14,8 @@ from .events import pointer
 VERSION = 1
 MAX_ID = 256  # messages, calls, interrupts
 MAX_SESSION_ID = 128
+MAX_PAUSE_S = 60  # between model calls: other sessions wait for the same provider
+MAX_RETRIES = 20
 MAX_ERRORS = 20  # enough to repair a document by; the rest would only repeat
 
 STATUSES = ("in_progress", "interrupted", "completed", "failed")
@@ -84,6 +86,8 @@ def _misfits(document: dict[str, Any]) -> Iterator[Error]:
     yield from _items(document.get("grants"), "grants", GRANT, ("tool", "decision"))
     yield from _items(document.get("tools"), "tools", CLIENT_TOOL, ("name",))
     yield from _unique(document.get("interrupts"), "id", "interrupts")
+    if isinstance(usage := document.get("usage"), dict):
+        yield from _fields(usage, ("usage",), USAGE)
     config = document.get("config")
     if isinstance(config, dict):
         yield from _config(config)
@@ -222,6 +226,10 @@ def _number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and value >= 0
 
 
+def _pause(value: Any) -> bool:
+    return _number(value) and bool(value <= MAX_PAUSE_S)
+
+
 def _optional(fits: Check) -> Check:
     return lambda value: value is None or fits(value)
 
@@ -325,6 +333,11 @@ CLIENT_TOOL: Fields = {
     "description": _OPTIONAL_TEXT,
     "parameters": _OBJECT,
 }
+USAGE: Fields = {
+    **dict.fromkeys(("prompt_tokens", "completion_tokens", "total_tokens", "calls"), _COUNT),
+    **dict.fromkeys(("reasoning_tokens", "cached_tokens", "cost_micro"), _COUNT),
+    "cost_unit": _OPTIONAL_TEXT,
+}
 CONFIG: dict[str, Fields] = {
     "yaa": {
         "stream": _BOOL,
@@ -341,14 +354,15 @@ CONFIG: dict[str, Fields] = {
         "request_timeout": _SECONDS,
         "first_byte_timeout": _SECONDS,
         "idle_timeout": _SECONDS,
-        "interval": _SECONDS,
+        "interval": (_pause, f"a number of seconds, 0 to {MAX_PAUSE_S}"),
         "retry": (
             lambda value: (
                 isinstance(value, dict)
                 and _count(value.get("times", 0))
-                and _number(value.get("delay", 0))
+                and value.get("times", 0) <= MAX_RETRIES
+                and _pause(value.get("delay", 0))
             ),
-            "an object with times (whole) and delay (seconds)",
+            f"times (0 to {MAX_RETRIES}) and delay (0 to {MAX_PAUSE_S} seconds)",
         ),
     },
     "prompt": {},

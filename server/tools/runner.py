@@ -194,7 +194,7 @@ class Child:
             )
         if "error" in said:
             if "trace" in said:
-                logger.info("a tool failed: %s", said["trace"])
+                logger.debug("a tool failed: %s", said["trace"])
             if name := said["error"].pop("limit", None):
                 allowed = self.job.limits[name]
                 breach = {"limit": name, "allowed": allowed, "observed": f"over {allowed}"}
