@@ -35,6 +35,21 @@ await main(async (walk, job) => {
     await walk.shot("3-end");
   });
 
+  await walk.step("nothing sticks out of the column", async () => {
+    const wide = await page.evaluate(() => {
+      const edge = document.querySelector(".feed").getBoundingClientRect().right + 1;
+      const scrolls = (el) => el && (getComputedStyle(el).overflowX === "auto" || scrolls(el.parentElement?.closest("article *")));
+      const range = document.createRange();
+      const out = [];
+      for (const el of document.querySelectorAll("article.message *")) {
+        range.selectNodeContents(el);
+        if (range.getBoundingClientRect().right > edge && !scrolls(el)) out.push(el.tagName + " " + el.textContent.slice(0, 60));
+      }
+      return out;
+    });
+    if (wide.length) throw new Error(wide.join("\n"));
+  });
+
   await walk.step("it is all there after a reload", async () => {
     const before = await page.$$eval("article.message", (all) => all.length);
     await page.reload();
