@@ -30,7 +30,7 @@ from .think import ThinkTags
 TAGS = "think_tags"  # reasoning.field of what came as <think>…</think>
 PARTS = "thinking"  # … and as content parts (Mistral)
 DETAILS = "reasoning_details"
-_FIELDS = ("reasoning_content", "reasoning")
+FIELDS = ("reasoning_content", "reasoning")
 
 _AFTER_CALLS = {None, "stop", "tool_use", "function_call", "end_turn", "tool_calls"}
 CUT = {"length", "max_tokens", "model_length", "model_context_window_exceeded"}
@@ -95,9 +95,16 @@ class Decoder:
         for choice in choices if isinstance(choices, list) else ():
             if isinstance(choice, dict):
                 self._read_choice(choice)
-        if self._first_ms is None and self._out:
-            self._first_ms = self._options.now_ms()
-        return self._out
+        return self._timed()
+
+    def again(self, key: str, text: str) -> list[Event]:
+        """The events of a chunk like an earlier one, whose only news is this text of its delta."""
+        self._out = []
+        if key == "content":
+            self._content(text)
+        else:
+            self._think(text, key)
+        return self._timed()
 
     def done(self) -> None:
         """The provider said that nothing follows."""
@@ -131,6 +138,11 @@ class Decoder:
         }
         details = [opaque(item) for item in self._details] or None
         self._out.append(text_end(self._options.message_id, meta, now, details))
+        return self._out
+
+    def _timed(self) -> list[Event]:
+        if self._first_ms is None and self._out:
+            self._first_ms = self._options.now_ms()
         return self._out
 
     def _read_choice(self, choice: dict[str, Any]) -> None:
@@ -176,7 +188,7 @@ class Decoder:
 
     def _read_reasoning(self, delta: dict[str, Any]) -> None:
         fresh = self._take_details(delta.get(DETAILS))
-        for name in _FIELDS:
+        for name in FIELDS:
             if isinstance(text := delta.get(name), str) and text:
                 return self._think(text, name)
         if fresh:

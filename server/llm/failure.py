@@ -24,6 +24,7 @@ from .. import log
 from ..jsontext import JSONError, browser_safe, loads
 from ..session.events import Event, run_error
 
+MAX_ERROR_BODY = 64 * 1024  # bytes that are looked at
 MAX_QUOTE = 400  # characters of a provider's own words
 
 RETRYABLE_STATUS = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529})

@@ -1,6 +1,6 @@
 """The Chat Completions API as some dozen vendors speak it: one call, streamed, with retries.
 
-    build.request → wire/client → Reader (SSE or one JSON) → decode.Decoder → events
+    build.request → wire/client → reader.Reader → decode.Decoder → events
 
 In the walk: the agent calls `stream` for every step. The rule of the file: nothing from outside
 is raised; what the provider, the network or the bytes do wrong becomes a `Failure`, and that an
@@ -10,9 +10,8 @@ event.
 from __future__ import annotations
 
 import asyncio
-import json
 import time
-from collections.abc import AsyncGenerator, Callable, Iterator
+from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,22 +19,18 @@ from .. import log
 from ..jsontext import dumps
 from ..session.events import Event
 from ..wire.client import Client, ClientError, Response, Timeouts
-from ..wire.sse import Decoder as EventStream
-from ..wire.sse import Event as ServerEvent
-from ..wire.sse import EventTooLarge
 from . import BaseAPI, Message, Options, Tool, build, text_calls
 from .decode import Decoder, Scanner
-from .failure import Failure, from_chunk, from_status, quote, read_error
+from .failure import MAX_ERROR_BODY, Failure, from_status, quote
 from .json_reply import JsonReply
 from .presets import Provider
+from .reader import Reader
 from .retry import Pace, Policy, Sleep, attempts, retry_after
 from .tags import TagScanner
 
-MAX_ERROR_BODY = 64 * 1024
 # Fields a gateway may refuse although its vendor's documents have them; left out from then on.
 OPTIONAL = ("stream_options", "parallel_tool_calls")
 
-_BOM = b"\xef\xbb\xbf"
 _FAILURES = {
     "timeout": ("upstream_timeout", True),
     "connect": ("upstream_unreachable", True),
@@ -204,82 +199,3 @@ def tool_mode(provider: Provider, options: Options) -> str:
         if wanted not in ("", "auto"):
             return wanted
     return "native" if provider.is_function_call else "text"
-
-
-class Reader:
-    """The bytes of an answer in, events out: an event stream, or one JSON document from a server
-    that was told, or has decided, not to stream. The bytes decide; content types lie."""
-
-    def __init__(self, decoder: Decoder, provider: Provider) -> None:
-        self.ended = False  # nothing that follows matters
-        self._decoder = decoder
-        self._provider = provider
-        self._stream = EventStream()
-        self._document: bytearray | None = None
-        self._start = b""  # blanks and a byte order mark, until it can be told what follows
-        self._begun = False
-
-    def feed(self, data: bytes) -> Iterator[Event]:
-        """The events that `data` completes. Raises Failure, after those before it."""
-        if self._document is not None:
-            self._document += data
-            return
-        if not self._begun:
-            data = self._start + data
-            start = data.removeprefix(_BOM).lstrip()
-            if not start or _BOM.startswith(start):
-                self._start = data
-                return
-            self._begun = True
-            if start[:1] in b"{[<":
-                self._document = bytearray(start)
-                return
-        try:
-            found = self._stream.feed(data)
-        except EventTooLarge:
-            name = self._provider.name
-            raise Failure("upstream_error", f"{name} sent an event that is too large") from None
-        yield from self._read(found)
-
-    def finish(self, sent: int) -> Iterator[Event]:
-        """The events of the end. Raises Failure if it came too early."""
-        if self._document is not None:
-            yield from self._whole(bytes(self._document))
-        elif not self.ended:
-            yield from self._read(self._stream.end())
-        yield from self._decoder.finish(sent)
-
-    def _read(self, found: list[ServerEvent]) -> Iterator[Event]:
-        for item in found:
-            data = item.data.strip()
-            if data == "[DONE]":
-                self._decoder.done()
-                self.ended = True
-                break
-            if data:
-                chunk = self._parse(data)
-                if item.event == "error" and isinstance(chunk, dict) and "error" not in chunk:
-                    chunk = {"error": chunk}
-                yield from self._decoder.feed(chunk)
-
-    def _parse(self, data: str) -> Any:
-        try:
-            return json.loads(data)
-        except (ValueError, RecursionError):
-            name, said = self._provider.name, quote(data, self._provider.key)
-            raise Failure("upstream_error", f"{name} sent what is not JSON: {said}") from None
-
-    def _whole(self, body: bytes) -> list[Event]:
-        name, key = self._provider.name, self._provider.key
-        try:
-            value = json.loads(body)
-        except (ValueError, RecursionError):
-            said = read_error(body[:MAX_ERROR_BODY], key)
-            raise Failure("upstream_error", f"{name} sent what is not JSON: {said}") from None
-        if not isinstance(value, dict) or not value.get("choices"):
-            failure = from_chunk(value, name, key)
-            said = read_error(body[:MAX_ERROR_BODY], key)
-            raise failure or Failure("upstream_error", f"{name} sent no answer: {said}")
-        events = self._decoder.feed(value)
-        self._decoder.done()
-        return events

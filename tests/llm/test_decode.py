@@ -12,7 +12,7 @@ from typing import Any
 from server.llm import text_calls
 from server.llm.decode import Decoder
 from server.llm.failure import Failure
-from server.llm.openai import Reader
+from server.llm.reader import Reader
 from server.session.events import Event
 from tests.llm.fakes import check_brackets, message, options, provider, said
 

@@ -1,0 +1,164 @@
+"""The bytes of an answer in, events out: an event stream, or one JSON document.
+
+In the walk: between the connection and the decoder. The bytes decide what the answer is, for
+content types lie and some servers stream, or do not, whatever they were asked. The rule of the
+file: nothing is parsed twice, and most chunks not even once (see `Template`).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from ..session.events import Event
+from ..wire.sse import Decoder as EventStream
+from ..wire.sse import Event as ServerEvent
+from ..wire.sse import EventTooLarge
+from .decode import FIELDS, Decoder
+from .failure import MAX_ERROR_BODY, Failure, from_chunk, quote, read_error
+from .presets import Provider
+
+_BOM = b"\xef\xbb\xbf"
+_TEXTS = ("content", *FIELDS)
+_scan = json.JSONDecoder().raw_decode  # json.loads without its two whitespace matches
+
+
+class Reader:
+    """Feeds `decoder`. `provider` names itself in failures."""
+
+    def __init__(self, decoder: Decoder, provider: Provider) -> None:
+        self.ended = False  # nothing that follows matters
+        self._decoder = decoder
+        self._provider = provider
+        self._stream = EventStream()
+        self._document: bytearray | None = None
+        self._start = b""  # blanks and a byte order mark, until it can be told what follows
+        self._begun = False
+        self._template = Template()
+
+    def feed(self, data: bytes) -> Iterator[Event]:
+        """The events that `data` completes. Raises Failure, after those before it."""
+        if self._document is not None:
+            self._document += data
+            return
+        if not self._begun:
+            data = self._start + data
+            start = data.removeprefix(_BOM).lstrip()
+            if not start or _BOM.startswith(start):
+                self._start = data
+                return
+            self._begun = True
+            if start[:1] in b"{[<":
+                self._document = bytearray(start)
+                return
+        try:
+            found = self._stream.feed(data)
+        except EventTooLarge:
+            name = self._provider.name
+            raise Failure("upstream_error", f"{name} sent an event that is too large") from None
+        yield from self._read(found)
+
+    def finish(self, sent: int) -> Iterator[Event]:
+        """The events of the end; `sent` is the size of the request. Raises Failure if the answer
+        is not whole."""
+        if self._document is not None:
+            yield from self._whole(bytes(self._document))
+        elif not self.ended:
+            yield from self._read(self._stream.end())
+        yield from self._decoder.finish(sent)
+
+    def _read(self, found: list[ServerEvent]) -> Iterator[Event]:
+        for item in found:
+            if text := self._template.text(item.data):
+                yield from self._decoder.again(self._template.key, text)
+                continue
+            data = item.data.strip()
+            if data == "[DONE]":
+                self._decoder.done()
+                self.ended = True
+                break
+            if data:
+                chunk = self._parse(data)
+                if item.event == "error" and isinstance(chunk, dict) and "error" not in chunk:
+                    chunk = {"error": chunk}
+                events = self._decoder.feed(chunk)
+                yield from events
+                self._template.learn(item.data, chunk, events)
+
+    def _parse(self, data: str) -> Any:
+        try:
+            value, end = _scan(data)
+            if end == len(data):
+                return value
+        except (ValueError, RecursionError):
+            pass
+        name, said = self._provider.name, quote(data, self._provider.key)
+        raise Failure("upstream_error", f"{name} sent what is not JSON: {said}")
+
+    def _whole(self, body: bytes) -> list[Event]:
+        name, key = self._provider.name, self._provider.key
+        try:
+            value = json.loads(body)
+        except (ValueError, RecursionError):
+            said = read_error(body[:MAX_ERROR_BODY], key)
+            raise Failure("upstream_error", f"{name} sent what is not JSON: {said}") from None
+        if not isinstance(value, dict) or not value.get("choices"):
+            failure = from_chunk(value, name, key)
+            said = read_error(body[:MAX_ERROR_BODY], key)
+            raise failure or Failure("upstream_error", f"{name} sent no answer: {said}")
+        events = self._decoder.feed(value)
+        self._decoder.done()
+        return events
+
+
+class Template:
+    """The chunk that comes again and again with nothing new but its text.
+
+    Nearly every chunk of a stream is the one before with another delta. Once such a chunk was
+    parsed, its JSON around the text is known: whatever starts and ends with the same characters,
+    and has neither quote, backslash nor control character between, is the same JSON with another
+    string in that place, and need not be parsed (0.5 µs instead of 4).
+    """
+
+    PATIENCE = 16  # learnt in vain this often in a row: every chunk of this stream is different
+
+    def __init__(self) -> None:
+        self.key = ""  # of the delta
+        self._before = self._after = ""
+        self._around = 0
+        self._patience = self.PATIENCE
+
+    def text(self, data: str) -> str:
+        """The text of a chunk like the last one, or "" to have it parsed."""
+        if not self._before or not data.startswith(self._before) or not data.endswith(self._after):
+            return ""
+        text = data[len(self._before) : len(data) - len(self._after)]
+        if len(data) <= self._around or '"' in text or "\\" in text or not text.isprintable():
+            return ""
+        self._patience = self.PATIENCE
+        return text
+
+    def learn(self, data: str, chunk: dict[str, Any], events: list[Event]) -> None:
+        """Remember a chunk that was nothing but one piece of text."""
+        if not self._patience:
+            return
+        self._patience -= 1
+        choices = chunk.get("choices")
+        if not events or "delta" not in events[-1] or not choices or len(choices) != 1:
+            return
+        delta = choices[0].get("delta")
+        if not isinstance(delta, dict) or choices[0].get("finish_reason"):
+            return
+        news = [key for key, value in delta.items() if value and key != "role"]
+        if len(news) != 1 or news[0] not in _TEXTS or events[-1]["delta"] != delta[news[0]]:
+            return
+        text, name = delta[news[0]], f'"{news[0]}":'
+        if data.count(name) != 1:
+            return
+        rest = data[data.index(name) + len(name) :]
+        start = len(data) - len(rest.lstrip())
+        if data.startswith(f'"{text}"', start) and "\\" not in text:
+            self.key, self._before = news[0], data[: start + 1]
+            self._after = data[start + 1 + len(text) :]
+            self._around = len(self._before) + len(self._after)
