@@ -148,7 +148,8 @@ class Template:
         if not events or "delta" not in events[-1] or not choices or len(choices) != 1:
             return
         delta = choices[0].get("delta")
-        if not isinstance(delta, dict) or choices[0].get("finish_reason"):
+        more = chunk.get("usage") or choices[0].get("usage") or choices[0].get("finish_reason")
+        if more or not isinstance(delta, dict):
             return
         news = [key for key, value in delta.items() if value and key != "role"]
         if len(news) != 1 or news[0] not in _TEXTS or events[-1]["delta"] != delta[news[0]]:
