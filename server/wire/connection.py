@@ -28,7 +28,6 @@ from .headers import NO_BODY, ProtocolError, Truncated, serialize_response
 READ_AHEAD = 64 * 1024  # bytes kept of a client that sends more than is asked for; then it waits
 HIGH_WATER = 64 * 1024  # bytes the kernel has not taken before `drain` waits
 HALF_CLOSE_GRACE = 0.25  # s; `printf … | nc -N` closes its half before it reads a quick answer
-LINGER_IDLE, LINGER = 5.0, 30.0  # s; nginx's lingering_timeout and lingering_time
 
 _HANG_UP = getattr(select, "POLLRDHUP", 0)  # Linux only
 _NEVER = float("inf")
@@ -44,6 +43,8 @@ class Limits(http11.Limits):
     body_min_rate: float = 1024  # ... but must reach this rate: 408
     idle_timeout_s: float = 30  # between requests
     write_timeout_s: float = 30  # without a byte of the answer taken
+    linger_idle_s: float = 5  # a refused client may pause this long in what it still sends ...
+    linger_s: float = 30  # ... and go on for this long; as nginx's lingering_timeout and _time
 
     @classmethod
     def of(cls, config: Mapping[str, Any]) -> Limits:
@@ -132,7 +133,8 @@ class Connection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         if self._phase is Phase.LINGER:
-            self._deadline = min(self._server.loop.time() + LINGER_IDLE, self._stops_at)
+            now = self._server.loop.time()
+            self._deadline = min(now + self._server.limits.linger_idle_s, self._stops_at)
             return
         self._buffer.feed(data)
         if self._phase is Phase.BODY:
@@ -175,8 +177,8 @@ class Connection(asyncio.Protocol):
         elif now - self._taken_at > self._server.limits.write_timeout_s:
             self.abort()
             return
-        if waiting and self._phase is Phase.LINGER:  # lingering begins when all is sent
-            self._deadline, self._stops_at = now + LINGER_IDLE, now + LINGER
+        if waiting and self._phase is Phase.LINGER:
+            self._begin_lingering(now)  # only now that all is sent, or nearly
         if now >= self._deadline:
             self._expire()
         elif self._task is not None and not self._transport.is_reading() and self._hung_up():
@@ -284,8 +286,7 @@ class Connection(asyncio.Protocol):
         take our answer away from a client that is still sending."""
         self._buffer.data.clear()
         self._phase = Phase.LINGER
-        now = self._server.loop.time()
-        self._deadline, self._stops_at = now + LINGER_IDLE, now + LINGER
+        self._begin_lingering(self._server.loop.time())
         if self.ended or self._transport.is_closing():
             self._transport.close()
         else:
@@ -294,6 +295,10 @@ class Connection(asyncio.Protocol):
                 self._transport.resume_reading()
             except OSError:  # reset, and we have not heard yet
                 self.abort()
+
+    def _begin_lingering(self, now: float) -> None:
+        self._deadline = now + self._server.limits.linger_idle_s
+        self._stops_at = now + self._server.limits.linger_s
 
     # What an exchange asks (see exchange.Channel)
 

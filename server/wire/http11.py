@@ -159,7 +159,7 @@ def parse_request(buffer: Buffer, limits: Limits) -> Steps[Request]:
     if method not in METHODS:
         raise ProtocolError("this method is not known", 501)
     version = "1.0" if match[4] == b"0" else "1.1"  # 1.2 is answered as 1.1: RFC 9110 section 6.2
-    fields = yield from _fields(buffer, limits.head - len(line), limits.fields)
+    fields = yield from _fields(buffer, limits.head - len(line) - 2, limits.fields)
     path, query = _locate(method, target, fields, version)
     return Request(
         method,

@@ -123,7 +123,7 @@ class BaseServer:
         try:
             self._screen(exchange.request)
             await self._handle(exchange)
-            if not exchange.finished:
+            if not (exchange.finished or exchange.gone):
                 raise RuntimeError("the handler left its answer unfinished")
         except asyncio.CancelledError:  # the client is gone, or the server closes
             if not (exchange.status or exchange.gone):
@@ -175,6 +175,7 @@ class BaseServer:
             limits.body_grace_s,
             limits.idle_timeout_s,
             limits.write_timeout_s,
+            limits.linger_idle_s,
         )
         return max(0.01, min(TICK, shortest / 4))
 

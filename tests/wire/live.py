@@ -17,7 +17,13 @@ from server.wire.listener import BaseServer, Handler
 
 PATIENCE = 10.0  # s before a test that waits for something gives up
 QUICK = Limits(
-    head_timeout_s=0.2, body_grace_s=0.2, idle_timeout_s=0.2, write_timeout_s=0.2, body=6_000_000
+    head_timeout_s=0.2,
+    body_grace_s=0.2,
+    idle_timeout_s=0.2,
+    write_timeout_s=0.2,
+    linger_idle_s=0.2,
+    linger_s=0.5,
+    body=6_000_000,
 )
 CALM = Limits(body=6_000_000)
 
@@ -50,8 +56,14 @@ async def serving(
 
 
 @contextlib.asynccontextmanager
-async def connected(server: BaseServer) -> AsyncIterator[Client]:
-    client = Client(*await soon(asyncio.open_connection("127.0.0.1", server.port)))
+async def connected(server: BaseServer, window: int = 0) -> AsyncIterator[Client]:
+    """`window`: bytes the kernel takes for a client that does not read."""
+    sock = socket.socket()
+    sock.setblocking(False)
+    if window:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, window)
+    await soon(asyncio.get_running_loop().sock_connect(sock, ("127.0.0.1", server.port)))
+    client = Client(*await soon(asyncio.open_connection(sock=sock)))
     try:
         yield client
     finally:
@@ -78,11 +90,11 @@ class Client:
     async def answer(self, method: str = "GET") -> tuple[Response, bytes]:
         response = await self.head(method)
         body = Body(self.buffer, response.framing, Limits(body=1 << 40))
-        content = body.pull()
+        content = bytearray(body.pull())
         while not body.done:
             await self.more()
             content += body.pull()
-        return response, content
+        return response, bytes(content)
 
     async def ask(self, raw: bytes, method: str = "GET") -> tuple[Response, bytes]:
         await self.send(raw)

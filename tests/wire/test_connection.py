@@ -197,9 +197,10 @@ class Deadlines(unittest.IsolatedAsyncioTestCase):
         """A head has one deadline however often a byte comes, and others are not held up by it."""
         limits = Limits(head_timeout_s=0.5)
         async with serving(limits=limits) as server, contextlib.AsyncExitStack() as stack:
-            slow = [await stack.enter_async_context(connected(server)) for _ in range(200)]
-            for client in slow:
-                await client.send(b"GET / HTTP/1.1\r\nX: ")
+            slow = []
+            for _ in range(200):
+                slow.append(await stack.enter_async_context(connected(server)))
+                await slow[-1].send(b"GET / HTTP/1.1\r\nX: ")
             async with connected(server) as healthy:
                 self.assertEqual((await healthy.ask(get()))[0].status, 200)
 
@@ -257,6 +258,35 @@ class Deadlines(unittest.IsolatedAsyncioTestCase):
         async with serving(handle, QUICK) as server, connected(server) as client:
             self.assertEqual((await client.ask(get()))[0].status, 204)
 
+    async def test_lingering_ends(self) -> None:
+        """A refused client is read on for a while, not for as long as it likes to send."""
+        for dripping in (False, True):
+            async with serving(limits=QUICK) as server, connected(server) as client:
+                await client.ask(get(version="3.0"))
+                self.assertTrue(await client.closed())
+                with self.assertRaises(ConnectionError):  # once nobody is there any more
+                    while True:
+                        if dripping:
+                            client.writer.write(b"x")
+                        await asyncio.sleep(0.05)
+                        if not server._connections:
+                            await client.send(b"x", b"x", b"x")
+
+    async def test_lingering_waits_until_the_answer_is_out(self) -> None:
+        async def handle(exchange: Exchange) -> None:
+            [connection] = server._connections
+            sock = connection._transport.get_extra_info("socket")
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
+            await exchange.respond(200, {}, bytes(60_000))
+
+        limits = Limits(linger_idle_s=0.05, linger_s=0.05)
+        async with serving(handle, limits) as server, connected(server, 4096) as client:
+            client.writer.transport.pause_reading()  # type: ignore[attr-defined]
+            await client.send(get("/", "Connection: close"))
+            await asyncio.sleep(0.3)
+            client.writer.transport.resume_reading()  # type: ignore[attr-defined]
+            self.assertEqual(len((await client.answer())[1]), 60_000)
+
     async def test_a_client_that_does_not_read_is_dropped(self) -> None:
         cancelled = asyncio.Event()
         written = 0
@@ -301,6 +331,8 @@ class Leaving(unittest.IsolatedAsyncioTestCase):
             # "unread": more than we read ahead, so that reading is paused when it leaves
             await client.send(get() + (bytes(100_000) if how == "unread" else b""))
             await soon(entered.wait())
+            if how == "unread later":
+                await client.send(bytes(100_000))
             began = time.monotonic()
             if how == "reset":
                 client.reset()
@@ -313,7 +345,7 @@ class Leaving(unittest.IsolatedAsyncioTestCase):
             return time.monotonic() - began
 
     async def test_handler_is_cancelled_within_a_second(self) -> None:
-        for how in ("close", "reset", "half", "silent", "unread"):
+        for how in ("close", "reset", "half", "silent", "unread", "unread later"):
             with self.subTest(how):
                 self.assertLess(await self.leave(how), 1.0)
 
@@ -341,6 +373,25 @@ class Leaving(unittest.IsolatedAsyncioTestCase):
             self.assertEqual((await client.answer())[1], b"GET /a")
             self.assertEqual((await client.answer())[1], b"b")
             self.assertTrue(await client.closed())
+
+    async def test_half_closed_does_not_wait_for_ever(self) -> None:
+        """Nor for a request that came before the close but was reached after it."""
+
+        async def handle(exchange: Exchange) -> None:
+            if exchange.request.path == "/quick":
+                while not exchange.gone:
+                    await asyncio.sleep(0)
+                await exchange.respond(204)
+            else:
+                await asyncio.Event().wait()
+
+        async with serving(handle) as server:
+            for then in (get("/slow"), b"GET / HT"):
+                async with connected(server) as client:
+                    await client.send(get("/quick") + then)
+                    client.writer.write_eof()
+                    self.assertEqual((await client.answer())[0].status, 204)
+                    self.assertTrue(await client.closed())
 
     async def test_in_a_head_or_between_requests(self) -> None:
         async with serving() as server:

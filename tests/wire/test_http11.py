@@ -348,13 +348,21 @@ class Requests(unittest.TestCase):
         at = line % (b"a" * (SMALL.line - len(line) + 2))
         over = line % (b"a" * (SMALL.line - len(line) + 3))
         fields = HOST + b"X: a\r\n" * (SMALL.fields - 1) + b"\r\n"
+        large = POST + b"X: " + b"x" * (SMALL.head - len(POST) - 5) + b"\r\n"
         read = POST + b"Content-Length: 20\r\n\r\n" + b"x" * 20
-        for good in (at + b"\r\n" + fields, read, TE + b"14\r\n" + b"x" * 20 + b"\r\n0\r\n\r\n"):
+        for good in (
+            at + b"\r\n" + fields,
+            large + b"\r\n",
+            read,
+            TE + b"14\r\n" + b"x" * 20 + b"\r\n0\r\n\r\n",
+        ):
             for pieces in cuts(good):
                 read_request(pieces, SMALL)
         for bad, status in (
             (over + b"\r\n" + fields, 414),
             (at + b"\r\n" + b"X: a\r\n" + fields, 431),
+            (large.replace(b"X: ", b"X: x") + b"\r\n", 431),
+            (POST + b"X: " + b"x" * (SMALL.head - len(POST) - 1), 431),
             (POST + b"Content-Length: 21\r\n\r\n", 413),
             (TE + b"a\r\n0123456789\r\nb\r\n", 413),
             (TE + b"1;34567890123456\r\na\r\n", 400),
