@@ -63,8 +63,8 @@ class Preset:
     timeout_idle: float = 0
 
 
-# Sources: vendor documents and the issues named; the table behind it is reproduced in
-# docs/reference/providers.md. Model names are starting points that owners replace.
+# Sources: the vendors' documents, and the issues named. Model names are starting points that
+# owners replace.
 PRESETS: dict[str, Preset] = {
     preset.name: preset
     for preset in (
