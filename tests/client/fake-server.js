@@ -43,7 +43,8 @@ function* conversation(session, run, started) {
     if (interrupt.answer.payload.approved) yield* execute(emit, id, entry, started)
     else yield emit(result(id, 'Denied.', 'denied'))
   }
-  yield* say(emit, `msg-${run}`, 'There are two files. 你好')
+  const last = session.messages.findLast((message) => !message.open)
+  if (last.role !== 'assistant') yield* say(emit, `msg-${run}`, 'There are two files. 你好')
   yield end(session, run, 'completed', 'completed')
 }
 
