@@ -60,7 +60,7 @@ yaa.define('i18n/en', [], () => {
     'fail.check.cors': 'Cross-origin access',
     'fail.check.permission': 'Browser permission',
     'fail.ok': 'works',
-    'fail.bad': 'this is it',
+    'fail.bad': 'here is the problem',
     'fail.unknown': 'not known yet',
     'fail.title.server': 'The server does not answer',
     'fail.title.key': 'The server needs a key',

@@ -8,6 +8,7 @@ yaa.define('ui/book', ['core/session', 'io/stream', 'io/lock', 'io/channel'], (s
   /**
    * @typedef {object} Entry an open session
    * @property {Session} session @property {Run | null} run @property {RunState | null} state
+   * @property {boolean} [elsewhere] another tab is running it
    */
 
   /**
@@ -41,6 +42,7 @@ yaa.define('ui/book', ['core/session', 'io/stream', 'io/lock', 'io/channel'], (s
       const session = await store.get(id)
       if (!session) return null
       const entry = hold(session)
+      channel.send({ who: id })
       if (wasRunning(id) && sessions.canResume(session)) run(entry)
       return entry
     }
@@ -74,9 +76,11 @@ yaa.define('ui/book', ['core/session', 'io/stream', 'io/lock', 'io/channel'], (s
       const { id } = entry.session
       if (isActive(entry)) return
       entry.state = { phase: 'posting', attempt: 0, resumed: 0 }
+      entry.elsewhere = false
       const release = await lock.acquire(`session ${id}`)
       if (!release) {
         entry.state = null
+        entry.elsewhere = true
         onChange(id, true)
         return onElsewhere()
       }
@@ -146,16 +150,18 @@ yaa.define('ui/book', ['core/session', 'io/stream', 'io/lock', 'io/channel'], (s
     /** @param {string} id */
     async function changed(id) {
       await refresh()
-      channel.send({ changed: id })
+      channel.send({ changed: id, running: isActive(entries.get(id)) })
       onChange(id, true)
     }
 
     /** Another tab wrote: what is open here and not running is read again. @param {any} message */
     async function onOtherTab(message) {
+      if (message?.who && isActive(entries.get(message.who))) channel.send({ changed: message.who, running: true })
       if (!message?.changed) return
       await refresh()
       const entry = entries.get(message.changed)
       if (entry && !isActive(entry)) {
+        entry.elsewhere = message.running
         const session = await store.get(message.changed)
         if (session) entry.session = session
       }

@@ -1,5 +1,5 @@
 // A block of code: language, wrap and copy buttons, text. Colours are ranges in the CSS Custom Highlight API: no
-// elements, no second layout. They are painted when the block comes near the screen and let go with it.
+// elements, no second layout. Only what is on the screen is painted.
 
 yaa.define('ui/code', ['ui/h', 'ui/text', 'ui/popup', 'core/highlight'], (dom, { t }, popup, highlight) => {
   const { h, text, attr, grow, iconButton } = dom
@@ -17,14 +17,28 @@ yaa.define('ui/code', ['ui/h', 'ui/text', 'ui/popup', 'core/highlight'], (dom, {
     return set
   }
 
-  const near = PAINT ? new IntersectionObserver(onNear, { rootMargin: '600px' }) : null
   /** @type {WeakMap<Element, () => void>} */
   const painters = new WeakMap()
+  /** @type {Set<any>} */
+  const changed = new Set()
 
-  /** @param {IntersectionObserverEntry[]} entries */
-  function onNear(entries) {
-    for (const { isIntersecting, target } of entries) if (isIntersecting) painters.get(target)?.()
+  /** Blocks that changed are painted with the next frame if they are on the screen, and otherwise when they get there. @param {any} el */
+  function soon(el) {
+    if (!PAINT) return
+    if (!changed.size) requestAnimationFrame(paintVisible)
+    changed.add(el)
   }
+
+  function paintVisible() {
+    for (const el of changed) if (el.checkVisibility({ contentVisibilityAuto: true })) painters.get(el)?.()
+    changed.clear()
+  }
+
+  // the browser says so when it begins to render an article: cheaper than an observer on each block
+  document.addEventListener('contentvisibilityautostatechange', (event) => {
+    const { skipped, target } = /** @type {any} */ (event)
+    if (!skipped) for (const el of target.querySelectorAll('.code')) painters.get(el)?.()
+  })
 
   /**
    * @param {{plain?: boolean}} [options] `plain`: no bar, wrapped, limited height (arguments, results)
@@ -53,14 +67,12 @@ yaa.define('ui/code', ['ui/h', 'ui/text', 'ui/popup', 'core/highlight'], (dom, {
       if (block.text === shown.text && lang === shown.lang) return
       const first = !shown.text
       shown = { text: block.text, lang }
-      const atEnd = pre.scrollHeight - pre.scrollTop - pre.clientHeight < NEAR_END
+      const follow = options.plain && !first && pre.scrollHeight - pre.scrollTop - pre.clientHeight < NEAR_END
       grow(code, block.text)
-      if (options.plain && atEnd && !first) pre.scrollTop = pre.scrollHeight
+      if (follow) pre.scrollTop = pre.scrollHeight
       text(label, lang || t('code.plain'))
       dirty = true
-      if (!near) return
-      near.unobserve(el)
-      near.observe(el)
+      soon(el)
     }
 
     function paint() {
@@ -83,7 +95,7 @@ yaa.define('ui/code', ['ui/h', 'ui/text', 'ui/popup', 'core/highlight'], (dom, {
     }
 
     function destroy() {
-      near?.unobserve(el)
+      changed.delete(el)
       clear()
     }
 

@@ -6,10 +6,11 @@ yaa.define('ui/line', ['ui/text', 'ui/popup', 'ui/message', 'core/session'], (te
 
   /**
    * The line above the composer, or null when there is nothing to say.
-   * @param {{session: Session, state: RunState | null}} entry
+   * @param {import('./types').Entry} entry
    * @returns {{text: string, tone?: string, busy?: boolean, icon?: string, action?: string, until?: number} | null}
    */
-  function statusLine({ session, state }) {
+  function statusLine({ session, state, elsewhere }) {
+    if (elsewhere) return { text: t('run.elsewhere'), icon: 'clock', action: t('run.resume') }
     switch (state?.phase) {
       case 'posting': return state.attempt || state.resumed ? { text: t('run.lost'), busy: true, tone: 'ask' } : null
       case 'streaming': return null

@@ -8,7 +8,7 @@ yaa.define('ui/message', ['ui/h', 'ui/text', 'ui/md-dom', 'ui/tool-card', 'ui/po
   /**
    * @typedef {object} Shown what an article shows
    * @property {Message} message @property {CallItem[]} calls
-   * @property {boolean} live is a run going on? @property {boolean} cut was it cut off while it was written?
+   * @property {boolean} live is a run going on? @property {boolean} last is it the last one? @property {boolean} cut was it cut off while it was written?
    * @property {boolean} joined does it follow another message of the assistant?
    * @property {Map<string, string>} outputs live output by call
    */
@@ -21,14 +21,29 @@ yaa.define('ui/message', ['ui/h', 'ui/text', 'ui/md-dom', 'ui/tool-card', 'ui/po
     const heading = h('h3.sr-only', null, t(role === 'user' ? 'thread.you' : own ? 'thread.error' : 'thread.assistant'))
     const el = h('article.message', { id: `message-${item.message.id}`, 'data-role': role, tabIndex: -1 }, heading, inner.el)
 
+    /** @type {any[] | null} */ let drawn = null
+
     /** @param {Shown} next */
     function update(next) {
-      attr(el, 'aria-busy', next.live && next.message.open ? 'true' : null)
       attr(el, 'data-join', next.joined ? 'true' : null)
+      const now = settled(next)
+      if (now && drawn && now.length === drawn.length && now.every((one, i) => one === drawn?.[i])) return
+      drawn = now
+      attr(el, 'aria-busy', next.live && next.message.open ? 'true' : null)
       inner.update(next)
     }
 
     return { el, update, destroy: () => inner.destroy?.() }
+  }
+
+  /**
+   * What an article that will not change by itself is made of, or null while it may: in a session of thousands only a
+   * few are looked at more closely.
+   * @param {Shown} item @returns {any[] | null}
+   */
+  function settled({ message, calls, cut, last }) {
+    const done = !message.open && calls.every((one) => one.result)
+    return done ? [message, cut, last && message.role === 'error', ...calls.map((one) => one.result)] : null
   }
 
   /** @param {any} message */
@@ -51,48 +66,82 @@ yaa.define('ui/message', ['ui/h', 'ui/text', 'ui/md-dom', 'ui/tool-card', 'ui/po
   /** @param {any} message @param {import('./types').Actions} actions */
   function errorView(message, actions) {
     const words = h('p', null, message.content)
-    const el = h('div.error-note', null, icon('alert'), h('div.body', null, h('b', null, t('fail.title.other')), words,
-      h('button.button.small', { type: 'button', onclick: () => actions.goOn() }, icon('retry'), t('fail.retry'))))
+    const retry = h('button.button.small', { type: 'button', onclick: () => actions.goOn() }, icon('retry'), t('fail.retry'))
+    const el = h('div.error-note', null, icon('alert'), h('div.body', null, h('b', null, t('fail.title.other')), words, retry))
+
     /** @param {Shown} next */
-    const update = (next) => text(words, plainText(next.message.content))
+    function update(next) {
+      text(words, plainText(next.message.content))
+      retry.hidden = !next.last || next.live
+    }
+
     return { el, update, destroy: undefined }
   }
 
   /** @param {import('./types').Actions} actions */
   function assistantView(actions) {
-    const think = thinkView()
-    const prose = markdownView()
-    const calls = h('div.calls')
-    const cut = h('p.cut-note', { hidden: true }, icon('alert'), t('thread.cut'))
-    const foot = footView()
-    const el = h('div.turn', null, think.el, prose.el, calls, cut, foot.el)
+    const el = h('div.turn')
+    const part = partsOf(el, { think: thinkView, prose: markdownView, calls: () => callsView(actions), cut: cutView, foot: footView })
 
     /** @param {Shown} next */
     function update(next) {
-      const { message, live } = next
+      const { message, live, calls } = next
       const writing = live && Boolean(message.open)
       const words = plainText(message.content)
-      think.update(message, writing && !words && !message.tool_calls?.length)
-      prose.el.hidden = !words
-      prose.update(words)
-      calls.hidden = !next.calls.length
+      part('think', message.reasoning?.text)?.update({ message, thinking: writing && !words && !calls.length })
+      part('prose', words)?.update(words)
+      part('calls', calls.length)?.update({ ...next, writing })
+      part('cut', next.cut)
+      part('foot', message.meta && !calls.length)?.update(message)
+    }
+
+    return { el, update, destroy: part.destroy }
+  }
+
+  /**
+   * Parts that are made when first needed and keep the order of their names: most answers have few of them.
+   * @param {any} el @param {Record<string, () => any>} makers
+   */
+  function partsOf(el, makers) {
+    const names = Object.keys(makers)
+    /** @type {Record<string, any>} */ const made = {}
+
+    /** @param {string} name @param {any} wanted */
+    function part(name, wanted) {
+      if (!made[name] && wanted) {
+        made[name] = makers[name]()
+        const next = names.slice(names.indexOf(name) + 1).find((one) => made[one])
+        el.insertBefore(made[name].el, next ? made[next].el : null)
+      }
+      if (made[name]) made[name].el.hidden = !wanted
+      return wanted ? made[name] : null
+    }
+
+    part.destroy = () => Object.values(made).forEach((view) => view.destroy?.())
+    return part
+  }
+
+  /** @param {import('./types').Actions} actions */
+  function callsView(actions) {
+    const el = h('div.calls')
+    const make = () => toolCard(actions)
+
+    /** @param {Shown & {writing: boolean}} next */
+    function update({ calls, outputs, live, cut, writing }) {
       // an answer on its way to the server leaves nothing to ask: the call is a line again
-      const items = next.calls.map(({ interrupt, ...one }) => {
+      const items = calls.map(({ interrupt, ...one }) => {
         const sent = live && interrupt?.answer
-        const output = next.outputs.get(one.call.id)
-        return { ...one, interrupt: sent ? undefined : interrupt, sent, output, cut: next.cut, writing, live }
+        const output = outputs.get(one.call.id)
+        return { ...one, interrupt: sent ? undefined : interrupt, sent, output, cut, writing, live }
       })
-      list(calls, items, (one) => one.call.id, () => toolCard(actions))
-      cut.hidden = !next.cut
-      foot.update(message)
+      list(el, items, (one) => one.call.id, make)
     }
 
-    function destroy() {
-      prose.destroy()
-      list(calls, [], String, () => { throw new Error('nothing to make') })
-    }
+    return { el, update, destroy: () => list(el, [], String, make) }
+  }
 
-    return { el, update, destroy }
+  function cutView() {
+    return { el: h('p.cut-note', null, icon('alert'), t('thread.cut')) }
   }
 
   /** Thinking: open while it comes, folded when the answer begins, unless the reader took it in hand. */
@@ -101,19 +150,16 @@ yaa.define('ui/message', ['ui/h', 'ui/text', 'ui/md-dom', 'ui/tool-card', 'ui/po
     const body = h('div.think-text')
     let touched = false
     const summary = h('summary', { onclick: () => { touched = true } }, icon('thought'), label, icon('chevron', 'chevron'))
-    const el = h('details.think', { hidden: true }, summary, body)
+    const el = h('details.think', null, summary, body)
 
-    /** @param {any} message @param {boolean} thinking */
-    function update(message, thinking) {
-      const words = message.reasoning?.text
-      el.hidden = !words
-      if (!words) return
+    /** @param {{message: Message, thinking: boolean}} now */
+    function update({ message, thinking }) {
+      const words = message.reasoning.text
       text(label, t(thinking ? 'think.live' : 'think.done'))
       if (!touched) el.open = thinking
-      if (!el.open && body.firstChild?.data === words) return
-      const atEnd = body.scrollHeight - body.scrollTop - body.clientHeight < 24
+      const follow = thinking && body.scrollHeight - body.scrollTop - body.clientHeight < 24
       grow(body, words)
-      if (thinking && atEnd) body.scrollTop = body.scrollHeight
+      if (follow) body.scrollTop = body.scrollHeight
     }
 
     return { el, update }
@@ -124,14 +170,12 @@ yaa.define('ui/message', ['ui/h', 'ui/text', 'ui/md-dom', 'ui/tool-card', 'ui/po
     const figures = h('span')
     /** @type {any} */ let shown = null
     const copy = iconButton('copy', t('thread.copy'), { onclick: () => popup.copy(plainText(shown.content), copy) })
-    const el = h('div.message-foot', { hidden: true }, copy, figures)
+    const el = h('div.message-foot', null, copy, figures)
 
     /** @param {any} message */
     function update(message) {
       shown = message
       const meta = message.meta
-      el.hidden = !meta || Boolean(message.tool_calls?.length)
-      if (el.hidden) return
       const usage = meta.usage ?? {}
       const tokens = usage.total_tokens && t('meta.tokens', { n: usage.total_tokens })
       text(figures, [tokens, meta.ms !== undefined && duration(meta.ms), meta.model].filter(Boolean).join(' · '))

@@ -30,10 +30,11 @@ yaa.define('ui/thread', ['ui/h', 'ui/text', 'ui/message', 'ui/asks', 'ui/connect
     /** @param {any} state while an answer streams in (`whole` is false) only the last turn is looked at */
     function update(state) {
       const { session, live } = state
-      if (session.id !== openId) reset(session)
-      last = state
       const items = itemsOf(state)
+      if (session.id !== openId) reset(session.id, items.length)
+      last = state
       empty.el.hidden = items.length > 0
+      attr(column, 'data-empty', items.length === 0)
       empty.update(state)
       const tail = state.whole ? 0 : items.findLastIndex((item) => item.message.role === 'user') - from
       list(feed, items.slice(from), (item) => item.message.id, (item) => messageView(item, actions), tail)
@@ -50,11 +51,11 @@ yaa.define('ui/thread', ['ui/h', 'ui/text', 'ui/message', 'ui/asks', 'ui/connect
       all.update(open)
     }
 
-    /** @param {Session} session */
-    function reset(session) {
-      openId = session.id
+    /** @param {string} id @param {number} length */
+    function reset(id, length) {
+      openId = id
       pinned = true
-      from = Math.max(0, session.messages.length - SLICE)
+      from = Math.max(0, length - SLICE)
       list(feed, [], String, () => { throw new Error('nothing to make') })
       if (from) later()
     }
@@ -77,7 +78,7 @@ yaa.define('ui/thread', ['ui/h', 'ui/text', 'ui/message', 'ui/asks', 'ui/connect
     }
 
     function follow() {
-      if (pinned) el.scrollTop = el.scrollHeight
+      if (pinned && empty.el.hidden) el.scrollTop = el.scrollHeight
       else onscroll()
     }
 
@@ -110,10 +111,15 @@ yaa.define('ui/thread', ['ui/h', 'ui/text', 'ui/message', 'ui/asks', 'ui/connect
   }
 
   /** What each article shows: its message, the calls in it, and whether it is being written. @param {any} state @returns {any[]} */
-  function itemsOf({ items, live, outputs }) {
-    const shown = items.filter((/** @type {Item} */ item) => item.message.role !== 'system')
+  function itemsOf({ session, items, live, outputs }) {
+    const asks = (session.interrupts ?? []).some((/** @type {Interrupt} */ one) => one.reason === 'model_error')
+    const shown = items.filter((/** @type {Item} */ { message }, /** @type {number} */ i) => (
+      // the card that asks what to do about an error says what the error was
+      message.role !== 'system' && !(asks && message.role === 'error' && i === items.length - 1)
+    ))
     return shown.map((/** @type {Item} */ item, /** @type {number} */ i) => ({
-      ...item, live, outputs, joined: item.message.role === 'assistant' && shown[i - 1]?.message.role === 'assistant',
+      ...item, live, outputs, last: i === shown.length - 1,
+      joined: item.message.role === 'assistant' && shown[i - 1]?.message.role === 'assistant',
     }))
   }
 

@@ -23,6 +23,8 @@ export interface Entry {
   session: Session
   run: Run | null
   state: RunState | null
+  /** another tab is running it */
+  elsewhere?: boolean
 }
 
 /** A provider a session can name. `first`: what the server takes when none is named. */

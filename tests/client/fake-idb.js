@@ -1,0 +1,131 @@
+// As much of IndexedDB as the client uses, in memory: stores with key paths or counted keys, one index, transactions
+// that run one after another and undo themselves when a write fails. `refuse` makes writes fail.
+'use strict'
+
+class FakeIDB {
+  databases = new Map()
+  /** @type {string | null} name of the error that writes end with */ refuse = null
+  /** @type {string | null} name of the error that opening ends with */ closed = null
+  writes = 0
+
+  open(name, version) {
+    const request = {}
+    setImmediate(() => {
+      if (this.closed) return fail(request, this.closed)
+      const known = this.databases.get(name)
+      const data = known ?? { stores: new Map(), queue: Promise.resolve() }
+      this.databases.set(name, data)
+      request.result = new Database(this, data)
+      if (!known) request.onupgradeneeded?.({ oldVersion: 0, newVersion: version })
+      request.onsuccess?.()
+    })
+    return request
+  }
+}
+
+class Database {
+  constructor(factory, data) {
+    Object.assign(this, { factory, data })
+  }
+
+  createObjectStore(name, { keyPath = null } = {}) {
+    const store = { keyPath, records: new Map(), next: 1 }
+    this.data.stores.set(name, store)
+    return { createIndex: () => {} }
+  }
+
+  transaction(names) {
+    return new Transaction(this.factory, this.data, [names].flat())
+  }
+
+  close() {}
+}
+
+class Transaction {
+  error = null
+  work = []
+
+  constructor(factory, data, names) {
+    Object.assign(this, { factory, data, names })
+    data.queue = data.queue.then(() => new Promise((resolve) => setImmediate(() => this.run(resolve))))
+  }
+
+  objectStore(name) {
+    if (!this.names.includes(name)) throw new Error(`${name} is not in this transaction`)
+    return new ObjectStore(this, this.data.stores.get(name))
+  }
+
+  request(work) {
+    const request = {}
+    this.work.push({ request, work })
+    return request
+  }
+
+  run(resolve) {
+    const before = new Map([...this.data.stores].map(([name, store]) => [name, new Map(store.records)]))
+    try {
+      for (let step = this.work.shift(); step; step = this.work.shift()) {
+        step.request.result = step.work()
+        step.request.onsuccess?.()
+      }
+      this.oncomplete?.()
+    } catch (error) {
+      for (const [name, records] of before) this.data.stores.get(name).records = records
+      this.error = error
+      this.onabort?.()
+    }
+    resolve()
+  }
+}
+
+class ObjectStore {
+  constructor(transaction, store) {
+    Object.assign(this, { transaction, store })
+  }
+
+  /** Values are copied when the request is made, as the structured clone algorithm does. */
+  write(value, key) {
+    const copy = structuredClone(value)
+    return this.transaction.request(() => {
+      const { factory } = this.transaction
+      if (factory.refuse) throw Object.assign(new Error('refused'), { name: factory.refuse })
+      factory.writes++
+      this.store.records.set(key ?? this.store.next++, copy)
+    })
+  }
+
+  put(value) {
+    return this.write(value, value[this.store.keyPath])
+  }
+
+  add(value) {
+    return this.write(value)
+  }
+
+  get(key) {
+    return this.transaction.request(() => structuredClone(this.store.records.get(key)))
+  }
+
+  getAll() {
+    return this.transaction.request(() => structuredClone([...this.store.records.values()]))
+  }
+
+  delete(key) {
+    return this.transaction.request(() => void this.store.records.delete(key))
+  }
+
+  index(name) {
+    const found = (key) => [...this.store.records].filter(([, value]) => value[name] === key)
+    return {
+      getAll: (key) => this.transaction.request(() => structuredClone(found(key).map(([, value]) => value))),
+      getAllKeys: (key) => this.transaction.request(() => found(key).map(([own]) => own)),
+    }
+  }
+}
+
+function fail(request, name) {
+  request.error = Object.assign(new Error(`it is ${name}`), { name })
+  request.onerror?.()
+}
+
+module.exports = { FakeIDB }

@@ -1,0 +1,224 @@
+// Where sessions are kept: a snapshot and the events since; write-ahead marks; full and forbidden storage; one writer.
+'use strict'
+
+const test = require('node:test')
+const assert = require('node:assert')
+const { use } = require('./load.js')
+const { FakeIDB } = require('./fake-idb.js')
+
+const idb = use('io/store-idb')
+const memory = use('io/store-memory')
+const locks = use('io/lock')
+const sessions = use('core/session')
+const { fold } = use('core/fold')
+const { canonical } = use('core/canon')
+
+function example(id = 's') {
+  const session = sessions.create({ id, now: 0 })
+  sessions.append(session, 'hi', { id: 'u1', now: 0 })
+  return session
+}
+
+const EVENTS = [
+  { type: 'RUN_STARTED', metadata: { yaa: { run: { id: 'r' } } } },
+  { type: 'STATE_DELTA', delta: [{ op: 'add', path: '/yaa/title', value: 'hi' }, { op: 'add', path: '/yaa/calls', value: {} }] },
+  { type: 'TEXT_MESSAGE_START', messageId: 'm1' },
+  { type: 'TEXT_MESSAGE_CONTENT', messageId: 'm1', delta: 'a' },
+  { type: 'TEXT_MESSAGE_CONTENT', messageId: 'm1', delta: 'b' },
+  { type: 'TEXT_MESSAGE_END', messageId: 'm1' },
+]
+const END = { type: 'RUN_FINISHED', result: { status: 'completed', finish_reason: 'completed', rev: 1 } }
+
+async function stores() {
+  const indexedDB = new FakeIDB()
+  return [['idb', await idb.open({ indexedDB, onError: (error) => assert.fail(error.message) }), indexedDB], ['memory', memory.open(), null]]
+}
+
+test('what is put can be read, listed and deleted', async () => {
+  for (const [kind, store] of await stores()) {
+    assert.strictEqual(store.kind, kind)
+    assert.deepStrictEqual(await store.list(), [])
+    assert.strictEqual(await store.get('s'), null)
+    const session = { ...example(), title: 'T', status: 'interrupted', calls: JSON.parse('{"__proto__": {"state": "asking"}}'), interrupts: [{ id: 'i', reason: 'limit' }] }
+    await store.put(session)
+    session.messages[0].content = 'changed later'
+    const found = await store.get('s')
+    assert.strictEqual(canonical(found), canonical({ ...session, messages: [{ ...session.messages[0], content: 'hi' }] }), kind)
+    const [head] = await store.list()
+    assert.deepStrictEqual({ ...head, updated: 0 }, { id: 's', title: 'T', status: 'interrupted', updated: 0, messages: 1, waiting: 1 })
+    assert.strictEqual(canonical(await store.delete('s')), canonical(found))
+    assert.deepStrictEqual([await store.list(), await store.get('s'), await store.delete('s')], [[], null, null])
+    store.close()
+  }
+})
+
+test('events are folded onto the snapshot, in order, and the next snapshot takes their place', async () => {
+  for (const [kind, store, indexedDB] of await stores()) {
+    const session = example()
+    await store.put(session)
+    await store.put(example('other'))
+    for (const [n, event] of EVENTS.entries()) {
+      store.append('s', event)
+      fold(session, event)
+      if (n % 2) await store.flush()
+      assert.strictEqual(canonical(await store.get('s')), canonical(session), `${kind} after event ${n}`)
+    }
+    assert.strictEqual(canonical(await store.get('other')), canonical(example('other')))
+    store.append('s', END)
+    fold(session, END)
+    await store.put(session)
+    assert.strictEqual(canonical(await store.get('s')), canonical(session))
+    if (indexedDB) assert.strictEqual(indexedDB.databases.get('yaa').stores.get('events').records.size, 0)
+    store.close()
+  }
+})
+
+test('events are written in batches, and a page that is left writes at once', async (context) => {
+  context.mock.timers.enable({ apis: ['setTimeout'] })
+  const indexedDB = new FakeIDB()
+  const store = await idb.open({ indexedDB })
+  await store.put(example())
+  const before = indexedDB.writes
+  for (const event of EVENTS) store.append('s', event)
+  context.mock.timers.tick(249)
+  await new Promise((resolve) => setImmediate(() => setImmediate(resolve)))
+  assert.strictEqual(indexedDB.writes, before)
+  context.mock.timers.tick(1)
+  await new Promise((resolve) => setImmediate(() => setImmediate(resolve)))
+  assert.strictEqual(indexedDB.writes, before + 1)
+  store.append('s', END)
+  await store.flush()
+  assert.strictEqual(indexedDB.writes, before + 2)
+})
+
+test('an event that a later one changes is kept as it was', async () => {
+  const store = await idb.open({ indexedDB: new FakeIDB() })
+  const session = example()
+  await store.put(session)
+  const events = [
+    { type: 'STATE_DELTA', delta: [{ op: 'add', path: '/yaa/grants', value: [] }] },
+    { type: 'STATE_DELTA', delta: [{ op: 'add', path: '/yaa/grants/-', value: { tool: 'x' } }] },
+  ]
+  for (const event of events) {
+    fold(session, event)
+    store.append('s', event)
+  }
+  assert.strictEqual((await store.get('s')).grants.length, 1)
+})
+
+test('a page that crashed with an approval on its way finds its call started; with the end heard, as it ended', async () => {
+  const indexedDB = new FakeIDB()
+  const store = await idb.open({ indexedDB })
+  const session = {
+    ...example(), messages: [{ id: 'm', role: 'assistant', content: '', tool_calls: [{ id: 'c', type: 'function', function: { name: 'x', arguments: '{}' } }] }],
+    calls: { c: { state: 'asking', attempt: 0 } },
+    interrupts: [{ id: 'i', reason: 'tool_call', call_id: 'c', answer: { status: 'resolved', payload: { approved: true } } }],
+  }
+  await store.put(session, sessions.writeAhead(session).marks)
+  const state = async () => (await (await idb.open({ indexedDB })).get('s')).calls.c
+  assert.deepStrictEqual(await state(), { state: 'started', attempt: 1 })
+  store.append('s', { type: 'RUN_STARTED' })
+  await store.flush()
+  assert.deepStrictEqual(await state(), { state: 'started', attempt: 1 })
+  store.append('s', END)
+  await store.flush()
+  assert.deepStrictEqual(await state(), { state: 'asking', attempt: 0 })
+})
+
+test('a full storage is reported, keeps what it had, and throws at nobody', async () => {
+  const indexedDB = new FakeIDB()
+  const errors = []
+  const store = await idb.open({ indexedDB, onError: (error) => errors.push(error) })
+  await store.put(example())
+  indexedDB.refuse = 'QuotaExceededError'
+  await store.put({ ...example(), title: 'new' })
+  store.append('s', EVENTS[0])
+  await store.flush()
+  indexedDB.refuse = 'UnknownError'
+  await store.put(example())
+  assert.deepStrictEqual(errors.map((error) => error.code), ['quota', 'quota', 'failed'])
+  indexedDB.refuse = null
+  assert.strictEqual(canonical(await store.get('s')), canonical(example()))
+})
+
+test('no storage at all: memory, and a word about it', async () => {
+  for (const indexedDB of [Object.assign(new FakeIDB(), { closed: 'InvalidStateError' }), null, { open: () => { throw new Error('SecurityError') } }]) {
+    const errors = []
+    const store = await idb.open({ indexedDB, onError: (error) => errors.push(error.code) })
+    assert.deepStrictEqual([store.kind, errors], ['memory', ['blocked']])
+    await store.put(example())
+    assert.strictEqual((await store.list()).length, 1)
+  }
+})
+
+test('newest first', async (context) => {
+  for (const [, store] of await stores()) {
+    context.mock.timers.enable({ apis: ['Date'], now: 1000 })
+    for (const id of ['a', 'b', 'c']) {
+      await store.put(example(id))
+      context.mock.timers.tick(1000)
+    }
+    await store.put(example('a'))
+    assert.deepStrictEqual((await store.list()).map(({ id }) => id), ['a', 'c', 'b'])
+    context.mock.timers.reset()
+  }
+})
+
+// -- one writer -------------------------------------------------------------------------------------
+
+test('Web Locks: one holder, let go, taken by the next', async () => {
+  const held = new Set()
+  const manager = {
+    async request(name, { ifAvailable }, callback) {
+      assert.ok(ifAvailable)
+      if (held.has(name)) return callback(null)
+      held.add(name)
+      await callback({ name })
+      held.delete(name)
+    },
+  }
+  await oneHolder(() => locks.create({ locks: manager }))
+})
+
+test('leases where there are no locks', async () => {
+  const indexedDB = new FakeIDB()
+  await oneHolder(() => locks.create({ locks: null, indexedDB }))
+})
+
+async function oneHolder(tab) {
+  const [one, other] = [tab(), tab()]
+  const release = await one.acquire('session a')
+  assert.strictEqual(await other.acquire('session a'), null)
+  assert.strictEqual(await one.acquire('session a'), null)
+  const another = await other.acquire('session b')
+  release()
+  await new Promise((resolve) => setTimeout(resolve, 20))
+  const next = await other.acquire('session a')
+  assert.ok(next)
+  next()
+  another()
+}
+
+test('a lease is renewed while it is held, and runs out when its tab died', async (context) => {
+  context.mock.timers.enable({ apis: ['setInterval', 'Date'], now: 0 })
+  const settle = async () => { for (let n = 0; n < 10; n++) await new Promise((resolve) => setImmediate(resolve)) }
+  const indexedDB = new FakeIDB()
+  const [one, other] = [locks.create({ locks: null, indexedDB }), locks.create({ locks: null, indexedDB })]
+  await one.acquire('a')
+  for (let n = 0; n < 10; n++) {
+    context.mock.timers.tick(2000)
+    await settle()
+  }
+  assert.strictEqual(await other.acquire('a'), null, 'twenty seconds later it is still held')
+  context.mock.timers.reset()
+  context.mock.timers.enable({ apis: ['setInterval', 'Date'], now: 20_000 + 8001 })
+  const release = await other.acquire('a')
+  assert.ok(release, 'without renewing it has run out')
+  release()
+})
+
+test('no way to lock: everybody may', async () => {
+  for (const indexedDB of [null, Object.assign(new FakeIDB(), { closed: 'InvalidStateError' })]) {
+    assert.ok(await locks.create({ locks: null, indexedDB }).acquire('a'))
+  }
+})
