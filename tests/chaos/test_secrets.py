@@ -127,7 +127,8 @@ class Secrets(unittest.IsolatedAsyncioTestCase):
         writer.write(
             f"{method} {path} HTTP/1.0\r\nHost: localhost\r\nAuthorization: Bearer {API_KEY}\r\n"
             f"Accept: {accept}\r\nContent-Type: application/json\r\n"
-            f"Content-Length: {len(body)}\r\n\r\n".encode() + body
+            f"Content-Length: {len(body)}\r\n\r\n".encode()
+            + body
         )
         answer = (await reader.read()).decode()
         writer.close()

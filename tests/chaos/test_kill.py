@@ -1,0 +1,167 @@
+"""Real server processes killed with SIGKILL, at every event of a conversation.
+
+What a tool did is counted where no server can lose it: in a file. The model is a scripted provider
+that speaks Chat Completions and numbers its calls from zero in every answer, as some do.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import json
+import tempfile
+import threading
+import unittest
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from server.jsontext import canonical
+from server.session.events import Event
+from server.session.fold import Folder, digest
+from server.wire.sse import Decoder
+
+from ..test_agent import Client, complete
+from ..tooling.child import Yaa
+
+PAGE_TOOL = {"name": "page_title", "description": "The page's title", "parameters": {}}
+
+
+class Model(BaseHTTPRequestHandler):
+    """Four calls, then an answer that says how many results it got."""
+
+    counter = ""
+
+    def do_POST(self) -> None:
+        request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        results = [m for m in request["messages"] if m["role"] == "tool"]
+        if results:
+            deltas: list[dict[str, Any]] = [{"content": f"Done: {len(results)} results."}]
+        else:
+            append = json.dumps({"command": f"echo ran >> {self.counter}"})
+            calls = [
+                ("calculator", '{"expression": "6*7"}'),
+                ("shell", append),
+                ("page_title", "{}"),
+                ("ask_user", '{"question": "Sure?"}'),
+            ]
+            deltas = [{"reasoning_content": "hm"}, {"content": "I "}, {"content": "look"}]
+            for index, (name, arguments) in enumerate(calls):
+                half = len(arguments) // 2
+                head = {"index": index, "id": f"call_{index}", "type": "function"}
+                deltas += [
+                    {"tool_calls": [{**head, "function": {"name": name, "arguments": ""}}]},
+                    {"tool_calls": [{"index": index, "function": {"arguments": arguments[:half]}}]},
+                    {"tool_calls": [{"index": index, "function": {"arguments": arguments[half:]}}]},
+                ]
+        chunks = [{"choices": [{"index": 0, "delta": delta}]} for delta in deltas]
+        reason = "stop" if results else "tool_calls"
+        chunks.append({"choices": [{"index": 0, "delta": {}, "finish_reason": reason}]})
+        body = "".join(f"data: {json.dumps(chunk)}\n\n" for chunk in chunks) + "data: [DONE]\n\n"
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream")
+        self.send_header("Content-Length", str(len(body.encode())))
+        self.end_headers()
+        self.wfile.write(body.encode())
+
+    def log_message(self, format: str, *args: Any) -> None:
+        pass
+
+
+def post(server: Yaa, session: dict[str, Any], most: int | None, folder: Folder) -> Outcome:
+    """Fold at most so many events of a run of this session."""
+    place = server.url.removeprefix("http://")
+    connection = http.client.HTTPConnection(place, timeout=60)
+    headers = {
+        "Authorization": f"Bearer {server.key}",
+        "Accept": "text/event-stream",
+        "Content-Type": "application/json",
+    }
+    connection.request("POST", "/session", json.dumps(session), headers)
+    response = connection.getresponse()
+    assert response.status == 200, response.read()
+    decoder, seen, end = Decoder(), 0, ""
+    while (most is None or seen < most) and (data := response.read1()):
+        for frame in decoder.feed(data):
+            if most is not None and seen >= most:
+                break
+            event: Event = json.loads(frame.data)
+            folder.apply(event)
+            seen += 1
+            if event["type"] in ("RUN_FINISHED", "RUN_ERROR"):
+                end = event["metadata"]["yaa"]["digest"]
+    folder.flush()
+    connection.close()
+    return Outcome(seen, end)
+
+
+class Outcome(NamedTuple):
+    """How many events arrived, and the digest of the run's end if that was among them."""
+
+    seen: int
+    digest: str
+
+
+class Killed(unittest.TestCase):
+    def setUp(self) -> None:
+        holder = tempfile.TemporaryDirectory()
+        self.addCleanup(holder.cleanup)
+        self.folder = Path(holder.name)
+        self.counter = self.folder / "count"
+        self.model = ThreadingHTTPServer(
+            ("127.0.0.1", 0), type("Scripted", (Model,), {"counter": str(self.counter)})
+        )
+        threading.Thread(target=self.model.serve_forever, daemon=True).start()
+        self.addCleanup(self.model.server_close)
+        self.addCleanup(self.model.shutdown)
+        url = f"http://127.0.0.1:{self.model.server_port}/v1"
+        provider = {"api_url": url, "api_key": "k", "model_name": "m"}
+        self.config = {
+            "server": {"discover": False, "providers": {"main": provider}},
+        }
+        self.other = self.enterContext(Yaa(self.config))
+
+    def converse(self, number: int, cut: int | None) -> tuple[dict[str, Any], int]:
+        """A conversation with one server, which is killed after `cut` events, and gone on with at
+        another one. Returns the session and how many events there were."""
+        client, total = Client(), 0
+        client.kept |= {"id": f"conversation-{number}", "tools": [PAGE_TOOL]}
+        with contextlib.ExitStack() as stack:
+            first = stack.enter_context(Yaa(self.config)) if cut is not None else self.other
+            for _ in range(8):
+                server = self.other if cut is None else first
+                left = None if cut is None else cut - total
+                outcome = post(server, client.sends(), left, Folder(client.kept))
+                total += outcome.seen
+                if cut is not None and total >= cut:
+                    first.kill()
+                    cut = None
+                if not outcome.digest:
+                    continue
+                self.assertEqual(digest(client.kept), outcome.digest)
+                if client.kept["status"] == "completed":
+                    return client.kept, total
+                complete(client.kept)
+        raise AssertionError(canonical(client.kept))
+
+    def executions(self) -> int:
+        return len(self.counter.read_text().split()) if self.counter.exists() else 0
+
+    def test_killed_after_every_event(self) -> None:
+        session, total = self.converse(0, None)
+        self.assertEqual(session["messages"][-1]["content"], "Done: 4 results.")
+        self.assertGreaterEqual(total, 40)
+        for cut in range(1, total):
+            with self.subTest(cut=cut):
+                before = self.executions()
+                session, _ = self.converse(cut, cut)
+                self.assertEqual(session["messages"][-1]["content"], "Done: 4 results.")
+                whole = [m for m in session["messages"] if not m.get("open")]
+                calls = sorted(c["id"] for m in whole for c in m.get("tool_calls") or ())
+                results = sorted(m["tool_call_id"] for m in whole if m["role"] == "tool")
+                self.assertEqual(calls, results)
+                self.assertLessEqual(self.executions() - before, 1, "the command ran twice")
+
+
+if __name__ == "__main__":
+    unittest.main()
