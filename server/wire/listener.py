@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import itertools
 import os
 import socket
 import time
 from collections.abc import Awaitable, Callable, Collection
 from email.utils import formatdate
+from typing import Any
 
 from .. import log
 from ..errors import Problem
@@ -190,20 +192,34 @@ def bind(host: str, port: int) -> list[socket.socket]:
 
     Apart from serving so that processes can be forked in between. Raises OSError.
     """
-    flags = socket.AI_PASSIVE
-    found = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM, flags=flags)
+    found = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     sockets: list[socket.socket] = []
-    try:
-        for family, kind, protocol, _, address in dict.fromkeys(found):
-            sock = socket.socket(family, kind, protocol)
+    missing: OSError | None = None
+    for family, _, _, _, address in dict.fromkeys(found):
+        try:
+            sock = _bind(family, (address[0], port, *address[2:]), alone=len(found) == 1)
+        except OSError as error:
+            if error.errno not in (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT):
+                for sock in sockets:
+                    sock.close()
+                raise
+            missing = error  # "localhost" names ::1 also where IPv6 is switched off
+        else:
             sockets.append(sock)
-            sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            if family == socket.AF_INET6:  # "::" alone means IPv4 too; beside 0.0.0.0 it must not
-                sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, len(found) > 1)
-            sock.bind((address[0], port, *address[2:]))
             port = sock.getsockname()[1]
-    except OSError:
-        for sock in sockets:
-            sock.close()
-        raise
+    if missing and not sockets:
+        raise missing
     return sockets
+
+
+def _bind(family: int, address: tuple[Any, ...], *, alone: bool) -> socket.socket:
+    sock = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if family == socket.AF_INET6:  # "::" alone means IPv4 too; beside 0.0.0.0 it must not
+            sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, not alone)
+        sock.bind(address)
+    except OSError:
+        sock.close()
+        raise
+    return sock

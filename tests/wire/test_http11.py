@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import random
 import unittest
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -381,6 +383,40 @@ class Requests(unittest.TestCase):
                 request, body, rest = read_request([rest])
                 self.assertEqual((request.method, body), (case.method, case.body))
             self.assertEqual(rest, b"")
+
+
+class Mutations(unittest.TestCase):
+    """What is wrong with a message does not depend on how its bytes were cut."""
+
+    ROUNDS = 600
+
+    def outcome(self, pieces: Iterable[bytes]) -> object:
+        try:
+            return read_request(pieces)
+        except Truncated:
+            return "truncated"
+        except ProtocolError as error:
+            return error.status
+
+    def test_same_outcome_however_cut(self) -> None:
+        chance = random.Random(20261121)
+        seeds = [case.raw for case in REQUESTS.values() if len(case.raw) < 300]
+        parts = [b"\r\n", b"\r", b"\n", b" ", b"\t", b":", b",", b"\0", b"0", b"f", b";", b"\xe9"]
+        parts += [b"Content-Length: 3\r\n", b"Transfer-Encoding: chunked\r\n", b"Host: a\r\n"]
+        outcomes = set()
+        for round_ in range(self.ROUNDS):
+            raw = bytearray(chance.choice(seeds))
+            for _ in range(chance.randrange(1, 4)):
+                at = chance.randrange(len(raw))
+                raw[at : at + chance.randrange(2)] = chance.choice([b"", *parts])
+            expected = self.outcome([bytes(raw)])
+            outcomes.add(expected if isinstance(expected, str | int) else "read")
+            marks = sorted(chance.choices(range(len(raw) + 1), k=5))
+            cut = [bytes(raw[a:b]) for a, b in itertools.pairwise([0, *marks, len(raw)])]
+            with self.subTest(round=round_, raw=bytes(raw)):
+                self.assertEqual(self.outcome(cut), expected)
+                self.assertEqual(self.outcome(bytes([byte]) for byte in raw), expected)
+        self.assertLessEqual({"read", "truncated", 400, 501}, outcomes)
 
 
 RESPONSES: dict[str, tuple[bytes, str, int, dict[str, str], bytes, bool]] = {

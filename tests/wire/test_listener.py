@@ -300,6 +300,8 @@ class Binding(unittest.IsolatedAsyncioTestCase):
         async with serving() as server:
             with self.assertRaises(OSError):
                 bind("127.0.0.1", server.port)
+        with self.assertRaises(OSError):
+            bind("192.0.2.1", 0)  # an address nobody has (RFC 5737)
 
     async def test_restarts_at_once(self) -> None:
         """The port is free again although connections of it are in TIME_WAIT."""
