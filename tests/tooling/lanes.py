@@ -2,8 +2,8 @@
 
 Three kinds. A `checks` lane is commands that must exit 0, one check each. A `suite` lane is a
 folder of unittest modules, run by tooling/suite.py. The `node` lane is Node's own test runner.
-Lanes that measure nothing run two at a time; the ones that start servers, browsers or a model
-run alone, because the machine may be small.
+Two may run at a time; the ones that start servers, browsers or a model, or whose tests watch how
+time grows, run alone, because the machine may be small.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def _client_types(console: Console, outcome: Outcome, limit_s: float) -> None:
         outcome.skips.append(Skip("tsc -p client/jsconfig.json", typescript.why))
         return
     command = ["node", str(typescript.path / "bin" / "tsc"), "-p", "client/jsconfig.json"]
-    _expect_zero(console, outcome, limit_s, "tsc", command)
+    expect_zero(console, outcome, limit_s, "tsc", command)
 
 
 def _check(
@@ -106,10 +106,10 @@ def _check(
         why = f"{program} is not in the tests' environment: {tools.BY_COMMAND}"
         outcome.skips.append(Skip(" ".join([program, *arguments]), why))
         return
-    _expect_zero(console, outcome, limit_s, program, [str(path), *arguments])
+    expect_zero(console, outcome, limit_s, program, [str(path), *arguments])
 
 
-def _expect_zero(
+def expect_zero(
     console: Console, outcome: Outcome, limit_s: float, name: str, command: list[str]
 ) -> None:
     child = _Child(command, limit_s)
@@ -249,7 +249,7 @@ LANES = [
     Lane("lint", "ruff check", _lint, 60),
     Lane("types", "mypy --strict", _types, 300),
     Lane("tsc", "types of the client, tsc", _client_types, 120),
-    Lane("node", "unit tests of the client, node --test", _node, 180),
+    Lane("node", "unit tests of the client, node --test", _node, 180, True),
     Lane("interop", "real peers: a local model, AG-UI, OpenAI", _folder("interop"), 420, True),
     Lane("browser", "Chromium and Firefox, from disk and served", _folder("browser"), 420, True),
     Lane("bench", "the benchmark, tiny: does it run", _folder("bench"), 120, True),

@@ -1,0 +1,87 @@
+"""Lanes run in the way they ask for, and none of them can hide that it failed."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import sys
+import threading
+import unittest
+
+from . import lanes, tools
+from .lanes import Lane
+from .report import Console, Outcome
+
+PATIENCE_S = 10
+
+
+def quietly(chosen: list[Lane]) -> list[Outcome]:
+    with contextlib.redirect_stdout(io.StringIO()):
+        return lanes.run(chosen, Console())
+
+
+def command(source: str, limit_s: float = 60) -> Outcome:
+    """What a `checks` lane makes of a Python program."""
+    outcome = Outcome("x")
+    with contextlib.redirect_stdout(io.StringIO()):
+        lanes.expect_zero(Console(), outcome, limit_s, "it", [sys.executable, "-c", source])
+    return outcome
+
+
+class LanesTest(unittest.TestCase):
+    def test_two_at_a_time_and_some_alone(self) -> None:
+        together = threading.Barrier(2)
+        running: set[str] = set()
+        seen_beside_alone: list[set[str]] = []
+
+        def meets(_console: Console, outcome: Outcome, _limit_s: float) -> None:
+            running.add(outcome.lane)
+            together.wait(PATIENCE_S)
+            outcome.passed = 1
+            running.discard(outcome.lane)
+
+        def alone(_console: Console, outcome: Outcome, _limit_s: float) -> None:
+            seen_beside_alone.append(set(running))
+            outcome.failures = ["no"]
+
+        names = [Lane("a", "", meets, 1), Lane("b", "", alone, 1, True), Lane("c", "", meets, 1)]
+        found = quietly(names)
+        self.assertEqual(
+            [(o.lane, o.passed, o.failures) for o in found],
+            [("a", 1, []), ("b", 0, ["no"]), ("c", 1, [])],
+        )
+        self.assertEqual(seen_beside_alone, [set()])
+
+    def test_commands(self) -> None:
+        for name, source, limit_s, failed in (
+            ("good", "print('fine')", 60, ""),
+            ("bad", "print('so and so'); raise SystemExit(3)", 60, "it: exit code 3; so and so"),
+            ("killed", "import os; os.kill(os.getpid(), 9)", 60, "it: died of SIGKILL; no output"),
+            (
+                "late",
+                "import time; time.sleep(60)",
+                0.1,
+                "it: ended after 0 s, its limit; no output",
+            ),
+        ):
+            with self.subTest(name):
+                outcome = command(source, limit_s)
+                self.assertEqual(outcome.failures, [failed] if failed else [])
+                self.assertEqual(outcome.passed, not failed)
+
+    def test_every_test_file_is_in_one_lane(self) -> None:
+        everywhere = [lanes.modules(folder=name) for name in ("", *lanes.OWN_FOLDERS)]
+        files = [
+            path
+            for path in (tools.ROOT / "tests").rglob("test_*.py")
+            if "node_modules" not in path.parts
+        ]
+        self.assertEqual(len(files), sum(map(len, everywhere)))
+        self.assertIn("tests.tooling.test_lanes", everywhere[0])
+        self.assertEqual(
+            everywhere[1], [n for n in everywhere[1] if n.startswith("tests.interop.")]
+        )
+
+
+if __name__ == "__main__":
+    unittest.main()
