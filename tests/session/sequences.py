@@ -10,6 +10,7 @@ import copy
 import json
 import random
 import sys
+from collections.abc import Callable
 from typing import Any
 
 from server.jsontext import canonical
@@ -95,7 +96,7 @@ def _result(random_: random.Random) -> dict[str, Any]:
     )
 
 
-MAKERS = [
+MAKERS: list[Callable[[random.Random], dict[str, Any]]] = [
     lambda r: e.text_start(_id("m", r), 2),
     lambda r: e.text_delta(_id("m", r), r.choice(TEXTS)),
     lambda r: e.text_delta("m0", r.choice(TEXTS)),

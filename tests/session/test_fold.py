@@ -7,6 +7,7 @@ import json
 import random
 import unittest
 from pathlib import Path
+from typing import Any
 
 from server.jsontext import canonical, loads
 from server.session.events import ALIASES, text_delta, text_end, text_start
@@ -73,11 +74,11 @@ class Laws(unittest.TestCase):
                 self.writes += key == "content"
                 super().__setitem__(key, value)
 
-        session = {"messages": []}
+        session: dict[str, Any] = {"messages": []}
         folder = Folder(session)
         folder.apply(text_start("m", 1))
         message = Message(session["messages"][0])
-        session["messages"][0] = message  # type: ignore[list-item]
+        session["messages"][0] = message
         for _ in range(10_000):
             folder.apply(text_delta("m", "x"))
         folder.apply(text_end("m", {}, 2))

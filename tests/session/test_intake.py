@@ -46,7 +46,8 @@ class Refused(unittest.TestCase):
         self.assertEqual(json.dumps(document), before)
 
     def test_not_a_session(self) -> None:
-        for document in (None, 1, "x", [], True):
+        documents: list[Any] = [None, 1, "x", [], True]
+        for document in documents:
             self.refused(document, "session_invalid", None)
         self.refused({"version": 2}, "session_version", "/version", "version 2")
         self.refused({"messages": [{"role": "x"}]}, "session_invalid", "/messages/0/role")
@@ -200,7 +201,8 @@ class Run(unittest.TestCase):
         self.assertEqual(self.run_of(run={**before, "message": "u0"})["step"], 0)
 
     def test_counters_of_a_stranger(self) -> None:
-        for value in (-5, "x", None, True, [], 1e3):
+        values: list[Any] = [-5, "x", None, True, [], 1e3]
+        for value in values:
             spent = self.run_of(run={"message": "u1", "step": value})["step"]
             self.assertEqual(spent, 1000 if value == 1e3 else 0)
 

@@ -95,7 +95,8 @@ class Check(unittest.TestCase):
             "config": {"yaa": {"new_key": 1}, "prompt": {"x": 1}, "mine": 3},
             "title": None,
         }
-        for document in ({}, whole, *({"status": status} for status in STATUS_ALIASES)):
+        aliased: list[dict[str, Any]] = [{"status": status} for status in STATUS_ALIASES]
+        for document in ({}, whole, *aliased):
             before = copy.deepcopy(document)
             self.assertEqual(check(document), [])
             self.assertEqual(document, before)

@@ -6,6 +6,7 @@ import contextlib
 import os
 import tempfile
 import unittest
+from functools import partial
 from pathlib import Path
 
 from server.tools.builtin.files import edit_file, list_files, read_file, write_file
@@ -118,10 +119,10 @@ class NoWayOut(Case):
         for path in paths:
             with self.subTest(path):
                 for attempt in (
-                    lambda: read_file(CTX, path),  # noqa: B023
-                    lambda: write_file(CTX, path, "x"),  # noqa: B023
-                    lambda: edit_file(CTX, path, "canary", "x"),  # noqa: B023
-                    lambda: list_files(CTX, path),  # noqa: B023
+                    partial(read_file, CTX, path),
+                    partial(write_file, CTX, path, "x"),
+                    partial(edit_file, CTX, path, "canary", "x"),
+                    partial(list_files, CTX, path),
                 ):
                     with self.assertRaises(ToolError) as caught:
                         attempt()
