@@ -7,6 +7,7 @@ all ports at once, with little patience; a port that answers something else is l
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -79,6 +80,9 @@ async def _ask(name: str, base: str, client: Client) -> dict[str, Any] | None:
     entry: dict[str, Any] = {"preset": name, "api_url": base, "model_name": models[0]}
     entry["models"] = models
     if name == "llamacpp":
+        # It calls a model by its file's path, which is nobody's business, and takes any name.
+        entry["models"] = [re.split(r"[/\\]", model)[-1] for model in models]
+        entry["model_name"] = entry["models"][0]
         entry |= await _capabilities(base, client)
     return entry
 

@@ -79,11 +79,13 @@ class Discovery(unittest.IsolatedAsyncioTestCase):
                 "chat_template_caps": {"supports_tools": supports},
                 "default_generation_settings": {"n_ctx": 8192},
             }
-            replies = listing("m"), answer(json.dumps(props).encode())
+            replies = listing("/home/ada/models/m.gguf"), answer(json.dumps(props).encode())
             found, server = await self.look(*replies, name="llamacpp")
             entry = found.providers["llamacpp"]
             with self.subTest(supports):
                 self.assertEqual((entry.get("tool_mode"), entry["max_context"]), (mode, 8192))
+                self.assertEqual(entry["models"], ["m.gguf"])
+                self.assertNotIn("ada", " ".join(found.lines))
                 self.assertEqual(server.requests[1].line, "GET /props HTTP/1.1")
 
     async def test_keys_in_the_environment(self) -> None:
