@@ -87,6 +87,7 @@ test('why it failed', async () => {
     [down, 'https://example.com/', 'http://127.0.0.1:12345', denied, 'permission', { permission: 'bad' }],
     [down, 'https://example.com/', 'http://127.0.0.1:12345', granted, 'server', { server: 'bad' }],
     [down, 'http://example.com/', 'http://192.168.0.4:12345', denied, 'permission', { permission: 'bad' }],
+    [down, 'http://box.example/', 'http://box.example:12345', denied, 'server', { server: 'bad' }],
     [down, 'http://box.lan/', 'http://192.168.0.4:12345', denied, 'server', { server: 'bad' }],
     [down, 'file:///c/index.html', 'http://192.168.0.4:12345', denied, 'server', { server: 'bad' }],
     [down, 'https://example.com/', 'https://example.org', denied, 'server', { server: 'bad' }],

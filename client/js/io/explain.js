@@ -45,7 +45,7 @@ yaa.define('io/explain', ['io/api'], ({ failure }) => {
 
   /** Only pages from the internet are asked; those from disk or from the local network are not. @param {URL} from @param {URL} to @param {any} permissions */
   async function needsPermission(from, to, permissions) {
-    if (from.protocol === 'file:' || LOCAL.test(from.hostname) || !LOCAL.test(to.hostname)) return false
+    if (from.protocol === 'file:' || from.hostname === to.hostname || LOCAL.test(from.hostname) || !LOCAL.test(to.hostname)) return false
     if (from.protocol === 'http:') return true // Chromium blocks it without asking
     for (const name of PERMISSIONS) {
       const status = await permissions?.query({ name }).catch(() => null)
