@@ -230,11 +230,38 @@ class Recorded(unittest.TestCase):
             self.assertEqual(peers.rule_errors(recording, (call,)), [])
             self.assertIn(done["calls"][call]["state"], ("denied", "skipped"))
 
-    def recorded(self, sent: Json) -> tuple[str, Json]:
+    def test_the_tour_of_the_demo_model(self) -> None:
+        """Thinking, text, a tool that reads, one that is approved and prints, a question."""
+        yaa = self.enterContext(Yaa({"server": {"discover": False}}))
+        sent: Json = {"id": "ses-tour", "messages": [{"id": "u", "role": "user", "content": "hi"}]}
+        session, runs, calls = copy.deepcopy(sent), list[Json](), list[str]()
+        answers = {"tool_call": {"approved": True}, "input_required": "all of it"}
+        while session.get("status") in (None, "interrupted"):
+            recording, session = self.recorded(session, Api(yaa.url, yaa.key))
+            self.assertEqual(peers.model_errors(recording), [])
+            self.assertEqual(peers.rule_errors(recording, tuple(calls)), [])
+            runs.append({"runId": f"run_{len(runs)}", "stream": recording})
+            for item in session["interrupts"]:
+                item["answer"] = {"status": "resolved", "payload": answers[item["reason"]]}
+                calls.append(item["call_id"])
+            answered = [{"interruptId": i["id"], **i["answer"]} for i in session["interrupts"]]
+            runs[-1]["next"] = answered
+        self.assertEqual(session["status"], "completed")
+        for run, after in zip(runs, runs[1:], strict=False):
+            after["resume"] = run.pop("next")
+        found = peers.replay(sent, runs)
+        self.assertEqual(found["warnings"], [])
+        self.assertEqual([run.get("error") for run in found["runs"]], [None] * len(runs))
+        wanted = [peers.agui_message(message) for message in session["messages"]]
+        self.assertEqual(peers.shown(found["messages"]), wanted)
+        said = {kind for run in found["runs"] for kind in run["types"]}
+        self.assertLessEqual({"REASONING_MESSAGE_CONTENT", "TOOL_CALL_RESULT"}, said)
+
+    def recorded(self, sent: Json, api: Api | None = None) -> tuple[str, Json]:
         """The text of a run's stream, and the session it folds to."""
         session = copy.deepcopy(sent)
         folder = Folder(session)
-        with self.api.stream(sent) as stream:
+        with (api or self.api).stream(sent) as stream:
             self.assertEqual(stream.status, 200)
             for event in stream.events():
                 folder.apply(event)
