@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from . import Message, Options, Tool, text_calls
@@ -63,7 +63,7 @@ def request(
     preset = provider.preset
     stream = options.stream and (preset.stream_with_tools or not offered)
     body: dict[str, Any] = {"model": provider.model}
-    body["messages"] = list(_messages(provider, messages, names))
+    body["messages"] = _messages(provider, messages, names)
     body["stream"] = stream
     if stream and preset.stream_options:
         body["stream_options"] = {"include_usage": True}
@@ -78,49 +78,48 @@ def request(
     return body | dict(provider.extra_body)
 
 
-def _messages(
-    provider: Provider, messages: Iterable[Message], names: Names
-) -> Iterable[dict[str, Any]]:
+def _messages(provider: Provider, messages: list[Message], names: Names) -> list[dict[str, Any]]:
     """Provider-shaped messages. Roles that are not for models, and empty answers, are left out."""
-    system: dict[str, Any] | None = None
-    begun = False
+    preset = provider.preset
+    sent: list[dict[str, Any]] = []
     for message in messages:
-        role, content = message.get("role"), message.get("content")
-        if role == "system" and provider.preset.single_system_message:
-            if begun:
-                yield {"role": "user", "content": _SYSTEM_NOTE.format(plain_text(content))}
-            elif system is None:
-                system = {"role": "system", "content": plain_text(content)}
-            else:
-                system["content"] += "\n\n" + plain_text(content)
-            continue
-        if role not in ("system", "user", "assistant", "tool") or message.get("open"):
-            continue
-        if system is not None and not begun:
-            yield system
-        begun = True
+        role = message.get("role")
         if role == "assistant":
-            yield from _assistant(provider, message, names)
+            if (message.get("content") or message.get("tool_calls")) and not message.get("open"):
+                sent.append(_assistant(provider, message, names))
         elif role == "tool":
-            yield {"role": "tool", "tool_call_id": message["tool_call_id"], "content": content}
-        else:
-            named = provider.preset.message_name and message.get("name")
-            yield {"role": role, **({"name": named} if named else {}), "content": content}
-    if system is not None and not begun:
-        yield system
+            call_id = message["tool_call_id"]
+            sent.append({"role": "tool", "tool_call_id": call_id, "content": message["content"]})
+        elif role == "user" and preset.message_name and message.get("name"):
+            name = message["name"]
+            sent.append({"role": "user", "name": name, "content": message.get("content")})
+        elif role in ("user", "system"):
+            sent.append({"role": role, "content": message.get("content")})
+    return _one_system(sent) if preset.single_system_message else sent
 
 
-def _assistant(provider: Provider, message: Message, names: Names) -> Iterable[dict[str, Any]]:
-    content, calls = message.get("content") or "", message.get("tool_calls")
-    if not content and not calls:
-        return
-    # Reasoning and opaque data mean something to the model that made them, and to no other.
-    ours = (message.get("meta") or {}).get("model") == provider.model
+def _one_system(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Leading system messages as one; later ones, which would have to move, as notes in place."""
+    first = next((i for i, m in enumerate(messages) if m["role"] != "system"), len(messages))
+    rules = "\n\n".join(plain_text(message["content"]) for message in messages[:first])
+    head = [{"role": "system", "content": rules}] if first else []
+    return head + [
+        {"role": "user", "content": _SYSTEM_NOTE.format(plain_text(message["content"]))}
+        if message["role"] == "system"
+        else message
+        for message in messages[first:]
+    ]
+
+
+def _assistant(provider: Provider, message: Message, names: Names) -> dict[str, Any]:
+    content, calls = message.get("content"), message.get("tool_calls")
     sent: dict[str, Any] = {"role": "assistant", "content": content or None}
-    sent |= _reasoning(provider, message, content, ours)
     if calls:
+        # Reasoning and opaque data mean something to the model that made them, and to no other.
+        ours = (message.get("meta") or {}).get("model") == provider.model
+        sent |= _reasoning(provider, message, content or "", ours)
         sent["tool_calls"] = [_call(call, names, ours) for call in calls]
-    yield sent
+    return sent
 
 
 def _reasoning(provider: Provider, message: Message, content: Any, ours: bool) -> dict[str, Any]:
@@ -130,7 +129,7 @@ def _reasoning(provider: Provider, message: Message, content: Any, ours: bool) -
     drop those of messages without calls, so those are not sent.
     """
     preset, reasoning = provider.preset, message.get("reasoning") or {}
-    if preset.send_back_reasoning == "never" or not message.get("tool_calls"):
+    if preset.send_back_reasoning == "never":
         return {}
     text = reasoning.get("text") if ours else ""
     name = reasoning.get("field") if ours else ""
