@@ -2,7 +2,7 @@
 // tags does not matter, nothing but `yaa` is global, and the whole client can be written into one file again.
 // Modules of the language itself (`import`) do not load from file://, in any browser.
 
-globalThis.yaa = (() => {
+globalThis.yaa = (function kernel() {
   /** @type {Map<string, {deps: readonly string[], factory: (...deps: any[]) => any}>} */
   const defined = new Map()
   /** @type {Map<string, any>} */
@@ -32,10 +32,10 @@ globalThis.yaa = (() => {
     return made.get(name)
   }
 
-  /** Every module as text that defines it again, for a page in one file; the kernel itself is not among them. */
+  /** All of this as one script: the kernel and every module, for a page in one file. */
   function source() {
     const texts = [...defined].map(([name, { deps, factory }]) => `yaa.define(${JSON.stringify(name)}, ${JSON.stringify(deps)}, ${factory})`)
-    return texts.join('\n')
+    return [`globalThis.yaa = (${kernel})()`, ...texts].join('\n')
   }
 
   return { define, use, source }
