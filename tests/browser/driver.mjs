@@ -5,7 +5,7 @@
  * the end `{done, …}`; an `ask` (cut the line, restart the server) is answered by one line in.
  * Everything the page complains about is kept with the step it happened in.
  */
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -105,8 +105,17 @@ class Walk {
     return JSON.parse((await this.#answers.next()).value);
   }
 
+  /** Waits for what moves to come to rest; a spinner never does. */
+  async rest() {
+    await this.page.evaluate(async () => {
+      const ends = document.getAnimations().filter((one) => one.effect?.getComputedTiming().endTime < 5000);
+      await Promise.allSettled(ends.map((one) => one.finished));
+    });
+  }
+
   /** A picture for people, in the folder of the job. */
   async shot(name) {
+    await this.rest();
     const path = join(this.job.shots, `${this.job.label}-${name}.png`);
     await this.page.screenshot({ path });
   }
@@ -138,6 +147,17 @@ class Walk {
       words,
     );
     await handle.asElement().click();
+  }
+
+  /** What axe-core finds wrong for people who use the page with other means than eyes and mouse. */
+  async barriers() {
+    const axe = readFileSync(new URL("../node_modules/axe-core/axe.min.js", import.meta.url), "utf8");
+    await this.rest();
+    await this.page.evaluate(`${axe}; undefined`);
+    return this.page.evaluate(async () => {
+      const { violations } = await globalThis.axe.run(document, { resultTypes: ["violations"] });
+      return violations.map(({ id, help, nodes }) => `${id}: ${help} (${nodes.map((n) => n.target).join(" ").slice(0, 300)})`);
+    });
   }
 
   async close(result) {

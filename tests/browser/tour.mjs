@@ -21,6 +21,8 @@ await main(async (walk, job) => {
     await walk.shot("1-approval");
   });
 
+  await walk.step("no barriers while something is asked", () => noBarriers(walk));
+
   await walk.step("approve", async () => {
     await walk.press("Allow once", ".ask button");
     await walk.sees(".ask", "Which part of yaa");
@@ -59,8 +61,31 @@ await main(async (walk, job) => {
     if (await page.$(".ask")) throw new Error("something is asked again");
   });
 
+  await walk.step("no barriers at the end", () => noBarriers(walk));
+
+  await walk.step("no barriers in the settings", async () => {
+    await walk.press("Settings");
+    await page.waitForSelector("dialog[open]");
+    await noBarriers(walk);
+    await walk.press("Close", "dialog button");
+  });
+
+  await walk.step("on a phone", async () => {
+    await page.setViewport({ width: 390, height: 760 });
+    await page.waitForFunction(() => document.documentElement.scrollWidth <= innerWidth);
+    await walk.shot("4-phone");
+    await page.setViewport({ width: 1280, height: 800 });
+  });
+
+  if (job.browser !== "chromium") return; // Firefox's protocol cannot say which colours are wanted
   await walk.step("in the dark", async () => {
-    await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: "dark" }]).catch(() => {});
-    await walk.shot("4-dark");
+    await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: "dark" }]);
+    await noBarriers(walk);
+    await walk.shot("5-dark");
   });
 });
+
+async function noBarriers(walk) {
+  const found = await walk.barriers();
+  if (found.length) throw new Error(found.join("\n"));
+}
