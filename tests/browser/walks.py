@@ -36,6 +36,8 @@ def walk(
     assert node is not None
     assert program is not None
     SHOTS.mkdir(parents=True, exist_ok=True)
+    for old in SHOTS.glob(f"{job['label']}-*.png"):
+        old.unlink()
     whole = {"browser": browser, "executable": str(program), "shots": str(SHOTS), **job}
     process = subprocess.Popen(
         [str(node), str(tools.ROOT / "tests" / "browser" / script), json.dumps(whole)],
