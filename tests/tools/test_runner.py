@@ -176,7 +176,8 @@ def leaves(): raise SystemExit(3)
 def dies(): os.kill(os.getpid(), signal.SIGKILL)
 @tool
 async def later(n: int, ctx: Context) -> int:
-    ctx.log("waiting", n); ctx.keep = 2; ctx.attach("out/a.txt"); await asyncio.sleep(0); return n + 1
+    ctx.log("waiting", n); ctx.keep = 2; ctx.attach("out/a.txt")
+    await asyncio.sleep(0); return n + 1
 @tool
 def odd() -> object: return {1: {2, 3}, "x": object}
 @toolkit
@@ -264,14 +265,16 @@ class Breaches(Case):
 
     async def test_file_size(self) -> None:
         path = self.owned(
-            "from yaa import tool\n@tool\ndef fill():\n    open('big', 'wb').write(b'x' * 3_000_000)\n"
+            "from yaa import tool\n@tool\ndef fill():\n"
+            "    open('big', 'wb').write(b'x' * 3_000_000)\n"
         )
         found = await self.run_tool(("file", path, "fill"), {}, file_mb=1)
         self.assertEqual(found.error["details"]["limit"], "file_mb")
 
     async def test_open_files(self) -> None:
         path = self.owned(
-            "from yaa import tool\n@tool\ndef hoard():\n    x = [open('/dev/null') for _ in range(99)]\n"
+            "from yaa import tool\n@tool\ndef hoard():\n"
+            "    x = [open('/dev/null') for _ in range(99)]\n"
         )
         found = await self.run_tool(("file", path, "hoard"), {}, open_files=32)
         self.assertEqual(found.error["details"]["limit"], "open_files")
