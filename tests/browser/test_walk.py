@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from tests.bench.peers import start
+from tests.bench import peers
 from tests.tooling import tools
 from tests.tooling.child import Yaa
 from tests.tooling.relay import Relay
@@ -33,15 +33,10 @@ MAY_FAIL = {("cut in the middle", "served"), ("cut in the middle", "file"), ("op
 
 
 def config(provider: str) -> dict[str, Any]:
-    scripted = {"preset": "openai", "api_url": f"{provider}/v1", "api_key": "k", "model_name": "s"}
-    return {
-        "server": {
-            "providers": {"scripted": scripted},
-            "default_provider": "scripted",
-            "discover": False,
-            "tools": {TOOL: {"ceiling": "ask"}},
-        }
-    }
+    """The benchmark's, with one tool that nobody may call without asking."""
+    found = peers.config(provider)
+    found["server"]["tools"] = {TOOL: {"ceiling": "ask"}}
+    return found
 
 
 class Servers:
@@ -49,7 +44,7 @@ class Servers:
 
     def __init__(self, stack: ExitStack) -> None:
         self._stack = stack
-        self._config = config(start(stack, "tests.bench.provider"))
+        self._config = config(peers.start(stack, "tests.bench.provider"))
         self._yaa = stack.enter_context(Yaa(self._config))
         self.key = self._yaa.key
         self.relay = stack.enter_context(Relay(*place_of(self._yaa)))
