@@ -25,6 +25,7 @@ yaa.define('ui/app', [
     const app = { settings, server, book, current: book.fresh(), drawer: false, views: null, show, draw, mount }
     const actions = actionsOf(app)
     let frame = 0
+    let timer = 0
     let tick = 0
     let whole = true
 
@@ -85,15 +86,18 @@ yaa.define('ui/app', [
       schedule(true)
     }
 
-    /** A hidden page draws no frames, but its title still has to be right. @param {boolean} all */
+    /** A hidden page draws no frames, but its title has to be right: there a timer takes their place. @param {boolean} all */
     function schedule(all) {
       whole ||= all
-      if (frame || !app.views) return
-      frame = document.hidden ? window.setTimeout(render) : requestAnimationFrame(render)
+      if (!app.views) return
+      if (document.hidden) timer ||= window.setTimeout(render)
+      else frame ||= requestAnimationFrame(render)
     }
 
     function render() {
-      frame = 0
+      cancelAnimationFrame(frame)
+      clearTimeout(timer)
+      frame = timer = 0
       const state = stateOf(app, whole)
       app.views.thread.update(state)
       if (whole) renderAround(app, root, state)
@@ -219,7 +223,7 @@ yaa.define('ui/app', [
     const chosen = models.find((one) => one.name === provider) ?? models[0]
     return {
       session, live, whole, models, provider,
-      items: sessions.items(session, { live }),
+      items: sessions.items(whole ? session : lastTurn(session), { live: live || current.elsewhere }),
       outputs: current.run?.output ?? new Map(),
       line: statusLine(current),
       server: server.state(),
@@ -231,6 +235,12 @@ yaa.define('ui/app', [
       onDisk: !settings.canRememberSafely,
       settings: { ...settings.all(), url: settings.base(), key: settings.key(), remember: settings.remembers() },
     }
+  }
+
+  /** The part of a session that a run writes to. @param {Session} session @returns {Session} */
+  function lastTurn(session) {
+    const start = session.messages.findLastIndex((message) => message.role === 'user')
+    return { ...session, messages: session.messages.slice(Math.max(0, start)) }
   }
 
   /** @param {Head} head @param {string} current @param {import('./types').Entry | undefined} entry */

@@ -37,7 +37,7 @@ yaa.define('ui/code', ['ui/h', 'ui/text', 'ui/popup', 'core/highlight'], (dom, {
   // the browser says so when it begins to render an article: cheaper than an observer on each block
   document.addEventListener('contentvisibilityautostatechange', (event) => {
     const { skipped, target } = /** @type {any} */ (event)
-    if (!skipped) for (const el of target.querySelectorAll('.code')) painters.get(el)?.()
+    if (!skipped && target.matches('.message')) for (const el of target.querySelectorAll('.code')) painters.get(el)?.()
   })
 
   /**

@@ -5,8 +5,10 @@ yaa.define('ui/thread', ['ui/h', 'ui/text', 'ui/message', 'ui/asks', 'ui/connect
   const { h, icon, list, text, attr } = dom
   /** Within this many pixels of the end the view follows what arrives. */
   const NEAR_END = 80
-  /** Articles made at once when a session is opened; the earlier ones follow in slices while the browser is idle. */
-  const SLICE = 200
+  /** Articles are kept in chunks, so that the browser and this file can pass over most of a long session at once. */
+  const CHUNK = 50
+  /** Chunks made at once when a session is opened; the earlier ones follow one by one while the browser is idle. */
+  const FIRST = 3
 
   /** @param {import('./types').Actions} actions @returns {any} */
   function threadView(actions) {
@@ -20,28 +22,50 @@ yaa.define('ui/thread', ['ui/h', 'ui/text', 'ui/message', 'ui/asks', 'ui/connect
     const end = { type: 'button', hidden: true, onclick: scrollToEnd }
     const toEnd = h('button.button.small.to-end', end, icon('down'), t('thread.toEnd'))
     let pinned = true
-    let from = 0
     let openId = ''
-    /** @type {any} */ let last = null
+    /** Everything the session shows, and where its last turn begins. @type {any[]} */
+    let shown = []
+    let turn = 0
+    /** Chunks before this one are not made yet. */
+    let from = 0
     const sizes = new ResizeObserver(follow)
     sizes.observe(column)
     sizes.observe(el)
 
-    /** @param {any} state while an answer streams in (`whole` is false) only the last turn is looked at */
+    /** @param {import('./types').State} state while an answer streams in (`whole` is false) its items are those of the last turn */
     function update(state) {
-      const { session, live } = state
+      const { session, live, whole } = state
       const items = itemsOf(state)
-      if (session.id !== openId) reset(session.id, items.length)
-      last = state
-      empty.el.hidden = items.length > 0
-      attr(column, 'data-empty', items.length === 0)
+      shown = whole ? items : [...shown.slice(0, turn), ...items]
+      if (whole) turn = Math.max(0, items.findLastIndex((item) => item.message.role === 'user'))
+      if (session.id !== openId) reset(session.id)
+      empty.el.hidden = shown.length > 0
+      feed.hidden = !shown.length
+      attr(column, 'data-empty', !shown.length)
       empty.update(state)
-      const tail = state.whole ? 0 : items.findLastIndex((item) => item.message.role === 'user') - from
-      list(feed, items.slice(from), (item) => item.message.id, (item) => messageView(item, actions), tail)
+      drawFeed(whole ? 0 : Math.floor(turn / CHUNK))
       attr(feed, 'aria-busy', live ? 'true' : null)
-      working.hidden = !live || isWriting(items.at(-1))
-      if (state.whole || session.interrupts?.length) drawWaits(session, live)
+      working.hidden = !live || isWriting(shown.at(-1))
+      if (whole || session.interrupts?.length) drawWaits(session, live)
       follow()
+    }
+
+    /** @param {number} changed the first chunk that may have changed */
+    function drawFeed(changed) {
+      const count = Math.ceil(shown.length / CHUNK)
+      const chunks = Array.from({ length: count - from }, (_, i) => from + i)
+      list(feed, chunks, (chunk) => `${openId} ${chunk}`, () => chunkView(), changed - from)
+    }
+
+    function chunkView() {
+      const inner = h('div.chunk', { role: 'none' })
+      const make = (/** @type {any} */ item) => messageView(item, actions)
+      const draw = (/** @type {any[]} */ items) => list(inner, items, (item) => item.message.id, make)
+      return {
+        el: inner,
+        update: (/** @type {number} */ chunk) => draw(shown.slice(chunk * CHUNK, (chunk + 1) * CHUNK)),
+        destroy: () => draw([]),
+      }
     }
 
     /** @param {Session} session @param {boolean} live */
@@ -51,22 +75,23 @@ yaa.define('ui/thread', ['ui/h', 'ui/text', 'ui/message', 'ui/asks', 'ui/connect
       all.update(open)
     }
 
-    /** @param {string} id @param {number} length */
-    function reset(id, length) {
+    /** @param {string} id */
+    function reset(id) {
       openId = id
       pinned = true
-      from = Math.max(0, length - SLICE)
-      list(feed, [], String, () => { throw new Error('nothing to make') })
-      if (from) later()
+      from = Math.max(0, Math.ceil(shown.length / CHUNK) - FIRST)
+      if (from) later(id)
     }
 
-    function later() {
+    /** @param {string} id of the session that was opened; another may be open by then */
+    function later(id) {
       const idle = window.requestIdleCallback ?? ((/** @type {() => void} */ run) => setTimeout(run, 50))
       idle(() => {
-        if (!from || !last) return
-        from = Math.max(0, from - SLICE)
-        update(last)
-        if (from) later()
+        if (id !== openId || !from) return
+        from -= 1
+        drawFeed(from)
+        follow()
+        later(id)
       })
     }
 
@@ -92,7 +117,7 @@ yaa.define('ui/thread', ['ui/h', 'ui/text', 'ui/message', 'ui/asks', 'ui/connect
       const step = { j: 1, k: -1, PageDown: 1, PageUp: -1 }[event.key]
       const target = /** @type {Element} */ (event.target)
       if (!step || event.ctrlKey || event.metaKey || event.altKey || !target.matches('article, .scroll')) return
-      const articles = [...feed.children]
+      const articles = [...feed.querySelectorAll('.message')]
       const at = articles.indexOf(target)
       const next = articles[at < 0 ? (step > 0 ? 0 : articles.length - 1) : at + step]
       if (!next) return

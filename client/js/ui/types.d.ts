@@ -37,6 +37,7 @@ export interface Line { text: string; tone?: string; busy?: boolean; icon?: stri
 /** Everything the views are drawn from; made anew for each drawing. */
 export interface State {
   session: Session
+  /** for display; only those of the last turn when `whole` is false */
   items: Item[]
   outputs: Map<string, string>
   /** is a run of this session going on? */
