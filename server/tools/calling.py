@@ -34,12 +34,11 @@ def call(path: str, name: str, args: dict[str, Any], context: Context) -> Any:
 
 
 def load(path: str) -> types.ModuleType:
-    """An owner's file as a module. `from yaa import tool, toolkit, Context` works in it."""
-    if "yaa" not in sys.modules:
-        yaa = types.ModuleType("yaa")
-        for thing in (tool, toolkit, Context, ToolError):
-            setattr(yaa, thing.__name__, thing)
-        sys.modules["yaa"] = yaa
+    """An owner's file as a module. `from yaa import tool, toolkit, Context` works in it, whether
+    the server is installed, and so called yaa, or runs from a checkout."""
+    yaa = sys.modules.setdefault("yaa", types.ModuleType("yaa"))
+    for thing in (tool, toolkit, Context, ToolError):
+        setattr(yaa, thing.__name__, thing)
     spec = importlib.util.spec_from_file_location("yaa_owner_tools", path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)

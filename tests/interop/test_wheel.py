@@ -58,6 +58,26 @@ class Wheel(unittest.TestCase):
             self.assertEqual(status, 200)
             self.assertEqual(page, (tools.ROOT / "client" / "index.html").read_text())
 
+    def test_it_runs_tools_its_own_and_the_owners(self) -> None:
+        home = self.folder / "home"
+        (home / "tools").mkdir(parents=True)
+        source = (
+            "from yaa import tool, Context\n@tool\ndef mine(ctx: Context) -> str:\n    'Mine.'\n"
+        )
+        (home / "tools" / "mine.py").write_text(source)
+        command = [str(self.bin / "yaa")]
+        with Yaa(command=command, cwd=self.folder, home=home) as yaa:
+            api = Api(yaa.url, yaa.key)
+            _, info = api.request("GET", "/info")
+            self.assertIn("mine", [tool["name"] for tool in info["tools"]])
+            asked = {"role": "user", "content": "shell echo from the wheel"}
+            allowed = {"shell": {"auto_approve": True}}
+            session = api.run({"messages": [asked], "config": {"tool": allowed}})
+        results = [
+            message["content"] for message in session["messages"] if message["role"] == "tool"
+        ]
+        self.assertIn("from the wheel", results[0])
+
 
 def run(*command: str) -> str:
     """What it prints. Raises AssertionError, with that, if it fails."""
