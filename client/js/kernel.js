@@ -10,7 +10,11 @@ globalThis.yaa = (function kernel() {
   /** @type {string[]} */
   const making = []
 
-  /** @param {string} name @param {readonly string[]} deps @param {(...deps: any[]) => any} factory called once, when first used */
+  /**
+   * @param {string} name
+   * @param {readonly string[]} deps
+   * @param {(...deps: any[]) => any} factory called once, when first used
+   */
   function define(name, deps, factory) {
     if (defined.has(name)) throw new Error(`${name} is defined twice`)
     defined.set(name, { deps, factory })
@@ -34,7 +38,9 @@ globalThis.yaa = (function kernel() {
 
   /** All of this as one script: the kernel and every module, for a page in one file. */
   function source() {
-    const texts = [...defined].map(([name, { deps, factory }]) => `yaa.define(${JSON.stringify(name)}, ${JSON.stringify(deps)}, ${factory})`)
+    const texts = [...defined].map(([name, { deps, factory }]) => {
+      return `yaa.define(${JSON.stringify(name)}, ${JSON.stringify(deps)}, ${factory})`
+    })
     return [`globalThis.yaa = (${kernel})()`, ...texts].join('\n')
   }
 

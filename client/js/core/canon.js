@@ -18,7 +18,11 @@ yaa.define('core/canon', [], () => {
     return keys.some((key) => SURROGATE.test(key)) ? keys.sort(byCodePoint) : keys.sort()
   }
 
-  /** Strings compare by UTF-16 unit, which puts U+1F600 before U+FF5E; Python puts it after. @param {string} a @param {string} b */
+  /**
+   * Strings compare by UTF-16 unit, which puts U+1F600 before U+FF5E; Python puts it after.
+   * @param {string} a
+   * @param {string} b
+   */
   function byCodePoint(a, b) {
     let i = 0
     while (i < a.length && i < b.length && a[i] === b[i]) i++

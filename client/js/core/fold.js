@@ -5,7 +5,8 @@
 // - every prefix of a run folds to a document that may be POSTed again.
 // Deltas are appended as they come: engines keep `a += b` as a rope, so a long answer costs linear time.
 
-yaa.define('core/fold', ['core/canon', 'core/crc32', 'core/patch'], ({ canonical }, { crc32 }, { parsePointer, patch, put, own }) => {
+yaa.define('core/fold', ['core/canon', 'core/crc32', 'core/patch'], ({ canonical }, { crc32 }, patches) => {
+  const { parsePointer, patch, put, own } = patches
   const { hasOwn } = Object
 
   /** @param {Session} session changed in place @param {YaaEvent} event */
@@ -18,7 +19,10 @@ yaa.define('core/fold', ['core/canon', 'core/crc32', 'core/patch'], ({ canonical
     if (event.type === 'RUN_STARTED' || Array.isArray(session.messages)) handler(session, event)
   }
 
-  /** CRC-32 of the canonical JSON of messages, calls and interrupts: what RUN_FINISHED carries. @param {Session} session */
+  /**
+   * CRC-32 of the canonical JSON of messages, calls and interrupts: what RUN_FINISHED carries.
+   * @param {Session} session
+   */
   function digest(session) {
     const { messages = null, calls = null, interrupts = null } = session
     return crc32(canonical({ messages, calls, interrupts }))
@@ -76,11 +80,16 @@ yaa.define('core/fold', ['core/canon', 'core/crc32', 'core/patch'], ({ canonical
   function stateDelta(session, event) {
     for (const operation of event.delta) {
       const parts = isObject(operation) ? parsePointer(operation.path) : null
-      if (parts && parts.length > 1 && parts[0] === 'yaa' && parts[1] !== 'messages') patch(session, operation, parts.slice(1))
+      const ours = parts && parts.length > 1 && parts[0] === 'yaa' && parts[1] !== 'messages'
+      if (ours) patch(session, operation, parts.slice(1))
     }
   }
 
-  /** What intake filled in inside messages: a field of one, never a whole one. @param {Session} session @param {YaaEvent} event */
+  /**
+   * What intake filled in inside messages: a field of one, never a whole one.
+   * @param {Session} session
+   * @param {YaaEvent} event
+   */
   function custom(session, event) {
     if (event.name !== 'yaa.messages' || !Array.isArray(event.value)) return
     for (const operation of event.value) {
@@ -141,7 +150,8 @@ yaa.define('core/fold', ['core/canon', 'core/crc32', 'core/patch'], ({ canonical
     if (!message || findCall(session, event.toolCallId)) return
     if (!hasOwn(message, 'tool_calls')) message.tool_calls = []
     if (!Array.isArray(message.tool_calls)) return
-    message.tool_calls.push({ id: event.toolCallId, type: 'function', function: { name: event.toolCallName, arguments: '' } })
+    const called = { name: event.toolCallName, arguments: '' }
+    message.tool_calls.push({ id: event.toolCallId, type: 'function', function: called })
   }
 
   /** @param {Session} session @param {YaaEvent} event */
@@ -180,7 +190,8 @@ yaa.define('core/fold', ['core/canon', 'core/crc32', 'core/patch'], ({ canonical
 
   /** @param {Session} session @param {any} id @returns {Message | undefined} */
   function findMessage(session, id) {
-    return typeof id === 'string' ? session.messages.findLast((message) => isObject(message) && message.id === id) : undefined
+    if (typeof id !== 'string') return undefined
+    return session.messages.findLast((message) => isObject(message) && message.id === id)
   }
 
   /** @param {Session} session @param {any} id @returns {any} the `reasoning` of a message */
@@ -204,7 +215,9 @@ yaa.define('core/fold', ['core/canon', 'core/crc32', 'core/patch'], ({ canonical
   /** @param {Message[]} messages @param {any} id @returns {number} of the message that made the call, or -1 */
   function ownerIndex(messages, id) {
     if (typeof id !== 'string') return -1
-    return messages.findLastIndex((message) => Array.isArray(message?.tool_calls) && message.tool_calls.some((call) => call?.id === id))
+    return messages.findLastIndex((message) => {
+      return Array.isArray(message?.tool_calls) && message.tool_calls.some((call) => call?.id === id)
+    })
   }
 
   /** What rides under `metadata.yaa`. @param {YaaEvent} event @returns {any} */

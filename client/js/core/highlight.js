@@ -26,7 +26,11 @@ yaa.define('core/highlight', [], () => {
       ['string', new RegExp(`(?<!\\w)[rRbBfFuU]{0,2}(?:"""[^]*?(?:"""|${END})|'''[^]*?(?:'''|${END}))`)],
       ['string', new RegExp(`(?<!\\w)[rRbBfFuU]{0,2}(?:${DOUBLE.source}|${SINGLE.source})`)],
       ['name', /(?<=\b(?:def|class)[ \t]{1,4})\w+|(?<=^[ \t]*)@[\w.]+/],
-      ['keyword', words('False None True and as assert async await break case class continue def del elif else except finally for from global if import in is lambda match nonlocal not or pass raise return try while with yield self')],
+      ['keyword', words(
+          'False None True and as assert async await break case class continue def del elif else except '
+          + 'finally for from global if import in is lambda match nonlocal not or pass raise return try while '
+          + 'with yield self',
+      )],
       ['number', NUMBER],
       ['name', CALLED],
     ],
@@ -36,7 +40,13 @@ yaa.define('core/highlight', [], () => {
       ['string', new RegExp(`\`(?:[^\`\\\\]|\\\\[^])*(?:\`|${END})`)],
       ['string', DOUBLE],
       ['string', SINGLE],
-      ['keyword', words('abstract any as async await boolean break case catch class const continue debugger declare default delete do else enum export extends false finally for from function get if implements import in instanceof interface keyof let namespace never new null number of override private protected public readonly return satisfies set static string super switch this throw true try type typeof undefined unknown var void while with yield')],
+      ['keyword', words(
+          'abstract any as async await boolean break case catch class const continue debugger declare '
+          + 'default delete do else enum export extends false finally for from function get if implements '
+          + 'import in instanceof interface keyof let namespace never new null number of override private '
+          + 'protected public readonly return satisfies set static string super switch this throw true try '
+          + 'type typeof undefined unknown var void while with yield',
+      )],
       ['number', NUMBER],
       ['name', CALLED],
     ],
@@ -45,7 +55,10 @@ yaa.define('core/highlight', [], () => {
       ['string', /"(?:[^"\\]|\\[^])*"?/],
       ['string', /'[^']*'?/],
       ['name', /\$(?:\w+|\{[^}\n]*\}?|[@*#?$!-])/],
-      ['keyword', words('case do done elif else esac export fi for function if in local return select set source then until while sudo cd echo exit')],
+      ['keyword', words(
+          'case do done elif else esac export fi for function if in local return select set source then '
+          + 'until while sudo cd echo exit',
+      )],
     ],
     diff: [
       ['comment', /^(?:diff |index |---|\+\+\+|new file|deleted file|similarity|rename ).*/],
@@ -73,7 +86,14 @@ yaa.define('core/highlight', [], () => {
       ['comment', BLOCK_COMMENT],
       ['string', /'(?:[^']|'')*'?/],
       ['name', /"[^"\n]*"?|`[^`\n]*`?/],
-      ['keyword', words('add all alter and as asc begin between by case cascade check column commit constraint create cross database default delete desc distinct drop else end exists explain false foreign from full group having if in index inner insert intersect into is join key left like limit not null offset on or order outer over partition primary references returning right rollback row rows select set table then transaction true union unique update using values view when where with int integer bigint text varchar char boolean date timestamp numeric real')],
+      ['keyword', words(
+          'add all alter and as asc begin between by case cascade check column commit constraint create '
+          + 'cross database default delete desc distinct drop else end exists explain false foreign from full '
+          + 'group having if in index inner insert intersect into is join key left like limit not null offset '
+          + 'on or order outer over partition primary references returning right rollback row rows select set '
+          + 'table then transaction true union unique update using values view when where with int integer '
+          + 'bigint text varchar char boolean date timestamp numeric real',
+      )],
       ['number', NUMBER],
       ['name', CALLED],
     ],
@@ -112,7 +132,11 @@ yaa.define('core/highlight', [], () => {
     return Object.hasOwn(TABLES, known) ? known : ''
   }
 
-  /** @param {string} text @param {string} lang @returns {[SpanKind, number, number][]} in order, none inside another */
+  /**
+   * @param {string} text
+   * @param {string} lang
+   * @returns {[SpanKind, number, number][]} in order, none inside another
+   */
   function spans(text, lang) {
     const name = languageOf(lang)
     if (!name) return []

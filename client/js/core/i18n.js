@@ -14,15 +14,23 @@ yaa.define('core/i18n', [], () => {
     return render(parts, values, language, 0)
   }
 
-  /** @param {Part[]} parts @param {Record<string, any>} values @param {string} language @param {number} n what # stands for @returns {string} */
+  /**
+   * @param {Part[]} parts
+   * @param {Record<string, any>} values
+   * @param {string} language
+   * @param {number} n what # stands for
+   * @returns {string}
+   */
   function render(parts, values, language, n) {
     return parts.map((part) => {
       if (typeof part === 'string') return part
       if ('number' in part) return new Intl.NumberFormat(language).format(n)
       const value = Object.hasOwn(values, part.name) ? values[part.name] : undefined
       if (!part.kind) return value === undefined ? `{${part.name}}` : String(value)
-      const form = part.forms.get(part.kind === 'plural' ? pluralOf(part.forms, value, language) : String(value)) ?? part.forms.get('other')
-      return form ? render(form, values, language, part.kind === 'plural' ? Number(value) : n) : ''
+      const plural = part.kind === 'plural'
+      const key = plural ? pluralOf(part.forms, value, language) : String(value)
+      const form = part.forms.get(key) ?? part.forms.get('other')
+      return form ? render(form, values, language, plural ? Number(value) : n) : ''
     }).join('')
   }
 
@@ -39,7 +47,11 @@ yaa.define('core/i18n', [], () => {
     return reader.at === pattern.length && parts ? parts : [pattern]
   }
 
-  /** @param {{text: string, at: number}} reader @param {boolean} inPlural @returns {Part[] | null} up to an unmatched } or the end */
+  /**
+   * @param {{text: string, at: number}} reader
+   * @param {boolean} inPlural
+   * @returns {Part[] | null} up to an unmatched } or the end
+   */
   function readParts(reader, inPlural) {
     /** @type {Part[]} */
     const parts = []
@@ -59,7 +71,10 @@ yaa.define('core/i18n', [], () => {
     return [...parts, text]
   }
 
-  /** '' is an apostrophe, '{…' is literal up to the next apostrophe; any other apostrophe is itself. @param {{text: string, at: number}} reader */
+  /**
+   * '' is an apostrophe, '{…' is literal up to the next apostrophe; any other apostrophe is itself.
+   * @param {{text: string, at: number}} reader
+   */
   function readQuoted(reader) {
     const next = reader.text[reader.at]
     if (next === "'") return reader.text[reader.at++]

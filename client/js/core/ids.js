@@ -11,7 +11,8 @@ yaa.define('core/ids', [], () => {
   function uuid() {
     const digits = hex(16)
     const variant = '89ab'[parseInt(digits[16], 16) & 3]
-    return [digits.slice(0, 8), digits.slice(8, 12), `4${digits.slice(13, 16)}`, variant + digits.slice(17, 20), digits.slice(20)].join('-')
+    const parts = [digits.slice(0, 8), digits.slice(8, 12), `4${digits.slice(13, 16)}`, variant + digits.slice(17, 20)]
+    return [...parts, digits.slice(20)].join('-')
   }
 
   /** `msg_…`, in the server's manner: 96 random bits. @param {string} kind */

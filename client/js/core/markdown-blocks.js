@@ -48,7 +48,8 @@ yaa.define('core/markdown-blocks', ['core/markdown-links'], ({ readDefinition })
       const reached = this.walk()
       if (!reached) return // it was a closing fence
       const container = isText(reached) ? reached : this.openBlocks(reached)
-      if (container === reached && this.tip !== reached && this.tip.type === 'paragraph' && !this.blank) return this.add(this.tip) // lazy
+      const lazy = container === reached && this.tip !== reached && this.tip.type === 'paragraph' && !this.blank
+      if (lazy) return this.add(this.tip)
       this.closeTo(container)
       if (isText(container) || container.type === 'paragraph' || container.type === 'table') this.add(container)
       else if (!this.blank && container.type !== 'heading' && container.type !== 'rule') this.add(this.open('paragraph'))
@@ -72,8 +73,8 @@ yaa.define('core/markdown-blocks', ['core/markdown-links'], ({ readDefinition })
       switch (node.type) {
         case 'list': return true
         case 'quote': return this.quoteMark() && this.touch(node)
-        case 'item': return (this.blank ? node.children.length > 0 : this.indent >= node.offset) && this.skip(Math.min(node.offset, this.indent))
-        case 'code': return (node.fence || this.blank || this.indent >= 4) && this.skip(Math.min(node.fence ? node.indent : 4, this.indent))
+        case 'item': return (this.blank ? node.children.length > 0 : this.indent >= node.offset) && this.skip(node.offset)
+        case 'code': return (node.fence || this.blank || this.indent >= 4) && this.skip(node.fence ? node.indent : 4)
         case 'html': return node.until !== null || !this.blank
         case 'paragraph': case 'table': return !this.blank
         default: return false
@@ -95,7 +96,7 @@ yaa.define('core/markdown-blocks', ['core/markdown-links'], ({ readDefinition })
       this.skip(this.indent)
       this.at++
       this.look()
-      return this.skip(Math.min(this.indent, 1))
+      return this.skip(1)
     }
 
     // -- opening ----------------------------------------------------------------------------------
@@ -136,9 +137,10 @@ yaa.define('core/markdown-blocks', ['core/markdown-links'], ({ readDefinition })
       this.at += marker[0].length
       this.look()
       const width = empty || this.indent > 4 ? 1 : this.indent
-      this.skip(Math.min(width, this.indent))
+      this.skip(width)
       const kind = marker[1] ?? marker[3]
-      if (container.type !== 'list' || container.kind !== kind) this.open('list', { kind, ordered: !marker[1], first: Number(marker[2] ?? 1) })
+      const goesOn = container.type === 'list' && container.kind === kind
+      if (!goesOn) this.open('list', { kind, ordered: !marker[1], first: Number(marker[2] ?? 1) })
       return this.open('item', { offset: before + marker[0].length + width })
     }
 
@@ -148,7 +150,8 @@ yaa.define('core/markdown-blocks', ['core/markdown-links'], ({ readDefinition })
       const heading = HEADING.exec(rest)?.[0]
       const fence = FENCE.exec(rest)?.[0]
       const rule = RULE.test(rest)
-      const html = rest[0] === '<' && HTML.find(([begins], kind) => begins.test(rest) && (kind < 3 || this.tip.type !== 'paragraph'))
+      const interrupts = this.tip.type === 'paragraph' ? 3 : HTML.length // kinds of HTML that may begin here
+      const html = rest[0] === '<' && HTML.slice(0, interrupts).find(([begins]) => begins.test(rest))
       if (inParagraph && UNDERLINE.test(rest) && this.underline(container, rest)) return container
       const align = inParagraph ? alignments(rest) : null
       if (align && this.table(container, align)) return this.tip
@@ -159,7 +162,11 @@ yaa.define('core/markdown-blocks', ['core/markdown-links'], ({ readDefinition })
       return html ? this.open('html', { until: html[1] }) : this.open('rule')
     }
 
-    /** A line of = or - makes a heading of the paragraph above it. @param {BlockNode} paragraph @param {string} rest */
+    /**
+     * A line of = or - makes a heading of the paragraph above it.
+     * @param {BlockNode} paragraph
+     * @param {string} rest
+     */
     underline(paragraph, rest) {
       const text = paragraph.lines.join('\n')
       if (!text.slice(definitionsEnd(text)).trim()) return false
@@ -167,7 +174,11 @@ yaa.define('core/markdown-blocks', ['core/markdown-links'], ({ readDefinition })
       return this.touch(paragraph)
     }
 
-    /** A delimiter row makes a table whose head is the paragraph's last line (GFM 4.10). @param {BlockNode} paragraph @param {any[]} align */
+    /**
+     * A delimiter row makes a table whose head is the paragraph's last line (GFM 4.10).
+     * @param {BlockNode} paragraph
+     * @param {any[]} align
+     */
     table(paragraph, align) {
       const head = cells(paragraph.lines[paragraph.lines.length - 1])
       if (head.length !== align.length) return false
@@ -182,7 +193,11 @@ yaa.define('core/markdown-blocks', ['core/markdown-links'], ({ readDefinition })
       return this.touch(this.tip)
     }
 
-    /** A new block in the innermost open one that can hold it; those below it are closed. @param {string} type @param {object} [more] */
+    /**
+     * A new block in the innermost open one that can hold it; those below it are closed.
+     * @param {string} type
+     * @param {object} [more]
+     */
     open(type, more) {
       while (!holds(this.tip.type, type)) this.closeTo(/** @type {BlockNode} */ (this.tip.parent))
       const node = block(type, this.number, this.tip, more)
@@ -212,7 +227,9 @@ yaa.define('core/markdown-blocks', ['core/markdown-links'], ({ readDefinition })
 
     /** The block, and those around it, reach to this line. @param {BlockNode} node */
     touch(node) {
-      for (let each = /** @type {BlockNode | null} */ (node); each && each.end !== this.number; each = each.parent) each.end = this.number
+      /** @type {BlockNode | null} */
+      let each = node
+      for (; each && each.end !== this.number; each = each.parent) each.end = this.number
       return true
     }
 
@@ -229,9 +246,12 @@ yaa.define('core/markdown-blocks', ['core/markdown-links'], ({ readDefinition })
       this.blank = this.next === this.text.length
     }
 
-    /** Passes over so many columns of space. A tab on the way becomes spaces, as it may be used in part. @param {number} columns */
+    /**
+     * Passes over so many columns of space, or what there is of it. A tab on the way becomes spaces, as it may be used in part.
+     * @param {number} columns
+     */
     skip(columns) {
-      for (let end = this.at + columns; this.at < end; this.at++) {
+      for (let end = this.at + Math.min(columns, this.indent); this.at < end; this.at++) {
         if (this.text[this.at] !== '\t') continue
         this.text = this.text.slice(0, this.at) + ' '.repeat(4 - (this.at % 4)) + this.text.slice(this.at + 1)
       }
@@ -239,16 +259,23 @@ yaa.define('core/markdown-blocks', ['core/markdown-links'], ({ readDefinition })
     }
   }
 
-  /** @param {string} type @param {number} line @param {BlockNode | null} parent @param {object} [more] @returns {BlockNode} */
+  /**
+   * @param {string} type
+   * @param {number} line
+   * @param {BlockNode | null} parent
+   * @param {object} [more]
+   * @returns {BlockNode}
+   */
   function block(type, line, parent, more) {
-    return { type, start: line, end: line, parent, depth: parent ? parent.depth + 1 : 0, children: [], lines: [], open: true, ...more }
+    const depth = parent ? parent.depth + 1 : 0
+    return { type, start: line, end: line, parent, depth, children: [], lines: [], open: true, ...more }
   }
 
   /** Blocks whose lines mean nothing else. @param {BlockNode} node */
   const isText = (node) => node.type === 'code' || node.type === 'html'
 
   /** @param {string} outer @param {string} inner */
-  const holds = (outer, inner) => (inner === 'item' ? outer === 'list' : outer === 'root' || outer === 'quote' || outer === 'item')
+  const holds = (outer, inner) => (inner === 'item' ? outer === 'list' : ['root', 'quote', 'item'].includes(outer))
 
   /** Spaces and a closing run of # taken off. @param {string} text */
   function headingText(text) {
@@ -259,7 +286,11 @@ yaa.define('core/markdown-blocks', ['core/markdown-links'], ({ readDefinition })
     return closed ? trimmed.slice(0, end).trim() : trimmed
   }
 
-  /** Where the link definitions at the start of a paragraph end. @param {string} text @param {(definition: any) => void} [found] */
+  /**
+   * Where the link definitions at the start of a paragraph end.
+   * @param {string} text
+   * @param {(definition: any) => void} [found]
+   */
   function definitionsEnd(text, found) {
     let at = 0
     while (text[at] === '[') {
@@ -271,7 +302,11 @@ yaa.define('core/markdown-blocks', ['core/markdown-links'], ({ readDefinition })
     return at
   }
 
-  /** The delimiter row of a table, or null. @param {string} row @returns {(null | 'left' | 'center' | 'right')[] | null} */
+  /**
+   * The delimiter row of a table, or null.
+   * @param {string} row
+   * @returns {(null | 'left' | 'center' | 'right')[] | null}
+   */
   function alignments(row) {
     if (!row.includes('|') || !/^[|:\- \t]+$/.test(row)) return null
     const marks = cells(row)

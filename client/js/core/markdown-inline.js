@@ -4,8 +4,9 @@
 // Two departures. Between a mark and a CJK letter no space is needed, because CJK has none: `**注意：**请` is strong.
 // A single tilde is a tilde: `3~5 和 6~8` strikes nothing.
 
-yaa.define('core/markdown-inline', ['core/markdown-links', 'core/markdown-nodes'], (links, { leaf, wrap, plainText, collect }) => {
+yaa.define('core/markdown-inline', ['core/markdown-links', 'core/markdown-nodes'], (links, nodes) => {
   const { match } = links
+  const { leaf, wrap, plainText, collect } = nodes
   const PLAIN = /[^\n\\`*_~[\]!<&:@w]+/y
   const TAG = /<(?:\/[A-Za-z][A-Za-z0-9-]*\s*|[A-Za-z][A-Za-z0-9-]*(?:\s+[A-Za-z_:][\w.:-]*(?:\s*=\s*(?:"[^"]*"|'[^']*'|[^\s"'=<>`]+))?)*\s*\/?)>/y
   const AUTOLINK = /<([A-Za-z][A-Za-z0-9+.-]{1,31}:[^\s<>]*)>/y
@@ -16,7 +17,11 @@ yaa.define('core/markdown-inline', ['core/markdown-links', 'core/markdown-nodes'
   const CJK = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\u3000-\u303f\uff00-\uffef]/u
 
   /** @typedef {InlineNode} Node */
-  /** @typedef {{node: Node, char: string, count: number, opens: boolean, closes: boolean, prev: Mark | null, next: Mark | null}} Mark a run of * _ ~ */
+  /**
+   * @typedef {object} Mark a run of * _ ~
+   * @property {Node} node @property {string} char @property {number} count @property {boolean} opens
+   * @property {boolean} closes @property {Mark | null} prev @property {Mark | null} next
+   */
   /** @typedef {{node: Node, image: boolean, at: number, marks: Mark | null}} Bracket */
 
   /** @param {string} text @param {References} references @returns {Inline[]} */
@@ -194,7 +199,12 @@ yaa.define('core/markdown-inline', ['core/markdown-links', 'core/markdown-nodes'
       while (this.marks && this.marks !== bottom) this.drop(this.marks)
     }
 
-    /** Wraps what is between the two. @param {Mark} opener @param {Mark} closer @returns {Mark | null} the next closer to look at */
+    /**
+     * Wraps what is between the two.
+     * @param {Mark} opener
+     * @param {Mark} closer
+     * @returns {Mark | null} the next closer to look at
+     */
     pair(opener, closer) {
       const used = opener.count >= 2 && closer.count >= 2 ? 2 : 1
       const type = closer.char === '~' ? 'strike' : used === 2 ? 'strong' : 'emphasis'
@@ -251,7 +261,11 @@ yaa.define('core/markdown-inline', ['core/markdown-links', 'core/markdown-nodes'
       return bracket.image || bracket.at > this.barrier
     }
 
-    /** What the brackets that close here point to. @param {Bracket} opener @returns {{href: string, title: string, end: number} | null} */
+    /**
+     * What the brackets that close here point to.
+     * @param {Bracket} opener
+     * @returns {{href: string, title: string, end: number} | null}
+     */
     target(opener) {
       const after = this.at + 1
       const direct = this.text[after] === '(' ? links.readInlineTarget(this.text, after) : null
@@ -303,7 +317,8 @@ yaa.define('core/markdown-inline', ['core/markdown-links', 'core/markdown-nodes'
     /** @param {string} behind what was already taken as text @param {string} mark what must stand here */
     bareAddress(behind, mark) {
       const start = this.at - behind.length
-      const begins = this.text.startsWith(mark, this.at) && (behind || mark === 'www.') && !/\w/.test(this.text[start - 1] ?? '')
+      const apart = !/\w/.test(this.text[start - 1] ?? '')
+      const begins = apart && this.text.startsWith(mark, this.at) && (behind || mark === 'www.')
       const plausible = begins && /^(?:https?:\/\/|www\.)[\p{L}\p{N}[]/iu.test(this.text.slice(start, start + 12))
       if (!plausible || this.mayBeLink()) return this.take(this.text[this.at])
       this.pending = this.pending.slice(0, this.pending.length - behind.length)

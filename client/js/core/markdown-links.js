@@ -36,7 +36,10 @@ yaa.define('core/markdown-links', [], () => {
   /** An entity that starts at `at`: its source, or ''. @param {string} text @param {number} at */
   const entity = (text, at) => match(ENTITY, text, at)
 
-  /** A label in the form in which labels are compared (CommonMark 0.31 section 4.7). @param {string} text without brackets */
+  /**
+   * A label in the form in which labels are compared (CommonMark 0.31 section 4.7).
+   * @param {string} text without brackets
+   */
   const label = (text) => text.trim().replace(/[ \t\r\n]+/g, ' ').toLowerCase().toUpperCase()
 
   /** `[label]` at `at`: its text without brackets, or null. @param {string} text @param {number} at */
@@ -45,7 +48,12 @@ yaa.define('core/markdown-links', [], () => {
     return found && found.length <= MAX_LABEL && found.slice(1, -1).trim() ? found.slice(1, -1) : null
   }
 
-  /** `(destination "title")` at `at`. @param {string} text @param {number} at @returns {{href: string, title: string, end: number} | null} */
+  /**
+   * `(destination "title")` at `at`.
+   * @param {string} text
+   * @param {number} at
+   * @returns {{href: string, title: string, end: number} | null}
+   */
   function readInlineTarget(text, at) {
     let end = skipSpace(text, at + 1)
     const destination = readDestination(text, end) ?? ''
@@ -76,7 +84,11 @@ yaa.define('core/markdown-links', [], () => {
   /** @param {string} source of a destination */
   const address = (source) => unescape(source.startsWith('<') ? source.slice(1, -1) : source)
 
-  /** `[label]: destination "title"` at the start. @param {string} text @returns {{label: string, href: string, title: string, end: number} | null} */
+  /**
+   * `[label]: destination "title"` at the start.
+   * @param {string} text
+   * @returns {{label: string, href: string, title: string, end: number} | null}
+   */
   function readDefinition(text) {
     const name = readLabel(text, 0)
     if (name === null || text[name.length + 2] !== ':') return null
@@ -96,7 +108,11 @@ yaa.define('core/markdown-links', [], () => {
     return null
   }
 
-  /** Where the next line begins if nothing but spaces is left on this one, else -1. @param {string} text @param {number} at */
+  /**
+   * Where the next line begins if nothing but spaces is left on this one, else -1.
+   * @param {string} text
+   * @param {number} at
+   */
   function restIsBlank(text, at) {
     while (text[at] === ' ' || text[at] === '\t') at++
     return at >= text.length ? text.length : text[at] === '\n' ? at + 1 : -1

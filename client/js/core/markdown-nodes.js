@@ -9,7 +9,12 @@ yaa.define('core/markdown-nodes', [], () => {
   /** @param {string} type @param {string} [text] @returns {Node} */
   const leaf = (type, text) => ({ type, text, prev: null, next: null })
 
-  /** Puts what is between two nodes into a new one between them. @param {Node} before @param {Node} after @param {string} type */
+  /**
+   * Puts what is between two nodes into a new one between them.
+   * @param {Node} before
+   * @param {Node} after
+   * @param {string} type
+   */
   function wrap(before, after, type) {
     const node = { ...leaf(type), first: before.next === after ? null : before.next, prev: before, next: after }
     if (after.prev) after.prev.next = null
@@ -49,7 +54,8 @@ yaa.define('core/markdown-nodes', [], () => {
       else {
         const link = node.type === 'link'
         const bare = link ? inLink : stack.length > MAX_DEPTH // links hold no links
-        const made = link ? { type: 'link', href: node.href, title: node.title, children: [] } : { type: node.type, children: [] }
+        const target = link ? { href: node.href, title: node.title } : {}
+        const made = { type: node.type, ...target, children: [] }
         if (!bare) into.push(made)
         stack.push({ node: node.first ?? null, into: bare ? into : made.children, inLink: inLink || link })
       }

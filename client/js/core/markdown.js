@@ -2,7 +2,10 @@
 // lists, strike and bare addresses. HTML comes out as text. `stream` does it for a text that grows: only the blocks
 // at its end are made anew, all others stay the very same objects.
 
-yaa.define('core/markdown', ['core/markdown-blocks', 'core/markdown-inline', 'core/markdown-links'], ({ parseBlocks, definitionsEnd }, { inline, trimSpaces }, { unescape }) => {
+yaa.define('core/markdown', ['core/markdown-blocks', 'core/markdown-inline', 'core/markdown-links'], (lines, inlines, links) => {
+  const { parseBlocks, definitionsEnd } = lines
+  const { inline, trimSpaces } = inlines
+  const { unescape } = links
   /** @typedef {{key: number, source: string, node: Block, start: number, definitions: Definition[]}} Slice */
   /** @typedef {{label: string, href: string, title: string}} Definition */
   const TASK = /^\[([ xX])\][ \t]+/
@@ -26,10 +29,15 @@ yaa.define('core/markdown', ['core/markdown-blocks', 'core/markdown-inline', 'co
   function read(text) {
     const slices = cut(text)
     const references = referencesOf(slices.map((slice) => slice.definitions))
-    return slices.map(({ tree, ...slice }) => ({ ...slice, node: /** @type {Block} */ (build(tree, references)) })).filter((slice) => slice.node)
+    const built = slices.map(({ tree, ...slice }) => ({ ...slice, node: /** @type {Block} */ (build(tree, references)) }))
+    return built.filter((slice) => slice.node)
   }
 
-  /** Top-level blocks, still without inline nodes. @param {string} text @param {number} [offset] of the text in the whole */
+  /**
+   * Top-level blocks, still without inline nodes.
+   * @param {string} text
+   * @param {number} [offset] of the text in the whole
+   */
   function cut(text, offset = 0) {
     const trees = parseBlocks(text)
     const lines = lineStarts(text)
@@ -64,13 +72,19 @@ yaa.define('core/markdown', ['core/markdown-blocks', 'core/markdown-inline', 'co
   /** @param {Definition[][]} definitions the first of a name counts @returns {References} */
   function referencesOf(definitions) {
     const references = new Map()
-    for (const { label, href, title } of definitions.flat()) if (!references.has(label)) references.set(label, { href, title })
+    for (const { label, href, title } of definitions.flat()) {
+      if (!references.has(label)) references.set(label, { href, title })
+    }
     return references
   }
 
   // -- building -----------------------------------------------------------------------------------
 
-  /** @param {BlockNode} node @param {References} references @returns {Block | null} null for link definitions alone */
+  /**
+   * @param {BlockNode} node
+   * @param {References} references
+   * @returns {Block | null} null for link definitions alone
+   */
   function build(node, references) {
     switch (node.type) {
       case 'heading': return { type: 'heading', level: node.level, children: inline(proseOf(node), references) }

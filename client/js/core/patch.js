@@ -16,7 +16,12 @@ yaa.define('core/patch', [], () => {
     return parts.map((part) => `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')
   }
 
-  /** One operation at `parts` below `root`. @param {any} root @param {any} operation {op, value?} @param {string[]} parts at least one */
+  /**
+   * One operation at `parts` below `root`.
+   * @param {any} root
+   * @param {any} operation {op, value?}
+   * @param {string[]} parts at least one
+   */
   function patch(root, operation, parts) {
     const { op } = operation
     if (op !== 'add' && op !== 'replace' && op !== 'remove') return

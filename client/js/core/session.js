@@ -18,7 +18,12 @@ yaa.define('core/session', ['core/ids', 'core/patch'], ({ uuid, id }, { put }) =
     return session
   }
 
-  /** @param {Session} session @param {any} content text or parts @param {{id?: string, now?: number}} [options] @returns {Message} */
+  /**
+   * @param {Session} session
+   * @param {any} content text or parts
+   * @param {{id?: string, now?: number}} [options]
+   * @returns {Message}
+   */
   function append(session, content, { id: given = id('msg'), now = Date.now() } = {}) {
     const message = { id: given, role: 'user', content, at: now }
     session.messages.push(message)
@@ -41,7 +46,12 @@ yaa.define('core/session', ['core/ids', 'core/patch'], ({ uuid, id }, { put }) =
     return interrupts.filter((interrupt) => interrupt.call_id === undefined || !results.has(interrupt.call_id))
   }
 
-  /** Write an answer beside its question; null takes it back. Sends nothing. @param {Session} session @param {string} id @param {Answer | null} answer */
+  /**
+   * Write an answer beside its question; null takes it back. Sends nothing.
+   * @param {Session} session
+   * @param {string} id
+   * @param {Answer | null} answer
+   */
   function answer(session, id, answer) {
     const interrupt = standing(session).find((each) => each.id === id)
     if (!interrupt) return false
@@ -74,7 +84,8 @@ yaa.define('core/session', ['core/ids', 'core/patch'], ({ uuid, id }, { put }) =
   /** @param {Interrupt} interrupt whether its answer lets a call run */
   function setsGoing({ reason, answer }) {
     if (answer?.status !== 'resolved') return false
-    return reason === 'tool_call' ? answer.payload?.approved === true : reason === 'indeterminate' && answer.payload?.action === 'retry'
+    if (reason === 'indeterminate') return answer.payload?.action === 'retry'
+    return reason === 'tool_call' && answer.payload?.approved === true
   }
 
   /**
@@ -154,7 +165,12 @@ yaa.define('core/session', ['core/ids', 'core/patch'], ({ uuid, id }, { put }) =
     return hasOwn(calls, callId) ? calls[callId] : undefined
   }
 
-  /** The objects of a list; a document that came from elsewhere may hold anything. @template T @param {T[] | undefined} value @returns {T[]} */
+  /**
+   * The objects of a list; a document that came from elsewhere may hold anything.
+   * @template T
+   * @param {T[] | undefined} value
+   * @returns {T[]}
+   */
   function list(value) {
     return Array.isArray(value) ? value.filter((each) => each !== null && typeof each === 'object') : []
   }

@@ -1,7 +1,10 @@
 // SHA-256 (FIPS 180-4), synchronous: crypto.subtle is missing on plain-http addresses and always a promise elsewhere.
 
 yaa.define('core/sha256', [], () => {
-  /** @param {number} power 2 or 3 @param {number} count first 32 bits of the fractional parts of roots of the first primes */
+  /**
+   * @param {number} power 2 or 3
+   * @param {number} count first 32 bits of the fractional parts of roots of the first primes
+   */
   function roots(power, count) {
     const found = []
     for (let n = 2; found.length < count; n++) {

@@ -4,7 +4,10 @@
 yaa.define('core/urlsafe', [], () => {
   const PICTURE = /^data:image\/(?:png|jpeg|gif|webp|avif)[;,]/i
 
-  /** @param {string} url @returns {URL | null} absolute addresses only: a relative one would mean this page's own server */
+  /**
+   * @param {string} url
+   * @returns {URL | null} absolute addresses only: a relative one would mean this page's own server
+   */
   function parse(url) {
     try {
       return new URL(url)

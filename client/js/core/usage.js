@@ -35,13 +35,20 @@ yaa.define('core/usage', [], () => {
   /** @param {any} value */
   const number = (value) => (Number.isFinite(value) ? value : 0)
 
-  /** An amount of millionths: cents where it has any, else two digits that count. @param {number} micro @param {string} [unit] @param {string} [language] */
+  /**
+   * An amount of millionths: cents where it has any, else two digits that count.
+   * @param {number} micro
+   * @param {string} [unit]
+   * @param {string} [language]
+   */
   function money(micro, unit = '', language = 'en') {
     const amount = micro / 1e6
     const digits = Math.abs(amount) >= 0.1 || amount === 0
       ? { minimumFractionDigits: 2, maximumFractionDigits: 2 }
       : { minimumSignificantDigits: 1, maximumSignificantDigits: 2 }
-    if (/^[A-Z]{3}$/.test(unit)) return new Intl.NumberFormat(language, { style: 'currency', currency: unit, ...digits }).format(amount)
+    if (/^[A-Z]{3}$/.test(unit)) {
+      return new Intl.NumberFormat(language, { style: 'currency', currency: unit, ...digits }).format(amount)
+    }
     const text = new Intl.NumberFormat(language, digits).format(amount)
     return unit ? `${text} ${unit}` : text
   }

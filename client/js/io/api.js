@@ -5,7 +5,16 @@ yaa.define('io/api', [], () => {
   const PROBE_MS = 10_000
   /** Larger bodies are packed on their way to another machine; on this one packing only costs time. */
   const PACK_BYTES = 32 * 1024
+  /** Nothing of this page goes along, and the key goes to no other address. */
+  const PLAIN = /** @type {const} */ ({ cache: 'no-store', credentials: 'omit', redirect: 'error', referrerPolicy: 'no-referrer' })
   const LOOPBACK = /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])$/
+
+  const STOPPED = /** @type {const} */ ({ kind: 'aborted', code: 'aborted', message: 'Stopped.' })
+  const TOO_LATE = /** @type {const} */ ({ kind: 'network', code: 'timeout', message: 'The server did not answer in time.' })
+  const UNREACHABLE = /** @type {const} */ ({ kind: 'network', code: 'network', message: 'The server cannot be reached.' })
+  const NOT_OURS = /** @type {const} */ ({
+    kind: 'protocol', code: 'not_json', message: 'The answer cannot be read. Is this the address of a yaa server?',
+  })
 
   class ApiError extends Error {
     /** @param {Partial<Failure>} details */
@@ -23,7 +32,10 @@ yaa.define('io/api', [], () => {
     }
   }
 
-  /** @param {{base: string, key?: string, fetch?: typeof globalThis.fetch}} options `fetch` is replaced in tests @returns {Api} */
+  /**
+   * @param {{base: string, key?: string, fetch?: typeof globalThis.fetch}} options `fetch` is replaced in tests
+   * @returns {Api}
+   */
   function create({ base, key = '', fetch = (...all) => globalThis.fetch(...all) }) {
     const root = base.replace(/\/+$/, '')
 
@@ -32,7 +44,7 @@ yaa.define('io/api', [], () => {
       const url = root + path
       const headers = { ...options.headers, ...(key ? { Authorization: `Bearer ${key}` } : {}) }
       try {
-        const response = await fetch(url, { ...options, headers, cache: 'no-store', credentials: 'omit', redirect: 'error', referrerPolicy: 'no-referrer' })
+        const response = await fetch(url, { ...PLAIN, ...options, headers })
         if (!response.ok) throw await refusal(response, url)
         return response
       } catch (error) {
@@ -101,10 +113,9 @@ yaa.define('io/api', [], () => {
   /** Whatever was thrown, as an ApiError. @param {any} error @param {string} url @returns {Failure} */
   function failure(error, url) {
     if (error instanceof ApiError) return error
-    if (error?.name === 'AbortError') return new ApiError({ kind: 'aborted', code: 'aborted', message: 'Stopped.', url })
-    if (error?.name === 'TimeoutError') return new ApiError({ kind: 'network', code: 'timeout', message: 'The server did not answer in time.', url })
-    if (error instanceof SyntaxError) return new ApiError({ kind: 'protocol', code: 'not_json', message: 'The answer cannot be read. Is this the address of a yaa server?', url })
-    return new ApiError({ kind: 'network', code: 'network', message: 'The server cannot be reached.', url })
+    if (error?.name === 'AbortError') return new ApiError({ ...STOPPED, url })
+    if (error?.name === 'TimeoutError') return new ApiError({ ...TOO_LATE, url })
+    return new ApiError({ ...(error instanceof SyntaxError ? NOT_OURS : UNREACHABLE), url })
   }
 
   return { create, failure }

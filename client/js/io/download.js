@@ -14,7 +14,11 @@ yaa.define('io/download', [], () => {
   /** @param {string} name @param {any} value */
   const json = (name, value) => text(name, `${JSON.stringify(value, null, 2)}\n`, 'application/json')
 
-  /** A file name from the session's title that every system accepts. @param {Session} session @param {string} extension without a dot */
+  /**
+   * A file name from the session's title that every system accepts.
+   * @param {Session} session
+   * @param {string} extension without a dot
+   */
   function nameFor(session, extension) {
     const title = String(session.title || 'session').replace(/[\p{C}\p{Z}\\/:*?"<>|.]+/gu, ' ').trim()
     const short = [...title].slice(0, 60).join('').trim().replaceAll(' ', '-')

@@ -29,7 +29,12 @@ yaa.define('io/lock', ['core/ids'], ({ uuid }) => {
     })
   }
 
-  /** @param {IDBFactory} indexedDB @param {string} name @param {string} owner @returns {Promise<(() => void) | null>} */
+  /**
+   * @param {IDBFactory} indexedDB
+   * @param {string} name
+   * @param {string} owner
+   * @returns {Promise<(() => void) | null>}
+   */
   async function acquireLease(indexedDB, name, owner) {
     const database = await openDatabase(indexedDB)
     const mine = `${owner} ${uuid()}`
@@ -44,7 +49,14 @@ yaa.define('io/lock', ['core/ids'], ({ uuid }) => {
     }
   }
 
-  /** Take, renew or end a lease, in one transaction. @param {IDBDatabase} database @param {string} name @param {string} owner @param {number} ms @returns {Promise<boolean>} */
+  /**
+   * Take, renew or end a lease, in one transaction.
+   * @param {IDBDatabase} database
+   * @param {string} name
+   * @param {string} owner
+   * @param {number} ms
+   * @returns {Promise<boolean>}
+   */
   function lease(database, name, owner, ms) {
     return new Promise((resolve, reject) => {
       const transaction = database.transaction('leases', 'readwrite')

@@ -11,7 +11,10 @@ yaa.define('io/store-idb', ['core/fold', 'core/session', 'io/store-memory'], ({ 
   const TABLES = ['heads', 'bodies', 'events']
   const ENDS = new Set(['RUN_FINISHED', 'RUN_ERROR'])
 
-  /** @param {{name?: string, indexedDB?: IDBFactory, onError?: (error: StoreError) => void}} [options] @returns {Promise<Store>} in memory if there is no other */
+  /**
+   * @param {{name?: string, indexedDB?: IDBFactory, onError?: (error: StoreError) => void}} [options]
+   * @returns {Promise<Store>} in memory if there is no other
+   */
   async function open({ name = 'yaa', indexedDB = globalThis.indexedDB, onError = () => {} } = {}) {
     try {
       return storeOf(await openDatabase(indexedDB, name), onError)
@@ -47,7 +50,8 @@ yaa.define('io/store-idb', ['core/fold', 'core/session', 'io/store-memory'], ({ 
 
     /**
      * One transaction. @param {IDBTransactionMode} mode
-     * @param {(tables: Record<string, IDBObjectStore>) => IDBRequest[] | void} work @returns {Promise<any[]>} results of the requests that `work` returns
+     * @param {(tables: Record<string, IDBObjectStore>) => IDBRequest[] | void} work
+     * @returns {Promise<any[]>} results of the requests that `work` returns
      */
     function transact(mode, work) {
       return new Promise((resolve, reject) => {
@@ -73,7 +77,10 @@ yaa.define('io/store-idb', ['core/fold', 'core/session', 'io/store-memory'], ({ 
       return /** @type {Head[]} */ (heads).sort((a, b) => b.updated - a.updated)
     }
 
-    /** @param {string} id @returns {Promise<Session | null>} as it is known to be: what may have run counts as started */
+    /**
+     * @param {string} id
+     * @returns {Promise<Session | null>} as it is known to be: what may have run counts as started
+     */
     async function get(id) {
       await flush()
       const [body, batches] = await transact('readonly', ({ bodies, events }) => [bodies.get(id), events.index('id').getAll(id)])

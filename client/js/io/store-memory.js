@@ -11,7 +11,10 @@ yaa.define('io/store-memory', ['core/fold', 'core/session'], ({ fold }, { open: 
 
     return {
       kind: 'memory',
-      list: async () => [...kept.values()].map(({ session, updated }) => headOf(session, updated)).sort((a, b) => b.updated - a.updated),
+      list: async () => {
+        const heads = [...kept.values()].map(({ session, updated }) => headOf(session, updated))
+        return heads.sort((a, b) => b.updated - a.updated)
+      },
       get: async (id) => copyOf(id),
       put: async (session) => { kept.set(session.id, { session: structuredClone(session), updated: Date.now() }) },
       append: (id, event) => {
@@ -31,7 +34,8 @@ yaa.define('io/store-memory', ['core/fold', 'core/session'], ({ fold }, { open: 
   /** What a list of sessions shows. @param {Session} session @param {number} updated @returns {Head} */
   function headOf(session, updated) {
     const { id, title, status, messages } = session
-    return { id, title: title ?? '', status: status ?? '', updated, messages: messages.length, waiting: waiting(session).length }
+    const counts = { messages: messages.length, waiting: waiting(session).length }
+    return { id, title: title ?? '', status: status ?? '', updated, ...counts }
   }
 
   return { open, headOf }

@@ -7,7 +7,8 @@
 // The rule of the file: before anything is sent it has been saved, with approved calls marked `started` in what is
 // saved (core/session.writeAhead). The marks come into the document itself as soon as it is unknown what happened.
 
-yaa.define('io/stream', ['core/fold', 'core/session', 'core/sse', 'io/api'], ({ fold, digest }, { writeAhead, keep }, { Decoder }, { failure }) => {
+yaa.define('io/stream', ['core/fold', 'core/session', 'core/sse', 'io/api'], ({ fold, digest }, sessions, { Decoder }, { failure }) => {
+  const { writeAhead, keep } = sessions
   const DELAYS = [500, 1000, 2000, 4000, 8000, 15_000, 15_000, 15_000]
   /** Tries when nothing was ever heard: there is probably no server, and a person waits for the answer. */
   const FIRST_TRIES = 2
@@ -22,7 +23,11 @@ yaa.define('io/stream', ['core/fold', 'core/session', 'core/sse', 'io/api'], ({ 
   const PROGRESS = new Set(['TEXT_MESSAGE_END', 'TOOL_CALL_RESULT'])
 
   /** @type {Timers} */
-  const realTimers = { now: () => Date.now(), set: (callback, ms) => setTimeout(callback, ms), clear: (timer) => clearTimeout(timer) }
+  const realTimers = {
+    now: () => Date.now(),
+    set: (callback, ms) => setTimeout(callback, ms),
+    clear: (timer) => clearTimeout(timer),
+  }
 
   /** @param {Session} session folded in place @param {RunOptions} options @returns {Run} */
   function start(session, options) {
@@ -52,16 +57,16 @@ yaa.define('io/stream', ['core/fold', 'core/session', 'core/sse', 'io/api'], ({ 
     /** @type {any} the timer of a silence */ watch = undefined
 
     /** @param {Session} session @param {RunOptions} options */
-    constructor(session, { api, store, onEvent = () => {}, onState = () => {}, wake = () => () => {}, delays = DELAYS, silence_ms = SILENCE_MS, timers = realTimers }) {
-      /** @type {Session} */ this.session = session
-      /** @type {Api} */ this.api = api
-      /** @type {RunOptions['store']} */ this.store = store
-      /** @type {NonNullable<RunOptions['onEvent']>} */ this.onEvent = onEvent
-      /** @type {NonNullable<RunOptions['onState']>} */ this.onState = onState
-      this.wake = wake
-      this.delays = delays
-      this.silence = silence_ms
-      this.timers = timers
+    constructor(session, options) {
+      this.session = session
+      this.api = options.api
+      this.store = options.store
+      this.onEvent = options.onEvent ?? (() => {})
+      this.onState = options.onState ?? (() => {})
+      this.wake = options.wake ?? (() => () => {})
+      this.delays = options.delays ?? DELAYS
+      this.silence = options.silence_ms ?? SILENCE_MS
+      this.timers = options.timers ?? realTimers
     }
 
     /** @returns {Promise<RunState>} */
@@ -122,7 +127,8 @@ yaa.define('io/stream', ['core/fold', 'core/session', 'core/sse', 'io/api'], ({ 
     /** @param {Failure} error */
     failed(error) {
       if (this.stopped) return null
-      if (error.kind === 'http' && PASSING.has(error.status) && this.waits++ < MAX_WAITS) return { ms: Math.max(1, error.retryAfter ?? 1) * 1000, error }
+      const passing = error.kind === 'http' && PASSING.has(error.status)
+      if (passing && this.waits++ < MAX_WAITS) return { ms: Math.max(1, error.retryAfter ?? 1) * 1000, error }
       if (error.kind !== 'http' || error.status >= 500) return this.lost(error)
       this.marks = {} // it was refused before anything ran
       this.finish({ phase: 'interrupted', reason: 'refused', error })
@@ -181,7 +187,10 @@ yaa.define('io/stream', ['core/fold', 'core/session', 'core/sse', 'io/api'], ({ 
       }
     }
 
-    /** A connection that stays silent for longer than the server's pings is dead, though nobody said so. @param {SseDecoder} decoder */
+    /**
+     * A connection that stays silent for longer than the server's pings is dead, though nobody said so.
+     * @param {SseDecoder} decoder
+     */
     listen(decoder) {
       this.lastSign = this.timers.now()
       this.timers.clear(this.watch)
@@ -191,7 +200,8 @@ yaa.define('io/stream', ['core/fold', 'core/session', 'core/sse', 'io/api'], ({ 
     /** Something changed outside: the network is back, the page is looked at. */
     look() {
       this.wakeUp()
-      if (this.state.phase === 'streaming' && this.watch !== undefined && this.timers.now() - this.lastSign > this.silence / 2) this.controller.abort()
+      const watched = this.state.phase === 'streaming' && this.watch !== undefined
+      if (watched && this.timers.now() - this.lastSign > this.silence / 2) this.controller.abort()
     }
 
     /** @param {YaaEvent} event */
@@ -210,8 +220,9 @@ yaa.define('io/stream', ['core/fold', 'core/session', 'core/sse', 'io/api'], ({ 
     /** @param {YaaEvent} event */
     hearOutput({ type, messageId, content, patch }) {
       const call = String(messageId).replace(/^out-/, '')
-      const pieces = type === 'ACTIVITY_SNAPSHOT' ? content?.chunks ?? [content?.text] : (patch ?? []).map((/** @type {any} */ each) => each?.value)
-      const before = type === 'ACTIVITY_SNAPSHOT' ? '' : this.output.get(call) ?? ''
+      const first = type === 'ACTIVITY_SNAPSHOT'
+      const pieces = first ? content?.chunks ?? [] : (patch ?? []).map((/** @type {any} */ each) => each?.value)
+      const before = first ? '' : this.output.get(call) ?? ''
       const text = before + pieces.filter((/** @type {any} */ piece) => typeof piece === 'string').join('')
       this.output.set(call, text.length > KEPT_OUTPUT * 2 ? text.slice(-KEPT_OUTPUT) : text)
     }
@@ -229,7 +240,8 @@ yaa.define('io/stream', ['core/fold', 'core/session', 'core/sse', 'io/api'], ({ 
     /** The whole document came back instead of events. @param {Response} response */
     async replace(response) {
       const document = await response.json()
-      if (!Array.isArray(document?.messages) || document.id !== this.session.id) throw new SyntaxError('The answer is not this session.')
+      const same = Array.isArray(document?.messages) && document.id === this.session.id
+      if (!same) throw new SyntaxError('The answer is not this session.')
       for (const key of Object.keys(this.session)) delete this.session[key]
       Object.assign(this.session, document)
       this.heard = true
@@ -264,7 +276,12 @@ yaa.define('io/stream', ['core/fold', 'core/session', 'core/sse', 'io/api'], ({ 
     }
   }
 
-  /** How a run that ended by itself stands. @param {Session} session @param {YaaEvent} event @returns {Partial<RunState>} */
+  /**
+   * How a run that ended by itself stands.
+   * @param {Session} session
+   * @param {YaaEvent} event
+   * @returns {Partial<RunState>}
+   */
   function restOf(session, event) {
     const reasons = new Set((session.interrupts ?? []).map((interrupt) => interrupt.reason))
     if (reasons.has('model_error')) return { phase: 'interrupted', reason: 'model_error' }
