@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 
 MAX_DEPTH = 100  # the JSON Schema suite and real sessions stay below 20
 
-_FLOAT_HINT = re.compile(r"[:,\[]-?\d+[.e]")
+_FLOAT_HINT = re.compile(r"(?:^|[:,\[])-?\d+[.e]")
 _STRING_OR_FLOAT = re.compile(r'"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+(?:e[-+]\d+)?|e[-+]\d+)')
 _SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
 _encoder = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)

@@ -41,7 +41,7 @@ class Folder:
         self._source: tuple[Any, Any] = (None, None)  # type and id of the deltas being gathered
 
     def apply(self, event: Event) -> None:
-        kind = event.get("type")
+        kind = event.get("type") if isinstance(event, dict) else None
         if not isinstance(kind, str):
             return
         if (entry := DELTAS.get(kind)) is None:
@@ -198,19 +198,24 @@ def text_end(session: Session, event: Event) -> None:
     if isinstance(details.get("meta"), dict):
         message["meta"] = details["meta"]
     if "reasoning_details" in details:
-        reasoning = message.setdefault("reasoning", {"text": ""})
-        reasoning["details"] = details["reasoning_details"]
+        reasoning_of(message)["details"] = details["reasoning_details"]
 
 
 def think_start(session: Session, event: Event) -> None:
     details = extra(event)
     if not isinstance(message_id := details.get("message_id"), str):
         return
-    message = open_message(session, message_id, event)
-    reasoning = message.setdefault("reasoning", {"text": ""})
+    reasoning = reasoning_of(open_message(session, message_id, event))
     reasoning["id"] = event["messageId"]
     if isinstance(details.get("field"), str):
         reasoning["field"] = details["field"]
+
+
+def reasoning_of(message: Message) -> dict[str, Any]:
+    if not isinstance(message.get("reasoning"), dict):
+        message["reasoning"] = {"text": ""}
+    found: dict[str, Any] = message["reasoning"]
+    return found
 
 
 def open_message(session: Session, message_id: str, event: Event) -> Message:
@@ -233,7 +238,9 @@ def tool_start(session: Session, event: Event) -> None:
         "type": "function",
         "function": {"name": event["toolCallName"], "arguments": ""},
     }
-    message.setdefault("tool_calls", []).append(call)
+    if not isinstance(message.get("tool_calls"), list):
+        message["tool_calls"] = []
+    message["tool_calls"].append(call)
 
 
 def tool_end(session: Session, event: Event) -> None:
@@ -251,7 +258,7 @@ def tool_result(session: Session, event: Event) -> None:
     if where is None:
         return
     where += 1
-    while where < len(messages) and messages[where].get("role") == "tool":
+    while where < len(messages) and role_is_tool(messages[where]):
         if messages[where].get("tool_call_id") == call_id:
             return
         where += 1
@@ -270,13 +277,17 @@ def tool_result(session: Session, event: Event) -> None:
         ]
 
 
+def role_is_tool(message: Any) -> bool:
+    return isinstance(message, dict) and message.get("role") == "tool"
+
+
 # -- finding --------------------------------------------------------------------------------------
 
 
 def find_message(session: Session, message_id: Any) -> Message | None:
     for message in reversed(session["messages"]):
-        if message.get("id") == message_id and isinstance(message_id, str):
-            return message  # type: ignore[no-any-return]
+        if isinstance(message, dict) and message.get("id") == message_id:
+            return message if isinstance(message_id, str) else None
     return None
 
 
@@ -284,28 +295,33 @@ def find_call(session: Session, call_id: Any) -> dict[str, Any] | None:
     where = owner_index(session["messages"], call_id)
     if where is None:
         return None
-    calls = session["messages"][where]["tool_calls"]
-    return next(call for call in calls if call.get("id") == call_id)  # type: ignore[no-any-return]
+    calls = calls_of(session["messages"][where])
+    return next(call for call in calls if call.get("id") == call_id)
 
 
 def find_reasoning(session: Session, reasoning_id: Any) -> dict[str, Any] | None:
     for message in reversed(session["messages"]):
-        reasoning = message.get("reasoning") or {}
-        if reasoning.get("id") == reasoning_id and isinstance(reasoning_id, str):
-            return reasoning
+        reasoning = message.get("reasoning") if isinstance(message, dict) else None
+        if isinstance(reasoning, dict) and reasoning.get("id") == reasoning_id:
+            return reasoning if isinstance(reasoning_id, str) else None
     return None
 
 
 def find_function(session: Session, call_id: Any) -> dict[str, Any] | None:
-    call = find_call(session, call_id)
-    return call and call["function"]
+    function = (find_call(session, call_id) or {}).get("function")
+    return function if isinstance(function, dict) else None
 
 
 def owner_index(messages: list[Message], call_id: Any) -> int | None:
     for index in range(len(messages) - 1, -1, -1):
-        if any(call.get("id") == call_id for call in messages[index].get("tool_calls") or ()):
+        if any(call.get("id") == call_id for call in calls_of(messages[index])):
             return index
     return None
+
+
+def calls_of(message: Any) -> list[dict[str, Any]]:
+    calls = message.get("tool_calls") if isinstance(message, dict) else None
+    return [call for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
 
 
 def extra(event: Event) -> dict[str, Any]:

@@ -53,6 +53,20 @@ class Laws(unittest.TestCase):
             self.assertEqual(canonical(once), canonical(again), seed)
             self.assertEqual(json.dumps(found), before, f"events were changed (seed {seed})")
 
+    def test_total_on_documents_of_no_shape(self) -> None:
+        junk: list[Any] = [None, 0, "x", [], {}, [None], [5], {"id": "m0"}, [{"id": "c0"}]]
+        for seed in range(300):
+            random_ = random.Random(seed)
+            _, found = sequence(random_)
+            message = {"id": "m0", "role": "assistant"}
+            for key in ("tool_calls", "reasoning", "content"):
+                message[key] = random_.choice(junk)
+            messages: list[Any] = [random_.choice(junk), message, {"role": "tool"}]
+            session = {"messages": messages, "calls": random_.choice(junk)}
+            session["interrupts"] = random_.choice(junk)
+            for event in [*found, *junk]:
+                fold(session, event)
+
     def test_folding_twice_from_the_same_start_is_the_same(self) -> None:
         session, found = sequence(random.Random(7))
         folded = []
