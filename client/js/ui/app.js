@@ -269,6 +269,7 @@ yaa.define('ui/app', [
   /** @param {import('./types').Entry} entry whose run has come to rest @param {App['server']} server */
   function onEnd(entry, server) {
     announce(entry)
+    if (entry.state?.diverged) toast(t('run.diverged'), { bad: true })
     const error = entry.state?.error
     if (error?.code === 'answer_invalid') toast(t('toast.answerRefused', { detail: error.message }), { bad: true })
     if (error?.code === 'unauthorized' || error?.code === 'network') server.connect()
