@@ -111,7 +111,11 @@ async def throughput(peer: Peer, size: Size) -> Figures:
 
 
 async def crowd(peer: Peer, size: Size) -> Figures:
-    """Many slow streams at once: the delay of each delta, and the memory of an open stream."""
+    """Many slow streams at once: the delay of each delta, and the memory of an open stream.
+
+    Memory is told by a server that is fresh: what a process once took it keeps. For that figure
+    run `--only crowd --rounds 1`.
+    """
     deltas = 40
     order = f"bench tokens={deltas} delay_us=50000"
     requests = [peer.request(order) for _ in range(size.many)]
