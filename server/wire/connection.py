@@ -370,8 +370,6 @@ class Connection(asyncio.Protocol):
         if self._framing is NO_BODY:
             return True
         if self._body is None:
-            if self._expects:
-                return False  # a body may or may not follow: RFC 9110 section 10.1.1
             self._body = http11.Body(self._buffer, self._framing, self._server.limits)
         if not self._body.done:
             try:

@@ -82,7 +82,7 @@ class Client:
             await soon(self.writer.drain())
 
     async def head(self, method: str = "GET") -> Response:
-        steps = parse_response(self.buffer, method, Limits())
+        steps = parse_response(self.buffer, method, Limits(interim=0))  # no 100 unasked
         while (response := advance(steps)) is None:
             await self.more()
         return response
