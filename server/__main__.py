@@ -74,7 +74,7 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     common.add_argument("--home", metavar="FOLDER", help="where everything is kept (~/.yaa)")
     common.add_argument("--config", metavar="FILE", help="read this instead of its config.json")
     parser = argparse.ArgumentParser(
-        prog="python3 -m server",
+        prog="yaa" if __package__ == "yaa" else "python3 -m server",
         description="yaa, a self-hosted AI agent. Without a command it serves until it is stopped.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,

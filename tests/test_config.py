@@ -208,7 +208,7 @@ class Kinds(Case):
 
     def test_text_that_is_not_json_says_line_and_column(self) -> None:
         for text, said in (
-            ('{"server": {\n  "port": 1,\n}}', "FILE:3:1: "),
+            ('{"server": {\n  "port": 1\n"x": 2}}', "FILE:3:1: "),
             ('{"server": {},\n "server": {}}', "FILE: the key 'server' appears twice"),
             ("", "FILE:1:1: "),
             ('{"server": NaN}', "NaN"),

@@ -13,7 +13,7 @@ REFUSED: list[tuple[str, bytes | str, str]] = [
     ("empty", b"", "Expecting value (line 1, column 1)"),
     ("half arrived", b'{"a": [1, 2', "Expecting ',' delimiter (line 1, column 12)"),
     ("second value", b"{} {}", "Extra data (line 1, column 4)"),
-    ("trailing comma", b'{"a":1,\n}', "(line 2, column 1)"),
+    ("a missing comma", b'{"a":1\n"b":2}', "(line 2, column 1)"),
     ("duplicate key", b'{"a":{"b":1,"b":2}}', "the key 'b' appears twice"),
     ("NaN", b"[NaN]", "NaN is not JSON"),
     ("Infinity", b"-Infinity", "-Infinity is not JSON"),

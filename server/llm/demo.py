@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from itertools import cycle, islice
 from typing import Any
 
-from ..jsontext import dumps
+from ..jsontext import JSONError, dumps, loads
 from ..session.events import (
     Event,
     run_error,
@@ -220,11 +220,23 @@ class _Script:
     def _quote(self, results: list[Message]) -> str:
         lines = []
         for message in results:
-            said = _text(message).strip() or self._texts["empty"]
+            said = _gist(_text(message)).strip() or self._texts["empty"]
             said = said if len(said) <= MAX_QUOTE else said[:MAX_QUOTE] + " …"
             said = said.replace("\n", "\n> ")
             lines.append(f"> **{message.get('name') or 'tool'}**: {said}")
         return "\n>\n".join(lines) or f"> {self._texts['empty']}"
+
+
+def _gist(result: str) -> str:
+    """The part of a tool's result that a person would quote."""
+    try:
+        found = loads(result)
+    except JSONError:
+        return result
+    for key in ("output", "datetime") if isinstance(found, dict) else ():
+        if key in found:
+            return str(found[key])
+    return result
 
 
 _GREETING = "echo Hello from the demo model"
