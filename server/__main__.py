@@ -199,7 +199,7 @@ def describe(app: App) -> list[str]:
     lines.append(f"  tools    {', '.join(tool['name'] for tool in app.toolbox.info())}")
     lines += [f"  problem  {problem}" for problem in app.toolbox.problems]
     sandbox = app.toolbox.sandbox()
-    lines.append(f"  sandbox  {sandbox['tier']}; missing: {'; '.join(sandbox['missing'])}")
+    lines.append(f"  sandbox  {sandbox['tier']}: {'; '.join(sandbox['missing'])}")
     lines.append(f"  home     {app.config.home}")
     return lines
 

@@ -24,7 +24,7 @@ from typing import Any
 from .. import log
 
 TIER = "none"  # there is no sandbox yet
-MISSING = ["a sandbox: tools run as the server's own user, with its files and its network"]
+MISSING = ["tools run as the server's own user, with its files and its network"]
 KEEPER_S = 5.0  # how long the keeper may take to end what is left
 CHUNK = 64 * 1024
 MAX_RESULT = 8 * 1024 * 1024  # bytes of one result
