@@ -178,11 +178,9 @@ class Run:
                     yield event
                     if event["type"] == "RUN_ERROR":
                         return
-                    if self._agent.stopping:
-                        break
 
     def _next_step(self, limits: dict[str, Any]) -> RunTools | CallModel | NameSession | Stop:
-        if self._agent.stopping:
+        if self._agent.stopping:  # a safe point: every message is whole, no call is running
             return Stop("interrupted", "cancelled")
         return next_step(
             self.session,

@@ -277,6 +277,8 @@ class Flow(unittest.IsolatedAsyncioTestCase):
                 await host.close()
         self.assertEqual(found[-1]["outcome"], {"type": "cancelled"})
         self.assertEqual(run.session["finish_reason"], "cancelled")
+        self.assertFalse(any(message.get("open") for message in run.session["messages"]))
+        self.assertEqual(self.counts, {}, "no call is begun any more")
 
     async def test_auto_title_makes_one_extra_call_at_the_end(self) -> None:
         def script(messages: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
