@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from ..jsontext import dumps
-from .shape import role_of
 
 Session = dict[str, Any]
 Call = dict[str, Any]
@@ -92,7 +91,7 @@ def unanswered(session: Session) -> list[tuple[Call, dict[str, Any], bool]]:
     results: set[str] = set()
     moved_on = False
     for message in reversed(session["messages"]):
-        role = role_of(message)
+        role = message["role"]
         if role == "tool":
             results.add(message["tool_call_id"])
         elif role == "user":

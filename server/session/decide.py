@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from .calls import ANSWERS, Ask, Execute, Recover, Reply, Session, Toolbox, plan, unanswered
-from .shape import role_of
 
 FINISH = "finish"  # the tool that ends a run by being called
 
@@ -85,16 +84,16 @@ def answered(session: Session) -> Stop | None:
     for message in heard(session):
         if last is None:
             last = message
-        if role_of(message) == "tool":
+        if message["role"] == "tool":
             continue  # results follow the message whose calls they answer
-        if role_of(message) == "assistant":
+        if message["role"] == "assistant":
             if finished(session, message):
                 return Stop("completed", "completed")
             if message is last:
                 strict = session["config"]["yaa"].get("require_finish_tool")
                 return Stop("interrupted", "awaiting") if strict else Stop("completed", "completed")
             return None
-        return None if role_of(message) == "user" else Stop("completed", "completed")
+        return None if message["role"] == "user" else Stop("completed", "completed")
     return Stop("completed", "completed")  # nothing was asked
 
 
@@ -109,7 +108,7 @@ def finished(session: Session, message: dict[str, Any]) -> bool:
 def heard(session: Session) -> Iterator[dict[str, Any]]:
     """Messages that count, newest first: not errors, not what was cut while it was written."""
     for message in reversed(session["messages"]):
-        if role_of(message) != "error" and not message.get("open"):
+        if message["role"] != "error" and not message.get("open"):
             yield message
 
 
@@ -155,7 +154,7 @@ def consecutive_errors(session: Session) -> int:
     """Calls in a row, since the user last spoke, that named no tool or had bad arguments."""
     count = 0
     for message in heard(session):
-        role = role_of(message)
+        role = message["role"]
         if role == "tool":
             status = (message.get("result") or {}).get("status")
             if status not in ("invalid_arguments", "not_found"):

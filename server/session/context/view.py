@@ -10,8 +10,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..shape import role_of
-
 Session = dict[str, Any]
 Message = dict[str, Any]
 
@@ -19,7 +17,8 @@ NO_RESULT = "No result was recorded for this call."
 
 
 def view(session: Session) -> list[Message]:
-    """Session messages as the model gets them, results behind their calls in call order.
+    """Session messages as the model gets them, results behind their calls in call order. They are
+    the session's own: whoever changes one copies it first.
 
     Left out: errors (for people), messages still open (they were cut), results of no call, second
     results, and assistant messages that say nothing.
@@ -27,15 +26,21 @@ def view(session: Session) -> list[Message]:
     results = first_results(session["messages"])
     seen: list[Message] = []
     for message in session["messages"]:
-        role = role_of(message)
+        role = message["role"]
         if role in ("error", "tool") or message.get("open"):
             continue
-        calls = message.get("tool_calls") if role == "assistant" else None
-        if role == "assistant" and not calls and not message.get("content"):
-            continue
-        seen.append({**message, "role": role})
-        seen.extend(result_of(call, results) for call in calls or ())
+        calls = message.get("tool_calls")
+        if role != "assistant":
+            seen.append(message if calls is None else without_calls(message))
+        elif calls or message.get("content"):
+            seen.append(message)
+            seen.extend(result_of(call, results) for call in calls or ())
     return seen
+
+
+def without_calls(message: Message) -> Message:
+    """Calls are the model's; what others bring as such is not one."""
+    return {key: value for key, value in message.items() if key != "tool_calls"}
 
 
 def first_results(messages: list[Message]) -> dict[str, Message]:
@@ -43,17 +48,17 @@ def first_results(messages: list[Message]) -> dict[str, Message]:
     called: set[str] = set()
     results: dict[str, Message] = {}
     for message in messages:
-        if role_of(message) == "tool":
+        if message["role"] == "tool":
             if (call_id := message["tool_call_id"]) in called:
                 results.setdefault(call_id, message)
-        else:
+        elif message["role"] == "assistant":
             called.update(call["id"] for call in message.get("tool_calls") or ())
     return results
 
 
 def result_of(call: dict[str, Any], results: dict[str, Message]) -> Message:
     if found := results.get(call["id"]):
-        return {**found, "role": "tool"}
+        return found
     name = call["function"]["name"]
     return {"role": "tool", "tool_call_id": call["id"], "name": name, "content": NO_RESULT}
 

@@ -66,11 +66,15 @@ class View(unittest.TestCase):
                 ["user", "assistant", "a", "user"],
             ),
             (
+                "calls that are no model's",
+                [{**USER, "tool_calls": calls("a")}, result("a")],
+                ["user"],
+            ),
+            (
                 "system messages stay",
                 [{"role": "system", "content": "x"}, USER],
                 ["system", "user"],
             ),
-            ("aliases", [{"role": "用户", "content": "x"}], ["user"]),
         ]
         for name, messages, expected in cases:
             with self.subTest(name):
