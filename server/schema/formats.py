@@ -14,7 +14,7 @@ import ipaddress
 import re
 from collections.abc import Callable
 
-from .regex import PatternError, parse
+from .patterns import PatternError, parse
 
 EXAMPLES = {
     "date-time": "2026-11-21T10:00:00Z",

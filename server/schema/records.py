@@ -15,8 +15,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, get_args, get_origin
 
 from . import docstrings
-from .node import Place
 from .plain import plain
+from .report import Place
 from .scalars import Schema
 from .shapes import (
     Build,

@@ -19,9 +19,8 @@ from typing import Any
 
 from .. import jsontext
 from .keywords import TYPES, identity
-from .node import NOTHING, Finding, Mismatch, Node, Place, Run, path, pointer
-from .validate import Validator, compile_schema
-from .wording import describe, show
+from .report import NOTHING, Finding, Mismatch, Node, Place, Run, describe, path, pointer, show
+from .validate import Validator, remembered
 
 ROUNDS = 20  # each repair may uncover the next: a string, its object, the object's members
 
@@ -45,7 +44,7 @@ def repair(value: Any, schema: Any) -> Repaired:
 
     `schema` is a schema or a Validator. Raises SchemaError.
     """
-    validator = schema if isinstance(schema, Validator) else compile_schema(schema)
+    validator = schema if isinstance(schema, Validator) else remembered(schema)
     return _Mender().mend(validator.root, value)
 
 

@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from . import formats
-from .keywords import Format
+from .compile import Format
 
 Schema = dict[str, Any]
 # (schema, the annotation -> a builder)

@@ -18,11 +18,10 @@ from dataclasses import dataclass
 from typing import Any, get_args, get_origin
 
 from .keywords import identity
-from .node import Place
 from .plain import plain
+from .report import Place, describe, json_type
 from .scalars import FORMATS, NUMBER_TEXT, Schema, scalar
 from .validate import Validator
-from .wording import describe, json_type
 
 Build = Callable[[Any, Place], Any]
 

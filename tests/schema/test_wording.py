@@ -5,7 +5,7 @@ from __future__ import annotations
 import unittest
 from typing import Any
 
-from server.schema.wording import describe, either, nearest, one_of, show
+from server.schema.report import describe, either, nearest, one_of, show
 
 DESCRIBED: list[tuple[Any, str]] = [
     (None, "null"),

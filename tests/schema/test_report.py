@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unittest
 
-from server.schema.node import MAX_FINDINGS, Node, Place, Run, Seen, path, pointer
+from server.schema.report import MAX_FINDINGS, Node, Place, Run, Seen, path, pointer
 
 
 def failing(value: object, at: Place, run: Run, seen: Seen) -> None:

@@ -1,9 +1,9 @@
 """Where references lead: the resources of a schema, their anchors and their dialects.
 
-Where it sits: `compile` asks it for the target of each $ref. Rule of the file: a document is
-walked once, only where schemas can stand (an "$id" inside an enum names nothing), and nothing is
-ever fetched: what is not in the document or in the table of known documents does not exist.
-JSON Schema 2020-12 sections 8 and 9; draft-07 section 8.
+Where it sits: `compile` asks it for the target of each $ref, `inline` for the places of subschemas.
+Rule of the file: a document is walked once, only where schemas can stand (an "$id" inside an enum
+names nothing), and nothing is ever fetched: what is not in the document or in the table of known
+documents does not exist. JSON Schema 2020-12 sections 8 and 9; draft-07 section 8.
 """
 
 from __future__ import annotations
@@ -12,8 +12,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
-
-from .uri import join, unquote
+from urllib.parse import unquote, urljoin
 
 DRAFT_2020 = "https://json-schema.org/draft/2020-12/schema"
 DRAFT_7 = "http://json-schema.org/draft-07/schema"
@@ -52,7 +51,6 @@ class Library:
         self._documents = documents
         self._resources: dict[str, Resource] = {}
         self._homes: dict[int, Resource] = {}  # id() of each subschema -> where it belongs
-        self._count = 0
         self.root = self._index(schema, "", DRAFT_2020)
 
     def home(self, schema: Any, default: Resource) -> Resource:
@@ -65,16 +63,22 @@ class Library:
         """
         address, _, fragment = reference.partition("#")
         resource = self._resource(address, base) if address else base
-        fragment = unquote(fragment)
-        if fragment == "" or fragment.startswith("/"):
-            return *self._descend(resource, fragment, reference), ""
-        if fragment not in resource.anchors:
-            raise Unresolved(f"{reference[:200]!r} names an anchor that does not exist")
-        target = resource.anchors[fragment]
-        return target, self.home(target, resource), fragment
+        anchor = unquote(fragment)
+        if anchor and not anchor.startswith("/"):
+            if anchor not in resource.anchors:
+                raise Unresolved(f"{reference[:200]!r} names an anchor that does not exist")
+            target = resource.anchors[anchor]
+            return target, self.home(target, resource), anchor
+        target = resource.root
+        for key in tokens(fragment):
+            target = member(target, key)
+            resource = self.home(target, resource)  # it may lead into another one (section 9.2.1)
+        if not isinstance(target, dict | bool):
+            raise Unresolved(f"{reference[:200]!r} does not lead to a schema")
+        return target, resource, ""
 
     def _resource(self, address: str, base: Resource) -> Resource:
-        uri = join(base.uri, address)
+        uri = _join(base.uri, address)
         if uri not in self._resources:
             if uri not in self._documents:
                 reason = "is not part of this schema, and schemas are not fetched"
@@ -82,68 +86,67 @@ class Library:
             self._index(self._documents[uri], uri, base.dialect)
         return self._resources[uri]
 
-    def _descend(self, resource: Resource, pointer: str, reference: str) -> tuple[Any, Resource]:
-        """Follow a JSON pointer, noticing when it walks into another resource (section 9.2.1)."""
-        node = resource.root
-        for token in pointer.split("/")[1:]:
-            node = member(node, token)
-            resource = self.home(node, resource)
-        if not isinstance(node, dict | bool):
-            raise Unresolved(f"{reference[:200]!r} does not lead to a schema")
-        return node, resource
-
     def _index(self, document: Any, uri: str, dialect: str) -> Resource:
         """Walk a document and note its resources and anchors. `dialect` is for one without."""
-        root = Resource(uri, document, dialect)
-        self._resources[uri] = root
-        todo: list[tuple[Any, Resource, bool]] = [(document, root, True)]
+        root = self._resources[uri] = Resource(uri, document, dialect)
+        todo: list[tuple[Any, Resource]] = [(document, root)]
         while todo:
-            schema, resource, is_root = todo.pop()
-            if not isinstance(schema, dict):
-                continue
-            self._count += 1
-            if self._count > MAX_SUBSCHEMAS:
+            schema, resource = todo.pop()
+            if isinstance(schema, dict):
+                resource = self._homes[id(schema)] = self._enter(schema, resource)
+                todo.extend((sub, resource) for sub in _subschemas(schema))
+            if len(self._homes) > MAX_SUBSCHEMAS:
                 raise Unresolved(f"more than {MAX_SUBSCHEMAS} subschemas")
-            resource = self._enter(schema, resource, is_root)
-            self._homes[id(schema)] = resource
-            todo.extend((sub, resource, False) for sub in _subschemas(schema))
         return root
 
-    def _enter(self, schema: dict[str, Any], resource: Resource, is_root: bool) -> Resource:
+    def _enter(self, schema: dict[str, Any], resource: Resource) -> Resource:
         """The resource that `schema` is in, a new one if it has an `$id`; note its anchors."""
+        is_root = schema is resource.root
         declared = schema.get("$schema")
-        if is_root and isinstance(declared, str):
-            resource.dialect = declared.removesuffix("#")
+        dialect = declared.removesuffix("#") if isinstance(declared, str) else resource.dialect
+        if is_root:
+            resource.dialect = dialect
         old = resource.dialect == DRAFT_7
         name = schema.get("$id")
         if isinstance(name, str) and not (old and "$ref" in schema):  # draft-07 8.3: siblings
             address, _, fragment = name.partition("#")
             if address:
-                uri = join(resource.uri, address)
+                uri = _join(resource.uri, address)
                 if is_root:
                     resource.uri = uri
                 else:
-                    dialect = declared if isinstance(declared, str) else resource.dialect
-                    resource = Resource(uri, schema, dialect.removesuffix("#"))
+                    resource = Resource(uri, schema, dialect)
                 self._resources.setdefault(uri, resource)
             if fragment and old:
                 resource.anchors[fragment] = schema
-        for keyword in ("$anchor", "$dynamicAnchor"):
-            anchor = schema.get(keyword)
-            if isinstance(anchor, str) and resource.dialect != DRAFT_7:
-                resource.anchors[anchor] = schema
-                if keyword == "$dynamicAnchor":
-                    resource.dynamic[anchor] = schema
+        if resource.dialect != DRAFT_7:
+            for keyword in ("$anchor", "$dynamicAnchor"):
+                if isinstance(anchor := schema.get(keyword), str):
+                    resource.anchors[anchor] = schema
+                    if keyword == "$dynamicAnchor":
+                        resource.dynamic[anchor] = schema
         return resource
 
 
-def member(node: Any, token: str) -> Any:
-    """One step of a JSON pointer (RFC 6901); None if there is nothing."""
-    name = token.replace("~1", "/").replace("~0", "~")
+def _join(base: str, address: str) -> str:
+    try:
+        return urljoin(base, address)
+    except ValueError:  # brackets that hold no IPv6 address
+        return address
+
+
+def tokens(fragment: str) -> list[str]:
+    """The steps of a JSON pointer (RFC 6901) in a URI."""
+    steps = unquote(fragment).split("/")[1:]
+    return [step.replace("~1", "/").replace("~0", "~") for step in steps]
+
+
+def member(node: Any, key: str) -> Any:
+    """One step of a JSON pointer; None if there is nothing."""
     if isinstance(node, dict):
-        return node.get(name)
-    if isinstance(node, list) and re.fullmatch("0|[1-9][0-9]{0,8}", name):
-        return node[int(name)] if int(name) < len(node) else None
+        return node.get(key)
+    if isinstance(node, list) and re.fullmatch("0|[1-9][0-9]{0,8}", key):
+        return node[int(key)] if int(key) < len(node) else None
     return None
 
 
