@@ -14,7 +14,7 @@ import ipaddress
 import re
 from collections.abc import Callable
 
-from .patterns import PatternError, parse
+from .regex import PatternError, parse
 
 EXAMPLES = {
     "date-time": "2026-11-21T10:00:00Z",
@@ -148,10 +148,10 @@ def uuid(text: str) -> bool:
 
 def regex(text: str) -> bool:
     try:
-        parse(text[:10_000])
+        parse(text)
     except PatternError:
         return False
-    return len(text) <= 10_000
+    return True
 
 
 FORMATS: dict[str, Callable[[str], bool]] = {

@@ -12,7 +12,6 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import unquote, urljoin
 
 DRAFT_2020 = "https://json-schema.org/draft/2020-12/schema"
 DRAFT_7 = "http://json-schema.org/draft-07/schema"
@@ -78,7 +77,7 @@ class Library:
         return target, resource, ""
 
     def _resource(self, address: str, base: Resource) -> Resource:
-        uri = _join(base.uri, address)
+        uri = join(base.uri, address)
         if uri not in self._resources:
             if uri not in self._documents:
                 reason = "is not part of this schema, and schemas are not fetched"
@@ -111,7 +110,7 @@ class Library:
         if isinstance(name, str) and not (old and "$ref" in schema):  # draft-07 8.3: siblings
             address, _, fragment = name.partition("#")
             if address:
-                uri = _join(resource.uri, address)
+                uri = join(resource.uri, address)
                 if is_root:
                     resource.uri = uri
                 else:
@@ -128,11 +127,46 @@ class Library:
         return resource
 
 
-def _join(base: str, address: str) -> str:
-    try:
-        return urljoin(base, address)
-    except ValueError:  # brackets that hold no IPv6 address
-        return address
+_PARTS = re.compile(r"([^:/?#]+:)?(//[^/?#]*)?([^?#]*)(\?[^#]*)?")  # RFC 3986 appendix B
+
+
+def join(base: str, address: str) -> str:
+    """What `address` means in a document at `base` (RFC 3986 section 5.2.2)."""
+    scheme, authority, path, query = _PARTS.match(address).groups("")  # type: ignore[union-attr]
+    of_base = _PARTS.match(base).groups("")  # type: ignore[union-attr]
+    if not scheme:
+        scheme = of_base[0]
+        if not authority:
+            authority = of_base[1]
+            folder, slash, _ = of_base[2].rpartition("/")
+            if not path:
+                path, query = of_base[2], query or of_base[3]
+            elif path[0] != "/":
+                path = folder + ("/" if slash or authority else "") + path
+    return scheme + authority + _without_dots(path) + query
+
+
+def _without_dots(path: str) -> str:
+    if "/" not in path:
+        return path  # urn:example:a.b is opaque
+    kept: list[str] = []
+    segments = path.split("/")
+    for segment in segments:
+        if segment == "..":
+            if len(kept) > 1 or (kept and kept[0]):
+                kept.pop()
+        elif segment != ".":
+            kept.append(segment)
+    return "/".join(kept + [""] * (segments[-1] in (".", "..")))
+
+
+def unquote(text: str) -> str:
+    """Percent-decode. Bytes that are not UTF-8 become U+FFFD."""
+    return re.sub(
+        "(?:%[0-9A-Fa-f]{2})+",
+        lambda match: bytes.fromhex(match[0].replace("%", "")).decode("utf-8", "replace"),
+        text,
+    )
 
 
 def tokens(fragment: str) -> list[str]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from server.schema.plain import plain
-from server.schema.records import Records
+from server.schema.records import describe
 from server.schema.shapes import Shapes
 
 
@@ -77,7 +77,7 @@ class Plain(unittest.TestCase):
             if isinstance(value, bytearray | OrderedDict | Pair) or kind in (set, frozenset, tuple):
                 continue
             with self.subTest(value=value):
-                shape = Shapes(Records({})).of(kind, "test")
+                shape = Shapes({}, describe).of(kind, "test")
                 self.assertEqual(shape.build(plain(value), None), value)
 
 

@@ -6,7 +6,7 @@ import datetime
 import unittest
 from typing import Any
 
-from server.schema.scalars import FORMATS, date_time, number, raw_bytes, scalar, span, time_of_day
+from server.schema.plain import FORMATS, date_time, number, raw_bytes, scalar, span, time_of_day
 
 DAY = datetime.timedelta(days=1)
 READ: list[tuple[Any, str, Any]] = [
