@@ -254,7 +254,6 @@ class Hostile(unittest.TestCase):
             ("wide", {"allOf": [{"type": "null"}] * 30_000}),
             ("long text", {"description": "x" * 1_000_001}),
             ("exponential pattern", {"pattern": "^(a+)+$"}),
-            ("pattern that takes long to read", {"pattern": r"(?:[\p{L}\d]{99}[\P{L}]{99})*b"}),
             ("not JSON", {"enum": [float("nan")]}),
             ("not JSON either", {"enum": [object()]}),
         ]
