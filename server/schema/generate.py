@@ -17,7 +17,7 @@ from typing import Any
 
 from . import docstrings
 from .plain import FORMATS, Schema
-from .records import add_default, describe
+from .records import add_default, closed, describe
 from .shapes import Build, Shapes, SignatureError
 from .validate import SchemaError, Validator
 
@@ -100,7 +100,7 @@ def schema_of(function: Callable[..., Any], *, inject: Collection[str | type] = 
         properties[parameter.name] = schema
         arguments.append(Parameter(parameter.name, parameter.default, shape.build))
     required = [argument.name for argument in arguments if argument.required]
-    schema = _closed(properties, required, shapes.defs)
+    schema = closed(properties, required) | ({"$defs": shapes.defs} if shapes.defs else {})
     return Signature(
         name=name,
         description=doc.description,
@@ -167,14 +167,6 @@ def _is_injected(hint: Any, inject: Collection[str | type]) -> bool:
     wanted = tuple(kind for kind in inject if isinstance(kind, type))
     options = typing.get_args(hint) or (hint,)
     return any(isinstance(option, type) and issubclass(option, wanted) for option in options)
-
-
-def _closed(properties: dict[str, Schema], required: list[str], defs: dict[str, Schema]) -> Schema:
-    schema: Schema = {"type": "object", "properties": properties}
-    if required:
-        schema["required"] = required
-    schema["additionalProperties"] = False
-    return {**schema, "$defs": defs} if defs else schema
 
 
 def _returned(function: Callable[..., Any], namespace: dict[str, Any]) -> Schema | None:

@@ -200,10 +200,9 @@ def _work_of_repeat(part: Part, body: Part, n: int, after: Ranges) -> tuple[floa
     if part.high is None:  # see _Loop
         return 1 if one_end else n, n * _size(body, n)
     ways, cost = _work(body, n, union([_leads(body, ()), after]))
-    rounds = part.high if _optional(body) else min(part.high, n)
-    ways = COUNTLESS if rounds * math.log2(ways) > 60 else ways**rounds
-    ends = 1 if one_end else max(rounds - part.low, 0) + 1
-    return ways * ends, rounds * cost * ways + 1
+    ways = COUNTLESS if part.high * math.log2(ways) > 60 else ways**part.high
+    ends = 1 if one_end else part.high - part.low + 1
+    return ways * ends, part.high * cost * ways + 1
 
 
 def _leads(part: Part, after: Ranges) -> Ranges:
@@ -229,14 +228,6 @@ def _characters(part: Part) -> Ranges:
     if part.kind == "back":
         return ANY
     return union([part.ranges, *map(_characters, part.parts)])
-
-
-def _optional(part: Part) -> bool:
-    if part.kind == "alt":
-        return any(map(_optional, part.parts))
-    return part.kind not in ("set",) and (
-        (part.kind == "repeat" and part.low == 0) or all(map(_optional, part.parts))
-    )
 
 
 def _size(part: Part, n: int) -> float:

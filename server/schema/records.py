@@ -134,6 +134,11 @@ def _object(cls: type, properties: dict[str, Schema], required: list[str]) -> Sc
     for name, text in documented.items():
         if name in properties:
             properties[name].setdefault("description", text)
+    return closed(properties, required)
+
+
+def closed(properties: dict[str, Schema], required: list[str]) -> Schema:
+    """The schema of an object that has these properties and no others."""
     schema: Schema = {"type": "object", "properties": properties}
     if required:
         schema["required"] = required

@@ -143,8 +143,8 @@ def _formatted(finding: Finding, mender: _Mender) -> Any:
 
 
 def _alternative(finding: Finding, mender: _Mender) -> Any:
-    """The first alternative that a repair makes fit."""
-    value, nodes = finding.wanted
+    """The first alternative that a repair makes fit. If too many fit, nothing can be mended."""
+    value, nodes = finding.wanted or (None, ())
     for node in nodes:
         mended = mender.mend(node, value)
         if not mended.errors:
