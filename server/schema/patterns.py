@@ -22,9 +22,10 @@ __all__ = ["Pattern", "PatternError"]
 STEP = 512  # units of `_work` that cost as much as one step of a run, about 1 µs
 MAX_STEPS = 500_000  # for one search; a pattern that needs more for SHORT characters is refused
 SHORT = 32
-MAX_STATES = 500  # of one repetition, counted repetitions in it written out
+MAX_STATES = 500  # of all repetitions, counted ones in them written out
 MAX_EFFORT = 1_000_000  # to look for ambiguity, about 0.2 s
 COUNTLESS = 10.0**18
+END: Ranges = ((-1, -1),)  # stands for "nothing more" among characters
 
 
 class Pattern:
@@ -32,14 +33,18 @@ class Pattern:
 
     def __init__(self, source: str) -> None:
         tree = _shortened(parse(source))
-        _refuse_explosion(tree)
-        self.price = lru_cache(1_000)(partial(_price, tree))
+        _Loops(tree)
+        self._price = lru_cache(100)(partial(_price, tree))
         if self.price(SHORT) > MAX_STEPS:
             raise PatternError("not supported: even a short text could take too long")
         try:
             self._expression = re.compile(write(tree))
         except (re.error, RecursionError, OverflowError) as error:
             raise PatternError(f"not supported: {error}") from None
+
+    def price(self, length: int) -> int:
+        """The steps that a search costs at most; rounded up, so that few sizes are computed."""
+        return self._price(length | 7 if length < 64 else (1 << length.bit_length()) - 1)
 
     def search(self, text: str) -> bool:
         """Whether it occurs. Costs at most `price(len(text))` steps: ask before."""
@@ -59,44 +64,45 @@ def _shortened(tree: Part) -> Part:
 Ends = tuple[set[int], set[int], bool]  # states it starts with, ends with, whether it may be empty
 
 
-def _refuse_explosion(part: Part) -> None:
-    """Raises PatternError if an unbounded repetition has exponentially many ways over a text."""
-    if part.kind == "repeat" and part.high is None:
-        _Loop(part)
-    for sub in part.parts:
-        _refuse_explosion(sub)
+class _Loops:
+    """Raises PatternError if an unbounded repetition has exponentially many ways over a text.
 
-
-class _Loop:
-    """The position automaton of a repetition (Glushkov 1961): each set of characters is a state.
-
-    All its states reach each other. So it is enough to look for two different ways that leave one
+    This is their position automaton (Glushkov 1961): each set of characters is a state. All states
+    of a repetition reach each other. So it is enough to look for two different ways that leave one
     state, read the same text, and meet in one state (Weber and Seidl 1991). If there are none,
-    each place in a text is reached in one way, and the whole takes at most n * states steps.
+    each place in a text is reached in one way, and all take at most n * states steps.
     """
 
-    def __init__(self, repeat: Part) -> None:
+    def __init__(self, tree: Part) -> None:
         self.sets: list[Ranges] = []
         self.follow: list[set[int]] = []
-        self.add(repeat)
         self.effort = 0
+        self.find(tree)
         todo = [(state, state) for state in range(len(self.sets))]
         seen = set(todo)
         while todo:
             one, other = todo.pop()
             if one != other and self.follow[one] & self.follow[other]:
                 self.refuse()
+            self.spend(len(self.follow[one]) * len(self.follow[other]))
             pairs = {(min(a, b), max(a, b)) for a in self.follow[one] for b in self.follow[other]}
-            for pair in pairs - seen:
-                if self.alike(*pair):
-                    seen.add(pair)
-                    todo.append(pair)
+            for a, b in pairs - seen:
+                self.spend(len(self.sets[a]) + len(self.sets[b]))
+                if a != b and overlap(self.sets[a], self.sets[b]):
+                    seen.add((a, b))
+                    todo.append((a, b))
 
-    def alike(self, one: int, other: int) -> bool:
-        self.effort += len(self.sets[one]) + len(self.sets[other])
+    def find(self, part: Part) -> None:
+        if part.kind == "repeat" and part.high is None:
+            self.add(part)
+        else:
+            for sub in part.parts:
+                self.find(sub)
+
+    def spend(self, effort: int) -> None:
+        self.effort += effort
         if self.effort > MAX_EFFORT:
-            raise PatternError("not supported: a repetition that is too large")
-        return one != other and overlap(self.sets[one], self.sets[other])
+            raise PatternError("not supported: its repetitions are too large")
 
     def refuse(self) -> NoReturn:
         raise PatternError("not supported: a repetition with many ways over a text, like (a+)+")
@@ -105,7 +111,7 @@ class _Loop:
         match part.kind:
             case "set":
                 if len(self.sets) == MAX_STATES:
-                    raise PatternError("not supported: a repetition that is too large")
+                    self.spend(MAX_EFFORT + 1)
                 self.sets.append(part.ranges)
                 self.follow.append(set())
                 return {len(self.sets) - 1}, {len(self.sets) - 1}, False
@@ -152,7 +158,7 @@ class _Loop:
 
 
 def _price(tree: Part, length: int) -> int:
-    """The steps that a search costs at most. It begins at every place, unless it's anchored."""
+    """A search begins at every place, unless it's anchored."""
     starts = 1 if _anchored(tree) else length + 1
     return int(min(starts * _work(tree, length + 1, ())[1], COUNTLESS)) // STEP
 
@@ -178,7 +184,7 @@ def _work(part: Part, n: int, after: Ranges) -> tuple[float, float]:
             return 1, sum(_work(sub, n, ANY)[1] for sub in part.parts)
         case "alt":
             each = [_work(branch, n, after) for branch in part.parts]
-            leads = [_leads(branch, after) for branch in part.parts]
+            leads = [_leads(branch, union([END, after])) for branch in part.parts]
             ways = [ways for ways, _ in each]
             apart = not any(overlap(a, b) for a, b in combinations(leads, 2))
             return max(ways) if apart else sum(ways), sum(cost for _, cost in each)
@@ -196,10 +202,12 @@ def _work(part: Part, n: int, after: Ranges) -> tuple[float, float]:
 
 
 def _work_of_repeat(part: Part, body: Part, n: int, after: Ranges) -> tuple[float, float]:
-    one_end = not overlap(_characters(body), after)
+    empty = overlap(_leads(body, END), END)
+    one_end = not empty and not overlap(_characters(body), after)
     if part.high is None:  # see _Loop
         return 1 if one_end else n, n * _size(body, n)
-    ways, cost = _work(body, n, union([_leads(body, ()), after]))
+    again = _leads(body, ()) if part.high > 1 else ()
+    ways, cost = _work(body, n, union([again, after]))
     ways = COUNTLESS if part.high * math.log2(ways) > 60 else ways**part.high
     ends = 1 if one_end else part.high - part.low + 1
     return ways * ends, part.high * cost * ways + 1
@@ -213,7 +221,7 @@ def _leads(part: Part, after: Ranges) -> Ranges:
         case "edge":
             return after
         case "look" | "back":
-            return ANY
+            return union([ANY, after])
         case "alt":
             return union(_leads(branch, after) for branch in part.parts)
         case "repeat":

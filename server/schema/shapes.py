@@ -118,10 +118,9 @@ class Shapes:
         full = type_name(hint)
         if full not in self._known:
             short = cls.__name__ if hint is cls else full.rpartition(".")[2]
-            short = re.sub(r"\W+", "_", short).strip("_")
-            name = short
-            while name in self.defs:
-                name = f"{short}_{len(self.defs) + 1}"
+            name = short = re.sub(r"\W+", "_", short).strip("_")
+            for number in range(2, len(self.defs) + 2):
+                name = f"{short}_{number}" if name in self.defs else name
             self._known[full] = name
             self.defs[name] = {"title": full}
             shape = self._describe(cls, hint, self, f"{where}: {cls.__name__}")
