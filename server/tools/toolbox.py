@@ -11,8 +11,9 @@ from __future__ import annotations
 import difflib
 import importlib
 import time
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,15 +25,18 @@ from ..schema.inline import inline
 from ..schema.repair import repair
 from ..schema.validate import SchemaError, Validator
 from ..session import events
+from ..session.calls import with_args
 from ..session.events import Event
 from . import builtin
 from .envelope import envelope, text_for_model
 from .policy import Verdict, decide, fingerprint, narrowed
 from .runner import MISSING, TIER, Job, Outcome, Runner
+from .templates import Pending, Unfilled, fill
 from .tool import BaseTool, Context, ToolError, hints_of
 
 Session = dict[str, Any]
 Call = dict[str, Any]
+Fill = Callable[[dict[str, Any]], tuple[dict[str, Any], list[str]]]
 
 INLINE = ("calculator", "datetime", "finish")  # bounded and harmless: no child is worth it
 DESCRIBE_LIMITS: dict[str, float] = {
@@ -123,27 +127,25 @@ class Toolbox:
     def verdict(self, session: Session, call: Call) -> Verdict:
         """What the policy says of a call. Reads only; says so in words where it says no."""
         name, raw = call["function"]["name"], call["function"]["arguments"]
-        if entry := self._tools.get(name):
-            return self._judged(entry, raw, session)
-        if page_tool := self._page_tools(session).get(name):
-            args, error, _ = fitted(raw, None)
-            if error:
-                return Verdict("error", error)
-            return Verdict("client", "", args, fingerprint(page_tool.name, args))
-        return Verdict("error", self._unknown(name, session), missing=True)
-
-    def _judged(self, entry: Entry, raw: Any, session: Session) -> Verdict:
-        tool = entry.tool
-        args, error, repairs = fitted(raw, entry.validator)
+        entry = self._tools.get(name)
+        if entry is None and name not in self._page_tools(session):
+            return Verdict("error", self._unknown(name, session), missing=True)
+        validator = entry.validator if entry else None
+        try:
+            args, error, repairs = fitted(raw, validator, partial(fill, session, call))
+        except Pending as pending:
+            return Verdict("wait", str(pending))
+        if entry and error and self._ceiling(name) == "deny":
+            return Verdict("deny", f"this server does not allow {name}")
         if error:
-            if self._ceiling(tool.name) == "deny":
-                return Verdict("deny", f"this server does not allow {tool.name}")
             return Verdict("error", error)
-        action, reason = decide(tool, args, self._ceiling(tool.name), session)
-        if tool.kind == "question" and action == "run":
+        mark = fingerprint(name, args)
+        if entry is None:
+            return Verdict("client", "", args, mark, repairs=repairs)
+        action, reason = decide(entry.tool, args, self._ceiling(name), session)
+        if entry.tool.kind == "question" and action == "run":
             action = "question"
-        mark = fingerprint(tool.name, args)
-        return Verdict(action, reason, args, mark, tool.repeatable, repairs=repairs)
+        return Verdict(action, reason, args, mark, entry.tool.repeatable, repairs=repairs)
 
     async def execute(
         self, session: Session, call: Call, args: dict[str, Any], entry: dict[str, Any]
@@ -160,9 +162,9 @@ class Toolbox:
                 elif item:
                     yield events.tool_output(call_id, item, first=first)
                     first = False
-        found = envelope(
-            outcome, fitted(args, self._tools[tool.name].validator)[2], entry.get("args")
-        )
+        edited = entry.get("args")
+        repairs = self.verdict(session, call if edited is None else with_args(call, edited)).repairs
+        found = envelope(outcome, repairs, edited)
         if tool.keep is not None:
             found.setdefault("keep", tool.keep)
         failed = outcome.status != "ok"
@@ -220,21 +222,26 @@ class Toolbox:
         return f"there is no tool named {name[:100]!r}{hint}"
 
 
-def fitted(raw: Any, validator: Validator | None) -> tuple[dict[str, Any], str, list[str]]:
-    """(arguments as they would run, what is wrong with them, what was repaired)."""
+def fitted(
+    raw: Any, validator: Validator | None, fill: Fill
+) -> tuple[dict[str, Any], str, list[str]]:
+    """(arguments as they would run, what is wrong with them, what was changed in them)."""
+    changes: list[str] = []
     if isinstance(raw, str):
         parsed = parse(raw)
         if parsed.errors:
             return {}, parsed.error, []
-        raw, repairs = parsed.arguments, [str(item) for item in parsed.repairs]
-    else:
-        repairs = []
+        raw, changes = parsed.arguments, [str(item) for item in parsed.repairs]
+    try:
+        raw, filled = fill(raw)
+    except Unfilled as error:
+        return {}, str(error), []
     if validator is None:
-        return raw, "", repairs
+        return raw, "", changes + filled
     mended = repair(raw, validator)
     if mended.errors:
         return {}, error_text(mended.errors), []
-    return mended.value, "", repairs + [str(item) for item in mended.repairs]
+    return mended.value, "", changes + filled + [str(item) for item in mended.repairs]
 
 
 def run_inline(tool: BaseTool, args: dict[str, Any]) -> Outcome:

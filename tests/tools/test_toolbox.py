@@ -152,6 +152,24 @@ class Judged(Case):
         self.assertEqual(verdict.args["limit"], 5)
         self.assertEqual(len(verdict.repairs), 1)
 
+    def test_templates_are_filled_before_anything_looks(self) -> None:
+        found = {"status": "ok", "result": {"date": "2026-02-28", "zone": "Asia/Tokyo"}}
+        call = self.call("datetime", {"at": "{{datetime.date+1d}}", "zone": "{{datetime.zone}}"})
+        first = {**self.call("datetime", {}), "id": "c0"}
+        waits = self.toolbox().verdict(self.session, call)
+        self.assertIn("datetime has given no result yet", waits.reason)
+        self.assertEqual(waits.action, "error")
+        self.session["messages"] = [{"role": "assistant", "tool_calls": [first, call]}]
+        self.assertEqual(self.toolbox().verdict(self.session, call).action, "wait")
+        answer = {"role": "tool", "tool_call_id": "c0", "name": "datetime", "result": found}
+        self.session["messages"].append(answer)
+        verdict = self.toolbox().verdict(self.session, call)
+        self.assertEqual(verdict.args, {"at": "2026-03-01", "zone": "Asia/Tokyo"})
+        plain = self.call("datetime", {"at": "2026-03-01", "zone": "Asia/Tokyo"})
+        same = self.toolbox().verdict(self.session, plain)
+        self.assertEqual(verdict.fingerprint, same.fingerprint)
+        self.assertEqual(len(verdict.repairs), 2)
+
     def test_unknown_tools_are_marked(self) -> None:
         self.assertTrue(self.toolbox().verdict(self.session, self.call("nope", {})).missing)
 
@@ -166,6 +184,11 @@ class Executed(Case):
         self.assertEqual(found[0]["type"], "ACTIVITY_SNAPSHOT")
         self.assertEqual(found[-1]["metadata"]["yaa"]["result"]["result"]["output"], "a\nb\n")
         self.assertEqual(found[-1]["metadata"]["yaa"]["state"], "done")
+
+    async def test_changes_of_the_arguments_are_in_the_result(self) -> None:
+        found = await self.execute(self.toolbox(), "calculator", '{"expression": 5}')
+        self.assertEqual(found[-1]["content"], "5")
+        self.assertEqual(len(found[-1]["metadata"]["yaa"]["result"]["repairs"]), 1)
 
     async def test_a_failure_is_a_result(self) -> None:
         found = await self.execute(self.toolbox(), "read_file", {"path": "nothing"})
