@@ -27,7 +27,7 @@ from ..schema.validate import SchemaError, Validator
 from ..session import events
 from ..session.calls import with_args
 from ..session.events import Event
-from . import builtin
+from . import builtin, failures
 from .envelope import envelope, text_for_model
 from .policy import Verdict, decide, fingerprint, narrowed
 from .runner import MISSING, TIER, Job, Outcome, Runner
@@ -39,6 +39,8 @@ Call = dict[str, Any]
 Fill = Callable[[dict[str, Any]], tuple[dict[str, Any], list[str]]]
 
 INLINE = ("calculator", "datetime", "finish")  # bounded and harmless: no child is worth it
+# Without these a run could not come to its end: they are never withheld.
+CONTROL = frozenset(function.__name__ for function in builtin.CONTROL)
 DESCRIBE_LIMITS: dict[str, float] = {
     "wall_s": 20,
     "cpu_s": 20,
@@ -88,13 +90,18 @@ class Toolbox:
 
     def declared(self, session: Session) -> list[dict[str, Any]]:
         """What the model is offered, in a fixed order (a prompt's prefix is cached). Tools that
-        are denied are left out."""
+        are denied are left out, and those that keep failing."""
         ours = [
-            entry.tool.declaration()
+            entry.tool
             for entry in self._tools.values()
             if self._policy(entry.tool, session) != "deny"
         ]
-        return ours + [tool.declaration() for tool in self._page_tools(session).values()]
+        failing = failures.withheld(session) - CONTROL
+        return [
+            tool.declaration()
+            for tool in (*ours, *self._page_tools(session).values())
+            if tool.name not in failing
+        ]
 
     def info(self) -> list[dict[str, Any]]:
         """For `/info`: name, description, parameters, hints, policy, origin."""
@@ -130,6 +137,8 @@ class Toolbox:
         entry = self._tools.get(name)
         if entry is None and name not in self._page_tools(session):
             return Verdict("error", self._unknown(name, session), missing=True)
+        if name not in CONTROL and name in failures.withheld(session, call):
+            return Verdict("error", failures.refusal(name), missing=True)
         validator = entry.validator if entry else None
         try:
             args, error, repairs = fitted(raw, validator, partial(fill, session, call))
@@ -138,7 +147,7 @@ class Toolbox:
         if entry and error and self._ceiling(name) == "deny":
             return Verdict("deny", f"this server does not allow {name}")
         if error:
-            return Verdict("error", error)
+            return Verdict("error", _joined(error, failures.note(session, call)))
         mark = fingerprint(name, args)
         if entry is None:
             return Verdict("client", "", args, mark, repairs=repairs)
@@ -168,6 +177,8 @@ class Toolbox:
         if tool.keep is not None:
             found.setdefault("keep", tool.keep)
         failed = outcome.status != "ok"
+        if failed and (hint := failures.note(session, call)):
+            found["hint"] = hint
         yield events.tool_result(
             call_id,
             tool.name,
@@ -220,6 +231,10 @@ class Toolbox:
         close = difflib.get_close_matches(name[:100], names, 3)
         hint = f"; did you mean {' or '.join(close)}?" if close else ""
         return f"there is no tool named {name[:100]!r}{hint}"
+
+
+def _joined(text: str, more: str) -> str:
+    return f"{text}\n{more}" if more else text
 
 
 def fitted(

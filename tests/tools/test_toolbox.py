@@ -205,6 +205,43 @@ class Executed(Case):
         self.assertEqual((details["limit"], details["allowed"]), ("wall_s", 0.3))
 
 
+class Failing(Case):
+    def failing(self, name: str, arguments: Any, times: int) -> None:
+        for number in range(times):
+            call = {**self.call(name, arguments), "id": f"f{number}"}
+            failed = {"role": "tool", "tool_call_id": call["id"], "name": name, "is_error": True}
+            self.session["messages"] += [
+                {"role": "assistant", "tool_calls": [call]},
+                {**failed, "result": {"status": "error"}},
+            ]
+
+    async def test_a_tool_that_keeps_failing_is_withheld(self) -> None:
+        toolbox = self.toolbox()
+        self.failing("calculator", {"expression": "1/0"}, 2)
+        found = await self.execute(toolbox, "calculator", {"expression": "1/0"})
+        self.assertIn("failed 3 times now", found[-1]["content"])
+        self.assertIn("withheld", found[-1]["metadata"]["yaa"]["result"]["hint"])
+        self.failing("calculator", {"expression": "1/0"}, 3)
+        names = [tool["function"]["name"] for tool in toolbox.declared(self.session)]
+        self.assertNotIn("calculator", names)
+        verdict = toolbox.verdict(self.session, self.call("calculator", {"expression": "1"}))
+        self.assertEqual((verdict.action, verdict.missing), ("error", True))
+        self.assertIn("withheld for the rest of this run", verdict.reason)
+        self.session["messages"].append({"role": "user", "content": "again"})
+        verdict = toolbox.verdict(self.session, self.call("calculator", {"expression": "1"}))
+        self.assertEqual(verdict.action, "run")
+
+    def test_the_end_is_never_withheld(self) -> None:
+        self.failing("finish", {"why": 1}, 3)
+        verdict = self.toolbox().verdict(self.session, self.call("finish", {}))
+        self.assertEqual(verdict.action, "run")
+
+    def test_bad_arguments_that_are_repeated_get_a_hint(self) -> None:
+        self.failing("shell", {"cmd": "ls"}, 1)
+        verdict = self.toolbox().verdict(self.session, self.call("shell", {"cmd": "ls"}))
+        self.assertIn("failed 2 times now", verdict.reason)
+
+
 class Owners(Case):
     async def test_tools_from_the_home_folder(self) -> None:
         (self.home / "tools").mkdir()
