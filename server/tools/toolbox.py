@@ -28,6 +28,7 @@ from ..session import events
 from ..session.calls import with_args
 from ..session.events import Event
 from . import builtin, failures
+from .disclosure import brief, detail
 from .envelope import envelope, text_for_model
 from .policy import Verdict, decide, fingerprint, narrowed
 from .runner import MISSING, TIER, Job, Outcome, Runner
@@ -41,6 +42,7 @@ Fill = Callable[[dict[str, Any]], tuple[dict[str, Any], list[str]]]
 INLINE = ("calculator", "datetime", "finish")  # bounded and harmless: no child is worth it
 # Without these a run could not come to its end: they are never withheld.
 CONTROL = frozenset(function.__name__ for function in builtin.CONTROL)
+DETAIL = "tool_detail"
 DESCRIBE_LIMITS: dict[str, float] = {
     "wall_s": 20,
     "cpu_s": 20,
@@ -90,17 +92,18 @@ class Toolbox:
 
     def declared(self, session: Session) -> list[dict[str, Any]]:
         """What the model is offered, in a fixed order (a prompt's prefix is cached). Tools that
-        are denied are left out, and those that keep failing."""
+        are denied are left out, and those that keep failing; `tool_detail` is for brief ones."""
+        in_brief = session["config"]["yaa"].get("tool_detail", False)
         ours = [
             entry.tool
             for entry in self._tools.values()
             if self._policy(entry.tool, session) != "deny"
         ]
-        failing = failures.withheld(session) - CONTROL
+        left_out = failures.withheld(session) - CONTROL | ({DETAIL} if not in_brief else set())
         return [
-            tool.declaration()
+            brief(tool) if in_brief and tool.name not in CONTROL else tool.declaration()
             for tool in (*ours, *self._page_tools(session).values())
-            if tool.name not in failing
+            if tool.name not in left_out
         ]
 
     def info(self) -> list[dict[str, Any]]:
@@ -161,7 +164,9 @@ class Toolbox:
     ) -> AsyncGenerator[Event, None]:
         """Run a call: live output, then its TOOL_CALL_RESULT. Closing it kills the call."""
         call_id, tool = call["id"], self._tools[call["function"]["name"]].tool
-        if tool.kind == "inline":
+        if tool.name == DETAIL:
+            outcome = self._detail(session, args["name"])
+        elif tool.kind == "inline":
             outcome = run_inline(tool, args)
         else:
             first = True
@@ -188,6 +193,13 @@ class Toolbox:
             is_error=failed,
             result=found,
         )
+
+    def _detail(self, session: Session, name: str) -> Outcome:
+        entry = self._tools.get(name)
+        if found := entry.tool if entry else self._page_tools(session).get(name):
+            return Outcome("ok", detail(found))
+        error = {"type": "error", "message": self._unknown(name, session)}
+        return Outcome("error", error=error)
 
     def _job(self, session: Session, tool: BaseTool, args: dict[str, Any]) -> Job:
         wanted = session["config"].get("limits", {}).get("tool", {})

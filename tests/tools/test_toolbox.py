@@ -82,6 +82,37 @@ class Offered(Case):
                 set(tool["hints"]), {"read_only", "destructive", "idempotent", "parallel_safe"}
             )
 
+    def test_many_tools_in_brief(self) -> None:
+        toolbox = self.toolbox()
+        text = {"type": "string", "description": "What this field of the request is good for"}
+        fields = {f"field_{number}": text for number in range(12)}
+        self.session["tools"] = [
+            {
+                "name": f"tool_{number}",
+                "description": "Do one thing well. " * 8,
+                "parameters": {"type": "object", "properties": fields, "required": ["field_0"]},
+            }
+            for number in range(60)
+        ]
+        whole = json.dumps(toolbox.declared(self.session))
+        self.session["config"]["yaa"]["tool_detail"] = True
+        in_brief = json.dumps(toolbox.declared(self.session))
+        self.assertLess(len(in_brief), len(whole) / 5)
+        self.assertIn('"tool_detail"', in_brief)
+        self.assertNotIn('"tool_detail"', whole)
+        self.assertIn('"suggestions"', in_brief, "ask_user is whole: its schema is the question")
+
+    async def test_detail(self) -> None:
+        self.session["tools"] = [{"name": "page_title", "description": "The title."}]
+        found = await self.execute(self.toolbox(), "tool_detail", {"name": "read_file"})
+        about = found[-1]["metadata"]["yaa"]["result"]["result"]
+        self.assertEqual(about["example"], {"path": "notes/today.txt"})
+        self.assertIn("offset", about["parameters"]["properties"])
+        found = await self.execute(self.toolbox(), "tool_detail", {"name": "page_title"})
+        self.assertIn("The title.", found[-1]["content"])
+        found = await self.execute(self.toolbox(), "tool_detail", {"name": "red_file"})
+        self.assertIn("did you mean read_file", found[-1]["content"])
+
     def test_denied_tools_are_neither_offered_nor_run(self) -> None:
         toolbox = self.toolbox(shell="deny")
         self.session["config"]["tool"]["finish"] = {"deny": True}

@@ -20,7 +20,11 @@ PYTHON: tuple[Callable[..., Any], ...] = (
     files.edit_file,
     files.list_files,
 )
-CONTROL: tuple[Callable[..., Any], ...] = (control.ask_user, control.finish)
+CONTROL: tuple[Callable[..., Any], ...] = (
+    control.ask_user,
+    control.finish,
+    control.tool_detail,
+)
 
 
 def options(function: Callable[..., Any]) -> dict[str, Any]:
