@@ -70,8 +70,8 @@ class Offered(Case):
 
     def test_built_in_tools_in_a_fixed_order(self) -> None:
         builtin = [
-            *("calculator", "datetime", "shell", "read_file", "write_file", "edit_file"),
-            *("list_files", "ask_user", "finish"),
+            *("calculator", "datetime", "shell", "python", "read_file", "write_file"),
+            *("edit_file", "list_files", "search_files", "ask_user", "finish"),
         ]
         self.assertEqual(self.names(self.toolbox()), builtin)
         self.assertEqual(self.names(self.toolbox()), builtin)
@@ -215,6 +215,21 @@ class Executed(Case):
         self.assertEqual(found[0]["type"], "ACTIVITY_SNAPSHOT")
         self.assertEqual(found[-1]["metadata"]["yaa"]["result"]["result"]["output"], "a\nb\n")
         self.assertEqual(found[-1]["metadata"]["yaa"]["state"], "done")
+
+    async def test_python_keeps_nothing(self) -> None:
+        toolbox = self.toolbox()
+        code = "x = 1\nprint('ä', __name__)\nopen('kept', 'w').write('y')"
+        found = await self.execute(toolbox, "python", {"code": code})
+        ours = found[-1]["metadata"]["yaa"]["result"]["result"]
+        self.assertEqual(ours, {"exit_code": 0, "output": "ä __main__\n"})
+        found = await self.execute(toolbox, "python", {"code": "print(open('kept').read()); x"})
+        ours = found[-1]["metadata"]["yaa"]["result"]["result"]
+        self.assertEqual(ours["exit_code"], 1)
+        self.assertTrue(ours["output"].startswith("y\n"))
+        self.assertIn("NameError", ours["output"])
+        long = f"text = {'x' * 300_000!r}\nprint(len(text), input())"
+        found = await self.execute(toolbox, "python", {"code": long})
+        self.assertIn("EOFError", found[-1]["content"])
 
     async def test_changes_of_the_arguments_are_in_the_result(self) -> None:
         found = await self.execute(self.toolbox(), "calculator", '{"expression": 5}')
