@@ -89,7 +89,7 @@ SHAPES: dict[str, Any] = {
     "server.cors_origins": [""],
     "server.providers": MapOf(PROVIDER),
     "server.client_providers.hosts": [""],
-    "server.tools": MapOf({"ceiling": Choice(("deny", "ask", "auto"))}),
+    "server.tools": MapOf({"ceiling": Choice(("deny", "ask", "auto")), "allow": [""]}),
     "server.mcpServers": MapOf(MapOf(ANY)),
     "server.rest": MapOf(ANY),
     "server.sandbox.require": Choice(("none", "C", "B", "A")),

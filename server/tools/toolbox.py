@@ -27,9 +27,11 @@ from ..schema.validate import SchemaError, Validator
 from ..session import events
 from ..session.calls import with_args
 from ..session.events import Event
+from ..wire.client import Client
 from . import builtin, failures
 from .disclosure import brief, detail
 from .envelope import envelope, text_for_model
+from .fetch import fetch_page
 from .policy import Verdict, decide, fingerprint, narrowed
 from .runner import MISSING, TIER, Job, Outcome, Runner
 from .templates import Pending, Unfilled, fill
@@ -39,7 +41,12 @@ Session = dict[str, Any]
 Call = dict[str, Any]
 Fill = Callable[[dict[str, Any]], tuple[dict[str, Any], list[str]]]
 
-INLINE = ("calculator", "datetime", "finish")  # bounded and harmless: no child is worth it
+# Where a built-in tool runs, if not in a child. What is inline is bounded and harmless.
+KINDS = {
+    **dict.fromkeys(("calculator", "datetime", "finish"), "inline"),
+    "ask_user": "question",
+    "fetch_url": "fetch",
+}
 # Without these a run could not come to its end: they are never withheld.
 CONTROL = frozenset(function.__name__ for function in builtin.CONTROL)
 DETAIL = "tool_detail"
@@ -67,15 +74,18 @@ class Entry:
 class Toolbox:
     """The tools of one server. `await load_owner_tools()` adds the owner's."""
 
-    def __init__(self, config: Config) -> None:
+    def __init__(self, config: Config, client: Client | None = None) -> None:
+        """Without a `client` the tools that need the network are absent."""
         server = config.server
+        self._client = client
         self._ceilings: dict[str, Any] = server["tools"]
         self._most: dict[str, float] = server["limits"]["tool"]
         self._folder = config.home / "tools"
         self._runner = Runner(config.home)
         self._tools: dict[str, Entry] = {}
         self.problems: list[str] = []  # what could not be loaded, for the owner
-        for function in (*builtin.PYTHON, *builtin.CONTROL):
+        network = builtin.NETWORK if client else ()
+        for function in (*builtin.PYTHON, *network, *builtin.CONTROL):
             self._add(_builtin(function))
 
     async def load_owner_tools(self) -> None:
@@ -168,6 +178,10 @@ class Toolbox:
             outcome = self._detail(session, args["name"])
         elif tool.kind == "inline":
             outcome = run_inline(tool, args)
+        elif tool.kind == "fetch" and self._client:
+            allowed = self._ceilings.get(tool.name, {}).get("allow", ())
+            job = self._job(session, tool, args)
+            outcome = await fetch_page(self._client, self._runner, job, allowed)
         else:
             first = True
             async for item in self._runner.run(self._job(session, tool, args)):
@@ -285,13 +299,14 @@ def run_inline(tool: BaseTool, args: dict[str, Any]) -> Outcome:
 def _builtin(function: Any) -> BaseTool:
     options = builtin.options(function)
     signature = schema_of(function, inject=(Context,))
-    kind = "inline" if signature.name in INLINE else "python"
+    kind = KINDS.get(signature.name, "python")
+    where = (function.__module__, "readable" if kind == "fetch" else function.__name__)
     return BaseTool(
         signature.name,
         signature.description or "",
         inline(signature.parameters),
-        kind="question" if signature.name == "ask_user" else kind,
-        where=("module", function.__module__, function.__name__),
+        kind=kind,
+        where=("module", *where),
         hints=hints_of(options),
         required_resources=dict(options.get("required_resources") or {}),
         keep=options.get("keep"),
