@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import re
 import time
 from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass
@@ -50,6 +51,7 @@ KINDS = {
 # Without these a run could not come to its end: they are never withheld.
 CONTROL = frozenset(function.__name__ for function in builtin.CONTROL)
 DETAIL = "tool_detail"
+NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")  # what every provider accepts (OpenAI's rule)
 DESCRIBE_LIMITS: dict[str, float] = {
     "wall_s": 20,
     "cpu_s": 20,
@@ -91,12 +93,26 @@ class Toolbox:
     async def load_owner_tools(self) -> None:
         """Describe every `<home>/tools/*.py` in a child and add what is in it."""
         for path in sorted(self._folder.glob("*.py")) if self._folder.is_dir() else ():
+            for item in await self.load(path):
+                if isinstance(item, str):
+                    self.problems.append(f"tools/{path.name}: {item}")
+                    logger.warning("tools/%s: not loaded: %s", path.name, item)
+
+    async def load(self, path: Path) -> list[BaseTool | str]:
+        """Add the tools of one file. Each of them, or why it is refused."""
+        found: list[BaseTool | str] = []
+        try:
+            described = await self._describe(path)
+        except ToolError as error:
+            return [str(error)]
+        for about in described:
             try:
-                for about in await self._describe(path):
-                    self._add(_owned(path, about))
+                tool = _owned(path, about)
+                self._add(tool)
+                found.append(tool)
             except (ToolError, SchemaError) as error:
-                self.problems.append(f"tools/{path.name}: {error}")
-                logger.warning("tools/%s was not loaded: %s", path.name, error)
+                found.append(f"{about['name']}: {error}")
+        return found
 
     # -- what the model and the client are told ---------------------------------------------------
 
@@ -107,7 +123,7 @@ class Toolbox:
         ours = [
             entry.tool
             for entry in self._tools.values()
-            if self._policy(entry.tool, session) != "deny"
+            if self.policy(entry.tool, session) != "deny"
         ]
         left_out = failures.withheld(session) - CONTROL | ({DETAIL} if not in_brief else set())
         return [
@@ -124,7 +140,7 @@ class Toolbox:
                 "description": tool.description,
                 "parameters": tool.parameters,
                 "hints": tool.hints,
-                "policy": self._policy(tool, None),
+                "policy": self.policy(tool, None),
                 "origin": tool.origin,
             }
             for tool in (entry.tool for entry in self._tools.values())
@@ -133,7 +149,7 @@ class Toolbox:
     def sandbox(self) -> dict[str, Any]:
         return {"tier": TIER, "missing": MISSING}
 
-    def _policy(self, tool: BaseTool, session: Session | None) -> str:
+    def policy(self, tool: BaseTool, session: Session | None) -> str:
         """deny, ask or run for this tool's next call, as far as that is known beforehand."""
         nothing: Session = {"config": {}, "grants": []}
         ceiling = self._ceiling(tool.name)
@@ -223,7 +239,10 @@ class Toolbox:
     # -- the collection ---------------------------------------------------------------------------
 
     def _add(self, tool: BaseTool) -> None:
-        """Raises ToolError for a name that is taken, SchemaError for a schema nobody can use."""
+        """Raises ToolError for a name that is taken or that models do not accept, SchemaError for
+        a schema nobody can use."""
+        if not NAME.fullmatch(tool.name):
+            raise ToolError("a tool's name has 1 to 64 letters a-z, digits, _ or -")
         if tool.name in self._tools:
             raise ToolError(f"there is a tool named {tool.name} already")
         self._tools[tool.name] = Entry(tool, Validator(tool.parameters))
@@ -314,6 +333,9 @@ def _builtin(function: Any) -> BaseTool:
 
 
 def _owned(path: Path, about: dict[str, Any]) -> BaseTool:
+    """Raises ToolError for a function that cannot be described."""
+    if "problem" in about:
+        raise ToolError(about["problem"])
     options = about["options"]
     return BaseTool(
         about["name"],

@@ -302,6 +302,7 @@ class Owners(Case):
         self.assertEqual(len(toolbox.problems), 2)
         self.assertIn("broken.py: ModuleNotFoundError", toolbox.problems[0])
         self.assertIn("shell already", toolbox.problems[1])
+        self.assertIn("taken.py: shell:", toolbox.problems[1])
         about = {tool["name"]: tool for tool in toolbox.info()}
         self.assertEqual(about["add"]["origin"], "mine.py")
         self.assertEqual(about["add"]["description"], "Add the coordinates of a point.")
