@@ -377,7 +377,7 @@ class Secrets(Case):
                     "a": {"api_key": "s3", "headers": {"X-Custom": "s4"}, "model_name": "gpt"}
                 },
                 "mcpServers": {"m": {"command": "run", "env": {"ANY": "s5"}}},
-                "rest": {"r": {"auth": {"token": "s6"}, "base_url": "http://h"}},
+                "rest": {"r": {"headers": {"X-Key": "s6"}, "base_url": "http://h"}},
             }
         }
         self.assertEqual(sorted(self.load(file).secrets()), ["s1", "s2", "s3", "s4", "s5", "s6"])

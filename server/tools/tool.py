@@ -89,7 +89,8 @@ class BaseTool:
     """One tool as the server knows it; its code is reached by `where` in the child.
 
     kind: `python` runs in the child, `inline` in the server, `fetch` is fetched by the server and
-    read in the child, `question` is answered by a person, `client` runs in the page.
+    read in the child, `rest` is a request (rest.py), `question` is answered by a person, `client`
+    runs in the page.
     where: ("module", name, function) or ("file", path, function).
     """
 

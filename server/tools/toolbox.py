@@ -20,6 +20,7 @@ from typing import Any
 
 from .. import log
 from ..config import Config
+from ..jsontext import JSONError, loads
 from ..schema.convert import error_text, parse
 from ..schema.generate import schema_of
 from ..schema.inline import inline
@@ -34,6 +35,8 @@ from .disclosure import brief, detail
 from .envelope import envelope, text_for_model
 from .fetch import fetch_page
 from .policy import Verdict, decide, fingerprint, narrowed
+from .rest import Operation, operations
+from .rest import call as rest_call
 from .runner import MISSING, TIER, Job, Outcome, Runner
 from .templates import Pending, Unfilled, fill
 from .tool import BaseTool, Context, ToolError, hints_of
@@ -83,6 +86,8 @@ class Toolbox:
         self._ceilings: dict[str, Any] = server["tools"]
         self._most: dict[str, float] = server["limits"]["tool"]
         self._folder = config.home / "tools"
+        self._rest: dict[str, Any] = server["rest"]
+        self._operations: dict[str, Operation] = {}
         self._runner = Runner(config.home)
         self._tools: dict[str, Entry] = {}
         self.problems: list[str] = []  # what could not be loaded, for the owner
@@ -97,6 +102,26 @@ class Toolbox:
                 if isinstance(item, str):
                     self.problems.append(f"tools/{path.name}: {item}")
                     logger.warning("tools/%s: not loaded: %s", path.name, item)
+
+        self._load_rest()
+
+    def _load_rest(self) -> None:
+        """Add the operations of `server.rest`, read from <home>/<openapi> where that is named."""
+        for api, about in self._rest.items() if self._client else ():
+            try:
+                file = about.get("openapi")
+                document = loads((self._folder.parent / file).read_bytes()) if file else None
+            except (OSError, JSONError) as error:
+                self.problems.append(f"server.rest.{api}.openapi: {error}")
+                continue
+            for item in operations(api, about, document):
+                try:
+                    if isinstance(item, str):
+                        raise ToolError(item)
+                    self._add(item.tool)
+                    self._operations[item.tool.name] = item
+                except (ToolError, SchemaError) as error:
+                    self.problems.append(str(error))
 
     async def load(self, path: Path) -> list[BaseTool | str]:
         """Add the tools of one file. Each of them, or why it is refused."""
@@ -194,6 +219,9 @@ class Toolbox:
             outcome = self._detail(session, args["name"])
         elif tool.kind == "inline":
             outcome = run_inline(tool, args)
+        elif tool.kind == "rest" and self._client:
+            wall_s = self._job(session, tool, args).limits["wall_s"]
+            outcome = await rest_call(self._client, self._operations[tool.name], args, wall_s)
         elif tool.kind == "fetch" and self._client:
             allowed = self._ceilings.get(tool.name, {}).get("allow", ())
             job = self._job(session, tool, args)
