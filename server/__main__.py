@@ -34,6 +34,7 @@ from .console import (
 )
 from .errors import Problem
 from .terminal import Terminal
+from .tools.check import check_file
 from .wire.listener import bind
 
 EPILOG = """\
@@ -41,7 +42,8 @@ Settings come from config.default.json, then config.json in the home folder (or 
 YAA_* variables (YAA_PORT=80, YAA_SERVER__LIMITS__MAX_RUNS=4), then the options above.
 
 `run` exits with 0 when the session is completed, 3 when it waits for an answer (or was stopped),
-1 when it failed, and 2 when the session or the configuration cannot be used."""
+1 when it failed, and 2 when the session or the configuration cannot be used. `tools check` exits
+with 0 when every tool of the file can be used, and else with 1."""
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -59,6 +61,8 @@ def main(arguments: list[str] | None = None) -> int:
             return _run(config, env, options)
         if options.command == "chat":
             return _chat(config, env, options)
+        if options.command == "tools":
+            return _check_tools(config, options)
         return _serve(config, env, options)
     except ConfigError as error:
         for problem in error.problems:
@@ -89,6 +93,9 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     run = commands.add_parser("run", parents=[common], help="run a session: JSON in, JSON out")
     run.add_argument("file", nargs="?", default="-", help="a session (default: standard input)")
     run.add_argument("--events", action="store_true", help="write its events, one JSON a line")
+    tools = commands.add_parser("tools", parents=[common], help="look at your own tools")
+    tools.add_argument("action", choices=["check"], help="say what a model will see, or why not")
+    tools.add_argument("file", help="a Python file of tools; it need not be in the home folder yet")
     chat = commands.add_parser("chat", parents=[common], help="talk on this terminal")
     chat.add_argument("file", nargs="?", help="a session to go on with")
     return parser.parse_args(arguments, argparse.Namespace(home=None, config=None))
@@ -165,6 +172,14 @@ def _run(config: Config, env: Mapping[str, str], options: argparse.Namespace) ->
         # The reader has left; what Python would still flush at exit must not complain (its docs).
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
+
+
+def _check_tools(config: Config, options: argparse.Namespace) -> int:
+    log.setup("error")
+    make_home(config.home)
+    lines, fine = asyncio.run(check_file(config, Path(options.file).absolute()))
+    print("\n".join(lines))
+    return 0 if fine else FAILED
 
 
 def _chat(config: Config, env: Mapping[str, str], options: argparse.Namespace) -> int:

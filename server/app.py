@@ -57,7 +57,7 @@ class App:
         self.found = await discover(server, self.client, self._env)
         self.models = Models(server, self.client, self._env, self.found)
         claims = Claims(config.home / "claims", limits["claim_ttl_s"], limits["result_ttl_s"])
-        self.toolbox = Toolbox(config)
+        self.toolbox = Toolbox(config, self.client)
         _check_sandbox(server["sandbox"]["require"], self.toolbox.sandbox()["tier"])
         await self.toolbox.load_owner_tools()
         self.agent = BaseAgent(config, self.models, self.toolbox, claims)

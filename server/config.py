@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import copy
 import difflib
+import ipaddress
 import os
 import re
 from collections.abc import Iterator, Mapping
@@ -166,12 +167,24 @@ def _contradictions(server: Mapping[str, Any]) -> Iterator[str]:
     if named and named not in server["providers"]:
         known = ", ".join(server["providers"]) or "none"
         yield f"server.default_provider is {named}, but the providers configured are: {known}"
+    for name, own in server["tools"].items():
+        for entry in own.get("allow", ()):
+            if "/" in entry and not _is_network(entry):
+                yield f"server.tools.{name}.allow: {entry} is no network such as 192.168.1.0/24"
     for index, entry in enumerate(server["api_keys"]):
         key = entry if isinstance(entry, str) else entry.get("key", "")
         if not re.fullmatch(r"[!-~]+", key):
             yield f"server.api_keys.{index}: a key is made of visible ASCII, without spaces"
         elif key.startswith("blake2b:") and not re.fullmatch(r"blake2b:[0-9a-fA-F]{128}", key):
             yield f"server.api_keys.{index}: wanted blake2b: and 128 hex digits"
+
+
+def _is_network(text: str) -> bool:
+    try:
+        ipaddress.ip_network(text, strict=False)
+    except ValueError:
+        return False
+    return True
 
 
 def _from_env(env: Mapping[str, str], kinds: dict[str, Any], problems: list[str]) -> dict[str, Any]:

@@ -76,6 +76,17 @@ PROVIDER: dict[str, Any] = {
     "quirks": MapOf(ANY),
 }
 
+# An HTTP API whose operations are tools (tools/rest.py).
+REST: dict[str, Any] = {
+    "base_url": "",
+    "headers": MapOf(""),
+    "timeout_s": 0.5,
+    "max_kb": 0,
+    "openapi": "",
+    "operations": [""],
+    "tools": [MapOf(ANY)],
+}
+
 # What a session may say about its provider by default. It travels, so it holds no secret.
 PROVIDER_CHOICE = {"name": ""} | {
     key: kind for key, kind in PROVIDER.items() if key not in ("api_key", "headers")
@@ -89,9 +100,9 @@ SHAPES: dict[str, Any] = {
     "server.cors_origins": [""],
     "server.providers": MapOf(PROVIDER),
     "server.client_providers.hosts": [""],
-    "server.tools": MapOf({"ceiling": Choice(("deny", "ask", "auto"))}),
+    "server.tools": MapOf({"ceiling": Choice(("deny", "ask", "auto")), "allow": [""]}),
     "server.mcpServers": MapOf(MapOf(ANY)),
-    "server.rest": MapOf(ANY),
+    "server.rest": MapOf(REST),
     "server.sandbox.require": Choice(("none", "C", "B", "A")),
     "server.sandbox.network": Choice(("off", "proxy", "full")),
     "server.sandbox.limits": MapOf(0.5),

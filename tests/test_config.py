@@ -230,6 +230,7 @@ class Kinds(Case):
             ({"auth_required": False, "host": "0.0.0.0"}, "only this machine may reach"),
             ({"auth_required": False, "host": ""}, "only this machine may reach"),
             ({"default_provider": "x"}, "the providers configured are: none"),
+            ({"tools": {"fetch_url": {"allow": ["10.0.0/8"]}}}, "10.0.0/8 is no network such as"),
             ({"default_provider": "x", "providers": {"a": {}, "b": {}}}, "configured are: a, b"),
             ({"workers": 2}, "only 1 is possible so far"),
             ({"api_keys": ["two words"]}, "visible ASCII"),
@@ -376,7 +377,7 @@ class Secrets(Case):
                     "a": {"api_key": "s3", "headers": {"X-Custom": "s4"}, "model_name": "gpt"}
                 },
                 "mcpServers": {"m": {"command": "run", "env": {"ANY": "s5"}}},
-                "rest": {"r": {"auth": {"token": "s6"}, "base_url": "http://h"}},
+                "rest": {"r": {"headers": {"X-Key": "s6"}, "base_url": "http://h"}},
             }
         }
         self.assertEqual(sorted(self.load(file).secrets()), ["s1", "s2", "s3", "s4", "s5", "s6"])

@@ -24,7 +24,7 @@ class Verdict(Protocol):
     """What the policy says of one call; made by the toolbox (tools/policy.py)."""
 
     @property
-    def action(self) -> str: ...  # run, ask, deny, error, question, client
+    def action(self) -> str: ...  # run, ask, deny, error, question, client, wait
     @property
     def reason(self) -> str: ...
     @property
@@ -82,6 +82,11 @@ class Ask:
     entry: dict[str, Any]
 
 
+@dataclass(frozen=True)
+class Wait:
+    """Leave the call until one before it has its result, which this one's arguments name."""
+
+
 def unanswered(session: Session) -> list[tuple[Call, dict[str, Any], bool]]:
     """Calls without a result, in order: (call, its message, whether the user has moved on).
 
@@ -109,7 +114,7 @@ def plan(
     call: Call,
     message: dict[str, Any],
     moved_on: bool,
-) -> Execute | Recover | Reply | Ask:
+) -> Execute | Recover | Reply | Ask | Wait:
     """What to do about one call: by what its ledger entry and its interrupt's answer say."""
     entry = session["calls"].get(call["id"]) or {"state": "proposed"}
     reason, answer = answer_to(session, call["id"])
@@ -124,6 +129,8 @@ def plan(
         return Reply(call, "The user cancelled this call.", "skipped", status="skipped")
     verdict = toolbox.verdict(session, call)
     match verdict.action:
+        case "wait":
+            return Wait()
         case "deny":
             return Reply(call, f"Denied: {verdict.reason}", "denied", status="denied")
         case "error":
@@ -159,7 +166,7 @@ def decided(
     edited = payload.get("edited_args")
     if edited is not None:
         verdict = toolbox.verdict(session, with_args(call, edited))
-        if verdict.action in ("deny", "error"):
+        if verdict.action in ("deny", "error", "wait"):
             return Reply(call, verdict.reason, "failed", status="invalid_arguments")
     return execute(call, verdict, entry, edited=edited, grant=grant)
 

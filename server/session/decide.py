@@ -15,7 +15,18 @@ from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from .calls import ANSWERS, Ask, Execute, Recover, Reply, Session, Toolbox, plan, unanswered
+from .calls import (
+    ANSWERS,
+    Ask,
+    Execute,
+    Recover,
+    Reply,
+    Session,
+    Toolbox,
+    Wait,
+    plan,
+    unanswered,
+)
 
 FINISH = "finish"  # the tool that ends a run by being called
 
@@ -60,7 +71,7 @@ def next_step(
     has run. `recoverable`: ids of calls whose lost result this host can still give.
     """
     plans = [plan(session, toolbox, recoverable, *item) for item in unanswered(session)]
-    if jobs := tuple(item for item in plans if not isinstance(item, Ask)):
+    if jobs := tuple(item for item in plans if not isinstance(item, Ask | Wait)):
         return RunTools(jobs)
     if asks := tuple(item for item in plans if isinstance(item, Ask)):
         return Stop("interrupted", "awaiting", asks)

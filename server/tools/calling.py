@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..schema.convert import convert
-from ..schema.generate import schema_of
+from ..schema.generate import SignatureError, schema_of
 from ..schema.inline import inline
 from ..schema.plain import plain
 from .tool import KIT, MARK, Context, ToolError, tool, toolkit
@@ -71,21 +71,23 @@ def found(module: types.ModuleType, name: str) -> Callable[..., Any]:
 
 
 def describe(path: str) -> list[dict[str, Any]]:
-    """What the tools of an owner's file look like to a model; the server loads the file nowhere
-    but in a child. Raises what the file raises, and SignatureError for a function that no schema
-    can describe."""
-    about = []
-    for name, (function, options) in declared(load(path)).items():
+    """What the tools of an owner's file look like to a model, or for each {name, problem}: why no
+    schema can describe it. The server loads the file nowhere but in a child. Raises what the file
+    raises."""
+    return [_about(name, *found) for name, found in declared(load(path)).items()]
+
+
+def _about(name: str, function: Callable[..., Any], options: dict[str, Any]) -> dict[str, Any]:
+    try:
         signature = schema_of(function, inject=(Context,))
-        about.append(
-            {
-                "name": name,
-                "description": options.get("description") or signature.description or "",
-                "parameters": inline(signature.parameters),
-                "options": {k: v for k, v in options.items() if k not in ("name", "description")},
-            }
-        )
-    return about
+    except SignatureError as error:
+        return {"name": name, "problem": str(error)}
+    return {
+        "name": name,
+        "description": options.get("description") or signature.description or "",
+        "parameters": inline(signature.parameters),
+        "options": {k: v for k, v in options.items() if k not in ("name", "description")},
+    }
 
 
 async def _awaited(value: Any) -> Any:

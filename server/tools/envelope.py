@@ -1,7 +1,7 @@
 """What comes back of a call: the envelope for people, and the compact text that a model reads.
 
 envelope  {status, result?, error?, logs, attachments, duration_ms, usage, sandbox, keep?,
-           repairs?, modified_args?}
+           repairs?, modified_args?, hint?}
 """
 
 from __future__ import annotations
@@ -58,7 +58,8 @@ def text_for_model(found: dict[str, Any]) -> str:
         text = f"The user changed the arguments to {dumps(found['modified_args'])}.\n{text}"
     for attached in found["attachments"]:
         text += f"\n[attached: {attached.get('name', '')}]"
-    return shortened(text, MAX_TEXT)
+    hint = f"\n{found['hint']}" if "hint" in found else ""
+    return shortened(text, MAX_TEXT) + hint
 
 
 def as_text(value: Any) -> str:

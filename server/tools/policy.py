@@ -20,8 +20,8 @@ Session = dict[str, Any]
 
 @dataclass(frozen=True)
 class Verdict:
-    """run, ask, deny, error, question or client; with the reason, and the arguments as they would
-    run. `repeatable`: executing twice does no harm."""
+    """run, ask, deny, error, question, client, or wait for the result of a call before it; with the
+    reason, and the arguments as they would run. `repeatable`: executing twice does no harm."""
 
     action: str
     reason: str = ""

@@ -88,8 +88,10 @@ def toolkit(cls: C) -> C:
 class BaseTool:
     """One tool as the server knows it; its code is reached by `where` in the child.
 
-    kind: `python` runs in the child, `control` is answered by the loop (ask_user, finish),
-    `client` runs in the page. where: ("module", name, function) or ("file", path, function).
+    kind: `python` runs in the child, `inline` in the server, `fetch` is fetched by the server and
+    read in the child, `rest` is a request (rest.py), `question` is answered by a person, `client`
+    runs in the page.
+    where: ("module", name, function) or ("file", path, function).
     """
 
     name: str

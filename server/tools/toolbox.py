@@ -10,31 +10,51 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import re
 import time
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from .. import log
 from ..config import Config
+from ..jsontext import JSONError, loads
 from ..schema.convert import error_text, parse
 from ..schema.generate import schema_of
 from ..schema.inline import inline
 from ..schema.repair import repair
 from ..schema.validate import SchemaError, Validator
 from ..session import events
+from ..session.calls import with_args
 from ..session.events import Event
-from . import builtin
+from ..wire.client import Client
+from . import builtin, failures
+from .disclosure import brief, detail
 from .envelope import envelope, text_for_model
+from .fetch import fetch_page
 from .policy import Verdict, decide, fingerprint, narrowed
+from .rest import Operation, operations
+from .rest import call as rest_call
 from .runner import MISSING, TIER, Job, Outcome, Runner
+from .templates import Pending, Unfilled, fill
 from .tool import BaseTool, Context, ToolError, hints_of
 
 Session = dict[str, Any]
 Call = dict[str, Any]
+Fill = Callable[[dict[str, Any]], tuple[dict[str, Any], list[str]]]
 
-INLINE = ("calculator", "datetime", "finish")  # bounded and harmless: no child is worth it
+# Where a built-in tool runs, if not in a child. What is inline is bounded and harmless.
+KINDS = {
+    **dict.fromkeys(("calculator", "datetime", "finish"), "inline"),
+    "ask_user": "question",
+    "fetch_url": "fetch",
+}
+# Without these a run could not come to its end: they are never withheld.
+CONTROL = frozenset(function.__name__ for function in builtin.CONTROL)
+DETAIL = "tool_detail"
+NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")  # what every provider accepts (OpenAI's rule)
 DESCRIBE_LIMITS: dict[str, float] = {
     "wall_s": 20,
     "cpu_s": 20,
@@ -59,38 +79,83 @@ class Entry:
 class Toolbox:
     """The tools of one server. `await load_owner_tools()` adds the owner's."""
 
-    def __init__(self, config: Config) -> None:
+    def __init__(self, config: Config, client: Client | None = None) -> None:
+        """Without a `client` the tools that need the network are absent."""
         server = config.server
+        self._client = client
         self._ceilings: dict[str, Any] = server["tools"]
         self._most: dict[str, float] = server["limits"]["tool"]
         self._folder = config.home / "tools"
+        self._rest: dict[str, Any] = server["rest"]
+        self._operations: dict[str, Operation] = {}
         self._runner = Runner(config.home)
         self._tools: dict[str, Entry] = {}
         self.problems: list[str] = []  # what could not be loaded, for the owner
-        for function in (*builtin.PYTHON, *builtin.CONTROL):
+        network = builtin.NETWORK if client else ()
+        for function in (*builtin.PYTHON, *network, *builtin.CONTROL):
             self._add(_builtin(function))
 
     async def load_owner_tools(self) -> None:
         """Describe every `<home>/tools/*.py` in a child and add what is in it."""
         for path in sorted(self._folder.glob("*.py")) if self._folder.is_dir() else ():
+            for item in await self.load(path):
+                if isinstance(item, str):
+                    self.problems.append(f"tools/{path.name}: {item}")
+                    logger.warning("tools/%s: not loaded: %s", path.name, item)
+
+        self._load_rest()
+
+    def _load_rest(self) -> None:
+        """Add the operations of `server.rest`, read from <home>/<openapi> where that is named."""
+        for api, about in self._rest.items() if self._client else ():
             try:
-                for about in await self._describe(path):
-                    self._add(_owned(path, about))
+                file = about.get("openapi")
+                document = loads((self._folder.parent / file).read_bytes()) if file else None
+            except (OSError, JSONError) as error:
+                self.problems.append(f"server.rest.{api}.openapi: {error}")
+                continue
+            for item in operations(api, about, document):
+                try:
+                    if isinstance(item, str):
+                        raise ToolError(item)
+                    self._add(item.tool)
+                    self._operations[item.tool.name] = item
+                except (ToolError, SchemaError) as error:
+                    self.problems.append(str(error))
+
+    async def load(self, path: Path) -> list[BaseTool | str]:
+        """Add the tools of one file. Each of them, or why it is refused."""
+        found: list[BaseTool | str] = []
+        try:
+            described = await self._describe(path)
+        except ToolError as error:
+            return [str(error)]
+        for about in described:
+            try:
+                tool = _owned(path, about)
+                self._add(tool)
+                found.append(tool)
             except (ToolError, SchemaError) as error:
-                self.problems.append(f"tools/{path.name}: {error}")
-                logger.warning("tools/%s was not loaded: %s", path.name, error)
+                found.append(f"{about['name']}: {error}")
+        return found
 
     # -- what the model and the client are told ---------------------------------------------------
 
     def declared(self, session: Session) -> list[dict[str, Any]]:
         """What the model is offered, in a fixed order (a prompt's prefix is cached). Tools that
-        are denied are left out."""
+        are denied are left out, and those that keep failing; `tool_detail` is for brief ones."""
+        in_brief = session["config"]["yaa"].get("tool_detail", False)
         ours = [
-            entry.tool.declaration()
+            entry.tool
             for entry in self._tools.values()
-            if self._policy(entry.tool, session) != "deny"
+            if self.policy(entry.tool, session) != "deny"
         ]
-        return ours + [tool.declaration() for tool in self._page_tools(session).values()]
+        left_out = failures.withheld(session) - CONTROL | ({DETAIL} if not in_brief else set())
+        return [
+            brief(tool) if in_brief and tool.name not in CONTROL else tool.declaration()
+            for tool in (*ours, *self._page_tools(session).values())
+            if tool.name not in left_out
+        ]
 
     def info(self) -> list[dict[str, Any]]:
         """For `/info`: name, description, parameters, hints, policy, origin."""
@@ -100,7 +165,7 @@ class Toolbox:
                 "description": tool.description,
                 "parameters": tool.parameters,
                 "hints": tool.hints,
-                "policy": self._policy(tool, None),
+                "policy": self.policy(tool, None),
                 "origin": tool.origin,
             }
             for tool in (entry.tool for entry in self._tools.values())
@@ -109,7 +174,7 @@ class Toolbox:
     def sandbox(self) -> dict[str, Any]:
         return {"tier": TIER, "missing": MISSING}
 
-    def _policy(self, tool: BaseTool, session: Session | None) -> str:
+    def policy(self, tool: BaseTool, session: Session | None) -> str:
         """deny, ask or run for this tool's next call, as far as that is known beforehand."""
         nothing: Session = {"config": {}, "grants": []}
         ceiling = self._ceiling(tool.name)
@@ -123,35 +188,44 @@ class Toolbox:
     def verdict(self, session: Session, call: Call) -> Verdict:
         """What the policy says of a call. Reads only; says so in words where it says no."""
         name, raw = call["function"]["name"], call["function"]["arguments"]
-        if entry := self._tools.get(name):
-            return self._judged(entry, raw, session)
-        if page_tool := self._page_tools(session).get(name):
-            args, error, _ = fitted(raw, None)
-            if error:
-                return Verdict("error", error)
-            return Verdict("client", "", args, fingerprint(page_tool.name, args))
-        return Verdict("error", self._unknown(name, session), missing=True)
-
-    def _judged(self, entry: Entry, raw: Any, session: Session) -> Verdict:
-        tool = entry.tool
-        args, error, repairs = fitted(raw, entry.validator)
+        entry = self._tools.get(name)
+        if entry is None and name not in self._page_tools(session):
+            return Verdict("error", self._unknown(name, session), missing=True)
+        if name not in CONTROL and name in failures.withheld(session, call):
+            return Verdict("error", failures.refusal(name), missing=True)
+        validator = entry.validator if entry else None
+        try:
+            args, error, repairs = fitted(raw, validator, partial(fill, session, call))
+        except Pending as pending:
+            return Verdict("wait", str(pending))
+        if entry and error and self._ceiling(name) == "deny":
+            return Verdict("deny", f"this server does not allow {name}")
         if error:
-            if self._ceiling(tool.name) == "deny":
-                return Verdict("deny", f"this server does not allow {tool.name}")
-            return Verdict("error", error)
-        action, reason = decide(tool, args, self._ceiling(tool.name), session)
-        if tool.kind == "question" and action == "run":
+            return Verdict("error", _joined(error, failures.note(session, call)))
+        mark = fingerprint(name, args)
+        if entry is None:
+            return Verdict("client", "", args, mark, repairs=repairs)
+        action, reason = decide(entry.tool, args, self._ceiling(name), session)
+        if entry.tool.kind == "question" and action == "run":
             action = "question"
-        mark = fingerprint(tool.name, args)
-        return Verdict(action, reason, args, mark, tool.repeatable, repairs=repairs)
+        return Verdict(action, reason, args, mark, entry.tool.repeatable, repairs=repairs)
 
     async def execute(
         self, session: Session, call: Call, args: dict[str, Any], entry: dict[str, Any]
     ) -> AsyncGenerator[Event, None]:
         """Run a call: live output, then its TOOL_CALL_RESULT. Closing it kills the call."""
         call_id, tool = call["id"], self._tools[call["function"]["name"]].tool
-        if tool.kind == "inline":
+        if tool.name == DETAIL:
+            outcome = self._detail(session, args["name"])
+        elif tool.kind == "inline":
             outcome = run_inline(tool, args)
+        elif tool.kind == "rest" and self._client:
+            wall_s = self._job(session, tool, args).limits["wall_s"]
+            outcome = await rest_call(self._client, self._operations[tool.name], args, wall_s)
+        elif tool.kind == "fetch" and self._client:
+            allowed = self._ceilings.get(tool.name, {}).get("allow", ())
+            job = self._job(session, tool, args)
+            outcome = await fetch_page(self._client, self._runner, job, allowed)
         else:
             first = True
             async for item in self._runner.run(self._job(session, tool, args)):
@@ -160,12 +234,14 @@ class Toolbox:
                 elif item:
                     yield events.tool_output(call_id, item, first=first)
                     first = False
-        found = envelope(
-            outcome, fitted(args, self._tools[tool.name].validator)[2], entry.get("args")
-        )
+        edited = entry.get("args")
+        repairs = self.verdict(session, call if edited is None else with_args(call, edited)).repairs
+        found = envelope(outcome, repairs, edited)
         if tool.keep is not None:
             found.setdefault("keep", tool.keep)
         failed = outcome.status != "ok"
+        if failed and (hint := failures.note(session, call)):
+            found["hint"] = hint
         yield events.tool_result(
             call_id,
             tool.name,
@@ -176,6 +252,13 @@ class Toolbox:
             result=found,
         )
 
+    def _detail(self, session: Session, name: str) -> Outcome:
+        entry = self._tools.get(name)
+        if found := entry.tool if entry else self._page_tools(session).get(name):
+            return Outcome("ok", detail(found))
+        error = {"type": "error", "message": self._unknown(name, session)}
+        return Outcome("error", error=error)
+
     def _job(self, session: Session, tool: BaseTool, args: dict[str, Any]) -> Job:
         wanted = session["config"].get("limits", {}).get("tool", {})
         limits = narrowed(wanted, tool.required_resources, self._most)
@@ -184,7 +267,10 @@ class Toolbox:
     # -- the collection ---------------------------------------------------------------------------
 
     def _add(self, tool: BaseTool) -> None:
-        """Raises ToolError for a name that is taken, SchemaError for a schema nobody can use."""
+        """Raises ToolError for a name that is taken or that models do not accept, SchemaError for
+        a schema nobody can use."""
+        if not NAME.fullmatch(tool.name):
+            raise ToolError("a tool's name has 1 to 64 letters a-z, digits, _ or -")
         if tool.name in self._tools:
             raise ToolError(f"there is a tool named {tool.name} already")
         self._tools[tool.name] = Entry(tool, Validator(tool.parameters))
@@ -220,21 +306,30 @@ class Toolbox:
         return f"there is no tool named {name[:100]!r}{hint}"
 
 
-def fitted(raw: Any, validator: Validator | None) -> tuple[dict[str, Any], str, list[str]]:
-    """(arguments as they would run, what is wrong with them, what was repaired)."""
+def _joined(text: str, more: str) -> str:
+    return f"{text}\n{more}" if more else text
+
+
+def fitted(
+    raw: Any, validator: Validator | None, fill: Fill
+) -> tuple[dict[str, Any], str, list[str]]:
+    """(arguments as they would run, what is wrong with them, what was changed in them)."""
+    changes: list[str] = []
     if isinstance(raw, str):
         parsed = parse(raw)
         if parsed.errors:
             return {}, parsed.error, []
-        raw, repairs = parsed.arguments, [str(item) for item in parsed.repairs]
-    else:
-        repairs = []
+        raw, changes = parsed.arguments, [str(item) for item in parsed.repairs]
+    try:
+        raw, filled = fill(raw)
+    except Unfilled as error:
+        return {}, str(error), []
     if validator is None:
-        return raw, "", repairs
+        return raw, "", changes + filled
     mended = repair(raw, validator)
     if mended.errors:
         return {}, error_text(mended.errors), []
-    return mended.value, "", repairs + [str(item) for item in mended.repairs]
+    return mended.value, "", changes + filled + [str(item) for item in mended.repairs]
 
 
 def run_inline(tool: BaseTool, args: dict[str, Any]) -> Outcome:
@@ -251,13 +346,14 @@ def run_inline(tool: BaseTool, args: dict[str, Any]) -> Outcome:
 def _builtin(function: Any) -> BaseTool:
     options = builtin.options(function)
     signature = schema_of(function, inject=(Context,))
-    kind = "inline" if signature.name in INLINE else "python"
+    kind = KINDS.get(signature.name, "python")
+    where = (function.__module__, "readable" if kind == "fetch" else function.__name__)
     return BaseTool(
         signature.name,
         signature.description or "",
         inline(signature.parameters),
-        kind="question" if signature.name == "ask_user" else kind,
-        where=("module", function.__module__, function.__name__),
+        kind=kind,
+        where=("module", *where),
         hints=hints_of(options),
         required_resources=dict(options.get("required_resources") or {}),
         keep=options.get("keep"),
@@ -265,6 +361,9 @@ def _builtin(function: Any) -> BaseTool:
 
 
 def _owned(path: Path, about: dict[str, Any]) -> BaseTool:
+    """Raises ToolError for a function that cannot be described."""
+    if "problem" in about:
+        raise ToolError(about["problem"])
     options = about["options"]
     return BaseTool(
         about["name"],

@@ -58,6 +58,10 @@ class Wheel(unittest.TestCase):
             self.assertEqual(status, 200)
             self.assertEqual(page, (tools.ROOT / "client" / "index.html").read_text())
 
+    def test_authors_import_what_tools_are_written_with(self) -> None:
+        source = "from yaa import Context, ToolError, tool, toolkit; print(tool, toolkit)"
+        self.assertIn("function tool", run(str(self.bin / "python"), "-W", "error", "-c", source))
+
     def test_it_runs_tools_its_own_and_the_owners(self) -> None:
         home = self.folder / "home"
         (home / "tools").mkdir(parents=True)

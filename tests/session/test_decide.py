@@ -9,7 +9,7 @@ from typing import Any
 from server.session.calls import LOST, SUPERSEDED, Ask, Execute, Recover, Reply
 from server.session.decide import CallModel, NameSession, RunTools, Stop, next_step
 
-from ..fakes import CountingToolbox, user
+from ..fakes import CountingToolbox, Verdict, user
 
 TOOLBOX = CountingToolbox(
     {"read": "read", "rm": "write", "job": "auto", "page": "page", "ask": "question", "no": "deny"},
@@ -46,6 +46,15 @@ def session(messages: list[dict[str, Any]], **more: Any) -> dict[str, Any]:
     run = {"id": "r", "step": 0, "tokens": 0, "cost_micro": 0, "wall_ms": 0}
     base = {"id": "s", "messages": messages, "calls": {}, "interrupts": [], "grants": []}
     return {**base, "config": {"yaa": {}}, "run": run, **more}
+
+
+class Waiting:
+    """A toolbox whose `later` waits, as templates make calls wait."""
+
+    def verdict(self, session: dict[str, Any], call: dict[str, Any]) -> Verdict:
+        if call["function"]["name"] == "later":
+            return Verdict("wait", "read has given no result yet")
+        return TOOLBOX.verdict(session, call)
 
 
 class Next(unittest.TestCase):
@@ -91,6 +100,14 @@ class Next(unittest.TestCase):
         for name, messages, kind in cases:
             with self.subTest(name):
                 self.assertIsInstance(self.step(session(messages)), kind)
+
+    def test_a_call_that_waits_for_one_before_it(self) -> None:
+        for first, kind in (("read", RunTools), ("rm", Stop)):
+            made = session(asked(call(first), call("later", call_id="c2")))
+            found = next_step(made, Waiting(), {})
+            self.assertIsInstance(found, kind)
+            left = found.jobs if isinstance(found, RunTools) else getattr(found, "asks", ())
+            self.assertEqual(len(left), 1, "the one that waits is left alone")
 
     def test_strict_finish_and_title(self) -> None:
         messages = [user("go"), {"id": "m", "role": "assistant", "content": "hi"}]

@@ -70,8 +70,8 @@ class Offered(Case):
 
     def test_built_in_tools_in_a_fixed_order(self) -> None:
         builtin = [
-            *("calculator", "datetime", "shell", "read_file", "write_file", "edit_file"),
-            *("list_files", "ask_user", "finish"),
+            *("calculator", "datetime", "shell", "python", "read_file", "write_file"),
+            *("edit_file", "list_files", "search_files", "ask_user", "finish"),
         ]
         self.assertEqual(self.names(self.toolbox()), builtin)
         self.assertEqual(self.names(self.toolbox()), builtin)
@@ -81,6 +81,37 @@ class Offered(Case):
             self.assertEqual(
                 set(tool["hints"]), {"read_only", "destructive", "idempotent", "parallel_safe"}
             )
+
+    def test_many_tools_in_brief(self) -> None:
+        toolbox = self.toolbox()
+        text = {"type": "string", "description": "What this field of the request is good for"}
+        fields = {f"field_{number}": text for number in range(12)}
+        self.session["tools"] = [
+            {
+                "name": f"tool_{number}",
+                "description": "Do one thing well. " * 8,
+                "parameters": {"type": "object", "properties": fields, "required": ["field_0"]},
+            }
+            for number in range(60)
+        ]
+        whole = json.dumps(toolbox.declared(self.session))
+        self.session["config"]["yaa"]["tool_detail"] = True
+        in_brief = json.dumps(toolbox.declared(self.session))
+        self.assertLess(len(in_brief), len(whole) / 5)
+        self.assertIn('"tool_detail"', in_brief)
+        self.assertNotIn('"tool_detail"', whole)
+        self.assertIn('"suggestions"', in_brief, "ask_user is whole: its schema is the question")
+
+    async def test_detail(self) -> None:
+        self.session["tools"] = [{"name": "page_title", "description": "The title."}]
+        found = await self.execute(self.toolbox(), "tool_detail", {"name": "read_file"})
+        about = found[-1]["metadata"]["yaa"]["result"]["result"]
+        self.assertEqual(about["example"], {"path": "notes/today.txt"})
+        self.assertIn("offset", about["parameters"]["properties"])
+        found = await self.execute(self.toolbox(), "tool_detail", {"name": "page_title"})
+        self.assertIn("The title.", found[-1]["content"])
+        found = await self.execute(self.toolbox(), "tool_detail", {"name": "red_file"})
+        self.assertIn("did you mean read_file", found[-1]["content"])
 
     def test_denied_tools_are_neither_offered_nor_run(self) -> None:
         toolbox = self.toolbox(shell="deny")
@@ -152,6 +183,24 @@ class Judged(Case):
         self.assertEqual(verdict.args["limit"], 5)
         self.assertEqual(len(verdict.repairs), 1)
 
+    def test_templates_are_filled_before_anything_looks(self) -> None:
+        found = {"status": "ok", "result": {"date": "2026-02-28", "zone": "Asia/Tokyo"}}
+        call = self.call("datetime", {"at": "{{datetime.date+1d}}", "zone": "{{datetime.zone}}"})
+        first = {**self.call("datetime", {}), "id": "c0"}
+        waits = self.toolbox().verdict(self.session, call)
+        self.assertIn("datetime has given no result yet", waits.reason)
+        self.assertEqual(waits.action, "error")
+        self.session["messages"] = [{"role": "assistant", "tool_calls": [first, call]}]
+        self.assertEqual(self.toolbox().verdict(self.session, call).action, "wait")
+        answer = {"role": "tool", "tool_call_id": "c0", "name": "datetime", "result": found}
+        self.session["messages"].append(answer)
+        verdict = self.toolbox().verdict(self.session, call)
+        self.assertEqual(verdict.args, {"at": "2026-03-01", "zone": "Asia/Tokyo"})
+        plain = self.call("datetime", {"at": "2026-03-01", "zone": "Asia/Tokyo"})
+        same = self.toolbox().verdict(self.session, plain)
+        self.assertEqual(verdict.fingerprint, same.fingerprint)
+        self.assertEqual(len(verdict.repairs), 2)
+
     def test_unknown_tools_are_marked(self) -> None:
         self.assertTrue(self.toolbox().verdict(self.session, self.call("nope", {})).missing)
 
@@ -166,6 +215,26 @@ class Executed(Case):
         self.assertEqual(found[0]["type"], "ACTIVITY_SNAPSHOT")
         self.assertEqual(found[-1]["metadata"]["yaa"]["result"]["result"]["output"], "a\nb\n")
         self.assertEqual(found[-1]["metadata"]["yaa"]["state"], "done")
+
+    async def test_python_keeps_nothing(self) -> None:
+        toolbox = self.toolbox()
+        code = "x = 1\nprint('ä', __name__)\nopen('kept', 'w').write('y')"
+        found = await self.execute(toolbox, "python", {"code": code})
+        ours = found[-1]["metadata"]["yaa"]["result"]["result"]
+        self.assertEqual(ours, {"exit_code": 0, "output": "ä __main__\n"})
+        found = await self.execute(toolbox, "python", {"code": "print(open('kept').read()); x"})
+        ours = found[-1]["metadata"]["yaa"]["result"]["result"]
+        self.assertEqual(ours["exit_code"], 1)
+        self.assertTrue(ours["output"].startswith("y\n"))
+        self.assertIn("NameError", ours["output"])
+        long = f"text = {'x' * 300_000!r}\nprint(len(text), input())"
+        found = await self.execute(toolbox, "python", {"code": long})
+        self.assertIn("EOFError", found[-1]["content"])
+
+    async def test_changes_of_the_arguments_are_in_the_result(self) -> None:
+        found = await self.execute(self.toolbox(), "calculator", '{"expression": 5}')
+        self.assertEqual(found[-1]["content"], "5")
+        self.assertEqual(len(found[-1]["metadata"]["yaa"]["result"]["repairs"]), 1)
 
     async def test_a_failure_is_a_result(self) -> None:
         found = await self.execute(self.toolbox(), "read_file", {"path": "nothing"})
@@ -182,6 +251,43 @@ class Executed(Case):
         self.assertEqual((details["limit"], details["allowed"]), ("wall_s", 0.3))
 
 
+class Failing(Case):
+    def failing(self, name: str, arguments: Any, times: int) -> None:
+        for number in range(times):
+            call = {**self.call(name, arguments), "id": f"f{number}"}
+            failed = {"role": "tool", "tool_call_id": call["id"], "name": name, "is_error": True}
+            self.session["messages"] += [
+                {"role": "assistant", "tool_calls": [call]},
+                {**failed, "result": {"status": "error"}},
+            ]
+
+    async def test_a_tool_that_keeps_failing_is_withheld(self) -> None:
+        toolbox = self.toolbox()
+        self.failing("calculator", {"expression": "1/0"}, 2)
+        found = await self.execute(toolbox, "calculator", {"expression": "1/0"})
+        self.assertIn("failed 3 times now", found[-1]["content"])
+        self.assertIn("withheld", found[-1]["metadata"]["yaa"]["result"]["hint"])
+        self.failing("calculator", {"expression": "1/0"}, 3)
+        names = [tool["function"]["name"] for tool in toolbox.declared(self.session)]
+        self.assertNotIn("calculator", names)
+        verdict = toolbox.verdict(self.session, self.call("calculator", {"expression": "1"}))
+        self.assertEqual((verdict.action, verdict.missing), ("error", True))
+        self.assertIn("withheld for the rest of this run", verdict.reason)
+        self.session["messages"].append({"role": "user", "content": "again"})
+        verdict = toolbox.verdict(self.session, self.call("calculator", {"expression": "1"}))
+        self.assertEqual(verdict.action, "run")
+
+    def test_the_end_is_never_withheld(self) -> None:
+        self.failing("finish", {"why": 1}, 3)
+        verdict = self.toolbox().verdict(self.session, self.call("finish", {}))
+        self.assertEqual(verdict.action, "run")
+
+    def test_bad_arguments_that_are_repeated_get_a_hint(self) -> None:
+        self.failing("shell", {"cmd": "ls"}, 1)
+        verdict = self.toolbox().verdict(self.session, self.call("shell", {"cmd": "ls"}))
+        self.assertIn("failed 2 times now", verdict.reason)
+
+
 class Owners(Case):
     async def test_tools_from_the_home_folder(self) -> None:
         (self.home / "tools").mkdir()
@@ -196,6 +302,7 @@ class Owners(Case):
         self.assertEqual(len(toolbox.problems), 2)
         self.assertIn("broken.py: ModuleNotFoundError", toolbox.problems[0])
         self.assertIn("shell already", toolbox.problems[1])
+        self.assertIn("taken.py: shell:", toolbox.problems[1])
         about = {tool["name"]: tool for tool in toolbox.info()}
         self.assertEqual(about["add"]["origin"], "mine.py")
         self.assertEqual(about["add"]["description"], "Add the coordinates of a point.")

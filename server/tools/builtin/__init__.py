@@ -9,18 +9,25 @@ from collections.abc import Callable
 from typing import Any
 
 from ..tool import MARK
-from . import calculator, clock, control, files, shell
+from . import calculator, clock, control, files, page, search, shell
 
 PYTHON: tuple[Callable[..., Any], ...] = (
     calculator.calculator,
     clock.datetime,
     shell.shell,
+    shell.python,
     files.read_file,
     files.write_file,
     files.edit_file,
     files.list_files,
+    search.search_files,
 )
-CONTROL: tuple[Callable[..., Any], ...] = (control.ask_user, control.finish)
+NETWORK: tuple[Callable[..., Any], ...] = (page.fetch_url,)  # made by the server itself
+CONTROL: tuple[Callable[..., Any], ...] = (
+    control.ask_user,
+    control.finish,
+    control.tool_detail,
+)
 
 
 def options(function: Callable[..., Any]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Tools that the loop itself answers; their functions are here for their schemas alone."""
+"""Tools that the loop or the toolbox answers; their functions are here for their schemas alone."""
 
 from __future__ import annotations
 
@@ -16,6 +16,12 @@ def ask_user(
 ) -> str:
     """Ask the user something that only they can know, and wait for the answer."""
     raise AssertionError("answered by an interrupt")
+
+
+@tool(read_only=True)
+def tool_detail(ctx: Context, name: Annotated[str, "A tool's name"]) -> dict[str, Any]:
+    """Tell what a tool does, which arguments it takes, and an example. Ask before a first call."""
+    raise AssertionError("answered by the toolbox")
 
 
 @tool(read_only=True)

@@ -1,4 +1,4 @@
-"""A shell command in the session's folder."""
+"""Programs in the session's folder: a shell command, or Python code."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import os
 import select
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
-from typing import Annotated, Any
+from typing import IO, Annotated, Any
 
 from ..tool import Context, tool
 
@@ -22,9 +23,30 @@ def shell(ctx: Context, command: Annotated[str, "A POSIX shell command line"]) -
 
     Standard error is mixed into the output as it came. There is no terminal and no input.
     """
+    return ended(["/bin/sh", "-c", command], subprocess.DEVNULL)
+
+
+@tool(destructive=True)
+def python(
+    ctx: Context, code: Annotated[str, "Python code; print what you want to see"]
+) -> dict[str, Any]:
+    """Run Python code in a new process and return its exit code and output.
+
+    Nothing is kept from one call to the next: no variables, no imports, only files in the session's
+    folder, which is the working directory. There is no terminal and no input.
+    """
+    with tempfile.TemporaryFile() as source:  # not an argument: those end at 128 KB (Linux)
+        source.write(code.encode("utf-8", "surrogatepass"))
+        source.seek(0)
+        # -u: what was printed before a crash or a limit is seen. -X utf8: whatever the locale.
+        return ended([sys.executable, "-u", "-X", "utf8", "-"], source)
+
+
+def ended(command: list[str], source: int | IO[bytes]) -> dict[str, Any]:
+    """Run a program to its end: its exit code, and the beginning and end of its output."""
     process = subprocess.Popen(
-        ["/bin/sh", "-c", command],
-        stdin=subprocess.DEVNULL,
+        command,
+        stdin=source,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
     )

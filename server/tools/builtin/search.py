@@ -1,0 +1,146 @@
+"""Looking for a text in the files of the session's folder.
+
+Patterns are read by the schema package's own engine: its time grows with the length of the text and
+of the pattern, never with the number of ways to match, so no pattern can hang the search. Files
+that are large, binary or unreadable are passed over; the result says how many.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+from ...schema.patterns import Pattern, PatternError, TooCostly
+from ..tool import Context, ToolError, tool
+from .files import inside, read_text
+
+MAX_FILE = 5 * 1024 * 1024
+MAX_FILES = 20_000
+MAX_LINE = 400  # characters shown of one line
+MAX_MATCHES = 500
+SKIPPED = frozenset({"__pycache__", "node_modules"})  # besides what begins with a dot
+
+Finds = Callable[[str], bool]
+
+
+@dataclass
+class Count:
+    searched: int = 0
+    passed_over: int = 0
+
+
+@tool(read_only=True, parallel_safe=True)
+def search_files(
+    ctx: Context,
+    query: Annotated[str, "What to look for, line by line", {"minLength": 1, "maxLength": 1000}],
+    path: Annotated[str, "Folder or file in the session's folder"] = ".",
+    glob: Annotated[str, "Only files such as *.py or src/*.js"] = "*",
+    regex: Annotated[bool, "The query is a regular expression (ECMAScript)"] = False,
+    ignore_case: Annotated[bool, "Take upper and lower case for the same; text only"] = False,
+    context: Annotated[int, "Lines to show around a match", {"minimum": 0, "maximum": 10}] = 0,
+    max_matches: Annotated[int, "When to stop", {"minimum": 1, "maximum": MAX_MATCHES}] = 100,
+) -> dict[str, Any]:
+    """Find lines in text files below a folder, by text or regular expression.
+
+    A match reads `file:line: text`, a line around it `file-line- text`. Hidden files are left out.
+    """
+    root = inside(path)
+    finds = finder(query, regex, ignore_case)
+    count, shown, found = Count(), list[str](), 0
+    for name, text in texts(root, path, glob, count):
+        lines = text.splitlines()
+        hits = [number for number, line in enumerate(lines) if found_in(finds, line, count)]
+        left = max_matches - found
+        shown += around(name, lines, hits[:left], context)
+        found += min(len(hits), left)
+        if len(hits) > left or found == max_matches:
+            break
+    result: dict[str, Any] = {
+        "matches": found,
+        "lines": "\n".join(shown),
+        "files_searched": count.searched,
+        "complete": found < max_matches and count.searched < MAX_FILES,
+    }
+    return result | ({"passed_over": count.passed_over} if count.passed_over else {})
+
+
+def finder(query: str, regex: bool, ignore_case: bool) -> Finds:
+    """Whether a line matches. Raises ToolError for what is no pattern."""
+    if not regex:
+        wanted = query.casefold() if ignore_case else query
+        return lambda line: wanted in (line.casefold() if ignore_case else line)
+    if ignore_case:
+        raise ToolError("ignore_case is for text; in a regular expression write [Aa]")
+    try:
+        pattern = Pattern(query)
+    except PatternError as error:
+        raise ToolError(
+            f"{query[:100]!r} is no regular expression that works here: {error}"
+        ) from None
+    return lambda line: pattern.search(line)[0]
+
+
+def found_in(finds: Finds, line: str, count: Count) -> bool:
+    try:
+        return finds(line)
+    except TooCostly:  # a line of megabytes and a pattern of thousands of states
+        count.passed_over += 1
+        return False
+
+
+def texts(root: Path, path: str, glob: str, count: Count) -> Iterator[tuple[str, str]]:
+    """(name, content) of every text file that is asked for, in order."""
+    if root.is_file():
+        count.searched += 1
+        yield path, read_text(root, path)
+        return
+    if not root.is_dir():
+        raise ToolError(f"there is no {path}")
+    prefix = "" if root == Path.cwd().resolve() else f"{path.rstrip('/')}/"
+    for below in walk(root):
+        name = below.rpartition("/")[2] if "/" not in glob else below
+        if not fnmatch.fnmatchcase(name, glob):
+            continue
+        if count.searched == MAX_FILES:
+            return
+        try:
+            if (root / below).stat().st_size > MAX_FILE:
+                raise ToolError("too large")
+            text = read_text(root / below, below)
+        except (ToolError, OSError):
+            count.passed_over += 1
+        else:
+            count.searched += 1
+            yield prefix + below, text
+
+
+def walk(root: Path) -> Iterator[str]:
+    """Files below a folder, in order; links are not followed."""
+    for folder, names, files in os.walk(root):
+        names[:] = sorted(n for n in names if not n.startswith(".") and n not in SKIPPED)
+        place = Path(folder).relative_to(root)
+        for file in sorted(files):
+            if not file.startswith(".") and not (Path(folder) / file).is_symlink():
+                yield (place / file).as_posix()
+
+
+def around(name: str, lines: list[str], hits: list[int], context: int) -> Iterator[str]:
+    """The matches with the lines around them, as grep writes them: `--` where some are left out."""
+    last = -1
+    wanted = set(hits)
+    near = {n for hit in hits for n in range(hit - context, hit + context + 1)}
+    for number in sorted(near):
+        if 0 <= number < len(lines):
+            if context and last >= 0 and number > last + 1:
+                yield "--"
+            mark = ":" if number in wanted else "-"
+            yield f"{name}{mark}{number + 1}{mark} {shortened(lines[number])}"
+            last = number
+
+
+def shortened(line: str) -> str:
+    return line if len(line) <= MAX_LINE else line[:MAX_LINE] + " …"

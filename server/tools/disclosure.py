@@ -1,0 +1,46 @@
+"""Large toolsets in few tokens: names and one line each, and the rest when the model asks for it.
+
+With `config.yaa.tool_detail` tools are declared by `brief`, and `tool_detail(name)` answers with
+`detail`. A model that calls without asking learns from the error, which names every problem. Pure.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..schema.example import NOTHING, example
+from .tool import BaseTool
+
+MAX_LINE = 100  # characters of the one line
+
+
+def brief(tool: BaseTool) -> dict[str, Any]:
+    """The declaration with one line and an open schema; whole where that is no longer."""
+    if not tool.parameters.get("properties"):
+        return tool.declaration()
+    about = {
+        "name": tool.name,
+        "description": one_line(tool.description),
+        # `properties` because OpenAI refuses a schema of an object without it.
+        "parameters": {"type": "object", "properties": {}},
+    }
+    return {"type": "function", "function": about}
+
+
+def detail(tool: BaseTool) -> dict[str, Any]:
+    """All there is to know before a call."""
+    found = {
+        "name": tool.name,
+        "description": tool.description,
+        "parameters": tool.parameters,
+    }
+    shown = example(tool.parameters)
+    return found if shown is NOTHING else {**found, "example": shown}
+
+
+def one_line(text: str) -> str:
+    """The first sentence, or as much of it as a line holds."""
+    line = " ".join(text.split("\n\n")[0].split())
+    sentence, stop, _ = line.partition(". ")
+    line = sentence + stop.strip()
+    return line if len(line) <= MAX_LINE else line[: MAX_LINE - 2].rpartition(" ")[0] + " …"

@@ -1,0 +1,136 @@
+"""`fetch_url`: the one built-in tool that talks to the network, and so the one that runs here.
+
+In the walk: the toolbox asks `fetch` for the bytes and gives them to a child to read. The rule of
+the file: every hop, the first and each redirect, goes to a public address that was resolved once
+(wire/ssrf.py), or to one the owner listed; nothing that could identify anybody is sent along.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import time
+from collections.abc import Iterable
+from contextlib import aclosing
+from dataclasses import dataclass, replace
+from urllib.parse import urljoin, urlsplit
+
+from ..wire.client import Client, ClientError, Response, Timeouts
+from ..wire.ssrf import address_of
+from .runner import Job, Outcome, Runner
+from .tool import ToolError
+
+MAX_REDIRECTS = 5
+MAX_BYTES = 2 * 1024 * 1024
+REDIRECTS = (301, 302, 303, 307, 308)
+HEADERS = {
+    "user-agent": "yaa (self-hosted agent)",
+    "accept": "text/html, text/*;q=0.9, application/json;q=0.9, application/xml;q=0.8, */*;q=0.1",
+}
+TEXTS = ("text/", "application/json", "application/xml", "application/javascript")
+
+
+@dataclass(frozen=True)
+class Fetched:
+    """What came: `url` is where the last redirect led, `whole` whether all of it is here."""
+
+    url: str
+    status: int
+    content_type: str
+    body: bytes
+    whole: bool
+
+
+async def fetch_page(client: Client, runner: Runner, job: Job, allowed: Iterable[str]) -> Outcome:
+    """The whole tool: fetch here, read in a child. `job` is the call, with the child's function."""
+    started = time.monotonic()
+    try:
+        found = await fetch(client, job.args["url"], allowed, job.limits["wall_s"])
+    except ToolError as error:
+        wall_ms = round((time.monotonic() - started) * 1000)
+        said = {"type": "error", "message": str(error)}
+        return Outcome("error", error=said, usage={"wall_ms": wall_ms})
+    args = {
+        "body": found.body.decode("latin-1"),
+        "content_type": found.content_type,
+        "url": found.url,
+        "offset": job.args.get("offset", 0),
+        "max_chars": job.args.get("max_chars", 10_000),
+    }
+    outcome = Outcome("error", error={"type": "error", "message": "nobody read the page"})
+    async with aclosing(runner.run(replace(job, args=args))) as source:
+        async for item in source:
+            if isinstance(item, Outcome):
+                outcome = item
+    return _told(found, outcome)
+
+
+def _told(found: Fetched, outcome: Outcome) -> Outcome:
+    """The text with where it is from; a page that says what went wrong is an error."""
+    if outcome.status != "ok":
+        return outcome
+    result = {"url": found.url, "status": found.status, **outcome.result}
+    if not found.whole:
+        result["cut_after_bytes"] = MAX_BYTES
+    if found.status < 400:
+        return replace(outcome, result=result)
+    text = f"{found.url[:200]} answered {found.status}: {outcome.result['text'][:500]}"
+    return replace(outcome, status="error", error={"type": "error", "message": text})
+
+
+async def fetch(client: Client, url: str, allowed: Iterable[str], seconds: float) -> Fetched:
+    """GET a page, at most MAX_BYTES of it. Raises ToolError, in words for the model."""
+    timeouts = Timeouts(connect=min(10.0, seconds), idle=min(20.0, seconds), total=seconds)
+    for _ in range(MAX_REDIRECTS + 1):
+        try:
+            public_only = not listed(url, allowed)
+            response = await client.request(
+                "GET", url, HEADERS, timeouts=timeouts, public_only=public_only
+            )
+            async with response:
+                target = response.headers.get("location", "")
+                if response.status in REDIRECTS and target:
+                    url = urljoin(url, target).partition("#")[0]
+                    continue
+                return await _read(response, url)
+        except ClientError as error:
+            raise ToolError(_explained(error)) from None
+        except ValueError:
+            raise ToolError(f"{url[:200]!r} is no address") from None
+    raise ToolError(f"more than {MAX_REDIRECTS} redirects, the last to {url[:200]}")
+
+
+def listed(url: str, allowed: Iterable[str]) -> bool:
+    """Whether the owner lists this host: by name, by `name:port`, or by a network it lies in."""
+    parts = urlsplit(url)
+    host = (parts.hostname or "").lower()
+    port = parts.port or (443 if parts.scheme == "https" else 80)
+    address = address_of(host)
+    for entry in allowed:
+        if "/" in entry:
+            network = ipaddress.ip_network(entry, strict=False)
+            if address is not None and address.version == network.version and address in network:
+                return True
+        elif entry.lower() in (host, f"{host}:{port}"):
+            return True
+    return False
+
+
+async def _read(response: Response, url: str) -> Fetched:
+    content_type = response.headers.get("content-type", "")
+    kind = content_type.partition(";")[0].strip().lower()
+    if kind and not (kind.startswith(TEXTS) or kind.endswith(("+xml", "+json"))):
+        size = response.headers.get("content-length", "an unknown number of")
+        raise ToolError(f"{url[:200]} is {kind[:100]} ({size[:20]} bytes), which is no text")
+    body = bytearray()
+    async for piece in response.chunks():
+        body += piece
+        if len(body) > MAX_BYTES:
+            break
+    whole = len(body) <= MAX_BYTES
+    return Fetched(url, response.status, content_type[:200], bytes(body[:MAX_BYTES]), whole)
+
+
+def _explained(error: ClientError) -> str:
+    if error.kind == "refused":
+        return f"not fetched: {error.message}"
+    return error.message

@@ -1,0 +1,229 @@
+"""Tools that are requests to one HTTP API, from `server.rest` in the owner's configuration.
+
+In the walk: the toolbox asks `operations` what there is and `call` to make one request. The rule of
+the file: the owner's base URL decides where a request goes and its headers who it is from; what a
+model writes is escaped into its place and can change neither. Redirects are not followed.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import quote, urlencode
+
+from ..jsontext import JSONError, dumps, loads
+from ..wire.client import Client, ClientError, Response, Timeouts
+from .openapi import tools_in
+from .runner import Outcome
+from .tool import HINTS, BaseTool, ToolError, hints_of
+
+TIMEOUT_S = 30.0
+MAX_KB = 512
+METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
+KEYS = {"name", "description", "method", "path", "parameters", *HINTS}
+PLACES = ("path", "query", "header", "body", "content")  # content: the whole body, unwrapped
+# Who is asking, and how the message is framed, is not for a model to say.
+NOT_FOR_MODELS = re.compile(
+    r"host|connection|content-length|transfer-encoding|te|trailer|upgrade|expect|cookie|origin"
+    r"|referer|forwarded|x-forwarded-.*|authorization|proxy-.*|.*(api[-_]?key|token|secret).*",
+    re.IGNORECASE,
+)
+MEANINGS = {
+    400: "the request was not understood",
+    401: "the credentials in the server's configuration are missing or wrong",
+    403: "this is not allowed",
+    404: "there is no such thing",
+    405: "this cannot be done here",
+    409: "it is in conflict with what is there",
+    422: "the values do not fit",
+    429: "too many requests; wait before the next",
+}
+_TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_PATH_NAME = re.compile(r"\{([^{}]+)\}")
+
+
+@dataclass(frozen=True)
+class Operation:
+    """One request: `places` says of each argument where it goes and under which name."""
+
+    tool: BaseTool
+    method: str
+    base_url: str
+    path: str
+    places: dict[str, tuple[str, str]]
+    headers: dict[str, str] = field(default_factory=dict)
+    timeout_s: float = TIMEOUT_S
+    max_kb: float = MAX_KB
+
+
+def operations(api: str, about: dict[str, Any], document: Any = None) -> Iterator[Operation | str]:
+    """The operations of `server.rest.<api>`, written out in `tools` or described by an OpenAPI
+    `document`; of each that cannot be used, why."""
+    described = tools_in(document, about.get("operations", [])) if document is not None else ()
+    for each in (*about.get("tools", ()), *described):
+        if isinstance(each, str):
+            yield f"server.rest.{api}: {each}"
+            continue
+        try:
+            yield operation(api, about, each)
+        except ToolError as error:
+            yield f"server.rest.{api}: {each.get('name', 'a tool without a name')}: {error}"
+
+
+def operation(api: str, about: dict[str, Any], each: dict[str, Any]) -> Operation:
+    """One operation: {name, description?, method?, path, parameters?, read_only?, …}, where each
+    parameter is a schema with `in` and `required` beside. Raises ToolError."""
+    if unknown := each.keys() - KEYS:
+        raise ToolError(f"there is no setting {', '.join(sorted(unknown))}")
+    method, path = str(each.get("method", "GET")).upper(), each.get("path")
+    if method not in METHODS:
+        raise ToolError(f"method is {method[:20]}, wanted one of {', '.join(METHODS)}")
+    if not isinstance(path, str) or not path.startswith("/"):
+        raise ToolError("path begins with /")
+    if not re.fullmatch(r"https?://[^/?#@\s]+(/[^?#\s]*)?", about.get("base_url", "")):
+        raise ToolError("base_url begins with https:// and has neither user, query nor fragment")
+    properties, places, required = {}, {}, []
+    for name, schema in (each.get("parameters") or {}).items():
+        if not isinstance(schema, dict):
+            raise ToolError(f"parameters.{name} is a schema with `in`")
+        place = schema.get("in", "path" if f"{{{name}}}" in path else _usual(method))
+        wire = str(schema.get("as", name))
+        check_place(name, place, wire)
+        places[name] = (place, wire)
+        properties[name] = {k: v for k, v in schema.items() if k not in ("in", "required", "as")}
+        if schema.get("required") is True or place == "path":
+            required.append(name)
+    missing = set(_PATH_NAME.findall(path)) - {w for p, w in places.values() if p == "path"}
+    if missing:
+        raise ToolError(f"the path needs {', '.join(sorted(missing))}, which no parameter is")
+    schema = {"type": "object", "properties": properties, "required": required}
+    safe = method in ("GET", "HEAD")  # RFC 9110 section 9.2.1, unless the owner knows better
+    hints = {"read_only": safe, "idempotent": method in ("PUT", "DELETE"), **each}
+    tool = BaseTool(
+        f"{api}_{each.get('name', '')}",
+        str(each.get("description") or ""),
+        {**schema, "additionalProperties": False},
+        kind="rest",
+        origin=f"rest:{api}",
+        hints=hints_of(hints),
+    )
+    return Operation(
+        tool,
+        method,
+        about["base_url"].rstrip("/"),
+        path,
+        places,
+        dict(about.get("headers", {})),
+        about.get("timeout_s", TIMEOUT_S),
+        about.get("max_kb", MAX_KB),
+    )
+
+
+def check_place(name: str, place: str, wire: str) -> None:
+    if place not in PLACES:
+        raise ToolError(f"parameters.{name}.in is {place}, wanted one of {', '.join(PLACES)}")
+    if place == "header" and (not _TOKEN.fullmatch(wire) or NOT_FOR_MODELS.fullmatch(wire)):
+        raise ToolError(f"a model may not write the header {wire}; put it into headers")
+
+
+async def call(client: Client, op: Operation, args: dict[str, Any], wall_s: float) -> Outcome:
+    """Make the request. What goes wrong is an Outcome like what goes right."""
+    started = time.monotonic()
+    seconds = min(op.timeout_s, wall_s)
+    timeouts = Timeouts(connect=min(10.0, seconds), idle=seconds, total=seconds)
+    try:
+        url, headers, body = request(op, args)
+        response = await client.request(op.method, url, headers, body, timeouts=timeouts)
+        async with response:
+            data = await response.read(int(op.max_kb * 1024))
+        status, said = "ok", answer(response, data)
+    except (ToolError, ClientError) as error:
+        late = isinstance(error, ClientError) and error.kind == "timeout"
+        status, said = "timeout" if late else "error", str(error)
+    usage = {"wall_ms": round((time.monotonic() - started) * 1000)}
+    if status == "ok":
+        return Outcome("ok", said, usage=usage)
+    return Outcome(status, error={"type": status, "message": said}, usage=usage)
+
+
+def request(op: Operation, args: dict[str, Any]) -> tuple[str, dict[str, str], bytes]:
+    """(URL, headers, body) of a call. Raises ToolError for a value that has no safe form."""
+    path, query, headers = op.path, list[tuple[str, str]](), {"accept": "application/json, text/*"}
+    fields: dict[str, Any] = {}
+    content: Any = None
+    for name, (place, wire) in op.places.items():
+        if (value := args.get(name)) is None:
+            continue
+        if place == "path":
+            path = path.replace(f"{{{wire}}}", segment(name, value))
+        elif place == "query":
+            values = value if isinstance(value, list) else [value]
+            query += [(wire, plain(item)) for item in values]
+        elif place == "header":
+            headers[wire.lower()] = plain(value)
+        elif place == "body":
+            fields[wire] = value
+        else:
+            content = value
+    if unfilled := _PATH_NAME.findall(path):
+        raise ToolError(f"the path needs {unfilled[0]}")
+    body = b""
+    if fields or content is not None:
+        headers["content-type"] = "application/json"
+        body = dumps(fields if content is None else content).encode()
+    # The owner's headers come last: none of them can be replaced by an argument.
+    headers |= {name.lower(): value for name, value in op.headers.items()}
+    return op.base_url + path + (f"?{urlencode(query)}" if query else ""), headers, body
+
+
+def segment(name: str, value: Any) -> str:
+    """One segment of a path, whatever is in the value; dots alone would lead elsewhere."""
+    text = plain(value)
+    if text in ("", ".", ".."):
+        raise ToolError(f"{name} is {text!r}, which cannot be a part of a path")
+    return quote(text, safe="")
+
+
+def plain(value: Any) -> str:
+    return value if isinstance(value, str) else dumps(value)
+
+
+def answer(response: Response, data: bytes) -> Any:
+    """The body as JSON or text. Raises ToolError, in words, for any status but success."""
+    kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+    text = data.decode("utf-8", "replace")
+    try:
+        value = loads(data) if "json" in kind or not kind else text
+    except JSONError:
+        value = text
+    if not 200 <= response.status < 300:
+        raise ToolError(f"{response.status}: {meaning(response.status)}{because(value)}")
+    if not data:
+        return {"status": response.status}
+    if kind and not kind.startswith("text/") and not re.search(r"json|xml|javascript", kind):
+        raise ToolError(f"the answer is {kind[:100]} ({len(data)} bytes), which is no text")
+    return value
+
+
+def meaning(status: int) -> str:
+    if 300 <= status < 400:
+        return "it redirects, which is not followed; correct base_url or path"
+    return MEANINGS.get(status, "the service failed" if status >= 500 else "it was refused")
+
+
+def because(value: Any) -> str:
+    """What the service itself says, where services usually put it."""
+    if isinstance(value, dict):
+        for name in ("message", "error_description", "detail", "error", "msg", "title"):
+            if found := value.get(name):
+                return because(found) if isinstance(found, dict) else f": {plain(found)[:300]}"
+        value = dumps(value)
+    text = " ".join(plain(value).split())
+    return f": {text[:100]}" if text else ""
+
+
+def _usual(method: str) -> str:
+    return "body" if method in ("POST", "PUT", "PATCH") else "query"

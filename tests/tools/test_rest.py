@@ -1,0 +1,184 @@
+"""Requests as tools: where arguments go, what they can't reach, and what comes back."""
+
+from __future__ import annotations
+
+import copy
+import json
+import tempfile
+import unittest
+from pathlib import Path
+from typing import Any
+
+from server.config import Config
+from server.tools.rest import Operation, call, operation, operations, request
+from server.tools.tool import ToolError
+from server.tools.toolbox import Toolbox
+from server.wire.client import Client
+
+from ..fakes import DEFAULTS
+from ..llm.fakes import answer, serving
+
+ABOUT: dict[str, Any] = {
+    "base_url": "https://api.example.org/v1/",
+    "headers": {"Authorization": "Bearer canary"},
+}
+TEXT = {"type": "string"}
+
+
+def made(path: str = "/a/{x}", method: str = "GET", **parameters: Any) -> Operation:
+    each = {"name": "op", "path": path, "method": method, "parameters": parameters}
+    return operation("api", ABOUT, each)
+
+
+class Requests(unittest.TestCase):
+    def test_a_value_stays_one_segment(self) -> None:
+        cases = [
+            ("a b", "a%20b"),
+            ("a/../b", "a%2F..%2Fb"),
+            ("?q#f", "%3Fq%23f"),
+            ("%2e%2e", "%252e%252e"),
+            ("é@x:y", "%C3%A9%40x%3Ay"),
+            ("{y}", "%7By%7D"),
+            ("a\r\nHost: b", "a%0D%0AHost%3A%20b"),
+            (7, "7"),
+        ]
+        op = made("/a/{x}/{y}", x=TEXT, y=TEXT)
+        for value, wanted in cases:
+            with self.subTest(value):
+                url, _, _ = request(op, {"x": value, "y": "z"})
+                self.assertEqual(url, f"https://api.example.org/v1/a/{wanted}/z")
+        for value in ("", ".", ".."):
+            with self.subTest(value), self.assertRaisesRegex(ToolError, "x is"):
+                request(op, {"x": value, "y": "z"})
+
+    def test_places(self) -> None:
+        op = made(
+            "/a/{x}",
+            "POST",
+            x=TEXT,
+            q={"in": "query", "as": "q[]"},
+            h={"in": "header", "as": "X-Trace"},
+            f=TEXT,
+        )
+        args = {"x": "1", "q": ["a&b", True], "h": "t", "f": {"deep": None}}
+        url, headers, body = request(op, args)
+        self.assertEqual(url, "https://api.example.org/v1/a/1?q%5B%5D=a%26b&q%5B%5D=true")
+        self.assertEqual((headers["x-trace"], headers["authorization"]), ("t", "Bearer canary"))
+        self.assertEqual(json.loads(body), {"f": {"deep": None}})
+        whole = made("/a", "PUT", items={"type": "array", "in": "content"})
+        self.assertEqual(request(whole, {"items": [1]})[2], b"[1]")
+        self.assertEqual(request(whole, {})[2], b"")
+
+    def test_refused(self) -> None:
+        cases: list[tuple[dict[str, Any], str]] = [
+            ({"path": "/a/{x}"}, "the path needs x"),
+            ({"path": "a"}, "begins with /"),
+            ({"path": "/a", "method": "TRACE"}, "method is TRACE"),
+            ({"path": "/a", "methd": "GET"}, "no setting methd"),
+            ({"path": "/a", "parameters": {"x": {"in": "cookie"}}}, "x.in is cookie"),
+            ({"path": "/a", "parameters": {"x": 1}}, "parameters.x is a schema"),
+        ]
+        for name in ("Authorization", "cookie", "Host", "X-Api-Key", "x-auth-token", "a b"):
+            header = {"x": {"in": "header", "as": name}}
+            cases.append(({"path": "/a", "parameters": header}, "may not write the header"))
+        for each, wanted in cases:
+            with self.subTest(each), self.assertRaisesRegex(ToolError, wanted):
+                operation("api", ABOUT, {"name": "op", **each})
+        for url in ("", "ftp://a", "https://u@a", "https://a?q", "a.org"):
+            with self.subTest(url), self.assertRaisesRegex(ToolError, "base_url"):
+                operation("api", {"base_url": url}, {"name": "op", "path": "/"})
+
+    def test_hints(self) -> None:
+        for method, read_only, repeatable in (
+            *(("GET", True, True), ("PUT", False, True)),
+            *(("DELETE", False, True), ("POST", False, False), ("PATCH", False, False)),
+        ):
+            tool = made("/", method).tool
+            self.assertEqual((tool.read_only, tool.repeatable), (read_only, repeatable), method)
+        careful = operation("api", ABOUT, {"name": "op", "path": "/", "read_only": False})
+        self.assertFalse(careful.tool.read_only)
+
+
+class Answers(unittest.IsolatedAsyncioTestCase):
+    async def asyncSetUp(self) -> None:
+        self.client = Client()
+        self.addAsyncCleanup(self.client.close)
+
+    async def said(self, reply: bytes, **about: Any) -> Any:
+        async with serving(reply) as server:
+            op = operation("api", {"base_url": server.url, **about}, {"name": "op", "path": "/"})
+            outcome = await call(self.client, op, {}, 5)
+        return outcome.result if outcome.status == "ok" else outcome.error["message"]
+
+    async def test_statuses_and_bodies(self) -> None:
+        kind = "application/json"
+        cases: list[tuple[bytes, Any]] = [
+            (answer(b'{"a": 1}', kind=kind), {"a": 1}),
+            (answer(b"plain", kind="text/plain"), "plain"),
+            (answer(b"{broken", kind=kind), "{broken"),
+            (answer(b"", "204 No Content"), {"status": 204}),
+            (answer(b"x", kind="image/png"), "the answer is image/png (1 bytes), which is no text"),
+            (
+                answer(b'{"error": {"message": "no city"}}', "404 Not Found", kind=kind),
+                "404: there is no such thing: no city",
+            ),
+            (answer(b'{"msg": "late"}', "429 Wait", kind=kind), None),
+            (
+                answer(b"x" * 500, "500 Oops", kind="text/html"),
+                f"500: the service failed: {'x' * 100}",
+            ),
+            (answer(b"", "418 Teapot"), "418: it was refused"),
+            (
+                answer(b"", "302 Found", "location: http://127.0.0.1:1/"),
+                "302: it redirects, which is not followed; correct base_url or path",
+            ),
+        ]
+        for reply, wanted in cases:
+            with self.subTest(reply[:30]):
+                found = await self.said(reply)
+                self.assertEqual(
+                    found, wanted or "429: too many requests; wait before the next: late"
+                )
+
+    async def test_size_and_time(self) -> None:
+        found = await self.said(answer(b"x" * 5000, kind="text/plain"), max_kb=1)
+        self.assertIn("more than 1024 bytes", found)
+        silent = b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nx"
+        self.assertIn("0.2 s", await self.said(silent, timeout_s=0.2))
+
+
+class Collected(unittest.IsolatedAsyncioTestCase):
+    async def test_from_the_configuration_to_a_result(self) -> None:
+        client = Client()
+        self.addAsyncCleanup(client.close)
+        async with serving(answer(b'{"high": 7}', kind="application/json")) as upstream:
+            with tempfile.TemporaryDirectory() as folder:
+                server = copy.deepcopy(DEFAULTS["server"])
+                tool = {"name": "day", "path": "/day", "parameters": {"n": {"type": "integer"}}}
+                bad = {"name": "bäd", "path": "/"}
+                about = {"base_url": upstream.url, "tools": [tool, bad], "openapi": "none.json"}
+                good = {**about, "openapi": ""}
+                server["rest"] = {"sky": good, "lost": about}
+                toolbox = Toolbox(Config(server, DEFAULTS["session"], Path(folder)), client)
+                await toolbox.load_owner_tools()
+                self.assertEqual(len(toolbox.problems), 2, toolbox.problems)
+                session = {"id": "s", "messages": [], "grants": []}
+                session["config"] = DEFAULTS["session"]["config"]
+                function = {"name": "sky_day", "arguments": '{"n": "3"}'}
+                made = {"id": "c", "function": function}
+                verdict = toolbox.verdict(session, made)
+                self.assertEqual((verdict.action, verdict.args), ("run", {"n": 3}))
+                source = toolbox.execute(session, made, verdict.args or {}, {})
+                found = [event async for event in source]
+        self.assertEqual(found[-1]["content"], '{"high":7}')
+        self.assertEqual(upstream.requests[0].line.split()[1], "/v1/day?n=3")
+
+    def test_each_problem_is_told(self) -> None:
+        found = [*operations("api", {**ABOUT, "tools": [{"path": "/"}, {"name": "a"}]}, 5)]
+        texts = [item for item in found if isinstance(item, str)]
+        self.assertEqual(len(texts), 2)
+        self.assertIn("no OpenAPI 3", texts[1])
+
+
+if __name__ == "__main__":
+    unittest.main()
