@@ -1,8 +1,8 @@
 """Looking for a text in the files of the session's folder.
 
-Patterns are read by the schema package's own engine: its time grows with the length of the text and
-of the pattern, never with the number of ways to match, so no pattern can hang the search. Files
-that are large, binary or unreadable are passed over; the result says how many.
+Patterns are judged by the schema package before they are tried: those that could hang are refused,
+and lines that would cost one too much are passed over, as are files that are large, binary or
+unreadable; the result says how many.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-from ...schema.patterns import Pattern, PatternError, TooCostly
+from ...schema.patterns import MAX_STEPS, Pattern, PatternError
 from ..tool import Context, ToolError, tool
 from .files import inside, read_text
 
@@ -81,13 +81,23 @@ def finder(query: str, regex: bool, ignore_case: bool) -> Finds:
         raise ToolError(
             f"{query[:100]!r} is no regular expression that works here: {error}"
         ) from None
-    return lambda line: pattern.search(line)[0]
+
+    def finds(line: str) -> bool:
+        if pattern.price(len(line)) > MAX_STEPS:
+            raise TooCostly
+        return pattern.search(line)
+
+    return finds
+
+
+class TooCostly(Exception):
+    """A line is too long for this pattern."""
 
 
 def found_in(finds: Finds, line: str, count: Count) -> bool:
     try:
         return finds(line)
-    except TooCostly:  # a line of megabytes and a pattern of thousands of states
+    except TooCostly:
         count.passed_over += 1
         return False
 
