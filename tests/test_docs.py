@@ -89,7 +89,12 @@ class Examples(unittest.IsolatedAsyncioTestCase):
             toolbox = Toolbox(Config(default["server"], default["session"], Path(folder)))
             await toolbox.load_owner_tools()
             self.assertEqual(toolbox.problems, [])
-            session = {"id": "s", "config": default["session"]["config"], "grants": []}
+            session = {
+                "id": "s",
+                "messages": [],
+                "config": default["session"]["config"],
+                "grants": [],
+            }
             arguments = json.dumps({"text": "a b a"})
             call = {"id": "c", "function": {"name": "word_count", "arguments": arguments}}
             verdict = toolbox.verdict(session, call)
