@@ -20,6 +20,7 @@ from weakref import WeakValueDictionary
 from . import log
 from .config import Config
 from .errors import Problem
+from .jsontext import LARGEST_COUNT
 from .llm import Options
 from .llm.registry import Model, Models
 from .session import events, intake, prompts
@@ -235,7 +236,7 @@ class Run:
     def _add_usage(self, usage: dict[str, Any]) -> dict[str, Any]:
         total = {**self.session.get("usage", {})}
         for name in TOKEN_COUNTS:
-            total[name] = total.get(name, 0) + usage.get(name, 0)
+            total[name] = min(total.get(name, 0) + usage.get(name, 0), LARGEST_COUNT)
             self._spent[name] = self._spent.get(name, 0) + usage.get(name, 0)
         total["calls"] = total.get("calls", 0) + 1
         if unit := usage.get("cost_unit"):

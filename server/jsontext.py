@@ -14,6 +14,7 @@ from decimal import Decimal
 from json.encoder import encode_basestring
 from typing import Any, NoReturn
 
+LARGEST_COUNT = 2**53 - 1  # beyond it a browser no longer counts one by one
 MAX_DEPTH = 100  # the JSON Schema suite and real sessions stay below 20
 
 # Three searches that begin with one character each: 7 times as fast as one with a class.

@@ -12,7 +12,7 @@ from typing import Any
 
 from server.agent import BaseAgent, Run
 from server.errors import Problem
-from server.jsontext import canonical
+from server.jsontext import LARGEST_COUNT, canonical
 from server.session.decide import capped
 from server.session.events import ALIASES, EXEC, Event, alias
 from server.session.fold import Folder, digest
@@ -120,6 +120,13 @@ class Flow(unittest.IsolatedAsyncioTestCase):
         await self.post(self.session, host)
         self.assertEqual(len(self.model.requests), 1)
         self.assertEqual(self.session["messages"], before["messages"])
+
+    async def test_what_was_used_never_outgrows_what_may_be_posted(self) -> None:
+        host = self.agent(lambda _: [("text", ["hi"])])
+        usage = {"total_tokens": LARGEST_COUNT}
+        await self.post({"id": "s", "messages": [user("go")], "usage": usage}, host)
+        self.assertEqual(self.session["usage"]["total_tokens"], LARGEST_COUNT)
+        await self.post(self.session, host)
 
     async def test_results_reach_the_model_in_call_order(self) -> None:
         host = self.agent()

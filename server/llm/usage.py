@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ..jsontext import LARGEST_COUNT
+
 _BYTES_PER_TOKEN = 4  # within 20-26 % for mixed text; estimates are marked as such
-_LARGEST = 2**53 - 1
 
 
 def read(raw: Mapping[str, Any] | None, sent: int, received: int) -> dict[str, Any]:
@@ -64,7 +65,7 @@ def price(usage: Mapping[str, Any], costs: Mapping[str, float]) -> int | None:
         cost = usage["total_tokens"] * costs["total"]
     else:
         return None
-    return int(round(cost * 1000))
+    return int(round(min(cost * 1000, LARGEST_COUNT)))
 
 
 def _inner(raw: Mapping[str, Any], key: str) -> Mapping[str, Any]:
@@ -79,7 +80,7 @@ def _count(raw: Mapping[str, Any], *names: str) -> int | None:
         if (
             isinstance(value, int | float)
             and not isinstance(value, bool)
-            and 0 <= value <= _LARGEST
+            and 0 <= value <= LARGEST_COUNT
         ):
             return int(value)
     return None

@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from ..errors import Problem
+from ..jsontext import LARGEST_COUNT
 from ..schema.validate import SchemaError, validate
 from .calls import ANSWERS
 from .events import Event, Patch, messages_filled, pointer, put, run_started, state_delta
@@ -246,10 +247,10 @@ def _extended(
     if name not in SPENT:
         return {}
     counter, unit = SPENT[name]
-    room = extend.get(name, allowed)
+    room = min(extend.get(name, allowed), LARGEST_COUNT)
     return {counter: max(0, int((allowed - room) * unit))}
 
 
 def _counter(value: Any) -> int:
     number = isinstance(value, int | float) and not isinstance(value, bool)
-    return max(0, int(value)) if number else 0
+    return int(max(0, min(value, LARGEST_COUNT))) if number else 0

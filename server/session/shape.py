@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from ..jsontext import LARGEST_COUNT
 from .events import pointer
 
 VERSION = 1
@@ -219,11 +220,12 @@ def _is_content(value: Any) -> bool:
 
 
 def _count(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+    return isinstance(value, int) and _number(value)
 
 
 def _number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and value >= 0
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return number and bool(0 <= value <= LARGEST_COUNT)
 
 
 def _pause(value: Any) -> bool:
@@ -247,9 +249,13 @@ _OPTIONAL_TEXT = (_optional(_of(str)), "a string or null")
 _OBJECT = (_of(dict), "an object")
 _LIST = (_of(list), "an array")
 _BOOL = (_of(bool), "true or false")
-_COUNT = (_count, "a whole number, 0 or more")
-_LIMIT = (_optional(_number), "a number, 0 or more, or null for none")
-_SECONDS = (_number, "a number of seconds, 0 or more")
+_COUNT = (_count, "a whole number, 0 or more and below 2^53")
+_LIMIT = (_optional(_number), "a number, 0 or more and below 2^53, or null for none")
+_MOST = (
+    lambda value: isinstance(value, dict) and all(map(_number, value.values())),
+    "an object of numbers, 0 or more and below 2^53",
+)
+_SECONDS = (_number, "a number of seconds, 0 or more and below 2^53")
 _ID = (_is_id, f"a string of 1 to {MAX_ID} characters")
 
 TOP: Fields = {
@@ -295,6 +301,7 @@ MESSAGE: Fields = {
     "open": _BOOL,
     "is_error": _BOOL,
     "meta": _OBJECT,
+    "result": (_optional(_of(dict)), "an object"),
 }
 FUNCTION: Fields = {
     "name": (_is_id, "a tool's name"),
@@ -313,6 +320,9 @@ INTERRUPT: Fields = {
     "call_id": _ID,
     "message": _TEXT,
     "response_schema": _OBJECT,
+    "limit": _TEXT,
+    "allowed": _LIMIT,
+    "observed": _LIMIT,
     "answer": (
         lambda value: isinstance(value, dict) and value.get("status") in ("resolved", "cancelled"),
         'an object with status "resolved" or "cancelled"',
@@ -368,7 +378,7 @@ CONFIG: dict[str, Fields] = {
     },
     "prompt": {},
     "tool": {},
-    "limits": {**{name: _LIMIT for name in LIMITS}, "tool": _OBJECT},
+    "limits": {**{name: _LIMIT for name in LIMITS}, "tool": _MOST},
     "context": {},
 }
 PROVIDER: Fields = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import unittest
 from typing import Any
 
+from server.jsontext import LARGEST_COUNT
 from server.llm import usage
 
 
@@ -53,6 +54,7 @@ class Price(unittest.TestCase):
             (cached, {"input": 0.001}, 1000),
             ({**used, "cached_tokens": 10**9}, {"input": 0.001, "cached": 0}, 0),
             (used, {"total": 0}, 0),
+            (used, {"total": 1e308}, LARGEST_COUNT),
         ]
         for tokens, costs, wanted in cases:
             with self.subTest(costs):

@@ -8,7 +8,7 @@ import unittest
 from typing import Any
 
 from server.errors import Problem
-from server.jsontext import canonical
+from server.jsontext import LARGEST_COUNT, canonical
 from server.session.fold import Folder
 from server.session.intake import accept, opening, title
 
@@ -205,6 +205,17 @@ class Run(unittest.TestCase):
         for value in values:
             spent = self.run_of(run={"message": "u1", "step": value})["step"]
             self.assertEqual(spent, 1000 if value == 1e3 else 0)
+        spent = self.run_of(run={"message": "u1", "wall_ms": 10**400})["wall_ms"]
+        self.assertEqual(spent, LARGEST_COUNT)
+
+    def test_extending_by_more_than_any_number(self) -> None:
+        for room in (1e308, 10**400):
+            item: dict[str, Any] = {"id": "i", "reason": "limit", "limit": "max_wall_s"}
+            item["allowed"] = 0.5
+            payload = {"continue": True, "extend": {"max_wall_s": room}}
+            item["answer"] = {"status": "resolved", "payload": payload}
+            spent = self.run_of(run={"message": "u1", "wall_ms": 900}, interrupts=[item])
+            self.assertEqual(spent["wall_ms"], 0)
 
     def test_extending_gives_at_most_one_allowance(self) -> None:
         cases: list[tuple[dict[str, Any], int]] = [
