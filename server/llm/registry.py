@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 
 from ..config import ConfigError
 from ..errors import Problem
+from ..jsontext import LARGEST_COUNT
 from ..wire.client import Client
 from ..wire.headers import is_loopback
 from ..wire.ssrf import address_of, is_public
@@ -310,7 +311,7 @@ def _costs(entry: Mapping[str, Any]) -> dict[str, float]:
     costs = {
         key: float(value)
         for key, value in _mapping(entry, "costs").items()
-        if isinstance(value, int | float) and key in ("input", "output", "cached", "total")
+        if key in ("input", "output", "cached", "total") and _counts(value)
     }
     total = _number(entry, "cost_per_ktoken")
     return costs or ({"total": float(total)} if total else {})
@@ -329,9 +330,15 @@ def _number(entry: Mapping[str, Any], key: str) -> Any:
     value = entry.get(key)
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, int | float) or value < 0:
+    if not _counts(value):
         raise _invalid(f"/{key}", f"{key} must be a number, not {value!r:.40}")
     return value
+
+
+def _counts(value: Any) -> bool:
+    """Whether this is an amount. With a negative price a session would lower its bill."""
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return number and bool(0 <= value <= LARGEST_COUNT)
 
 
 def _text(wanted: Mapping[str, Any], key: str) -> str:

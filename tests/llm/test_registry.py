@@ -162,6 +162,7 @@ class Named(Case):
             {"name": "main", "model_type": "x"},
             {"name": "main", "max_tokens": "9"},
             {"name": "main", "max_tokens": -1},
+            {"name": "main", "max_tokens": True},
             {"api_url": {}},
         ]
         for wanted in odd:
@@ -286,6 +287,12 @@ class Configured(unittest.TestCase):
         costs = {"input": 1, "output": 2.5, "cached": 0.1, "nonsense": 3}
         made = models({"main": {**MAIN, "costs": costs}})
         self.assertEqual(dict(provider(made).costs), {"input": 1, "output": 2.5, "cached": 0.1})
+
+    def test_a_price_is_never_negative_nor_beyond_counting(self) -> None:
+        for value in (-1, -1e308, 10**400, True, "1"):
+            made = models({"main": {**MAIN, "cost_per_ktoken": None}})
+            found = provider(made, name="main", costs={"input": value, "output": 2})
+            self.assertEqual(dict(found.costs), {"output": 2})
 
     def test_the_catalog_has_no_secret(self) -> None:
         catalog = models().catalog()
