@@ -180,21 +180,25 @@ def replay(
     answer: dict[str, Any] | None,
     moved_on: bool,
 ) -> Execute | Recover | Reply | Ask:
-    """A call that may have run already, and whose result is not here (rule 6)."""
+    """A call that may have run already, and whose result is not here (rule 6). Arguments that are
+    no longer those it was allowed with are asked about, as ever (rule 4)."""
     if call["id"] in recoverable:
         return Recover(call, entry.get("attempt", 0))
     as_run = call if entry.get("args") is None else with_args(call, entry["args"])
     verdict = toolbox.verdict(session, as_run)
     runnable = verdict.action in ("run", "ask")
-    if runnable and verdict.repeatable:
-        return execute(call, verdict, entry, edited=entry.get("args"))
+    changed = "args" not in entry and entry.get("fingerprint") != verdict.fingerprint
+    agreed = runnable and not (verdict.action == "ask" and changed)
     if entry["state"] == "indeterminate" and answer is not None:
         payload = answer.get("payload") or {"action": "skip"}
-        if payload["action"] == "retry" and runnable:
-            return execute(call, verdict, entry, edited=entry.get("args"))
         if payload["action"] == "result":
             return Reply(call, payload.get("content", ""), "done", is_error=False, status="ok")
-        return Reply(call, LOST, "skipped", status="indeterminate")
+        if payload["action"] == "skip" or not runnable:
+            return Reply(call, LOST, "skipped", status="indeterminate")
+        if agreed:
+            return execute(call, verdict, entry, edited=entry.get("args"))
+    elif agreed and verdict.repeatable:
+        return execute(call, verdict, entry, edited=entry.get("args"))
     if moved_on:
         return Reply(call, LOST, "skipped", status="indeterminate")
     return ask(call, "indeterminate", "indeterminate", verdict, entry, f"{LOST} What now?")

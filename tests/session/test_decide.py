@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import unittest
+from dataclasses import replace
 from typing import Any
 
 from server.session.calls import LOST, SUPERSEDED, Ask, Execute, Recover, Reply
@@ -55,6 +56,13 @@ class Waiting:
         if call["function"]["name"] == "later":
             return Verdict("wait", "read has given no result yet")
         return TOOLBOX.verdict(session, call)
+
+
+class Repeatable:
+    """A toolbox in which every tool may run twice."""
+
+    def verdict(self, session: dict[str, Any], call: dict[str, Any]) -> Verdict:
+        return replace(TOOLBOX.verdict(session, call), repeatable=True)
 
 
 class Next(unittest.TestCase):
@@ -216,6 +224,22 @@ class Next(unittest.TestCase):
                     self.assertEqual(job.entry["attempt"], 2)
                 else:
                     self.assertEqual(job.content, content)
+
+    def test_arguments_changed_after_the_start_are_asked_about_again(self) -> None:
+        changed = asked(call("rm", '{"path": "/"}'))
+        for state in ("started", "indeterminate"):
+            answers = resolved("indeterminate", {"action": "retry"})
+            for repeatable in (False, True):
+                with self.subTest(state, repeatable=repeatable):
+                    made = session(changed, calls=entry(state, 1), interrupts=answers)
+                    found = next_step(made, Repeatable() if repeatable else TOOLBOX, {})
+                    self.assertIsInstance(found, Stop)
+                    assert isinstance(found, Stop)
+                    ask = found.asks[0]
+                    self.assertEqual(ask.interrupt["reason"], "indeterminate")
+                    self.assertEqual(ask.interrupt["args"], {"path": "/"})
+                    made = session(changed, calls={"c1": ask.entry}, interrupts=answers)
+                    self.assertIsInstance(next_step(made, TOOLBOX, {}), RunTools)
 
     def test_the_edited_arguments_are_what_a_retry_runs(self) -> None:
         job = self.job(
