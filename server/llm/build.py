@@ -83,18 +83,17 @@ def _messages(provider: Provider, messages: list[Message], names: Names) -> list
     preset = provider.preset
     sent: list[dict[str, Any]] = []
     for message in messages:
-        role = message.get("role")
+        role, content = message.get("role"), message.get("content") or ""  # null is refused
         if role == "assistant":
-            if (message.get("content") or message.get("tool_calls")) and not message.get("open"):
+            if (content or message.get("tool_calls")) and not message.get("open"):
                 sent.append(_assistant(provider, message, names))
         elif role == "tool":
             call_id = message["tool_call_id"]
-            sent.append({"role": "tool", "tool_call_id": call_id, "content": message["content"]})
+            sent.append({"role": "tool", "tool_call_id": call_id, "content": content})
         elif role == "user" and preset.message_name and message.get("name"):
-            name = message["name"]
-            sent.append({"role": "user", "name": name, "content": message.get("content")})
+            sent.append({"role": "user", "name": message["name"], "content": content})
         elif role in ("user", "system"):
-            sent.append({"role": role, "content": message.get("content")})
+            sent.append({"role": role, "content": content})
     return _one_system(sent) if preset.single_system_message else sent
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from ..jsontext import dumps
+from ..schema.validate import check_schema
 
 Session = dict[str, Any]
 Call = dict[str, Any]
@@ -212,6 +213,9 @@ def question(
         return Reply(call, as_text(answer.get("payload")), "done", is_error=False, status="ok")
     args = verdict.args or {}
     schema = args.get("response_schema") or {"type": "string"}
+    if misfits := check_schema(schema):  # no answer would ever fit
+        text = f"response_schema cannot be used: {misfits[0]}"
+        return Reply(call, text, "failed", status="invalid_arguments")
     text = str(args.get("question", ""))
     found = ask(call, "input_required", "waiting", verdict, entry, text, schema)
     if args.get("suggestions"):

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..jsontext import browser_safe, dumps
+from ..jsontext import browser_safe, depth_exceeds, dumps
 from .runner import TIER, Outcome
 
 MAX_TEXT = 20_000  # characters of one result that a model reads: about 5,000 tokens
 MAX_RESULT = 200_000  # characters of one result that travel in the session
 MAX_LOGS = 200
+MAX_NESTED = 64  # levels of arguments and results: a session holds them some levels down
 
 
 def envelope(
@@ -22,7 +23,7 @@ def envelope(
     """The whole result, fit for a session: JSON that a browser reads unchanged."""
     found: dict[str, Any] = {"status": outcome.status}
     if outcome.status == "ok":
-        found["result"] = limited(browser_safe(outcome.result))
+        found["result"] = limited(outcome.result)
     else:
         found["error"] = browser_safe(outcome.error)
     logs = [line[:2_000] for line in outcome.logs[:MAX_LOGS]]
@@ -70,7 +71,10 @@ def as_text(value: Any) -> str:
 
 
 def limited(value: Any) -> Any:
-    """A result small enough to travel with the session on every POST."""
+    """A result small and flat enough to travel with the session on every POST."""
+    if depth_exceeds(value, MAX_NESTED):
+        return f"The result was nested deeper than {MAX_NESTED} levels and is left out."
+    value = browser_safe(value)
     text = as_text(value)
     return value if len(text) <= MAX_RESULT else shortened(text, MAX_RESULT)
 

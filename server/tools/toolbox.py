@@ -20,7 +20,7 @@ from typing import Any
 
 from .. import log
 from ..config import Config
-from ..jsontext import JSONError, loads
+from ..jsontext import JSONError, depth_exceeds, loads
 from ..schema.convert import error_text, parse
 from ..schema.generate import schema_of
 from ..schema.inline import inline
@@ -32,7 +32,7 @@ from ..session.events import Event
 from ..wire.client import Client
 from . import builtin, failures
 from .disclosure import brief, detail
-from .envelope import envelope, text_for_model
+from .envelope import MAX_NESTED, envelope, text_for_model
 from .fetch import fetch_page
 from .policy import Verdict, decide, fingerprint, narrowed
 from .rest import Operation, operations
@@ -324,6 +324,8 @@ def fitted(
         raw, filled = fill(raw)
     except Unfilled as error:
         return {}, str(error), []
+    if depth_exceeds(raw, MAX_NESTED):
+        return {}, f"the arguments are nested deeper than {MAX_NESTED} levels", []
     if validator is None:
         return raw, "", changes + filled
     mended = repair(raw, validator)

@@ -61,6 +61,21 @@ class Messages(unittest.TestCase):
             ],
         )
 
+    def test_no_content_is_an_empty_one(self) -> None:
+        for nothing in ({}, {"content": None}, {"content": []}):
+            call = {"tool_call_id": "c1"}
+            messages = [
+                *({"role": role, **nothing} for role in ("system", "user")),
+                assistant(),
+                {"role": "tool", **call, **nothing},
+            ]
+            for mode in ("native", "text"):
+                contents = [each["content"] for each in sent(messages, mode=mode)]
+                self.assertTrue(
+                    all(isinstance(each, str) for each in contents if each is not None), contents
+                )
+                self.assertNotIn(None, contents[:2])
+
     def test_parts_are_kept(self) -> None:
         parts = [{"type": "text", "text": "x"}, {"type": "image_url", "image_url": {"url": "d"}}]
         (message,) = sent([{"role": "user", "content": parts}])

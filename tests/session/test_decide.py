@@ -132,6 +132,7 @@ class Next(unittest.TestCase):
             ("rm", "{}", Ask, "tool_call"),
             ("page", "{}", Ask, "client_tool"),
             ("ask", '{"question":"Q?"}', Ask, "input_required"),
+            ("ask", '{"question":"Q?","response_schema":{"type":5}}', Reply, "failed"),
             ("no", "{}", Reply, "denied"),
             ("nope", "{}", Reply, "failed"),
             ("read", "{x", Reply, "failed"),

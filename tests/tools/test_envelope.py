@@ -42,6 +42,16 @@ class Envelopes(unittest.TestCase):
         found = envelope(Outcome("ok", odd, logs=("\udfff",)), [], None)
         self.assertEqual(loads(dumps(found)), found)
 
+    def test_a_deeply_nested_result_is_left_out(self) -> None:
+        for depth in (MAX_NESTED + 1, 5000):
+            deep: Any = 1
+            for _ in range(depth):
+                deep = {"a": deep}
+            found = envelope(Outcome("ok", deep), [], None)
+            self.assertIn("left out", found["result"])
+        flat = [[1]] * 1000
+        self.assertEqual(envelope(Outcome("ok", flat), [], None)["result"], flat)
+
     def test_large_results(self) -> None:
         found = envelope(Outcome("ok", "é" * 5_000_000), [], None)
         self.assertLess(len(found["result"]), MAX_RESULT + 100)

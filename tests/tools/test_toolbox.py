@@ -158,9 +158,12 @@ class Judged(Case):
             ("shell", {"command": "ls"}, "ask", ""),
             ("read_file", {"path": "a", "offset": "3"}, "run", ""),
             ("ask_user", {"question": "Q?"}, "question", ""),
+            ("ask_user", '{"question":"Q?","response_schema":' + DEEP + "}", "error", "deeper"),
+            ("page", '{"x":' + DEEP + "}", "error", "deeper"),
             ("calculater", {}, "error", "did you mean calculator"),
         ]
         toolbox = self.toolbox()
+        self.session["tools"] = [{"name": "page", "parameters": {"type": "object"}}]
         for name, arguments, action, reason in cases:
             with self.subTest(name, arguments=arguments):
                 verdict = toolbox.verdict(self.session, self.call(name, arguments))
