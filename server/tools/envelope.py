@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..jsontext import browser_safe, dumps
-from .runner import TIER, Outcome
+from .running import Outcome
 
 MAX_TEXT = 20_000  # characters of one result that a model reads: about 5,000 tokens
 MAX_RESULT = 200_000  # characters of one result that travel in the session
@@ -32,7 +32,7 @@ def envelope(
     found["attachments"] = browser_safe(list(outcome.attachments))
     found["duration_ms"] = outcome.usage.get("wall_ms", 0)
     found["usage"] = outcome.usage
-    found["sandbox"] = {"tier": TIER}
+    found["sandbox"] = {"tier": outcome.tier}
     if outcome.keep is not None:
         found["keep"] = outcome.keep
     if repairs:

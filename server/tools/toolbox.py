@@ -18,6 +18,7 @@ from typing import Any
 
 from .. import log
 from ..config import Config
+from ..sandbox.policy import TIERS
 from ..schema.convert import error_text, parse
 from ..schema.generate import schema_of
 from ..schema.inline import inline
@@ -28,7 +29,7 @@ from ..session.events import Event
 from . import builtin
 from .envelope import envelope, text_for_model
 from .policy import Verdict, decide, fingerprint, narrowed
-from .runner import MISSING, TIER, Job, Outcome, Runner
+from .runner import Job, Outcome, Runner
 from .tool import BaseTool, Context, ToolError, hints_of
 
 Session = dict[str, Any]
@@ -65,13 +66,27 @@ class Toolbox:
         self._most: dict[str, float] = server["limits"]["tool"]
         self._folder = config.home / "tools"
         self._runner = Runner(config.home)
+        self._sandbox: dict[str, Any] = server["sandbox"]
+        self._withheld = self._sandbox["require"] != "none"  # until `open` has proven enough
         self._tools: dict[str, Entry] = {}
         self.problems: list[str] = []  # what could not be loaded, for the owner
         for function in (*builtin.PYTHON, *builtin.CONTROL):
             self._add(_builtin(function))
 
+    async def open(self, most: str = "A") -> None:
+        """Prove the sandbox that tools run in, up to the tier `most`. Below `require`, whatever
+        runs on this machine is withheld from then on."""
+        await self._runner.open(self._sandbox, most)
+        tier = self._runner.sandbox["tier"]
+        self._withheld = TIERS.index(tier) < TIERS.index(self._sandbox["require"])
+
+    def close(self) -> None:
+        self._runner.close()
+
     async def load_owner_tools(self) -> None:
         """Describe every `<home>/tools/*.py` in a child and add what is in it."""
+        if self._withheld:
+            return
         for path in sorted(self._folder.glob("*.py")) if self._folder.is_dir() else ():
             try:
                 for about in await self._describe(path):
@@ -88,7 +103,7 @@ class Toolbox:
         ours = [
             entry.tool.declaration()
             for entry in self._tools.values()
-            if self._policy(entry.tool, session) != "deny"
+            if self._policy(entry.tool, session) != "deny" and self._runs(entry.tool)
         ]
         return ours + [tool.declaration() for tool in self._page_tools(session).values()]
 
@@ -104,10 +119,27 @@ class Toolbox:
                 "origin": tool.origin,
             }
             for tool in (entry.tool for entry in self._tools.values())
+            if self._runs(tool)
         ]
 
     def sandbox(self) -> dict[str, Any]:
-        return {"tier": TIER, "missing": MISSING}
+        """`{tier, network, missing, tried, require, withheld}`: the tier that was proven at start,
+        what it leaves open, and the tools that would need more."""
+        return {
+            **self._runner.sandbox,
+            "require": self._sandbox["require"],
+            "withheld": [n for n, entry in self._tools.items() if not self._runs(entry.tool)],
+        }
+
+    def _runs(self, tool: BaseTool) -> bool:
+        """Whether the sandbox is good enough for this tool; some need none."""
+        return tool.kind != "python" or not self._withheld
+
+    def _unavailable(self) -> str:
+        return (
+            f"sandbox_unavailable: this server requires tier {self._sandbox['require']} for tools"
+            f" that run on it, and tier {self._runner.sandbox['tier']} is what was proven"
+        )
 
     def _policy(self, tool: BaseTool, session: Session | None) -> str:
         """deny, ask or run for this tool's next call, as far as that is known beforehand."""
@@ -134,6 +166,8 @@ class Toolbox:
 
     def _judged(self, entry: Entry, raw: Any, session: Session) -> Verdict:
         tool = entry.tool
+        if not self._runs(tool):
+            return Verdict("error", self._unavailable())
         args, error, repairs = fitted(raw, entry.validator)
         if error:
             if self._ceiling(tool.name) == "deny":
@@ -152,6 +186,9 @@ class Toolbox:
         call_id, tool = call["id"], self._tools[call["function"]["name"]].tool
         if tool.kind == "inline":
             outcome = run_inline(tool, args)
+        elif not self._runs(tool):
+            error = {"type": "sandbox_unavailable", "message": self._unavailable()}
+            outcome = Outcome("error", error=error)
         else:
             first = True
             async for item in self._runner.run(self._job(session, tool, args)):
