@@ -59,6 +59,9 @@ async def prove(
             tried[tier] = verdict(tier, network == "full", found)
         except OSError as error:
             tried[tier] = error.strerror or str(error)
+        except BaseException:  # stopped while it starts
+            pool.close()
+            raise
         if not tried[tier]:
             return pool, about(tier, network, tried)
         pool.close()
