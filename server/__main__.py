@@ -214,7 +214,10 @@ def describe(app: App) -> list[str]:
     lines.append(f"  tools    {', '.join(tool['name'] for tool in app.toolbox.info())}")
     lines += [f"  problem  {problem}" for problem in app.toolbox.problems]
     sandbox = app.toolbox.sandbox()
-    lines.append(f"  sandbox  {sandbox['tier']}: {'; '.join(sandbox['missing'])}")
+    lines.append(f"  sandbox  {'; '.join([sandbox['tier'], *sandbox['missing']])}")
+    lines += [f"           not {tier}: {why}" for tier, why in sandbox["tried"].items()]
+    if sandbox["withheld"]:
+        lines.append(f"           withheld below {sandbox['require']}: shell and file tools")
     lines.append(f"  home     {app.config.home}")
     return lines
 

@@ -25,6 +25,7 @@ from .api.static import Files
 from .config import Config, ConfigError, make_home, shipped
 from .llm.discover import discover
 from .llm.registry import Models
+from .sandbox.policy import TIERS
 from .tools.claims import Claims
 from .tools.toolbox import Toolbox
 from .wire.client import Client
@@ -58,13 +59,16 @@ class App:
         self.models = Models(server, self.client, self._env, self.found)
         claims = Claims(config.home / "claims", limits["claim_ttl_s"], limits["result_ttl_s"])
         self.toolbox = Toolbox(config, self.client)
-        _check_sandbox(server["sandbox"]["require"], self.toolbox.sandbox()["tier"])
+        if server["sandbox"]["network"] == "proxy":
+            raise ConfigError("server.sandbox.network: proxy is not there yet; choose off or full")
+        await self.toolbox.open(_strongest(self._env))
         await self.toolbox.load_owner_tools()
         self.agent = BaseAgent(config, self.models, self.toolbox, claims)
 
     async def close(self) -> None:
         """End what still runs, then close the connections it used."""
         await self.agent.close()
+        await self.toolbox.close()
         await self.client.close()
 
     async def __aenter__(self) -> App:
@@ -142,10 +146,9 @@ async def serve(
     await server.close()
 
 
-def _check_sandbox(required: str, tier: str) -> None:
-    """A server that promises a sandbox must not start without it."""
-    if required not in ("none", tier):
-        raise ConfigError(
-            f"server.sandbox.require is {required}, but this version has no sandbox; with `none`"
-            " tools run as child processes of your user, with limits and after your approval"
-        )
+def _strongest(env: Mapping[str, str]) -> str:
+    """The tier to begin the proof with: `YAA_SANDBOX_FORCE` stands in for a poorer machine."""
+    most = env.get("YAA_SANDBOX_FORCE") or TIERS[-1]
+    if most not in TIERS:
+        raise ConfigError(f"YAA_SANDBOX_FORCE is {most}, wanted one of {', '.join(TIERS)}")
+    return most

@@ -34,7 +34,7 @@ SHORT_NAMES = {
     "YAA_LOG_LEVEL": "server.log.level",
 }
 ENV_PROVIDER = "main"  # YAA_PROVIDER_API_KEY is server.providers.main.api_key
-NOT_SETTINGS = ("YAA_HOME", "YAA_CONFIG", "YAA_TEST_")  # read elsewhere
+NOT_SETTINGS = ("YAA_HOME", "YAA_CONFIG", "YAA_SANDBOX_FORCE", "YAA_TEST_")  # read elsewhere
 
 
 class ConfigError(ValueError):

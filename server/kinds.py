@@ -105,6 +105,7 @@ SHAPES: dict[str, Any] = {
     "server.rest": MapOf(REST),
     "server.sandbox.require": Choice(("none", "C", "B", "A")),
     "server.sandbox.network": Choice(("off", "proxy", "full")),
+    "server.sandbox.run_as": Range(1, 2**31 - 1),
     "server.sandbox.limits": MapOf(0.5),
     "server.limits.max_connections": Range(1, 1_000_000),
     "server.limits.max_request_size": Range(1, 1 << 40),

@@ -35,7 +35,7 @@ class Verdict(Protocol):
     @property
     def repeatable(self) -> bool: ...  # read-only or idempotent
     @property
-    def missing(self) -> bool: ...  # there is no such tool
+    def status(self) -> str: ...  # of the result, where the action is `error`
 
 
 class Toolbox(Protocol):
@@ -135,8 +135,7 @@ def plan(
         case "deny":
             return Reply(call, f"Denied: {verdict.reason}", "denied", status="denied")
         case "error":
-            status = "not_found" if verdict.missing else "invalid_arguments"
-            return Reply(call, verdict.reason, "failed", status=status)
+            return Reply(call, verdict.reason, "failed", status=verdict.status)
         case "question":
             return question(call, verdict, entry, answer if reason == "input_required" else None)
         case "client":

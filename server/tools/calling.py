@@ -8,9 +8,11 @@ from __future__ import annotations
 import asyncio
 import importlib.util
 import inspect
+import linecache
 import sys
 import types
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from ..schema.convert import convert
@@ -20,9 +22,11 @@ from ..schema.plain import plain
 from .tool import KIT, MARK, Context, ToolError, tool, toolkit
 
 
-def call(path: str, name: str, args: dict[str, Any], context: Context) -> Any:
+def call(
+    path: str, name: str, args: dict[str, Any], context: Context, source: str | None = None
+) -> Any:
     """The result as JSON. Raises ToolError for arguments that do not fit, else what it raises."""
-    function = found(load(path), name)
+    function = found(load(path, source), name)
     signature = schema_of(function, inject=(Context,))
     values = convert(signature, args)
     if values.errors:
@@ -33,17 +37,21 @@ def call(path: str, name: str, args: dict[str, Any], context: Context) -> Any:
     return plain(asyncio.run(_awaited(value)) if inspect.isawaitable(value) else value)
 
 
-def load(path: str) -> types.ModuleType:
-    """An owner's file as a module. `from yaa import tool, toolkit, Context` works in it, whether
+def load(path: str, source: str | None = None) -> types.ModuleType:
+    """An owner's file as a module; in a sandbox, where the file is out of reach, its text comes
+    with the call. `from yaa import tool, toolkit, Context` works in it, whether
     the server is installed, and so called yaa, or runs from a checkout."""
     yaa = sys.modules.setdefault("yaa", types.ModuleType("yaa"))
     for thing in (tool, toolkit, Context, ToolError):
         setattr(yaa, thing.__name__, thing)
-    spec = importlib.util.spec_from_file_location("yaa_owner_tools", path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # dataclasses and type hints look their module up
-    spec.loader.exec_module(module)
+    if source is None:
+        source = importlib.util.decode_source(Path(path).read_bytes())
+    module = types.ModuleType("yaa_owner_tools")
+    module.__file__ = path
+    sys.modules[module.__name__] = module  # dataclasses and type hints look their module up
+    # Function bodies in a trace, also where the file cannot be opened.
+    linecache.cache[path] = (len(source), None, source.splitlines(keepends=True), path)
+    exec(compile(source, path, "exec", dont_inherit=True), module.__dict__)
     return module
 
 
@@ -70,11 +78,11 @@ def found(module: types.ModuleType, name: str) -> Callable[..., Any]:
     return tools[name][0]
 
 
-def describe(path: str) -> list[dict[str, Any]]:
+def describe(path: str, source: str | None = None) -> list[dict[str, Any]]:
     """What the tools of an owner's file look like to a model, or for each {name, problem}: why no
     schema can describe it. The server loads the file nowhere but in a child. Raises what the file
     raises."""
-    return [_about(name, *found) for name, found in declared(load(path)).items()]
+    return [_about(name, *found) for name, found in declared(load(path, source)).items()]
 
 
 def _about(name: str, function: Callable[..., Any], options: dict[str, Any]) -> dict[str, Any]:

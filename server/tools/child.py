@@ -8,7 +8,8 @@ subreaper it inherits processes that detached themselves, so none gets away (Lin
 process group is killed). The rule of the file: nothing a tool prints can be taken for its result,
 because results have a descriptor of their own that the tool's programs do not get.
 
-Not a sandbox: the worker is the same user, sees the same files and the same network.
+Not a sandbox: the worker is the same user, sees the same files and the same network. `work` is
+what a sandboxed worker (sandbox/worker.py) ends in, too; it brings a `confine` of its own.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ import resource
 import select
 import signal
 import sys
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 from .tool import Context
@@ -40,7 +42,7 @@ def main(requests: int, results: int, lifeline: int) -> NoReturn:
     worker = os.fork()
     if worker == 0:
         os.close(lifeline)
-        work(request, results)
+        work(request, results, confine)
     os.close(
         1
     )  # the worker's alone: the server sees its end when the worker and its heirs are gone
@@ -177,7 +179,9 @@ def become_subreaper() -> None:
 # -- the worker -----------------------------------------------------------------------------------
 
 
-def work(request: dict[str, Any], results: int) -> NoReturn:
+def work(
+    request: dict[str, Any], results: int, confine: Callable[[dict[str, Any]], None]
+) -> NoReturn:
     """Call the tool. The child's border: whatever goes wrong in it is a message."""
     os.setpgid(0, 0)
     os.set_inheritable(results, False)
@@ -230,15 +234,16 @@ def call(request: dict[str, Any], results: int) -> dict[str, Any]:
             send(results, message)
 
     kind, place, name = request["where"]
+    source = request.get("source")
     if kind == "describe":
-        return {"result": importlib.import_module(".calling", __package__).describe(place)}
+        return {"result": importlib.import_module(".calling", __package__).describe(place, source)}
     context = Context(request.get("state", {}), write)
     if kind == "module":
         function = getattr(importlib.import_module(place), name)
         value = function(context, **request["args"])
     else:
         calling = importlib.import_module(".calling", __package__)
-        value = calling.call(place, name, request["args"], context)
+        value = calling.call(place, name, request["args"], context, source)
     return {"result": value, "attachments": attached, "keep": context.keep}
 
 

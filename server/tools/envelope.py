@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..jsontext import browser_safe, depth_exceeds, dumps
-from .runner import TIER, Outcome
+from .running import Outcome
 
 MAX_TEXT = 20_000  # characters of one result that a model reads: about 5,000 tokens
 MAX_RESULT = 200_000  # characters of one result that travel in the session
@@ -33,7 +33,7 @@ def envelope(
     found["attachments"] = browser_safe(list(outcome.attachments))
     found["duration_ms"] = outcome.usage.get("wall_ms", 0)
     found["usage"] = outcome.usage
-    found["sandbox"] = {"tier": TIER}
+    found["sandbox"] = {"tier": outcome.tier}
     if outcome.keep is not None:
         found["keep"] = outcome.keep
     if repairs:
@@ -43,10 +43,11 @@ def envelope(
     return found
 
 
-def text_for_model(found: dict[str, Any]) -> str:
-    """What the model reads: the result itself, or the error and what to do about it."""
+def text_for_model(found: dict[str, Any], instead: str = "") -> str:
+    """What the model reads: the result itself (or the text `instead` of it), or the error and what
+    to do about it."""
     if found["status"] == "ok":
-        text = as_text(found["result"])
+        text = browser_safe(instead) or as_text(found["result"])
     else:
         error = found["error"]
         kind = error.get("type", "error")

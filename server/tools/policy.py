@@ -28,7 +28,7 @@ class Verdict:
     args: dict[str, Any] | None = None
     fingerprint: str = ""
     repeatable: bool = False
-    missing: bool = False  # there is no such tool
+    status: str = "invalid_arguments"  # what an error is called in the call's result
     repairs: list[str] = field(default_factory=list)
 
 
@@ -72,3 +72,12 @@ def narrowed(
     more than the server's."""
     limits = {name: max(value, required.get(name, 0)) for name, value in wanted.items()}
     return {name: min(limits.get(name, ceiling), ceiling) for name, ceiling in most.items()}
+
+
+def exceeded(required: dict[str, float], most: dict[str, Any]) -> str:
+    """What a tool needs beyond the server's limits, in words; empty if nothing."""
+    return ", ".join(
+        f"{name} {value:g} (this server allows {most[name]:g})"
+        for name, value in required.items()
+        if value > most[name]
+    )

@@ -63,7 +63,7 @@ def tool(function: Any = None, **options: Any) -> Any:
 
     `read_only` tools run without being asked about and may run again after a cut, `idempotent`
     ones may run again; everything else asks first and never runs twice. `required_resources`
-    raises limits for this tool, up to the server's: wall_s, cpu_s, memory_mb, file_mb,
+    raises limits for this tool, up to the server's: wall_s, cpu_s, memory_mb, disk_mb, file_mb,
     output_kb, processes, open_files.
     """
     unknown = options.keys() - {*HINTS, "name", "description", "required_resources", "keep"}

@@ -7,7 +7,7 @@ from typing import Any
 
 from server.jsontext import dumps, loads
 from server.tools.envelope import MAX_RESULT, MAX_TEXT, envelope, shortened, text_for_model
-from server.tools.runner import Outcome, limit_error
+from server.tools.running import Outcome, limit_error
 
 
 class Envelopes(unittest.TestCase):

@@ -50,6 +50,7 @@ class Case(unittest.IsolatedAsyncioTestCase):
 
     def toolbox(self, **ceilings: str) -> Toolbox:
         server = copy.deepcopy(DEFAULTS["server"])
+        server["sandbox"]["require"] = "none"
         server["tools"] = {name: {"ceiling": ceiling} for name, ceiling in ceilings.items()}
         return Toolbox(Config(server, DEFAULTS["session"], self.home))
 

@@ -1,0 +1,109 @@
+"""The server's side: the zygote, and a few workers that wait for a call.
+
+`take` gives the control socket of a prepared worker and orders the next. The rule of the file: it
+belongs to no event loop and never waits; a zygote or a worker that died is replaced at the next
+`take`. Start it from the main thread: the kernel ends the zygote when the thread that started it
+ends.
+"""
+
+from __future__ import annotations
+
+import json
+import socket
+import subprocess
+import sys
+from collections import deque
+from dataclasses import asdict
+from pathlib import Path
+
+from .policy import Policy
+
+PACKAGE = __package__ or "server.sandbox"
+ROOT = Path(__file__).resolve().parents[2]
+BOOT = (
+    "import sys; sys.path.insert(0, sys.argv[1]);"
+    " import importlib; zygote = importlib.import_module(sys.argv[2] + '.zygote');"
+    " zygote.main(int(sys.argv[3]), sys.argv[4])"
+)
+WAITING = 3  # workers: a call takes one, and the next is ready in 4 ms
+STOP_S = 5.0
+
+
+class Pool:
+    """Workers of one policy. Raises OSError where the zygote cannot be started."""
+
+    def __init__(self, policy: Policy) -> None:
+        self.policy = policy
+        self._zygote: subprocess.Popen[bytes] | None = None
+        self._door: socket.socket | None = None
+        self._waiting: deque[socket.socket] = deque()
+
+    def take(self) -> socket.socket:
+        """The control socket of a worker that nobody else has."""
+        if self._zygote is None or self._zygote.poll() is not None:
+            self.close()
+            self._start()
+        self._order()
+        while self._waiting:
+            worker = self._waiting.popleft()
+            if alive(worker):
+                return worker
+            worker.close()
+            self._order()
+        raise OSError(0, "the sandbox's workers do not start")
+
+    def close(self) -> None:
+        """End the zygote and every worker that waits; calls that run end with their sockets."""
+        for held in (self._door, *self._waiting):
+            if held is not None:
+                held.close()
+        self._waiting.clear()
+        if self._zygote is not None:
+            try:
+                self._zygote.wait(STOP_S)
+            except subprocess.TimeoutExpired:
+                self._zygote.kill()
+                self._zygote.wait()
+        self._zygote = self._door = None
+
+    @property
+    def pid(self) -> int:
+        """The zygote's; 0 before the first call."""
+        return self._zygote.pid if self._zygote else 0
+
+    def _start(self) -> None:
+        self._door, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        options = json.dumps(asdict(self.policy))
+        with theirs:
+            self._zygote = subprocess.Popen(
+                [sys.executable, "-I", "-S", "-B", "-c", BOOT, str(ROOT), PACKAGE]
+                + [str(theirs.fileno()), options],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                pass_fds=(theirs.fileno(),),
+                start_new_session=True,
+                cwd="/",
+                env={},
+            )
+
+    def _order(self) -> None:
+        while self._door is not None and len(self._waiting) < WAITING:
+            ours, theirs = socket.socketpair()
+            with theirs:
+                try:
+                    socket.send_fds(self._door, [b"w"], [theirs.fileno()])
+                except OSError:
+                    ours.close()
+                    return
+            self._waiting.append(ours)
+
+
+def alive(worker: socket.socket) -> bool:
+    """Whether a worker still holds its end: one that failed to prepare says so and is kept, so
+    that the call can tell why."""
+    try:
+        return bool(worker.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT))
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False

@@ -1,0 +1,124 @@
+"""Which sandbox this machine really gives: tried at start, strongest first, and published.
+
+A tier counts as proven when every attempt of canary.py to get out of it failed and every control
+worked. The rule of the file: no version, name or file of the system is taken as proof of anything.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import socket
+import stat
+import sys
+from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from . import syscalls
+from .policy import TIERS, Policy, code
+from .pool import Pool
+
+PR_SET_DUMPABLE = 4
+Facts = dict[str, Any]
+Attempt = Callable[[Pool, Facts], Awaitable[dict[str, dict[str, str]]]]
+
+RESIDUES = {
+    "A": [],
+    "B": [
+        "names, sizes and times of files outside can be seen, and command lines of processes",
+        "without a user of their own, tools can change modes and times of the server user's files",
+    ],
+    "C": ["tools see this machine's files and network as their user does; only limits hold"],
+    "none": ["tools run as the server's own user, with its files and its network"],
+}
+
+
+async def prove(
+    home: Path, options: dict[str, Any], most: str, attempt: Attempt
+) -> tuple[Pool | None, dict[str, Any]]:
+    """The pool of the strongest tier not above `most`, None for tier `none`, and what `/info`
+    tells of it. `options`: server.sandbox. `attempt` runs the canary in a pool; it raises OSError
+    where no call is possible."""
+    harden()
+    tried: dict[str, str] = {}
+    network = options["network"]
+    run_as = int(options["run_as"]) if os.name == "posix" and os.geteuid() == 0 else 0
+    for tier in reversed(TIERS[1 : TIERS.index(most) + 1]):
+        if sys.platform != "linux" or not syscalls.arch():
+            tried[tier] = "only Linux on x86_64 and aarch64 has it"
+            continue
+        if run_as and tier != "A" and (place := closed_to_others(code(), home / "workspaces")):
+            tried[tier] = f"user {run_as} (server.sandbox.run_as) may not pass through {place}"
+            continue
+        pool = Pool(Policy(tier, network == "full", run_as, code()))
+        try:
+            with outside(home) as facts:
+                found = await attempt(pool, facts)
+            tried[tier] = verdict(tier, network == "full", found)
+        except OSError as error:
+            tried[tier] = error.strerror or str(error)
+        except BaseException:  # stopped while it starts
+            pool.close()
+            raise
+        if not tried[tier]:
+            return pool, about(tier, network, tried)
+        pool.close()
+    return None, about("none", network, tried)
+
+
+def verdict(tier: str, network: bool, found: dict[str, dict[str, str]]) -> str:
+    """What speaks against a tier; "" for nothing."""
+    broken = sorted(name for name, came in found["works"].items() if not came)
+    if broken:
+        return f"does not work in it: {', '.join(broken)}"
+    allowed = {"tcp", "udp"} if network else set()
+    escaped = sorted(name for name, came in found["escapes"].items() if came)
+    if tier != "C" and (through := [name for name in escaped if name not in allowed]):
+        return f"gets out of it: {', '.join(through)}"
+    return ""
+
+
+def closed_to_others(places: tuple[str, ...], workspaces: Path) -> str:
+    """The first folder on the way to what tools need that others may not pass; "" for none. In
+    tier A tools see these through mounts."""
+    for place in (workspaces, *map(Path, places)):
+        for folder in (*reversed(place.parents), place):
+            if folder.is_dir() and not folder.stat().st_mode & stat.S_IXOTH:
+                return str(folder)
+    return ""
+
+
+def about(tier: str, network: str, tried: dict[str, str]) -> dict[str, Any]:
+    """`{tier, network, missing, tried}`: tried names what spoke against the stronger ones."""
+    why = {name: reason for name, reason in tried.items() if reason}
+    open_network = network if tier in ("A", "B") else "full"
+    return {"tier": tier, "network": open_network, "missing": RESIDUES[tier], "tried": why}
+
+
+def harden() -> None:
+    """Nobody of the same user may read this process's memory, environment or descriptors."""
+    if sys.platform == "linux":
+        syscalls.prctl(PR_SET_DUMPABLE, 0)
+
+
+@contextlib.contextmanager
+def outside(home: Path) -> Iterator[Facts]:
+    """Things of the server's that a tool must not reach, for as long as the canary tries."""
+    secret = home / f".canary-{secrets.token_hex(8)}"
+    secret.touch(0o600)
+    secret.write_text(secrets.token_hex(16))
+    name = f"yaa-{secrets.token_hex(8)}"
+    with (
+        socket.create_server(("127.0.0.1", 0)) as tcp,
+        socket.socket(socket.AF_UNIX) as unix,
+    ):
+        unix.bind("\0" + name)
+        unix.listen()
+        port = tcp.getsockname()[1]
+        try:
+            yield {"secret": str(secret), "port": port, "server": os.getpid(), "name": name}
+        finally:
+            secret.unlink()
+            Path(f"{secret}.planted").unlink(missing_ok=True)

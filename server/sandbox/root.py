@@ -1,0 +1,63 @@
+"""The file system that a tool of tier A sees: built from nothing in a mount namespace of its own.
+
+`build` makes everything but the workspace, before there is a call; `enter` adds that and leaves
+the old root behind. The rule of the file: no mount point is ever made below a path that a tool
+could have written to (CVE-2026-87766), which holds because the root is new and used once.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from . import syscalls
+from .policy import DEVICES, SCRATCH_MB, SETTINGS, SYSTEM, WORKSPACE, Policy
+
+# Covered by the new root while it grows; nothing is copied from there.
+PLACES = ("/sys", "/mnt", "/media", "/srv")
+FILES = syscalls.ATTR_RDONLY | syscalls.ATTR_NOSUID
+SCRATCH = syscalls.MS_NOSUID | syscalls.MS_NODEV
+LINKS = {"fd": "fd", "stdin": "fd/0", "stdout": "fd/1", "stderr": "fd/2"}
+
+
+def build(policy: Policy) -> str:
+    """The new root's place in the old one. Needs the capabilities of the mount namespace."""
+    os.umask(0o022)
+    syscalls.mount(None, "/", syscalls.MS_REC | syscalls.MS_PRIVATE)
+    new = next(place for place in PLACES if Path(place).is_dir())
+    syscalls.mount("tmpfs", new, SCRATCH, "size=1m,mode=755")
+    for name in ("proc", "tmp", "dev", "dev/shm", WORKSPACE.lstrip("/")):
+        Path(new, name).mkdir()
+    scratch = f"size={SCRATCH_MB}m,mode=1777"
+    syscalls.mount("tmpfs", f"{new}/tmp", SCRATCH, scratch)
+    for path in (*SYSTEM, *SETTINGS, *policy.read):
+        copy(path, new, FILES | syscalls.ATTR_NODEV)
+    for path in DEVICES:
+        copy(path, new, syscalls.ATTR_NOSUID | syscalls.ATTR_NOEXEC)
+    for name, target in LINKS.items():
+        Path(new, "dev", name).symlink_to(f"/proc/self/{target}")
+    syscalls.mount("tmpfs", f"{new}/dev/shm", SCRATCH | syscalls.MS_NOEXEC, scratch)
+    syscalls.mount("proc", f"{new}/proc", SCRATCH | syscalls.MS_NOEXEC)
+    return new
+
+
+def copy(path: str, new: str, attributes: int) -> None:
+    """The same path in the new root, if there is one: a link as a link, all else mounted."""
+    source, target = Path(path), Path(new + path)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    if source.is_symlink() and path in SYSTEM:
+        target.symlink_to(source.readlink())
+    elif source.is_dir():
+        target.mkdir(exist_ok=True)
+        syscalls.bind(path, str(target), attributes)
+    elif source.exists():
+        target.touch()
+        syscalls.bind(path, str(target), attributes)
+
+
+def enter(new: str, workspace: str) -> None:
+    """Go there for good, with the workspace in it and the rest read-only."""
+    attributes = syscalls.ATTR_NOSUID | syscalls.ATTR_NODEV
+    syscalls.bind(workspace, new + WORKSPACE, attributes, follow=False)
+    syscalls.pivot(new)
+    syscalls.freeze("/")

@@ -1,0 +1,317 @@
+"""One worker, one call: prepared before the call is known, gone when it ends.
+
+Three processes. The first is forked by the zygote and makes the namespaces; the second (`serve`
+from `ready` on) is pid 1 in them, builds the root, waits for the call and supervises it; the third
+takes on every restriction and becomes the tool (tools/child.work). In tiers B and C the first two
+are one, and a subreaper in place of pid 1.
+
+The rule of the file: a step that fails before the tool runs is told to the server and ends the
+worker; nothing is skipped because it did not work. The control socket is the server's lifeline:
+when it closes, everything ends.
+"""
+
+from __future__ import annotations
+
+import functools
+import gc
+import json
+import os
+import resource
+import select
+import signal
+import socket
+import time
+from typing import Any, NoReturn
+
+from ..tools import child
+from . import syscalls, watch
+from .policy import WORKSPACE, Policy
+from .root import build, enter
+
+FIRST_LOOK_S, LOOK_S = 0.005, 0.05  # between two looks at the call: short at first
+GRACE_S = 2.0  # after the deadline, should the server not have ended the call itself
+SPARE_MB = 1024  # of address space for data above the limit: the watch names the breach first
+HEADER = 8  # bytes of the length before a call
+COUNTED = 20  # looks between two sums of a folder that does not seem to grow
+
+Request = dict[str, Any]
+
+
+def serve(control: int, policy: Policy, filter: bytes) -> NoReturn:
+    """Prepare, wait for a call, run it, end."""
+    try:
+        new = isolate(control, policy)
+    except OSError as error:
+        tell(control, {"failed": f"{error.filename or 'start'}: {error.strerror}"})
+        os._exit(1)
+    tell(control, {"ready": os.getpid()})
+    try:
+        request, descriptors = receive(control)
+    except OSError:  # the server left with a word of ours unread
+        os._exit(0)
+    try:
+        if policy.tier == "A":
+            enter(new, request["folder"])
+            request["folder"] = WORKSPACE
+    except OSError as error:
+        tell(control, {"failed": f"{error.filename}: {error.strerror}"})
+        os._exit(1)
+    crowd = 0 if policy.tier == "A" else users_tasks(policy.run_as or os.getuid())
+    started = time.monotonic()
+    tool = os.fork()
+    if tool == 0:
+        results = take_over(*descriptors)
+        limits = functools.partial(confine, policy=policy, filter=filter, crowd=crowd)
+        child.work(request, results, limits)
+    for descriptor in descriptors:
+        os.close(descriptor)
+    tell(control, {"end": keep(tool, control, request, started)})
+    os._exit(0)
+
+
+# -- before there is a call -----------------------------------------------------------------------
+
+
+def isolate(control: int, policy: Policy) -> str:
+    """Namespaces and the new root in tier A, and its place; returns in the supervisor only."""
+    syscalls.prctl(syscalls.PR_SET_NO_NEW_PRIVS, 1)
+    if policy.tier != "A":
+        syscalls.prctl(syscalls.PR_SET_CHILD_SUBREAPER, 1)
+        return ""
+    uid, gid = os.geteuid(), os.getegid()
+    flags = syscalls.NEWNS | syscalls.NEWPID | syscalls.NEWIPC | syscalls.NEWUTS
+    flags |= 0 if policy.network else syscalls.NEWNET
+    if uid != 0:
+        syscalls.prctl(syscalls.PR_SET_DUMPABLE, 1)
+        flags |= syscalls.NEWUSER
+    syscalls.unshare(flags)
+    if uid != 0:
+        syscalls.map_user(uid, gid)
+    # Only now: a change of credentials clears it.
+    syscalls.prctl(syscalls.PR_SET_PDEATHSIG, signal.SIGKILL)
+    supervisor = os.fork()
+    if supervisor:
+        os.close(control)
+        os.waitpid(supervisor, 0)
+        os._exit(0)
+    syscalls.prctl(syscalls.PR_SET_PDEATHSIG, signal.SIGKILL)
+    new = build(policy)
+    syscalls.prctl(syscalls.PR_SET_DUMPABLE, 0)
+    return new
+
+
+def receive(control: int) -> tuple[Request, list[int]]:
+    """The call, with the pipes for its output and its results. No call: the worker's end."""
+    with socket.socket(fileno=os.dup(control)) as source:
+        head, descriptors, _, _ = socket.recv_fds(source, HEADER, 2)
+        while 0 < len(head) < HEADER:
+            more = source.recv(HEADER - len(head))
+            head = head + more if more else b""
+        if not head:
+            os._exit(0)
+        data = bytearray()
+        while (left := int.from_bytes(head, "big") - len(data)) > 0:
+            if not (part := source.recv(min(left, 1 << 20))):
+                os._exit(0)
+            data += part
+    request: Request = json.loads(data)
+    return request, descriptors
+
+
+def tell(control: int, message: dict[str, Any]) -> None:
+    try:
+        os.write(control, json.dumps(message).encode() + b"\n")
+    except OSError:  # nobody listens any more, and the end comes by itself
+        pass
+
+
+# -- the supervisor -------------------------------------------------------------------------------
+
+
+def keep(tool: int, control: int, request: Request, started: float) -> dict[str, Any]:
+    """Wait for the tool, within limits; leave nothing running. Says how it ended."""
+    limits = request["limits"]
+    over = functools.partial(breach_of, limits, Disk(request["folder"], limits), started)
+    breach: dict[str, Any] | None = None
+    status: int | None = None
+    most = watch.Use(0, 0, 0)
+    poll = select.poll()
+    poll.register(os.pidfd_open(tool), select.POLLIN)
+    poll.register(control, select.POLLIN)
+    pause = FIRST_LOOK_S
+    while status is None:
+        ready = [descriptor for descriptor, _ in poll.poll(pause * 1000)]
+        status = reap(tool)
+        if control in ready:  # nothing is ever written after the call: this is the server's end
+            break
+        if status is None and not ready:
+            use = watch.measure(os.getpid())
+            most = most.peak(use)
+            if breach := over(use):
+                break
+            # Memory grows by gigabytes a second: look often while much of it is used.
+            near = use.memory_kb > limits["memory_mb"] * 512
+            pause = FIRST_LOOK_S if near else min(pause * 1.5, LOOK_S)
+    status = end_all(tool, status)
+    spent = resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu_s = spent.ru_utime + spent.ru_stime
+    if breach is None and os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGXCPU:
+        breach = found("cpu_s", limits, round(cpu_s, 2))
+    end = {
+        "code": os.waitstatus_to_exitcode(status),
+        "cpu_ms": round(cpu_s * 1000),
+        "max_rss_kb": max(most.memory_kb, spent.ru_maxrss),
+        "processes": most.processes,
+    }
+    return {**end, "breach": breach} if breach else end
+
+
+def breach_of(
+    limits: dict[str, float], disk: Disk, started: float, use: watch.Use
+) -> dict[str, Any] | None:
+    """The first limit that the call is over."""
+    if use.memory_kb // 1024 > limits["memory_mb"]:
+        fair = watch.shared_fairly(os.getpid()) // 1024
+        if fair > limits["memory_mb"]:
+            return found("memory_mb", limits, fair)
+    if use.processes > limits["processes"]:
+        return found("processes", limits, use.processes)
+    if use.cpu_s > limits["cpu_s"] + 0.5:  # a single process gets its own signal before
+        return found("cpu_s", limits, round(use.cpu_s, 2))
+    if (size := disk.over()) is not None:
+        return found("disk_mb", limits, size >> 20)
+    if (passed := time.monotonic() - started) > limits["wall_s"] + GRACE_S:
+        return found("wall_s", limits, round(passed, 2))
+    return None
+
+
+def found(limit: str, limits: dict[str, float], observed: float) -> dict[str, Any]:
+    return {"limit": limit, "allowed": limits[limit], "observed": observed}
+
+
+class Disk:
+    """Watches the size of the workspace: cheaply by the room that is left on its file system,
+    exactly when that shrinks, and now and then in case something else frees room meanwhile."""
+
+    def __init__(self, folder: str, limits: dict[str, float]) -> None:
+        self.folder, self.looks = folder, 0
+        self.limit = int(limits["disk_mb"] * 1024 * 1024) if "disk_mb" in limits else None
+        self.room = watch.room_left(folder)
+
+    def over(self) -> int | None:
+        """The size in bytes, where that is more than allowed."""
+        if self.limit is None:
+            return None
+        self.looks += 1
+        shrunk = self.room - watch.room_left(self.folder)
+        if shrunk < self.limit // 8 and self.looks % COUNTED:
+            return None
+        self.room -= max(0, shrunk)
+        size = watch.size_of(self.folder)
+        return size if size > self.limit else None
+
+
+def end_all(tool: int, status: int | None) -> int:
+    """Kill whatever is left, wait for it, and return the tool's own status."""
+    me = os.getpid()
+    while True:
+        if me == 1:
+            signal_to(-1, signal.SIGKILL)
+        else:
+            # Stopped processes do not fork while the others are looked for.
+            for number in (signal.SIGSTOP, signal.SIGKILL):
+                for pid in watch.tree(me):
+                    signal_to(pid, number)
+        try:
+            pid, code = os.waitpid(-1, 0 if me == 1 else os.WNOHANG)
+        except ChildProcessError:
+            return status if status is not None else signal.SIGKILL
+        status = code if pid == tool else status
+
+
+def signal_to(pid: int, number: int) -> None:
+    try:
+        os.kill(pid, number)
+    except OSError:  # it has just ended
+        pass
+
+
+def reap(tool: int) -> int | None:
+    """Take note of what has ended, ours and inherited; the tool's status if it was among it."""
+    status = None
+    while True:
+        try:
+            pid, code = os.waitpid(-1, os.WNOHANG)
+        except ChildProcessError:
+            return status
+        if pid == 0:
+            return status
+        status = code if pid == tool else status
+
+
+def users_tasks(uid: int) -> int:
+    """How many tasks a user has: the kernel counts processes of a user, not of a call."""
+    total = 0
+    for name in os.listdir("/proc"):  # noqa: PTH208
+        try:
+            if name.isdigit() and os.stat(f"/proc/{name}").st_uid == uid:  # noqa: PTH116
+                total += int(watch.stat_of(int(name))[17])
+        except (OSError, IndexError):
+            continue
+    return total
+
+
+# -- the tool -------------------------------------------------------------------------------------
+
+
+def take_over(output: int, results: int) -> int:
+    """The tool's own descriptors and no others; returns that of the results."""
+    nothing = os.open("/dev/null", os.O_RDONLY)
+    for source, target in ((nothing, 0), (output, 1), (output, 2)):
+        os.dup2(source, target)
+    if results != 3:
+        os.dup2(results, 3, inheritable=False)
+    os.closerange(4, 1 << 20)
+    return 3
+
+
+def confine(request: Request, *, policy: Policy, filter: bytes, crowd: int) -> None:
+    """Take on every restriction, the last one last. Raises OSError, and then no tool runs."""
+    syscalls.prctl(syscalls.PR_SET_PDEATHSIG, signal.SIGKILL)
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    gc.enable()
+    child.confine(request)
+    limits = request["limits"]
+    most = round((limits["memory_mb"] + SPARE_MB) * 1024 * 1024)
+    lower(resource.RLIMIT_DATA, most)
+    lower(resource.RLIMIT_MEMLOCK, 64 * 1024)
+    lower(resource.RLIMIT_MSGQUEUE, 0)
+    if os.geteuid() == 0:
+        syscalls.become(policy.run_as)
+        if policy.tier == "A":
+            # A user namespace of its own makes the kernel count processes for each call.
+            syscalls.prctl(syscalls.PR_SET_DUMPABLE, 1)
+            syscalls.unshare(syscalls.NEWUSER)
+            syscalls.map_user(policy.run_as, policy.run_as)
+    # Twice the limit and room for threads: the watch names the breach, this stops a fast bomb.
+    lower(resource.RLIMIT_NPROC, crowd + 2 * round(limits["processes"]) + 64)
+    syscalls.prctl(syscalls.PR_SET_DUMPABLE, 1)
+    syscalls.prctl(syscalls.PR_SET_PDEATHSIG, signal.SIGKILL)
+    syscalls.drop_capabilities()
+    if policy.tier != "C":
+        if policy.tier == "B" or syscalls.landlock_abi():
+            rules = policy.rules(request["folder"])
+            syscalls.landlock(rules, network=policy.network)
+        syscalls.seccomp(filter)
+    os.environ.clear()
+    os.environ.update(request["env"])
+    if policy.tier != "A":
+        os.environ["TMPDIR"] = f"{request['folder']}/.tmp"
+        os.makedirs(os.environ["TMPDIR"], exist_ok=True)  # noqa: PTH103
+    os.environ["HOME"] = request["folder"]
+
+
+def lower(kind: int, value: int) -> None:
+    hard = resource.getrlimit(kind)[1]
+    wanted = value if hard == resource.RLIM_INFINITY else min(value, hard)
+    resource.setrlimit(kind, (wanted, wanted))

@@ -1,0 +1,50 @@
+"""The process that workers are forked from: started once, with everything a tool call imports.
+
+Started by pool.py as `python -I -S` with an empty environment, so that it holds nothing of the
+server's: no key, no session, no descriptor but its door. Each message at the door carries the
+control socket of a new worker. The rule of the file: one thread, no state, no word from a tool;
+it ends when the door closes.
+"""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import json
+import os
+import signal
+import socket
+import sys
+
+from . import bpf, syscalls, worker
+from .policy import Policy
+
+# Loaded here once (100 ms) and not in every call.
+PRELOADED = ("..tools.calling", "..tools.builtin", ".canary", "traceback", "ctypes.util")
+
+
+def main(door: int, options: str) -> None:
+    syscalls.prctl(syscalls.PR_SET_PDEATHSIG, signal.SIGKILL)
+    syscalls.prctl(syscalls.PR_SET_DUMPABLE, 0)
+    policy = Policy(**{**json.loads(options), "read": tuple(json.loads(options)["read"])})
+    filter = b""
+    if policy.tier in ("A", "B"):
+        filter = bpf.packed(bpf.compile(syscalls.arch(), network=policy.network))
+    for name in PRELOADED:
+        importlib.import_module(name, __package__)
+    sys.dont_write_bytecode = True
+    gc.collect()
+    gc.disable()  # a collection in a fork would copy every page
+    gc.freeze()
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # ended workers need no waiting for
+    with socket.socket(fileno=door) as orders:
+        while True:
+            message, descriptors, _, _ = socket.recv_fds(orders, 1, 1)
+            if not message:
+                return
+            if os.fork() == 0:
+                orders.close()
+                signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+                worker.serve(descriptors[0], policy, filter)
+            for descriptor in descriptors:
+                os.close(descriptor)

@@ -1,0 +1,171 @@
+"""Which tools there are: built in, the owner's files, REST operations, MCP servers.
+
+In the walk: filled once when the server starts; the toolbox reads `entries` from then on. The
+owner's files are described by a child process (calling.py), so that the server itself runs none of
+their code. The rule of the file: what is broken is left out and told to the owner in `problems`,
+and costs nothing but itself.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .. import log
+from ..jsontext import JSONError, loads
+from ..schema.generate import schema_of
+from ..schema.inline import inline
+from ..schema.validate import SchemaError, Validator
+from . import builtin
+from .mcp import Servers
+from .rest import Operation, operations
+from .runner import Job, Outcome, Runner
+from .tool import BaseTool, Context, ToolError, hints_of
+
+# Where a built-in tool runs, if not in a child. What is inline is bounded and harmless.
+KINDS = {
+    **dict.fromkeys(("calculator", "datetime", "finish"), "inline"),
+    "tool_detail": "detail",
+    "ask_user": "question",
+    "fetch_url": "fetch",
+}
+NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")  # what every provider accepts (OpenAI's rule)
+DESCRIBE_LIMITS: dict[str, float] = {
+    "wall_s": 20,
+    "cpu_s": 20,
+    "memory_mb": 1024,
+    "file_mb": 1,
+    "output_kb": 256,
+    "processes": 64,
+    "open_files": 256,
+}
+
+logger = log.get("tools")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A tool, its compiled schema, and the request that it is where it is one (kind `rest`)."""
+
+    tool: BaseTool
+    validator: Validator
+    operation: Operation | None = None
+
+
+class Catalog:
+    """The tools by name, in the order they were found. `problems`: what could not be loaded."""
+
+    def __init__(self, *, network: bool) -> None:
+        """The built-in tools; those that need the network only with one."""
+        self.entries: dict[str, Entry] = {}
+        self.problems: list[str] = []
+        for function in (*builtin.PYTHON, *(builtin.NETWORK if network else ()), *builtin.CONTROL):
+            self.add(_builtin(function))
+
+    def add(self, tool: BaseTool, operation: Operation | None = None) -> None:
+        """Raises ToolError for a name that is taken or that models do not accept, SchemaError for
+        a schema nobody can use."""
+        if not NAME.fullmatch(tool.name):
+            raise ToolError("a tool's name has 1 to 64 letters a-z, digits, _ or -")
+        if tool.name in self.entries:
+            raise ToolError(f"there is a tool named {tool.name} already")
+        self.entries[tool.name] = Entry(tool, Validator(tool.parameters), operation)
+
+    async def add_files(self, folder: Path, runner: Runner) -> None:
+        """The owner's tools: every function marked in `<folder>/*.py`."""
+        for path in sorted(folder.glob("*.py")) if folder.is_dir() else ():
+            for item in await self.add_file(path, runner):
+                if isinstance(item, str):
+                    self._problem(f"tools/{path.name}: {item}")
+
+    async def add_file(self, path: Path, runner: Runner) -> list[BaseTool | str]:
+        """The tools of one file: each of them, or why it is refused."""
+        found: list[BaseTool | str] = []
+        try:
+            described = await _describe(path, runner)
+        except ToolError as error:
+            return [str(error)]
+        for about in described:
+            try:
+                tool = _owned(path, about)
+                self.add(tool)
+                found.append(tool)
+            except (ToolError, SchemaError) as error:
+                found.append(f"{about['name']}: {error}")
+        return found
+
+    def add_rest(self, configured: dict[str, Any], home: Path) -> None:
+        """The operations of `server.rest`, read from <home>/<openapi> where that is named."""
+        for api, about in configured.items():
+            try:
+                file = about.get("openapi")
+                document = loads((home / file).read_bytes()) if file else None
+            except (OSError, JSONError) as error:
+                self._problem(f"server.rest.{api}.openapi: {error}")
+                continue
+            for item in operations(api, about, document):
+                try:
+                    if isinstance(item, str):
+                        raise ToolError(item)
+                    self.add(item.tool, item)
+                except (ToolError, SchemaError) as error:
+                    self._problem(str(error))
+
+    async def add_mcp(self, servers: Servers) -> None:
+        """Start every MCP server and add the tools that it lists."""
+        for tool in await servers.load():
+            try:
+                self.add(tool)
+            except (ToolError, SchemaError) as error:
+                self._problem(f"mcpServers.{tool.where[1]}: {tool.where[2]}: {error}")
+        self.problems += servers.problems
+
+    def _problem(self, text: str) -> None:
+        self.problems.append(text)
+        logger.warning("not loaded: %s", text)
+
+
+async def _describe(path: Path, runner: Runner) -> list[dict[str, Any]]:
+    job = Job(("describe", str(path), ""), {}, f"describe {path.name}", DESCRIBE_LIMITS)
+    async for item in runner.run(job):
+        if isinstance(item, Outcome):
+            if item.status == "ok":
+                return list(item.result)
+            raise ToolError(f"{item.error.get('type')}: {item.error.get('message')}")
+    raise ToolError("its process ended without a word")
+
+
+def _builtin(function: Any) -> BaseTool:
+    options = builtin.options(function)
+    signature = schema_of(function, inject=(Context,))
+    kind = KINDS.get(signature.name, "python")
+    where = (function.__module__, "readable" if kind == "fetch" else function.__name__)
+    return BaseTool(
+        signature.name,
+        signature.description or "",
+        inline(signature.parameters),
+        kind=kind,
+        where=("module", *where),
+        hints=hints_of(options),
+        required_resources=dict(options.get("required_resources") or {}),
+        keep=options.get("keep"),
+    )
+
+
+def _owned(path: Path, about: dict[str, Any]) -> BaseTool:
+    """Raises ToolError for a function that cannot be described."""
+    if "problem" in about:
+        raise ToolError(about["problem"])
+    options = about["options"]
+    return BaseTool(
+        about["name"],
+        about["description"],
+        about["parameters"],
+        origin=path.name,
+        where=("file", str(path), about["name"]),
+        hints=hints_of(options),
+        required_resources=dict(options.get("required_resources") or {}),
+        keep=options.get("keep"),
+    )

@@ -1,0 +1,97 @@
+"""A tool call in a sandboxed worker: the pipes are the plain child's, the process is the pool's.
+
+The control socket is the lifeline, and brings the supervisor's words: ready or failed, and how the
+call ended. The tool has no hold of it, so none of this can be forged.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import socket
+from pathlib import Path
+from typing import Any
+
+from .running import KEEPER_S, Child, Job, Outcome, environment, message_of
+
+
+class Confined(Child):
+    """One call in a worker."""
+
+    def __init__(self, job: Job, tier: str) -> None:
+        super().__init__(job, None, -1)
+        self.tier = tier
+        self._failed = ""
+        self._control: asyncio.StreamReader
+        self._lifeline_writer: asyncio.StreamWriter | None = None
+
+    @classmethod
+    async def begin(
+        cls, job: Job, folder: Path, source: str | None, worker: socket.socket, tier: str
+    ) -> Confined:
+        """Send the call to a worker of sandbox/pool.py, which takes the socket over."""
+        request = {
+            "where": job.where,
+            "args": job.args,
+            "folder": str(folder),
+            "limits": job.limits,
+            "state": job.state,
+            "env": environment(folder),
+            "source": source,
+        }
+        data = json.dumps(request).encode()
+        child = cls(job, tier)
+        output, said = os.pipe(), os.pipe()
+        try:
+            child._output = await child._reader(os.fdopen(output[0], "rb", buffering=0))
+            child._results = await child._reader(os.fdopen(said[0], "rb", buffering=0))
+            with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # then it has said why
+                socket.send_fds(worker, [len(data).to_bytes(8, "big")], [output[1], said[1]])
+                if len(data) < 64 * 1024:
+                    worker.sendall(data)
+                else:
+                    await asyncio.to_thread(worker.sendall, data)
+            child._control, child._lifeline_writer = await asyncio.open_connection(sock=worker)
+        except BaseException:
+            worker.close()
+            child.kill()
+            raise
+        finally:
+            os.close(output[1])
+            os.close(said[1])
+        return child
+
+    async def _end_of(self, messages: list[dict[str, Any]]) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        with contextlib.suppress(TimeoutError, ValueError, OSError):
+            async with asyncio.timeout(KEEPER_S):
+                while line := await self._control.readline():
+                    found.update(message_of(line))
+        self._failed = str(found.get("failed", ""))
+        end = found.get("end")
+        return end if isinstance(end, dict) else {}
+
+    def _judged(
+        self, said: dict[str, Any] | None, end: dict[str, Any], logs: tuple[str, ...]
+    ) -> Outcome:
+        if self._failed:
+            text = f"the sandbox could not be made: {self._failed}"
+            return Outcome("error", error={"type": "sandbox_unavailable", "message": text})
+        return super()._judged(said, end, logs)
+
+    def kill(self) -> None:
+        super().kill()
+        if self._lifeline_writer is not None:
+            self._lifeline_writer.close()
+
+    def _cut_lifeline(self) -> None:
+        """The supervisor reads the other end, and ends the call when it closes for writing; its
+        last word still comes."""
+        if self._lifeline_writer is not None:
+            with contextlib.suppress(OSError):
+                self._lifeline_writer.write_eof()
+
+    def _give_up(self) -> None:
+        self._given_up = True

@@ -1,0 +1,303 @@
+"""The parent's side of one tool call: start a plain child, pass its output on, end it at limits.
+
+`Child` is the tier `none`: the same user, files and network as the server's. confined.py has the
+one in a sandbox. The rule of the file: what a child sends is read as a stranger's; nothing in it
+can end more than its own call.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import codecs
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from .. import log
+
+KEEPER_S = 5.0  # how long the keeper may take to end what is left
+CHUNK = 64 * 1024
+MAX_RESULT = 8 * 1024 * 1024  # bytes of one result
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGE = __package__ or "server.tools"
+BOOT = (
+    "import sys; sys.path.insert(0, sys.argv[1]);"
+    " import importlib; child = importlib.import_module(sys.argv[2] + '.child');"
+    " child.main(*map(int, sys.argv[3:]))"
+)
+
+logger = log.get("tools")
+
+
+@dataclass(frozen=True)
+class Job:
+    """One call. `where` and `args` as in tool.BaseTool, `limits` as in server.limits.tool."""
+
+    where: tuple[str, str, str]
+    args: dict[str, Any]
+    session_id: str
+    limits: dict[str, float]
+    state: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a call ended. `status`: ok, error, timeout, limit, or broken where the child died.
+    `text`: what the model reads in place of the result."""
+
+    status: str
+    result: Any = None
+    error: dict[str, Any] = field(default_factory=dict)
+    attachments: tuple[dict[str, Any], ...] = ()
+    keep: int | None = None
+    logs: tuple[str, ...] = ()
+    usage: dict[str, Any] = field(default_factory=dict)
+    tier: str = "none"
+    text: str = ""
+
+
+class Child:
+    """One child process and the three pipes to it."""
+
+    tier = "none"
+
+    def __init__(self, job: Job, process: subprocess.Popen[bytes] | None, lifeline: int) -> None:
+        self.job = job
+        self._process, self._lifeline = process, lifeline
+        self._started = time.monotonic()
+        self._messages = bytearray()
+        self._breach: dict[str, Any] | None = None
+        self._given_up = False
+        self._output: asyncio.StreamReader
+        self._results: asyncio.StreamReader
+        self._transports: list[asyncio.BaseTransport] = []
+
+    @classmethod
+    async def start(cls, job: Job, folder: Path) -> Child:
+        pipes = [os.pipe() for _ in range(3)]
+        (requests, ask), (tell, results), (lifeline, hold) = pipes
+        try:
+            process = subprocess.Popen(
+                [sys.executable, "-I", "-S", "-c", BOOT, str(ROOT), PACKAGE]
+                + [str(requests), str(results), str(lifeline)],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                pass_fds=(requests, results, lifeline),
+                start_new_session=True,
+                env=environment(folder),
+            )
+        except OSError:
+            for end in (*pipes[0], *pipes[1], *pipes[2]):
+                os.close(end)
+            raise
+        for end in (requests, results, lifeline):
+            os.close(end)
+        child = cls(job, process, hold)
+        assert process.stdout is not None
+        child._output = await child._reader(process.stdout)
+        child._results = await child._reader(os.fdopen(tell, "rb", buffering=0))
+        request = {
+            "where": job.where,
+            "args": job.args,
+            "folder": str(folder),
+            "limits": job.limits,
+            "state": job.state,
+        }
+        await asyncio.to_thread(_write_all, ask, json.dumps(request).encode() + b"\n")
+        return child
+
+    async def output(self) -> AsyncGenerator[str, None]:
+        """What the tool prints and logs, as it comes. Ends it at its deadline and at the cap."""
+        decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        most = self.job.limits["output_kb"] * 1024
+        printed = 0
+        reading = asyncio.ensure_future(self._output.read(CHUNK))
+        telling = asyncio.ensure_future(self._results.readline())
+        pending: set[asyncio.Future[bytes]] = {reading, telling}
+        deadline = self._started + self.job.limits["wall_s"]
+        try:
+            while pending and not self._given_up:
+                left = deadline - time.monotonic()
+                done, pending = await asyncio.wait(
+                    pending, timeout=max(0, left), return_when=asyncio.FIRST_COMPLETED
+                )
+                if not done:
+                    deadline = self._deadline_passed()
+                if reading in done and (data := reading.result()):
+                    printed += len(data)
+                    yield decoder.decode(data)
+                    if printed > most and self._breach is None:
+                        self._end("output_kb", self.job.limits["output_kb"], printed // 1024)
+                    reading = asyncio.ensure_future(self._output.read(CHUNK))
+                    pending.add(reading)
+                if telling in done and (line := _result(telling)):
+                    if text := self._told(line):
+                        yield text
+                    telling = asyncio.ensure_future(self._results.readline())
+                    pending.add(telling)
+        finally:
+            for waiting in (reading, telling):
+                waiting.cancel()
+
+    async def outcome(self) -> Outcome:
+        """What the child said at last, or what its silence means."""
+        messages = [message_of(line) for line in self._messages.splitlines()]
+        logs = tuple(message["log"] for message in messages if "log" in message)
+        said = next((m for m in messages if "result" in m or "error" in m), None)
+        end = await self._end_of(messages)
+        return replace(self._judged(said, end, logs), tier=self.tier)
+
+    async def _end_of(self, messages: list[dict[str, Any]]) -> dict[str, Any]:
+        """The keeper's last word."""
+        return next((m["end"] for m in messages if isinstance(m.get("end"), dict)), {})
+
+    def _judged(
+        self, said: dict[str, Any] | None, end: dict[str, Any], logs: tuple[str, ...]
+    ) -> Outcome:
+        usage = {
+            "wall_ms": round((time.monotonic() - self._started) * 1000),
+            "cpu_ms": end.get("cpu_ms", 0),
+            "max_rss_kb": end.get("max_rss_kb", 0),
+        }
+        if breach := self._breach or end.get("breach"):
+            return Outcome(*limit_error(breach), logs=logs, usage=usage)
+        if said is None:
+            text = f"the tool's process ended without a result (exit {end.get('code', 'unknown')})"
+            return Outcome(
+                "error", error={"type": "error", "message": text}, logs=logs, usage=usage
+            )
+        if "error" in said:
+            if "trace" in said:
+                logger.debug("a tool failed: %s", said["trace"])
+            if (name := said["error"].pop("limit", None)) in self.job.limits:
+                allowed = self.job.limits[name]
+                breach = {"limit": name, "allowed": allowed, "observed": f"over {allowed}"}
+                return Outcome(*limit_error(breach), logs=logs, usage=usage)
+            return Outcome("error", error=said["error"], logs=logs, usage=usage)
+        return Outcome(
+            "ok",
+            said["result"],
+            attachments=tuple(said.get("attachments", ())),
+            keep=said.get("keep"),
+            logs=logs,
+            usage=usage,
+        )
+
+    def kill(self) -> None:
+        """End everything the call started: the keeper does it when its lifeline goes."""
+        self._cut_lifeline()
+        for transport in self._transports:
+            transport.close()
+        if self._process is not None:
+            asyncio.get_running_loop().run_in_executor(None, _bury, self._process)
+
+    def _told(self, line: bytes) -> str:
+        """Note one message of the child; the text of a log line."""
+        if len(self._messages) + len(line) > MAX_RESULT:
+            if self._breach is None:
+                self._end(
+                    "output_kb", MAX_RESULT // 1024, (len(self._messages) + len(line)) // 1024
+                )
+            return ""
+        self._messages += line
+        message = message_of(line)
+        return message["log"] + "\n" if "log" in message else ""
+
+    def _deadline_passed(self) -> float:
+        if self._breach is None:
+            wall = self.job.limits["wall_s"]
+            self._end("wall_s", wall, round(time.monotonic() - self._started, 2))
+        else:  # the keeper had its time
+            self._give_up()
+        return time.monotonic() + KEEPER_S
+
+    def _give_up(self) -> None:
+        """The call did not end in the time it had for that."""
+        if self._process is not None:
+            self._process.kill()
+
+    def _end(self, limit: str, allowed: float, observed: float) -> None:
+        self._breach = {"limit": limit, "allowed": allowed, "observed": observed}
+        self._cut_lifeline()
+
+    def _cut_lifeline(self) -> None:
+        if self._lifeline >= 0:
+            os.close(self._lifeline)
+            self._lifeline = -1
+
+    async def _reader(self, pipe: Any) -> asyncio.StreamReader:
+        reader = asyncio.StreamReader(limit=MAX_RESULT)
+        loop = asyncio.get_running_loop()
+        transport, _ = await loop.connect_read_pipe(
+            lambda: asyncio.StreamReaderProtocol(reader), pipe
+        )
+        self._transports.append(transport)
+        return reader
+
+
+def environment(folder: Path) -> dict[str, str]:
+    """All that a tool sees of ours: where programs are, its own folder, and the language."""
+    kept = {
+        name: os.environ[name] for name in ("PATH", "LANG", "LC_ALL", "TZ") if name in os.environ
+    }
+    kept.setdefault("PATH", os.defpath)
+    kept.setdefault("LANG", "C.UTF-8")
+    return {**kept, "HOME": str(folder), "TMPDIR": "/tmp", "TERM": "dumb"}
+
+
+def message_of(line: bytes | bytearray) -> dict[str, Any]:
+    """A message of a child, {} for what is none: it may have been written by the tool itself."""
+    try:
+        message = json.loads(line)
+    except (ValueError, RecursionError):
+        return {}
+    if not isinstance(message, dict) or not isinstance(message.get("log", ""), str):
+        return {}
+    for name, kind in (("error", dict), ("attachments", list), ("keep", int | None)):
+        if name in message and not isinstance(message[name], kind):
+            return {}
+    error = message.get("error", {})
+    if not all(isinstance(error.get(name, ""), str) for name in ("type", "message", "limit")):
+        return {}
+    if not all(isinstance(item, dict) for item in message.get("attachments", ())):
+        return {}
+    return message
+
+
+def limit_error(breach: dict[str, Any]) -> tuple[str, None, dict[str, Any]]:
+    """(status, no result, error) naming the limit, what it allows and what was seen."""
+    name, allowed, observed = breach["limit"], breach["allowed"], breach["observed"]
+    text = f"stopped at the limit {name}: allowed {allowed:g}, observed {observed}"
+    status = "timeout" if name == "wall_s" else "limit"
+    return status, None, {"type": status, "message": text, "details": breach}
+
+
+def _result(line: asyncio.Future[bytes]) -> bytes:
+    """A line of the child's; nothing where it was longer than anything may be."""
+    try:
+        return line.result()
+    except ValueError:
+        return b""
+
+
+def _write_all(descriptor: int, data: bytes) -> None:
+    """The request, which may be larger than a pipe holds; a child that died early gets nothing."""
+    with contextlib.suppress(BrokenPipeError), open(descriptor, "wb") as pipe:
+        pipe.write(data)
+
+
+def _bury(process: subprocess.Popen[bytes]) -> None:
+    try:
+        process.wait(KEEPER_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()

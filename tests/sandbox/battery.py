@@ -1,0 +1,192 @@
+"""`python -m tests.sandbox.battery TIER`: a server with things to protect, every attempt of
+attacks.py against it, and ordinary work. Prints one JSON object. A program of its own, so that it
+can be run as another user."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import resource
+import shutil
+import socket
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from server.sandbox.probe import closed_to_others
+from server.tools.runner import Job, Outcome, Runner
+
+LIMITS: dict[str, float] = {
+    "wall_s": 20,
+    "cpu_s": 20,
+    "memory_mb": 512,
+    "file_mb": 64,
+    "disk_mb": 256,
+    "output_kb": 256,
+    "processes": 64,
+    "open_files": 256,
+}
+SHELL = ("module", "server.tools.builtin.shell", "shell")
+ATTACKS = Path(__file__).with_name("attacks.py")
+WORD = "yaa-canary-7c1e"
+
+# What people do all day: name → (program it needs, command that must succeed).
+CONTROLS = {
+    "pipe": ("sh", "seq 100 | sort -r | head -n 1 | grep -q 99"),
+    "heredoc": ("sh", "cat <<X | grep -q text\ntext\nX"),
+    "substitution": ("bash", "bash -c 'diff <(echo a) <(echo a)'"),
+    "background": ("sh", "sleep 0.01 & wait $!"),
+    "mktemp": ("mktemp", "f=$(mktemp) && echo x > $f && rm $f"),
+    "ps": ("ps", "ps -e | grep -q sh"),
+    "tar": ("tar", "mkdir -p t && echo x > t/a && tar czf t.tgz t && tar tzf t.tgz | grep -q t/a"),
+    "git": (
+        "git",
+        "git init -q r && cd r && echo x > a && git add a &&"
+        " git -c user.name=x -c user.email=x@y commit -qm m && git log | grep -q m",
+    ),
+    "gcc": ("gcc", "echo 'int main(){return 0;}' > m.c && gcc m.c -o m && ./m"),
+    "make": ("make", "printf 'a:\\n\\ttouch a\\n' > Makefile && make -s a && test -f a"),
+    "node": ("node", "node -e 'console.log(6*7)' | grep -q 42"),
+    "node child": ("node", 'node -e \'require("child_process").execSync("true")\''),
+    "java": ("java", "java -version"),
+    "perl": ("perl", "perl -e 'print 42' | grep -q 42"),
+    "sqlite": ("sqlite3", "sqlite3 d.db 'create table t(x); insert into t values(1)'"),
+    "run a script": ("sh", "printf '#!/bin/sh\\necho hi' > s.sh && chmod +x s.sh && ./s.sh"),
+    "copy with modes": ("cp", "echo x > c1 && cp -p c1 c2 && touch -d 2001-01-01 c2"),
+    "find and xargs": ("find", "find . -type f | xargs -n 1 echo | wc -l"),
+    "sed in place": ("sed", "echo a > e && sed -i s/a/b/ e && grep -q b e"),
+    "links": ("ln", "echo x > l && ln -s l m1 && ln l m2 && cat m1 m2"),
+    "fifo": ("mkfifo", "mkfifo p && (echo x > p &) && grep -q x p"),
+    "python": ("python3", "python3 -c 'import json, ssl, sqlite3, ctypes'"),
+    "threads": (
+        "python3",
+        "python3 -c 'from concurrent.futures import ThreadPoolExecutor as T\n"
+        "with T(8) as t: assert sum(t.map(abs, range(50)))'",
+    ),
+    "venv": ("python3", "python3 -m venv --without-pip v && v/bin/python -c 1"),
+    "asyncio": (
+        "python3",
+        "python3 -c 'import asyncio\n"
+        'async def f(): await (await asyncio.create_subprocess_exec("true")).wait()\n'
+        "asyncio.run(f())'",
+    ),
+    "pool": (
+        "python3",
+        "python3 -c 'from multiprocessing import Pool\n"
+        "with Pool(3) as p: assert p.map(abs, [-1, 2]) == [1, 2]'",
+    ),
+}
+
+
+class Victim:
+    """A server's home with a secret, another session, open ports, and a word in the environment."""
+
+    def __init__(self, home: Path) -> None:
+        self.home, self.runner = home, Runner(home)
+        self.secret = home / "secret"
+        (home / "workspaces").mkdir(mode=0o711)
+        self.tcp = socket.create_server(("127.0.0.1", 0))
+        self.abstract, self.by_path = socket.socket(socket.AF_UNIX), socket.socket(socket.AF_UNIX)
+        self.abstract.bind("\0" + home.name)
+        self.by_path.bind(str(home / "socket"))
+        for listener in (self.abstract, self.by_path):
+            listener.listen()
+
+    def close(self) -> None:
+        for held in (self.tcp, self.abstract, self.by_path):
+            held.close()
+        self.runner.close()
+
+    def facts(self) -> dict[str, Any]:
+        """Everything in its place again: an attempt may have moved it."""
+        self.secret.write_text("secret")
+        self.secret.chmod(0o600)
+        other = self.home / "workspaces" / "other" / "file"
+        other.parent.mkdir(exist_ok=True, mode=0o700)
+        other.write_text("other")
+        return {
+            "secret": str(self.secret),
+            "other": str(other),
+            "code": str(Path(__file__).resolve().parents[2] / "server" / "agent.py"),
+            "disk": "/dev/vda",
+            "server": os.getpid(),
+            "zygote": self.runner.pool.pid if self.runner.pool else 1,
+            "port": self.tcp.getsockname()[1],
+            "name": self.home.name,
+            "path": str(self.home / "socket"),
+            "shm": 0x79616121,
+            "word": WORD,
+        }
+
+    async def call(self, where: tuple[str, str, str], args: dict[str, Any]) -> Outcome:
+        async for item in self.runner.run(Job(where, args, "attacker", LIMITS)):
+            if isinstance(item, Outcome):
+                return item
+        raise AssertionError("no outcome")
+
+    async def attacked(self) -> tuple[dict[str, str], int]:
+        """What got through, and how many attempts there were."""
+        names = (await self.call(("file", str(ATTACKS), "names"), {})).result
+        before = resource.getrlimit(resource.RLIMIT_CPU), os.getpriority(os.PRIO_PROCESS, 0)
+        through: dict[str, str] = {}
+        for name in names:
+            facts = self.facts()
+            where = ("file", str(ATTACKS), "attempt")
+            found = await self.call(where, {"name": name, "facts": facts})
+            if found.status != "ok" and name != "old_system_calls":
+                through[name] = f"unclear: {found.error}"
+            elif found.status == "ok" and found.result["came"]:
+                through[name] = found.result["came"]
+            if self.secret.read_text() != "secret" or self.secret.stat().st_mode & 0o077:
+                through[name] = "the secret changed"
+            if sorted(self.home.glob("planted*")):
+                through[name] = "something was planted"
+        assert before == (
+            resource.getrlimit(resource.RLIMIT_CPU),
+            os.getpriority(os.PRIO_PROCESS, 0),
+        )
+        return through, len(names)
+
+    async def worked(self) -> dict[str, str]:
+        """What ordinary work did not work; a program that is not installed is left out."""
+        broken = {}
+        for name, (program, command) in CONTROLS.items():
+            if shutil.which(program, path="/usr/bin:/bin") is None:
+                continue
+            folder = f"mkdir -p c && cd c && rm -rf ./* && {command}"
+            found = await self.call(SHELL, {"command": folder})
+            if found.status != "ok" or found.result["exit_code"] != 0:
+                broken[name] = str(found.result or found.error)[-300:]
+        return broken
+
+
+async def main(tier: str) -> dict[str, Any]:
+    os.environ["YAA_TEST_WORD"] = WORD
+    os.environ["PATH"] = "/usr/bin:/bin"
+    with tempfile.TemporaryDirectory(prefix="yaa-") as name:
+        home = Path(name)
+        home.chmod(0o711)
+        victim = Victim(home)
+        try:
+            await victim.runner.open({"network": "off", "run_as": 61321}, tier)
+            found = {"sandbox": victim.runner.sandbox, "uid": os.getuid()}
+            if victim.runner.sandbox["tier"] != tier:
+                return found
+            through, count = await victim.attacked()
+            return {
+                **found,
+                "through": through,
+                "attempts": count,
+                "broken": await victim.worked(),
+                "controls": len(CONTROLS),
+            }
+        finally:
+            victim.close()
+
+
+if __name__ == "__main__":
+    if closed_to_others((), Path(__file__).parent):
+        sys.exit("the checkout is closed to other users")
+    print(json.dumps(asyncio.run(main(sys.argv[1]))))

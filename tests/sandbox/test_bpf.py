@@ -1,0 +1,101 @@
+"""The filter, run on made-up calls: both architectures, on any machine."""
+
+from __future__ import annotations
+
+import errno
+import unittest
+
+from server.sandbox.bpf import ALLOW, ERROR, KILL, REFUSED, compile, packed, simulate
+from server.sandbox.numbers import NEWEST, NUMBERS
+
+EPERM, EACCES, ENOSYS = (ERROR | n for n in (errno.EPERM, errno.EACCES, errno.ENOSYS))
+
+
+class Filter(unittest.TestCase):
+    def test_what_is_refused(self) -> None:
+        for arch, known in NUMBERS.items():
+            program = compile(arch)
+            for name in REFUSED:
+                if name in known:
+                    with self.subTest(arch=arch, name=name):
+                        self.assertEqual(simulate(program, arch, known[name]), EPERM)
+
+    def test_by_argument(self) -> None:
+        cases: list[tuple[str, tuple[int, ...], int]] = [
+            ("clone", (17,), ALLOW),
+            ("clone", (0x10000000 | 17,), EPERM),
+            ("clone", (0x02000000,), EPERM),
+            ("clone3", (), ENOSYS),
+            ("openat2", (), ENOSYS),
+            ("memfd_create", (), ENOSYS),
+            ("personality", (0,), ALLOW),
+            ("personality", (0xFFFFFFFF,), ALLOW),
+            ("personality", (0x40000,), EPERM),
+            ("prlimit64", (0,), ALLOW),
+            ("prlimit64", (1,), EPERM),
+            ("setpriority", (0, 0), ALLOW),
+            ("setpriority", (0, 77), EPERM),
+            ("ioctl", (0, 0x5401), ALLOW),
+            ("ioctl", (0, 0x5412), EPERM),
+            ("ioctl", (0, 0xFFFFFFFF_00005412), EPERM),
+            ("ioctl", (0, 0x541C), EPERM),
+            ("socketpair", (1,), ALLOW),
+            ("socketpair", (2,), EACCES),
+            ("socket", (1,), EACCES),
+            ("socket", (2, 1), EACCES),
+            ("socket", (16,), EACCES),
+            ("fchmod", (3, 0o755), ALLOW),
+            ("fchmod", (3, 0o4755), EPERM),
+            ("fchmodat", (0, 0, 0o2755), EPERM),
+            ("fchmodat2", (0, 0, 0o4755), EPERM),
+            ("mknodat", (0, 0, 0o104755), EPERM),
+            ("openat", (0, 0, 0o100, 0o644), ALLOW),
+            ("openat", (0, 0, 0o100, 0o4644), EPERM),
+            ("openat", (0, 0, 0, 0o7777), ALLOW),  # without O_CREAT the mode is no argument
+            ("openat", (0, 0, 0o20200000, 0o4644), EPERM),
+        ]
+        for arch, known in NUMBERS.items():
+            program = compile(arch)
+            for name, args, verdict in cases:
+                with self.subTest(arch=arch, name=name, args=args):
+                    self.assertEqual(simulate(program, arch, known[name], *args), verdict)
+
+    def test_with_a_network(self) -> None:
+        for arch, known in NUMBERS.items():
+            program = compile(arch, network=True)
+            for args, verdict in (
+                ((2, 1, 0), ALLOW),
+                ((10, 2, 17), ALLOW),
+                ((2, 1, 262), EACCES),
+                ((1, 1, 0), EACCES),
+                ((16, 3, 0), EACCES),
+            ):
+                with self.subTest(arch=arch, args=args):
+                    self.assertEqual(simulate(program, arch, known["socket"], *args), verdict)
+
+    def test_other_tables(self) -> None:
+        for arch in NUMBERS:
+            program = compile(arch)
+            self.assertEqual(simulate(program, "i386", 11), KILL)
+            self.assertEqual(simulate(program, arch, NEWEST + 1), ENOSYS)
+            self.assertEqual(simulate(program, arch, NEWEST), ALLOW)
+        self.assertEqual(simulate(compile("x86_64"), "x86_64", 0x40000000 + 39), ENOSYS)
+
+    def test_everyday_calls_pass(self) -> None:
+        everyday = {"x86_64": (0, 1, 3, 9, 39, 59, 61, 231), "aarch64": (56, 63, 64, 93, 221, 260)}
+        for arch, numbers in everyday.items():
+            for number in numbers:
+                self.assertEqual(simulate(compile(arch), arch, number), ALLOW, (arch, number))
+
+    def test_the_kernel_takes_it(self) -> None:
+        """At most 4096 instructions of 8 bytes, each jump within the program."""
+        for arch in NUMBERS:
+            program = compile(arch)
+            self.assertEqual(len(packed(program)), 8 * len(program))
+            self.assertLess(len(program), 4096)
+            for at, (_, when_true, when_false, _) in enumerate(program):
+                self.assertLess(at + 1 + max(when_true, when_false), len(program) + 1)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,134 @@
+"""Workers: one call each, replaced when they die, and nothing left of them whoever is killed."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import time
+import unittest
+from contextlib import aclosing
+from pathlib import Path
+
+from server.tools.runner import Job, Outcome
+
+from ..tools.test_runner import LIMITS, ROOT, SHELL
+from .test_tiers import OPTIONS, Sandboxed
+
+WAIT_S = 10
+
+
+def with_words(*words: str) -> list[int]:
+    """Processes that have one of these in their command line."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            line = path.read_bytes()
+        except OSError:
+            continue
+        if any(word.encode() in line for word in words) and int(path.parent.name) != os.getpid():
+            found.append(int(path.parent.name))
+    return found
+
+
+def none_left(*words: str) -> bool:
+    """Wait, with an end, until there is none."""
+    deadline = time.monotonic() + WAIT_S
+    while with_words(*words):
+        if time.monotonic() > deadline:
+            return False
+        os.sched_yield()
+    return True
+
+
+class Workers(Sandboxed):
+    async def test_each_call_has_a_worker_of_its_own(self) -> None:
+        await self.shell("echo x > /tmp/left; echo y > /dev/shm/left; sleep 60 &")
+        found = await self.shell("ls /tmp/left /dev/shm/left; ps -e | grep sleep")
+        self.assertNotEqual(found.result["exit_code"], 0, found.result)
+
+    async def test_many_at_once(self) -> None:
+        async def one(number: int) -> str:
+            job = Job(SHELL, {"command": f"sleep 0.05; echo {number}"}, f"s{number}", LIMITS)
+            async with aclosing(self.runner.run(job)) as items:
+                async for item in items:
+                    if isinstance(item, Outcome):
+                        return str(item.result and item.result["output"])
+            return ""
+
+        found = await asyncio.gather(*map(one, range(12)))
+        self.assertEqual(found, [f"{number}\n" for number in range(12)])
+
+    async def test_a_zygote_that_is_killed_is_replaced(self) -> None:
+        assert self.runner.pool is not None
+        first = self.runner.pool.pid
+        os.kill(first, signal.SIGKILL)
+        self.runner.pool._zygote.wait()  # type: ignore[union-attr]
+        self.assertEqual((await self.shell("echo back")).result["output"], "back\n")
+        self.assertNotEqual(self.runner.pool.pid, first)
+
+    async def test_a_zygote_that_is_killed_takes_calls_along(self) -> None:
+        if self.runner.sandbox["tier"] != "A":
+            self.skipTest("in tier B a call that runs comes to its end")
+        assert self.runner.pool is not None
+        job = Job(SHELL, {"command": "setsid sleep 4242.17 & echo on; sleep 4242.17"}, "s", LIMITS)
+        async with aclosing(self.runner.run(job)) as items:
+            async for item in items:
+                if isinstance(item, Outcome):
+                    self.assertEqual(item.status, "error")
+                    break
+                os.kill(self.runner.pool.pid, signal.SIGKILL)
+        self.assertTrue(await asyncio.to_thread(none_left, "4242.17"))
+
+
+@unittest.skipUnless(sys.platform == "linux", "needs /proc")
+class Killed(Sandboxed):
+    async def test_a_server_that_is_killed_leaves_nothing(self) -> None:
+        """At each tier: the tool, what it detached, the workers that wait, and the zygote."""
+        mounts = Path("/proc/self/mountinfo").read_text()
+        for most in ("A", "C"):
+            with self.subTest(most=most):
+                await self.kill_a_server(most)
+        self.assertEqual(Path("/proc/self/mountinfo").read_text(), mounts)
+
+    async def kill_a_server(self, most: str) -> None:
+        mark = f"4243.{os.getpid()}"
+        self.home.chmod(0o711)
+        script = (
+            "import asyncio, sys\nfrom pathlib import Path\n"
+            "from server.tools.runner import Job, Runner\n"
+            "async def main():\n"
+            f"    runner = Runner(Path({str(self.home)!r}))\n"
+            f"    await runner.open({OPTIONS!r}, {most!r})\n"
+            f"    job = Job({SHELL!r}, {{'command': 'setsid sleep {mark} & echo x; sleep {mark}'}},"
+            f" 's', {LIMITS!r})\n"
+            "    async for item in runner.run(job):\n"
+            "        print(runner.pool.pid if runner.pool else 0, flush=True)\n"
+            "asyncio.run(main())\n"
+        )
+        server = subprocess.Popen(
+            [sys.executable, "-c", script], cwd=ROOT, stdout=subprocess.PIPE, text=True
+        )
+        try:
+            assert server.stdout is not None
+            zygote = int(await asyncio.to_thread(server.stdout.readline))
+            if zygote == 0:
+                self.skipTest(f"tier {most} does not exist here")
+            self.assertTrue(with_words(mark))
+            server.send_signal(signal.SIGKILL)
+            self.assertTrue(await asyncio.to_thread(none_left, mark))
+            deadline = time.monotonic() + WAIT_S
+            while zygote in with_words("server.sandbox") and time.monotonic() < deadline:
+                os.sched_yield()
+            self.assertNotIn(zygote, with_words("server.sandbox"))
+        finally:
+            server.kill()
+            server.wait()
+            assert server.stdout is not None
+            server.stdout.close()
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,116 @@
+"""Degradation: what is proven at each forced tier, and that nothing runs below what is required."""
+
+from __future__ import annotations
+
+import copy
+import json
+import tempfile
+import unittest
+from pathlib import Path
+from typing import Any
+
+from server.config import Config
+from server.sandbox.policy import TIERS
+from server.sandbox.probe import verdict
+from server.tools.toolbox import Toolbox
+
+from ..fakes import DEFAULTS
+
+OURS = {"shell", "read_file", "write_file", "edit_file", "list_files"}
+
+
+class FailClosed(unittest.IsolatedAsyncioTestCase):
+    def setUp(self) -> None:
+        holder = tempfile.TemporaryDirectory()
+        self.addCleanup(holder.cleanup)
+        self.home = Path(holder.name)
+        tools = self.home / "tools"
+        tools.mkdir()
+        (tools / "mine.py").write_text("from yaa import tool\n@tool\ndef mine() -> int: return 1\n")
+        self.session: dict[str, Any] = {
+            "id": "s",
+            "config": copy.deepcopy(DEFAULTS["session"]["config"]),
+            "grants": [],
+            "messages": [],
+        }
+
+    async def toolbox(self, most: str, require: str) -> Toolbox:
+        server = copy.deepcopy(DEFAULTS["server"])
+        server["sandbox"]["require"] = require
+        toolbox = Toolbox(Config(server, DEFAULTS["session"], self.home))
+        await toolbox.open(most)
+        self.addCleanup(toolbox.close)
+        await toolbox.load_owner_tools()
+        return toolbox
+
+    def call(self, name: str, args: dict[str, Any]) -> dict[str, Any]:
+        about = {"name": name, "arguments": json.dumps(args)}
+        return {"id": "c", "type": "function", "function": about}
+
+    async def test_below_what_is_required(self) -> None:
+        for most, require in (("none", "B"), ("C", "B"), ("C", "A"), ("B", "A"), ("none", "C")):
+            with self.subTest(most=most, require=require):
+                toolbox = await self.toolbox(most, require)
+                about = toolbox.sandbox()
+                self.assertEqual(set(about["withheld"]), OURS)
+                self.assertLessEqual(TIERS.index(about["tier"]), TIERS.index(most))
+                names = {tool["function"]["name"] for tool in toolbox.declared(self.session)}
+                self.assertEqual(names & (OURS | {"mine"}), set())
+                self.assertIn("calculator", names)
+                self.assertEqual({tool["name"] for tool in toolbox.info()} & OURS, set())
+                call = self.call("shell", {"command": "touch ran"})
+                said = toolbox.verdict(self.session, call)
+                self.assertEqual(said.action, "error")
+                self.assertIn("sandbox_unavailable", said.reason)
+                events = [
+                    event
+                    async for event in toolbox.execute(
+                        self.session, call, {"command": "touch ran"}, {}
+                    )
+                ]
+                result = events[-1]["metadata"]["yaa"]["result"]
+                self.assertEqual(result["error"]["type"], "sandbox_unavailable")
+                self.assertEqual(list(self.home.rglob("ran")), [])
+
+    async def test_a_session_cannot_ask_for_less(self) -> None:
+        toolbox = await self.toolbox("none", "B")
+        self.session["config"]["sandbox"] = {"require": "none"}
+        self.session["config"]["tool"] = {"shell": {"auto_approve": True}}
+        self.session["grants"] = [{"tool": "shell", "decision": "allow"}]
+        said = toolbox.verdict(self.session, self.call("shell", {"command": "id"}))
+        self.assertEqual(said.action, "error")
+
+    async def test_without_a_requirement(self) -> None:
+        toolbox = await self.toolbox("none", "none")
+        self.assertEqual(toolbox.sandbox()["withheld"], [])
+        self.assertIn("mine", {tool["name"] for tool in toolbox.info()})
+        call = self.call("shell", {"command": "true"})
+        async for event in toolbox.execute(self.session, call, {"command": "true"}, {}):
+            last = event
+        self.assertEqual(last["metadata"]["yaa"]["result"]["sandbox"], {"tier": "none"})
+
+    async def test_nothing_of_the_proof_stays(self) -> None:
+        toolbox = await self.toolbox("A", "none")
+        self.assertEqual(list(self.home.glob(".canary*")), [])
+        self.assertEqual(toolbox.problems, [])
+
+
+class Verdicts(unittest.TestCase):
+    def test_what_speaks_against_a_tier(self) -> None:
+        works, stopped = {"own_folder": "sings"}, {"tcp": "", "read_outside": ""}
+        for tier, network, escapes, working, said in (
+            ("A", False, stopped, works, ""),
+            ("A", False, {**stopped, "read_outside": "32"}, works, "gets out of it: read_outside"),
+            ("A", False, {**stopped, "tcp": "done"}, works, "gets out of it: tcp"),
+            ("A", True, {**stopped, "tcp": "done"}, works, ""),
+            ("B", False, stopped, {"own_folder": ""}, "does not work in it: own_folder"),
+            ("C", False, {"read_outside": "32"}, works, ""),
+            ("C", False, stopped, {"own_folder": ""}, "does not work in it: own_folder"),
+        ):
+            with self.subTest(tier=tier, said=said):
+                found = verdict(tier, network, {"escapes": escapes, "works": working})
+                self.assertEqual(found, said)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,60 @@
+"""Everything that the runner promises (tests/tools/test_runner.py), in the sandbox that is proven
+here: the same cases, other workers."""
+
+from __future__ import annotations
+
+import sys
+import unittest
+from typing import Any
+
+from server.tools.runner import Outcome
+
+from ..fakes import DEFAULTS
+from ..tools import test_runner
+
+OPTIONS: dict[str, Any] = DEFAULTS["server"]["sandbox"]
+
+
+class Sandboxed(test_runner.Case):
+    """The runner of each test, opened."""
+
+    async def asyncSetUp(self) -> None:
+        await self.runner.open(OPTIONS)
+        self.addCleanup(self.runner.close)
+        if self.runner.sandbox["tier"] not in ("A", "B"):
+            self.skipTest(f"no sandbox here: {self.runner.sandbox['tried']}")
+
+    async def run_tool(
+        self, where: tuple[str, str, str], args: dict[str, Any], **limits: float
+    ) -> Outcome:
+        found = await super().run_tool(where, args, **limits)
+        self.assertEqual(found.tier, self.runner.sandbox["tier"])
+        return found
+
+
+class Results(Sandboxed, test_runner.Results):
+    pass
+
+
+class Failures(Sandboxed, test_runner.Failures):
+    pass
+
+
+class Breaches(Sandboxed, test_runner.Breaches):
+    async def test_memory(self) -> None:
+        hungry = "python3 -c 'x = bytearray(10**9); x[::4096] = x[::4096]; input()'"
+        await self.breach(f"{hungry}; sleep 5", "memory_mb", 100)
+
+    async def test_disk(self) -> None:
+        """Many files, each within what a file may be."""
+        fill = "for i in 1 2 3 4 5 6; do head -c 4000000 /dev/zero > f$i; done; sleep 9"
+        await self.breach(fill, "disk_mb", 16)
+
+    async def test_processor_time_of_many(self) -> None:
+        """Each of them stays below the limit that the kernel keeps for one process."""
+        spin = 'python3 -c "import time\nwhile time.process_time() < 0.4: pass"; '
+        await self.breach(f"{spin * 9}", "cpu_s", 1)
+
+
+if __name__ == "__main__" and sys.platform == "linux":
+    unittest.main()
