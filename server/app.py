@@ -57,14 +57,16 @@ class App:
         self.found = await discover(server, self.client, self._env)
         self.models = Models(server, self.client, self._env, self.found)
         claims = Claims(config.home / "claims", limits["claim_ttl_s"], limits["result_ttl_s"])
-        self.toolbox = Toolbox(config)
+        self.toolbox = Toolbox(config, self.client)
         _check_sandbox(server["sandbox"]["require"], self.toolbox.sandbox()["tier"])
         await self.toolbox.load_owner_tools()
+        await self.toolbox.load_mcp_tools()
         self.agent = BaseAgent(config, self.models, self.toolbox, claims)
 
     async def close(self) -> None:
         """End what still runs, then close the connections it used."""
         await self.agent.close()
+        await self.toolbox.close()
         await self.client.close()
 
     async def __aenter__(self) -> App:

@@ -42,10 +42,11 @@ def envelope(
     return found
 
 
-def text_for_model(found: dict[str, Any]) -> str:
-    """What the model reads: the result itself, or the error and what to do about it."""
+def text_for_model(found: dict[str, Any], instead: str = "") -> str:
+    """What the model reads: the result itself (or the text `instead` of it), or the error and what
+    to do about it."""
     if found["status"] == "ok":
-        text = as_text(found["result"])
+        text = browser_safe(instead) or as_text(found["result"])
     else:
         error = found["error"]
         kind = error.get("type", "error")

@@ -53,7 +53,8 @@ class Job:
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a call ended. `status`: ok, error, timeout, limit, or broken where the child died."""
+    """How a call ended. `status`: ok, error, timeout, limit, or broken where the child died.
+    `text`: what the model reads in place of the result."""
 
     status: str
     result: Any = None
@@ -62,6 +63,7 @@ class Outcome:
     keep: int | None = None
     logs: tuple[str, ...] = ()
     usage: dict[str, Any] = field(default_factory=dict)
+    text: str = ""
 
 
 class Runner:

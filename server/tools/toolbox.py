@@ -12,12 +12,14 @@ import difflib
 import importlib
 import time
 from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from .. import log
 from ..config import Config
+from ..jsontext import browser_safe
 from ..schema.convert import error_text, parse
 from ..schema.generate import schema_of
 from ..schema.inline import inline
@@ -25,7 +27,8 @@ from ..schema.repair import repair
 from ..schema.validate import SchemaError, Validator
 from ..session import events
 from ..session.events import Event
-from . import builtin
+from ..wire.client import Client
+from . import builtin, mcp
 from .envelope import envelope, text_for_model
 from .policy import Verdict, decide, fingerprint, narrowed
 from .runner import MISSING, TIER, Job, Outcome, Runner
@@ -57,14 +60,16 @@ class Entry:
 
 
 class Toolbox:
-    """The tools of one server. `await load_owner_tools()` adds the owner's."""
+    """The tools of one server. `load_owner_tools` adds the owner's, `load_mcp_tools` those of the
+    MCP servers that are configured; `close` ends the processes of these."""
 
-    def __init__(self, config: Config) -> None:
+    def __init__(self, config: Config, client: Client | None = None) -> None:
         server = config.server
         self._ceilings: dict[str, Any] = server["tools"]
         self._most: dict[str, float] = server["limits"]["tool"]
         self._folder = config.home / "tools"
         self._runner = Runner(config.home)
+        self._mcp = mcp.Servers(server.get("mcpServers", {}), client or Client())
         self._tools: dict[str, Entry] = {}
         self.problems: list[str] = []  # what could not be loaded, for the owner
         for function in (*builtin.PYTHON, *builtin.CONTROL):
@@ -79,6 +84,19 @@ class Toolbox:
             except (ToolError, SchemaError) as error:
                 self.problems.append(f"tools/{path.name}: {error}")
                 logger.warning("tools/%s was not loaded: %s", path.name, error)
+
+    async def load_mcp_tools(self) -> None:
+        """Start every MCP server and add the tools that it lists."""
+        for tool in await self._mcp.load():
+            try:
+                self._add(tool)
+            except (ToolError, SchemaError) as error:
+                self.problems.append(f"mcpServers.{tool.where[1]}: {tool.where[2]}: {error}")
+                logger.warning("the tool %s was not loaded: %s", tool.name, error)
+        self.problems += self._mcp.problems
+
+    async def close(self) -> None:
+        await self._mcp.close()
 
     # -- what the model and the client are told ---------------------------------------------------
 
@@ -148,13 +166,16 @@ class Toolbox:
     async def execute(
         self, session: Session, call: Call, args: dict[str, Any], entry: dict[str, Any]
     ) -> AsyncGenerator[Event, None]:
-        """Run a call: live output, then its TOOL_CALL_RESULT. Closing it kills the call."""
+        """Run a call: live output, then its TOOL_CALL_RESULT; or the ledger entry of a call that
+        goes on when a person has answered its question. Closing it kills the call."""
         call_id, tool = call["id"], self._tools[call["function"]["name"]].tool
-        if tool.kind == "inline":
-            outcome = run_inline(tool, args)
-        else:
-            first = True
-            async for item in self._runner.run(self._job(session, tool, args)):
+        first = True
+        async with aclosing(self._performed(session, tool, args, entry)) as performed:
+            async for item in performed:
+                if isinstance(item, mcp.Question):
+                    waiting = {**entry, "state": "waiting", "input": browser_safe(item.input)}
+                    yield events.state_delta(events.put("calls", call_id, value=waiting))
+                    return
                 if isinstance(item, Outcome):
                     outcome = item
                 elif item:
@@ -169,17 +190,31 @@ class Toolbox:
         yield events.tool_result(
             call_id,
             tool.name,
-            text_for_model(found),
+            text_for_model(found, outcome.text),
             time.time_ns() // 1_000_000,
             state="failed" if failed else "done",
             is_error=failed,
             result=found,
         )
 
-    def _job(self, session: Session, tool: BaseTool, args: dict[str, Any]) -> Job:
+    async def _performed(
+        self, session: Session, tool: BaseTool, args: dict[str, Any], entry: dict[str, Any]
+    ) -> AsyncGenerator[str | Outcome | mcp.Question, None]:
+        """The call where its kind runs: here, at its MCP server, or in a child."""
+        if tool.kind == "inline":
+            yield run_inline(tool, args)
+            return
         wanted = session["config"].get("limits", {}).get("tool", {})
         limits = narrowed(wanted, tool.required_resources, self._most)
-        return Job(tool.where, args, session["id"], limits, session.get("ext", {}))
+        source: AsyncGenerator[str | Outcome | mcp.Question, None]
+        if tool.kind == "mcp":
+            source = self._mcp.call(tool, args, entry.get("input"), limits)
+        else:
+            job = Job(tool.where, args, session["id"], limits, session.get("ext", {}))
+            source = self._runner.run(job)
+        async with aclosing(source) as items:
+            async for item in items:
+                yield item
 
     # -- the collection ---------------------------------------------------------------------------
 

@@ -1,0 +1,161 @@
+"""An MCP server behind an address: Streamable HTTP, every message a POST of its own.
+
+In the walk: mcp_peer.py asks, this carries. An answer is JSON, or a stream of events that ends
+with it; closing the stream is how a call is cancelled. The legacy era adds a session id and streams
+that may be taken up again. The rule of the file: redirects are not followed, and what goes wrong
+names the host, never the whole address, which may hold a key.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+from collections.abc import Mapping
+from contextlib import aclosing
+from typing import Any
+from urllib.parse import urlsplit
+
+from ..wire.client import Client, ClientError, Response, Timeouts
+from ..wire.sse import Decoder, EventTooLarge
+from .mcp_message import (
+    MAX_MESSAGE,
+    Hear,
+    LinkError,
+    Message,
+    header_value,
+    is_progress,
+    parsed,
+    reply_to,
+)
+
+ACCEPT = "application/json, text/event-stream"
+MAX_ERROR = 64 * 1024  # bytes of an answer that says no
+MAX_RESUMES = 5
+MAX_RETRY_MS = 10_000
+BYE_S = 2.0
+NAMED = {"tools/call": "name"}
+
+
+class HttpLink:
+    """`modern` and `version` are the peer's to set; they decide the headers."""
+
+    def __init__(self, client: Client, url: str, headers: Mapping[str, str]) -> None:
+        self._client, self._url, self._own = client, url, dict(headers)
+        self.host = urlsplit(url).netloc.rpartition("@")[2]
+        self.modern, self.version = True, ""
+        self._session = ""
+        self.alive = True
+
+    async def restart(self) -> None:
+        """Forget what the server knows of us: there is nothing to start."""
+        self._session, self.version, self.alive = "", "", True
+
+    async def close(self) -> None:
+        """Say goodbye where the server keeps a session for us."""
+        if self._session and not self.modern:
+            with contextlib.suppress(ClientError, TimeoutError):
+                async with asyncio.timeout(BYE_S):
+                    await (await self._ask("DELETE", {})).close()
+        self._session, self.alive = "", False
+
+    async def request(
+        self, message: Message, hear: Hear | None = None, headers: Mapping[str, str] | None = None
+    ) -> Message:
+        """The answer to a request. Raises LinkError."""
+        try:
+            response = await self._post(message, headers or {})
+            async with response:
+                if answer := await self._refusal(response):
+                    return answer
+                if response.headers.get("content-type", "").lower().startswith("text/event-stream"):
+                    return await self._streamed(response, message["id"], hear)
+                return _whole(await response.read(MAX_MESSAGE))
+        except (ClientError, EventTooLarge) as error:
+            raise LinkError(str(error)) from None
+
+    async def send(self, message: Message) -> None:
+        """A message that has no answer. Raises LinkError."""
+        try:
+            response = await self._post(message, {})
+            await response.close()
+        except ClientError as error:
+            raise LinkError(str(error)) from None
+
+    async def _post(self, message: Message, more: Mapping[str, str]) -> Response:
+        fields = {"Content-Type": "application/json", "Accept": ACCEPT, **more}
+        if self.modern and "method" in message:
+            fields |= {"Mcp-Method": message["method"]}
+            if named := NAMED.get(message["method"]):
+                fields["Mcp-Name"] = header_value(message["params"][named])
+        response = await self._ask("POST", fields, json.dumps(message).encode())
+        if not self.modern and (session := response.headers.get("mcp-session-id")):
+            self._session = session
+        return response
+
+    async def _ask(self, method: str, fields: Mapping[str, str], body: bytes = b"") -> Response:
+        fields = {**self._own, **fields}
+        if self.version:
+            fields["MCP-Protocol-Version"] = self.version
+        if self._session:
+            fields["Mcp-Session-Id"] = self._session
+        return await self._client.request(
+            method, self._url, fields, body, timeouts=Timeouts(connect=10), resendable=False
+        )
+
+    async def _refusal(self, response: Response) -> Message | None:
+        """The error in an answer that says no; None for one that says yes. Raises LinkError."""
+        if 200 <= response.status < 300:
+            return None
+        if response.status >= 400:
+            message = parsed(await response.read(MAX_ERROR))
+            if message is not None and isinstance(message.get("error"), dict):
+                return message
+        text = f"{self.host} answered {response.status}"
+        if 300 <= response.status < 400:
+            text += " (redirects are not followed: configure the address it leads to)"
+        raise LinkError(text, expired=response.status == 404 and bool(self._session))
+
+    async def _streamed(self, response: Response, request_id: Any, hear: Hear | None) -> Message:
+        """The answer in a stream of events, taken up again where a legacy server allows it."""
+        last_id, retry = "", 1000
+        for _ in range(MAX_RESUMES + 1):
+            decoder = Decoder(MAX_MESSAGE)
+            async with aclosing(response.chunks()) as chunks:
+                with contextlib.suppress(ClientError):  # a cut is an end like any other
+                    async for data in chunks:
+                        for event in decoder.feed(data):
+                            last_id = event.id or last_id
+                            if answer := await self._taken(event.data, request_id, hear):
+                                response.release()
+                                return answer
+            retry = retry if decoder.retry is None else min(decoder.retry, MAX_RETRY_MS)
+            if self.modern or not last_id:
+                break
+            await asyncio.sleep(retry / 1000)
+            response = await self._ask(
+                "GET", {"Accept": "text/event-stream", "Last-Event-ID": last_id}
+            )
+            if response.status != 200:
+                await response.close()
+                break
+        raise LinkError(f"{self.host} ended its stream without an answer")
+
+    async def _taken(self, data: str, request_id: Any, hear: Hear | None) -> Message | None:
+        """This event's message, if it is the answer."""
+        message = parsed(data)
+        if message is None:
+            return None
+        if "method" not in message:
+            return message if message.get("id") == request_id else None
+        if "id" in message:
+            await self.send(reply_to(message))
+        elif hear is not None and is_progress(message, request_id):
+            hear(message["params"])
+        return None
+
+
+def _whole(body: bytes) -> Message:
+    if (message := parsed(body)) is None:
+        raise LinkError("it sent an answer that is not a JSON object")
+    return message
