@@ -20,6 +20,7 @@ Hear = Callable[[Message], None]  # gets the params of a progress notification
 
 MODERN = "2026-07-28"
 LEGACY = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
+CLIENT = {"name": "yaa", "version": "1"}  # of this client, not of the server it is in
 METHOD_NOT_FOUND = -32601
 UNSUPPORTED_VERSION = -32022
 MAX_MESSAGE = 8 * 1024 * 1024  # bytes
@@ -92,11 +93,11 @@ def is_progress(message: Message, request_id: Any) -> bool:
     )
 
 
-def meta(version: str) -> Message:
+def meta() -> Message:
     """What each request of the modern era says about us: there is no handshake that could."""
     return {
         _META + "protocolVersion": MODERN,
-        _META + "clientInfo": {"name": "yaa", "version": version},
+        _META + "clientInfo": CLIENT,
         _META + "clientCapabilities": {"elicitation": {"form": {}}},
     }
 

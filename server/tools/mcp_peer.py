@@ -13,8 +13,8 @@ import itertools
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from .. import VERSION
 from .mcp_message import (
+    CLIENT,
     LEGACY,
     MODERN,
     UNSUPPORTED_VERSION,
@@ -121,7 +121,7 @@ class Peer:
         params = {
             "protocolVersion": LEGACY[0],
             "capabilities": {},  # elicitation would make somebody wait in the middle of a call
-            "clientInfo": {"name": "yaa", "version": VERSION},
+            "clientInfo": CLIENT,
         }
         result = result_of(await self.link.request(self._message("initialize", params)))
         version = result.get("protocolVersion")
@@ -147,7 +147,7 @@ class Peer:
 
     def _message(self, method: str, params: Message, *, progress: bool = False) -> Message:
         request_id = next(self._ids)
-        about: Message = meta(VERSION) if self.link.modern else {}
+        about: Message = meta() if self.link.modern else {}
         if progress:
             about["progressToken"] = request_id
         full = {**params, "_meta": about} if about else params
