@@ -245,9 +245,14 @@ def check_entry(entry: Json) -> None:
 def progress_line(params: Message) -> str:
     """A progress notification for people: `2/5 reading`."""
     done, total, text = params.get("progress"), params.get("total"), params.get("message")
-    count = f"{done}/{total}" if _is_number(total) else f"{done}"
+    count = f"{_plain(done)}/{_plain(total)}" if _is_number(total) else f"{_plain(done)}"
     words = [count if _is_number(done) else "", text if isinstance(text, str) else ""]
     return " ".join(filter(None, words))[:MAX_PROGRESS] + "\n"
+
+
+def _plain(number: Any) -> Any:
+    """1.0 as 1, which is what one of the official packages makes of every count."""
+    return int(number) if isinstance(number, float) and number.is_integer() else number
 
 
 def _is_number(value: Any) -> bool:

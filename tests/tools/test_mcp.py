@@ -379,6 +379,8 @@ class Words(unittest.TestCase):
         for params, line in (
             ({"progress": 1, "total": 2, "message": "m"}, "1/2 m\n"),
             ({"progress": 0.5}, "0.5\n"),
+            ({"progress": 1.0, "total": 2.0}, "1/2\n"),
+            ({"progress": float("inf")}, "inf\n"),
             ({"message": "m", "progress": "x"}, "m\n"),
             ({"message": "m" * 9000}, "m" * 2000 + "\n"),
             ({}, "\n"),
