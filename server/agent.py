@@ -129,8 +129,9 @@ class Run:
     async def events(self) -> AsyncGenerator[Event, None]:
         """Every event of the run, folded into `session` before it is given out.
 
-        Exactly one terminal event ends the stream, unless the consumer closes it: that cancels
-        the model call at once and the running tool as executions.py says.
+        Exactly one terminal event ends the stream, unless the server stops in the middle of a
+        message, or the consumer closes it: that cancels the model call at once and the running
+        tool as executions.py says.
         """
         session_id = self._opening[0]["threadId"]
         try:
@@ -178,6 +179,8 @@ class Run:
                     yield event
                     if event["type"] == "RUN_ERROR":
                         return
+                    if self._agent.stopping and self.session["messages"][-1].get("open"):
+                        return  # lost, not finished: the client goes on by itself, elsewhere
 
     def _next_step(self, limits: dict[str, Any]) -> RunTools | CallModel | NameSession | Stop:
         if self._agent.stopping:  # a safe point: every message is whole, no call is running

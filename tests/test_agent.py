@@ -273,12 +273,26 @@ class Flow(unittest.IsolatedAsyncioTestCase):
         found = []
         async for event in run.events():
             found.append(event)
-            if event["type"] == "TEXT_MESSAGE_CONTENT":
+            if event["type"] == "TEXT_MESSAGE_END":
                 await host.close()
         self.assertEqual(found[-1]["outcome"], {"type": "cancelled"})
         self.assertEqual(run.session["finish_reason"], "cancelled")
         self.assertFalse(any(message.get("open") for message in run.session["messages"]))
         self.assertEqual(self.counts, {}, "no call is begun any more")
+
+    async def test_stopping_in_the_middle_of_a_message_cuts_it(self) -> None:
+        host = self.agent()
+        run = host.prepare({"messages": [user("go")]})
+        found = []
+        async for event in run.events():
+            found.append(event)
+            if event["type"] == "TEXT_MESSAGE_CONTENT":
+                await host.close()
+        self.assertEqual(found[-1]["type"], "TEXT_MESSAGE_CONTENT")
+        self.assertEqual((run.session["status"], self.model.closed), ("in_progress", 1))
+        again = self.agent().prepare(run.session)
+        await collect(again)
+        self.assertEqual(again.session["finish_reason"], "awaiting")
 
     async def test_auto_title_makes_one_extra_call_at_the_end(self) -> None:
         def script(messages: list[dict[str, Any]]) -> list[tuple[Any, ...]]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 import json
 import re
+import tempfile
 import unittest
 from collections.abc import Iterator
 from functools import cache
@@ -18,7 +19,9 @@ from pathlib import Path
 from typing import Any
 
 from server import errors, jsontext
+from server.config import Config
 from server.session import events, shape
+from server.tools.toolbox import Toolbox
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
@@ -73,6 +76,27 @@ class Reference(unittest.TestCase):
         self.assertTrue(options, "found none in server/__main__.py: is it still read right?")
         self.assert_rows("cli.md", "Flag", options)
         self.assert_rows("cli.md", "Command", commands)
+
+
+class Examples(unittest.IsolatedAsyncioTestCase):
+    async def test_the_tool_of_the_how_to_loads_and_runs(self) -> None:
+        text = (DOCS / "howto" / "add-a-tool.md").read_text()
+        _, source = next(fenced(text, "python"))
+        default = json.loads((ROOT / "config.default.json").read_text())
+        with tempfile.TemporaryDirectory() as folder:
+            (Path(folder) / "tools").mkdir()
+            (Path(folder) / "tools" / "word_count.py").write_text(source)
+            toolbox = Toolbox(Config(default["server"], default["session"], Path(folder)))
+            await toolbox.load_owner_tools()
+            self.assertEqual(toolbox.problems, [])
+            session = {"id": "s", "config": default["session"]["config"], "grants": []}
+            arguments = json.dumps({"text": "a b a"})
+            call = {"id": "c", "function": {"name": "word_count", "arguments": arguments}}
+            verdict = toolbox.verdict(session, call)
+            self.assertEqual(verdict.action, "run")
+            assert verdict.args is not None
+            found = [e async for e in toolbox.execute(session, call, verdict.args, {})]
+        self.assertEqual(json.loads(found[-1]["content"]), {"a": 2, "b": 1})
 
 
 class Text(unittest.TestCase):

@@ -6,6 +6,7 @@ import json
 import random
 import struct
 import unittest
+from typing import Any
 
 from server.jsontext import JSONError, browser_safe, canonical, depth_exceeds, dumps, loads
 
@@ -39,7 +40,7 @@ class Loads(unittest.TestCase):
             self.assertIn(message, str(caught.exception))
 
     def test_accepted(self) -> None:
-        cases = [
+        cases: list[tuple[str | bytes, Any]] = [
             (b" null\n", None),
             ('{"a":[1,2.5,"\\ud83d\\ude00"]}', {"a": [1, 2.5, "😀"]}),
             (b"[" * 100 + b"]" * 100, None),

@@ -13,10 +13,9 @@ from typing import Any
 
 from ..jsontext import JSONError, loads
 from .generate import Signature
-from .node import Mismatch, pointer
 from .repair import repair
+from .report import Mismatch, describe, pointer
 from .shapes import Refused
-from .wording import describe
 
 __all__ = ["Converted", "convert", "error_text", "parse", "repair"]
 

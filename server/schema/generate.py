@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from . import docstrings
-from .records import Records, add_default
-from .scalars import FORMATS, Schema
+from .plain import FORMATS, Schema
+from .records import add_default, closed, describe
 from .shapes import Build, Shapes, SignatureError
 from .validate import SchemaError, Validator
 
@@ -34,9 +34,7 @@ class Parameter:
     """One parameter that the model fills in. `default` is `inspect.Parameter.empty` if none."""
 
     name: str
-    hint: Any
     default: Any
-    positional: bool  # only by position: the `a` of `def f(a, /)`
     build: Build
 
     @property
@@ -68,13 +66,10 @@ class Signature:
         return args, {name: value for name, value in values.items() if name not in self.order}
 
 
-def schema_of(
-    function: Callable[..., Any], *, inject: Collection[str | type] = (), titles: str = "types"
-) -> Signature:
+def schema_of(function: Callable[..., Any], *, inject: Collection[str | type] = ()) -> Signature:
     """Describe a function. Raises SignatureError with function, parameter, reason and way out.
 
-    `inject`: names of parameters, or classes of them, that the server provides. `titles`: "types"
-    gives each class its qualified name as `title`, "all" every schema, "none" none.
+    `inject`: names of parameters, or classes of them, that the server provides.
     """
     name = getattr(function, "__name__", type(function).__name__)
     try:
@@ -82,7 +77,7 @@ def schema_of(
     except (TypeError, ValueError) as error:
         raise SignatureError(f"{name}: {error}") from None
     namespace = _namespace(function)
-    shapes = Shapes(Records(namespace), titles)
+    shapes = Shapes(namespace, describe)
     doc = docstrings.parse(inspect.getdoc(function))
     properties: dict[str, Schema] = {}
     arguments, injected, order = [], [], []
@@ -91,11 +86,9 @@ def schema_of(
         _refuse_variadic(parameter, name)
         if parameter.kind is parameter.POSITIONAL_ONLY:
             order.append(parameter.name)
-        if parameter.name in inject:
-            injected.append(parameter.name)
-            continue
-        hint = _resolved(parameter.annotation, namespace, where)
-        if _is_injected(hint, inject):
+        named = parameter.name in inject  # its type may name what isn't imported
+        hint = None if named else _resolved(parameter.annotation, namespace, where)
+        if named or _is_injected(hint, inject):
             injected.append(parameter.name)
             continue
         shape = shapes.of(hint, where)
@@ -105,17 +98,14 @@ def schema_of(
         if parameter.default is not parameter.empty:
             add_default(schema, parameter.default)
         properties[parameter.name] = schema
-        positional = parameter.kind is parameter.POSITIONAL_ONLY
-        arguments.append(
-            Parameter(parameter.name, hint, parameter.default, positional, shape.build)
-        )
+        arguments.append(Parameter(parameter.name, parameter.default, shape.build))
     required = [argument.name for argument in arguments if argument.required]
-    schema = _closed(properties, required, shapes.defs)
+    schema = closed(properties, required) | ({"$defs": shapes.defs} if shapes.defs else {})
     return Signature(
         name=name,
         description=doc.description,
         parameters=schema,
-        returns=_returned(function, namespace, titles),
+        returns=_returned(function, namespace),
         arguments=tuple(arguments),
         injected=tuple(injected),
         order=tuple(order),
@@ -179,20 +169,10 @@ def _is_injected(hint: Any, inject: Collection[str | type]) -> bool:
     return any(isinstance(option, type) and issubclass(option, wanted) for option in options)
 
 
-def _closed(properties: dict[str, Schema], required: list[str], defs: dict[str, Schema]) -> Schema:
-    schema: Schema = {"type": "object", "properties": properties}
-    if required:
-        schema["required"] = required
-    schema["additionalProperties"] = False
-    return {**schema, "$defs": defs} if defs else schema
-
-
-def _returned(
-    function: Callable[..., Any], namespace: dict[str, Any], titles: str
-) -> Schema | None:
+def _returned(function: Callable[..., Any], namespace: dict[str, Any]) -> Schema | None:
     """The schema of what is returned. It only informs, so a type that has none is "anything"."""
     annotation = inspect.signature(function).return_annotation
-    shapes = Shapes(Records(namespace), titles)
+    shapes = Shapes(namespace, describe)
     try:
         hint = _resolved(annotation, namespace, "return")
         if hint is types.NoneType:

@@ -10,8 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .refs import IN_LIST, IN_MAP, IN_ONE, member
-from .uri import unquote
+from .references import IN_LIST, IN_MAP, IN_ONE, member, tokens
 
 MAX_INLINED = 2_000  # types that contain each other twice are 2**n when written out
 _TABLES = ("$defs", "definitions")  # only there to be referred to
@@ -54,7 +53,7 @@ class _Inliner:
         beside = {"$ref", *_TABLES} if node is self.root else {"$ref"}
         siblings = {keyword: sub for keyword, sub in node.items() if keyword not in beside}
         target: Any = self.root
-        for token in unquote(reference).split("/")[1:]:
+        for token in tokens(reference):
             target = member(target, token)
         if target is True:
             return self.schema(siblings, trail)

@@ -1,9 +1,10 @@
-"""The assertions of JSON Schema: keywords that look at a value and not into its members.
+"""The keywords of JSON Schema, each a function from its operand to a check.
 
-Where it sits: `compile` calls one function of ASSERTIONS per keyword of a schema, once; the check
-it returns runs for every value. Rule of the file: a function gets an operand whose shape `compile`
-has verified, decides everything it can right away, and returns the smallest closure that is left;
-None means "nothing to check".
+Where it sits: `compile` calls one function of KEYWORDS per keyword of a schema, once; the check it
+returns runs for every value. Rule of the file: a function gets an operand whose shape was verified,
+decides everything it can right away, and returns the smallest closure that is left; None means
+"nothing to check". Whoever evaluates a member says so in `seen`, which is None unless an
+unevaluated* keyword asks; what a failed attempt has seen does not count.
 
 Python is not JSON, and the differences are handled here: True == 1, 1.0 is an integer, 0.3 is no
 multiple of 0.1 in binary, and integers hash without a secret.
@@ -12,33 +13,28 @@ multiple of 0.1 in binary, and integers hash without a secret.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Mapping, Sized
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Mapping
 from fractions import Fraction
 from typing import Any
 
+from .compile import Builder, Site
 from .formats import EXAMPLES
-from .node import Check, Exhausted, Node, Place, Run, Seen
-from .patterns import Pattern, PatternError, TooCostly
-from .wording import describe, either, nearest, one_of, show
+from .patterns import Pattern, PatternError
+from .report import (
+    Check,
+    Finding,
+    Node,
+    Place,
+    Run,
+    Seen,
+    describe,
+    either,
+    nearest,
+    one_of,
+    show,
+)
 
-Format = Callable[[str], bool]
-
-
-@dataclass(frozen=True, slots=True)
-class Here:
-    """What a keyword may ask about the schema it stands in."""
-
-    schema: Mapping[str, Any]
-    draft7: bool
-    formats: Mapping[str, Format]
-    same: Callable[..., Node]  # (subschema, *keys): applies to the same value
-    inside: Callable[..., Node]  # (subschema, *keys): applies to a member of the value
-    follow: Callable[[str], Node | None]  # the target of a $ref or $dynamicRef keyword
-    bad: Callable[[str, str], None]  # (keyword, message): this schema can't be used
-
-
-# ------------------------------------------------------------------- equality as JSON sees it
+# ------------------------------------------------------------------------------- any value
 
 
 def identity(value: Any) -> Hashable:
@@ -62,44 +58,42 @@ def identity(value: Any) -> Hashable:
     return value  # type: ignore[no-any-return]
 
 
-# ------------------------------------------------------------------------------- any value
+def is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
 
 TYPES: dict[str, Callable[[Any], bool]] = {
     "null": lambda value: value is None,
     "boolean": lambda value: isinstance(value, bool),
     "integer": lambda value: (
-        isinstance(value, int) and not isinstance(value, bool)
-        if not isinstance(value, float)
-        else value.is_integer()
+        value.is_integer()
+        if isinstance(value, float)
+        else isinstance(value, int) and not isinstance(value, bool)
     ),
-    "number": lambda value: isinstance(value, int | float) and not isinstance(value, bool),
+    "number": is_number,
     "string": lambda value: isinstance(value, str),
     "array": lambda value: isinstance(value, list),
     "object": lambda value: isinstance(value, dict),
 }
 
 
-def type_(here: Here, operand: str | list[str]) -> Check | None:
+def type_(site: Site, operand: str | list[str]) -> Check | None:
     names = [operand] if isinstance(operand, str) else operand
     tests = [TYPES[name] for name in names]
-    values = here.schema.get("enum", [here.schema["const"]] if "const" in here.schema else [])
+    values = site.schema.get("enum", [site.schema["const"]] if "const" in site.schema else [])
     if values and all(any(test(value) for test in tests) for value in values):
         return None  # the list says more, and one problem should be told once
     message = "expected " + either(names)
+    test = tests[0] if len(tests) == 1 else lambda value: any(test(value) for test in tests)
 
-    def check_one(value: Any, at: Place, run: Run, seen: Seen) -> None:
+    def check(value: Any, at: Place, run: Run, seen: Seen) -> None:
         if not test(value):
             run.fail(at, "type", message, value, names)
 
-    def check_any(value: Any, at: Place, run: Run, seen: Seen) -> None:
-        if not any(test(value) for test in tests):
-            run.fail(at, "type", message, value, names)
-
-    test = tests[0]
-    return check_one if len(tests) == 1 else check_any
+    return check
 
 
-def enum(here: Here, operand: list[Any]) -> Check | None:
+def enum(site: Site, operand: list[Any]) -> Check:
     allowed = {identity(value) for value in operand}
     message = "expected " + one_of(operand)
 
@@ -111,7 +105,7 @@ def enum(here: Here, operand: list[Any]) -> Check | None:
     return check
 
 
-def const(here: Here, operand: Any) -> Check | None:
+def const(site: Site, operand: Any) -> Check:
     allowed = identity(operand)
     message = "expected " + show(operand)
 
@@ -122,17 +116,15 @@ def const(here: Here, operand: Any) -> Check | None:
     return check
 
 
-# --------------------------------------------------------------------------------- numbers
+# --------------------------------------------------------------- numbers, texts, sizes of things
 
 
-def _bound(
-    keyword: str, words: str, holds: Callable[[Any, Any], bool]
-) -> Callable[[Here, Any], Check]:
-    def build(here: Here, operand: Any) -> Check:
+def bound(keyword: str, words: str, holds: Callable[[Any, Any], bool]) -> Builder:
+    def build(site: Site, operand: Any) -> Check:
         message = f"expected {words} {show(operand)}"
 
         def check(value: Any, at: Place, run: Run, seen: Seen) -> None:
-            if TYPES["number"](value) and not holds(value, operand):
+            if is_number(value) and not holds(value, operand):
                 run.fail(at, keyword, message, value)
 
         return check
@@ -140,19 +132,35 @@ def _bound(
     return build
 
 
-def multiple_of(here: Here, operand: int | float) -> Check | None:
+def size(keyword: str, kind: type, unit: str) -> Builder:
+    least = keyword.startswith("min")
+
+    def build(site: Site, operand: Any) -> Check:
+        limit = int(operand)
+        plural = unit if limit == 1 else {"property": "properties"}.get(unit, unit + "s")
+        message = f"expected at {'least' if least else 'most'} {limit} {plural}, got "
+
+        def check(value: Any, at: Place, run: Run, seen: Seen) -> None:
+            if isinstance(value, kind):
+                length = len(value)  # type: ignore[arg-type]
+                if length < limit if least else length > limit:
+                    run.fail(at, keyword, message + str(length))
+
+        return check
+
+    return build
+
+
+def multiple_of(site: Site, operand: int | float) -> Check:
     """Exact in decimal, as the text was written: repr() gives back the digits that were sent."""
     divisor = Fraction(repr(operand))
-    whole = int(operand) if divisor.denominator == 1 else 0
     message = f"expected a multiple of {show(operand)}"
 
     def check(value: Any, at: Place, run: Run, seen: Seen) -> None:
-        if not TYPES["number"](value):
+        if not is_number(value):
             return
-        if whole and isinstance(value, int):
-            fits = value % whole == 0
-        elif isinstance(value, int):
-            fits = (value / divisor).denominator == 1
+        if isinstance(value, int):  # repr() of a huge one is refused
+            fits = value * divisor.denominator % divisor.numerator == 0
         else:
             fits = math.isfinite(value) and (Fraction(repr(value)) / divisor).denominator == 1
         if not fits:
@@ -161,74 +169,50 @@ def multiple_of(here: Here, operand: int | float) -> Check | None:
     return check
 
 
-# --------------------------------------------------------------------------------- strings
-
-
-def pattern(here: Here, operand: str) -> Check | None:
-    try:
-        compiled = Pattern(operand)
-    except PatternError as error:
-        here.bad("pattern", str(error))
-        return None
+def pattern(site: Site, operand: str) -> Check | None:
+    found = compiled(site, "pattern", [operand])
     message = f"expected text matching {show(operand)}"
 
     def check(value: Any, at: Place, run: Run, seen: Seen) -> None:
-        if isinstance(value, str) and not matches(compiled, value, run):
+        if isinstance(value, str) and not matches(found[0], value, run):
             run.fail(at, "pattern", message, value)
 
-    return check
+    return check if found else None
 
 
-def matches(compiled: Pattern, text: str, run: Run) -> bool:
-    """Search within the run's budget. Raises Exhausted."""
-    try:
-        found, cost = compiled.search(text)
-    except TooCostly as error:
-        raise Exhausted(str(error)) from None
-    run.spend(cost)
+def compiled(site: Site, keyword: str, sources: list[str]) -> list[Pattern]:
+    found = []
+    for source in sources:
+        try:
+            found.append(Pattern(source))
+        except PatternError as error:
+            site.bad(keyword, str(error))
     return found
 
 
-def format_(here: Here, operand: str) -> Check | None:
-    if operand not in here.formats:
+def matches(pattern: Pattern, text: str, run: Run) -> bool:
+    reason = f"a text of {len(text)} characters is too long for its pattern"
+    run.spend(pattern.price(len(text)), reason)
+    return pattern.search(text)
+
+
+def format_(site: Site, operand: str) -> Check | None:
+    test = site.formats.get(operand)
+    if test is None:
         return None  # section 7.2.1: unknown formats are annotations
-    test = here.formats[operand]
     example = f" such as {EXAMPLES[operand]}" if operand in EXAMPLES else ""
     message = f"expected {operand}{example}"
 
     def check(value: Any, at: Place, run: Run, seen: Seen) -> None:
         if isinstance(value, str):
-            run.steps -= len(value) >> 6
+            run.spend(len(value) >> 6)
             if not test(value):
                 run.fail(at, "format", message, value, (operand, test))
 
     return check
 
 
-# --------------------------------------------------------------------------- sizes of things
-
-
-def _size(
-    keyword: str, kind: type[Sized], words: str, unit: str, holds: Callable[[int, int], bool]
-) -> Callable[[Here, Any], Check]:
-    def build(here: Here, operand: Any) -> Check:
-        bound = int(operand)
-        plural = unit if bound == 1 else {"property": "properties"}.get(unit, unit + "s")
-        message = f"expected {words} {bound} {plural}, got "
-
-        def check(value: Any, at: Place, run: Run, seen: Seen) -> None:
-            if isinstance(value, kind) and not holds(len(value), bound):
-                run.fail(at, keyword, message + str(len(value)))
-
-        return check
-
-    return build
-
-
-def unique_items(here: Here, operand: bool) -> Check | None:
-    if not operand:
-        return None
-
+def unique_items(site: Site, operand: bool) -> Check | None:
     def check(value: Any, at: Place, run: Run, seen: Seen) -> None:
         if not isinstance(value, list):
             return
@@ -241,27 +225,138 @@ def unique_items(here: Here, operand: bool) -> Check | None:
                 run.fail(at, "uniqueItems", message, wanted=value)
                 return
 
+    return check if operand else None
+
+
+# --------------------------------------------------------- subschemas that apply to the same value
+
+
+def reference(keyword: str) -> Builder:
+    def build(site: Site, operand: str) -> Check | None:
+        target = site.follow(keyword)
+        return target.check if target else None
+
+    return build
+
+
+def all_of(site: Site, operand: list[Any]) -> Check:
+    nodes = [site.same(sub, "allOf", index) for index, sub in enumerate(operand)]
+
+    def check(value: Any, at: Place, run: Run, seen: Seen) -> None:
+        for node in nodes:
+            node.check(value, at, run, seen)
+
     return check
 
 
-ASSERTIONS: dict[str, Callable[[Here, Any], Check | None]] = {
-    "type": type_,
-    "enum": enum,
-    "const": const,
-    "minimum": _bound("minimum", "at least", lambda value, bound: value >= bound),
-    "maximum": _bound("maximum", "at most", lambda value, bound: value <= bound),
-    "exclusiveMinimum": _bound("exclusiveMinimum", "more than", lambda value, bound: value > bound),
-    "exclusiveMaximum": _bound("exclusiveMaximum", "less than", lambda value, bound: value < bound),
-    "multipleOf": multiple_of,
-    "minLength": _size("minLength", str, "at least", "character", lambda size, n: size >= n),
-    "maxLength": _size("maxLength", str, "at most", "character", lambda size, n: size <= n),
-    "pattern": pattern,
-    "format": format_,
-    "minItems": _size("minItems", list, "at least", "item", lambda size, n: size >= n),
-    "maxItems": _size("maxItems", list, "at most", "item", lambda size, n: size <= n),
-    "uniqueItems": unique_items,
-    "minProperties": _size(
-        "minProperties", dict, "at least", "property", lambda size, n: size >= n
-    ),
-    "maxProperties": _size("maxProperties", dict, "at most", "property", lambda size, n: size <= n),
-}
+def any_of(site: Site, operand: list[Any]) -> Check:
+    nodes = [site.same(sub, "anyOf", index) for index, sub in enumerate(operand)]
+
+    def check(value: Any, at: Place, run: Run, seen: Seen) -> None:
+        failed = []
+        for node in nodes:
+            failed.append(node.attempt(value, at, run, seen))
+            if not failed[-1] and seen is None:
+                return
+        if all(failed):
+            explain(Finding(at, "anyOf", "", value), run, nodes, failed)
+
+    return check
+
+
+def one_of_(site: Site, operand: list[Any]) -> Check:
+    nodes = [site.same(sub, "oneOf", index) for index, sub in enumerate(operand)]
+
+    def check(value: Any, at: Place, run: Run, seen: Seen) -> None:
+        failed = [node.attempt(value, at, run, seen) for node in nodes]
+        fits = [str(index + 1) for index, found in enumerate(failed) if not found]
+        if not fits:
+            explain(Finding(at, "oneOf", "", value), run, nodes, failed)
+        elif len(fits) > 1:
+            which = f"{', '.join(fits[:-1])} and {fits[-1]} fit"
+            run.fail(at, "oneOf", f"expected exactly one of {len(nodes)} alternatives, but {which}")
+
+    return check
+
+
+def explain(this: Finding, run: Run, nodes: list[Node], failed: list[list[Finding]]) -> None:
+    """Say what is wrong with the alternative that was meant, if it can be told which one was.
+
+    Ruled out are alternatives of another type or constant, then those whose tag property, a
+    constant such as `kind: "circle"`, says something else. Who is left alone was meant.
+    """
+
+    def elsewhere(found: Finding) -> bool:
+        return found.at is this.at and found.keyword in ("type", "enum", "const", "anyOf", "oneOf")
+
+    def other_tag(found: Finding) -> bool:
+        inside = found.at is not None and found.at[0] is this.at
+        return inside and found.keyword in ("enum", "const")
+
+    meant = [found for found in failed if not any(map(elsewhere, found))]
+    meant = [found for found in meant if not any(map(other_tag, found))] or meant
+    if len(meant) == 1:
+        for finding in meant[0]:
+            run.fail(*finding)
+        return
+    message = "expected " + either([node.expected for node in nodes])
+    got = this.value
+    if meant:
+        message += f"; the closest fails at {min(meant, key=len)[0].mismatch()}"
+        run.fail(this.at, this.keyword, message, wanted=(got, nodes))
+    else:
+        run.fail(this.at, this.keyword, message, got, (got, nodes))
+
+
+def not_(site: Site, operand: Any) -> Check:
+    node = site.same(operand, "not")
+
+    def check(value: Any, at: Place, run: Run, seen: Seen) -> None:
+        if not node.attempt(value, at, run):
+            run.fail(at, "not", f"expected anything but {node.expected}", value)
+
+    return check
+
+
+def if_(site: Site, operand: Any) -> Check:
+    condition = site.same(operand, "if")
+    then, otherwise = (
+        site.same(site.schema[word], word) if word in site.schema else None
+        for word in ("then", "else")
+    )
+
+    def check(value: Any, at: Place, run: Run, seen: Seen) -> None:
+        branch = otherwise if condition.attempt(value, at, run, seen) else then
+        if branch:
+            branch.check(value, at, run, seen)
+
+    return check
+
+
+def dependencies(keyword: str) -> Builder:
+    """Draft-07 has one keyword for names and for schemas, 2020-12 one for each and this one."""
+
+    def build(site: Site, operand: Mapping[str, Any]) -> Check:
+        names = {name: sub for name, sub in operand.items() if isinstance(sub, list)}
+        nodes = {
+            name: site.same(sub, keyword, name)
+            for name, sub in operand.items()
+            if name not in names
+        }
+
+        def check(value: Any, at: Place, run: Run, seen: Seen) -> None:
+            if not isinstance(value, dict):
+                return
+            for name in operand:
+                if name not in value:
+                    continue
+                for other in names.get(name, ()):
+                    if other not in value:
+                        message = f"missing, required together with {show(name)}"
+                        run.fail((at, other), keyword, message)
+                if name in nodes:
+                    nodes[name].check(value, at, run, seen)
+
+        return check
+
+    return build

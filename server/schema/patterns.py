@@ -1,159 +1,246 @@
-r"""ECMA-262 patterns, read by us: JSON Schema's dialect is not Python's.
+"""Searching for patterns that strangers wrote, and only where that surely ends soon.
 
-Where it sits: `pattern`, `patternProperties` and the format `regex` come here. Rule of the file:
-`parse` turns text into a tree or says why not; everything else is a question put to the tree. It
-is written out for Python's `re` where that is safe, and handed to `automaton` where it isn't.
-
-Why not `re.search(pattern)`: `\d` and `\w` are ASCII there and Unicode here, `$` lets a newline
-pass, `\p{L}`, `\cA`, `[^]` do not exist, `(?i)` and `(?P<…>` must not, and `^(a+)+$` against
-30 letters takes minutes. See ECMA-262 section 22.2.
+Where it sits: `pattern`, `patternProperties` and the format `regex` come here; `regex` reads the
+pattern. Rule of the file: `re` can't be interrupted, so a search is paid for before it is made, and
+a pattern with a repetition that has exponentially many ways over a text, such as `^(a+)+$`, which
+takes minutes for 30 letters, is refused when the schema is read.
 """
 
 from __future__ import annotations
 
+import math
 import re
+from dataclasses import replace
+from functools import lru_cache, partial
+from itertools import combinations
+from typing import NoReturn
 
-from .automaton import Automaton, TooLarge
-from .charsets import Ranges
-from .regex import Alt, Back, Char, Edge, Group, Look, PatternError, Repeat, Seq, Tree, parse
-from .wording import show
+from .regex import ANY, Part, PatternError, Ranges, overlap, parse, union, write
 
-__all__ = ["Pattern", "PatternError", "TooCostly"]
+__all__ = ["Pattern", "PatternError"]
 
-MAX_LENGTH = 2_000  # characters of a pattern; the longest useful ones (URLs, e-mail) stay below
-# `re` is used while it can't do more work than this, about two milliseconds; then the automaton.
-MAX_WORK = 200_000
-COUNTLESS = 10**12
-MAX_DEGREE = 20  # 2**20 is more than MAX_WORK: no need to know by how much
-
-
-class TooCostly(Exception):
-    """This text can't be searched for this pattern in reasonable time."""
+STEP = 512  # units of `_work` that cost as much as one step of a run, about 1 µs
+MAX_STEPS = 500_000  # for one search; a pattern that needs more for SHORT characters is refused
+SHORT = 32
+MAX_STATES = 500  # of all repetitions, counted ones in them written out
+MAX_EFFORT = 1_000_000  # to look for ambiguity, about 0.2 s
+COUNTLESS = 10.0**18
+END: Ranges = ((-1, -1),)  # stands for "nothing more" among characters
 
 
 class Pattern:
-    """A pattern ready to search. Raises PatternError if it is not ECMA-262, or not supported."""
+    """A pattern ready to search. Raises PatternError."""
 
     def __init__(self, source: str) -> None:
-        if len(source) > MAX_LENGTH:
-            raise PatternError(f"a pattern may have {MAX_LENGTH} characters, got {len(source)}")
-        self.source = source
-        tree = parse(source)
-        degree, factor = _ways(tree)
-        self._factor = factor * _rounds(tree)
-        self._degree = min(degree + (not _anchored(tree)), MAX_DEGREE)  # search tries each position
+        tree = _shortened(parse(source))
+        _Loops(tree)
+        self._price = lru_cache(100)(partial(_price, tree))
+        if self.price(SHORT) > MAX_STEPS:
+            raise PatternError("not supported: even a short text could take too long")
         try:
-            self._expression = re.compile(_write(tree))
+            self._expression = re.compile(write(tree))
         except (re.error, RecursionError, OverflowError) as error:
-            raise PatternError(f"not supported here: {error}") from None
-        try:
-            self._automaton: Automaton | None = Automaton(tree)
-        except TooLarge:
-            self._automaton = None
-        if self._automaton is None and factor >= COUNTLESS:
-            raise PatternError("repetition within repetition, with look-around or too large")
+            raise PatternError(f"not supported: {error}") from None
 
-    def search(self, text: str) -> tuple[bool, int]:
-        """Whether the pattern occurs in `text`, and what it cost in steps of about 1 µs.
+    def price(self, length: int) -> int:
+        """The steps that a search costs at most; rounded up, so that few sizes are computed."""
+        return self._price(length | 7 if length < 64 else (1 << length.bit_length()) - 1)
 
-        Raises TooCostly instead of taking longer than a second.
-        """
-        work = self._factor * (len(text) + 1) ** self._degree
-        if work <= MAX_WORK:
-            return self._expression.search(text) is not None, work >> 10
-        found, cost = self._automaton.search(text) if self._automaton else (None, 0)
-        if found is None:
-            size = f"{len(text)} characters"
-            raise TooCostly(f"a text of {size} is too long for the pattern {show(self.source)}")
-        return found, cost
+    def search(self, text: str) -> bool:
+        """Whether it occurs. Costs at most `price(len(text))` steps: ask before."""
+        return self._expression.search(text) is not None
 
 
-def _ways(tree: Tree) -> tuple[int, int]:
-    """How many ways a backtracking search has at most: (degree, factor) of factor * n**degree.
+def _shortened(tree: Part) -> Part:
+    """Whether a text holds `a+` is asked, not how much of it: a repetition at the end may stop."""
+    if tree.kind != "seq" or not tree.parts or tree.parts[-1].kind != "repeat":
+        return tree
+    last = replace(tree.parts[-1], high=tree.parts[-1].low)
+    return replace(tree, parts=(*tree.parts[:-1], last))
 
-    Sound, not tight: alternatives add, sequences multiply, `*` gives n ways; whatever has a choice
-    inside an unbounded repetition has countless ones.
+
+# ------------------------------------------------------------------ how long a search can take
+
+Ends = tuple[set[int], set[int], bool]  # states it starts with, ends with, whether it may be empty
+
+
+class _Loops:
+    """Raises PatternError if an unbounded repetition has exponentially many ways over a text.
+
+    This is their position automaton (Glushkov 1961): each set of characters is a state. All states
+    of a repetition reach each other. So it is enough to look for two different ways that leave one
+    state, read the same text, and meet in one state (Weber and Seidl 1991). If there are none,
+    each place in a text is reached in one way, and all take at most n * states steps.
     """
-    match tree:
-        case Seq(parts):
-            degree, factor = 0, 1
-            for part in parts:
-                more = _ways(part)
-                degree, factor = degree + more[0], min(factor * more[1], COUNTLESS)
-            return degree, factor
-        case Alt(branches):
-            ways = [_ways(branch) for branch in branches]
-            return max(way[0] for way in ways), min(sum(way[1] for way in ways), COUNTLESS)
-        case Repeat(body, low, high):
-            degree, factor = _ways(body)
-            if high is None:
-                return (low and degree) + 1, 1 if (degree, factor) == (0, 1) else COUNTLESS
-            choices = high - low + 1
-            for _ in range(high if factor > 1 else 0):
-                choices = min(choices * factor, COUNTLESS)
-                if choices == COUNTLESS:
-                    break
-            return min(degree * high, MAX_DEGREE), choices
-        case Group(body) | Look(_, body):
-            return _ways(body)
-    return 0, 1
+
+    def __init__(self, tree: Part) -> None:
+        self.sets: list[Ranges] = []
+        self.follow: list[set[int]] = []
+        self.effort = 0
+        self.find(tree)
+        todo = [(state, state) for state in range(len(self.sets))]
+        seen = set(todo)
+        while todo:
+            one, other = todo.pop()
+            if one != other and self.follow[one] & self.follow[other]:
+                self.refuse()
+            self.spend(len(self.follow[one]) * len(self.follow[other]))
+            pairs = {(min(a, b), max(a, b)) for a in self.follow[one] for b in self.follow[other]}
+            for a, b in pairs - seen:
+                self.spend(len(self.sets[a]) + len(self.sets[b]))
+                if a != b and overlap(self.sets[a], self.sets[b]):
+                    seen.add((a, b))
+                    todo.append((a, b))
+
+    def find(self, part: Part) -> None:
+        if part.kind == "repeat" and part.high is None:
+            self.add(part)
+        else:
+            for sub in part.parts:
+                self.find(sub)
+
+    def spend(self, effort: int) -> None:
+        self.effort += effort
+        if self.effort > MAX_EFFORT:
+            raise PatternError("not supported: its repetitions are too large")
+
+    def refuse(self) -> NoReturn:
+        raise PatternError("not supported: a repetition with many ways over a text, like (a+)+")
+
+    def add(self, part: Part) -> Ends:
+        match part.kind:
+            case "set":
+                if len(self.sets) == MAX_STATES:
+                    self.spend(MAX_EFFORT + 1)
+                self.sets.append(part.ranges)
+                self.follow.append(set())
+                return {len(self.sets) - 1}, {len(self.sets) - 1}, False
+            case "alt":
+                branches = [self.add(branch) for branch in part.parts]
+                if sum(empty for _, _, empty in branches) > 1:
+                    self.refuse()
+                firsts, lasts, empties = zip(*branches, strict=True)
+                return set().union(*firsts), set().union(*lasts), any(empties)
+            case "repeat":
+                return self.repeat(part)
+            case "back":
+                raise PatternError("not supported: a reference within a repetition")
+            case "look":  # a condition: there are only fewer ways
+                return set(), set(), True
+        first, last, empty = set[int](), set[int](), True
+        for sub in part.parts:
+            more_first, more_last, more_empty = self.add(sub)
+            self.link(last, more_first)
+            first |= more_first if empty else set()
+            last = last | more_last if more_empty else more_last
+            empty = empty and more_empty
+        return first, last, empty
+
+    def repeat(self, part: Part) -> Ends:
+        """A counted repetition is written out."""
+        first, last, ends = set[int](), set[int](), set[int]()
+        for number in range(max(part.low, 1) if part.high is None else part.high):
+            again, after, empty = self.add(part.parts[0])
+            if empty:
+                self.refuse()
+            self.link(last, again)
+            first, last = first or again, after
+            ends = ends | last if number >= part.low else last
+        if part.high is None:
+            self.link(last, again)
+        return first, ends, part.low == 0
+
+    def link(self, last: set[int], first: set[int]) -> None:
+        for state in last:
+            if self.follow[state] & first:
+                self.refuse()
+            self.follow[state] |= first
 
 
-def _rounds(tree: Tree) -> int:
-    """How often a counted repetition goes round at most: `(a{100}){100}` is one way of 10,000."""
-    match tree:
-        case Seq(parts) | Alt(parts):
-            return max(map(_rounds, parts), default=1)
-        case Repeat(body, low, high):
-            return min(max(low, high or 1) * _rounds(body), COUNTLESS)
-        case Group(body) | Look(_, body):
-            return _rounds(body)
-    return 1
+def _price(tree: Part, length: int) -> int:
+    """A search begins at every place, unless it's anchored."""
+    starts = 1 if _anchored(tree) else length + 1
+    return int(min(starts * _work(tree, length + 1, ())[1], COUNTLESS)) // STEP
 
 
-def _anchored(tree: Tree) -> bool:
-    match tree:
-        case Edge(kind):
-            return kind == "^"
-        case Seq(parts):
-            return bool(parts) and _anchored(parts[0])
-        case Alt(branches):
-            return all(map(_anchored, branches))
-        case Group(body):
-            return _anchored(body)
-    return False
+def _anchored(part: Part) -> bool:
+    if part.kind == "alt":
+        return all(map(_anchored, part.parts))
+    return part.mark == "^" or (
+        part.kind in ("seq", "group") and any(map(_anchored, part.parts[:1]))
+    )
 
 
-_EDGES = {"^": r"\A", "$": r"\Z", "b": r"(?a:\b)", "B": r"(?a:\B)"}
+def _work(part: Part, n: int, after: Ranges) -> tuple[float, float]:
+    """(in how many ways it can match from one place, what trying them all costs), both at most.
+
+    `after` are the characters that may come next. Where the repeated ones are not among them, only
+    one end is worth going on from, which is what makes ordinary patterns cheap.
+    """
+    match part.kind:
+        case "back":
+            return 1, n
+        case "look":  # never entered again once it was passed
+            return 1, sum(_work(sub, n, ANY)[1] for sub in part.parts)
+        case "alt":
+            each = [_work(branch, n, after) for branch in part.parts]
+            leads = [_leads(branch, union([END, after])) for branch in part.parts]
+            ways = [ways for ways, _ in each]
+            apart = not any(overlap(a, b) for a, b in combinations(leads, 2))
+            return max(ways) if apart else sum(ways), sum(cost for _, cost in each)
+        case "repeat":
+            return _work_of_repeat(part, part.parts[0], n, after)
+    nexts = [after]
+    for sub in reversed(part.parts):
+        nexts.append(_leads(sub, nexts[-1]))
+    total, effort = 1.0, 1.0
+    for sub, following in zip(part.parts, nexts[-2::-1], strict=True):
+        more, cost = _work(sub, n, following)
+        effort += total * cost
+        total = min(total * more, COUNTLESS)
+    return total, effort
 
 
-def _write(tree: Tree) -> str:
-    """The tree in Python's spelling. Groups are numbered; names were resolved by the parser."""
-    match tree:
-        case Char(ranges):
-            return written(ranges)
-        case Seq(parts):
-            return "".join(map(_write, parts))
-        case Alt(branches):
-            return "(?:" + "|".join(map(_write, branches)) + ")"
-        case Repeat(body, low, high):
-            bounds = {(0, None): "*", (1, None): "+", (0, 1): "?"}.get((low, high))
-            return f"(?:{_write(body)})" + (bounds or f"{{{low},{'' if high is None else high}}}")
-        case Group(body):
-            return f"({_write(body)})"
-        case Look(kind, body):
-            return f"(?{kind}{_write(body)})"
-        case Edge(kind):
-            return _EDGES[kind]
-        case Back(number):  # a group that took no part matches the empty text (22.2.2.7.3)
-            return f"(?({number})\\{number})"
-    raise AssertionError(tree)
+def _work_of_repeat(part: Part, body: Part, n: int, after: Ranges) -> tuple[float, float]:
+    empty = overlap(_leads(body, END), END)
+    one_end = not empty and not overlap(_characters(body), after)
+    if part.high is None:  # see _Loop
+        return 1 if one_end else n, n * _size(body, n)
+    again = _leads(body, ()) if part.high > 1 else ()
+    ways, cost = _work(body, n, union([again, after]))
+    ways = COUNTLESS if part.high * math.log2(ways) > 60 else ways**part.high
+    ends = 1 if one_end else part.high - part.low + 1
+    return ways * ends, part.high * cost * ways + 1
 
 
-def written(ranges: Ranges) -> str:
-    """One character as a Python class, every code point escaped: no special meaning can slip in."""
-    if not ranges:
-        return "(?!)"
-    if len(ranges) == 1 and ranges[0][0] == ranges[0][1]:
-        return re.escape(chr(ranges[0][0]))
-    return "[" + "".join(f"\\U{low:08x}-\\U{high:08x}" for low, high in ranges) + "]"
+def _leads(part: Part, after: Ranges) -> Ranges:
+    """The characters that a match of `part` and what comes after it can begin with."""
+    match part.kind:
+        case "set":
+            return part.ranges
+        case "edge":
+            return after
+        case "look" | "back":
+            return union([ANY, after])
+        case "alt":
+            return union(_leads(branch, after) for branch in part.parts)
+        case "repeat":
+            inner = _leads(part.parts[0], after)
+            return inner if part.low else union([inner, after])
+    for sub in reversed(part.parts):
+        after = _leads(sub, after)
+    return after
+
+
+def _characters(part: Part) -> Ranges:
+    if part.kind == "back":
+        return ANY
+    return union([part.ranges, *map(_characters, part.parts)])
+
+
+def _size(part: Part, n: int) -> float:
+    """What one round of a repetition costs, counted repetitions in it written out."""
+    if part.kind == "look":
+        return _work(part, n, ANY)[1]
+    times = max(part.low, part.high or 1)
+    return 1 + times * sum(_size(sub, n) for sub in part.parts)

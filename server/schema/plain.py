@@ -1,8 +1,10 @@
-"""From Python values to JSON: defaults and enum values in schemas, and what tools return.
+"""Python values that are one JSON value, both ways: to JSON, and back by the type.
 
-Used by `shapes` and `generate`, and by whoever encodes a tool's result. Rule of the file: the
-mirror image of `shapes`: what is written here as JSON is read there into an equal value. Classes
-of impure modules (paths, UUIDs, addresses) are known by name, so that nothing here imports them.
+Used by `shapes` and `generate` for defaults and members of enums, and by whoever encodes a tool's
+result. Rule of the file: what `plain` writes, SCALARS reads into an equal value. A builder gets a
+value that fits the schema; if the type still refuses it (a leap second, a year 0) it raises
+ValueError, TypeError or ArithmeticError. Classes of impure modules (paths, UUIDs, addresses) are
+known by name and called through the annotation itself, so that nothing here imports them.
 """
 
 from __future__ import annotations
@@ -13,10 +15,22 @@ import datetime
 import decimal
 import enum
 import math
-from collections.abc import Mapping, Sequence, Set
+import re
+from collections.abc import Callable, Mapping, Sequence, Set
 from typing import Any
 
+from . import formats
+from .compile import Format
+
+Schema = dict[str, Any]
+
+NUMBER_TEXT = r"^[+-]?[0-9]+(\.[0-9]+)?$"
 _TEXTUAL = {"uuid", "pathlib", "ipaddress", "decimal"}  # modules whose values are their str()
+_SPAN = re.compile(
+    r"(?P<sign>[+-])?P(?=T?\d)(?:(?P<weeks>\d+)W)?(?:(?P<days>\d+)D)?"
+    r"(?:T(?=\d)(?:(?P<hours>\d+)H)?(?:(?P<minutes>\d+)M)?(?:(?P<seconds>\d+(?:\.\d+)?)S)?)?",
+    re.ASCII,
+)
 
 
 def plain(value: Any) -> Any:
@@ -70,3 +84,94 @@ def duration(span: datetime.timedelta) -> str:
         fraction = f".{span.microseconds:06d}".rstrip("0") if span.microseconds else ""
         time += f"{seconds}{fraction}S"
     return f"{sign}P{days}" + (f"T{time}" if time else "")
+
+
+# ------------------------------------------------------------------------------ and back again
+
+
+def date_time(text: str) -> datetime.datetime:
+    """RFC 3339, and ISO 8601 without an offset: then the result has no time zone either."""
+    if text[10:11] not in ("T", "t", " "):
+        raise ValueError("a date and a time")
+    return datetime.datetime.fromisoformat(text.upper())
+
+
+def time_of_day(text: str) -> datetime.time:
+    if ":" not in text:
+        raise ValueError("hours and minutes")
+    return datetime.time.fromisoformat(text.upper())
+
+
+def span(text: str) -> datetime.timedelta:
+    """ISO 8601 without years and months, which have no fixed length."""
+    match = _SPAN.fullmatch(text)
+    if not match:
+        raise ValueError("an ISO 8601 duration in weeks, days, hours, minutes and seconds")
+    parts = {unit: float(n) for unit, n in match.groupdict().items() if n and unit != "sign"}
+    return datetime.timedelta(**parts) * (-1 if match["sign"] == "-" else 1)
+
+
+def raw_bytes(text: str) -> bytes:
+    """Base64 in either alphabet (RFC 4648 sections 4 and 5), padding optional."""
+    normal = "".join(text.split()).replace("-", "+").replace("_", "/").rstrip("=")
+    return base64.b64decode(normal + "=" * (-len(normal) % 4), validate=True)
+
+
+def number(value: Any) -> decimal.Decimal:
+    return decimal.Decimal(repr(value) if isinstance(value, float) else value)
+
+
+def _accepts(build: Callable[[str], Any]) -> Format:
+    def test(text: str) -> bool:
+        try:
+            build(text)
+        except (ValueError, OverflowError):
+            return False
+        return True
+
+    return test
+
+
+# What arguments may look like: as lenient as the Python type is without guessing anything.
+FORMATS: Mapping[str, Format] = {
+    **formats.FORMATS,
+    "date-time": _accepts(date_time),
+    "time": _accepts(time_of_day),
+    "duration": _accepts(span),
+}
+
+
+def _text(format_name: str) -> Schema:
+    return {"type": "string", "format": format_name}
+
+
+# class -> (schema, builder); None: the class itself
+SCALARS: dict[str, tuple[Schema, Callable[[Any], Any] | None]] = {
+    "builtins.int": ({"type": "integer"}, int),
+    "builtins.float": ({"type": "number"}, float),
+    "builtins.str": ({"type": "string"}, str),
+    "builtins.bool": ({"type": "boolean"}, bool),
+    "builtins.NoneType": ({"type": "null"}, lambda value: None),
+    "builtins.bytes": ({"type": "string", "contentEncoding": "base64"}, raw_bytes),
+    "datetime.datetime": (_text("date-time"), date_time),
+    "datetime.date": (_text("date"), datetime.date.fromisoformat),
+    "datetime.time": (_text("time"), time_of_day),
+    "datetime.timedelta": (_text("duration"), span),
+    "decimal.Decimal": (
+        {"anyOf": [{"type": "number"}, {"type": "string", "pattern": NUMBER_TEXT}]},
+        number,
+    ),
+    "uuid.UUID": (_text("uuid"), None),
+    "ipaddress.IPv4Address": (_text("ipv4"), None),
+    "ipaddress.IPv6Address": (_text("ipv6"), None),
+    **dict.fromkeys(("pathlib.Path", "pathlib.PurePath"), (_text("path"), None)),
+    **dict.fromkeys(("pathlib.PosixPath", "pathlib.PurePosixPath"), (_text("path"), None)),
+}
+
+
+def scalar(hint: Any) -> tuple[Schema, Callable[[Any], Any]] | None:
+    """(schema, builder) of a class. Python 3.13 has `pathlib._local.Path`: roots are compared."""
+    if not isinstance(hint, type):
+        return None
+    known = SCALARS.get(f"{hint.__module__.split('.')[0]}.{hint.__qualname__}")
+    return (dict(known[0]), known[1] or hint) if known else None

@@ -1,83 +1,141 @@
-r"""The grammar of ECMA-262 patterns: text in, tree out.
+r"""ECMA-262 patterns: text in, tree out, and the tree in the spelling of Python's `re`.
 
-Used by `patterns` and `automaton`. Rule of the file: Unicode mode (the `u` flag, as JSON Schema
-2020-12 section 6.4 advises) except where real schemas disagree harmlessly: `\-` and other escaped
-punctuation, a lone `}` or `]`, and a `{` that opens no quantifier mean themselves. Escaped letters
-without a meaning are errors, as are Python's and PCRE's extensions.
+Used by `patterns`. Why not `re.compile(pattern)`: `\d` and `\w` are ASCII there and Unicode here,
+`$` lets a newline pass, `\p{L}`, `\cA` and `[^]` do not exist, `(?i)` and `(?P<…>` must not. See
+ECMA-262 section 22.2. Rule of the file: a set of characters is written as code points, all of them
+escaped, so that nothing depends on what Python means by a class.
 """
 
 from __future__ import annotations
 
+import re
+import sys
+import unicodedata
+from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NoReturn
 
-from .charsets import CLASSES, LAST, NEWLINES, Ranges, complement, unicode_property, union
+Ranges = tuple[tuple[int, int], ...]  # inclusive, sorted, disjoint ranges of code points
 
+MAX_LENGTH = 2_000  # characters of a pattern; the longest useful ones (URLs, e-mail) stay below
 MAX_NESTING = 50  # groups within groups
-MAX_REPEAT = 2**31  # what CPython's `re` can count to is larger; nobody needs it
+MAX_COUNT = 2**31  # of a counted repetition
 
 
 class PatternError(ValueError):
     """The text is not a pattern, or one that can't be supported; says where and why."""
 
 
-@dataclass(frozen=True, slots=True)
-class Char:
-    ranges: Ranges
+# ------------------------------------------------------------------------------------ characters
 
 
-@dataclass(frozen=True, slots=True)
-class Seq:
-    parts: tuple[Tree, ...]
+def union(sets: Iterable[Ranges]) -> Ranges:
+    merged: list[tuple[int, int]] = []
+    for low, high in sorted(span for ranges in sets for span in ranges):
+        if merged and low <= merged[-1][1] + 1:
+            merged[-1] = (merged[-1][0], max(merged[-1][1], high))
+        else:
+            merged.append((low, high))
+    return tuple(merged)
 
 
-@dataclass(frozen=True, slots=True)
-class Alt:
-    branches: tuple[Tree, ...]
+def complement(ranges: Ranges) -> Ranges:
+    edges = [-1, *(edge for span in ranges for edge in span), sys.maxunicode + 1]
+    gaps = zip(edges[::2], edges[1::2], strict=True)
+    return tuple((end + 1, start - 1) for end, start in gaps if end + 1 < start)
 
 
-@dataclass(frozen=True, slots=True)
-class Repeat:
-    """Greedy or lazy makes no difference to whether something matches, so it is not kept."""
-
-    body: Tree
-    low: int
-    high: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class Group:
-    body: Tree
+def overlap(one: Ranges, other: Ranges) -> bool:
+    i = j = 0
+    while i < len(one) and j < len(other):
+        if one[i][1] < other[j][0]:
+            i += 1
+        elif other[j][1] < one[i][0]:
+            j += 1
+        else:
+            return True
+    return False
 
 
-@dataclass(frozen=True, slots=True)
-class Look:
-    kind: str  # =, !, <= or <!
-    body: Tree
+def _only(text: str) -> Ranges:
+    return union(((ord(char), ord(char)),) for char in text)
 
 
-@dataclass(frozen=True, slots=True)
-class Edge:
-    kind: str  # ^, $, b or B
-
-
-@dataclass(frozen=True, slots=True)
-class Back:
-    number: int
-
-
-Tree = Char | Seq | Alt | Repeat | Group | Look | Edge | Back
-
+ANY: Ranges = ((0, sys.maxunicode),)
+_NEWLINES = _only("\n\r\u2028\u2029")
+_DIGITS: Ranges = ((0x30, 0x39),)
+_WORD = union([_DIGITS, ((0x41, 0x5A), (0x61, 0x7A)), _only("_")])
+# WhiteSpace and LineTerminator: sections 12.2 and 12.3
+_SPACE = union(
+    [_only("\t\v\f \u00a0\u1680\u202f\u205f\u3000\ufeff"), _NEWLINES, ((0x2000, 0x200A),)]
+)
+_CLASSES = {"d": _DIGITS, "w": _WORD, "s": _SPACE}
 _CONTROLS = {"t": 9, "n": 10, "v": 11, "f": 12, "r": 13, "0": 0}
 
+# The general categories by their long names; those not listed go by their two letters only.
+_CATEGORIES = {
+    "Letter": "L", "Uppercase_Letter": "Lu", "Lowercase_Letter": "Ll", "Mark": "M", "Number": "N",
+    "Decimal_Number": "Nd", "digit": "Nd", "Punctuation": "P", "punct": "P", "Symbol": "S",
+    "Separator": "Z", "Space_Separator": "Zs", "Control": "Cc", "cntrl": "Cc", "Other": "C",
+}  # fmt: skip
 
-def parse(source: str) -> Tree:
-    """Raises PatternError for anything that is not an ECMA-262 pattern."""
+
+def _property(expression: str) -> Ranges:
+    r"""What `\p{expression}` matches: a general category, Any or ASCII; () if it isn't known.
+
+    Scripts need tables that the standard library doesn't have.
+    """
+    name = expression.removeprefix("General_Category=").removeprefix("gc=")
+    if name in ("Any", "ASCII"):
+        return ANY if name == "Any" else ((0, 0x7F),)
+    short = _CATEGORIES.get(name, name)
+    known = _by_category()
+    return union(known[code] for code in known if short and code.startswith(short))
+
+
+@lru_cache(maxsize=1)
+def _by_category() -> dict[str, Ranges]:
+    """One pass over all code points, about 0.15 s, the first time a pattern asks."""
+    spans: dict[str, list[tuple[int, int]]] = {}
+    start, current = 0, unicodedata.category("\0")
+    for code in range(1, sys.maxunicode + 2):
+        category = unicodedata.category(chr(code)) if code <= sys.maxunicode else ""
+        if category != current:
+            spans.setdefault(current, []).append((start, code - 1))
+            start, current = code, category
+    return {category: tuple(found) for category, found in spans.items()}
+
+
+# --------------------------------------------------------------------------------- the grammar
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A node of the tree. Greedy or lazy makes no difference to whether something matches."""
+
+    kind: str  # set, seq, alt, repeat, group, look, edge or back
+    parts: tuple[Part, ...] = ()
+    ranges: Ranges = ()  # of a set
+    low: int = 0  # of a repeat
+    high: int | None = None
+    mark: str = ""  # of a group its name, of a look = ! <= or <!, of an edge ^ $ b or B
+
+
+def parse(source: str) -> Part:
+    r"""Raises PatternError for what isn't ECMA-262.
+
+    Unicode mode (the `u` flag, as JSON Schema 2020-12 section 6.4 advises) except where real
+    schemas disagree harmlessly: `\-` and other escaped punctuation, a lone `}` or `]`, and a `{`
+    that opens no quantifier mean themselves.
+    """
+    if len(source) > MAX_LENGTH:
+        raise PatternError(f"a pattern may have {MAX_LENGTH} characters, got {len(source)}")
     reader = _Reader(source)
     tree = reader.alternatives(0)
     if reader.at < len(source):
         reader.fail("unmatched )")
-    return reader.resolved(tree)
+    return tree
 
 
 class _Reader:
@@ -86,218 +144,93 @@ class _Reader:
     def __init__(self, source: str) -> None:
         self.source = source
         self.at = 0
-        self.groups = 0
-        self.names: dict[str, int] = {}
-        self.references: list[tuple[int, int | str]] = []  # (placeholder, what it refers to)
 
     def fail(self, reason: str) -> NoReturn:
         raise PatternError(f"not a valid pattern: {reason} at character {self.at + 1}")
 
-    def peek(self, text: str) -> bool:
-        return self.source.startswith(text, self.at)
-
-    def take(self, text: str) -> bool:
-        if self.peek(text):
-            self.at += len(text)
-            return True
-        return False
+    def take(self, expression: str) -> re.Match[str] | None:
+        """Go past what matches here, if something does."""
+        match = re.compile(expression, re.DOTALL).match(self.source, self.at)
+        self.at = match.end() if match else self.at
+        return match
 
     def next(self) -> str:
-        if self.at >= len(self.source):
-            self.fail("unexpected end")
-        self.at += 1
-        return self.source[self.at - 1]
+        match = self.take(".")
+        return match[0] if match else self.fail("unexpected end")
 
-    # -------------------------------------------------------------------------- structure
-
-    def alternatives(self, depth: int) -> Tree:
+    def alternatives(self, depth: int) -> Part:
         if depth > MAX_NESTING:
             self.fail(f"more than {MAX_NESTING} nested groups")
         branches = [self.sequence(depth)]
-        while self.take("|"):
+        while self.take(r"\|"):
             branches.append(self.sequence(depth))
-        return branches[0] if len(branches) == 1 else Alt(tuple(branches))
+        return branches[0] if len(branches) == 1 else Part("alt", tuple(branches))
 
-    def sequence(self, depth: int) -> Tree:
-        parts: list[Tree] = []
+    def sequence(self, depth: int) -> Part:
+        parts: list[Part] = []
         while self.at < len(self.source) and self.source[self.at] not in "|)":
             parts.append(self.quantified(self.atom(depth)))
-        return parts[0] if len(parts) == 1 else Seq(tuple(parts))
+        return Part("seq", tuple(parts))
 
-    def atom(self, depth: int) -> Tree:
+    def quantified(self, atom: Part) -> Part:
+        match = self.take(r"(?:[*+?]|\{([0-9]{1,10})(,?)([0-9]{0,10})\})\??")
+        if not match:
+            return atom
+        if atom.kind in ("edge", "look"):
+            self.fail("nothing to repeat")
+        bounds: dict[str, tuple[int, int | None]] = {"*": (0, None), "+": (1, None), "?": (0, 1)}
+        if match[1]:
+            high = int(match[3]) if match[3] else None if match[2] else int(match[1])
+            bounds["{"] = int(match[1]), high
+        least, most = bounds[match[0][0]]
+        if least > MAX_COUNT or (most is not None and not least <= most <= MAX_COUNT):
+            self.fail("the bounds of a quantifier are out of order or too large")
+        if self.take(r"[*+?]|\{[0-9]+,?[0-9]*\}"):
+            self.fail("a quantifier after a quantifier")
+        return Part("repeat", (atom,), low=least, high=most)
+
+    def atom(self, depth: int) -> Part:
         match char := self.next():
             case "^" | "$":
-                return Edge(char)
+                return Part("edge", mark=char)
             case ".":
-                return Char(complement(NEWLINES))
+                return Part("set", ranges=complement(_NEWLINES))
             case "(":
                 return self.group(depth)
             case "[":
-                return Char(self.char_class())
+                return Part("set", ranges=self.char_class())
             case "\\":
                 return self.escape()
             case "*" | "+" | "?":
                 self.fail("nothing to repeat")
-        return Char(((ord(char), ord(char)),))
+        return Part("set", ranges=_only(char))
 
-    def group(self, depth: int) -> Tree:
-        capture = not self.peek("?")
-        kind = ""
-        if not capture:
-            for kind in ("?:", "?=", "?!", "?<=", "?<!", "?<"):
-                if self.take(kind):
-                    break
-            else:
-                self.fail("unknown kind of group")
-        if capture or kind == "?<":
-            self.groups += 1
-            if kind == "?<":
-                self.name(self.groups)
+    def group(self, depth: int) -> Part:
+        kind = self.take(r"\?(?::|=|!|<=|<!|<(?P<name>[A-Za-z_]\w*)>)")
+        if not kind and self.take(r"\?"):
+            self.fail("unknown kind of group")
         body = self.alternatives(depth + 1)
-        if not self.take(")"):
+        if not self.take(r"\)"):
             self.fail("a group is not closed")
-        if capture or kind == "?<":
-            return Group(body)
-        if kind != "?:":
-            return Look(kind[1:], body)
-        return Seq((body,)) if isinstance(body, Edge | Look) else body  # (?:^)* may be repeated
+        if not kind or kind["name"]:
+            return Part("group", (body,), mark=kind["name"] if kind else "")
+        return Part("seq", (body,)) if kind[0] == "?:" else Part("look", (body,), mark=kind[0][1:])
 
-    def name(self, number: int) -> None:
-        name = self.until(">")
-        if not name.replace("$", "_").isidentifier() or name in self.names:
-            self.fail("a bad or repeated group name")
-        self.names[name] = number
-
-    def until(self, mark: str) -> str:
-        end = self.source.find(mark, self.at)
-        if end < 0:
-            self.fail(f"{mark} is missing")
-        text, self.at = self.source[self.at : end], end + 1
-        return text
-
-    def quantified(self, atom: Tree) -> Tree:
-        bounds = self.quantifier()
-        if bounds is None:
-            return atom
-        if isinstance(atom, Edge | Look):
-            self.fail("nothing to repeat")
-        self.take("?")
-        if self.at < len(self.source) and (self.source[self.at] in "*+?" or self.quantifier()):
-            self.fail("a quantifier after a quantifier")
-        return Repeat(atom, *bounds)
-
-    def quantifier(self) -> tuple[int, int | None] | None:
-        for mark, bounds in (("*", (0, None)), ("+", (1, None)), ("?", (0, 1))):
-            if self.take(mark):
-                return bounds
-        end = self.source.find("}", self.at)
-        if not self.peek("{") or end < 0:
-            return None
-        low, comma, high = self.source[self.at + 1 : end].partition(",")
-        if not _is_count(low) or not (high == "" or _is_count(high)):
-            return None
-        least = int(low)
-        most = int(high) if high else None if comma else least
-        if (most is not None and most < least) or max(least, most or 0) > MAX_REPEAT:
-            self.fail("the bounds of a quantifier are out of order or too large")
-        self.at = end + 1
-        return least, most
-
-    # ------------------------------------------------------------------ characters and classes
-
-    def escape(self) -> Tree:
-        char = self.next()
-        if char in "bB":
-            return Edge(char)
-        if char == "k":
-            if not self.take("<"):
-                self.fail(r"\k without a name")
-            return self.reference(self.until(">"))
-        if char in "123456789":
-            digits = char
-            while self.at < len(self.source) and self.source[self.at] in "0123456789":
-                digits += self.next()
-            return self.reference(int(digits[:9]))
-        return Char(self.character_set(char))
-
-    def reference(self, target: int | str) -> Tree:
-        self.references.append((self.at, target))
-        return Back(-len(self.references))
-
-    def resolved(self, tree: Tree) -> Tree:
-        """Put the numbers of groups in, now that all of them are known."""
-        numbers = []
-        for at, target in self.references:
-            number = self.names.get(target, 0) if isinstance(target, str) else target
-            if not 0 < number <= self.groups:
-                self.at = at
-                self.fail("a reference to no group")
-            numbers.append(number)
-        return _renumber(tree, numbers) if numbers else tree
-
-    def character_set(self, char: str) -> Ranges:
-        """What an escape stands for, `char` being the one after the backslash."""
-        if char in CLASSES:
-            return CLASSES[char]
-        if char in "pP":
-            found = unicode_property(self.until("}")) if self.take("{") else None
-            if found is None:
-                self.fail(f"a Unicode property that is not supported after \\{char}")
-            return found if char == "p" else complement(found)
-        code = self.code_point(char)
-        return ((code, code),)
-
-    def code_point(self, char: str) -> int:
-        if char in _CONTROLS:
-            if char == "0" and self.at < len(self.source) and self.source[self.at].isdigit():
-                self.fail("an octal escape")
-            return _CONTROLS[char]
-        if char == "c":
-            letter = self.next()
-            if not (letter.isascii() and letter.isalpha()):
-                self.fail(r"\c without a letter")
-            return ord(letter) % 32
-        if char == "x":
-            return self.hexadecimal(2)
-        if char == "u":
-            return self.unicode_escape()
-        if char.isalnum() or not char.isascii():
-            self.fail(f"the escape \\{char}")
-        return ord(char)
-
-    def unicode_escape(self) -> int:
-        if self.take("{"):
-            digits = self.until("}")
-            if not _is_hexadecimal(digits) or int(digits, 16) > LAST:
-                self.fail("a bad code point")
-            return int(digits, 16)
-        code = self.hexadecimal(4)
-        if 0xD800 <= code < 0xDC00 and self.peek("\\u"):
-            mark = self.at
-            self.at += 2
-            low = self.hexadecimal(4) if not self.peek("{") else 0
-            if 0xDC00 <= low < 0xE000:
-                return 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00)
-            self.at = mark
-        return code
-
-    def hexadecimal(self, length: int) -> int:
-        digits = self.source[self.at : self.at + length]
-        if len(digits) < length or not _is_hexadecimal(digits):
-            self.fail(f"{length} hexadecimal digits are missing")
-        self.at += length
-        return int(digits, 16)
+    def escape(self) -> Part:
+        if edge := self.take("[bB]"):
+            return Part("edge", mark=edge[0])
+        if group := self.take(r"k<(\w+)>|([1-9][0-9]{0,2})"):
+            return Part("back", mark=group[1] or group[2])
+        return Part("set", ranges=self.escaped())
 
     def char_class(self) -> Ranges:
-        negated = self.take("^")
+        negated = self.take(r"\^")
         sets: list[Ranges] = []
         while not self.take("]"):
             low = self.class_atom()
-            dash = self.peek("-") and not self.peek("-]")
-            if dash and _single(low):
-                self.at += 1
+            if len(low) == 1 and low[0][0] == low[0][1] and self.take(r"-(?!\])"):
                 high = self.class_atom()
-                if not _single(high) or high[0][0] < low[0][0]:
+                if len(high) != 1 or high[0][0] != high[0][1] or high[0][0] < low[0][0]:
                     self.fail("a range that is out of order or not between characters")
                 low = ((low[0][0], high[0][0]),)
             sets.append(low)
@@ -306,35 +239,65 @@ class _Reader:
     def class_atom(self) -> Ranges:
         char = self.next()
         if char != "\\":
-            return ((ord(char), ord(char)),)
+            return _only(char)
+        return _only("\b") if self.take("b") else self.escaped()
+
+    def escaped(self) -> Ranges:
+        """The characters that an escape stands for, the backslash being behind us."""
         char = self.next()
-        return ((8, 8),) if char == "b" else self.character_set(char)
+        if char.lower() in _CLASSES:
+            return _CLASSES[char] if char in _CLASSES else complement(_CLASSES[char.lower()])
+        if char in "pP":
+            name = self.take(r"\{([^}]*)\}")
+            found = _property(name[1]) if name else ()
+            if not found:
+                self.fail(f"a Unicode property that is not supported after \\{char}")
+            return found if char == "p" else complement(found)
+        code = self.code_point(char)
+        return ((code, code),)
+
+    def code_point(self, char: str) -> int:
+        if char in _CONTROLS and not (char == "0" and self.take("[0-9]")):
+            return _CONTROLS[char]
+        if char == "c" and (letter := self.take("[A-Za-z]")):
+            return ord(letter[0]) % 32
+        if char == "u" and (pair := self.take(r"([dD][89abAB]\w\w)\\u([dD][c-fC-F]\w\w)")):
+            high, low = int(pair[1], 16), int(pair[2], 16)
+            return 0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00)
+        digits = {"x": "(?P<code>[0-9a-fA-F]{2})"}
+        digits["u"] = (
+            r"(?P<code>[0-9a-fA-F]{4})|\{(?P<long>0*(?:10|[0-9a-fA-F])?[0-9a-fA-F]{1,4})\}"
+        )
+        if char in digits and (match := self.take(digits[char])):
+            return int(match["code"] or match["long"], 16)
+        if char.isalnum() or not char.isascii():
+            self.fail(f"the escape \\{char}")
+        return ord(char)
 
 
-def _single(ranges: Ranges) -> bool:
-    return len(ranges) == 1 and ranges[0][0] == ranges[0][1]
+# ------------------------------------------------------------------------- in Python's spelling
+
+_EDGES = {"^": r"\A", "$": r"\Z", "b": r"(?a:\b)", "B": r"(?a:\B)"}
 
 
-def _is_count(text: str) -> bool:
-    return text.isascii() and text.isdigit() and len(text) <= 10
-
-
-def _is_hexadecimal(text: str) -> bool:
-    return 0 < len(text) <= 8 and all(char in "0123456789abcdefABCDEF" for char in text)
-
-
-def _renumber(tree: Tree, numbers: list[int]) -> Tree:
-    match tree:
-        case Back(number):
-            return Back(numbers[-number - 1])
-        case Seq(parts):
-            return Seq(tuple(_renumber(part, numbers) for part in parts))
-        case Alt(branches):
-            return Alt(tuple(_renumber(branch, numbers) for branch in branches))
-        case Repeat(body, low, high):
-            return Repeat(_renumber(body, numbers), low, high)
-        case Group(body):
-            return Group(_renumber(body, numbers))
-        case Look(kind, body):
-            return Look(kind, _renumber(body, numbers))
-    return tree
+def write(part: Part) -> str:
+    inner = [write(sub) for sub in part.parts]
+    match part.kind:
+        case "set":  # every code point escaped: no special meaning can slip in
+            spans = "".join(f"\\U{low:08x}-\\U{high:08x}" for low, high in part.ranges)
+            return f"[{spans}]" if spans else "(?!)"
+        case "seq":
+            return "".join(inner)
+        case "alt":
+            return f"(?:{'|'.join(inner)})"
+        case "repeat":
+            return f"(?:{inner[0]}){{{part.low},{'' if part.high is None else part.high}}}"
+        case "group":
+            return f"(?P<{part.mark}>{inner[0]})" if part.mark else f"({inner[0]})"
+        case "look":
+            return f"(?{part.mark}{inner[0]})"
+        case "edge":
+            return _EDGES[part.mark]
+    # A group that took no part matches the empty text (22.2.2.7.3).
+    same = f"\\{part.mark}" if part.mark.isdigit() else f"(?P={part.mark})"
+    return f"(?({part.mark}){same})"

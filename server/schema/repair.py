@@ -12,16 +12,16 @@ as strings, null for "not given", repeated items in sets.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Any
 
 from .. import jsontext
-from .keywords import TYPES, identity
-from .node import NOTHING, Finding, Mismatch, Node, Place, Run, path, pointer
-from .validate import Validator, compile_schema
-from .wording import describe, show
+from .keywords import TYPES, identity, is_number
+from .report import NOTHING, Finding, Mismatch, Node, Run, describe, path, pointer, show
+from .validate import Validator, remembered
 
 ROUNDS = 20  # each repair may uncover the next: a string, its object, the object's members
 
@@ -45,7 +45,7 @@ def repair(value: Any, schema: Any) -> Repaired:
 
     `schema` is a schema or a Validator. Raises SchemaError.
     """
-    validator = schema if isinstance(schema, Validator) else compile_schema(schema)
+    validator = schema if isinstance(schema, Validator) else remembered(schema)
     return _Mender().mend(validator.root, value)
 
 
@@ -61,55 +61,39 @@ class _Mender:
         first: dict[str, Finding] = {}  # what was wrong at each place before it was mended
         findings = node.findings(value, self.run)
         for _ in range(ROUNDS):
-            fixes = self.fixes(findings, value)
+            fixes = self.fixes(findings)
+            for place, (finding, changed) in fixes.items():
+                keys = path(finding.at)
+                words = f"{describe(_get(value, keys))} was taken as {describe(changed)}"
+                if changed is _LEFT_OUT:
+                    words = "null was taken as not given"
+                value = _put(value, keys, changed)
+                repairs.append(Mismatch(place, "repair", words))
+                first.setdefault(place, finding)
             if not fixes:
                 break
-            for fix in fixes:
-                value = _put(value, path(fix.at), fix.value)
-                repairs.append(Mismatch(pointer(fix.at), "repair", fix.words))
-                first.setdefault(pointer(fix.at), fix.finding)
             findings = node.findings(value, self.run)
         left = [first.get(pointer(finding.at), finding).mismatch() for finding in findings]
         return Repaired(value, repairs, left)
 
-    def fixes(self, findings: list[Finding], root: Any) -> list[_Fix]:
+    def fixes(self, findings: list[Finding]) -> dict[str, tuple[Finding, Any]]:
         """At most one change for each place, none inside a place that changes."""
-        fixes: dict[str, _Fix] = {}
+        fixes: dict[str, tuple[Finding, Any]] = {}
         for finding in findings:
-            place = pointer(finding.at)
-            if finding.keyword not in _MENDERS or any(_nested(place, other) for other in fixes):
-                continue
-            changed = _MENDERS[finding.keyword](finding, self)
-            if changed is NOTHING:
-                continue
-            words = "null was taken as not given"
-            if changed is not _LEFT_OUT:
-                words = f"{describe(_value(root, finding.at))} was taken as {describe(changed)}"
-            fixes[place] = _Fix(finding, changed, words)
-        return list(fixes.values())
+            place = pointer(finding.at) + "/"
+            nested = any(place.startswith(f) or f.startswith(place) for f in fixes)
+            if finding.keyword in _MENDERS and not nested:
+                changed = _MENDERS[finding.keyword](finding, self)
+                if changed is not NOTHING:
+                    fixes[place] = finding, changed
+        return {place[:-1]: fix for place, fix in fixes.items()}
 
 
 _LEFT_OUT: Any = object()
 
 
-@dataclass(frozen=True, slots=True)
-class _Fix:
-    finding: Finding
-    value: Any
-    words: str
-
-    @property
-    def at(self) -> Place:
-        return self.finding.at
-
-
-def _nested(place: str, other: str) -> bool:
-    """Whether one of two places is the other or is in it."""
-    return f"{place}/".startswith(f"{other}/") or f"{other}/".startswith(f"{place}/")
-
-
-def _value(root: Any, at: Place) -> Any:
-    for key in path(at):
+def _get(root: Any, keys: list[str | int]) -> Any:
+    for key in keys:
         root = root[key]
     return root
 
@@ -159,8 +143,8 @@ def _formatted(finding: Finding, mender: _Mender) -> Any:
 
 
 def _alternative(finding: Finding, mender: _Mender) -> Any:
-    """The first alternative that a repair makes fit."""
-    value, nodes = finding.wanted
+    """The first alternative that a repair makes fit. If too many fit, nothing can be mended."""
+    value, nodes = finding.wanted or (None, ())
     for node in nodes:
         mended = mender.mend(node, value)
         if not mended.errors:
@@ -175,10 +159,6 @@ def _once(finding: Finding, mender: _Mender) -> Any:
     return list(first.values())
 
 
-def _left_out(finding: Finding, mender: _Mender) -> Any:
-    return _LEFT_OUT
-
-
 _MENDERS: dict[str, Callable[[Finding, _Mender], Any]] = {
     "type": _of_type,
     "enum": _listed,
@@ -187,8 +167,11 @@ _MENDERS: dict[str, Callable[[Finding, _Mender], Any]] = {
     "anyOf": _alternative,
     "oneOf": _alternative,
     "uniqueItems": _once,
-    "properties": _left_out,
+    "properties": lambda finding, mender: _LEFT_OUT,
 }
+
+
+# What a value says when it is read as another type: NOTHING if not clearly that.
 
 
 def _whole(value: Any) -> Any:
@@ -200,27 +183,20 @@ def _number(value: Any) -> Any:
     text = value.strip() if isinstance(value, str) else ""
     if not _NUMBER.fullmatch(text):
         return NOTHING
-    return int(text) if text.lstrip("+-").isdigit() else _finite(float(text))
-
-
-def _finite(number: float) -> Any:
-    return number if abs(number) != float("inf") else NOTHING
+    number = int(text) if text.lstrip("+-").isdigit() else float(text)
+    return NOTHING if number in (math.inf, -math.inf) else number
 
 
 def _boolean(value: Any) -> Any:
     if isinstance(value, str):
         return _WORDS.get(value.strip().lower(), NOTHING)
-    return bool(value) if TYPES["number"](value) and value in (0, 1) else NOTHING
+    return bool(value) if is_number(value) and value in (0, 1) else NOTHING
 
 
 def _string(value: Any) -> Any:
     """Digits that were meant as text. Not 1.10: its last digit is gone already."""
     whole = isinstance(value, int) and not isinstance(value, bool)
     return str(value) if whole and value.bit_length() < 1_000 else NOTHING
-
-
-def _null(value: Any) -> Any:
-    return None if value == "null" else NOTHING
 
 
 def _container(value: Any) -> Any:
@@ -237,7 +213,7 @@ _READERS: dict[str, Callable[[Any], Any]] = {
     "number": _number,
     "boolean": _boolean,
     "string": _string,
-    "null": _null,
+    "null": lambda value: None if value == "null" else NOTHING,
     "object": _container,
     "array": _container,
 }

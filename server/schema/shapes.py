@@ -11,6 +11,7 @@ from __future__ import annotations
 import collections
 import collections.abc
 import enum
+import re
 import types
 import typing
 from collections.abc import Callable, Iterable
@@ -18,11 +19,9 @@ from dataclasses import dataclass
 from typing import Any, get_args, get_origin
 
 from .keywords import identity
-from .node import Place
-from .plain import plain
-from .scalars import FORMATS, NUMBER_TEXT, Schema, scalar
+from .plain import FORMATS, NUMBER_TEXT, Schema, plain, scalar
+from .report import Place, describe, json_type
 from .validate import Validator
-from .wording import describe, json_type
 
 Build = Callable[[Any, Place], Any]
 
@@ -54,37 +53,31 @@ class Shape:
     build: Build
 
 
-class Classes(typing.Protocol):
-    """Who knows the shapes of classes with members (`records` does)."""
-
-    def shape(self, hint: Any, shapes: Shapes, where: str) -> Shape | None: ...
+# Describes a class with members, if it is of a kind that has them (see `records`).
+Describe = Callable[[type, Any, "Shapes", str], Shape | None]
 
 
 class Shapes:
-    """The shapes of one function's types. Named types are collected in `defs`.
+    """The shapes of one function's types. Classes with members are collected in `defs`.
 
-    `titles`: "types" titles classes with their qualified names, "all" every schema, "none" none.
+    `namespace` resolves the names of types. `describe` knows the classes with members.
     """
 
-    def __init__(self, classes: Classes, titles: str = "types") -> None:
+    def __init__(self, namespace: dict[str, Any], describe: Describe) -> None:
+        self.namespace = namespace
         self.defs: dict[str, Schema] = {}
-        self.titles = titles
-        self._classes = classes
+        self._describe = describe
+        self._known: dict[str, str] = {}  # type name -> name in defs
+        self._builds: dict[str, Build] = {}
 
     def of(self, hint: Any, where: str) -> Shape:
         """Raises SignatureError; `where` is how its message begins."""
-        shape = self._of(hint, where)
-        if self.titles != "all" or "$ref" in shape.schema or "title" in shape.schema:
-            return shape
-        return Shape({"title": type_name(hint), **shape.schema}, shape.build)
-
-    def _of(self, hint: Any, where: str) -> Shape:
         if hint is Any or hint is object:
             return Shape({}, lambda value, at: value)
         if hint is None:
             hint = types.NoneType
         if known := scalar(hint):
-            return Shape(dict(known[0]), _guarded(known[1](hint)))
+            return Shape(known[0], _guarded(known[1]))
         if isinstance(hint, typing.TypeVar):
             if hint.__constraints__:
                 return self._union(hint.__constraints__, where)
@@ -116,9 +109,28 @@ class Shapes:
             return Shape({**shape.schema, "uniqueItems": True}, shape.build)
         if origin in _DICTS:
             return self._dict(args, where)
-        if described := self._classes.shape(hint, self, where):
+        if isinstance(origin, type) and (described := self._class(origin, hint, where)):
             return described
         raise SignatureError(f"{where}: {_why_not(hint, origin)}")
+
+    def _class(self, cls: type, hint: Any, where: str) -> Shape | None:
+        """A `$ref` to a description in defs, which is there before the members are looked at."""
+        full = type_name(hint)
+        if full not in self._known:
+            short = cls.__name__ if hint is cls else full.rpartition(".")[2]
+            name = short = re.sub(r"\W+", "_", short).strip("_")
+            for number in range(2, len(self.defs) + 2):
+                name = f"{short}_{number}" if name in self.defs else name
+            self._known[full] = name
+            self.defs[name] = {"title": full}
+            shape = self._describe(cls, hint, self, f"{where}: {cls.__name__}")
+            if shape is None:
+                del self._known[full], self.defs[name]
+                return None
+            self.defs[name].update(shape.schema)
+            self._builds[name] = shape.build
+        name = self._known[full]
+        return Shape({"$ref": f"#/$defs/{name}"}, lambda value, at: self._builds[name](value, at))
 
     def _annotated(self, hint: Any, metadata: Iterable[Any], where: str) -> Shape:
         """`Annotated[int, "how many", {"minimum": 1}]`: text describes, a dict constrains."""

@@ -1,26 +1,29 @@
 """JSON Schema validation, draft 2020-12 and draft-07: everything that is wrong with a value.
 
-Start here. `compile_schema` → `compile` (nodes) → `node` (the run). Used for tool arguments, for
-answers to interrupts, for structured output and for the session document itself. Rule of the file:
-a schema may come from a stranger, so nothing is fetched, nothing loops, and every limit is counted
+Start here: the table KEYWORDS says what there is; `compile` makes nodes of it, `report` runs them.
+Used for tool arguments, for answers to interrupts, for structured output. Rule of the file: a
+schema may come from a stranger, so nothing is fetched, nothing loops, and every limit is counted
 rather than timed.
 """
 
 from __future__ import annotations
 
 import json
+import operator
 from collections.abc import Mapping
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
 from ..jsontext import depth_exceeds, dumps
-from .compile import compile_nodes
+from . import keywords, members
+from .compile import Compiler, Format, Keywords, Shape
 from .formats import FORMATS
-from .keywords import Format
-from .node import MAX_STEPS, Mismatch, Run
+from .keywords import TYPES, bound, is_number, size
+from .references import Unresolved
+from .report import MAX_STEPS, Mismatch, Run
 
-__all__ = ["Mismatch", "SchemaError", "Validator", "check_schema", "compile_schema", "validate"]
+__all__ = ["Mismatch", "SchemaError", "Validator", "check_schema", "remembered", "validate"]
 
 MAX_SCHEMA_DEPTH = 100
 MAX_SCHEMA_TEXT = 1_000_000  # characters of JSON; the largest known tool schema has 60,000
@@ -49,11 +52,14 @@ class Validator:
         formats: Mapping[str, Format] = FORMATS,
         documents: Mapping[str, Any] = NO_DOCUMENTS,
     ) -> None:
-        text = _text(schema)
-        self.schema = json.loads(text)  # our own copy: nodes are found by identity
-        self.root, problems = compile_nodes(self.schema, formats, documents)
-        if problems:
-            raise SchemaError(problems)
+        self.schema = json.loads(_text(schema))  # our own copy: nodes are found by identity
+        try:
+            compiled = Compiler(self.schema, KEYWORDS, formats, documents)
+        except Unresolved as error:
+            raise SchemaError([Mismatch("", "$id", str(error))]) from None
+        if compiled.problems:
+            raise SchemaError(compiled.problems)
+        self.root = compiled.root
 
     def errors(self, value: Any, *, steps: int = MAX_STEPS) -> list[Mismatch]:
         """Every problem of `value`, in document order as far as keywords allow; [] if it fits."""
@@ -66,7 +72,7 @@ def validate(value: Any, schema: Any, *, formats: bool = True) -> list[Mismatch]
     `value` is what JSON can say: dict, list, str, int, float, bool, None. The compiled schema is
     remembered by its text, so calling this again is cheap; `Validator` saves even that.
     """
-    return _remembered(_text(schema), formats).errors(value)
+    return remembered(schema, formats).errors(value)
 
 
 def check_schema(schema: Any) -> list[Mismatch]:
@@ -74,7 +80,7 @@ def check_schema(schema: Any) -> list[Mismatch]:
 
     Refused are: dialects other than 2020-12 and draft-07, references that lead out of the schema
     or nowhere, references that loop, keywords with operands of the wrong shape, patterns that are
-    not ECMA-262, and sizes beyond the limits of this package.
+    not ECMA-262 or could take for ever, and sizes beyond the limits of this package.
     """
     try:
         Validator(schema)
@@ -83,7 +89,7 @@ def check_schema(schema: Any) -> list[Mismatch]:
     return []
 
 
-def compile_schema(schema: Any, *, formats: bool = True) -> Validator:
+def remembered(schema: Any, formats: bool = True) -> Validator:
     """The remembered Validator of this schema. Raises SchemaError."""
     return _remembered(_text(schema), formats)
 
@@ -95,16 +101,125 @@ def _remembered(text: str, formats: bool) -> Validator:
 
 def _text(schema: Any) -> str:
     """The schema as JSON, which is also the proof that it is JSON. Raises SchemaError."""
-    if depth_exceeds(schema, MAX_SCHEMA_DEPTH):
-        raise _unusable(f"nested deeper than {MAX_SCHEMA_DEPTH} levels")
-    try:
-        text = dumps(schema)
-    except (TypeError, ValueError) as error:
-        raise _unusable(f"not JSON: {error}") from None
-    if len(text) > MAX_SCHEMA_TEXT:
-        raise _unusable(f"longer than {MAX_SCHEMA_TEXT} characters")
+    text, reason = "", f"nested deeper than {MAX_SCHEMA_DEPTH} levels"
+    if not depth_exceeds(schema, MAX_SCHEMA_DEPTH):
+        try:
+            text, reason = dumps(schema), f"longer than {MAX_SCHEMA_TEXT} characters"
+        except (TypeError, ValueError) as error:
+            reason = f"not JSON: {error}"
+    if not 0 < len(text) <= MAX_SCHEMA_TEXT:
+        raise SchemaError([Mismatch("", "", reason)])
     return text
 
 
-def _unusable(reason: str) -> SchemaError:
-    return SchemaError([Mismatch("", "", reason)])
+# --------------------------------------------- what operands must be, before a function sees them
+
+
+def _is_schema(value: Any) -> bool:
+    return isinstance(value, dict | bool)
+
+
+def _is_size(value: Any) -> bool:
+    return is_number(value) and value >= 0 and value == int(value)
+
+
+def _is_type(value: Any) -> bool:
+    names = value if isinstance(value, list) else [value]
+    return bool(names) and all(isinstance(name, str) and name in TYPES for name in names)
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, list)
+
+
+def _is_names(value: Any) -> bool:
+    return _is_list(value) and all(isinstance(name, str) for name in value)
+
+
+def _is_map(value: Any) -> bool:
+    return isinstance(value, dict)
+
+
+ANY: Shape = (lambda value: True, "anything")
+BOOLEAN: Shape = (lambda value: isinstance(value, bool), "true or false")
+TEXT: Shape = (lambda value: isinstance(value, str), "text")
+NUMBER: Shape = (is_number, "a number")
+POSITIVE: Shape = (lambda value: is_number(value) and value > 0, "a number above 0")
+SIZE: Shape = (_is_size, "a whole number from 0")
+TYPE: Shape = (_is_type, "one of " + ", ".join(TYPES) + ", or a list of them")
+LIST: Shape = (_is_list, "a list of values")
+NAMES: Shape = (_is_names, "a list of names")
+NAMES_MAP: Shape = (
+    lambda value: _is_map(value) and all(map(_is_names, value.values())),
+    "an object of lists of names",
+)
+SCHEMA: Shape = (_is_schema, "a schema")
+SCHEMAS: Shape = (
+    lambda value: _is_list(value) and bool(value) and all(map(_is_schema, value)),
+    "a list of schemas",
+)
+SCHEMA_MAP: Shape = (
+    lambda value: _is_map(value) and all(map(_is_schema, value.values())),
+    "an object of schemas",
+)
+ITEMS: Shape = (lambda value: _is_schema(value) or _is_list(value), "a schema")
+DEPENDENCIES: Shape = (
+    lambda value: (
+        _is_map(value) and all(_is_names(sub) or _is_schema(sub) for sub in value.values())
+    ),
+    "an object of lists of names or schemas",
+)
+
+# The order of the checks: what is in place first, so that the unevaluated* keywords, which come
+# last, know what everybody else has seen. None: read by another keyword, or by `references`.
+KEYWORDS: Keywords = {
+    "$schema": (TEXT, None),
+    "$id": (TEXT, None),
+    "$anchor": (TEXT, None),
+    "$dynamicAnchor": (TEXT, None),
+    "type": (TYPE, keywords.type_),
+    "enum": (LIST, keywords.enum),
+    "const": (ANY, keywords.const),
+    "minimum": (NUMBER, bound("minimum", "at least", operator.ge)),
+    "maximum": (NUMBER, bound("maximum", "at most", operator.le)),
+    "exclusiveMinimum": (NUMBER, bound("exclusiveMinimum", "more than", operator.gt)),
+    "exclusiveMaximum": (NUMBER, bound("exclusiveMaximum", "less than", operator.lt)),
+    "multipleOf": (POSITIVE, keywords.multiple_of),
+    "minLength": (SIZE, size("minLength", str, "character")),
+    "maxLength": (SIZE, size("maxLength", str, "character")),
+    "pattern": (TEXT, keywords.pattern),
+    "format": (TEXT, keywords.format_),
+    "minItems": (SIZE, size("minItems", list, "item")),
+    "maxItems": (SIZE, size("maxItems", list, "item")),
+    "uniqueItems": (BOOLEAN, keywords.unique_items),
+    "minProperties": (SIZE, size("minProperties", dict, "property")),
+    "maxProperties": (SIZE, size("maxProperties", dict, "property")),
+    "$ref": (TEXT, keywords.reference("$ref")),
+    "$dynamicRef": (TEXT, keywords.reference("$dynamicRef")),
+    "allOf": (SCHEMAS, keywords.all_of),
+    "anyOf": (SCHEMAS, keywords.any_of),
+    "oneOf": (SCHEMAS, keywords.one_of_),
+    "not": (SCHEMA, keywords.not_),
+    "if": (SCHEMA, keywords.if_),
+    "then": (SCHEMA, None),
+    "else": (SCHEMA, None),
+    "dependentSchemas": (SCHEMA_MAP, keywords.dependencies("dependentSchemas")),
+    "dependencies": (DEPENDENCIES, keywords.dependencies("dependencies")),
+    "properties": (SCHEMA_MAP, members.properties),
+    "patternProperties": (SCHEMA_MAP, members.pattern_properties),
+    "additionalProperties": (SCHEMA, members.additional_properties),
+    "propertyNames": (SCHEMA, members.property_names),
+    "required": (NAMES, members.required),
+    "dependentRequired": (NAMES_MAP, keywords.dependencies("dependentRequired")),
+    "prefixItems": (SCHEMAS, members.prefix_items),
+    "items": (ITEMS, members.items),
+    "additionalItems": (SCHEMA, members.additional_items),
+    "contains": (SCHEMA, members.contains),
+    "minContains": (SIZE, None),
+    "maxContains": (SIZE, None),
+    "unevaluatedItems": (SCHEMA, members.unevaluated("unevaluatedItems", list, "item")),
+    "unevaluatedProperties": (
+        SCHEMA,
+        members.unevaluated("unevaluatedProperties", dict, "property"),
+    ),
+}

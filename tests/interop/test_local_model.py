@@ -35,6 +35,17 @@ SHOWN: list[Json] = [
     {"id": "b2", "role": "assistant", "content": "100 - 58 is 42."},
 ]
 
+QUESTIONS = (
+    "What is 17 + 25?",
+    "What is 17 + 25? Call the calculator.",
+    "calculator: 17 + 25",
+    "Compute 17 + 25 with the calculator.",
+    "17 + 25 = ?",
+    "What is 250 - 8?",
+    "What is 6 * 7?",
+    "Use a tool: 84 / 2",
+)
+
 
 def session(question: str, *, history: bool = True) -> Json:
     """A session that asks, with history shown or not."""
@@ -50,7 +61,10 @@ def session(question: str, *, history: bool = True) -> Json:
         "id": "ses-local-model",
         "messages": messages,
         "character": "You are a helpful agent.",
-        "config": {"llm_api": {"temperature": 0, "max_tokens": 200}},
+        "config": {
+            "llm_api": {"temperature": 0, "max_tokens": 200},
+            "prompt": {"system": "Use the calculator for every sum."},  # the same every day
+        },
     }
 
 
@@ -86,9 +100,11 @@ class LocalModelTest(unittest.TestCase):
     def test_the_whole_way(self) -> None:
         """Asked over HTTP, a valid call, stopped for approval, killed, finished elsewhere."""
         first = self.server()
-        asked = Api(first.url, first.key).run(
-            self.only(session("What is 17 + 25?"), first, "calculator")
-        )
+        for question in QUESTIONS:  # until it calls: a word of the prompt can change its mind
+            sent = self.only(session(question), first, "calculator")
+            asked = Api(first.url, first.key).run(sent)
+            if asked["interrupts"]:
+                break
         self.assertEqual((asked["status"], asked["finish_reason"]), ("interrupted", "awaiting"))
         (interrupt,) = asked["interrupts"]
         self.assertEqual(interrupt["reason"], "tool_call")

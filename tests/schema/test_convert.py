@@ -11,7 +11,7 @@ from typing import Any
 
 from server.schema.convert import MAX_ERROR_BYTES, Converted, convert, error_text, parse
 from server.schema.generate import schema_of
-from server.schema.node import Mismatch
+from server.schema.report import Mismatch
 
 from .vectors import cases, function
 

@@ -132,29 +132,12 @@ class Parts(unittest.TestCase):
         properties = schema_of(function(source)).parameters["properties"]
         self.assertEqual([p["description"] for p in properties.values()], ["types", "doc"])
 
-    def test_titles(self) -> None:
+    def test_classes_are_titled_with_their_qualified_names(self) -> None:
         source = (
             "from dataclasses import dataclass\n@dataclass\nclass P:\n    x: list[int]\n"
             "def f(p: P, n: int | None = None): ..."
         )
-        for titles, expected in (
-            ("types", [("case.P", None, None)]),
-            ("all", [("case.P", "list[int]", "int | None")]),
-            ("none", [(None, None, None)]),
-        ):
-            with self.subTest(titles):
-                schema = schema_of(function(source), titles=titles).parameters
-                record = schema["$defs"]["P"]
-                self.assertEqual(
-                    [
-                        (
-                            record.get("title"),
-                            record["properties"]["x"].get("title"),
-                            schema["properties"]["n"].get("title"),
-                        )
-                    ],
-                    expected,
-                )
+        self.assertEqual(schema_of(function(source)).parameters["$defs"]["P"]["title"], "case.P")
 
     def test_returns(self) -> None:
         for annotation, expected in (

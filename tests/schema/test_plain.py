@@ -1,4 +1,4 @@
-"""Python values as JSON, and back by the type they came from."""
+"""Python values as JSON, and back by the type they came from, lenient only about spelling."""
 
 from __future__ import annotations
 
@@ -13,8 +13,17 @@ from collections import OrderedDict, namedtuple
 from dataclasses import dataclass, field
 from typing import Any
 
-from server.schema.plain import plain
-from server.schema.records import Records
+from server.schema.plain import (
+    FORMATS,
+    date_time,
+    number,
+    plain,
+    raw_bytes,
+    scalar,
+    span,
+    time_of_day,
+)
+from server.schema.records import describe
 from server.schema.shapes import Shapes
 
 
@@ -67,9 +76,9 @@ class Plain(unittest.TestCase):
         for value in (object(), Colour, len, {(1, 2): 3}, complex(1), [object()]):
             with self.subTest(value=value), self.assertRaises(TypeError):
                 plain(value)
-        for number in (float("nan"), float("inf")):
+        for bad in (float("nan"), float("inf")):
             with self.assertRaises(ValueError):
-                plain(number)
+                plain(bad)
 
     def test_shapes_read_it_back(self) -> None:
         for value, _ in VALUES:
@@ -77,8 +86,57 @@ class Plain(unittest.TestCase):
             if isinstance(value, bytearray | OrderedDict | Pair) or kind in (set, frozenset, tuple):
                 continue
             with self.subTest(value=value):
-                shape = Shapes(Records({})).of(kind, "test")
+                shape = Shapes({}, describe).of(kind, "test")
                 self.assertEqual(shape.build(plain(value), None), value)
+
+
+DAY = datetime.timedelta(days=1)
+READ: list[tuple[Any, str, Any]] = [
+    (span, "P1W", 7 * DAY),
+    (span, "P1DT0.5S", DAY + datetime.timedelta(seconds=0.5)),
+    (span, "-PT1H", -datetime.timedelta(hours=1)),
+    (span, "+P1D", DAY),
+    (time_of_day, "10:30", datetime.time(10, 30)),
+    (time_of_day, "10:30:00z", datetime.time(10, 30, tzinfo=datetime.UTC)),
+    (date_time, "2026-11-21t10:00:00z", datetime.datetime(2026, 11, 21, 10, tzinfo=datetime.UTC)),
+    (date_time, "2026-11-21T10:00", datetime.datetime(2026, 11, 21, 10)),
+    (raw_bytes, "_-8=", b"\xff\xef"),
+    (raw_bytes, "aG\nk", b"hi"),
+    (raw_bytes, "", b""),
+]
+REFUSED: list[tuple[Any, str]] = [
+    *((span, text) for text in ("", "P", "PT", "P1DT", "P1Y", "P1M", "1D", "P-1D", "PT1S ", "P١D")),
+    *((time_of_day, text) for text in ("", "25:00", "10", "noon")),
+    *((date_time, text) for text in ("", "2026-11-21", "2026-11-21T", "2026-02-30T10:00:00")),
+    *((raw_bytes, text) for text in ("a", "!", "a===", "aé==")),
+]
+
+
+class Text(unittest.TestCase):
+    def test_read(self) -> None:
+        for build, text, expected in READ:
+            with self.subTest(build.__name__, text=text):
+                self.assertEqual(build(text), expected)
+
+    def test_refused(self) -> None:
+        for build, text in REFUSED:
+            with self.subTest(build.__name__, text=text), self.assertRaises(ValueError):
+                build(text)
+
+    def test_formats_never_raise(self) -> None:
+        for name in ("date-time", "time", "duration"):
+            for text in ("P" + "9" * 400 + "W", "\0", "T" * 100_000, "0001-01-01T00:00:00+23:59"):
+                with self.subTest(name, text=text[:20]):
+                    self.assertIn(FORMATS[name](text), (True, False))
+
+    def test_decimals_keep_their_digits(self) -> None:
+        self.assertEqual([str(number(v)) for v in (1.1, 5, "1.10")], ["1.1", "5", "1.10"])
+
+    def test_only_exact_classes(self) -> None:
+        class Text(str): ...
+
+        self.assertIsNone(scalar(Text))
+        self.assertIsNone(scalar("builtins.int"))
 
 
 if __name__ == "__main__":

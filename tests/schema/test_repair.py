@@ -88,6 +88,10 @@ class Repairs(unittest.TestCase):
         )
         self.assertEqual(value, {"x": "1", "y": None})
 
+    def test_too_many_alternatives_can_not_be_mended(self) -> None:
+        result = repair(3, {"oneOf": [{"type": "integer"}, {"minimum": 2}]})
+        self.assertEqual((result.value, result.repairs, len(result.errors)), (3, [], 1))
+
     def test_more_than_one_round_of_findings(self) -> None:
         result = repair([str(n) for n in range(1_000)], {"items": {"type": "integer"}})
         self.assertEqual((result.value, result.errors), (list(range(1_000)), []))

@@ -9,7 +9,7 @@ import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any, Literal, NewType, Optional, TypeVar, Union
 
-from server.schema.records import Records
+from server.schema.records import describe
 from server.schema.shapes import Shapes, type_name
 
 
@@ -102,12 +102,12 @@ class Types(unittest.TestCase):
     def test_schemas(self) -> None:
         for hint, expected in TABLE:
             with self.subTest(hint=hint):
-                self.assertEqual(Shapes(Records({})).of(hint, "x").schema, expected)
+                self.assertEqual(Shapes({}, describe).of(hint, "x").schema, expected)
 
     def test_builders(self) -> None:
         for hint, value, expected in BUILT:
             with self.subTest(hint=hint):
-                built = Shapes(Records({})).of(hint, "x").build(value, None)
+                built = Shapes({}, describe).of(hint, "x").build(value, None)
                 self.assertEqual((built, type(built)), (expected, type(expected)))
 
     def test_names(self) -> None:
