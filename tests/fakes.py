@@ -52,7 +52,7 @@ class Verdict:
     args: dict[str, Any] | None = None
     fingerprint: str = ""
     repeatable: bool = False
-    missing: bool = False
+    status: str = "invalid_arguments"
 
 
 class ScriptedModel(BaseAPI):

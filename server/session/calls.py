@@ -128,6 +128,8 @@ def plan(
         return Reply(call, SUPERSEDED, "skipped", status="skipped")
     if answer is not None and answer["status"] == "cancelled":
         return Reply(call, "The user cancelled this call.", "skipped", status="skipped")
+    if entry["state"] == "waiting" and isinstance(entry.get("input"), dict):
+        return go_on(session, toolbox, call, entry, answer if reason == "input_required" else None)
     verdict = toolbox.verdict(session, call)
     match verdict.action:
         case "wait":
@@ -202,6 +204,32 @@ def replay(
     if moved_on:
         return Reply(call, LOST, "skipped", status="indeterminate")
     return ask(call, "indeterminate", "indeterminate", verdict, entry, f"{LOST} What now?")
+
+
+def go_on(
+    session: Session,
+    toolbox: Toolbox,
+    call: Call,
+    entry: dict[str, Any],
+    answer: dict[str, Any] | None,
+) -> Execute | Reply | Ask:
+    """A call that ran until its tool asked the person something (`entry["input"]`). With the
+    answer beside the question it runs again; it was approved before, for these arguments."""
+    as_run = call if entry.get("args") is None else with_args(call, entry["args"])
+    verdict = toolbox.verdict(session, as_run)
+    if verdict.action not in ("run", "ask"):
+        status = "denied" if verdict.action == "deny" else "not_found"
+        return Reply(call, verdict.reason, "failed", status=status)
+    asked = entry["input"]
+    if verdict.fingerprint != entry.get("fingerprint"):
+        return approval(call, verdict, {k: v for k, v in entry.items() if k != "input"})
+    if answer is not None:
+        entry = {**entry, "input": {**asked, "answer": answer.get("payload")}}
+        return execute(call, verdict, entry, edited=entry.get("args"))
+    schema = asked.get("response_schema")
+    schema = schema if isinstance(schema, dict) else {"type": "object"}
+    text = str(asked.get("message", ""))
+    return ask(call, "input_required", "waiting", verdict, entry, text, schema)
 
 
 def question(

@@ -313,6 +313,7 @@ CALL: Fields = {
     "state": (_one_of(*STATES), f"one of {', '.join(STATES)}"),
     "attempt": _COUNT,
     "args": _OBJECT,
+    "input": _OBJECT,
 }
 INTERRUPT: Fields = {
     "id": _ID,

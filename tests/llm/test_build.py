@@ -62,7 +62,8 @@ class Messages(unittest.TestCase):
         )
 
     def test_no_content_is_an_empty_one(self) -> None:
-        for nothing in ({}, {"content": None}, {"content": []}):
+        nothings: list[dict[str, Any]] = [{}, {"content": None}, {"content": []}]
+        for nothing in nothings:
             call = {"tool_call_id": "c1"}
             messages = [
                 *({"role": role, **nothing} for role in ("system", "user")),

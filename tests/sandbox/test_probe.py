@@ -16,7 +16,7 @@ from server.tools.toolbox import Toolbox
 
 from ..fakes import DEFAULTS
 
-OURS = {"shell", "read_file", "write_file", "edit_file", "list_files"}
+OURS = {"shell", "read_file", "write_file", "edit_file", "list_files", "python", "search_files"}
 
 
 class FailClosed(unittest.IsolatedAsyncioTestCase):

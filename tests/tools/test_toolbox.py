@@ -11,9 +11,12 @@ from typing import Any
 
 from server.config import Config
 from server.session.events import Event
+from server.tools.envelope import MAX_NESTED
 from server.tools.toolbox import Toolbox
 
 from ..fakes import DEFAULTS
+
+DEEP = '{"a":' * (MAX_NESTED + 1) + "1" + "}" * (MAX_NESTED + 1)
 
 OWNED = """
 from yaa import tool, Context
@@ -206,7 +209,8 @@ class Judged(Case):
         self.assertEqual(len(verdict.repairs), 2)
 
     def test_unknown_tools_are_marked(self) -> None:
-        self.assertTrue(self.toolbox().verdict(self.session, self.call("nope", {})).missing)
+        verdict = self.toolbox().verdict(self.session, self.call("nope", {}))
+        self.assertEqual(verdict.status, "not_found")
 
 
 class Executed(Case):
@@ -275,7 +279,7 @@ class Failing(Case):
         names = [tool["function"]["name"] for tool in toolbox.declared(self.session)]
         self.assertNotIn("calculator", names)
         verdict = toolbox.verdict(self.session, self.call("calculator", {"expression": "1"}))
-        self.assertEqual((verdict.action, verdict.missing), ("error", True))
+        self.assertEqual((verdict.action, verdict.status), ("error", "not_found"))
         self.assertIn("withheld for the rest of this run", verdict.reason)
         self.session["messages"].append({"role": "user", "content": "again"})
         verdict = toolbox.verdict(self.session, self.call("calculator", {"expression": "1"}))

@@ -1,0 +1,396 @@
+"""MCP servers as tools: real processes with manners of every kind, and what the toolbox makes of
+them."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import json
+import logging
+import os
+import sys
+import tempfile
+import unittest
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+from server.config import Config
+from server.session.calls import Ask, Execute, Reply, plan
+from server.session.fold import fold
+from server.tools.mcp import Servers, allowed, check_entry, progress_line
+from server.tools.tool import ToolError
+from server.tools.toolbox import Toolbox
+from server.wire.client import Client
+
+from ..fakes import DEFAULTS
+
+SCRIPT = str(Path(__file__).with_name("mcp_server.py"))
+SOON_S = 20.0
+
+
+class Case(unittest.IsolatedAsyncioTestCase):
+    def setUp(self) -> None:
+        logging.disable(logging.CRITICAL)  # what is wrong with servers is read from `problems`
+        self.addCleanup(logging.disable, logging.NOTSET)
+        holder = tempfile.TemporaryDirectory()
+        self.addCleanup(holder.cleanup)
+        self.home = Path(holder.name)
+        self.notes = self.home / "notes"
+        self.session: dict[str, Any] = {
+            "id": "s",
+            "config": copy.deepcopy(DEFAULTS["session"]["config"]),
+            "grants": [],
+            "messages": [],
+            "calls": {},
+            "interrupts": [],
+        }
+
+    def entry(self, *manners: str, **more: Any) -> dict[str, Any]:
+        args = [SCRIPT, str(self.notes), *manners]
+        return {"command": sys.executable, "args": args, "probe_timeout": 10, **more}
+
+    async def toolbox(self, **entries: dict[str, Any]) -> Toolbox:
+        server = copy.deepcopy(DEFAULTS["server"])
+        server["mcpServers"] = entries
+        toolbox = Toolbox(Config(server, DEFAULTS["session"], self.home))
+        self.addAsyncCleanup(toolbox.close)
+        await toolbox.load_owner_tools()
+        return toolbox
+
+    def names(self, toolbox: Toolbox) -> list[str]:
+        offered = [tool["function"]["name"] for tool in toolbox.declared(self.session)]
+        return [name for name in offered if name.startswith("mcp__")]
+
+    async def call(self, toolbox: Toolbox, name: str, entry: Any = None, **args: Any) -> Any:
+        """(the envelope, what the model reads, live output); folds events into the session."""
+        call = {"id": "c1", "function": {"name": name, "arguments": json.dumps(args)}}
+        verdict = toolbox.verdict(self.session, call)
+        assert verdict.args is not None, verdict
+        live, last = [], {}
+        async for event in toolbox.execute(self.session, call, verdict.args, entry or {}):
+            fold(self.session, event)
+            if event["type"].startswith("ACTIVITY"):
+                live.append(json.dumps(event))
+            last = event
+        result = last.get("metadata", {}).get("yaa", {}).get("result")
+        return result, last.get("content"), live
+
+    def noted(self) -> list[str]:
+        return self.notes.read_text().splitlines() if self.notes.exists() else []
+
+    async def until(self, true: Callable[[], bool]) -> None:
+        await eventually(true)
+
+
+async def eventually(true: Callable[[], bool]) -> None:
+    """Something another process does, seen at last."""
+    async with asyncio.timeout(SOON_S):
+        while not true():
+            await asyncio.sleep(0.01)
+
+
+def gone(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return True
+    return state == "Z"
+
+
+class Listed(Case):
+    async def test_eras_and_manners(self) -> None:
+        for manners, starts in (
+            (("modern",), 1),
+            (("legacy",), 2),
+            (("silent",), 2),
+            (("modern", "chatty", "nonsense"), 1),
+            (("legacy", "chatty", "nonsense"), 2),
+        ):
+            with self.subTest(manners):
+                self.notes.unlink(missing_ok=True)
+                wait = {"probe_timeout": 0.5} if manners == ("silent",) else {}
+                toolbox = await self.toolbox(s=self.entry(*manners, **wait))
+                self.assertEqual(
+                    [name.removeprefix("mcp__s__") for name in self.names(toolbox)],
+                    ["again", "ask", "die", "echo", "fail", "flood", "odd_name_5e4baee2"]
+                    + ["progress", "slow"],
+                )
+                started = [note for note in self.noted() if note.startswith("start")]
+                self.assertEqual(len(started), starts)
+                envelope, content, _ = await self.call(toolbox, "mcp__s__echo", text="hi")
+                self.assertEqual(envelope["status"], "ok")
+                self.assertTrue(content.startswith("hi by "), content)
+                self.assertNotIn("asked twice", self.noted())
+                await toolbox.close()
+
+    async def test_unusable_tools_are_left_out_and_said(self) -> None:
+        toolbox = await self.toolbox(s=self.entry("modern"))
+        problems = "\n".join(toolbox.problems)
+        for part in ("schemas are not fetched", "shapeless: its inputSchema", "has no name"):
+            self.assertIn(part, problems)
+        self.assertFalse([name for name in self.names(toolbox) if "remote" in name])
+
+    async def test_broken_servers_cost_nobody_else(self) -> None:
+        toolbox = await self.toolbox(
+            dead=self.entry("dead"),
+            missing={"command": "/nonexistent/program"},
+            unfit={"command": "x", "url": "http://x"},
+            misspelt={"comand": "x"},
+            nobody={"url": "http://127.0.0.1:9/?key=hidden"},
+            circle=self.entry("modern", "circle"),
+            stuck=self.entry("stuck", era="legacy", start_timeout=1),
+            off={"command": "x", "disabled": True},
+            good=self.entry("modern", allowedTools=["e*", "f*"], disabledTools=["*oo*"]),
+        )
+        self.assertEqual(self.names(toolbox), ["mcp__good__echo", "mcp__good__fail"])
+        said = {line.split(":")[0]: line for line in toolbox.problems}
+        for name, part in (
+            ("dead", "no configuration found"),
+            ("missing", "cannot be started"),
+            ("unfit", "either"),
+            ("misspelt", "unknown key comand"),
+            ("nobody", "127.0.0.1:9 cannot be reached"),
+            ("circle", "circle"),
+            ("stuck", "in time"),
+        ):
+            self.assertIn(part, said[f"mcpServers.{name}"])
+        self.assertNotIn("hidden", "".join(toolbox.problems))
+        self.assertNotIn("mcpServers.off", said)
+
+    async def test_endless_lists_end(self) -> None:
+        toolbox = await self.toolbox(s=self.entry("modern", "endless"))
+        self.assertEqual(len(self.names(toolbox)), 100)
+
+    async def test_equal_entries_share_a_process(self) -> None:
+        toolbox = await self.toolbox(a=self.entry("modern"), b=self.entry("modern", trust=True))
+        self.assertEqual(len([n for n in self.noted() if n.startswith("start")]), 1)
+        told = {tool["name"]: tool for tool in toolbox.info()}
+        self.assertEqual(told["mcp__a__echo"]["policy"], "ask")
+        self.assertEqual(told["mcp__b__echo"]["policy"], "run")
+        self.assertEqual(told["mcp__b__fail"]["policy"], "ask")
+        self.assertEqual(told["mcp__a__echo"]["origin"], "mcp a")
+        self.assertTrue(told["mcp__a__echo"]["hints"]["destructive"])
+
+
+class Called(Case):
+    async def test_failures_are_results(self) -> None:
+        toolbox = await self.toolbox(s=self.entry("modern"))
+        for name, part in (
+            ("fail", "it failed on purpose"),
+            ("again", "asked for the same call 5 times"),
+            ("flood", "a line of more than"),
+            ("die", "its process ended (exit 3): goodbye, token=***"),
+        ):
+            with self.subTest(name):
+                envelope, content, _ = await self.call(toolbox, f"mcp__s__{name}")
+                self.assertEqual(envelope["status"], "error")
+                self.assertIn(part, content)
+                _, content, _ = await self.call(toolbox, "mcp__s__echo", text="back")
+                self.assertTrue(content.startswith("back by "), content)
+
+    async def test_progress_is_output(self) -> None:
+        toolbox = await self.toolbox(s=self.entry("modern"))
+        _, content, live = await self.call(toolbox, "mcp__s__progress")
+        self.assertEqual(content, "both steps")
+        self.assertEqual(len(live), 2)
+        self.assertIn("2/2 step", live[1])
+
+    async def test_a_slow_call_ends_at_its_limit_and_the_server_hears_of_it(self) -> None:
+        toolbox = await self.toolbox(s=self.entry("modern", timeout=0.2))
+        self.session["config"]["limits"]["tool"]["wall_s"] = 0.2
+        envelope, content, _ = await self.call(toolbox, "mcp__s__slow")
+        self.assertEqual(envelope["status"], "timeout")
+        self.assertEqual(envelope["error"]["details"]["limit"], "wall_s")
+        await eventually(lambda: "got notifications/cancelled" in self.noted())
+        _, content, _ = await self.call(toolbox, "mcp__s__echo", text="still")
+        self.assertTrue(content.startswith("still by "), content)
+
+    async def test_closing_the_call_cancels_it(self) -> None:
+        toolbox = await self.toolbox(s=self.entry("modern"))
+        work = asyncio.create_task(self.call(toolbox, "mcp__s__slow"))
+        await eventually(lambda: "got tools/call" in self.noted())
+        work.cancel()
+        with self.assertRaises(asyncio.CancelledError):
+            await work
+        await eventually(lambda: "got notifications/cancelled" in self.noted())
+
+    async def test_calls_at_once_get_their_own_answers(self) -> None:
+        toolbox = await self.toolbox(s=self.entry("modern", "chatty"))
+        texts = [f"number {n} " for n in range(20)]
+        calls: list[Awaitable[Any]] = [
+            self.call(toolbox, "mcp__s__echo", text=text) for text in texts
+        ]
+        found = await asyncio.gather(*calls)
+        for text, (_, content, _) in zip(texts, found, strict=True):
+            self.assertTrue(content.startswith(text), (text, content))
+
+
+class Asked(Case):
+    """`input_required`: the run stops, a person answers, the call goes on."""
+
+    def the_call(self, name: str) -> dict[str, Any]:
+        return {"id": "c1", "type": "function", "function": {"name": name, "arguments": "{}"}}
+
+    def planned(self, toolbox: Toolbox, call: dict[str, Any]) -> Any:
+        return plan(self.session, toolbox, (), call, {"tool_calls": [call]}, False)
+
+    async def waiting(self, toolbox: Toolbox) -> tuple[dict[str, Any], Ask]:
+        """The call, approved and run, and what it asks."""
+        call = self.the_call("mcp__s__ask")
+        approval = self.planned(toolbox, call)
+        self.session["calls"]["c1"] = approval.entry
+        payload = {"approved": True}
+        answer = {"status": "resolved", "payload": payload}
+        self.session["interrupts"] = [{**approval.interrupt, "answer": answer}]
+        job = self.planned(toolbox, call)
+        self.assertIsInstance(job, Execute)
+        self.session["calls"]["c1"], self.session["interrupts"] = job.entry, []
+        result, content, _ = await self.call(toolbox, "mcp__s__ask", job.entry)
+        self.assertIsNone(result)
+        ask = self.planned(toolbox, call)
+        self.assertIsInstance(ask, Ask)
+        self.session["calls"]["c1"] = ask.entry
+        return call, ask
+
+    async def answer(self, toolbox: Toolbox, call: Any, ask: Ask) -> Execute:
+        answer = {"status": "resolved", "payload": {"name": "Ann"}}
+        self.session["interrupts"] = [{**ask.interrupt, "answer": answer}]
+        self.session = json.loads(json.dumps(self.session))  # it travelled
+        job = self.planned(toolbox, call)
+        assert isinstance(job, Execute), job
+        self.assertEqual(job.entry["attempt"], 2)
+        return job
+
+    async def test_the_answer_goes_back_with_the_state(self) -> None:
+        toolbox = await self.toolbox(s=self.entry("modern"))
+        call, ask = await self.waiting(toolbox)
+        self.assertEqual(ask.interrupt["reason"], "input_required")
+        self.assertEqual(ask.interrupt["message"], "Your name?")
+        self.assertEqual(ask.interrupt["response_schema"]["required"], ["name"])
+        self.assertIsInstance(self.planned(toolbox, call), Ask)  # as long as nobody answers
+        job = await self.answer(toolbox, call, ask)
+        _, content, _ = await self.call(toolbox, "mcp__s__ask", job.entry)
+        self.assertEqual(content, "hello Ann")
+
+    async def test_a_state_that_is_lost_is_said(self) -> None:
+        toolbox = await self.toolbox(s=self.entry("modern"))
+        call, ask = await self.waiting(toolbox)
+        await toolbox.close()
+        other = await self.toolbox(s=self.entry("modern"))
+        job = await self.answer(other, call, ask)
+        result, content, _ = await self.call(other, "mcp__s__ask", job.entry)
+        self.assertEqual(result["status"], "error")
+        self.assertIn("forgotten its question", content)
+
+    async def test_nothing_is_carried_over_to_other_arguments_or_a_denied_tool(self) -> None:
+        toolbox = await self.toolbox(s=self.entry("modern"))
+        call, _ = await self.waiting(toolbox)
+        other = self.the_call("mcp__s__ask")
+        other["function"]["arguments"] = '{"text": "changed"}'
+        ask = self.planned(toolbox, other)
+        self.assertEqual((ask.interrupt["reason"], "input" in ask.entry), ("tool_call", False))
+        self.session["config"]["tool"]["mcp__s__ask"] = {"deny": True}
+        self.assertIsInstance(self.planned(toolbox, call), Reply)
+
+    async def test_an_input_of_no_shape_harms_nothing(self) -> None:
+        toolbox = await self.toolbox(s=self.entry("modern"))
+        call, ask = await self.waiting(toolbox)
+        unfit: list[dict[str, Any]] = [
+            {},
+            {"keys": 5, "state": 5, "message": 5, "response_schema": 5},
+            {"keys": [{}]},
+        ]
+        for odd in unfit:
+            with self.subTest(odd):
+                self.session["calls"]["c1"] = {**ask.entry, "input": odd}
+                self.session["interrupts"] = []
+                asked = self.planned(toolbox, call)
+                self.assertIsInstance(asked.interrupt["response_schema"], dict)
+                job = await self.answer(toolbox, call, asked)
+                result, _, _ = await self.call(toolbox, "mcp__s__ask", job.entry)
+                self.assertIn((result or {}).get("status"), (None, "ok", "error"))
+
+
+class Ended(Case):
+    async def test_close_ends_everything(self) -> None:
+        for manners in (("modern",), ("modern", "parent"), ("modern", "stubborn", "parent")):
+            with self.subTest(manners):
+                self.notes.unlink(missing_ok=True)
+                toolbox = await self.toolbox(s=self.entry(*manners))
+                await toolbox.close()
+                pids = [int(n.split()[1]) for n in self.noted() if n[:5] in ("start", "child")]
+                for pid in pids:
+                    await eventually(lambda pid=pid: gone(pid))  # type: ignore[misc]
+                self.assertIn("end of input", self.noted())
+                self.assertEqual("SIGTERM" in self.noted(), "stubborn" in manners)
+
+    async def test_a_process_that_was_killed_is_started_again(self) -> None:
+        toolbox = await self.toolbox(s=self.entry("modern"))
+        pid = int(self.noted()[0].split()[1])
+        os.kill(pid, 9)
+        await eventually(lambda: gone(pid))
+        contents = []
+        for _ in range(2):
+            contents.append((await self.call(toolbox, "mcp__s__echo", text="x"))[1])
+        self.assertTrue(contents[1].startswith("x by "), contents)
+        self.assertNotIn(f"x by {pid}", contents)
+
+
+class Words(unittest.TestCase):
+    def test_entries(self) -> None:
+        for entry in (
+            {"command": "x", "type": "stdio", "args": ["a"], "env": {"K": "v"}, "cwd": "."},
+            {"url": "http://x", "transport": "streamableHttp", "headers": {"A": "b"}},
+            {"url": "http://x", "type": "http", "era": "legacy", "timeout": 1.5},
+        ):
+            with self.subTest(entry):
+                check_entry(entry)
+        unusable: list[dict[str, Any]] = [
+            {},
+            {"command": 5},
+            {"command": "x", "args": "a"},
+            {"command": "x", "args": [1]},
+            {"command": "x", "env": {"K": 1}},
+            {"command": "x", "type": "http"},
+            {"url": "http://x", "type": "sse"},
+            {"url": "http://x", "headers": []},
+            {"url": "http://x", "trust": "yes"},
+            {"url": "http://x", "era": "old"},
+            {"url": "http://x", "timeout": 0},
+            {"url": "http://x", "timeout": True},
+        ]
+        for odd in unusable:
+            with self.subTest(odd), self.assertRaises(ToolError):
+                check_entry(odd)
+
+    def test_allow_and_deny(self) -> None:
+        for entry, name, wanted in (
+            ({}, "a", True),
+            ({"allowedTools": []}, "a", False),
+            ({"allowedTools": ["a*"]}, "ab", True),
+            ({"allowedTools": ["a*"], "disabledTools": ["ab"]}, "ab", False),
+            ({"disabledTools": ["*"]}, "a", False),
+        ):
+            with self.subTest(entry):
+                self.assertEqual(allowed(name, entry), wanted)
+
+    def test_progress(self) -> None:
+        for params, line in (
+            ({"progress": 1, "total": 2, "message": "m"}, "1/2 m\n"),
+            ({"progress": 0.5}, "0.5\n"),
+            ({"progress": 1.0, "total": 2.0}, "1/2\n"),
+            ({"progress": float("inf")}, "inf\n"),
+            ({"message": "m", "progress": "x"}, "m\n"),
+            ({"message": "m" * 9000}, "m" * 2000 + "\n"),
+            ({}, "\n"),
+        ):
+            with self.subTest(line[:20]):
+                self.assertEqual(progress_line(params), line)
+
+    def test_no_servers(self) -> None:
+        self.assertEqual(asyncio.run(Servers({}, Client()).load()), [])
+
+
+if __name__ == "__main__":
+    unittest.main()

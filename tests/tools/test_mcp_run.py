@@ -1,0 +1,66 @@
+"""A whole run with an MCP tool: approved, it asks, the session travels, another host goes on."""
+
+from __future__ import annotations
+
+import json
+from contextlib import aclosing
+from typing import Any
+
+from .. import fakes
+from .test_mcp import Case
+
+
+def script(messages: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
+    said = [message["content"] for message in messages if message["role"] == "tool"]
+    return [("text", said[-1])] if said else [("call", "mcp__s__ask", "{}")]
+
+
+class Run(Case):
+    async def post(self, session: dict[str, Any], toolbox: Any) -> dict[str, Any]:
+        host = fakes.agent(fakes.ScriptedModel(script), toolbox)
+        run = host.prepare(json.loads(json.dumps(session)))
+        async with aclosing(run.events()) as source:
+            found = [event async for event in source]
+        self.assertEqual(found[-1]["type"], "RUN_FINISHED", found[-1])
+        return run.session
+
+    async def test_a_question_in_the_middle_of_a_call(self) -> None:
+        toolbox = await self.toolbox(s=self.entry("modern"))
+        session = await self.post({"messages": [fakes.user("go")]}, toolbox)
+        self.assertEqual([i["reason"] for i in session["interrupts"]], ["tool_call"])
+        fakes.answer(session, "tool_call", {"approved": True})
+        session = await self.post(session, toolbox)
+        [interrupt] = session["interrupts"]
+        self.assertEqual(interrupt["reason"], "input_required")
+        self.assertEqual(session["status"], "interrupted")
+        session = await self.post(session, toolbox)  # unanswered: it stays open
+        self.assertEqual([i["id"] for i in session["interrupts"]], [interrupt["id"]])
+        fakes.answer(session, "input_required", {"name": "Ann"})
+        session = await self.post(session, toolbox)
+        self.assertEqual(session["messages"][-1]["content"], "hello Ann")
+        self.assertEqual((session["status"], session["interrupts"]), ("completed", []))
+
+    async def test_a_question_that_is_cancelled_or_passed_over(self) -> None:
+        toolbox = await self.toolbox(s=self.entry("modern"))
+        for how in ("cancelled", "passed over"):
+            with self.subTest(how):
+                session = await self.post({"messages": [fakes.user("go")]}, toolbox)
+                fakes.answer(session, "tool_call", {"approved": True})
+                session = await self.post(session, toolbox)
+                if how == "cancelled":
+                    session["interrupts"][0]["answer"] = {"status": "cancelled"}
+                else:
+                    session["messages"].append(fakes.user("never mind", "u2"))
+                session = await self.post(session, toolbox)
+                results = [m for m in session["messages"] if m["role"] == "tool"]
+                self.assertEqual(results[0]["result"]["status"], "skipped")
+                self.assertEqual((session["status"], session["interrupts"]), ("completed", []))
+
+    async def test_an_answer_that_does_not_fit_is_refused(self) -> None:
+        toolbox = await self.toolbox(s=self.entry("modern"))
+        session = await self.post({"messages": [fakes.user("go")]}, toolbox)
+        fakes.answer(session, "tool_call", {"approved": True})
+        session = await self.post(session, toolbox)
+        fakes.answer(session, "input_required", {"name": 5})
+        with self.assertRaisesRegex(Exception, "name"):
+            await self.post(session, toolbox)
