@@ -78,7 +78,9 @@ class Confined(Child):
     ) -> Outcome:
         if self._failed:
             text = f"the sandbox could not be made: {self._failed}"
-            return Outcome("error", error={"type": "sandbox_unavailable", "message": text})
+            return Outcome(
+                "sandbox_unavailable", error={"type": "sandbox_unavailable", "message": text}
+            )
         return super()._judged(said, end, logs)
 
     def kill(self) -> None:

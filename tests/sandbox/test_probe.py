@@ -57,7 +57,10 @@ class FailClosed(unittest.IsolatedAsyncioTestCase):
                 names = {tool["function"]["name"] for tool in toolbox.declared(self.session)}
                 self.assertEqual(names & (OURS | {"mine"}), set())
                 self.assertIn("calculator", names)
-                self.assertEqual({tool["name"] for tool in toolbox.info()} & OURS, set())
+                for tool in toolbox.info():
+                    reason = tool.get("unavailable", "sandbox_unavailable: no reason is given")
+                    self.assertEqual("unavailable" in tool, tool["name"] in OURS, tool["name"])
+                    self.assertTrue(reason.startswith("sandbox_unavailable:"), reason)
                 call = self.call("shell", {"command": "touch ran"})
                 said = toolbox.verdict(self.session, call)
                 self.assertEqual(said.action, "error")

@@ -68,6 +68,33 @@ class Case(unittest.IsolatedAsyncioTestCase):
         return [e async for e in toolbox.execute(self.session, call, verdict.args, {})]
 
 
+class Exceeded(Case):
+    """Tools that need more than the server's limits allow (docs/reference/tools.md)."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        folder = self.home / "tools"
+        folder.mkdir()
+        (folder / "mine.py").write_text(
+            "from yaa import tool\n"
+            "@tool(read_only=True, required_resources={'memory_mb': 900_000, 'wall_s': 1})\n"
+            "def huge() -> int:\n    'Much.'\n    return 1\n"
+        )
+
+    async def test_never_offered_never_run(self) -> None:
+        toolbox = self.toolbox()
+        await toolbox.load_owner_tools()
+        self.assertNotIn("huge", [t["function"]["name"] for t in toolbox.declared(self.session)])
+        (about,) = (tool for tool in toolbox.info() if tool["name"] == "huge")
+        self.assertIn("policy_exceeded: huge needs memory_mb 900000 (this", about["unavailable"])
+        self.session["config"]["limits"]["tool"]["memory_mb"] = 10**9  # a session widens nothing
+        verdict = toolbox.verdict(self.session, self.call("huge", {}))
+        self.assertEqual((verdict.action, verdict.status), ("error", "policy_exceeded"))
+        (event,) = [e async for e in toolbox.execute(self.session, self.call("huge", {}), {}, {})]
+        found = event["metadata"]["yaa"]["result"]
+        self.assertEqual((found["status"], found.get("result")), ("policy_exceeded", None))
+
+
 class Offered(Case):
     def names(self, toolbox: Toolbox) -> list[str]:
         return [tool["function"]["name"] for tool in toolbox.declared(self.session)]
