@@ -1,0 +1,117 @@
+"""A summary of earlier turns that needs no model: what people said, what was done, what came of it.
+
+People's words stand as they are, up to a cap; of a tool call its name and its short arguments, and
+how it went; of results the lines that name errors, and every path and address; of answers the first
+lines. It is also what stays when a model's summary fails. Pure.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from ...jsontext import JSONError, loads
+from .ops import RELOAD, text_of
+
+Message = dict[str, Any]
+
+MOST_OF_USER = 1_200  # characters of one thing that people said
+MOST_OF_ANSWER = 400
+MOST_OF_ARGUMENT = 80
+MOST_NAMES = 40  # paths, addresses and identifiers of the whole range
+MOST_ERRORS = 12
+READ = 20_000  # characters of one result that are looked through
+
+_ERROR = re.compile(r"error|exception|failed|fatal|denied|not found|traceback|refused", re.I)
+_NAME = re.compile(
+    r"https?://[^\s<>\"')\]]{3,200}"
+    r"|(?<![\w/.])(?:~|\.{1,2})?/[\w.@+-]+(?:/[\w.@+-]+)*"  # /a/b, ./a, ~/a
+    r"|(?<![\w/.])[\w@+-]+(?:/[\w.@+-]+)+"  # a/b.c
+    r"|\b[\w-]{1,60}\.(?:py|js|ts|md|json|ya?ml|toml|txt|csv|html|css|c|h|rs|go|java|sh|sql|log)\b"
+    r"|\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b"  # RFC 9562
+    r"|\b[A-Z][A-Z0-9]+-\d+\b"  # ABC-123
+)
+
+
+def extract(messages: list[tuple[int, Message]], room: int) -> str:
+    """The text of a fold, of about `room` characters. `messages`: (place in the session, message),
+    oldest first."""
+    first, last = messages[0][0], messages[-1][0]
+    lines = [line for place, message in messages for line in _lines(place, message)]
+    errors, names = _errors(messages), _names(messages)
+    if errors:
+        lines += ["Errors on the way:", *(f"- {line}" for line in errors[-MOST_ERRORS:])]
+    said = "\n".join(lines)
+    if fresh := [f"{name} (m{place})" for name, place in names.items() if name not in said]:
+        lines.append("Also seen: " + ", ".join(fresh[-MOST_NAMES:]))
+    lines.append(f'All of it is kept: {RELOAD}(handle="m{first}") to {RELOAD}(handle="m{last}").')
+    return _fitted(lines, room)
+
+
+def _fitted(lines: list[str], room: int) -> str:
+    """As much as there is room for: the newest lines whole, older ones cut to their beginning, the
+    oldest not at all."""
+    kept: list[str] = []
+    left = room
+    for line in reversed(lines):
+        most = MOST_OF_USER if left > room // 2 else MOST_OF_ARGUMENT
+        line = _cut(line, most + 40)
+        if left < len(line):
+            kept.append("[…]")
+            break
+        kept.append(line)
+        left -= len(line) + 1
+    return "\n".join(reversed(kept))
+
+
+def _lines(place: int, message: Message) -> Iterator[str]:
+    role, text = message["role"], text_of(message.get("content")).strip()
+    if role == "user":
+        yield f"m{place} user: {_cut(text, MOST_OF_USER)}"
+    elif role == "assistant" and not message.get("open"):
+        if text:
+            yield f"m{place} assistant: {_cut(text, MOST_OF_ANSWER)}"
+        for call in message.get("tool_calls") or ():
+            yield f"m{place} called {call['function']['name']}({_arguments(call)})"
+    elif role == "tool":
+        status = (message.get("result") or {}).get("status")
+        state = status or ("error" if message.get("is_error") else "ok")
+        yield f"m{place} {message.get('name', 'tool')}: {state}, {len(text):,} characters"
+
+
+def _arguments(call: dict[str, Any]) -> str:
+    try:
+        value = loads(call["function"]["arguments"])
+    except (JSONError, TypeError):
+        return "…"
+    if not isinstance(value, dict):
+        return "…"
+    return ", ".join(f"{key}={_cut(str(item), MOST_OF_ARGUMENT)}" for key, item in value.items())
+
+
+def _errors(messages: list[tuple[int, Message]]) -> list[str]:
+    found: list[str] = []
+    for place, message in messages:
+        if message["role"] == "tool":
+            text = text_of(message.get("content"))[:READ]
+            lines = [line.strip() for line in text.splitlines() if _ERROR.search(line)]
+            if not lines and message.get("is_error"):
+                lines = [text]
+            found += [f"m{place}: {_cut(line, 200)}" for line in lines[:3]]
+    return found
+
+
+def _names(messages: list[tuple[int, Message]]) -> dict[str, int]:
+    """Name -> where it was seen last, oldest first."""
+    names: dict[str, int] = {}
+    for place, message in messages:
+        if message["role"] == "tool":
+            for name in _NAME.findall(text_of(message.get("content"))[:READ]):
+                names.pop(name, None)
+                names[name] = place
+    return names
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[:most].rstrip()} […]"
