@@ -268,10 +268,7 @@ def _steps(session: Session, at: int) -> int:
 
 
 def _records(session: Session) -> list[dict[str, Any]]:
-    records: Any = session.get("context", {}).get("events")
-    if not isinstance(records, list):
-        return []
-    return [r for r in records if isinstance(r, dict) and isinstance(r.get("at"), int)]
+    return list(session.get("context", {}).get("events") or ())
 
 
 def _record(session: Session, trigger: str, measure: Measure, work: Work) -> dict[str, Any]:

@@ -24,6 +24,7 @@ MOST_ERRORS = 12
 READ = 20_000  # characters of one result that are looked through
 
 _ERROR = re.compile(r"error|exception|failed|fatal|denied|not found|traceback|refused", re.I)
+_USER = re.compile(r"m\d+ user: ")
 _NAME = re.compile(
     r"https?://[^\s<>\"')\]]{3,200}"
     r"|(?<![\w/.])(?:~|\.{1,2})?/[\w.@+-]+(?:/[\w.@+-]+)*"  # /a/b, ./a, ~/a
@@ -42,27 +43,28 @@ def extract(messages: list[tuple[int, Message]], room: int) -> str:
     errors, names = _errors(messages), _names(messages)
     if errors:
         lines += ["Errors on the way:", *(f"- {line}" for line in errors[-MOST_ERRORS:])]
+    lines = _fitted(lines, room)
     said = "\n".join(lines)
     if fresh := [f"{name} (m{place})" for name, place in names.items() if name not in said]:
-        lines.append("Also seen: " + ", ".join(fresh[-MOST_NAMES:]))
+        lines.append(_cut("Also seen: " + ", ".join(reversed(fresh[-MOST_NAMES:])), room // 4))
     lines.append(f'All of it is kept: {RELOAD}(handle="m{first}") to {RELOAD}(handle="m{last}").')
-    return _fitted(lines, room)
+    return "\n".join(lines)
 
 
-def _fitted(lines: list[str], room: int) -> str:
-    """As much as there is room for: the newest lines whole, older ones cut to their beginning, the
-    oldest not at all."""
-    kept: list[str] = []
-    left = room
-    for line in reversed(lines):
-        most = MOST_OF_USER if left > room // 2 else MOST_OF_ARGUMENT
-        line = _cut(line, most + 40)
-        if left < len(line):
-            kept.append("[…]")
-            break
-        kept.append(line)
-        left -= len(line) + 1
-    return "\n".join(reversed(kept))
+def _fitted(lines: list[str], room: int) -> list[str]:
+    """As many lines as there is room for, the newest first; what people said comes before the rest,
+    which has at least half."""
+    kept: set[int] = set()
+    for wanted, left in ((True, room // 2), (False, room)):
+        left -= sum(len(lines[number]) for number in kept)
+        for number in range(len(lines) - 1, -1, -1):
+            if (_USER.match(lines[number]) is not None) == wanted and number not in kept:
+                left -= len(lines[number]) + 1
+                if left < 0:
+                    break
+                kept.add(number)
+    found = [line for number, line in enumerate(lines) if number in kept]
+    return found if len(found) == len(lines) else ["[…]", *found]
 
 
 def _lines(place: int, message: Message) -> Iterator[str]:
@@ -91,15 +93,16 @@ def _arguments(call: dict[str, Any]) -> str:
 
 
 def _errors(messages: list[tuple[int, Message]]) -> list[str]:
-    found: list[str] = []
+    found: dict[str, int] = {}
     for place, message in messages:
         if message["role"] == "tool":
             text = text_of(message.get("content"))[:READ]
             lines = [line.strip() for line in text.splitlines() if _ERROR.search(line)]
             if not lines and message.get("is_error"):
                 lines = [text]
-            found += [f"m{place}: {_cut(line, 200)}" for line in lines[:3]]
-    return found
+            for line in dict.fromkeys(_cut(line, 200) for line in lines[:3]):
+                found.setdefault(line, place)
+    return [f"m{place}: {line}" for line, place in found.items()]
 
 
 def _names(messages: list[tuple[int, Message]]) -> dict[str, int]:

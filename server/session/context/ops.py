@@ -34,8 +34,7 @@ FOLDED = (
 
 
 def ops_of(session: Session) -> list[Op]:
-    ops = session.get("context", {}).get("ops")
-    return [op for op in ops if isinstance(op, dict)] if isinstance(ops, list) else []
+    return list(session.get("context", {}).get("ops") or ())
 
 
 def applied(messages: list[Message], ops: list[Op]) -> list[Message]:
@@ -65,15 +64,14 @@ def changes_of(ops: Iterable[Op]) -> dict[str, Op]:
     for op in ops:
         if op.get("op") == "stub":
             found.update(dict.fromkeys(ids_of(op), op))
-        elif op.get("op") in ("preview", "args") and isinstance(op.get("id"), str):
+        elif op.get("op") in ("preview", "args"):
             if found.get(op["id"], {}).get("op") != "stub":  # nothing is less than one line
                 found[op["id"]] = op
     return found
 
 
 def ids_of(op: Op) -> list[str]:
-    ids = op.get("ids")
-    return [each for each in ids if isinstance(each, str)] if isinstance(ids, list) else []
+    return list(op.get("ids") or ())
 
 
 def pinned(ops: Iterable[Op]) -> set[str]:
@@ -91,9 +89,9 @@ def _folds(ops: list[Op], places: dict[Any, int]) -> dict[int, Op]:
     that cuts into another is left out."""
     chosen: list[tuple[int, int, Op]] = []
     for op in reversed(ops):
-        if op.get("op") != "fold" or not isinstance(op.get("text"), str):
+        if op.get("op") != "fold":
             continue
-        first, last = places.get(op.get("from")), places.get(op.get("to"))
+        first, last = places.get(op["from"]), places.get(op["to"])
         if first is None or last is None or first > last:
             continue
         if all(last < start or first > end for start, end, _ in chosen):

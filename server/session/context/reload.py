@@ -50,7 +50,7 @@ def reload(
 def retain(session: Session, handles: list[str], action: str, turns: int = 5) -> dict[str, Any]:
     """The result of `context_retain`, which compact.py reads: {action, ids, turns?, handles}."""
     places = [found(session, handle) for handle in handles]
-    about = {"action": action, "ids": [message["id"] for _, message in places]}
+    about: dict[str, Any] = {"action": action, "ids": [message["id"] for _, message in places]}
     if action == "keep":
         about["turns"] = max(turns, 0)
     return {**about, "handles": [f"m{place}" for place, _ in places]}

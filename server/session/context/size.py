@@ -41,13 +41,12 @@ def budget_of(session: Session, model: str, facts: Mapping[str, Any]) -> Budget:
     """The budget of a session with one model. `facts`: what is known of the model (`max_context`);
     the smallest window that anybody knows of counts, one learned from a refusal included."""
     wanted = session["config"]["context"]
-    learned = session.get("context", {}).get("windows", {})
     known = (
         facts.get("max_context"),
         session["config"]["yaa"].get("max_context"),
-        learned.get(model) if isinstance(learned, dict) else None,
+        session.get("context", {}).get("windows", {}).get(model),
     )
-    window = min((each for each in known if isinstance(each, int) and each > 0), default=None)
+    window = min((int(each) for each in known if each), default=None)
     high = wanted["budget"]
     if window is not None:
         answer = min(facts.get("max_tokens") or 0, window // 4)
@@ -116,10 +115,9 @@ def anchor(session: Session) -> tuple[int, int]:
     """(tokens of the request and its answer, how many messages they cover) of the last report, or
     of the last compaction if that came later; (0, 0) without either."""
     records = session.get("context", {}).get("events")
-    record = records[-1] if isinstance(records, list) and records else {}
-    at, after = record.get("at"), record.get("after")
+    at, after = (records[-1]["at"], records[-1]["after"]) if records else (0, 0)
     for place in range(len(session["messages"]) - 1, -1, -1):
-        if isinstance(at, int) and isinstance(after, int) and place < at:
+        if place < at:
             return after, at
         usage = reported(session["messages"][place])
         if usage:
@@ -141,12 +139,9 @@ def ratio_of(session: Session, model: str) -> float:
 
 
 def calibration(session: Session, model: str) -> dict[str, Any]:
-    """`{ratio, n}` of a model in this session; empty where nothing usable is there."""
-    every = session.get("context", {}).get("calib")
-    known = every.get(model) if isinstance(every, dict) else None
-    if not isinstance(known, dict) or not isinstance(known.get("n"), int):
-        return {}
-    return known if isinstance(known.get("ratio"), int | float) else {}
+    """`{ratio, n}` of a model in this session; empty before its first report."""
+    found: dict[str, Any] = session.get("context", {}).get("calib", {}).get(model, {})
+    return found
 
 
 def learned(known: Mapping[str, Any], before: Measure, prompt_tokens: int) -> dict[str, Any] | None:

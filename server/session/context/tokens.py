@@ -47,15 +47,15 @@ _COST: dict[str | None, tuple[float, float]] = {
 }
 _WORD, _LONG_WORD, _LONG = 0.87, 0.34, 7  # a word is one token; beyond 7 letters it costs more
 
-SAMPLED = 16_000  # characters from which on a text is judged by samples of it
-SAMPLE = 2_000
+SAMPLED = 8_000  # characters from which on a text is judged by samples of it
+SAMPLE = 1_000
 MESSAGE = 4  # tokens around each message: role and separators
 CALL = 8  # around each tool call
 MEDIA = 1_000  # an image or a file, whatever its size: providers scale it to about this
 
 
 def estimate(text: str) -> int:
-    """Tokens of a text. A long one is judged by four samples, so the cost is bounded (< 4 ms)."""
+    """Tokens of a text. A long one is judged by four samples, so the cost is bounded (2 ms)."""
     if len(text) <= SAMPLED:
         return round(_cost(text))
     starts = range(0, len(text) - SAMPLE + 1, (len(text) - SAMPLE) // 3)
