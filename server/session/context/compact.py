@@ -13,7 +13,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from .ops import Op, applied, changed, changes_of, folded, ids_of, ops_of, pinned, text_of
+from .ops import Op, changed, changes_of, folded, folded_ids, ids_of, ops_of, pinned, text_of
 from .size import Budget, Measure
 from .strategies import STRATEGIES, Item, Work
 from .tokens import of_message
@@ -151,7 +151,7 @@ def _items(session: Session) -> list[Item]:
     """The messages of the session that a model may see, as the operations so far have them."""
     ops = ops_of(session)
     changes = changes_of(ops)
-    shown = {id(message) for message in applied(session["messages"], ops)}
+    inside = folded_ids(session["messages"], ops)
     items: list[Item] = []
     turn = 0
     for place, message in enumerate(session["messages"]):
@@ -160,13 +160,13 @@ def _items(session: Session) -> list[Item]:
             continue
         op = changes.get(message.get("id", ""))
         seen = changed(message, op, place) if op else message
-        gone = op is None and id(message) not in shown
-        items.append(Item(place, message, seen, 0 if gone else of_message(seen), turn, gone=gone))
-    for op in ops:
-        if op.get("op") == "fold":
-            head = next((i for i in items if i.message.get("id") == op.get("from")), None)
-            if head is not None and head.gone:
-                head.tokens = of_message(folded(op))
+        fold = inside.get(message.get("id", ""))
+        item = Item(place, message, seen, 0, turn, gone=fold is not None)
+        if fold is None:
+            item.tokens = of_message(seen)
+        elif fold["from"] == message["id"]:
+            item.tokens = of_message(folded(fold))
+        items.append(item)
     return items
 
 

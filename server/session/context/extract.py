@@ -24,7 +24,6 @@ MOST_ERRORS = 12
 READ = 20_000  # characters of one result that are looked through
 
 _ERROR = re.compile(r"error|exception|failed|fatal|denied|not found|traceback|refused", re.I)
-_USER = re.compile(r"m\d+ user: ")
 _NAME = re.compile(
     r"https?://[^\s<>\"')\]]{3,200}"
     r"|(?<![\w/.])(?:~|\.{1,2})?/[\w.@+-]+(?:/[\w.@+-]+)*"  # /a/b, ./a, ~/a
@@ -39,11 +38,10 @@ def extract(messages: list[tuple[int, Message]], room: int) -> str:
     """The text of a fold, of about `room` characters. `messages`: (place in the session, message),
     oldest first."""
     first, last = messages[0][0], messages[-1][0]
-    lines = [line for place, message in messages for line in _lines(place, message)]
-    errors, names = _errors(messages), _names(messages)
+    lines, looked_at = _newest(messages, room)
+    errors, names = _errors(looked_at), _names(looked_at)
     if errors:
         lines += ["Errors on the way:", *(f"- {line}" for line in errors[-MOST_ERRORS:])]
-    lines = _fitted(lines, room)
     said = "\n".join(lines)
     if fresh := [f"{name} (m{place})" for name, place in names.items() if name not in said]:
         lines.append(_cut("Also seen: " + ", ".join(reversed(fresh[-MOST_NAMES:])), room // 4))
@@ -51,20 +49,26 @@ def extract(messages: list[tuple[int, Message]], room: int) -> str:
     return "\n".join(lines)
 
 
-def _fitted(lines: list[str], room: int) -> list[str]:
-    """As many lines as there is room for, the newest first; what people said comes before the rest,
-    which has at least half."""
-    kept: set[int] = set()
-    for wanted, left in ((True, room // 2), (False, room)):
-        left -= sum(len(lines[number]) for number in kept)
-        for number in range(len(lines) - 1, -1, -1):
-            if (_USER.match(lines[number]) is not None) == wanted and number not in kept:
-                left -= len(lines[number]) + 1
-                if left < 0:
-                    break
-                kept.add(number)
-    found = [line for number, line in enumerate(lines) if number in kept]
-    return found if len(found) == len(lines) else ["[…]", *found]
+def _newest(
+    messages: list[tuple[int, Message]], room: int
+) -> tuple[list[str], list[tuple[int, Message]]]:
+    """The newest lines that there is room for, half of it for what people said; and the messages
+    that were looked at for the rest, so that the cost does not grow with the session."""
+    kept: list[str] = []
+    looked_at: list[tuple[int, Message]] = []
+    left = {True: room // 2, False: room // 2}
+    for place, message in reversed(messages):
+        user = message["role"] == "user"
+        if left[user] > 0:
+            for line in reversed(list(_lines(place, message))):
+                kept.append(line)
+                left[user] -= len(line) + 1
+            if not user:
+                looked_at.append((place, message))
+        elif max(left.values()) <= 0:
+            kept.append("[…]")
+            break
+    return kept[::-1], looked_at[::-1]
 
 
 def _lines(place: int, message: Message) -> Iterator[str]:

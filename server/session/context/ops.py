@@ -99,6 +99,16 @@ def _folds(ops: list[Op], places: dict[Any, int]) -> dict[int, Op]:
     return {first: op for first, _, op in chosen}
 
 
+def folded_ids(messages: list[Message], ops: list[Op]) -> dict[str, Op]:
+    """Message id → the fold that it is in."""
+    places = {message.get("id"): place for place, message in enumerate(messages)}
+    return {
+        messages[place].get("id", ""): op
+        for first, op in _folds(ops, places).items()
+        for place in range(first, places[op["to"]] + 1)
+    }
+
+
 def folded(op: Op) -> Message:
     """What stands for the messages of a fold. An assistant's message, so that roles go on taking
     turns: some chat templates refuse two user messages in a row."""
