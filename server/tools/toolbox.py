@@ -189,7 +189,8 @@ class Toolbox:
         action, reason = decide(entry.tool, args, self._ceiling(name), session)
         if entry.tool.kind == "question" and action == "run":
             action = "question"
-        return Verdict(action, reason, args, mark, entry.tool.repeatable, repairs=repairs)
+        may = (entry.tool.repeatable, entry.tool.hints.get("parallel_safe", False))
+        return Verdict(action, reason, args, mark, *may, repairs=repairs)
 
     async def execute(
         self, session: Session, call: Call, args: dict[str, Any], ledger: dict[str, Any]

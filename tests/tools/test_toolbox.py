@@ -235,6 +235,17 @@ class Judged(Case):
         self.assertEqual(verdict.fingerprint, same.fingerprint)
         self.assertEqual(len(verdict.repairs), 2)
 
+    def test_what_may_run_beside_others(self) -> None:
+        cases: list[tuple[str, Any, bool]] = [
+            ("calculator", {"expression": "1"}, True),
+            ("read_file", {"path": "a"}, True),
+            ("shell", {"command": "ls"}, False),
+            ("write_file", {"path": "a", "content": ""}, False),
+        ]
+        for name, arguments, safe in cases:
+            verdict = self.toolbox().verdict(self.session, self.call(name, arguments))
+            self.assertEqual((name, verdict.parallel_safe), (name, safe))
+
     def test_unknown_tools_are_marked(self) -> None:
         verdict = self.toolbox().verdict(self.session, self.call("nope", {}))
         self.assertEqual(verdict.status, "not_found")
