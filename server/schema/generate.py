@@ -24,8 +24,8 @@ from .validate import SchemaError, Validator
 __all__ = ["Parameter", "Signature", "SignatureError", "response_schema", "schema_of"]
 
 STATUSES = (
-    *("ok", "error", "timeout", "limit", "denied", "cancelled", "not_found"),
-    *("invalid_arguments", "skipped"),
+    *("ok", "error", "timeout", "limit", "denied", "skipped", "invalid_arguments", "not_found"),
+    *("sandbox_unavailable", "policy_exceeded", "indeterminate"),
 )
 
 
@@ -118,8 +118,11 @@ def response_schema(returns: Schema | None) -> Schema:
     text: Schema = {"type": "string"}
     attachment = {
         "type": "object",
-        "properties": {"name": text, "mime": text, "size": {"type": "integer"}, "handle": text},
-        "required": ["name", "mime", "size", "handle"],
+        "properties": {
+            **dict.fromkeys(("path", "name", "media_type"), text),
+            "bytes": {"type": "integer"},
+        },
+        "required": ["path", "name", "media_type", "bytes"],
     }
     error = {
         "type": "object",

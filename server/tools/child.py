@@ -225,11 +225,13 @@ def confine(request: dict[str, Any]) -> None:
 def call(request: dict[str, Any], results: int) -> dict[str, Any]:
     """Built-in tools take JSON as it is: the server has checked their arguments. An owner's
     function needs its types, and so the schema package: calling.py, loaded for it alone."""
-    attached: list[dict[str, Any]] = []
+    attached: dict[str, dict[str, Any]] = {}
 
     def write(message: dict[str, Any]) -> None:
         if "attach" in message:
-            attached.append(message["attach"])
+            folder = importlib.import_module(".folder", __package__)
+            found = folder.attachment(**message["attach"])
+            attached[found["path"]] = found
         else:
             send(results, message)
 
@@ -244,7 +246,7 @@ def call(request: dict[str, Any], results: int) -> dict[str, Any]:
     else:
         calling = importlib.import_module(".calling", __package__)
         value = calling.call(place, name, request["args"], context, source)
-    return {"result": value, "attachments": attached, "keep": context.keep}
+    return {"result": value, "attachments": list(attached.values()), "keep": context.keep}
 
 
 def failure(error: Exception) -> dict[str, Any]:

@@ -26,7 +26,7 @@ class Context:
     """What a tool can do beyond returning a value. Ask for it with a parameter typed `Context`.
 
     log(text)        a line for people, at once
-    attach(path)     name a file in the workspace as part of the result
+    attach(path)     offer a file of the session's folder as part of the result
     keep             how many model calls the result stays in the model's view; None: the default
     state            the session's `ext`, to read
     """
@@ -41,6 +41,8 @@ class Context:
         self._write({"log": " ".join(map(str, values))})
 
     def attach(self, path: str, name: str | None = None) -> None:
+        """Offer a file of the session's folder to the person, who can download it. Raises ToolError
+        for what is none."""
         self._write({"attach": {"path": str(path), "name": name or str(path).rpartition("/")[2]}})
 
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from ..config import Config
+from ..errors import Problem
 from ..jsontext import browser_safe, depth_exceeds
 from ..sandbox.policy import TIERS
 from ..schema.convert import error_text, parse
@@ -29,6 +30,7 @@ from ..wire.client import Client
 from . import builtin, failures, mcp
 from .catalog import Catalog
 from .disclosure import brief, detail
+from .download import Piece, read_piece
 from .envelope import MAX_NESTED, envelope, text_for_model
 from .perform import Performer
 from .policy import Verdict, decide, exceeded, fingerprint, narrowed
@@ -258,6 +260,15 @@ class Toolbox:
             return Outcome("ok", detail(found))
         error = {"type": "error", "message": self._unknown(name, session)}
         return Outcome("error", error=error)
+
+    async def read_piece(
+        self, session_id: str, path: str, offset: int = 0, stamp: str = ""
+    ) -> Piece:
+        """Some of a file of a session's folder, for `POST /files`. Raises Problem."""
+        if self._withheld:
+            raise Problem("sandbox_unavailable", "This server does not read files of sessions")
+        most = round(self._most["file_mb"] * 1024 * 1024)  # no tool could have written more
+        return await read_piece(self._runner, session_id, path, offset, stamp, most)
 
     # -- the tools of the page --------------------------------------------------------------------
 

@@ -175,8 +175,12 @@ def leaves(): raise SystemExit(3)
 @tool
 def dies(): os.kill(os.getpid(), signal.SIGKILL)
 @tool
+def lies(ctx: Context): ctx.attach("/etc/passwd")
+@tool
 async def later(n: int, ctx: Context) -> int:
-    ctx.log("waiting", n); ctx.keep = 2; ctx.attach("out/a.txt")
+    ctx.log("waiting", n); ctx.keep = 2
+    os.makedirs("out", exist_ok=True); open("out/a.txt", "w").write("abc")
+    ctx.attach("out/a.txt"); ctx.attach(os.path.abspath("out/a.txt"), "b.txt")
     await asyncio.sleep(0); return n + 1
 @tool
 def odd() -> object: return {1: {2, 3}, "x": object}
@@ -191,6 +195,7 @@ class Kit:
             ("said", {}, "error", "use a smaller number"),
             ("leaves", {}, "error", "exited with 3"),
             ("dies", {}, "error", "ended without a result"),
+            ("lies", {}, "error", "outside of the session's folder"),
             ("gone", {}, "error", "no longer has a tool"),
         ]
         for name, args, status, message in cases:
@@ -201,7 +206,8 @@ class Kit:
                 self.assertNotIn("Traceback", str(found.error))
         found = await self.run_tool(("file", path, "later"), {"n": "4"})
         self.assertEqual((found.result, found.keep, found.logs), (5, 2, ("waiting 4",)))
-        self.assertEqual(found.attachments, ({"path": "out/a.txt", "name": "a.txt"},))
+        about = {"path": "out/a.txt", "name": "b.txt", "media_type": "text/plain", "bytes": 3}
+        self.assertEqual(found.attachments, (about,), "the last name counts")
         self.assertIn("noise at import", self.output)
         self.assertEqual((await self.run_tool(("file", path, "Kit_twice"), {"n": 4})).result, 8)
         wrong = await self.run_tool(("file", path, "later"), {"n": "x"})
