@@ -114,7 +114,8 @@ def schema_of(function: Callable[..., Any], *, inject: Collection[str | type] = 
 
 
 def response_schema(returns: Schema | None) -> Schema:
-    """The envelope that every result comes in; without `result` if nothing is returned."""
+    """The envelope that every result comes in (tools/envelope.py); without `result` if nothing is
+    returned."""
     text: Schema = {"type": "string"}
     attachment = {
         "type": "object",
@@ -138,6 +139,10 @@ def response_schema(returns: Schema | None) -> Schema:
     properties["logs"] = {"type": "array", "items": text}
     properties["attachments"] = {"type": "array", "items": attachment}
     properties["error"] = error
+    properties |= {name: {"type": "object"} for name in ("usage", "sandbox", "modified_args")}
+    properties |= {name: {"type": "integer"} for name in ("duration_ms", "keep")}
+    properties["repairs"] = properties["logs"]
+    properties["hint"] = text
     return envelope
 
 

@@ -21,6 +21,7 @@ from ..errors import Problem
 from ..jsontext import browser_safe, depth_exceeds
 from ..sandbox.policy import TIERS
 from ..schema.convert import error_text, parse
+from ..schema.inline import inline
 from ..schema.repair import repair
 from ..schema.validate import Validator
 from ..session import events
@@ -29,7 +30,7 @@ from ..session.events import Event
 from ..wire.client import Client
 from . import builtin, failures, mcp
 from .catalog import Catalog
-from .disclosure import brief, detail
+from .disclosure import brief, declaration, detail, result_schema
 from .download import Piece, read_piece
 from .envelope import MAX_NESTED, envelope, text_for_model
 from .perform import Performer
@@ -98,7 +99,8 @@ class Toolbox:
         """What the model is offered, in a fixed order (a prompt's prefix is cached). Tools that
         are denied or cannot run are left out, and those that keep failing; `tool_detail` is for
         brief ones."""
-        in_brief = session["config"]["yaa"].get("tool_detail", False)
+        wanted = session["config"]["yaa"]
+        in_brief, results = wanted.get("tool_detail", False), wanted.get("result_schema", False)
         ours = [
             entry.tool
             for entry in self._tools.values()
@@ -106,21 +108,24 @@ class Toolbox:
         ]
         left_out = failures.withheld(session) - CONTROL | ({DETAIL} if not in_brief else set())
         return [
-            brief(tool) if in_brief and tool.name not in CONTROL else tool.declaration()
+            brief(tool)
+            if in_brief and tool.name not in CONTROL
+            else declaration(tool, results=results)
             for tool in (*ours, *self._page_tools(session).values())
             if tool.name not in left_out
         ]
 
     def info(self) -> list[dict[str, Any]]:
-        """For `/info`: name, description, parameters, hints, policy, origin; `unavailable` with
-        the reason for a tool that no call may use."""
+        """For `/info`: name, description, parameters, result_schema, hints, policy, origin;
+        `unavailable` with the reason for a tool that no call may use."""
         found = []
         for entry in self._tools.values():
             tool = entry.tool
             about = {
                 "name": tool.name,
                 "description": tool.description,
-                "parameters": tool.parameters,
+                "parameters": inline(tool.parameters),
+                "result_schema": result_schema(tool),
                 "hints": tool.hints,
                 "policy": self.policy(tool, None),
                 "origin": tool.origin,

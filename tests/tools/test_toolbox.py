@@ -33,6 +33,16 @@ async def add(p: Point, ctx: Context) -> int:
     ctx.log("adding")
     return p.x + p.y
 
+@dataclass
+class Node:
+    name: str
+    kids: list["Node"]
+
+@tool(read_only=True)
+def tree(root: Node) -> Node:
+    "Turn a tree."
+    return root
+
 @tool(required_resources={"wall_s": 9999})
 def change(text: str) -> None:
     "Change something."
@@ -357,6 +367,48 @@ class Owners(Case):
         found = await self.execute(toolbox, "add", {"p": {"x": "5"}})
         ours = found[-1]["metadata"]["yaa"]["result"]
         self.assertEqual((ours["result"], ours["keep"], ours["logs"]), (7, 3, ["adding"]))
+
+    async def test_a_type_that_contains_itself(self) -> None:
+        """Described where it is shown, and checked at every level all the same."""
+        (self.home / "tools").mkdir()
+        (self.home / "tools" / "mine.py").write_text(OWNED)
+        toolbox = self.toolbox()
+        await toolbox.load_owner_tools()
+        (about,) = (tool for tool in toolbox.info() if tool["name"] == "tree")
+        self.assertNotIn("$ref", json.dumps(about))
+        root = about["parameters"]["properties"]["root"]
+        inside = {
+            "type": "object",
+            "title": root["title"],
+            "description": f"same shape as {root['title']}",
+        }
+        self.assertTrue(root["title"].endswith(".Node"))
+        self.assertEqual(root["properties"]["kids"]["items"], inside)
+        deep = {"name": "a", "kids": [{"name": "b", "kids": [{"name": [1], "kids": []}]}]}
+        verdict = toolbox.verdict(self.session, self.call("tree", {"root": deep}))
+        self.assertEqual(verdict.action, "error")
+        self.assertIn("/root/kids/0/kids/0/name", verdict.reason)
+        deep["kids"][0]["kids"][0]["name"] = "c"  # type: ignore[index]
+        found = await self.execute(toolbox, "tree", {"root": deep})
+        self.assertEqual(json.loads(found[-1]["content"]), deep)
+
+    async def test_what_comes_back_is_told(self) -> None:
+        (self.home / "tools").mkdir()
+        (self.home / "tools" / "mine.py").write_text(OWNED)
+        toolbox = self.toolbox()
+        await toolbox.load_owner_tools()
+        about = {tool["name"]: tool["result_schema"]["properties"] for tool in toolbox.info()}
+        self.assertEqual(about["add"]["result"], {"type": "integer"})
+        self.assertNotIn("result", about["change"])
+        self.assertIn("status", about["change"])
+
+        def described() -> str:
+            offered = {t["function"]["name"]: t["function"] for t in toolbox.declared(self.session)}
+            return str(offered["add"]["description"])
+
+        self.assertEqual(described(), "Add the coordinates of a point.")
+        self.session["config"]["yaa"]["result_schema"] = True
+        self.assertIn('Returns {"type":"integer"}', described())
 
 
 if __name__ == "__main__":
