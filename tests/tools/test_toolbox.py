@@ -39,9 +39,9 @@ class Node:
     kids: list["Node"]
 
 @tool(read_only=True)
-def tree(root: Node) -> Node:
+def tree(top: Node) -> Node:
     "Turn a tree."
-    return root
+    return top
 
 @tool(required_resources={"wall_s": 9999})
 def change(text: str) -> None:
@@ -376,20 +376,20 @@ class Owners(Case):
         await toolbox.load_owner_tools()
         (about,) = (tool for tool in toolbox.info() if tool["name"] == "tree")
         self.assertNotIn("$ref", json.dumps(about))
-        root = about["parameters"]["properties"]["root"]
+        top = about["parameters"]["properties"]["top"]
         inside = {
             "type": "object",
-            "title": root["title"],
+            "title": top["title"],
             "description": f"same shape as {root['title']}",
         }
-        self.assertTrue(root["title"].endswith(".Node"))
-        self.assertEqual(root["properties"]["kids"]["items"], inside)
+        self.assertTrue(top["title"].endswith(".Node"))
+        self.assertEqual(top["properties"]["kids"]["items"], inside)
         deep = {"name": "a", "kids": [{"name": "b", "kids": [{"name": [1], "kids": []}]}]}
-        verdict = toolbox.verdict(self.session, self.call("tree", {"root": deep}))
+        verdict = toolbox.verdict(self.session, self.call("tree", {"top": deep}))
         self.assertEqual(verdict.action, "error")
-        self.assertIn("/root/kids/0/kids/0/name", verdict.reason)
+        self.assertIn("/top/kids/0/kids/0/name", verdict.reason)
         deep["kids"][0]["kids"][0]["name"] = "c"  # type: ignore[index]
-        found = await self.execute(toolbox, "tree", {"root": deep})
+        found = await self.execute(toolbox, "tree", {"top": deep})
         self.assertEqual(json.loads(found[-1]["content"]), deep)
 
     async def test_what_comes_back_is_told(self) -> None:
