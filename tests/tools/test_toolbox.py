@@ -380,7 +380,7 @@ class Owners(Case):
         inside = {
             "type": "object",
             "title": top["title"],
-            "description": f"same shape as {root['title']}",
+            "description": f"same shape as {top['title']}",
         }
         self.assertTrue(top["title"].endswith(".Node"))
         self.assertEqual(top["properties"]["kids"]["items"], inside)
