@@ -24,13 +24,14 @@ from .jsontext import LARGEST_COUNT
 from .llm import Options
 from .llm.registry import Model, Models
 from .session import events, intake, prompts
-from .session.calls import ANSWERS, Execute, Recover, Reply, unanswered
+from .session.calls import ANSWERS
 from .session.context.view import pairing_errors, view
 from .session.decide import CallModel, NameSession, RunTools, Stop, capped, next_step
 from .session.events import Event, put, state_delta
 from .session.fold import Folder, digest
 from .tools.claims import Claims
-from .tools.executions import Executions, Key
+from .tools.executions import Executions
+from .tools.jobs import Jobs
 from .tools.toolbox import Toolbox
 
 Session = dict[str, Any]
@@ -71,7 +72,8 @@ class BaseAgent:
         self.defaults = config.session
         self.ceilings: dict[str, Any] = limits["session"]
         self.models, self.toolbox = models, toolbox
-        self.executions = Executions(claims, limits["disconnect_grace_s"])
+        grace_s, most = limits["disconnect_grace_s"], limits["max_parallel_calls"]
+        self.executions = Executions(claims, grace_s, most)
         self.clock, self.ids = clock, ids
         self.tells_deltas: bool = config.server["log"]["model_deltas"]
         self.stopping = False
@@ -123,6 +125,7 @@ class Run:
         self.first_message = len(session.get("messages") or [])
         self._agent, self._model, self._opening = agent, model, opening
         self._folder = Folder(session)
+        self._jobs = Jobs(session, agent.toolbox, agent.executions, agent.clock)
         self._started_ms = agent.clock()
         self._step = ""  # the open step's name
         self._spent: dict[str, int] = {}  # this POST's tokens, for RUN_FINISHED
@@ -131,8 +134,8 @@ class Run:
         """Every event of the run, folded into `session` before it is given out.
 
         Exactly one terminal event ends the stream, unless the server stops in the middle of a
-        message, or the consumer closes it: that cancels the model call at once and the running
-        tool as executions.py says.
+        message, or the consumer closes it: that cancels the model call at once and running tools
+        as executions.py says.
         """
         session_id = self._opening[0]["threadId"]
         try:
@@ -166,7 +169,7 @@ class Run:
         while True:
             match self._next_step(limits):
                 case RunTools(jobs):
-                    source = self._run_tools(jobs)
+                    source = self._jobs.perform(jobs)
                 case CallModel():
                     source = self._call_model(limits)
                 case NameSession():
@@ -191,7 +194,7 @@ class Run:
             self._agent.toolbox,
             limits,
             elapsed_ms=self._elapsed_ms(),
-            recoverable=self._recoverable(),
+            recoverable=self._jobs.recoverable(),
         )
 
     # -- the model --------------------------------------------------------------------------------
@@ -267,72 +270,6 @@ class Run:
             self.session["messages"]
         )
         yield state_delta(put("title", value=title or "…"), self._add_usage(usage))
-
-    # -- tools ------------------------------------------------------------------------------------
-
-    async def _run_tools(
-        self, jobs: tuple[Execute | Recover | Reply, ...]
-    ) -> AsyncGenerator[Event, None]:
-        for job in jobs:
-            match job:
-                case Reply():
-                    for event in self._reply(job):
-                        yield event
-                case Recover(call, attempt):
-                    key = self._key(call, attempt)
-                    if found := await self._agent.executions.result(key):
-                        yield found
-                case Execute():
-                    async with aclosing(self._execute(job)) as source:
-                        async for event in source:
-                            yield event
-
-    def _reply(self, job: Reply) -> Iterator[Event]:
-        if job.grant:
-            yield state_delta(put("grants", "-", value=job.grant))
-        status = job.status or job.state
-        said: Any = {"type": status, "message": job.content} if job.is_error else job.content
-        yield events.tool_result(
-            job.call["id"],
-            job.call["function"]["name"],
-            job.content,
-            self._agent.clock(),
-            state=job.state,
-            is_error=job.is_error,
-            result={"status": status, "error" if job.is_error else "result": said},
-        )
-
-    async def _execute(self, job: Execute) -> AsyncGenerator[Event, None]:
-        """Claim, announce, run. Whatever does not get the claim is not run here again."""
-        agent, call_id = self._agent, job.call["id"]
-        key = self._key(job.call, job.entry["attempt"])
-        if not job.repeatable and not agent.executions.claims.take(*key):
-            yield state_delta(put("calls", call_id, value=job.entry))  # next_step looks again
-            return
-        waiting = [i for i in self.session["interrupts"] if i.get("call_id") != call_id]
-        changes = [put("calls", call_id, value=job.entry), put("interrupts", value=waiting)]
-        if job.grant:
-            changes.append(put("grants", "-", value=job.grant))
-        yield events.tool_exec(call_id, changes, agent.clock())
-        source = agent.toolbox.execute(self.session, job.call, job.args, job.entry)
-        lasting = not job.repeatable
-        async with aclosing(agent.executions.run(key, source, lasting=lasting)) as performed:
-            async for event in performed:
-                yield event
-
-    def _key(self, call: dict[str, Any], attempt: int) -> Key:
-        return self.session["id"], call["id"], attempt
-
-    def _recoverable(self) -> set[str]:
-        """Calls that were started, lost their result on the way, and whose result is still here."""
-        ledger = self.session["calls"]
-        lost = {i for i, e in ledger.items() if e["state"] in ("started", "indeterminate")}
-        return {
-            call["id"]
-            for call, _, _ in (unanswered(self.session) if lost else ())
-            if call["id"] in lost
-            and self._agent.executions.knows(self._key(call, ledger[call["id"]].get("attempt", 0)))
-        }
 
     # -- the end ----------------------------------------------------------------------------------
 

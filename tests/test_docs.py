@@ -88,7 +88,7 @@ class Examples(unittest.IsolatedAsyncioTestCase):
             (Path(folder) / "tools" / "word_count.py").write_text(source)
             toolbox = Toolbox(Config(default["server"], default["session"], Path(folder)))
             await toolbox.open()
-            self.addCleanup(toolbox.close)
+            self.addAsyncCleanup(toolbox.close)
             await toolbox.load_owner_tools()
             self.assertEqual(toolbox.problems, [])
             session = {

@@ -35,6 +35,8 @@ class Verdict(Protocol):
     @property
     def repeatable(self) -> bool: ...  # read-only or idempotent
     @property
+    def parallel_safe(self) -> bool: ...  # may run beside others that are
+    @property
     def status(self) -> str: ...  # of the result, where the action is `error`
 
 
@@ -53,6 +55,7 @@ class Execute:
     entry: dict[str, Any]
     repeatable: bool
     grant: dict[str, Any] | None = None
+    parallel_safe: bool = False
 
 
 @dataclass(frozen=True)
@@ -300,7 +303,8 @@ def execute(
     started = ledger_entry(call, verdict, entry, "started", entry.get("attempt", 0) + 1)
     if edited is not None:
         started["args"] = edited
-    return Execute(call, verdict.args or {}, started, verdict.repeatable, grant)
+    args = verdict.args or {}
+    return Execute(call, args, started, verdict.repeatable, grant, verdict.parallel_safe)
 
 
 def ledger_entry(

@@ -358,6 +358,7 @@ CONFIG: dict[str, Fields] = {
         "max_context": _LIMIT,
         "require_finish_tool": _BOOL,
         "tool_detail": (_of(bool), "true or false"),
+        "result_schema": (_of(bool), "true or false"),
         "tool_mode": (_one_of(*TOOL_MODES), f"one of {', '.join(TOOL_MODES)}"),
     },
     "llm_api": {

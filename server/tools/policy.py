@@ -21,13 +21,15 @@ Session = dict[str, Any]
 @dataclass(frozen=True)
 class Verdict:
     """run, ask, deny, error, question, client, or wait for the result of a call before it; with the
-    reason, and the arguments as they would run. `repeatable`: executing twice does no harm."""
+    reason, and the arguments as they would run. `repeatable`: executing twice does no harm;
+    `parallel_safe`: it may run beside others that are."""
 
     action: str
     reason: str = ""
     args: dict[str, Any] | None = None
     fingerprint: str = ""
     repeatable: bool = False
+    parallel_safe: bool = False
     status: str = "invalid_arguments"  # what an error is called in the call's result
     repairs: list[str] = field(default_factory=list)
 

@@ -17,9 +17,11 @@ from pathlib import Path
 from typing import Any
 
 from ..config import Config
+from ..errors import Problem
 from ..jsontext import browser_safe, depth_exceeds
 from ..sandbox.policy import TIERS
 from ..schema.convert import error_text, parse
+from ..schema.inline import inline
 from ..schema.repair import repair
 from ..schema.validate import Validator
 from ..session import events
@@ -28,7 +30,8 @@ from ..session.events import Event
 from ..wire.client import Client
 from . import builtin, failures, mcp
 from .catalog import Catalog
-from .disclosure import brief, detail
+from .disclosure import brief, declaration, detail, result_schema
+from .download import Piece, read_piece
 from .envelope import MAX_NESTED, envelope, text_for_model
 from .perform import Performer
 from .policy import Verdict, decide, exceeded, fingerprint, narrowed
@@ -96,7 +99,8 @@ class Toolbox:
         """What the model is offered, in a fixed order (a prompt's prefix is cached). Tools that
         are denied or cannot run are left out, and those that keep failing; `tool_detail` is for
         brief ones."""
-        in_brief = session["config"]["yaa"].get("tool_detail", False)
+        wanted = session["config"]["yaa"]
+        in_brief, results = wanted.get("tool_detail", False), wanted.get("result_schema", False)
         ours = [
             entry.tool
             for entry in self._tools.values()
@@ -104,21 +108,24 @@ class Toolbox:
         ]
         left_out = failures.withheld(session) - CONTROL | ({DETAIL} if not in_brief else set())
         return [
-            brief(tool) if in_brief and tool.name not in CONTROL else tool.declaration()
+            brief(tool)
+            if in_brief and tool.name not in CONTROL
+            else declaration(tool, results=results)
             for tool in (*ours, *self._page_tools(session).values())
             if tool.name not in left_out
         ]
 
     def info(self) -> list[dict[str, Any]]:
-        """For `/info`: name, description, parameters, hints, policy, origin; `unavailable` with
-        the reason for a tool that no call may use."""
+        """For `/info`: name, description, parameters, result_schema, hints, policy, origin;
+        `unavailable` with the reason for a tool that no call may use."""
         found = []
         for entry in self._tools.values():
             tool = entry.tool
             about = {
                 "name": tool.name,
                 "description": tool.description,
-                "parameters": tool.parameters,
+                "parameters": inline(tool.parameters),
+                "result_schema": result_schema(tool),
                 "hints": tool.hints,
                 "policy": self.policy(tool, None),
                 "origin": tool.origin,
@@ -189,7 +196,8 @@ class Toolbox:
         action, reason = decide(entry.tool, args, self._ceiling(name), session)
         if entry.tool.kind == "question" and action == "run":
             action = "question"
-        return Verdict(action, reason, args, mark, entry.tool.repeatable, repairs=repairs)
+        may = (entry.tool.repeatable, entry.tool.hints.get("parallel_safe", False))
+        return Verdict(action, reason, args, mark, *may, repairs=repairs)
 
     async def execute(
         self, session: Session, call: Call, args: dict[str, Any], ledger: dict[str, Any]
@@ -257,6 +265,15 @@ class Toolbox:
             return Outcome("ok", detail(found))
         error = {"type": "error", "message": self._unknown(name, session)}
         return Outcome("error", error=error)
+
+    async def read_piece(
+        self, session_id: str, path: str, offset: int = 0, stamp: str = ""
+    ) -> Piece:
+        """Some of a file of a session's folder, for `POST /files`. Raises Problem."""
+        if self._withheld:
+            raise Problem("sandbox_unavailable", "This server does not read files of sessions")
+        most = round(self._most["file_mb"] * 1024 * 1024)  # no tool could have written more
+        return await read_piece(self._runner, session_id, path, offset, stamp, most)
 
     # -- the tools of the page --------------------------------------------------------------------
 

@@ -59,6 +59,26 @@ class Envelopes(unittest.TestCase):
         flat = [[1]] * 1000
         self.assertEqual(envelope(Outcome("ok", flat), [], None)["result"], flat)
 
+    def test_what_a_tool_says_of_files_is_put_in_shape(self) -> None:
+        said: list[Any] = [
+            {"path": "a.png", "name": "n", "media_type": "image/png", "bytes": 3},
+            {"path": "a", "name": 7, "media_type": "text/html\r\nX: y", "bytes": True, "more": 1},
+            {"path": "", "name": "n"},
+            {"name": "n"},
+            {"path": ["a"]},
+            {"path": "b", "bytes": -1},
+        ]
+        found = envelope(Outcome("ok", 1, attachments=tuple(said)), [], None)["attachments"]
+        unknown = {"media_type": "application/octet-stream", "bytes": 0}
+        self.assertEqual(
+            found,
+            [said[0], {"path": "a", "name": "a", **unknown}, {"path": "b", "name": "b"} | unknown],
+        )
+        many = tuple({"path": str(n)} for n in range(999))
+        self.assertEqual(
+            len(envelope(Outcome("ok", 1, attachments=many), [], None)["attachments"]), 50
+        )
+
     def test_large_results(self) -> None:
         found = envelope(Outcome("ok", "é" * 5_000_000), [], None)
         self.assertLess(len(found["result"]), MAX_RESULT + 100)

@@ -33,6 +33,16 @@ async def add(p: Point, ctx: Context) -> int:
     ctx.log("adding")
     return p.x + p.y
 
+@dataclass
+class Node:
+    name: str
+    kids: list["Node"]
+
+@tool(read_only=True)
+def tree(top: Node) -> Node:
+    "Turn a tree."
+    return top
+
 @tool(required_resources={"wall_s": 9999})
 def change(text: str) -> None:
     "Change something."
@@ -235,6 +245,17 @@ class Judged(Case):
         self.assertEqual(verdict.fingerprint, same.fingerprint)
         self.assertEqual(len(verdict.repairs), 2)
 
+    def test_what_may_run_beside_others(self) -> None:
+        cases: list[tuple[str, Any, bool]] = [
+            ("calculator", {"expression": "1"}, True),
+            ("read_file", {"path": "a"}, True),
+            ("shell", {"command": "ls"}, False),
+            ("write_file", {"path": "a", "content": ""}, False),
+        ]
+        for name, arguments, safe in cases:
+            verdict = self.toolbox().verdict(self.session, self.call(name, arguments))
+            self.assertEqual((name, verdict.parallel_safe), (name, safe))
+
     def test_unknown_tools_are_marked(self) -> None:
         verdict = self.toolbox().verdict(self.session, self.call("nope", {}))
         self.assertEqual(verdict.status, "not_found")
@@ -346,6 +367,48 @@ class Owners(Case):
         found = await self.execute(toolbox, "add", {"p": {"x": "5"}})
         ours = found[-1]["metadata"]["yaa"]["result"]
         self.assertEqual((ours["result"], ours["keep"], ours["logs"]), (7, 3, ["adding"]))
+
+    async def test_a_type_that_contains_itself(self) -> None:
+        """Described where it is shown, and checked at every level all the same."""
+        (self.home / "tools").mkdir()
+        (self.home / "tools" / "mine.py").write_text(OWNED)
+        toolbox = self.toolbox()
+        await toolbox.load_owner_tools()
+        (about,) = (tool for tool in toolbox.info() if tool["name"] == "tree")
+        self.assertNotIn("$ref", json.dumps(about))
+        top = about["parameters"]["properties"]["top"]
+        inside = {
+            "type": "object",
+            "title": top["title"],
+            "description": f"same shape as {top['title']}",
+        }
+        self.assertTrue(top["title"].endswith(".Node"))
+        self.assertEqual(top["properties"]["kids"]["items"], inside)
+        deep = {"name": "a", "kids": [{"name": "b", "kids": [{"name": [1], "kids": []}]}]}
+        verdict = toolbox.verdict(self.session, self.call("tree", {"top": deep}))
+        self.assertEqual(verdict.action, "error")
+        self.assertIn("/top/kids/0/kids/0/name", verdict.reason)
+        deep["kids"][0]["kids"][0]["name"] = "c"  # type: ignore[index]
+        found = await self.execute(toolbox, "tree", {"top": deep})
+        self.assertEqual(json.loads(found[-1]["content"]), deep)
+
+    async def test_what_comes_back_is_told(self) -> None:
+        (self.home / "tools").mkdir()
+        (self.home / "tools" / "mine.py").write_text(OWNED)
+        toolbox = self.toolbox()
+        await toolbox.load_owner_tools()
+        about = {tool["name"]: tool["result_schema"]["properties"] for tool in toolbox.info()}
+        self.assertEqual(about["add"]["result"], {"type": "integer"})
+        self.assertNotIn("result", about["change"])
+        self.assertIn("status", about["change"])
+
+        def described() -> str:
+            offered = {t["function"]["name"]: t["function"] for t in toolbox.declared(self.session)}
+            return str(offered["add"]["description"])
+
+        self.assertEqual(described(), "Add the coordinates of a point.")
+        self.session["config"]["yaa"]["result_schema"] = True
+        self.assertIn('Returns {"type":"integer"}', described())
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ from server.tools.builtin.files import edit_file, list_files, read_file, write_f
 from server.tools.tool import Context, ToolError
 
 CTX = Context({}, lambda _: None)
+LONG = "é" * 120 + ".txt"  # 244 bytes: as long as a name may be, nearly
 
 
 class Case(unittest.TestCase):
@@ -37,6 +38,22 @@ class Writing(Case):
                 self.assertEqual((self.root / "deep/er/file.txt").read_bytes(), content.encode())
         self.assertEqual([p.name for p in (self.root / "deep/er").iterdir()], ["file.txt"])
 
+    def test_names(self) -> None:
+        for name in ("größe.txt", "日本語/ファイル", "😀", " leading", "a\nb", "-rf", LONG):
+            with self.subTest(name):
+                write_file(CTX, name, name)
+                self.assertEqual(
+                    read_file(CTX, name)["content"][7:], "\n     2\t".join(name.split("\n"))
+                )
+                self.assertEqual(edit_file(CTX, name, name, "x")["replaced"], 1)
+
+    def test_both_are_offered_to_the_person(self) -> None:
+        said: list[dict[str, object]] = []
+        ctx = Context({}, said.append)
+        write_file(ctx, "sub/f", "a")
+        edit_file(ctx, "sub/f", "a", "b")
+        self.assertEqual(said, [{"attach": {"path": "sub/f", "name": "f"}}] * 2)
+
     def test_mode_is_kept(self) -> None:
         write_file(CTX, "run.sh", "a")
         (self.root / "run.sh").chmod(0o755)
@@ -49,6 +66,12 @@ class Writing(Case):
             write_file(CTX, "folder", "x")
         with self.assertRaisesRegex(ToolError, "surrogate"):
             write_file(CTX, "x", "\ud800")
+        with self.assertRaisesRegex(ToolError, "xxx: File name too long"):
+            write_file(CTX, "x" * 300, "y")
+        with self.assertRaisesRegex(ToolError, "folder/f/g: (File exists|Not a directory)"):
+            write_file(CTX, "folder/f", "x")
+            write_file(CTX, "folder/f/g", "x")
+        (self.root / "folder" / "f").unlink()
         self.assertEqual(sorted(p.name for p in self.root.iterdir()), ["folder"])
 
 
@@ -65,8 +88,17 @@ class Reading(Case):
         (self.root / "bin").write_bytes(b"\x7fELF\0\0")
         (self.root / "latin").write_bytes(b"caf\xe9")
         os.mkfifo(self.root / "pipe")
-        with self.assertRaisesRegex(ToolError, "not a text file"):
+        (self.root / "a.png").write_bytes(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR")
+        with self.assertRaisesRegex(
+            ToolError, r"not a text file \(application/octet-stream, 6 bytes"
+        ):
             read_file(CTX, "bin")
+        with self.assertRaisesRegex(ToolError, r"not a text file \(image/png, 16 bytes"):
+            read_file(CTX, "a.png")
+        with (self.root / "huge").open("wb") as file:
+            file.truncate(1 << 40)  # no byte of it is on the disk
+        with self.assertRaisesRegex(ToolError, "larger than 10 MB; use shell"):
+            read_file(CTX, "huge")
         self.assertIn("caf\ufffd", read_file(CTX, "latin")["content"])
         self.assertEqual(read_file(CTX, "pipe")["content"], "")
         for path, message in ((".", "Is a directory"), ("none", "No such file"), ("a\0b", "NUL")):
