@@ -24,11 +24,14 @@ from .jsontext import LARGEST_COUNT
 from .llm import Options
 from .llm.registry import Model, Models
 from .session import events, intake, prompts
-from .session.calls import ANSWERS, Execute, Recover, Reply, unanswered
+from .session.answers import ANSWERS
+from .session.calls import unanswered
 from .session.context.view import pairing_errors, view
 from .session.decide import CallModel, NameSession, RunTools, Stop, capped, next_step
 from .session.events import Event, put, state_delta
 from .session.fold import Folder, digest
+from .session.jobs import Execute, Given, Job, Recover, Reply, Send
+from .tools import page
 from .tools.claims import Claims
 from .tools.executions import Executions, Key
 from .tools.toolbox import Toolbox
@@ -83,6 +86,7 @@ class BaseAgent:
         `key` is the name of the API key, for the log. The document becomes the run's own.
         """
         session = intake.accept(document)
+        self.toolbox.admit(session)
         if session.get("id") in self._active:
             raise Problem(
                 "run_active",
@@ -270,14 +274,14 @@ class Run:
 
     # -- tools ------------------------------------------------------------------------------------
 
-    async def _run_tools(
-        self, jobs: tuple[Execute | Recover | Reply, ...]
-    ) -> AsyncGenerator[Event, None]:
+    async def _run_tools(self, jobs: tuple[Job, ...]) -> AsyncGenerator[Event, None]:
         for job in jobs:
             match job:
                 case Reply():
                     for event in self._reply(job):
                         yield event
+                case Given() | Send():
+                    yield page.result(self.session, job, self._agent.clock())
                 case Recover(call, attempt):
                     key = self._key(call, attempt)
                     if found := await self._agent.executions.result(key):

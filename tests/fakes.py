@@ -129,13 +129,16 @@ class CountingToolbox:
     """Tools that only count: `counts[(name, call id)]` executions, whoever asked for them.
 
     `tools` maps a name to "read" (runs, repeatable), "write" (asks), "auto" (runs, not
-    repeatable), "page" (client), "question" or "deny".
+    repeatable), "page" (client), "action" (send), "question" or "deny".
     """
 
     def __init__(self, tools: dict[str, str], counts: dict[tuple[str, str], int]) -> None:
         self.tools, self.counts = tools, counts
         self.gate: asyncio.Event | None = None  # a tool that is running waits for it
         self.cancelled: list[str] = []
+
+    def admit(self, session: Session) -> None:
+        """Any session is fine."""
 
     def declared(self, session: Session) -> list[dict[str, Any]]:
         return [{"type": "function", "function": {"name": name}} for name in self.tools]
@@ -155,6 +158,7 @@ class CountingToolbox:
             "auto": "run",
             "write": "run" if granted else "ask",
             "page": "client",
+            "action": "send",
             "question": "question",
             "deny": "deny",
             None: "error",

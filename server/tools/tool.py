@@ -91,6 +91,7 @@ class BaseTool:
     kind: `python` runs in the child, `inline` in the server, `fetch` is fetched by the server and
     read in the child, `rest` is a request (rest.py), `question` is answered by a person, `client`
     runs in the page.
+    wait: whether a `client` tool's result is waited for; without, the page is only told.
     where: ("module", name, function) or ("file", path, function).
     """
 
@@ -103,6 +104,7 @@ class BaseTool:
     hints: dict[str, bool] = field(default_factory=dict)
     required_resources: dict[str, float] = field(default_factory=dict)
     keep: int | None = None
+    wait: bool = True
 
     @property
     def read_only(self) -> bool:
