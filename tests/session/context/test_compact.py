@@ -9,7 +9,7 @@ from typing import Any
 
 from server.session.context.compact import due, planned, too_large
 from server.session.context.ops import applied, ops_of
-from server.session.context.reload import PAGE, reload
+from server.session.context.reload import reload
 from server.session.context.size import Budget, Measure, measured
 from server.session.context.strategies import STRATEGIES
 from server.session.context.view import pairing_errors, view
