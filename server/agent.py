@@ -20,13 +20,15 @@ from weakref import WeakValueDictionary
 from . import log
 from .config import Config
 from .errors import Problem
-from .jsontext import LARGEST_COUNT
 from .llm import Options
 from .llm.registry import Model, Models
-from .session import events, intake, prompts
-from .session.answers import ANSWERS
+from .session import account, events, intake, prompts
+from .session.context import changes as context
+from .session.context.compact import Compaction
+from .session.context.size import Measure
 from .session.context.view import pairing_errors, view
-from .session.decide import CallModel, NameSession, RunTools, Stop, capped, next_step
+from .session.decide import CallModel, Compact, NameSession, RunTools, Step, Stop, capped, next_step
+from .session.decide import Model as Facts
 from .session.events import Event, put, state_delta
 from .session.fold import Folder, digest
 from .tools.claims import Claims
@@ -40,10 +42,6 @@ logger = log.get("agent")
 deltas = log.get("model")
 
 TITLE_TIMEOUT_S = 30
-TOKEN_COUNTS = (
-    *("prompt_tokens", "completion_tokens", "total_tokens"),
-    *("reasoning_tokens", "cached_tokens", "cost_micro"),
-)
 
 
 def new_id(kind: str) -> str:
@@ -129,7 +127,9 @@ class Run:
         self._jobs = Jobs(session, agent.toolbox, agent.executions, agent.clock)
         self._started_ms = agent.clock()
         self._step = ""  # the open step's name
-        self._spent: dict[str, int] = {}  # this POST's tokens, for RUN_FINISHED
+        self._used: dict[str, int] = dict(session.get("usage", {}))  # before this POST
+        self._facts = Facts(model.model, model.facts)
+        self._refused = False  # the provider has found the last request too large
 
     async def events(self) -> AsyncGenerator[Event, None]:
         """Every event of the run, folded into `session` before it is given out.
@@ -171,8 +171,10 @@ class Run:
             match self._next_step(limits):
                 case RunTools(jobs):
                     source = self._jobs.perform(jobs)
-                case CallModel():
-                    source = self._call_model(limits)
+                case CallModel(measure):
+                    source = self._call_model(limits, measure)
+                case Compact(compaction):
+                    source = self._compact(compaction)
                 case NameSession():
                     source = self._name_session()
                 case Stop() as stop:
@@ -187,20 +189,23 @@ class Run:
                     if self._agent.stopping and self.session["messages"][-1].get("open"):
                         return  # lost, not finished: the client goes on by itself, elsewhere
 
-    def _next_step(self, limits: dict[str, Any]) -> RunTools | CallModel | NameSession | Stop:
+    def _next_step(self, limits: dict[str, Any]) -> Step:
         if self._agent.stopping:  # a safe point: every message is whole, no call is running
             return Stop("interrupted", "cancelled")
         return next_step(
             self.session,
             self._agent.toolbox,
             limits,
+            self._facts,
             elapsed_ms=self._elapsed_ms(),
             recoverable=self._jobs.recoverable(),
         )
 
     # -- the model --------------------------------------------------------------------------------
 
-    async def _call_model(self, limits: dict[str, Any]) -> AsyncGenerator[Event, None]:
+    async def _call_model(
+        self, limits: dict[str, Any], measure: Measure
+    ) -> AsyncGenerator[Event, None]:
         session, agent = self.session, self._agent
         for event in self._close_step():
             yield event
@@ -215,37 +220,29 @@ class Run:
         async with aclosing(self._model.api.stream(messages, tools, options)) as source:
             async for event in source:
                 if event["type"] == "RUN_ERROR":
-                    yield state_delta(put("interrupts", value=[_model_error(event)]))
+                    if event["code"] == "context_overflow" and not self._refused:
+                        self._refused = True
+                        async for each in self._after_refusal(event):
+                            yield each
+                        return  # next_step decides anew
+                    yield state_delta(put("interrupts", value=[account.model_error(event)]))
                     yield self._error(event)
                     return
                 if agent.tells_deltas:
                     deltas.info("%s %s %s", self.id, self._step, events.dumps(event))
                 yield event
-        yield self._account(options.message_id)
+        self._refused = False
+        yield self._account(options.message_id, measure)
 
-    def _account(self, message_id: str) -> Event:
-        """What the call cost, and a ledger entry for every tool call it asks for."""
+    def _account(self, message_id: str, measure: Measure) -> Event:
         session = self.session
         message = next(m for m in reversed(session["messages"]) if m["id"] == message_id)
         usage = message["meta"].get("usage", {})
-        run = {**session["run"], "step": session["run"]["step"] + 1}
-        run["tokens"] += usage.get("total_tokens", 0)
-        run["cost_micro"] += usage.get("cost_micro", 0)
-        entries = [
-            put("calls", call["id"], value=_proposed(call))
-            for call in message.get("tool_calls") or ()
-        ]
-        return state_delta(put("run", value=run), self._add_usage(usage), *entries)
-
-    def _add_usage(self, usage: dict[str, Any]) -> dict[str, Any]:
-        total = {**self.session.get("usage", {})}
-        for name in TOKEN_COUNTS:
-            total[name] = min(total.get(name, 0) + usage.get(name, 0), LARGEST_COUNT)
-            self._spent[name] = self._spent.get(name, 0) + usage.get(name, 0)
-        total["calls"] = total.get("calls", 0) + 1
-        if unit := usage.get("cost_unit"):
-            total["cost_unit"] = unit
-        return put("usage", value=total)
+        return state_delta(
+            *account.answered(session, message),
+            account.used(session, usage),
+            *context.calibrated(session, self._facts.name, measure, usage),
+        )
 
     def _options(self, seconds_left: float | None) -> Options:
         return Options.of(
@@ -259,7 +256,18 @@ class Run:
     async def _name_session(self) -> AsyncGenerator[Event, None]:
         """The one extra call of `auto_title`. Without an answer the first words must do."""
         messages = prompts.title_request(self.session, view(self.session))
-        options = self._options(TITLE_TIMEOUT_S)
+        text, usage = await self._aside(messages, TITLE_TIMEOUT_S)
+        title = " ".join(text.split()).strip("\"'«»“”")[:80] or intake.title(
+            self.session["messages"]
+        )
+        yield state_delta(put("title", value=title or "…"), *account.aside(self.session, usage))
+
+    async def _aside(
+        self, messages: list[dict[str, Any]], timeout_s: float
+    ) -> tuple[str, dict[str, int]]:
+        """(what the model says, its usage) to a request that is no part of the conversation; ("",
+        {}) if it does not say it in time."""
+        options = self._options(timeout_s)
         text, usage = "", {}
         async with aclosing(self._model.api.stream(messages, [], options)) as source:
             async for event in source:
@@ -267,10 +275,45 @@ class Run:
                     text += event["delta"]
                 elif event["type"] == "TEXT_MESSAGE_END":
                     usage = event["metadata"]["yaa"]["meta"].get("usage", {})
-        title = " ".join(text.split()).strip("\"'«»“”")[:80] or intake.title(
-            self.session["messages"]
+                elif event["type"] == "RUN_ERROR":
+                    return "", usage
+        return text, usage
+
+    # -- the context ------------------------------------------------------------------------------
+
+    async def _compact(self, compaction: Compaction) -> AsyncGenerator[Event, None]:
+        """Make the view smaller as was planned; with `context.summary: llm` a model's summary goes
+        in the place of an extract, unless it fails, is empty, or is no shorter than its source."""
+        session = self.session
+        wanted = session["config"]["context"]
+        ops: list[dict[str, Any]] = []
+        for op in compaction.ops:
+            if op["op"] == "fold" and wanted["summary"] == "llm":
+                messages = context.summary_request(session, op)
+                text, usage = await self._aside(messages, wanted["summary_timeout_s"])
+                yield state_delta(*account.aside(session, usage))
+                op = context.summarised(op, text)
+            ops.append(op)
+        record = {**compaction.record, "timestamp": self._agent.clock()}
+        yield context.compressed(session, ops, record)
+
+    async def _after_refusal(self, refusal: Event) -> AsyncGenerator[Event, None]:
+        """The provider finds the request too large: learn its window and make the view smaller,
+        once for a model call. If it cannot be, next_step stops for it."""
+        told = refusal.get("metadata", {}).get("yaa", {}).get("n_ctx")
+        toolbox, session = self._agent.toolbox, self.session
+        learned, compaction = context.after_refusal(
+            session,
+            self._facts.name,
+            self._facts.facts,
+            lambda: (prompts.system(session), toolbox.declared(session)),
+            told,
         )
-        yield state_delta(put("title", value=title or "…"), self._add_usage(usage))
+        yield state_delta(learned)
+        if compaction:
+            async with aclosing(self._compact(compaction)) as source:
+                async for event in source:
+                    yield event
 
     # -- the end ----------------------------------------------------------------------------------
 
@@ -284,7 +327,7 @@ class Run:
             *(put("calls", ask.interrupt["call_id"], value=ask.entry) for ask in stop.asks),
             put("interrupts", value=asked),
         )
-        usage = [_agui_usage(self._model.model, self._spent)] if self._spent else []
+        usage = account.agui(self._facts.name, self._used, self.session.get("usage", {}))
         now = self._agent.clock()
         yield events.run_finished(self.session, stop.status, stop.reason, usage, now)
 
@@ -308,26 +351,3 @@ class Run:
             return None
         spent_ms: int = self.session["run"]["wall_ms"] + self._elapsed_ms()
         return max(1.0, float(allowed) - spent_ms / 1000)
-
-
-def _proposed(call: dict[str, Any]) -> dict[str, Any]:
-    return {"name": call["function"]["name"], "state": "proposed", "attempt": 0}
-
-
-def _model_error(event: Event) -> dict[str, Any]:
-    return {
-        "id": "int-model",
-        "reason": "model_error",
-        "message": event["message"],
-        "code": event["code"],
-        "response_schema": ANSWERS["model_error"],
-    }
-
-
-def _agui_usage(model: str, spent: dict[str, int]) -> dict[str, Any]:
-    return {
-        "model": model,
-        "inputTokens": spent.get("prompt_tokens", 0),
-        "outputTokens": spent.get("completion_tokens", 0),
-        "totalTokens": spent.get("total_tokens", 0),
-    }

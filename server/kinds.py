@@ -117,7 +117,9 @@ SHAPES: dict[str, Any] = {
     "session.config.llm_api.provider": PROVIDER_CHOICE,
     "session.config.prompt": MapOf(ANY),
     "session.config.tool": MapOf(MapOf(ANY)),
-    "session.config.context": MapOf(ANY),
+    "session.config.context.summary": Choice(("extract", "llm")),
+    "session.config.context.strategies": [""],
+    "session.config.context.exempt_tools": [""],
 }
 
 

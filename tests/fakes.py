@@ -64,6 +64,7 @@ class ScriptedModel(BaseAPI):
     """
 
     model = name = "scripted"
+    facts: dict[str, Any] = {}
 
     def __init__(self, script: Callable[[list[dict[str, Any]]], list[tuple[Any, ...]]]) -> None:
         self.script = script

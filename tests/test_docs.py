@@ -20,7 +20,7 @@ from typing import Any
 
 from server import errors, jsontext
 from server.config import Config
-from server.session import events, shape
+from server.session import events, fields
 from server.tools.toolbox import Toolbox
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -57,9 +57,9 @@ class Reference(unittest.TestCase):
         self.assertEqual(types, set(events.ALIASES), "second column of the same table")
 
     def test_session(self) -> None:
-        names = set(shape.TOP) - SPELLINGS | UNCHECKED
+        names = set(fields.TOP) - SPELLINGS | UNCHECKED
         self.assert_rows("session.md", "Key", names)
-        self.assert_rows("session.md", "Reason", set(shape.REASONS))
+        self.assert_rows("session.md", "Reason", set(fields.REASONS))
 
     def test_routes(self) -> None:
         routes = set(method_and_path("server/app.py"))

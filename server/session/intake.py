@@ -17,7 +17,8 @@ from ..schema.validate import SchemaError, validate
 from . import offers
 from .answers import ANSWERS
 from .events import Event, Patch, messages_filled, pointer, put, run_started, state_delta
-from .shape import MAX_ERRORS, ROLE_ALIASES, VERSION, check, role_of
+from .fields import MAX_ERRORS, ROLE_ALIASES, VERSION
+from .shape import check, role_of
 
 Session = dict[str, Any]
 
@@ -136,7 +137,7 @@ def _filled(session: Session, defaults: Session, now_ms: int) -> Iterator[dict[s
         now = datetime.fromtimestamp(now_ms // 1000, UTC)
         value = session.get("startTime") or now.strftime("%Y-%m-%dT%H:%M:%SZ")
         yield put("start_time", value=value)
-    for name, empty in (("calls", {}), ("interrupts", []), ("grants", [])):
+    for name, empty in (("calls", {}), ("interrupts", []), ("grants", []), ("context", {})):
         if name not in session:
             yield put(name, value=empty)
     for name, number in (("version", VERSION), ("rev", 0)):

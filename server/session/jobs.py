@@ -36,6 +36,7 @@ class Toolbox(Protocol):
     """The part of the toolbox that deciding needs."""
 
     def verdict(self, session: Session, call: Call) -> Verdict: ...
+    def declared(self, session: Session) -> list[dict[str, Any]]: ...
 
 
 @dataclass(frozen=True)

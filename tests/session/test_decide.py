@@ -8,10 +8,12 @@ from dataclasses import replace
 from typing import Any
 
 from server.session.calls import LOST, SUPERSEDED
-from server.session.decide import CallModel, NameSession, RunTools, Stop, next_step
+from server.session.decide import CallModel, Model, NameSession, RunTools, Stop, next_step
 from server.session.jobs import Ask, Execute, Given, Recover, Reply, Send
 
-from ..fakes import CountingToolbox, Verdict, user
+from ..fakes import DEFAULTS, CountingToolbox, Verdict, user
+
+MODEL = Model("m", {})
 
 TOOLBOX = CountingToolbox(
     {
@@ -53,13 +55,18 @@ def resolved(reason: str, payload: Any, status: str = "resolved") -> list[dict[s
 
 
 def session(messages: list[dict[str, Any]], **more: Any) -> dict[str, Any]:
-    run = {"id": "r", "step": 0, "tokens": 0, "cost_micro": 0, "wall_ms": 0}
+    run = {"id": "r", "started_at": 0}
+    run |= dict.fromkeys(("step", "tokens", "cost_micro", "wall_ms"), 0)
     base = {"id": "s", "messages": messages, "calls": {}, "interrupts": [], "grants": []}
-    return {**base, "config": {"yaa": {}}, "run": run, **more}
+    config = {"yaa": {}, "context": DEFAULTS["session"]["config"]["context"]}
+    return {**base, "config": config, "context": {}, "run": run, **more}
 
 
 class Waiting:
     """A toolbox whose `later` waits, as templates make calls wait."""
+
+    def declared(self, session: dict[str, Any]) -> list[dict[str, Any]]:
+        return []
 
     def verdict(self, session: dict[str, Any], call: dict[str, Any]) -> Verdict:
         if call["function"]["name"] == "later":
@@ -70,6 +77,9 @@ class Waiting:
 class Repeatable:
     """A toolbox in which every tool may run twice."""
 
+    def declared(self, session: dict[str, Any]) -> list[dict[str, Any]]:
+        return []
+
     def verdict(self, session: dict[str, Any], call: dict[str, Any]) -> Verdict:
         return replace(TOOLBOX.verdict(session, call), repeatable=True)
 
@@ -77,7 +87,7 @@ class Repeatable:
 class Next(unittest.TestCase):
     def step(self, made: dict[str, Any], **options: Any) -> Any:
         before = copy.deepcopy(made)
-        found = next_step(made, TOOLBOX, options.pop("limits", {}), **options)
+        found = next_step(made, TOOLBOX, options.pop("limits", {}), MODEL, **options)
         self.assertEqual(made, before, "deciding changed the session")
         return found
 
@@ -121,7 +131,7 @@ class Next(unittest.TestCase):
     def test_a_call_that_waits_for_one_before_it(self) -> None:
         for first, kind in (("read", RunTools), ("rm", Stop)):
             made = session(asked(call(first), call("later", call_id="c2")))
-            found = next_step(made, Waiting(), {})
+            found = next_step(made, Waiting(), {}, MODEL)
             self.assertIsInstance(found, kind)
             left = found.jobs if isinstance(found, RunTools) else getattr(found, "asks", ())
             self.assertEqual(len(left), 1, "the one that waits is left alone")
@@ -243,14 +253,14 @@ class Next(unittest.TestCase):
             for repeatable in (False, True):
                 with self.subTest(state, repeatable=repeatable):
                     made = session(changed, calls=entry(state, 1), interrupts=answers)
-                    found = next_step(made, Repeatable() if repeatable else TOOLBOX, {})
+                    found = next_step(made, Repeatable() if repeatable else TOOLBOX, {}, MODEL)
                     self.assertIsInstance(found, Stop)
                     assert isinstance(found, Stop)
                     ask = found.asks[0]
                     self.assertEqual(ask.interrupt["reason"], "indeterminate")
                     self.assertEqual(ask.interrupt["args"], {"path": "/"})
                     made = session(changed, calls={"c1": ask.entry}, interrupts=answers)
-                    self.assertIsInstance(next_step(made, TOOLBOX, {}), RunTools)
+                    self.assertIsInstance(next_step(made, TOOLBOX, {}, MODEL), RunTools)
 
     def test_the_edited_arguments_are_what_a_retry_runs(self) -> None:
         job = self.job(

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from .ops import Op, changed, changes_of, folded, folded_ids, ids_of, ops_of, pinned, text_of
-from .size import Budget, Measure
+from .size import Beside, Budget, Measure, budget_of, measured
 from .strategies import STRATEGIES, Item, Work
 from .tokens import of_message
 
@@ -35,6 +36,17 @@ class Compaction:
 
     ops: tuple[Op, ...]
     record: dict[str, Any]
+
+
+def room_for(
+    session: Session, model: str, facts: Mapping[str, Any], beside: Beside
+) -> tuple[Compaction | None, list[dict[str, Any]], Measure]:
+    """What to do before the next call of this model: a compaction, or nothing; the largest messages
+    where nothing helps; and what the request then has."""
+    budget = budget_of(session, model, facts)
+    measure = measured(session, model, budget, beside)
+    compaction = planned(session, budget, measure)
+    return compaction, [] if compaction else too_large(session, budget, measure), measure
 
 
 def planned(
@@ -238,9 +250,9 @@ def _retained(session: Session) -> tuple[dict[str, float], set[str]]:
             or result.get("status") != "ok"
         ):
             continue
-        about = result.get("result")
-        for target in ids_of(about) if isinstance(about, dict) else ():
-            action = about.get("action")
+        about: dict[str, Any] = result.get("result") or {}
+        action = about.get("action")
+        for target in ids_of(about):
             pins.discard(target)
             turns.pop(target, None)
             if action == "pin":

@@ -49,6 +49,25 @@ def extract(messages: list[tuple[int, Message]], room: int) -> str:
     return "\n".join(lines)
 
 
+def transcript(messages: list[tuple[int, Message]], most: int = 60_000) -> str:
+    """A part of a conversation for a model to sum up: every message, long ones cut, the oldest left
+    out where it is too much."""
+    lines: list[str] = []
+    for place, message in reversed(messages):
+        if message["role"] == "error" or message.get("open"):
+            continue
+        said = _cut(text_of(message.get("content")), 2_000)
+        calls = [
+            f"{call['function']['name']}({_cut(str(call['function']['arguments']), 500)})"
+            for call in message.get("tool_calls") or ()
+        ]
+        lines.append("\n".join([f"m{place} {message['role']}: {said}", *calls]))
+        most -= len(lines[-1])
+        if most < 0:
+            break
+    return "\n\n".join(reversed(lines))
+
+
 def _newest(
     messages: list[tuple[int, Message]], room: int
 ) -> tuple[list[str], list[tuple[int, Message]]]:

@@ -8,7 +8,7 @@ Everything is in the session, so every server reckons alike. Pure.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -24,6 +24,10 @@ UNREPORTED = 1.15  # a provider that reports no usage is trusted less
 LEAST_NEW = 50  # tokens below which a report teaches nothing about the ratio
 MOST_OF_CHARACTER = 1.3  # tokens of one character, at most
 RATIO = (0.5, 2.5)  # what a ratio may be: more is a mistake in the report
+
+
+# The system prompt and the tools of a request, which are beside its messages.
+Beside = Callable[[], tuple[str, list[dict[str, Any]]]]
 
 
 @dataclass(frozen=True)
@@ -69,20 +73,19 @@ class Measure:
         return self.known + round(self.guessed * self.ratio)
 
 
-def measured(
-    session: Session, model: str, budget: Budget, system: str, tools: list[dict[str, Any]]
-) -> Measure:
+def measured(session: Session, model: str, budget: Budget, beside: Beside) -> Measure:
     """What the request that would be sent now has. Without an anchor everything is estimated,
     unless so little is there that it cannot matter."""
     known, since = anchor(session)
     ratio = ratio_of(session, model)
     if not since:
         messages = view(session)
-        beside = _estimated(system) + (_estimated(dumps(tools)) if tools else 0)
-        most = MOST_OF_CHARACTER * sum(map(_characters, messages)) + beside
+        system, tools = beside()
+        fixed = _estimated(system) + (_estimated(dumps(tools)) if tools else 0)
+        most = MOST_OF_CHARACTER * sum(map(_characters, messages)) + fixed
         if most * ratio < budget.high:
             return Measure(0, 0, ratio)
-        return Measure(0, beside + sum(map(of_message, messages)), ratio)
+        return Measure(0, fixed + sum(map(of_message, messages)), ratio)
     changes = changes_of(ops_of(session))
     guessed = 0
     for place in range(since, len(session["messages"])):

@@ -19,13 +19,17 @@ from .sessions import Sessions, record, refusals
 NAMES = list(STRATEGIES)
 
 
+def nothing_beside() -> tuple[str, list[dict[str, Any]]]:
+    return "", []
+
+
 def budget(high: int, window: int | None = None) -> Budget:
     return Budget(high, high // 2, window, max(high // 10, 100))
 
 
 def measure(session: dict[str, Any], high: int = 1) -> Measure:
     """An exact one: no anchor is in these sessions but compactions."""
-    return measured(session, "m", budget(high), "", [])
+    return measured(session, "m", budget(high), nothing_beside)
 
 
 def whole(session: dict[str, Any], place: int) -> str:
@@ -33,7 +37,7 @@ def whole(session: dict[str, Any], place: int) -> str:
     text, offset = "", 0
     while True:
         page = reload(session, f"m{place}", offset)
-        text += page["text"]
+        text += str(page["text"])
         if "next_offset" not in page:
             return text
         offset = page["next_offset"]
@@ -119,10 +123,10 @@ class Laws(unittest.TestCase):
         for turn in range(1_000):
             maker.turn()
             maker.say("user", "go on")
-            now = measured(session, "m", plan, "", [])
+            now = measured(session, "m", plan, nothing_beside)
             if compaction := planned(session, plan, now):
                 record(session, compaction)
-                now = measured(session, "m", plan, "", [])
+                now = measured(session, "m", plan, nothing_beside)
                 if turn % 50 == 0:
                     anchored = session["context"].pop("events")
                     true = measure(session).total
@@ -170,7 +174,8 @@ class Cases(unittest.TestCase):
     def test_results_of_old_turns_become_one_line(self) -> None:
         long = "line of output\n" * 200
         maker = self.session(
-            ("user", "one"), ("call", long), ("assistant", "done"), ("user", "two"), ("assistant", "b"),
+            ("user", "one"), ("call", long), ("assistant", "done"), ("user", "two"),
+            ("assistant", "b"),
             ("user", "three"), ("assistant", "c"), ("user", "four"),
             **self.only("tool_invocation_compress"),
         )  # fmt: skip
@@ -246,13 +251,13 @@ class Cases(unittest.TestCase):
         self.assertEqual(found.record["trigger"], "ingest")
         record(maker.session, found)
         self.assertEqual(
-            too_large(maker.session, plan, measured(maker.session, "m", plan, "", [])), []
+            too_large(maker.session, plan, measured(maker.session, "m", plan, nothing_beside)), []
         )
 
     def test_what_fits_nowhere_is_told(self) -> None:
         maker = self.session(("user", "x " * 40_000))
         plan = budget(1_000, 1_500)
-        now = measured(maker.session, "m", plan, "", [])
+        now = measured(maker.session, "m", plan, nothing_beside)
         self.assertIsNone(planned(maker.session, plan, now))
         (item,) = too_large(maker.session, plan, now)
         self.assertEqual((item["id"], item["role"]), ("msg_1", "user"))
