@@ -10,10 +10,11 @@ is what makes `tool.exec` a write-ahead mark (resume rule 5).
 
 from __future__ import annotations
 
+import asyncio
 import secrets
 import time
 from collections.abc import AsyncGenerator, Callable, Iterator
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -268,16 +269,16 @@ class Run:
         """(what the model says, its usage) to a request that is no part of the conversation; ("",
         {}) if it does not say it in time."""
         options = self._options(timeout_s)
-        text, usage = "", {}
-        async with aclosing(self._model.api.stream(messages, [], options)) as source:
-            async for event in source:
-                if event["type"] == "TEXT_MESSAGE_CONTENT":
-                    text += event["delta"]
-                elif event["type"] == "TEXT_MESSAGE_END":
-                    usage = event["metadata"]["yaa"]["meta"].get("usage", {})
-                elif event["type"] == "RUN_ERROR":
-                    return "", usage
-        return text, usage
+        text = ""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(timeout_s):
+                async with aclosing(self._model.api.stream(messages, [], options)) as source:
+                    async for event in source:
+                        if event["type"] == "TEXT_MESSAGE_CONTENT":
+                            text += event["delta"]
+                        elif event["type"] == "TEXT_MESSAGE_END":
+                            return text, event["metadata"]["yaa"]["meta"].get("usage", {})
+        return "", {}
 
     # -- the context ------------------------------------------------------------------------------
 

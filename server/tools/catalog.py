@@ -27,6 +27,7 @@ from .tool import BaseTool, Context, ToolError, hints_of
 KINDS = {
     **dict.fromkeys(("calculator", "datetime", "finish"), "inline"),
     "tool_detail": "detail",
+    **dict.fromkeys(("context_reload", "context_retain"), "history"),
     "ask_user": "question",
     "fetch_url": "fetch",
 }

@@ -26,6 +26,9 @@ from ..schema.repair import repair
 from ..schema.validate import Validator, remembered
 from ..session import events
 from ..session.calls import with_args
+from ..session.context.compact import RETAIN
+from ..session.context.ops import RELOAD, ops_of
+from ..session.context.reload import NoSuchMessage, reload, retain, told
 from ..session.events import Event
 from ..wire.client import Client
 from . import builtin, failures, mcp, page
@@ -106,7 +109,7 @@ class Toolbox:
         wanted = session["config"]["yaa"]
         in_brief, results = wanted.get("tool_detail", False), wanted.get("result_schema", False)
         ours = [e.tool for e in self._tools.values() if not self.unavailable(e.tool)]
-        left_out = failures.withheld(session) - CONTROL | ({DETAIL} if not in_brief else set())
+        left_out = self._left_out(session)
         return [
             brief(tool)
             if in_brief and tool.name not in CONTROL
@@ -114,6 +117,17 @@ class Toolbox:
             for tool in (*ours, *page.tools(session, self._tools).values())
             if tool.name not in left_out and self.policy(tool, session) != "deny"
         ]
+
+    def _left_out(self, session: Session) -> set[str]:
+        """Tools that would be of no use now."""
+        names = failures.withheld(session) - CONTROL
+        if not session["config"]["yaa"].get("tool_detail", False):
+            names.add(DETAIL)
+        if not ops_of(session):
+            names.add(RELOAD)
+        if not session["config"].get("context", {}).get("retain_tool"):
+            names.add(RETAIN)
+        return names
 
     def info(self) -> list[dict[str, Any]]:
         """For `/info`: name, description, parameters, result_schema, hints, policy, origin;
@@ -233,6 +247,9 @@ class Toolbox:
         if tool.kind == "detail":
             yield self._detail(session, args["name"])
             return
+        if tool.kind == "history":
+            yield _from_history(session, tool.name, args)
+            return
         wanted = session["config"].get("limits", {}).get("tool", {})
         limits = narrowed(wanted, tool.required_resources, self._most)
         job = Job(tool.where, args, session["id"], limits, session.get("ext", {}))
@@ -281,6 +298,16 @@ class Toolbox:
         close = difflib.get_close_matches(name[:100], names, 3)
         hint = f"; did you mean {' or '.join(close)}?" if close else ""
         return f"there is no tool named {name[:100]!r}{hint}"
+
+
+def _from_history(session: Session, name: str, args: dict[str, Any]) -> Outcome:
+    try:
+        if name == RETAIN:
+            return Outcome("ok", retain(session, **args))
+        found = reload(session, **args)
+    except NoSuchMessage as error:
+        return Outcome("error", error={"type": "error", "message": str(error)})
+    return Outcome("ok", found, text=told(found))
 
 
 def _joined(text: str, more: str) -> str:

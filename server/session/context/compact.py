@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .ops import Op, changed, changes_of, folded, folded_ids, ids_of, ops_of, pinned, text_of
-from .size import Beside, Budget, Measure, budget_of, measured
+from .size import EXACT, Beside, Budget, Measure, budget_of, measured
 from .strategies import STRATEGIES, Item, Work
 from .tokens import of_message
 
@@ -45,6 +45,9 @@ def room_for(
     where nothing helps; and what the request then has."""
     budget = budget_of(session, model, facts)
     measure = measured(session, model, budget, beside)
+    if not due(session, budget, measure):
+        return None, too_large(session, budget, measure), measure
+    measure = measured(session, model, EXACT, beside)
     compaction = planned(session, budget, measure)
     return compaction, [] if compaction else too_large(session, budget, measure), measure
 

@@ -47,6 +47,17 @@ def reload(
     return {**page, "next_offset": end} if end < len(text) else page
 
 
+def told(found: dict[str, Any]) -> str:
+    """What a model reads of a reload."""
+    who = f"{found['handle']}, {found.get('name', found['role'])}"
+    if "lines" in found:
+        return "\n".join([f"[{who}: {found['matches']} lines]", *found["lines"]])
+    start = found["offset"]
+    end = start + len(found["text"])
+    more = f"; offset={end} goes on" if "next_offset" in found else ""
+    return f"[{who}: characters {start} to {end} of {found['total']}{more}]\n{found['text']}"
+
+
 def retain(session: Session, handles: list[str], action: str, turns: int = 5) -> dict[str, Any]:
     """The result of `context_retain`, which compact.py reads: {action, ids, turns?, handles}."""
     places = [found(session, handle) for handle in handles]

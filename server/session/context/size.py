@@ -41,6 +41,9 @@ class Budget:
     ingest: int
 
 
+EXACT = Budget(0, 0, None, 0)  # to measure against: nothing is too little to matter
+
+
 def budget_of(session: Session, model: str, facts: Mapping[str, Any]) -> Budget:
     """The budget of a session with one model. `facts`: what is known of the model (`max_context`);
     the smallest window that anybody knows of counts, one learned from a refusal included."""

@@ -39,7 +39,22 @@ def view(session: Session) -> list[Message]:
         elif calls or message.get("content"):
             seen.append(message)
             seen.extend(result_of(call, results) for call in calls or ())
+    if session.get("config", {}).get("context", {}).get("retain_tool"):
+        return with_handles(seen, session["messages"])
     return seen
+
+
+def with_handles(seen: list[Message], messages: list[Message]) -> list[Message]:
+    """Results under their handles, so that the model can name them to `context_retain`."""
+    places = {message.get("id"): place for place, message in enumerate(messages)}
+    return [
+        {**message, "content": f"[m{places[message['id']]}] {message['content']}"}
+        if message["role"] == "tool"
+        and message.get("id") in places
+        and isinstance(message.get("content"), str)
+        else message
+        for message in seen
+    ]
 
 
 def within_window(messages: list[Message], session: Session) -> list[Message]:
