@@ -51,7 +51,7 @@ class Reference(unittest.TestCase):
         self.assert_rows("errors.md", "Code", set(errors.CODES))
 
     def test_events(self) -> None:
-        names = {*events.ALIASES.values(), events.EXEC}
+        names = {*events.ALIASES.values(), events.EXEC, events.COMPRESS}
         self.assert_rows("events.md", "Event", names)
         types = set(first_column((REFERENCE / "events.md").read_text(), "AG-UI type", column=1))
         self.assertEqual(types, set(events.ALIASES), "second column of the same table")
