@@ -23,6 +23,8 @@ TOOLS = {
 
 
 class Case(unittest.IsolatedAsyncioTestCase):
+    patience = 0  # turns of the loop that a reader lets pass over each announcement
+
     def host(self, *names: str, **limits: Any) -> BaseAgent:
         """A host whose model makes these calls, then says so."""
 
@@ -44,6 +46,8 @@ class Case(unittest.IsolatedAsyncioTestCase):
                     call_id = call_of(event)
                     tool = str(run.session["calls"][call_id]["name"])
                     if name == EXEC:
+                        for _ in range(self.patience):  # a reader who takes his time
+                            await asyncio.sleep(0)
                         self.assertNotIn((tool, call_id), self.toolbox.counts, "announced first")
                     found.append((name, tool))
         return found
@@ -64,6 +68,11 @@ class Order(Case):
         last_output = max(i for i, (name, _) in enumerate(found) if name == "tool.output")
         first_result = min(i for i, (name, _) in enumerate(found) if name == "tool.result")
         self.assertLess(last_output, first_result, "what near prints does not wait for far")
+
+    async def test_announced_before_it_begins(self) -> None:
+        self.patience = 5
+        found = await self.told(self.host("far", "near", "alone"))
+        self.assertEqual(sum(name == EXEC for name, _ in found), 3)
 
     async def test_only_neighbours_that_are_safe(self) -> None:
         cases = [

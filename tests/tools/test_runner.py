@@ -322,7 +322,9 @@ async def tidy_async(ctx: Context) -> None:
 
 @tool
 def deaf(ctx: Context) -> None:
+    print("started", flush=True)
     while True:
+        open("beat", "w").write(str(time.monotonic_ns()))
         time.sleep(0.01)
 
 @tool
@@ -353,6 +355,15 @@ class Cancelled(Case):
                 self.assertEqual(item, "started\n")
                 break
         self.assertEqual(await self.tidied(), "yes")
+
+    async def test_nobody_lives_on_by_not_looking(self) -> None:
+        job = Job(("file", self.owned(PATIENT), "deaf"), {}, "s1", LIMITS)
+        async with aclosing(self.runner.run(job)) as items:
+            async for _ in items:
+                break
+        stops = 'until a=$(cat beat); sleep 0.2; [ "$a" = "$(cat beat)" ]; do :; done; echo stopped'
+        found = await self.shell(stops, wall_s=10)
+        self.assertEqual(found.status, "ok", found)
 
     async def test_whoever_does_not_look_ends_all_the_same(self) -> None:
         path = self.owned(PATIENT)
