@@ -293,6 +293,12 @@ class Breaches(Case):
         found = await self.run_tool(("file", path, "fill"), {}, file_mb=1)
         self.assertEqual(found.error["details"]["limit"], "file_mb")
 
+    async def test_a_built_in_tool_at_a_limit(self) -> None:
+        where = ("module", "server.tools.builtin.files", "write_file")
+        found = await self.run_tool(where, {"path": "f", "content": "x" * 3_000_000}, file_mb=1)
+        self.assertEqual(found.error.get("details", {}).get("limit"), "file_mb", found)
+        self.assertEqual((await self.shell("ls -A")).result["output"], "")
+
     async def test_open_files(self) -> None:
         path = self.owned(
             "from yaa import tool\n@tool\ndef hoard():\n"
