@@ -144,6 +144,13 @@ class Editing(Case):
         self.assertEqual(edit_file(CTX, "f", "alpha", "x", True)["replaced"], 2)
         self.assertEqual((self.root / "f").read_text(), "x\ngamma\nx\n")
 
+    def test_the_rest_of_the_file_stays_byte_for_byte(self) -> None:
+        before = b"\xef\xbb\xbfcaf\xe9\r\nold\rend \xff\n\n"
+        (self.root / "f").write_bytes(before)
+        edit_file(CTX, "f", "old", "neu é")
+        after = (self.root / "f").read_bytes()
+        self.assertEqual(after, before.replace(b"old", "neu é".encode()))
+
 
 class Listing(Case):
     def test_what_is_there(self) -> None:
