@@ -132,6 +132,25 @@ class Ends(Case):
         told = [m["tool_call_id"] for m in again.session["messages"] if m["role"] == "tool"]
         self.assertEqual(told, calls)
 
+    async def test_a_result_that_was_held_back_is_not_lost(self) -> None:
+        host = self.host("far", "keep")
+        run = host.prepare({"id": "s", "messages": [user("go")]})
+        async with aclosing(run.events()) as stream:
+            async for event in stream:
+                if event["type"] == "ACTIVITY_SNAPSHOT" and self.toolbox.most == 2:
+                    break
+            while self.toolbox.running > 1:  # keep is done, far is not
+                await asyncio.sleep(0)
+        self.assertEqual([m["role"] for m in run.session["messages"]], ["user", "assistant"])
+        again = host.prepare(run.session)
+        async with aclosing(again.events()) as stream:
+            async for _ in stream:
+                pass
+        ran = {name: count for (name, _), count in self.toolbox.counts.items()}
+        self.assertEqual(ran, {"far": 2, "keep": 1})
+        told = [m["name"] for m in again.session["messages"] if m["role"] == "tool"]
+        self.assertEqual(told, ["far", "keep"])
+
     async def test_what_was_not_begun_is_not(self) -> None:
         host = self.host("near", "keep", "near", max_parallel_calls=1)
         session = await self.cut(host, 1)
