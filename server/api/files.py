@@ -7,6 +7,7 @@ it leaves as a download of no type that a browser would run.
 
 from __future__ import annotations
 
+import asyncio
 import re
 from typing import Protocol
 from urllib.parse import quote
@@ -20,6 +21,7 @@ HEADERS = {
     "Content-Security-Policy": "default-src 'none'; sandbox",
 }
 MAX_PATH = 4096
+AT_ONCE = 4  # pieces that are read at the same time, each by a process
 MAX_ID = 128  # of a session, as in its document
 
 
@@ -35,9 +37,7 @@ class Piece(Protocol):
 
 
 class Toolbox(Protocol):
-    async def read_piece(
-        self, session_id: str, path: str, offset: int = 0, stamp: str = ""
-    ) -> Piece: ...
+    async def read_piece(self, session_id: str, path: str, offset: int, stamp: str) -> Piece: ...
 
 
 class Downloads:
@@ -45,12 +45,13 @@ class Downloads:
 
     def __init__(self, toolbox: Toolbox, max_bytes: int) -> None:
         self._toolbox, self._max_bytes = toolbox, max_bytes
+        self._places = asyncio.Semaphore(AT_ONCE)
 
     async def post(self, call: Call) -> None:
         """Raises Problem for what is not there, before anything is sent."""
         body = await read_object(call, self._max_bytes, "request_invalid")
         session_id, path = _text(body, "id", MAX_ID), _text(body, "path", MAX_PATH)
-        piece = await self._toolbox.read_piece(session_id, path)
+        piece = await self._read(session_id, path, 0, "")
         size, sent = piece.bytes, len(piece.data)
         length = {"Content-Length": str(size), "Content-Disposition": disposition(path)}
         stream = call.stream(HEADERS | length)
@@ -58,13 +59,17 @@ class Downloads:
         while sent < size:
             await stream.drain()
             # Changed or gone since: the answer stays short of its length, so the client can tell.
-            piece = await self._toolbox.read_piece(session_id, path, sent, piece.stamp)
+            piece = await self._read(session_id, path, sent, piece.stamp)
             if not piece.data:
                 raise Problem("not_found", "The file became shorter while it was read")
             stream.write(piece.data)
             sent += len(piece.data)
         call.sent = sent
         await stream.close()
+
+    async def _read(self, session_id: str, path: str, offset: int, stamp: str) -> Piece:
+        async with self._places:
+            return await self._toolbox.read_piece(session_id, path, offset, stamp)
 
 
 def disposition(path: str) -> str:

@@ -284,9 +284,7 @@ class Toolbox:
         error = {"type": "error", "message": self._unknown(name, session)}
         return Outcome("error", error=error)
 
-    async def read_piece(
-        self, session_id: str, path: str, offset: int = 0, stamp: str = ""
-    ) -> Piece:
+    async def read_piece(self, session_id: str, path: str, offset: int, stamp: str) -> Piece:
         """Some of a file of a session's folder, for `POST /files`. Raises Problem."""
         if self._withheld:
             raise Problem("sandbox_unavailable", "This server does not read files of sessions")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import copy
 import json
 import tempfile
@@ -10,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from server.api.auth import Keys
-from server.api.files import Downloads, disposition
+from server.api.files import AT_ONCE, Downloads, disposition
 from server.api.router import Call
 from server.app import App, routes
 from server.config import load
@@ -29,12 +30,15 @@ class Pieces:
 
     def __init__(self, *pieces: bytes | Problem, size: int | None = None) -> None:
         self.pieces, self.asked = list(pieces), list[tuple[Any, ...]]()
+        self.reading = self.most = 0
         self.size = sum(len(p) for p in pieces if isinstance(p, bytes)) if size is None else size
 
-    async def read_piece(
-        self, session_id: str, path: str, offset: int = 0, stamp: str = ""
-    ) -> Piece:
+    async def read_piece(self, session_id: str, path: str, offset: int, stamp: str) -> Piece:
         self.asked.append((session_id, path, offset, stamp))
+        self.reading += 1
+        self.most = max(self.most, self.reading)
+        await asyncio.sleep(0)
+        self.reading -= 1
         piece = self.pieces.pop(0)
         if isinstance(piece, Problem):
             raise piece
@@ -66,6 +70,19 @@ class Answers(Case):
         for second in (Problem("not_found", "changed"), b""):
             with self.subTest(second), self.assertRaises(Problem):
                 self.post(Pieces(b"half", second, size=8), {"id": "s", "path": "f"})
+
+    def test_many_readers_share_a_few_processes(self) -> None:
+        pieces = Pieces(*[b"x"] * 20, size=1)
+        downloads = Downloads(pieces, 100_000)
+
+        async def all_at_once() -> None:
+            body = json.dumps({"id": "s", "path": "f"}).encode()
+            asked = [fakes.Call("POST", "/files", KIND, body) for _ in range(20)]
+            await asyncio.gather(*(downloads.post(Call(each.exchange, {})) for each in asked))
+            self.assertEqual({each.status for each in asked}, {200})
+
+        run_async(all_at_once())
+        self.assertEqual(pieces.most, AT_ONCE)
 
     def test_bodies(self) -> None:
         wrong: list[tuple[Any, str]] = [

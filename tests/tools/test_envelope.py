@@ -39,6 +39,11 @@ class Envelopes(unittest.TestCase):
                 self.assertEqual(found["sandbox"], {"tier": "none"})
                 self.assertEqual("result" in found, outcome.status == "ok")
 
+    def test_how_long_it_stays(self) -> None:
+        for keep in (0, 3, -1):
+            self.assertEqual(envelope(Outcome("ok", 1, keep=keep), [], None)["keep"], keep)
+        self.assertNotIn("keep", envelope(Outcome("ok", 1), [], None))
+
     def test_what_a_person_changed_is_said(self) -> None:
         found = envelope(Outcome("ok", "x"), ["/n: read as a number"], {"n": 1})
         self.assertIn('{"n":1}', text_for_model(found))

@@ -23,6 +23,8 @@ TOOLS = {
 
 
 class Case(unittest.IsolatedAsyncioTestCase):
+    patience = 0  # turns of the loop that a reader lets pass over each announcement
+
     def host(self, *names: str, **limits: Any) -> BaseAgent:
         """A host whose model makes these calls, then says so."""
 
@@ -44,6 +46,8 @@ class Case(unittest.IsolatedAsyncioTestCase):
                     call_id = call_of(event)
                     tool = str(run.session["calls"][call_id]["name"])
                     if name == EXEC:
+                        for _ in range(self.patience):  # a reader who takes his time
+                            await asyncio.sleep(0)
                         self.assertNotIn((tool, call_id), self.toolbox.counts, "announced first")
                     found.append((name, tool))
         return found
@@ -64,6 +68,11 @@ class Order(Case):
         last_output = max(i for i, (name, _) in enumerate(found) if name == "tool.output")
         first_result = min(i for i, (name, _) in enumerate(found) if name == "tool.result")
         self.assertLess(last_output, first_result, "what near prints does not wait for far")
+
+    async def test_announced_before_it_begins(self) -> None:
+        self.patience = 5
+        found = await self.told(self.host("far", "near", "alone"))
+        self.assertEqual(sum(name == EXEC for name, _ in found), 3)
 
     async def test_only_neighbours_that_are_safe(self) -> None:
         cases = [
@@ -122,6 +131,25 @@ class Ends(Case):
         self.assertEqual([ran[call_id] for call_id in calls], [2, 1, 2, 1])
         told = [m["tool_call_id"] for m in again.session["messages"] if m["role"] == "tool"]
         self.assertEqual(told, calls)
+
+    async def test_a_result_that_was_held_back_is_not_lost(self) -> None:
+        host = self.host("far", "keep")
+        run = host.prepare({"id": "s", "messages": [user("go")]})
+        async with aclosing(run.events()) as stream:
+            async for event in stream:
+                if event["type"] == "ACTIVITY_SNAPSHOT" and self.toolbox.most == 2:
+                    break
+            while self.toolbox.running > 1:  # keep is done, far is not
+                await asyncio.sleep(0)
+        self.assertEqual([m["role"] for m in run.session["messages"]], ["user", "assistant"])
+        again = host.prepare(run.session)
+        async with aclosing(again.events()) as stream:
+            async for _ in stream:
+                pass
+        ran = {name: count for (name, _), count in self.toolbox.counts.items()}
+        self.assertEqual(ran, {"far": 2, "keep": 1})
+        told = [m["name"] for m in again.session["messages"] if m["role"] == "tool"]
+        self.assertEqual(told, ["far", "keep"])
 
     async def test_what_was_not_begun_is_not(self) -> None:
         host = self.host("near", "keep", "near", max_parallel_calls=1)

@@ -293,6 +293,12 @@ class Breaches(Case):
         found = await self.run_tool(("file", path, "fill"), {}, file_mb=1)
         self.assertEqual(found.error["details"]["limit"], "file_mb")
 
+    async def test_a_built_in_tool_at_a_limit(self) -> None:
+        where = ("module", "server.tools.builtin.files", "write_file")
+        found = await self.run_tool(where, {"path": "f", "content": "x" * 3_000_000}, file_mb=1)
+        self.assertEqual(found.error.get("details", {}).get("limit"), "file_mb", found)
+        self.assertEqual((await self.shell("ls -A")).result["output"], "")
+
     async def test_open_files(self) -> None:
         path = self.owned(
             "from yaa import tool\n@tool\ndef hoard():\n"
@@ -322,7 +328,9 @@ async def tidy_async(ctx: Context) -> None:
 
 @tool
 def deaf(ctx: Context) -> None:
+    print("started", flush=True)
     while True:
+        open("beat", "w").write(str(time.monotonic_ns()))
         time.sleep(0.01)
 
 @tool
@@ -342,7 +350,7 @@ class Cancelled(Case):
         path = self.owned(PATIENT)
         for name in ("tidy", "tidy_async"):
             with self.subTest(name):
-                found = await self.run_tool(("file", path, name), {}, wall_s=0.5)
+                found = await self.run_tool(("file", path, name), {}, wall_s=3)
                 self.assertEqual(found.error["details"]["limit"], "wall_s")
                 self.assertEqual(await self.tidied(), "yes")
 
@@ -353,6 +361,15 @@ class Cancelled(Case):
                 self.assertEqual(item, "started\n")
                 break
         self.assertEqual(await self.tidied(), "yes")
+
+    async def test_nobody_lives_on_by_not_looking(self) -> None:
+        job = Job(("file", self.owned(PATIENT), "deaf"), {}, "s1", LIMITS)
+        async with aclosing(self.runner.run(job)) as items:
+            async for _ in items:
+                break
+        stops = 'until a=$(cat beat); sleep 0.2; [ "$a" = "$(cat beat)" ]; do :; done; echo stopped'
+        found = await self.shell(stops, wall_s=10)
+        self.assertEqual(found.status, "ok", found)
 
     async def test_whoever_does_not_look_ends_all_the_same(self) -> None:
         path = self.owned(PATIENT)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from server.config import Config
+from server.schema.example import NOTHING, example
 from server.session.events import Event
 from server.tools.envelope import MAX_NESTED
 from server.tools.toolbox import Toolbox
@@ -211,6 +212,28 @@ class Judged(Case):
                 self.assertEqual(verdict.action, action)
                 self.assertIn(reason, verdict.reason)
                 self.assertLess(len(verdict.reason), 1100)
+
+    def test_no_tool_runs_with_arguments_that_do_not_fit(self) -> None:
+        toolbox = self.toolbox()
+        for tool in toolbox.info():
+            name, schema = tool["name"], tool["parameters"]
+            good = example(schema)
+            self.assertIsNot(good, NOTHING)
+            wrong: list[Any] = ["[]", "3", '"x"', "{", '{"a":1', "{} {}", "{'a': 1}", "[{}]"]
+            wrong += [{**good, "unknown_field": 1}, {**good, "": None}]
+            wrong += [
+                {k: v for k, v in good.items() if k != gone} for gone in schema.get("required", ())
+            ]
+            for field, about in schema["properties"].items():
+                odd = [[1], [[]]] if "object" in json.dumps(about) else [{"a": {}}, [{"b": []}]]
+                wrong += [{**good, field: value} for value in odd]
+            self.assertGreaterEqual(len(wrong), 12)
+            fits = toolbox.verdict(self.session, self.call(name, good))
+            self.assertNotEqual(fits.action, "error", fits.reason)
+            for arguments in wrong:
+                with self.subTest(name, arguments=arguments):
+                    verdict = toolbox.verdict(self.session, self.call(name, arguments))
+                    self.assertEqual(verdict.action, "error")
 
     def test_arguments_that_do_not_fit_are_never_auto_approved(self) -> None:
         self.session["config"]["tool"]["shell"] = {"auto_approve": True}

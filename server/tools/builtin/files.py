@@ -64,14 +64,14 @@ def edit_file(
 ) -> dict[str, Any]:
     """Replace a text that occurs exactly once in a file (or everywhere with replace_all)."""
     target = inside(path)
-    text = read_text(target, path)
+    text = read_text(target, path, "surrogateescape")  # what is no UTF-8 stays as it is
     count = text.count(old)
     if count == 0:
         raise ToolError(f"the text was not found in {path}{nearest(text, old)}")
     if count > 1 and not replace_all:
         raise ToolError(f"the text occurs {count} times in {path}; give more of it, or replace_all")
     changed = text.replace(old, new)
-    write_text(target, changed, path)
+    write_text(target, changed, path, "surrogateescape")
     ctx.attach(path)
     diff = difflib.unified_diff(
         text.splitlines(), changed.splitlines(), path, path, lineterm="", n=2
@@ -120,7 +120,7 @@ def walk(root: Path, depth: int, hidden: bool, prefix: str = "") -> Iterator[dic
             yield {"path": name, "type": "file", "size": entry.stat(follow_symlinks=False).st_size}
 
 
-def read_text(target: Path, path: str) -> str:
+def read_text(target: Path, path: str, errors: str = "replace") -> str:
     with opened(target, path) as file:
         try:
             data = file.read(MAX_READ + 1)
@@ -130,10 +130,10 @@ def read_text(target: Path, path: str) -> str:
         raise ToolError(f"{path} is larger than {MAX_READ // 1024 // 1024} MB; use shell")
     if b"\0" in data[:8192]:
         raise ToolError(f"{path} is not a text file ({media_type(path)}, {len(data)} bytes)")
-    return data.decode("utf-8", "replace")
+    return data.decode("utf-8", errors)
 
 
-def write_text(target: Path, content: str, path: str) -> bool:
+def write_text(target: Path, content: str, path: str, errors: str = "strict") -> bool:
     """Whole or not at all: into a file beside it, then renamed over it. Whether it replaced one.
     A limit that is met is the call's (child.py); a full disk and the like are named."""
     draft = target.with_name(f".{secrets.token_hex(8)}.draft")
@@ -141,7 +141,7 @@ def write_text(target: Path, content: str, path: str) -> bool:
         target.parent.mkdir(parents=True, exist_ok=True)
         if target.is_dir():
             raise ToolError(f"{path} is a folder")
-        with draft.open("x", encoding="utf-8", newline="") as file:
+        with draft.open("x", encoding="utf-8", errors=errors, newline="") as file:
             file.write(content)
         replaced = target.exists()
         if replaced:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import os
+import subprocess
+import sys
 import tempfile
 import unittest
 from functools import partial
@@ -12,6 +14,7 @@ from pathlib import Path
 from server.tools.builtin.files import edit_file, list_files, read_file, write_file
 from server.tools.tool import Context, ToolError
 
+ROOT = Path(__file__).resolve().parents[3]
 CTX = Context({}, lambda _: None)
 LONG = "é" * 120 + ".txt"  # 244 bytes: as long as a name may be, nearly
 
@@ -74,6 +77,29 @@ class Writing(Case):
         (self.root / "folder" / "f").unlink()
         self.assertEqual(sorted(p.name for p in self.root.iterdir()), ["folder"])
 
+    def test_a_full_disk(self) -> None:
+        """In a mount namespace of its own, on 64 KB of memory."""
+        script = (
+            "from server.tools.builtin.files import write_file\n"
+            "from server.tools.tool import Context, ToolError\n"
+            "import os\n"
+            f"os.chdir({str(self.root)!r})\n"
+            "ctx = Context({}, lambda _: None)\n"
+            "write_file(ctx, 'f', 'as it was')\n"
+            "try:\n    write_file(ctx, 'f', 'x' * 1_000_000)\n"
+            "except ToolError as error:\n    print(error)\n"
+            "print(open('f').read(), os.listdir('.'))\n"
+        )
+        mount = f'mount -t tmpfs -o size=64k none {self.root} && exec {sys.executable} -c "$1"'
+        command = ["unshare", "-rm", "sh", "-c", mount, "sh", script]
+        try:
+            done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=30)
+        except FileNotFoundError:
+            self.skipTest("no unshare here")
+        if "unshare failed" in done.stderr or "permission denied" in done.stderr:
+            self.skipTest(done.stderr)
+        self.assertEqual(done.stdout, "f: No space left on device\nas it was ['f']\n", done.stderr)
+
 
 class Reading(Case):
     def test_parts(self) -> None:
@@ -117,6 +143,13 @@ class Editing(Case):
         self.assertIn("-beta\n+gamma", found["diff"])
         self.assertEqual(edit_file(CTX, "f", "alpha", "x", True)["replaced"], 2)
         self.assertEqual((self.root / "f").read_text(), "x\ngamma\nx\n")
+
+    def test_the_rest_of_the_file_stays_byte_for_byte(self) -> None:
+        before = b"\xef\xbb\xbfcaf\xe9\r\nold\rend \xff\n\n"
+        (self.root / "f").write_bytes(before)
+        edit_file(CTX, "f", "old", "neu é")
+        after = (self.root / "f").read_bytes()
+        self.assertEqual(after, before.replace(b"old", "neu é".encode()))
 
 
 class Listing(Case):
