@@ -1,10 +1,11 @@
 /**
  * The tools of the page, as a person and a model use them. The model is the scripted one of the
- * benchmark: what is typed names the tools it calls. The job: {url, server, key, place, tool, file, text}.
+ * benchmark: what is typed names the tools it calls. The job: {url, server, key, place, tool, file, text, trap}.
  */
 import { main } from "./driver.mjs";
 
 const LAST = "article.message:last-of-type";
+let orders = 0;
 
 await main(async (walk, job) => {
   const { page } = walk;
@@ -27,8 +28,7 @@ await main(async (walk, job) => {
       await (await page.waitForSelector(`::-p-xpath(//dialog//label[.//code[text()="${name}"]]//input)`)).click();
     }
     await walk.shot("1-switches");
-    const found = await walk.barriers();
-    if (found.length) throw new Error(found.join("\n"));
+    await noBarriers(walk, job);
     await walk.press("Close", "dialog button");
   });
 
@@ -48,8 +48,8 @@ await main(async (walk, job) => {
   });
 
   await walk.step("nothing gets out", async () => {
-    const place = JSON.stringify(`${job.server}/health`);
-    const socket = JSON.stringify(job.server.replace("http", "ws"));
+    const place = JSON.stringify(`${job.trap}/x`);
+    const socket = JSON.stringify(job.trap.replace("http", "ws"));
     const cases = [
       [`return fetch(${place}).then(() => 'OUT', () => 'kept in')`],
       [`const x = new XMLHttpRequest(); x.open('GET', ${place}, false); try { x.send(); return 'OUT' } catch { return 'kept in' }`],
@@ -59,7 +59,10 @@ await main(async (walk, job) => {
       [`return new Promise((r) => { try { const s = new WebSocket(${socket}); s.onopen = () => r('OUT'); s.onerror = () => r('kept in') } catch { r('kept in') } })`],
       [`return new Promise((r) => { const w = new Worker(URL.createObjectURL(new Blob([\`fetch(${place}).then(() => postMessage('OUT'), () => postMessage('kept in'))\`]))); w.onmessage = (e) => r(e.data); w.onerror = () => r('kept in') })`],
       [`try { return await new Promise((r) => { const q = indexedDB.open('yaa'); q.onsuccess = () => r('OUT'); q.onerror = () => r('kept in') }) } catch { return 'kept in' }`],
-      ["return [typeof localStorage, typeof caches === 'undefined' || await caches.keys().then(() => 'OUT', () => 'undefined'), typeof RTCPeerConnection, typeof postMessage].every((one) => one === 'undefined' || one === true) ? 'kept in' : 'OUT'"],
+      [`const has = (see) => { try { return see() } catch { return false } }
+        const open = [() => localStorage, () => RTCPeerConnection, () => postMessage, () => document].filter((one) => has(one) !== false)
+        return open.length ? 'OUT ' + open : 'kept in'`],
+      [`try { return (await caches.keys()) && 'OUT' } catch { return 'kept in' }`],
     ];
     for (const [code] of cases) {
       const said = await result(walk, "run_javascript", { code });
@@ -93,13 +96,14 @@ await main(async (walk, job) => {
     if (!told.page_info.includes("time_zone") || !told.notify.startsWith("Sent to the page")) throw new Error(JSON.stringify(told));
     const toasts = await page.$$eval(".toast", (all) => all.filter((one) => one.innerText.includes("Seen once")).length);
     if (toasts > 1) throw new Error(`${toasts} toasts`);
+    await page.$$eval(".toast button", (all) => all.forEach((one) => one.click())); // they cover the cards
   });
 
   await walk.step("the clipboard, with a button where the browser wants one", async () => {
     await send(walk, order('clipboard_write{"text":"Copied 好"}'));
     const button = await page.waitForFunction(() => {
       const copy = [...document.querySelectorAll(".ask button")].find((one) => one.innerText === "Copy");
-      return copy ?? (document.querySelector("article.message:last-of-type .card.tool[data-state=done]") && "done");
+      return copy ?? [...document.querySelectorAll(".card.tool")].at(-1)?.dataset.state === "done";
     });
     if (button.asElement()) await button.asElement().click();
     await spoken(walk);
@@ -138,6 +142,7 @@ await main(async (walk, job) => {
   await walk.step("a reload in the middle does not run it twice", async () => {
     await send(walk, order('run_javascript{"code":"return new Promise((r) => setTimeout(() => r(\'late\'), 30000))","timeout_s":60}'));
     await walk.sees(".ask", "It is running.");
+    await page.waitForSelector("iframe[sandbox]"); // until then it has only been kept that it will
     await page.reload();
     await walk.sees(".ask", "It was begun, but its result was lost");
     await walk.shot("5-begun");
@@ -148,11 +153,14 @@ await main(async (walk, job) => {
     if (content !== "The user cancelled this call.") throw new Error(content);
   });
 
-  await walk.step("no barriers at the end", async () => {
-    const found = await walk.barriers();
-    if (found.length) throw new Error(found.join("\n"));
-  });
+  await walk.step("no barriers at the end", () => noBarriers(walk, job));
 });
+
+/** Its checker reads the stylesheets, which the page's policy forbids from disk. */
+async function noBarriers(walk, job) {
+  const found = job.place === "file" ? [] : await walk.barriers();
+  if (found.length) throw new Error(found.join("\n"));
+}
 
 /** What to type so that the model calls these tools, then says five words. */
 function order(...calls) {
@@ -186,8 +194,6 @@ async function connect(walk, job) {
   await walk.press("Close", "dialog button");
 }
 
-let said = 0;
-
 async function send(walk, words) {
   const field = "form.composer textarea";
   await walk.page.$eval(field, (el, value) => {
@@ -196,16 +202,16 @@ async function send(walk, words) {
   }, words);
   await walk.page.focus(field);
   await walk.page.keyboard.press("Enter");
-  said += 1;
+  orders += 1;
 }
 
 /** Waits until every order has its five words and nothing runs. */
 async function spoken(walk) {
   await walk.page.waitForFunction((wanted) => {
     const idle = !document.querySelector(".feed[aria-busy=true], article[aria-busy=true]");
-    const answers = [...document.querySelectorAll("article.message[data-role=assistant]")].filter((one) => (one.innerText.match(/@\d+@/g) ?? []).length === 5);
+    const answers = [...document.querySelectorAll("article.message[data-role=assistant]")].filter((one) => (one.textContent.match(/@\d+@/g) ?? []).length === 5);
     return idle && answers.length === wanted;
-  }, {}, said);
+  }, {}, orders);
 }
 
 /** The session as the page keeps it. */

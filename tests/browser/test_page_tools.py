@@ -5,6 +5,7 @@ to the page, is tried here and nowhere else.
 
 from __future__ import annotations
 
+import socket
 import tempfile
 import unittest
 from contextlib import ExitStack
@@ -18,7 +19,10 @@ from .walks import NEEDED, walk
 TEXT = "Ä file,\nwith 2 lines\n"
 # The browser's own words about what the sandbox's policy refused, and about the first look from
 # disk, before the page knows the server and its key.
-REFUSED = ("Content-Security-Policy", "Content Security Policy", "NetworkError")
+REFUSED = (
+    *("Content-Security-Policy", "Content Security Policy", "NetworkError"),
+    "can’t establish a connection",  # Firefox of an EventSource; the trap knows that it did not try
+)
 FIRST_LOOK = ("Failed to load resource", "NetworkError", "Cross-Origin Request Blocked")
 
 
@@ -30,6 +34,8 @@ class PageTools(unittest.TestCase):
             servers = Servers(stack)
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="yaa-pick-")))
             (folder / "notes.txt").write_text(TEXT)
+            trap = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
+            trap.setblocking(False)
             url = servers.relay.url
             job = {
                 "url": PAGE.as_uri() if place == "file" else f"{url}/#key={servers.key}",
@@ -39,9 +45,12 @@ class PageTools(unittest.TestCase):
                 "tool": TOOL,
                 "file": str(folder / "notes.txt"),
                 "text": TEXT,
+                "trap": f"http://127.0.0.1:{trap.getsockname()[1]}",
                 "label": f"{browser}-{place}-page",
             }
             walked = walk("page-tools.mjs", browser, job, {})
+            with self.assertRaises(BlockingIOError, msg="something in the sandbox connected"):
+                trap.accept()
         self.assertEqual(walked.error, "", walked.complaints)
         loud = [
             item

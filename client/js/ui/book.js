@@ -103,9 +103,10 @@ yaa.define('ui/book', ['core/session', 'io/stream', 'io/lock', 'io/channel'], (s
       remember(id, false)
       release()
       takeBackRefused(entry)
-      await changed(id)
-      onEnd(entry)
+      // at once: what goes on by itself is not drawn as a question first
       for (const hook of hooks) hook.rests(entry)
+      onEnd(entry)
+      await changed(id)
     }
 
     /** @param {Entry} entry @param {RunState} state */
