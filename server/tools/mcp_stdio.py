@@ -31,7 +31,8 @@ from .mcp_message import (
 
 GRACE_S = 2.0  # for the end of its input to be noticed, and again for SIGTERM
 CHUNK = 64 * 1024
-MAX_NOISE = 16 * 1024 * 1024  # bytes that it may say without answering anything
+MAX_NOISE = 16 * 1024 * 1024  # bytes that it may say without answering anything …
+LINE_COST = 64  # … where each line counts for so many more: it costs as much time
 INHERITED = (
     *("HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER"),  # as the official clients do
     *("LANG", "LC_ALL", "TZ", "TMPDIR"),
@@ -189,11 +190,11 @@ class StdioLink:
                 for following in others:
                     noise = 0 if self._heard(bytes(line)) else noise
                     line = bytearray(following)
-                noise += len(data)
+                noise += len(data) + LINE_COST * len(others)
                 if len(line) > MAX_MESSAGE:
                     return self._end_it(process, f"it sent a line of more than {MAX_MESSAGE} bytes")
                 if noise > MAX_NOISE:
-                    return self._end_it(process, f"it sent {noise} bytes that answer nothing")
+                    return self._end_it(process, "it sent too much that answers nothing")
             self._heard(bytes(line))  # the last words of some have no end of line
         ended = await _ended(process)
         code = f"exit {process.returncode}" if ended else "its output ended"
