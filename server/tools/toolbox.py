@@ -66,7 +66,7 @@ class Toolbox:
         self._sandbox: dict[str, Any] = server["sandbox"]
         self._withheld = self._sandbox["require"] != "none"  # until `open` has proven enough
         self._runner = Runner(config.home)
-        self._mcp = mcp.Servers(server["mcpServers"], client or Client())
+        self._mcp = mcp.Servers(server["mcpServers"], client or Client(), self._most["wall_s"])
         self._catalog = Catalog(network=client is not None)
         self._tools = self._catalog.entries
         self.problems = self._catalog.problems  # what could not be loaded, for the owner
@@ -97,8 +97,10 @@ class Toolbox:
         return await self._catalog.add_file(path, self._runner)
 
     def admit(self, session: Session) -> None:
-        """Raises Problem for tools of the page that have the name of one of ours."""
+        """Before a run. Raises Problem for tools of the page that have the name of one of ours; MCP
+        servers are asked what they have by now, for the next time."""
         page.admit(session, self._tools)
+        self._catalog.look_again()
 
     # -- what the model and the client are told ---------------------------------------------------
 
@@ -238,7 +240,11 @@ class Toolbox:
     async def _performed(
         self, session: Session, call: Call, args: dict[str, Any], ledger: dict[str, Any]
     ) -> AsyncGenerator[str | Outcome | mcp.Question, None]:
-        entry = self._tools[call["function"]["name"]]
+        name = call["function"]["name"]
+        if (entry := self._tools.get(name)) is None:  # an MCP server has just taken it away
+            message = self._unknown(name, session)
+            yield Outcome("not_found", error={"type": "not_found", "message": message})
+            return
         tool = entry.tool
         if reason := self.unavailable(tool):  # it was not when the call was judged, elsewhere
             kind = reason.partition(":")[0]
@@ -259,17 +265,18 @@ class Toolbox:
 
     def _result(self, session: Session, call: Call, outcome: Outcome, edited: Any) -> Event:
         """How the call ended, as people, models and programs each read it."""
-        tool = self._tools[call["function"]["name"]].tool
+        name = call["function"]["name"]
+        entry = self._tools.get(name)
         repairs = self.verdict(session, call if edited is None else with_args(call, edited)).repairs
         found = envelope(outcome, repairs, edited)
-        if tool.keep is not None:
-            found.setdefault("keep", tool.keep)
+        if entry and entry.tool.keep is not None:
+            found.setdefault("keep", entry.tool.keep)
         failed = outcome.status != "ok"
         if failed and (hint := failures.note(session, call)):
             found["hint"] = hint
         return events.tool_result(
             call["id"],
-            tool.name,
+            name,
             text_for_model(found, outcome.text),
             time.time_ns() // 1_000_000,
             state="failed" if failed else "done",
