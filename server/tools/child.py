@@ -26,7 +26,7 @@ import sys
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-from .tool import Context
+from .tool import Context, LimitReached
 
 WATCH_S = 0.05  # between two looks at memory and processes
 PR_SET_CHILD_SUBREAPER = 36  # prctl(2)
@@ -189,7 +189,8 @@ def work(
         confine(request)
         message = call(request, results)
     except MemoryError:
-        message = {"error": {"type": "MemoryError", "message": "out of memory"}}
+        error_text = {"type": "MemoryError", "message": "out of memory", "limit": "memory_mb"}
+        message = {"error": error_text}
     except Exception as error:
         message = failure(error)
     except SystemExit as error:
@@ -237,7 +238,7 @@ def call(request: dict[str, Any], results: int) -> dict[str, Any]:
     source = request.get("source")
     if kind == "describe":
         return {"result": importlib.import_module(".calling", __package__).describe(place, source)}
-    context = Context(request.get("state", {}), write)
+    context = Context(request.get("state", {}), write, request["limits"])
     if kind == "module":
         function = getattr(importlib.import_module(place), name)
         value = function(context, **request["args"])
@@ -257,4 +258,6 @@ def failure(error: Exception) -> dict[str, Any]:
         return {"error": {"type": "error", "message": found["message"]}}
     if isinstance(error, OSError) and error.errno in LIMIT_ERRNOS:
         found["limit"] = LIMIT_ERRNOS[error.errno]
+    if isinstance(error, LimitReached):
+        found["limit"] = error.limit
     return {"error": found, "trace": trace}

@@ -22,6 +22,14 @@ class ToolError(Exception):
     """A failure a tool explains itself: the model gets the message and nothing else."""
 
 
+class LimitReached(Exception):
+    """The kernel ended a program of the tool at one of the call's limits, which this names."""
+
+    def __init__(self, limit: str) -> None:
+        super().__init__(f"a program was ended at the limit {limit}")
+        self.limit = limit
+
+
 class Context:
     """What a tool can do beyond returning a value. Ask for it with a parameter typed `Context`.
 
@@ -29,10 +37,17 @@ class Context:
     attach(path)     name a file in the workspace as part of the result
     keep             how many model calls the result stays in the model's view; None: the default
     state            the session's `ext`, to read
+    limits           what this call may use, by the names of `required_resources`
     """
 
-    def __init__(self, state: Mapping[str, Any], write: Callable[[dict[str, Any]], None]) -> None:
+    def __init__(
+        self,
+        state: Mapping[str, Any],
+        write: Callable[[dict[str, Any]], None],
+        limits: Mapping[str, float] | None = None,
+    ) -> None:
         self.state = state
+        self.limits = limits or {}
         self.keep: int | None = None
         self._write = write
 
