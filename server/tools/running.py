@@ -69,6 +69,7 @@ class Child:
     """One child process and the three pipes to it."""
 
     tier = "none"
+    lost = False  # once the outcome is known: it ended before any of the tool was run
 
     def __init__(self, job: Job, process: subprocess.Popen[bytes] | None, lifeline: int) -> None:
         self.job = job
