@@ -350,7 +350,7 @@ class Cancelled(Case):
         path = self.owned(PATIENT)
         for name in ("tidy", "tidy_async"):
             with self.subTest(name):
-                found = await self.run_tool(("file", path, name), {}, wall_s=0.5)
+                found = await self.run_tool(("file", path, name), {}, wall_s=3)
                 self.assertEqual(found.error["details"]["limit"], "wall_s")
                 self.assertEqual(await self.tidied(), "yes")
 
