@@ -225,6 +225,9 @@ def _unknown(key: str, kind: Mapping[str, Any], at: At, source: str) -> str:
     name = ".".join((*at, key))
     if kind is PROVIDER_CHOICE and key in PROVIDER:
         return f"{source}: {name} would travel to every client; put it under server.providers"
+    below = [each for each, inner in kind.items() if isinstance(inner, dict) and key in inner]
+    if below:  # most often a whole `mcpServers`, pasted at the top
+        return f"{source}: unknown key {name}; did you mean {'.'.join((*at, below[0], key))}?"
     known = {each.lower(): each for each in kind}
     near = difflib.get_close_matches(key.lower(), known, n=1)
     if near:

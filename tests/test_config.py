@@ -161,7 +161,7 @@ class Kinds(Case):
             {"server": {"tools": {"shell": {"celing": "ask"}}}},
             "did you mean server.tools.shell.cei",
         ),
-        ({"port": 1}, "unknown key port; known here: server, session"),
+        ({"port": 1}, "unknown key port; did you mean server.port?"),
         (
             {"server": {"providers": {"main": {"apikey": "x"}}}},
             "unknown key server.providers.main.apikey; did you mean server.providers.main.api_key",

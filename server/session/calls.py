@@ -129,10 +129,10 @@ def plan(
         return Reply(call, "Not run: the model's answer was cut off by its length limit.", "failed")
     if moved_on and answer is None:
         return Reply(call, SUPERSEDED, "skipped", status="skipped")
-    if answer is not None and answer["status"] == "cancelled":
-        return Reply(call, "The user cancelled this call.", "skipped", status="skipped")
     if entry["state"] == "waiting" and isinstance(entry.get("input"), dict):
         return go_on(session, toolbox, call, entry, answer if reason == "input_required" else None)
+    if answer is not None and answer["status"] == "cancelled":
+        return Reply(call, CANCELLED, "skipped", status="skipped")
     verdict = toolbox.verdict(session, call)
     match verdict.action:
         case "wait":
@@ -217,7 +217,7 @@ def go_on(
     answer: dict[str, Any] | None,
 ) -> Execute | Reply | Ask:
     """A call that ran until its tool asked the person something (`entry["input"]`). With the
-    answer beside the question it runs again; it was approved before, for these arguments."""
+    answer, or the refusal of one, it runs again; it was approved before, for these arguments."""
     as_run = call if entry.get("args") is None else with_args(call, entry["args"])
     verdict = toolbox.verdict(session, as_run)
     if verdict.action not in ("run", "ask"):
@@ -227,7 +227,10 @@ def go_on(
     if verdict.fingerprint != entry.get("fingerprint"):
         return approval(call, verdict, {k: v for k, v in entry.items() if k != "input"})
     if answer is not None:
-        entry = {**entry, "input": {**asked, "answer": answer.get("payload")}}
+        payload = answer.get("payload")
+        refused = "decline" if payload == {"action": "decline"} else "cancel"  # a no, or no answer
+        said = {"answer": payload} if answer["status"] == "resolved" else {"refused": refused}
+        entry = {**entry, "input": {**asked, **said}}
         return execute(call, verdict, entry, edited=entry.get("args"))
     schema = asked.get("response_schema")
     schema = schema if isinstance(schema, dict) else {"type": "object"}
@@ -354,6 +357,7 @@ def as_text(value: Any) -> str:
     return "" if value is None else dumps(value)
 
 
+CANCELLED = "The user cancelled this call."
 SUPERSEDED = "Not run: superseded by a new user message."
 LOST = "This call was started, but its result was lost; it may or may not have taken effect."
 

@@ -63,7 +63,7 @@ class Toolbox:
         self._sandbox: dict[str, Any] = server["sandbox"]
         self._withheld = self._sandbox["require"] != "none"  # until `open` has proven enough
         self._runner = Runner(config.home)
-        self._mcp = mcp.Servers(server["mcpServers"], client or Client())
+        self._mcp = mcp.Servers(server["mcpServers"], client or Client(), self._most["wall_s"])
         self._catalog = Catalog(network=client is not None)
         self._tools = self._catalog.entries
         self.problems = self._catalog.problems  # what could not be loaded, for the owner
@@ -98,7 +98,8 @@ class Toolbox:
     def declared(self, session: Session) -> list[dict[str, Any]]:
         """What the model is offered, in a fixed order (a prompt's prefix is cached). Tools that
         are denied or cannot run are left out, and those that keep failing; `tool_detail` is for
-        brief ones."""
+        brief ones. MCP servers are asked what they have by now, for the next time."""
+        self._catalog.look_again()
         wanted = session["config"]["yaa"]
         in_brief, results = wanted.get("tool_detail", False), wanted.get("result_schema", False)
         ours = [
@@ -223,7 +224,11 @@ class Toolbox:
     async def _performed(
         self, session: Session, call: Call, args: dict[str, Any], ledger: dict[str, Any]
     ) -> AsyncGenerator[str | Outcome | mcp.Question, None]:
-        entry = self._tools[call["function"]["name"]]
+        name = call["function"]["name"]
+        if (entry := self._tools.get(name)) is None:  # an MCP server has just taken it away
+            message = self._unknown(name, session)
+            yield Outcome("not_found", error={"type": "not_found", "message": message})
+            return
         tool = entry.tool
         if reason := self.unavailable(tool):  # it was not when the call was judged, elsewhere
             kind = reason.partition(":")[0]
@@ -241,17 +246,18 @@ class Toolbox:
 
     def _result(self, session: Session, call: Call, outcome: Outcome, edited: Any) -> Event:
         """How the call ended, as people, models and programs each read it."""
-        tool = self._tools[call["function"]["name"]].tool
+        name = call["function"]["name"]
+        entry = self._tools.get(name)
         repairs = self.verdict(session, call if edited is None else with_args(call, edited)).repairs
         found = envelope(outcome, repairs, edited)
-        if tool.keep is not None:
-            found.setdefault("keep", tool.keep)
+        if entry and entry.tool.keep is not None:
+            found.setdefault("keep", entry.tool.keep)
         failed = outcome.status != "ok"
         if failed and (hint := failures.note(session, call)):
             found["hint"] = hint
         return events.tool_result(
             call["id"],
-            tool.name,
+            name,
             text_for_model(found, outcome.text),
             time.time_ns() // 1_000_000,
             state="failed" if failed else "done",

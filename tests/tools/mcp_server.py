@@ -79,7 +79,11 @@ def call(request: Any) -> Any:
 
 def asked(params: Any) -> Any:
     if params.get("requestState") == f"state of {os.getpid()}":
-        return text(f"hello {params['inputResponses']['who']['content']['name']}")
+        answer = params["inputResponses"]["who"]
+        note(f"answer {answer['action']}")
+        if answer["action"] != "accept":
+            return text("hello stranger")
+        return text(f"hello {answer['content']['name']}")
     if "requestState" in params:
         raise LookupError("unknown requestState")
     form = {"mode": "form", "message": "Your name?", "requestedSchema": ASKED}

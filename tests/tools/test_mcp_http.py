@@ -93,7 +93,8 @@ class Case(unittest.IsolatedAsyncioTestCase):
         url = await peer.start()
         self.addCleanup(peer.server.close)
         servers = Servers({"s": {"url": url, "headers": {"X-Key": "k"}, **more}}, self.client)
-        tools = await servers.load()
+        tools: list[Any] = []
+        await servers.load(lambda _, listed: tools.extend(listed))
         self.addAsyncCleanup(servers.close)
         return servers, tools
 
