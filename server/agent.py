@@ -24,7 +24,7 @@ from .jsontext import LARGEST_COUNT
 from .llm import Options
 from .llm.registry import Model, Models
 from .session import events, intake, prompts
-from .session.calls import ANSWERS
+from .session.answers import ANSWERS
 from .session.context.view import pairing_errors, view
 from .session.decide import CallModel, NameSession, RunTools, Stop, capped, next_step
 from .session.events import Event, put, state_delta
@@ -85,6 +85,7 @@ class BaseAgent:
         `key` is the name of the API key, for the log. The document becomes the run's own.
         """
         session = intake.accept(document)
+        self.toolbox.admit(session)
         if session.get("id") in self._active:
             raise Problem(
                 "run_active",

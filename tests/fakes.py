@@ -130,8 +130,8 @@ class CountingToolbox:
     """Tools that only count: `counts[(name, call id)]` executions, whoever asked for them.
 
     `tools` maps a name to "read" (runs, repeatable), "write" (asks), "auto" (runs, not
-    repeatable), "page" (client), "question" or "deny"; with the word "safe" behind it, it may run
-    beside others, with "slow" it takes its time.
+    repeatable), "page" (client), "action" (send), "question" or "deny"; with the word "safe" behind
+    it, it may run beside others, with "slow" it takes its time.
     """
 
     def __init__(self, tools: dict[str, str], counts: dict[tuple[str, str], int]) -> None:
@@ -139,6 +139,9 @@ class CountingToolbox:
         self.gate: asyncio.Event | None = None  # a tool that is running waits for it
         self.cancelled: list[str] = []
         self.running = self.most = 0  # at once
+
+    def admit(self, session: Session) -> None:
+        """Any session is fine."""
 
     def declared(self, session: Session) -> list[dict[str, Any]]:
         return [{"type": "function", "function": {"name": name}} for name in self.tools]
@@ -158,6 +161,7 @@ class CountingToolbox:
             "auto": "run",
             "write": "run" if granted else "ask",
             "page": "client",
+            "action": "send",
             "question": "question",
             "deny": "deny",
             "unknown": "error",

@@ -15,25 +15,16 @@ from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from .calls import (
-    ANSWERS,
-    Ask,
-    Execute,
-    Recover,
-    Reply,
-    Session,
-    Toolbox,
-    Wait,
-    plan,
-    unanswered,
-)
+from .answers import ANSWERS
+from .calls import plan, unanswered
+from .jobs import Ask, Job, Session, Toolbox, Wait
 
 FINISH = "finish"  # the tool that ends a run by being called
 
 
 @dataclass(frozen=True)
 class RunTools:
-    jobs: tuple[Execute | Recover | Reply, ...]
+    jobs: tuple[Job, ...]
 
 
 @dataclass(frozen=True)

@@ -343,6 +343,8 @@ CLIENT_TOOL: Fields = {
     "name": (_is_id, "a tool's name"),
     "description": _OPTIONAL_TEXT,
     "parameters": _OBJECT,
+    "hints": _OBJECT,
+    "wait": _BOOL,
 }
 USAGE: Fields = {
     **dict.fromkeys(("prompt_tokens", "completion_tokens", "total_tokens", "calls"), _COUNT),

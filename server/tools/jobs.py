@@ -14,13 +14,14 @@ from itertools import groupby
 from typing import Any
 
 from ..session import events
-from ..session.calls import Execute, Recover, Reply, unanswered
+from ..session.calls import unanswered
 from ..session.events import Event, put, state_delta
+from ..session.jobs import Execute, Given, Job, Recover, Reply, Send
+from . import page
 from .executions import Batch, Executions, Key
 from .toolbox import Toolbox
 
 Session = dict[str, Any]
-Job = Execute | Recover | Reply
 
 
 class Jobs:
@@ -39,6 +40,8 @@ class Jobs:
                 case [Reply() as reply]:
                     for event in self._reply(reply):
                         yield event
+                case [Given() | Send() as job]:
+                    yield page.result(self._session, job, self._clock())
                 case [Recover(call, attempt)]:
                     found = await self._executions.result(self._key(call, attempt))
                     if found is None:  # it was not kept: next_step decides anew, before the others

@@ -118,6 +118,7 @@ class BaseTool:
     kind: `python` runs in the child, `inline` in the server, `fetch` is fetched by the server and
     read in the child, `rest` is a request (rest.py), `question` is answered by a person, `client`
     runs in the page.
+    wait: whether a `client` tool's result is waited for; without, the page is only told.
     where: ("module", name, function) or ("file", path, function).
     parameters, returns: JSON Schemas, with `$ref` where a type is used twice or contains itself.
     `returns` is None where nothing is returned and {} where nothing is known of it.
@@ -133,6 +134,7 @@ class BaseTool:
     required_resources: dict[str, float] = field(default_factory=dict)
     keep: int | None = None
     returns: dict[str, Any] | None = field(default_factory=dict)
+    wait: bool = True
 
     @property
     def read_only(self) -> bool:
