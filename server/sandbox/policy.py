@@ -28,7 +28,8 @@ SETTINGS = tuple(
 DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
 
 WORKSPACE = "/workspace"  # where a tool of tier A finds its session's folder
-SCRATCH_MB = 64  # of /tmp and of /dev/shm in tier A
+SCRATCH = ("/tmp", "/dev/shm")  # of tier A: in memory, and counted as such
+SCRATCH_MB = 64  # each, whatever memory_mb allows
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ class Policy:
         """Landlock's. In tier A the root holds nothing else but what may be read."""
         devices = [(path, syscalls.DEVICE) for path in DEVICES]
         if self.tier == "A":
-            writable = [(path, syscalls.CHANGE) for path in (WORKSPACE, "/tmp", "/dev/shm")]
+            writable = [(path, syscalls.CHANGE) for path in (WORKSPACE, *SCRATCH)]
             return [("/", syscalls.READ_RUN), *devices, *writable]
         return [
             *((path, syscalls.READ_RUN) for path in (*SYSTEM, *self.read)),

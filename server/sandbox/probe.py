@@ -12,6 +12,7 @@ import secrets
 import socket
 import stat
 import sys
+import time
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from .policy import TIERS, Policy, code
 from .pool import Pool
 
 PR_SET_DUMPABLE = 4
+STALE_S = 600
 Facts = dict[str, Any]
 Attempt = Callable[[Pool, Facts], Awaitable[dict[str, dict[str, str]]]]
 
@@ -106,6 +108,9 @@ def harden() -> None:
 @contextlib.contextmanager
 def outside(home: Path) -> Iterator[Facts]:
     """Things of the server's that a tool must not reach, for as long as the canary tries."""
+    for stale in home.glob(".canary-*"):  # of a server that was killed while it started
+        if time.time() - stale.stat().st_mtime > STALE_S:
+            stale.unlink(missing_ok=True)
     secret = home / f".canary-{secrets.token_hex(8)}"
     secret.touch(0o600)
     secret.write_text(secrets.token_hex(16))

@@ -25,7 +25,7 @@ from typing import Any, NoReturn
 
 from ..tools import child
 from . import syscalls, watch
-from .policy import WORKSPACE, Policy
+from .policy import SCRATCH, WORKSPACE, Policy
 from .root import build, enter
 
 FIRST_LOOK_S, LOOK_S = 0.005, 0.05  # between two looks at the call: short at first
@@ -57,6 +57,8 @@ def serve(control: int, policy: Policy, filter: bytes) -> NoReturn:
         tell(control, {"failed": f"{error.filename}: {error.strerror}"})
         os._exit(1)
     crowd = 0 if policy.tier == "A" else users_tasks(policy.run_as or os.getuid())
+    scratch = SCRATCH if policy.tier == "A" else ()
+    tell(control, {"taken": True})  # without this word the server knows that nothing was run
     started = time.monotonic()
     tool = os.fork()
     if tool == 0:
@@ -65,7 +67,7 @@ def serve(control: int, policy: Policy, filter: bytes) -> NoReturn:
         child.work(request, results, limits)
     for descriptor in descriptors:
         os.close(descriptor)
-    tell(control, {"end": keep(tool, control, request, started)})
+    tell(control, {"end": keep(tool, control, request, started, scratch)})
     os._exit(0)
 
 
@@ -128,10 +130,12 @@ def tell(control: int, message: dict[str, Any]) -> None:
 # -- the supervisor -------------------------------------------------------------------------------
 
 
-def keep(tool: int, control: int, request: Request, started: float) -> dict[str, Any]:
+def keep(
+    tool: int, control: int, request: Request, started: float, scratch: tuple[str, ...]
+) -> dict[str, Any]:
     """Wait for the tool, within limits; leave nothing running. Says how it ended."""
     limits = request["limits"]
-    over = functools.partial(breach_of, limits, Disk(request["folder"], limits), started)
+    over = functools.partial(breach_of, limits, Disk(request["folder"], limits), started, scratch)
     breach: dict[str, Any] | None = None
     status: int | None = None
     most = watch.Use(0, 0, 0)
@@ -148,7 +152,7 @@ def keep(tool: int, control: int, request: Request, started: float) -> dict[str,
             signal_to(tool, signal.SIGTERM)  # Context.cancelled
             over_at = time.monotonic() + child.ENDING_S
         if status is None and not ready:
-            use = watch.measure(os.getpid())
+            use = watch.measure(os.getpid(), scratch)
             most = most.peak(use)
             if breach := over(use):
                 break
@@ -170,11 +174,15 @@ def keep(tool: int, control: int, request: Request, started: float) -> dict[str,
 
 
 def breach_of(
-    limits: dict[str, float], disk: Disk, started: float, use: watch.Use
+    limits: dict[str, float],
+    disk: Disk,
+    started: float,
+    scratch: tuple[str, ...],
+    use: watch.Use,
 ) -> dict[str, Any] | None:
     """The first limit that the call is over."""
     if use.memory_kb // 1024 > limits["memory_mb"]:
-        fair = watch.shared_fairly(os.getpid()) // 1024
+        fair = watch.shared_fairly(os.getpid(), scratch) // 1024
         if fair > limits["memory_mb"]:
             return found("memory_mb", limits, fair)
     if use.processes > limits["processes"]:

@@ -27,7 +27,7 @@ import time
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-from .tool import Context
+from .tool import Context, LimitReached
 
 WATCH_S = 0.05  # between two looks at memory and processes
 ENDING_S = 2.0  # what a tool that looks at Context.cancelled has left, when the server ends it
@@ -200,12 +200,13 @@ def work(
         else:
             send(results, message)
 
-    context = Context(request.get("state", {}), write)
+    context = Context(request.get("state", {}), write, request["limits"])
     try:
         confine(request)
         message = {"result": call(request, context)}
     except MemoryError:
-        message = {"error": {"type": "MemoryError", "message": "out of memory"}}
+        error_text = {"type": "MemoryError", "message": "out of memory", "limit": "memory_mb"}
+        message = {"error": error_text}
     except Exception as error:
         message = failure(error)
     except SystemExit as error:
@@ -262,4 +263,6 @@ def failure(error: Exception) -> dict[str, Any]:
         return {"error": {"type": "error", "message": found["message"]}}
     if isinstance(error, OSError) and error.errno in LIMIT_ERRNOS:
         found["limit"] = LIMIT_ERRNOS[error.errno]
+    if isinstance(error, LimitReached):
+        found["limit"] = error.limit
     return {"error": found, "trace": trace}

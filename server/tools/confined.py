@@ -70,6 +70,7 @@ class Confined(Child):
                 while line := await self._control.readline():
                     found.update(message_of(line))
         self._failed = str(found.get("failed", ""))
+        self.lost = not self._failed and "taken" not in found
         end = found.get("end")
         return end if isinstance(end, dict) else {}
 
@@ -81,6 +82,9 @@ class Confined(Child):
             return Outcome(
                 "sandbox_unavailable", error={"type": "sandbox_unavailable", "message": text}
             )
+        if self.lost and self._breach is None:
+            text = "the sandbox's worker ended before the call began; nothing was run"
+            return Outcome("error", error={"type": "error", "message": text})
         return super()._judged(said, end, logs)
 
     def kill(self) -> None:

@@ -72,19 +72,23 @@ class Runner:
     async def run(self, job: Job) -> AsyncGenerator[str | Outcome, None]:
         """Live output as it comes, then one Outcome. Raises nothing for what a tool does."""
         folder = self.folder(job.session_id)
-        try:
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            child = await self._start(job, folder)
-        except OSError as error:
-            text = f"the tool could not be started: {error.strerror}"
-            yield Outcome("error", error={"type": "error", "message": text})
-            return
-        try:
-            async for text in child.output():
-                yield text
-            yield await child.outcome()
-        finally:
-            child.kill()
+        for once_more in (True, False):
+            try:
+                folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+                child = await self._start(job, folder)
+            except OSError as error:
+                text = f"the tool could not be started: {error.strerror}"
+                yield Outcome("error", error={"type": "error", "message": text})
+                return
+            try:
+                async for text in child.output():
+                    yield text
+                outcome = await child.outcome()
+            finally:
+                child.kill()
+            if not (child.lost and once_more):
+                yield outcome
+                return
 
     async def _start(self, job: Job, folder: Path) -> Child:
         if self.pool is None:

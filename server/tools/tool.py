@@ -22,6 +22,14 @@ class ToolError(Exception):
     """A failure a tool explains itself: the model gets the message and nothing else."""
 
 
+class LimitReached(Exception):
+    """The kernel ended a program of the tool at one of the call's limits, which this names."""
+
+    def __init__(self, limit: str) -> None:
+        super().__init__(f"a program was ended at the limit {limit}")
+        self.limit = limit
+
+
 class Context:
     """What a tool can do beyond returning a value. Ask for it with a parameter typed `Context`.
 
@@ -30,10 +38,17 @@ class Context:
     keep             how many model calls the result stays in the model's view; None: the default
     state            the session's `ext`, to read
     cancelled        whether the call is being ended: what still has to be done has a moment
+    limits           what this call may use, by the names of `required_resources`
     """
 
-    def __init__(self, state: Mapping[str, Any], write: Callable[[dict[str, Any]], None]) -> None:
+    def __init__(
+        self,
+        state: Mapping[str, Any],
+        write: Callable[[dict[str, Any]], None],
+        limits: Mapping[str, float] | None = None,
+    ) -> None:
         self.state = state
+        self.limits = limits or {}
         self.keep: int | None = None
         self.cancelled = False
         self._write = write
