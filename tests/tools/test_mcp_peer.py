@@ -147,6 +147,14 @@ class Listed(Case):
         circle = Link(tools_list={"tools": [], "nextCursor": "x"})
         with self.assertRaisesRegex(LinkError, "circle"):
             await self.peer(circle).tools()
+        large = Link(
+            tools_list=lambda params: {
+                "tools": [{"name": "x" * 6_000_000}],
+                "nextCursor": params.get("cursor", "") + "1",
+            }
+        )
+        with self.assertRaisesRegex(LinkError, "more than 16777216 characters"):
+            await self.peer(large).tools()
         odd: list[Any] = [{}, {"tools": None}, {"tools": {}}, {"tools": "x"}]
         for answer in odd:
             with self.subTest(answer), self.assertRaisesRegex(LinkError, "no list"):
