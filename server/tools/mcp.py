@@ -11,6 +11,7 @@ is broken, slow or lying costs its own tools and no more; what is wrong is told 
 from __future__ import annotations
 
 import asyncio
+import json
 import math
 import time
 from collections.abc import AsyncGenerator, Callable, Mapping
@@ -37,6 +38,7 @@ PROBE_S = 5.0
 MAX_ROUNDS = 5  # how often a server may say "again" without a question
 MAX_PROGRESS = 2_000  # characters of one line
 MAX_PROBLEMS = 20  # lines about one server
+MAX_SCHEMAS = 2 * 1024 * 1024  # characters of one server's; 64 kB take 15 ms to compile
 
 logger = log.get("mcp")
 
@@ -197,7 +199,7 @@ class Servers:
         entry = server.entry
         timeout_s = min(entry.get("timeout", TIMEOUT_S), self._most_s)
         tools: dict[str, BaseTool] = {}
-        server.headers = {}
+        server.headers, size = {}, 0
         if len(listed) > MAX_TOOLS:
             server.problem(f"it lists more than {MAX_TOOLS} tools; the first of them are taken")
         for about in listed[:MAX_TOOLS]:
@@ -206,6 +208,9 @@ class Servers:
             try:
                 tool = tool_of(server.name, about, timeout_s, trusted=entry.get("trust") is True)
                 places = header_places(tool.parameters) if "url" in entry else {}
+                if (size := size + len(json.dumps(tool.parameters))) > MAX_SCHEMAS:
+                    server.problem("its schemas are too large together; the first are taken")
+                    break
                 if tool.name in tools:
                     raise ToolError(f"{tool.where[2][:100]}: it lists two tools of this name")
             except (ToolError, ValueError) as error:

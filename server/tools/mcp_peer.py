@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import json
 import math
 import time
 from collections.abc import Callable, Mapping
@@ -31,6 +32,7 @@ from .mcp_message import (
 
 MAX_PAGES = 100
 MAX_TOOLS = 1_000
+MAX_LIST = 16 * 1024 * 1024  # characters of all its pages
 BACKOFF_S = (0.0, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 60.0)  # by failures in a row
 FRESH_S = 60.0  # how long a list of tools is good at least, whatever the server says
 
@@ -86,11 +88,14 @@ class Peer:
         found: list[Message] = []
         params: Message = {}
         seen: set[str] = set()
+        size = 0
         for _ in range(MAX_PAGES):
             page = await self._ask("tools/list", params)
             listed = page.get("tools")
             if not isinstance(listed, list):
                 raise LinkError("its list of tools is no list")
+            if (size := size + len(json.dumps(listed))) > MAX_LIST:
+                raise LinkError(f"its list of tools has more than {MAX_LIST} characters")
             found += [tool for tool in listed if isinstance(tool, dict)]
             cursor = page.get("nextCursor")
             if not isinstance(cursor, str) or not cursor or len(found) > MAX_TOOLS:

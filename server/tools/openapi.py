@@ -93,7 +93,7 @@ def _tool(
             **schema,
             "in": place,
             "as": wire,
-            "required": about.get("required") is True,
+            "needed": about.get("required") is True,
             **({"style": style} if (style := _style(place, about)) else {}),
         }
     if "requestBody" in item:
@@ -101,7 +101,7 @@ def _tool(
         parameters[_free("body", parameters)] = {
             **_schema(document, _json_schema(body), body.get("description")),
             "in": "content",
-            "required": body.get("required") is True,
+            "needed": body.get("required") is True,
         }
     texts = (item.get("summary"), item.get("description"))
     described = "\n\n".join(dict.fromkeys(str(text).strip() for text in texts if text))

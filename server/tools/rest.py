@@ -26,7 +26,7 @@ METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
 KEYS = {"name", "description", "method", "path", "parameters", *HINTS}
 PLACES = ("path", "query", "header", "body", "content")  # content: the whole body, unwrapped
 STYLES = {"": "", "comma": ",", "space": " ", "pipe": "|", "deep": ""}
-NOT_SCHEMA = ("in", "required", "as", "style")
+NOT_SCHEMA = ("in", "as", "style", "needed")
 # Who is asking, and how the message is framed, is not for a model to say.
 NOT_FOR_MODELS = re.compile(
     r"host|connection|content-length|transfer-encoding|te|trailer|upgrade|expect|cookie|origin"
@@ -79,7 +79,8 @@ def operations(api: str, about: dict[str, Any], document: Any = None) -> Iterato
 
 def operation(api: str, about: dict[str, Any], each: dict[str, Any]) -> Operation:
     """One operation: {name, description?, method?, path, parameters?, read_only?, …}, where each
-    parameter is a schema with `in` and `required` beside. Raises ToolError."""
+    parameter is a schema with `in` and `required` beside; `needed` says the latter of a schema that
+    has a list of its own under that name. Raises ToolError."""
     if unknown := each.keys() - KEYS:
         raise ToolError(f"there is no setting {', '.join(sorted(unknown))}")
     method, path = str(each.get("method", "GET")).upper(), each.get("path")
@@ -95,15 +96,16 @@ def operation(api: str, about: dict[str, Any], each: dict[str, Any]) -> Operatio
             raise ToolError(f"parameters.{name} is a schema with `in`")
         place = schema.get("in", "path" if f"{{{name}}}" in path else _usual(method))
         wire = str(schema.get("as", name))
-        if place == "header" and wire.lower() in (own.lower() for own in about.get("headers", {})):
-            continue  # the owner says it already
+        if place == "header" and _is_told(wire, about, schema):
+            continue
         check_place(name, place, wire)
         places[name] = (place, wire)
         if (style := schema.get("style", "")) not in STYLES:
             raise ToolError(f"parameters.{name}.style is none of {', '.join(filter(None, STYLES))}")
         styles[name] = style
-        properties[name] = {k: v for k, v in schema.items() if k not in NOT_SCHEMA}
-        if schema.get("required") is True or place == "path":
+        own = {k: v for k, v in schema.items() if k not in NOT_SCHEMA}
+        properties[name] = {k: v for k, v in own.items() if (k, type(v)) != ("required", bool)}
+        if True in (schema.get("required"), schema.get("needed")) or place == "path":
             required.append(name)
     missing = set(_PATH_NAME.findall(path)) - {w for p, w in places.values() if p == "path"}
     if missing:
@@ -130,6 +132,13 @@ def operation(api: str, about: dict[str, Any], each: dict[str, Any]) -> Operatio
         about.get("max_kb", MAX_KB),
         styles,
     )
+
+
+def _is_told(wire: str, about: dict[str, Any], schema: dict[str, Any]) -> bool:
+    """Whether a header needs no argument: the owner sets it, or a document does not insist on one
+    that is not for models."""
+    ours = wire.lower() in (name.lower() for name in about.get("headers", {}))
+    return ours or (schema.get("needed") is False and bool(NOT_FOR_MODELS.fullmatch(wire)))
 
 
 def check_place(name: str, place: str, wire: str) -> None:

@@ -214,6 +214,10 @@ def listed(request: Any) -> dict[str, Any]:
         case "many pages":
             tools = [{**DO, "name": f"t{page}_{n}"} for n in range(100)]
             return {"tools": [DO, *tools], "nextCursor": f"{page + 1} {'x' * 10_000}"}
+        case "large schemas":
+            part = {f"p{n}": {"type": "string", "description": "x" * 20} for n in range(900)}
+            schema = {"type": "object", "properties": part}
+            return {"tools": [{"name": f"t{n}", "inputSchema": schema} for n in range(100)]}
         case "schemas":
             made = [{"name": f"s{n}", "inputSchema": s} for n, s in enumerate(HOSTILE_SCHEMAS)]
             return {"tools": [DO, *made]}

@@ -169,6 +169,7 @@ class Listed(Case):
             ("nothing", 0, "no list"),
             ("many", 1000, "more than 1000 tools"),
             ("many pages", 991, "more than 1000 tools"),
+            ("large schemas", 34, "too large together"),
             ("odd cursor", 1, ""),
             ("descriptions", 8, ""),
         ):
