@@ -24,7 +24,8 @@ from .jsontext import LARGEST_COUNT
 from .llm import Options
 from .llm.registry import Model, Models
 from .session import events, intake, prompts
-from .session.calls import ANSWERS, Execute, Recover, Reply, unanswered
+from .session.answers import ANSWERS
+from .session.calls import Execute, Recover, Reply, unanswered
 from .session.context.view import pairing_errors, view
 from .session.decide import CallModel, NameSession, RunTools, Stop, capped, next_step
 from .session.events import Event, put, state_delta

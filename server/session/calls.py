@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 from ..jsontext import dumps
 from ..schema.validate import check_schema
+from .answers import ANSWERS
 
 Session = dict[str, Any]
 Call = dict[str, Any]
@@ -36,6 +37,8 @@ class Verdict(Protocol):
     def repeatable(self) -> bool: ...  # read-only or idempotent
     @property
     def status(self) -> str: ...  # of the result, where the action is `error`
+    @property
+    def offer(self) -> dict[str, Any]: ...  # what an approval may change of the call's network
 
 
 class Toolbox(Protocol):
@@ -170,7 +173,8 @@ def decided(
         verdict = toolbox.verdict(session, with_args(call, edited))
         if verdict.action in ("deny", "error", "wait"):
             return Reply(call, verdict.reason, "failed", status="invalid_arguments")
-    return execute(call, verdict, entry, edited=edited, grant=grant)
+    policy = payload.get("policy")
+    return execute(call, verdict, entry, edited=edited, grant=grant, policy=policy)
 
 
 def replay(
@@ -265,7 +269,10 @@ def hand_over(
 
 def approval(call: Call, verdict: Verdict, entry: dict[str, Any]) -> Ask:
     text = f"Allow {call['function']['name']}?"
-    return ask(call, "tool_call", "asking", verdict, entry, text)
+    found = ask(call, "tool_call", "asking", verdict, entry, text)
+    if verdict.offer:
+        found.interrupt["policy"] = verdict.offer
+    return found
 
 
 def ask(
@@ -296,10 +303,13 @@ def execute(
     *,
     edited: dict[str, Any] | None = None,
     grant: dict[str, Any] | None = None,
+    policy: dict[str, Any] | None = None,
 ) -> Execute:
     started = ledger_entry(call, verdict, entry, "started", entry.get("attempt", 0) + 1)
     if edited is not None:
         started["args"] = edited
+    if policy is not None:
+        started["policy"] = policy
     return Execute(call, verdict.args or {}, started, verdict.repeatable, grant)
 
 
@@ -352,44 +362,3 @@ def as_text(value: Any) -> str:
 
 SUPERSEDED = "Not run: superseded by a new user message."
 LOST = "This call was started, but its result was lost; it may or may not have taken effect."
-
-_text = {"type": "string"}
-ANSWERS: dict[str, dict[str, Any]] = {
-    "tool_call": {
-        "type": "object",
-        "properties": {
-            "approved": {"type": "boolean"},
-            "edited_args": {"type": "object"},
-            "remember": {"enum": ["once", "session"]},
-            "match": {"type": "object", "additionalProperties": _text},
-            "reason": _text,
-        },
-        "required": ["approved"],
-    },
-    "client_tool": {
-        "type": "object",
-        "properties": {"content": {}, "is_error": {"type": "boolean"}},
-        "required": ["content"],
-    },
-    "indeterminate": {
-        "type": "object",
-        "properties": {"action": {"enum": ["retry", "skip", "result"]}, "content": _text},
-        "required": ["action"],
-    },
-    "limit": {
-        "type": "object",
-        "properties": {
-            "continue": {"type": "boolean"},
-            "extend": {
-                "type": "object",
-                "additionalProperties": {"type": "number", "exclusiveMinimum": 0},
-            },
-        },
-        "required": ["continue"],
-    },
-    "model_error": {
-        "type": "object",
-        "properties": {"retry": {"type": "boolean"}},
-        "required": ["retry"],
-    },
-}

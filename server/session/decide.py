@@ -15,8 +15,8 @@ from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from .answers import ANSWERS
 from .calls import (
-    ANSWERS,
     Ask,
     Execute,
     Recover,

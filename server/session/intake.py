@@ -13,7 +13,7 @@ from typing import Any
 from ..errors import Problem
 from ..jsontext import LARGEST_COUNT
 from ..schema.validate import SchemaError, validate
-from .calls import ANSWERS
+from .answers import ANSWERS
 from .events import Event, Patch, messages_filled, pointer, put, run_started, state_delta
 from .shape import ROLE_ALIASES, VERSION, check, role_of
 

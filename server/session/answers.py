@@ -1,0 +1,55 @@
+"""What an answer to each kind of interrupt looks like, as JSON Schema: shown to the client with the
+interrupt, and what its answer is checked against (intake.py)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+_text = {"type": "string"}
+ANSWERS: dict[str, dict[str, Any]] = {
+    "tool_call": {
+        "type": "object",
+        "properties": {
+            "approved": {"type": "boolean"},
+            "edited_args": {"type": "object"},
+            "remember": {"enum": ["once", "session"]},
+            "match": {"type": "object", "additionalProperties": _text},
+            "policy": {
+                "type": "object",
+                "properties": {
+                    "network": {"enum": ["off", "proxy"]},
+                    "hosts": {"type": "array", "items": _text},
+                },
+                "additionalProperties": False,
+            },
+            "reason": _text,
+        },
+        "required": ["approved"],
+    },
+    "client_tool": {
+        "type": "object",
+        "properties": {"content": {}, "is_error": {"type": "boolean"}},
+        "required": ["content"],
+    },
+    "indeterminate": {
+        "type": "object",
+        "properties": {"action": {"enum": ["retry", "skip", "result"]}, "content": _text},
+        "required": ["action"],
+    },
+    "limit": {
+        "type": "object",
+        "properties": {
+            "continue": {"type": "boolean"},
+            "extend": {
+                "type": "object",
+                "additionalProperties": {"type": "number", "exclusiveMinimum": 0},
+            },
+        },
+        "required": ["continue"],
+    },
+    "model_error": {
+        "type": "object",
+        "properties": {"retry": {"type": "boolean"}},
+        "required": ["retry"],
+    },
+}
