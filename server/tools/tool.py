@@ -137,7 +137,7 @@ class BaseTool:
 
 
 def resources_of(options: Mapping[str, Any]) -> dict[str, Any]:
-    """What a tool requires: numbers, and a network. Raises ToolError for what no server can give."""
+    """What a tool requires: numbers, and a network. Raises ToolError for what is neither."""
     found = dict(options.get("required_resources") or {})
     for name, value in found.items():
         fits = type(value) in (int, float) and 0 <= value < 2**53
