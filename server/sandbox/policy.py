@@ -35,11 +35,12 @@ SCRATCH_MB = 64  # each, whatever memory_mb allows
 @dataclass(frozen=True)
 class Policy:
     """tier: A namespaces, a built root, Landlock where there is one, and a filter; B Landlock and
-    a filter; C limits only. run_as: the user of tools when the server is root. read: what else a
-    tool may read: the interpreter and the tools' own code."""
+    a filter; C limits only. network: off, proxy or full (reach.py), of a call that asks for no
+    other. run_as: the user of tools when the server is root. read: what else a tool may read: the
+    interpreter and the tools' own code."""
 
     tier: str
-    network: bool = False
+    network: str = "off"
     run_as: int = 0
     read: tuple[str, ...] = ()
 

@@ -95,7 +95,8 @@ def keep(worker: int, lifeline: int, limits: dict[str, float]) -> dict[str, Any]
         "max_rss_kb": max(peak, usage.ru_maxrss),
     }
     if breach is None and os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGXCPU:
-        breach = {"limit": "cpu_s", "allowed": limits["cpu_s"], "observed": found["cpu_ms"] / 1000}
+        observed = max(found["cpu_ms"] / 1000, limits["cpu_s"])
+        breach = {"limit": "cpu_s", "allowed": limits["cpu_s"], "observed": observed}
     return {**found, "breach": breach} if breach else found
 
 

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import log
+from ..sandbox.reach import Reach
 
 KEEPER_S = 5.0  # how long the keeper may take to end what is left
 CHUNK = 64 * 1024
@@ -40,19 +41,22 @@ logger = log.get("tools")
 
 @dataclass(frozen=True)
 class Job:
-    """One call. `where` and `args` as in tool.BaseTool, `limits` as in server.limits.tool."""
+    """One call. `where` and `args` as in tool.BaseTool, `limits` as in server.limits.tool, `reach`:
+    its network."""
 
     where: tuple[str, str, str]
     args: dict[str, Any]
     session_id: str
     limits: dict[str, float]
     state: dict[str, Any] = field(default_factory=dict)
+    reach: Reach | None = None  # None: the server's own
 
 
 @dataclass(frozen=True)
 class Outcome:
     """How a call ended. `status`: ok, error, timeout, limit, or broken where the child died.
-    `text`: what the model reads in place of the result."""
+    `text`: what the model reads in place of the result. `refused`: the hosts that the sandbox's
+    network did not let it reach."""
 
     status: str
     result: Any = None
@@ -63,6 +67,8 @@ class Outcome:
     usage: dict[str, Any] = field(default_factory=dict)
     tier: str = "none"
     text: str = ""
+    network: str = ""
+    refused: tuple[str, ...] = ()
 
 
 class Child:

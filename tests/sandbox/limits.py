@@ -30,7 +30,6 @@ class Case:
     command: str
     said: str = "error"
     tiers: tuple[str, ...] = ALL
-    others: tuple[tuple[str, float], ...] = ()
 
 
 HUNGRY = "python3 -c 'x = bytearray({}); x[::4096] = x[::4096]; input()' < /dev/zero"
@@ -43,7 +42,7 @@ CASES = {
     "processor, several programs": Case(
         "cpu_s",
         1,
-        "for i in 1 2 3 4 5 6; do timeout 0.5 sh -c 'while :; do :; done'; done",
+        'python3 -c "import time\nwhile time.process_time() < 0.4: pass"; ' * 9,
         tiers=SANDBOXED,
     ),
     "memory": Case("memory_mb", 100, f"{HUNGRY.format(10**9)}; sleep 9"),
@@ -102,7 +101,7 @@ NAMES = ("spin", "grow", "ask", "fill", "hoard", "talk")
 
 
 async def breached(runner: Runner, home: Path, name: str, case: Case) -> dict[str, Any]:
-    limits = {**LIMITS, "wall_s": 15, case.limit: case.allowed}
+    limits = {**LIMITS, "wall_s": 60, case.limit: case.allowed}
     file = home / "tools.py"
     file.write_text(TOOLS)
     where, args = SHELL, {"command": f"rm -rf * && {case.command}"}

@@ -148,7 +148,7 @@ class Health(unittest.TestCase):
         for name, case in CASES.items():
             if tier not in case.tiers or case.command in NAMES:
                 continue
-            limits = {"wall_s": 15, case.limit: case.allowed}
+            limits = {"wall_s": 60, case.limit: case.allowed}
             session: dict[str, Any] = {
                 "messages": [{"role": "user", "content": case.command}],
                 "config": {"tool": {"shell": {"auto_approve": True}}, "limits": {"tool": limits}},

@@ -55,8 +55,8 @@ class Dying(Pool):
         super().__init__(policy)
         self.times = times
 
-    def take(self) -> socket.socket:
-        worker = super().take()
+    def take(self, network: str | None = None) -> socket.socket:
+        worker = super().take(network)
         if self.times:
             self.times -= 1
             worker.recv(1, socket.MSG_PEEK)  # it says that it is ready
