@@ -46,6 +46,14 @@ YAA_* variables (YAA_PORT=80, YAA_SERVER__LIMITS__MAX_RUNS=4), then the options 
 with 0 when every tool of the file can be used, and else with 1."""
 
 
+# What a tier means for whoever reads the start of a server.
+TIERS = {
+    "A": "tier A: a tool sees its session's folder and the system's programs, nothing else",
+    "B": "tier B: a tool opens no file outside its session's folder and no connection",
+    "C": "tier C: a tool is limited, but sees what this user sees",
+    "none": "none: a tool may do whatever this user may",
+}
+
 def main(arguments: list[str] | None = None) -> int:
     """Everything `python3 -m server` does. Returns the exit code."""
     options = _options(arguments)
@@ -214,7 +222,8 @@ def describe(app: App) -> list[str]:
     lines.append(f"  tools    {', '.join(tool['name'] for tool in app.toolbox.info())}")
     lines += [f"  problem  {problem}" for problem in app.toolbox.problems]
     sandbox = app.toolbox.sandbox()
-    lines.append(f"  sandbox  {'; '.join([sandbox['tier'], *sandbox['missing']])}")
+    lines.append(f"  sandbox  {TIERS[sandbox['tier']]}")
+    lines += [f"           open: {gap}" for gap in sandbox["missing"]]
     lines += [f"           not {tier}: {why}" for tier, why in sandbox["tried"].items()]
     if sandbox["withheld"]:
         lines.append(f"           withheld below {sandbox['require']}: shell and file tools")
