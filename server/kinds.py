@@ -110,13 +110,16 @@ SHAPES: dict[str, Any] = {
     "server.limits.max_connections": Range(1, 1_000_000),
     "server.limits.max_request_size": Range(1, 1 << 40),
     "server.limits.max_runs": Range(1, 1_000_000),
+    "server.limits.max_parallel_calls": Range(1, 1_000),
     "server.log.level": Choice(log.LEVELS),
     "session.config.yaa.reply": Choice(("full", "delta")),
     "session.config.yaa.tool_mode": TOOL_MODE,
     "session.config.llm_api.provider": PROVIDER_CHOICE,
     "session.config.prompt": MapOf(ANY),
     "session.config.tool": MapOf(MapOf(ANY)),
-    "session.config.context": MapOf(ANY),
+    "session.config.context.summary": Choice(("extract", "llm")),
+    "session.config.context.strategies": [""],
+    "session.config.context.exempt_tools": [""],
 }
 
 

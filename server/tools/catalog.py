@@ -16,7 +16,6 @@ from typing import Any
 from .. import log
 from ..jsontext import JSONError, loads
 from ..schema.generate import schema_of
-from ..schema.inline import inline
 from ..schema.validate import SchemaError, Validator
 from . import builtin
 from .mcp import Servers
@@ -28,6 +27,7 @@ from .tool import BaseTool, Context, ToolError, hints_of
 KINDS = {
     **dict.fromkeys(("calculator", "datetime", "finish"), "inline"),
     "tool_detail": "detail",
+    **dict.fromkeys(("context_reload", "context_retain"), "history"),
     "ask_user": "question",
     "fetch_url": "fetch",
 }
@@ -171,12 +171,13 @@ def _builtin(function: Any) -> BaseTool:
     return BaseTool(
         signature.name,
         signature.description or "",
-        inline(signature.parameters),
+        signature.parameters,
         kind=kind,
         where=("module", *where),
         hints=hints_of(options),
         required_resources=dict(options.get("required_resources") or {}),
         keep=options.get("keep"),
+        returns=signature.returns,
     )
 
 
@@ -194,4 +195,5 @@ def _owned(path: Path, about: dict[str, Any]) -> BaseTool:
         hints=hints_of(options),
         required_resources=dict(options.get("required_resources") or {}),
         keep=options.get("keep"),
+        returns=about["returns"],
     )

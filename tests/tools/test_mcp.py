@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from server.config import Config
-from server.session.calls import Ask, Execute, Reply, plan
+from server.session.calls import plan
 from server.session.fold import fold
+from server.session.jobs import Ask, Execute, Reply
 from server.tools.mcp import Servers, progress_line
 from server.tools.mcp_stdio import INHERITED
 from server.tools.toolbox import Toolbox

@@ -7,9 +7,11 @@ import select
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from typing import IO, Annotated, Any
 
+from ..folder import made_since
 from ..tool import Context, tool
 
 KEEP = 48_000  # bytes of output in the result: the beginning and the end
@@ -23,7 +25,7 @@ def shell(ctx: Context, command: Annotated[str, "A POSIX shell command line"]) -
 
     Standard error is mixed into the output as it came. There is no terminal and no input.
     """
-    return ended(["/bin/sh", "-c", command], subprocess.DEVNULL)
+    return ended(ctx, ["/bin/sh", "-c", command], subprocess.DEVNULL)
 
 
 @tool(destructive=True)
@@ -39,11 +41,13 @@ def python(
         source.write(code.encode("utf-8", "surrogatepass"))
         source.seek(0)
         # -u: what was printed before a crash or a limit is seen. -X utf8: whatever the locale.
-        return ended([sys.executable, "-u", "-X", "utf8", "-"], source)
+        return ended(ctx, [sys.executable, "-u", "-X", "utf8", "-"], source)
 
 
-def ended(command: list[str], source: int | IO[bytes]) -> dict[str, Any]:
-    """Run a program to its end: its exit code, and the beginning and end of its output."""
+def ended(ctx: Context, command: list[str], source: int | IO[bytes]) -> dict[str, Any]:
+    """Run a program to its end: its exit code, and the beginning and end of its output. The files
+    that it made are attached."""
+    began = file_clock_ns()
     process = subprocess.Popen(
         command,
         stdin=source,
@@ -68,7 +72,16 @@ def ended(command: list[str], source: int | IO[bytes]) -> dict[str, Any]:
     }
     if code < 0:
         result["signal"] = -code
+    for path in made_since(began):
+        ctx.attach(path)
     return result
+
+
+def file_clock_ns() -> int:
+    """Now, as the kernel will date files: its clock for that ticks a few times slower."""
+    if hasattr(time, "CLOCK_REALTIME_COARSE"):
+        return time.clock_gettime_ns(time.CLOCK_REALTIME_COARSE)
+    return time.time_ns()
 
 
 def until_it_ends(process: subprocess.Popen[bytes], output: int) -> Iterator[bytes]:

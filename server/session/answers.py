@@ -1,0 +1,50 @@
+"""What people and pages may answer, one JSON Schema for each reason.
+
+In the walk: a question carries its schema (`response_schema`) to whoever is asked, and intake holds
+the answer against the same one. `input_required` brings a schema of its own. Pure.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+_text = {"type": "string"}
+ANSWERS: dict[str, dict[str, Any]] = {
+    "tool_call": {
+        "type": "object",
+        "properties": {
+            "approved": {"type": "boolean"},
+            "edited_args": {"type": "object"},
+            "remember": {"enum": ["once", "session"]},
+            "match": {"type": "object", "additionalProperties": _text},
+            "reason": _text,
+        },
+        "required": ["approved"],
+    },
+    "client_tool": {
+        "type": "object",
+        "properties": {"content": {}, "is_error": {"type": "boolean"}},
+        "required": ["content"],
+    },
+    "indeterminate": {
+        "type": "object",
+        "properties": {"action": {"enum": ["retry", "skip", "result"]}, "content": _text},
+        "required": ["action"],
+    },
+    "limit": {
+        "type": "object",
+        "properties": {
+            "continue": {"type": "boolean"},
+            "extend": {
+                "type": "object",
+                "additionalProperties": {"type": "number", "exclusiveMinimum": 0},
+            },
+        },
+        "required": ["continue"],
+    },
+    "model_error": {
+        "type": "object",
+        "properties": {"retry": {"type": "boolean"}},
+        "required": ["retry"],
+    },
+}
