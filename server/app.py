@@ -60,8 +60,6 @@ class App:
         self.models = Models(server, self.client, self._env, self.found)
         claims = Claims(config.home / "claims", limits["claim_ttl_s"], limits["result_ttl_s"])
         self.toolbox = Toolbox(config, self.client)
-        if server["sandbox"]["network"] == "proxy":
-            raise ConfigError("server.sandbox.network: proxy is not there yet; choose off or full")
         await self.toolbox.open(_strongest(self._env))
         await self.toolbox.load_owner_tools()
         self.agent = BaseAgent(config, self.models, self.toolbox, claims)

@@ -19,6 +19,7 @@ from typing import Any
 
 from . import jsontext, log
 from .kinds import Anything, At, Choice, Either, MapOf, check, kinds_of, say
+from .sandbox import reach
 from .wire.headers import is_loopback
 
 FOLDERS = ("agents", "tools", "hooks", "workspaces", "claims", "logs")
@@ -171,6 +172,10 @@ def _contradictions(server: Mapping[str, Any]) -> Iterator[str]:
         for entry in own.get("allow", ()):
             if "/" in entry and not _is_network(entry):
                 yield f"server.tools.{name}.allow: {entry} is no network such as 192.168.1.0/24"
+    for key in ("hosts", "hosts_on_approval"):
+        for entry in server["sandbox"][key]:
+            if wrong := reach.problem(entry):
+                yield f"server.sandbox.{key}: {wrong}"
     for index, entry in enumerate(server["api_keys"]):
         key = entry if isinstance(entry, str) else entry.get("key", "")
         if not re.fullmatch(r"[!-~]+", key):

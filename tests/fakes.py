@@ -7,7 +7,7 @@ import copy
 import itertools
 import json
 from collections.abc import AsyncGenerator, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -54,6 +54,7 @@ class Verdict:
     repeatable: bool = False
     parallel_safe: bool = False
     status: str = "invalid_arguments"
+    offer: dict[str, Any] = field(default_factory=dict)
 
 
 class ScriptedModel(BaseAPI):

@@ -198,7 +198,8 @@ class Kinds(Case):
             {"tools": {"shell": {"ceiling": "ask"}}},
             {"mcpServers": {"files": {"command": "x", "args": ["y"], "env": {"K": "v"}}}},
             {"rest": {"weather": {"base_url": "http://127.0.0.1"}}},
-            {"sandbox": {"limits": {"wall_s": 1.5}}},
+            {"sandbox": {"network": "proxy", "hosts": ["packages.test", "*.x.org", "nas.lan:445"]}},
+            {"sandbox": {"hosts_on_approval": ["*", "10.0.0.0/8", "[::1]:80"], "ports": [8443]}},
         ):
             with self.subTest(server=server):
                 self.load({"server": server})
@@ -233,6 +234,8 @@ class Kinds(Case):
             ({"auth_required": False, "host": ""}, "only this machine may reach"),
             ({"default_provider": "x"}, "the providers configured are: none"),
             ({"tools": {"fetch_url": {"allow": ["10.0.0/8"]}}}, "10.0.0/8 is no network such as"),
+            ({"sandbox": {"hosts": ["http://x.org"]}}, "server.sandbox.hosts: http://x.org is no"),
+            ({"sandbox": {"hosts_on_approval": ["1.2/8"]}}, "1.2/8 is no network such as"),
             ({"default_provider": "x", "providers": {"a": {}, "b": {}}}, "configured are: a, b"),
             ({"workers": 2}, "only 1 is possible so far"),
             ({"api_keys": ["two words"]}, "visible ASCII"),

@@ -46,6 +46,7 @@ FLOORS = {
     "server.llm": 2,
     "server.tools": 2,
     "server.sandbox": 2,
+    "server.sandbox.reach": 0,
     "server.wire": 2,
     "server.wire.headers": 0,
     "server.wire.http11": 0,

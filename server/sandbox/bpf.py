@@ -1,8 +1,8 @@
 """The system call filter: what a tool may not ask of the kernel, as classic BPF.
 
-`compile` is a pure function of architecture and network; `simulate` runs a filter on a made-up
-call, so that both architectures are tested everywhere. The rule of the file: what is newer than
-the table is answered ENOSYS, as if the kernel were older; programs have a way back for that.
+`compile` is a pure function of architecture and network (reach.py); `simulate` runs a filter on a
+made-up call, so that both architectures are tested everywhere. The rule of the file: what is newer
+than the table is answered ENOSYS, as if the kernel were older; programs have a way back for that.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ MAKES_A_FILE = 0o100 | 0o20000000  # O_CREAT, __O_TMPFILE: only then is the mode
 TIOCSTI, TIOCLINUX = 0x5412, 0x541C
 AF_UNIX, AF_INET, AF_INET6 = 1, 2, 10
 MPTCP = 262
+NOT_STREAM = 0xE  # SOCK_DGRAM 2, SOCK_RAW 3, … beside SOCK_STREAM 1; flags are higher bits
 
 REFUSED = """ptrace process_vm_readv process_vm_writev process_madvise kcmp pidfd_getfd
     perf_event_open bpf userfaultfd uretprobe seccomp io_uring_setup io_uring_enter
@@ -51,8 +52,9 @@ NODES = (("mknod", 1), ("mknodat", 2))
 OPENS = (("open", 1, 2), ("openat", 2, 3))  # argument of the flags, of the mode
 
 
-def compile(arch: str, *, network: bool = False) -> list[Instruction]:
-    """The filter for an architecture of numbers.NUMBERS. `network`: IP sockets may be made."""
+def compile(arch: str, *, network: str = "off") -> list[Instruction]:
+    """The filter for an architecture of numbers.NUMBERS. `network`: off, no sockets; proxy, TCP
+    alone; full, TCP and UDP."""
     known = NUMBERS[arch]
     program = [
         _load(ARCH),
@@ -76,7 +78,7 @@ def compile(arch: str, *, network: bool = False) -> list[Instruction]:
         ("personality", _only(0, (0, 0xFFFFFFFF), errno.EPERM)),
         ("ioctl", _none_of(1, (TIOCSTI, TIOCLINUX), errno.EPERM)),
         ("socketpair", _only(0, (AF_UNIX,), errno.EACCES)),
-        ("socket", _ip_only() if network else [_return(ERROR | errno.EACCES)]),
+        ("socket", _ip_only(network) if network != "off" else [_return(ERROR | errno.EACCES)]),
     ]
     for name, body in blocks:
         if name in known:
@@ -147,11 +149,14 @@ def _none_of(index: int, values: tuple[int, ...], error: int) -> list[Instructio
     return [*body, _return(ALLOW), _return(ERROR | error)]
 
 
-def _ip_only() -> list[Instruction]:
+def _ip_only(network: str) -> list[Instruction]:
     """TCP and UDP, not multipath TCP: Landlock's port rules do not see that one. Raw and packet
-    sockets need a capability that no tool has."""
+    sockets need a capability that no tool has. Of the types of sockets, a stream alone has none of
+    the bits NOT_STREAM."""
     refuse = _return(ERROR | errno.EACCES)
+    streams = [_argument(1), (ANY_BIT, 0, 1, NOT_STREAM), refuse] if network == "proxy" else []
     return [
+        *streams,
         _argument(0),
         (EQUAL, 2, 0, AF_INET),
         (EQUAL, 1, 0, AF_INET6),

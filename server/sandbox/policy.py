@@ -28,17 +28,19 @@ SETTINGS = tuple(
 DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
 
 WORKSPACE = "/workspace"  # where a tool of tier A finds its session's folder
-SCRATCH_MB = 64  # of /tmp and of /dev/shm in tier A
+SCRATCH = ("/tmp", "/dev/shm")  # of tier A: in memory, and counted as such
+SCRATCH_MB = 64  # each, whatever memory_mb allows
 
 
 @dataclass(frozen=True)
 class Policy:
     """tier: A namespaces, a built root, Landlock where there is one, and a filter; B Landlock and
-    a filter; C limits only. run_as: the user of tools when the server is root. read: what else a
-    tool may read: the interpreter and the tools' own code."""
+    a filter; C limits only. network: off, proxy or full (reach.py), of a call that asks for no
+    other. run_as: the user of tools when the server is root. read: what else a tool may read: the
+    interpreter and the tools' own code."""
 
     tier: str
-    network: bool = False
+    network: str = "off"
     run_as: int = 0
     read: tuple[str, ...] = ()
 
@@ -46,7 +48,7 @@ class Policy:
         """Landlock's. In tier A the root holds nothing else but what may be read."""
         devices = [(path, syscalls.DEVICE) for path in DEVICES]
         if self.tier == "A":
-            writable = [(path, syscalls.CHANGE) for path in (WORKSPACE, "/tmp", "/dev/shm")]
+            writable = [(path, syscalls.CHANGE) for path in (WORKSPACE, *SCRATCH)]
             return [("/", syscalls.READ_RUN), *devices, *writable]
         return [
             *((path, syscalls.READ_RUN) for path in (*SYSTEM, *self.read)),

@@ -27,6 +27,7 @@ BOOT = (
 )
 WAITING = 3  # workers: a call takes one, and the next is ready in 4 ms
 STOP_S = 5.0
+NO_WORKER = "the sandbox's workers do not start"
 
 
 class Pool:
@@ -38,11 +39,14 @@ class Pool:
         self._door: socket.socket | None = None
         self._waiting: deque[socket.socket] = deque()
 
-    def take(self) -> socket.socket:
-        """The control socket of a worker that nobody else has."""
+    def take(self, network: str | None = None) -> socket.socket:
+        """The control socket of a worker that nobody else has. One with another network than the
+        policy's is made when it is asked for (4 ms)."""
         if self._zygote is None or self._zygote.poll() is not None:
             self.close()
             self._start()
+        if network not in (None, self.policy.network):
+            return self._ordered(network)
         self._order()
         while self._waiting:
             worker = self._waiting.popleft()
@@ -50,7 +54,7 @@ class Pool:
                 return worker
             worker.close()
             self._order()
-        raise OSError(0, "the sandbox's workers do not start")
+        raise OSError(0, NO_WORKER)
 
     def close(self) -> None:
         """End the zygote and every worker that waits; calls that run end with their sockets."""
@@ -87,15 +91,22 @@ class Pool:
             )
 
     def _order(self) -> None:
-        while self._door is not None and len(self._waiting) < WAITING:
-            ours, theirs = socket.socketpair()
-            with theirs:
-                try:
-                    socket.send_fds(self._door, [b"w"], [theirs.fileno()])
-                except OSError:
-                    ours.close()
-                    return
-            self._waiting.append(ours)
+        while len(self._waiting) < WAITING:
+            try:
+                self._waiting.append(self._ordered(self.policy.network))
+            except OSError:  # the zygote has just gone
+                return
+
+    def _ordered(self, network: str) -> socket.socket:
+        assert self._door is not None
+        ours, theirs = socket.socketpair()
+        with theirs:
+            try:
+                socket.send_fds(self._door, [network.encode()], [theirs.fileno()])
+            except OSError:
+                ours.close()
+                raise OSError(0, NO_WORKER) from None
+        return ours
 
 
 def alive(worker: socket.socket) -> bool:

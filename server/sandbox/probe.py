@@ -12,6 +12,7 @@ import secrets
 import socket
 import stat
 import sys
+import time
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -21,8 +22,9 @@ from .policy import TIERS, Policy, code
 from .pool import Pool
 
 PR_SET_DUMPABLE = 4
+STALE_S = 600
 Facts = dict[str, Any]
-Attempt = Callable[[Pool, Facts], Awaitable[dict[str, dict[str, str]]]]
+Attempt = Callable[[Pool, str, Facts], Awaitable[dict[str, dict[str, str]]]]
 
 RESIDUES = {
     "A": [],
@@ -39,11 +41,10 @@ async def prove(
     home: Path, options: dict[str, Any], most: str, attempt: Attempt
 ) -> tuple[Pool | None, dict[str, Any]]:
     """The pool of the strongest tier not above `most`, None for tier `none`, and what `/info`
-    tells of it. `options`: server.sandbox. `attempt` runs the canary in a pool; it raises OSError
-    where no call is possible."""
+    tells of it. `options`: server.sandbox. `attempt` runs the canary in a pool, with a network; it
+    raises OSError where no call is possible. Every network that a call may have is tried."""
     harden()
     tried: dict[str, str] = {}
-    network = options["network"]
     run_as = int(options["run_as"]) if os.name == "posix" and os.geteuid() == 0 else 0
     for tier in reversed(TIERS[1 : TIERS.index(most) + 1]):
         if sys.platform != "linux" or not syscalls.arch():
@@ -52,28 +53,39 @@ async def prove(
         if run_as and tier != "A" and (place := closed_to_others(code(), home / "workspaces")):
             tried[tier] = f"user {run_as} (server.sandbox.run_as) may not pass through {place}"
             continue
-        pool = Pool(Policy(tier, network == "full", run_as, code()))
+        networks = possible(tier, options)
+        pool = Pool(Policy(tier, networks[0], run_as, code()))
+        tried[tier] = ""
         try:
-            with outside(home) as facts:
-                found = await attempt(pool, facts)
-            tried[tier] = verdict(tier, network == "full", found)
+            for network in networks:
+                with outside(home) as facts:
+                    found = await attempt(pool, network, facts)
+                tried[tier] = tried[tier] or verdict(tier, network, found)
         except OSError as error:
             tried[tier] = error.strerror or str(error)
         except BaseException:  # stopped while it starts
             pool.close()
             raise
         if not tried[tier]:
-            return pool, about(tier, network, tried)
+            return pool, about(tier, networks[0], tried, options["network"])
         pool.close()
-    return None, about("none", network, tried)
+    return None, about("none", "full", tried)
 
 
-def verdict(tier: str, network: bool, found: dict[str, dict[str, str]]) -> str:
+def possible(tier: str, options: dict[str, Any]) -> list[str]:
+    """The networks that calls may have at a tier, what they have by themselves first. What tier A
+    does with namespaces no other can: below it a filtered network is none."""
+    wanted = options["network"] if tier == "A" or options["network"] != "proxy" else "off"
+    added = ["proxy"] if tier == "A" and options.get("hosts_on_approval") else []
+    return list(dict.fromkeys([wanted, "off", *added]))
+
+
+def verdict(tier: str, network: str, found: dict[str, dict[str, str]]) -> str:
     """What speaks against a tier; "" for nothing."""
     broken = sorted(name for name, came in found["works"].items() if not came)
     if broken:
         return f"does not work in it: {', '.join(broken)}"
-    allowed = {"tcp", "udp"} if network else set()
+    allowed = {"tcp", "udp"} if network == "full" else set()
     escaped = sorted(name for name, came in found["escapes"].items() if came)
     if tier != "C" and (through := [name for name in escaped if name not in allowed]):
         return f"gets out of it: {', '.join(through)}"
@@ -90,11 +102,14 @@ def closed_to_others(places: tuple[str, ...], workspaces: Path) -> str:
     return ""
 
 
-def about(tier: str, network: str, tried: dict[str, str]) -> dict[str, Any]:
+def about(tier: str, network: str, tried: dict[str, str], configured: str = "") -> dict[str, Any]:
     """`{tier, network, missing, tried}`: tried names what spoke against the stronger ones."""
     why = {name: reason for name, reason in tried.items() if reason}
-    open_network = network if tier in ("A", "B") else "full"
-    return {"tier": tier, "network": open_network, "missing": RESIDUES[tier], "tried": why}
+    network = network if tier in ("A", "B") else "full"
+    missing = list(RESIDUES[tier])
+    if configured == "proxy" and network == "off":
+        missing.append("no network: the filtered one (server.sandbox.network: proxy) needs tier A")
+    return {"tier": tier, "network": network, "missing": missing, "tried": why}
 
 
 def harden() -> None:
@@ -106,6 +121,9 @@ def harden() -> None:
 @contextlib.contextmanager
 def outside(home: Path) -> Iterator[Facts]:
     """Things of the server's that a tool must not reach, for as long as the canary tries."""
+    for stale in home.glob(".canary-*"):  # of a server that was killed while it started
+        if time.time() - stale.stat().st_mtime > STALE_S:
+            stale.unlink(missing_ok=True)
     secret = home / f".canary-{secrets.token_hex(8)}"
     secret.touch(0o600)
     secret.write_text(secrets.token_hex(16))

@@ -40,6 +40,7 @@ EXECUTE, WRITE_FILE, READ_FILE, READ_DIR = 1, 2, 4, 8
 MAKE_CHAR, MAKE_BLOCK, REFER, TRUNCATE, IOCTL_DEV = 1 << 6, 1 << 11, 1 << 13, 1 << 14, 1 << 15
 RESOLVE_UNIX = 1 << 16
 OF_FILES = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE | IOCTL_DEV | RESOLVE_UNIX
+CONNECT_TCP = 2
 READ = READ_FILE | READ_DIR
 READ_RUN = READ | EXECUTE
 CHANGE = ((1 << 13) - 1 | REFER | TRUNCATE) & ~(MAKE_CHAR | MAKE_BLOCK)
@@ -135,9 +136,10 @@ def landlock_abi() -> int:
         return 0
 
 
-def landlock(rules: Iterable[tuple[str, int]], *, network: bool) -> None:
+def landlock(rules: Iterable[tuple[str, int]], *, network: bool, connect: int = 0) -> None:
     """Leave this process and its heirs only these rights: (path, rights below it). Paths that are
-    not there are skipped. Without `network`, no TCP; signals and abstract sockets stay inside."""
+    not there are skipped. Without `network`, no TCP but to the port `connect`; signals and
+    abstract sockets stay inside."""
     abi = landlock_abi()
     handled = (1 << 13) - 1
     for right, first in SINCE.items():
@@ -160,6 +162,9 @@ def landlock(rules: Iterable[tuple[str, int]], *, network: bool) -> None:
                 syscall("landlock_add_rule", LANDLOCK_ADD, ruleset, 1, rule, 0)
             finally:
                 os.close(place)
+        if tcp and connect:
+            port = struct.pack("=QQ", CONNECT_TCP, connect)
+            syscall("landlock_add_rule", LANDLOCK_ADD, ruleset, 2, port, 0)
         syscall("landlock_restrict_self", LANDLOCK_RESTRICT, ruleset, 0)
     finally:
         os.close(ruleset)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import resource
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 TICKS = os.sysconf("SC_CLK_TCK")
@@ -30,39 +31,53 @@ class Use:
         )
 
 
-def measure(root: int) -> Use:
-    """Everything below process `root`, and the processor time of what it has reaped."""
+def measure(root: int, scratch: Iterable[str] = ()) -> Use:
+    """Everything below process `root`, and the processor time of what it has reaped. Files in the
+    folders `scratch` are memory, too."""
     below = tree(root)
     spent = resource.getrusage(resource.RUSAGE_CHILDREN)
-    ticks = memory = alive = 0
+    ticks = own = shared = alive = 0
     for pid in below:
         fields = stat_of(pid)
         if not fields or fields[0] == b"Z":
             continue
         alive += 1
         ticks += sum(map(int, fields[11:15]))  # utime stime cutime cstime
-        memory += memory_of(pid)
-    return Use(alive, spent.ru_utime + spent.ru_stime + ticks / TICKS, memory)
+        mine, ours = sums(f"/proc/{pid}/status", (b"RssAnon:", b"VmSwap:"), (b"RssShmem:",))
+        own, shared = own + mine, shared + ours
+    cpu_s = spent.ru_utime + spent.ru_stime + ticks / TICKS
+    return Use(alive, cpu_s, own + max(shared, used(scratch)))
 
 
-def shared_fairly(root: int) -> int:
+def shared_fairly(root: int, scratch: Iterable[str] = ()) -> int:
     """Memory in KiB with every shared page divided among its users: slower, and the last word.
     Forks of one process would otherwise count its pages many times."""
-    return sum(numbers(f"/proc/{pid}/smaps_rollup", (b"Pss:", b"SwapPss:")) for pid in tree(root))
+    own = shared = 0
+    for pid in tree(root):
+        rollup = f"/proc/{pid}/smaps_rollup"
+        mine, ours = sums(rollup, (b"Pss_Anon:", b"SwapPss:"), (b"Pss_Shmem:",))
+        own, shared = own + mine, shared + ours
+    return own + max(shared, used(scratch))
 
 
-def memory_of(pid: int) -> int:
-    return numbers(f"/proc/{pid}/status", (b"RssAnon:", b"RssShmem:", b"VmSwap:"))
+def used(scratch: Iterable[str]) -> int:
+    """KiB of files in memory. Some may be mapped, and so be among what processes share: the larger
+    of both counts, and nothing twice."""
+    total = 0
+    for folder in scratch:
+        found = os.statvfs(folder)
+        total += (found.f_blocks - found.f_bfree) * found.f_frsize
+    return total // 1024
 
 
-def numbers(path: str, names: tuple[bytes, ...]) -> int:
-    """Sum of the numbers of these lines."""
+def sums(path: str, *groups: tuple[bytes, ...]) -> list[int]:
+    """For each group of names, the sum of the numbers on the lines that begin with one of them."""
     try:
         with open(path, "rb") as file:  # noqa: PTH123
-            lines = file.read().splitlines()
+            lines = [line.split(None, 2) for line in file.read().splitlines()]
     except OSError:
-        return 0
-    return sum(int(line.split()[1]) for line in lines if line.split(None, 1)[0] in names)
+        return [0] * len(groups)
+    return [sum(int(line[1]) for line in lines if line[0] in names) for names in groups]
 
 
 def tree(root: int) -> list[int]:

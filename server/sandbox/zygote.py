@@ -2,8 +2,8 @@
 
 Started by pool.py as `python -I -S` with an empty environment, so that it holds nothing of the
 server's: no key, no session, no descriptor but its door. Each message at the door carries the
-control socket of a new worker. The rule of the file: one thread, no state, no word from a tool;
-it ends when the door closes.
+control socket of a new worker, and says which network it has. The rule of the file: one thread, no
+state, no word from a tool; it ends when the door closes.
 """
 
 from __future__ import annotations
@@ -15,9 +15,11 @@ import os
 import signal
 import socket
 import sys
+from dataclasses import replace
 
 from . import bpf, syscalls, worker
 from .policy import Policy
+from .reach import NETWORKS
 
 # Loaded here once (100 ms) and not in every call.
 PRELOADED = ("..tools.calling", "..tools.builtin", ".canary", "traceback", "ctypes.util")
@@ -27,9 +29,12 @@ def main(door: int, options: str) -> None:
     syscalls.prctl(syscalls.PR_SET_PDEATHSIG, signal.SIGKILL)
     syscalls.prctl(syscalls.PR_SET_DUMPABLE, 0)
     policy = Policy(**{**json.loads(options), "read": tuple(json.loads(options)["read"])})
-    filter = b""
-    if policy.tier in ("A", "B"):
-        filter = bpf.packed(bpf.compile(syscalls.arch(), network=policy.network))
+    filters = {
+        network: bpf.packed(bpf.compile(syscalls.arch(), network=network))
+        if policy.tier in ("A", "B")
+        else b""
+        for network in NETWORKS
+    }
     for name in PRELOADED:
         importlib.import_module(name, __package__)
     sys.dont_write_bytecode = True
@@ -39,12 +44,14 @@ def main(door: int, options: str) -> None:
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # ended workers need no waiting for
     with socket.socket(fileno=door) as orders:
         while True:
-            message, descriptors, _, _ = socket.recv_fds(orders, 1, 1)
+            message, descriptors, _, _ = socket.recv_fds(orders, 16, 1)
             if not message:
                 return
             if os.fork() == 0:
                 orders.close()
                 signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-                worker.serve(descriptors[0], policy, filter)
+                network = message.decode()
+                own = replace(policy, network=network)
+                worker.serve(descriptors[0], own, filters[network])
             for descriptor in descriptors:
                 os.close(descriptor)

@@ -17,6 +17,14 @@ ANSWERS: dict[str, dict[str, Any]] = {
             "edited_args": {"type": "object"},
             "remember": {"enum": ["once", "session"]},
             "match": {"type": "object", "additionalProperties": _text},
+            "policy": {
+                "type": "object",
+                "properties": {
+                    "network": {"enum": ["off", "proxy"]},
+                    "hosts": {"type": "array", "items": _text},
+                },
+                "additionalProperties": False,
+            },
             "reason": _text,
         },
         "required": ["approved"],

@@ -118,7 +118,8 @@ def decided(
         verdict = toolbox.verdict(session, with_args(call, edited))
         if verdict.action in ("deny", "error", "wait"):
             return Reply(call, verdict.reason, "failed", status="invalid_arguments")
-    return execute(call, verdict, entry, edited=edited, grant=grant)
+    policy = payload.get("policy")
+    return execute(call, verdict, entry, edited=edited, grant=grant, policy=policy)
 
 
 def replay(
@@ -249,7 +250,10 @@ def cancelled(call: Call, answer: dict[str, Any]) -> Reply:
 
 def approval(call: Call, verdict: Verdict, entry: dict[str, Any]) -> Ask:
     text = f"Allow {call['function']['name']}?"
-    return ask(call, "tool_call", "asking", verdict, entry, text)
+    found = ask(call, "tool_call", "asking", verdict, entry, text)
+    if verdict.offer:
+        found.interrupt["policy"] = verdict.offer
+    return found
 
 
 def ask(
@@ -280,10 +284,13 @@ def execute(
     *,
     edited: dict[str, Any] | None = None,
     grant: dict[str, Any] | None = None,
+    policy: dict[str, Any] | None = None,
 ) -> Execute:
     started = ledger_entry(call, verdict, entry, "started", entry.get("attempt", 0) + 1)
     if edited is not None:
         started["args"] = edited
+    if policy is not None:
+        started["policy"] = policy
     args = verdict.args or {}
     return Execute(call, args, started, verdict.repeatable, grant, verdict.parallel_safe)
 

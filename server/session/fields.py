@@ -295,4 +295,8 @@ PROVIDER: Fields = {
     "cost_unit": _OPTIONAL_TEXT,
     "max_tokens": _LIMIT,
 }
-TOOL: Fields = {"auto_approve": _BOOL, "deny": _BOOL}
+TOOL: Fields = {
+    "auto_approve": _BOOL,
+    "deny": _BOOL,
+    "network": (lambda value: value in ("off", "proxy", "full"), "off, proxy or full"),
+}

@@ -30,6 +30,8 @@ class Verdict(Protocol):
     def parallel_safe(self) -> bool: ...  # may run beside others that are
     @property
     def status(self) -> str: ...  # of the result, where the action is `error`
+    @property
+    def offer(self) -> dict[str, Any]: ...  # what an approval may change of the call's network
 
 
 class Toolbox(Protocol):

@@ -21,7 +21,7 @@ from . import builtin
 from .mcp import Servers
 from .rest import Operation, operations
 from .runner import Job, Outcome, Runner
-from .tool import BaseTool, Context, ToolError, hints_of
+from .tool import BaseTool, Context, ToolError, hints_of, resources_of
 
 # Where a built-in tool runs, if not in a child. What is inline is bounded and harmless.
 KINDS = {
@@ -175,7 +175,7 @@ def _builtin(function: Any) -> BaseTool:
         kind=kind,
         where=("module", *where),
         hints=hints_of(options),
-        required_resources=dict(options.get("required_resources") or {}),
+        required_resources=resources_of(options),
         keep=options.get("keep"),
         returns=signature.returns,
     )
@@ -193,7 +193,7 @@ def _owned(path: Path, about: dict[str, Any]) -> BaseTool:
         origin=path.name,
         where=("file", str(path), about["name"]),
         hints=hints_of(options),
-        required_resources=dict(options.get("required_resources") or {}),
+        required_resources=resources_of(options),
         keep=options.get("keep"),
         returns=about["returns"],
     )

@@ -52,7 +52,10 @@ def described(tool: BaseTool, policy: str, most: dict[str, float]) -> Iterator[s
     yield f"  hints    {', '.join(hints) or 'none'}"
     if tool.keep is not None:
         yield f"  keep     {tool.keep}"
-    for name, value in tool.required_resources.items():
+    limits = {k: v for k, v in tool.required_resources.items() if k != "network"}
+    if "network" in tool.required_resources:
+        yield f"  network  {tool.required_resources['network']}"
+    for name, value in limits.items():
         capped = "" if value <= most.get(name, value) else f", the server allows {most[name]:g}"
         yield f"  limit    {name} {value:g}{capped}"
     yield from (f"  better   {line}" for line in advice(tool, most))
@@ -69,5 +72,5 @@ def advice(tool: BaseTool, most: dict[str, float]) -> Iterator[str]:
     for name, about in tool.parameters.get("properties", {}).items():
         if isinstance(about, dict) and not about.get("description"):
             yield f'a description of {name}: Annotated[..., "what it is"]'
-    for name in tool.required_resources.keys() - most.keys():
+    for name in tool.required_resources.keys() - {*most, "network"}:
         yield f"required_resources: there is no limit {name}; there are {', '.join(most)}"

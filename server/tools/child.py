@@ -27,7 +27,7 @@ import time
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-from .tool import Context
+from .tool import Context, LimitReached
 
 WATCH_S = 0.05  # between two looks at memory and processes
 ENDING_S = 2.0  # what a tool that looks at Context.cancelled has left, when the server ends it
@@ -95,7 +95,8 @@ def keep(worker: int, lifeline: int, limits: dict[str, float]) -> dict[str, Any]
         "max_rss_kb": max(peak, usage.ru_maxrss),
     }
     if breach is None and os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGXCPU:
-        breach = {"limit": "cpu_s", "allowed": limits["cpu_s"], "observed": found["cpu_ms"] / 1000}
+        observed = max(found["cpu_ms"] / 1000, limits["cpu_s"])
+        breach = {"limit": "cpu_s", "allowed": limits["cpu_s"], "observed": observed}
     return {**found, "breach": breach} if breach else found
 
 
@@ -200,12 +201,13 @@ def work(
         else:
             send(results, message)
 
-    context = Context(request.get("state", {}), write)
+    context = Context(request.get("state", {}), write, request["limits"])
     try:
         confine(request)
         message = {"result": call(request, context)}
     except MemoryError:
-        message = {"error": {"type": "MemoryError", "message": "out of memory"}}
+        error_text = {"type": "MemoryError", "message": "out of memory", "limit": "memory_mb"}
+        message = {"error": error_text}
     except Exception as error:
         message = failure(error)
     except SystemExit as error:
@@ -262,4 +264,6 @@ def failure(error: Exception) -> dict[str, Any]:
         return {"error": {"type": "error", "message": found["message"]}}
     if isinstance(error, OSError) and error.errno in LIMIT_ERRNOS:
         found["limit"] = LIMIT_ERRNOS[error.errno]
+    if isinstance(error, LimitReached):
+        found["limit"] = error.limit
     return {"error": found, "trace": trace}

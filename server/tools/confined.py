@@ -1,7 +1,8 @@
 """A tool call in a sandboxed worker: the pipes are the plain child's, the process is the pool's.
 
 The control socket is the lifeline, and brings the supervisor's words: ready or failed, and how the
-call ended. The tool has no hold of it, so none of this can be forged.
+call ended. The tool has no hold of it, so none of this can be forged. Where the call has a filtered
+network, the socket that its proxy accepts on came with `ready`.
 """
 
 from __future__ import annotations
@@ -11,42 +12,57 @@ import contextlib
 import json
 import os
 import socket
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from ..sandbox.netproxy import ENV, NetProxy
+from ..sandbox.reach import Reach
 from .running import KEEPER_S, Child, Job, Outcome, environment, message_of
 
 
 class Confined(Child):
     """One call in a worker."""
 
-    def __init__(self, job: Job, tier: str) -> None:
+    def __init__(self, job: Job, tier: str, reach: Reach) -> None:
         super().__init__(job, None, -1)
-        self.tier = tier
+        self.tier, self._reach = tier, reach
+        self._told_before: dict[str, Any] = {}  # by the supervisor, until the call was sent
+        self._proxy: NetProxy | None = None
         self._failed = ""
         self._control: asyncio.StreamReader
         self._lifeline_writer: asyncio.StreamWriter | None = None
 
     @classmethod
     async def begin(
-        cls, job: Job, folder: Path, source: str | None, worker: socket.socket, tier: str
+        cls,
+        job: Job,
+        folder: Path,
+        source: str | None,
+        worker: socket.socket,
+        tier: str,
+        reach: Reach,
     ) -> Confined:
-        """Send the call to a worker of sandbox/pool.py, which takes the socket over."""
+        """Send the call to a worker of sandbox/pool.py, which takes the socket over. `reach`: the
+        network that the worker has."""
+        filtered = reach.network == "proxy"
         request = {
             "where": job.where,
             "args": job.args,
             "folder": str(folder),
             "limits": job.limits,
             "state": job.state,
-            "env": environment(folder),
+            "env": {**environment(folder), **(ENV if filtered else {})},
             "source": source,
         }
         data = json.dumps(request).encode()
-        child = cls(job, tier)
+        child = cls(job, tier, reach)
         output, said = os.pipe(), os.pipe()
         try:
             child._output = await child._reader(os.fdopen(output[0], "rb", buffering=0))
             child._results = await child._reader(os.fdopen(said[0], "rb", buffering=0))
+            if filtered:
+                await child._open_proxy(worker)
             with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # then it has said why
                 socket.send_fds(worker, [len(data).to_bytes(8, "big")], [output[1], said[1]])
                 if len(data) < 64 * 1024:
@@ -63,13 +79,27 @@ class Confined(Child):
             os.close(said[1])
         return child
 
+    async def _open_proxy(self, worker: socket.socket) -> None:
+        """Take the socket that listens in the worker's network, and serve on it."""
+        worker.settimeout(KEEPER_S)
+        said, descriptors, _, _ = await asyncio.to_thread(socket.recv_fds, worker, 4096, 1)
+        worker.settimeout(None)
+        for line in said.splitlines():
+            self._told_before.update(message_of(line))
+        for descriptor in descriptors:
+            listener = socket.socket(fileno=descriptor)
+            listener.setblocking(False)
+            self._proxy = NetProxy(listener, self._reach)
+            await self._proxy.open()
+
     async def _end_of(self, messages: list[dict[str, Any]]) -> dict[str, Any]:
-        found: dict[str, Any] = {}
+        found = self._told_before
         with contextlib.suppress(TimeoutError, ValueError, OSError):
             async with asyncio.timeout(KEEPER_S):
                 while line := await self._control.readline():
                     found.update(message_of(line))
         self._failed = str(found.get("failed", ""))
+        self.lost = not self._failed and "taken" not in found
         end = found.get("end")
         return end if isinstance(end, dict) else {}
 
@@ -81,10 +111,17 @@ class Confined(Child):
             return Outcome(
                 "sandbox_unavailable", error={"type": "sandbox_unavailable", "message": text}
             )
-        return super()._judged(said, end, logs)
+        if self.lost and self._breach is None:
+            text = "the sandbox's worker ended before the call began; nothing was run"
+            return Outcome("error", error={"type": "error", "message": text})
+        refused = tuple(self._proxy.refused) if self._proxy else ()
+        found = super()._judged(said, end, logs)
+        return replace(found, network=self._reach.network, refused=refused)
 
     def kill(self) -> None:
         super().kill()
+        if self._proxy is not None:
+            self._proxy.close()
         if self._lifeline_writer is not None:
             self._lifeline_writer.close()
 

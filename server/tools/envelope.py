@@ -41,6 +41,10 @@ def envelope(
     found["duration_ms"] = outcome.usage.get("wall_ms", 0)
     found["usage"] = outcome.usage
     found["sandbox"] = {"tier": outcome.tier}
+    if outcome.network:
+        found["sandbox"]["network"] = outcome.network
+    if outcome.refused:
+        found["sandbox"]["refused"] = list(outcome.refused)
     if outcome.keep is not None:
         found["keep"] = outcome.keep
     if repairs:
@@ -68,6 +72,8 @@ def text_for_model(found: dict[str, Any], instead: str = "") -> str:
     for attached in found["attachments"]:
         text += f"\n[attached: {attached.get('name', '')}]"
     hint = f"\n{found['hint']}" if "hint" in found else ""
+    if refused := found.get("sandbox", {}).get("refused"):
+        hint = f"\n[the sandbox's network refused: {', '.join(refused)}]{hint}"
     return shortened(text, MAX_TEXT) + hint
 
 

@@ -13,6 +13,8 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from ..jsontext import canonical
+from ..sandbox import reach
+from ..sandbox.reach import NETWORKS, Reach
 from .tool import BaseTool
 
 Session = dict[str, Any]
@@ -23,7 +25,7 @@ class Verdict:
     """run, ask, deny, error, question, client (hand it to the page), send (tell the page), or wait
     for the result of a call before it; with the reason, and the arguments as they would run.
     `repeatable`: executing twice does no harm; `parallel_safe`: it may run beside others that are.
-    """
+    `offer`: the network of the call, and the hosts that an approval may add to it."""
 
     action: str
     reason: str = ""
@@ -33,6 +35,7 @@ class Verdict:
     parallel_safe: bool = False
     status: str = "invalid_arguments"  # what an error is called in the call's result
     repairs: list[str] = field(default_factory=list)
+    offer: dict[str, Any] = field(default_factory=dict)
 
 
 def fingerprint(name: str, args: dict[str, Any]) -> str:
@@ -71,7 +74,7 @@ def covers(grant: dict[str, Any], name: str, args: dict[str, Any]) -> bool:
 
 
 def narrowed(
-    wanted: dict[str, Any], required: dict[str, float], most: dict[str, Any]
+    wanted: dict[str, Any], required: dict[str, Any], most: dict[str, Any]
 ) -> dict[str, Any]:
     """The limits of one call: the session's, or what the tool needs where that is more, and never
     more than the server's."""
@@ -79,10 +82,33 @@ def narrowed(
     return {name: min(limits.get(name, ceiling), ceiling) for name, ceiling in most.items()}
 
 
-def exceeded(required: dict[str, float], most: dict[str, Any]) -> str:
-    """What a tool needs beyond the server's limits, in words; empty if nothing."""
-    return ", ".join(
+def reach_of(
+    base: Reach, session: Session, name: str, asked: dict[str, Any] | None, addable: list[str]
+) -> Reach | str:
+    """The network of one call: the server's, narrowed by the session for this tool, and widened by
+    what a person approved for this call out of `addable`; or why that cannot be."""
+    own = session["config"].get("tool", {}).get(name, {})
+    narrower = reach.narrowed(base, own.get("network"))
+    return reach.widened(narrower, asked, addable) if asked else narrower
+
+
+def enforceable(wanted: Reach, tier: str) -> str:
+    """Why a tier cannot keep a call to its network; empty if it can."""
+    if tier in ("none", "C") and wanted.network != "full":
+        return f"at tier {tier} this server cannot keep a tool from the network"
+    if tier == "B" and wanted.network == "proxy":
+        return "a filtered network needs tier A"
+    return ""
+
+
+def exceeded(required: dict[str, Any], most: dict[str, Any], network: str) -> str:
+    """What a tool needs beyond the server's limits and its network, in words; empty if nothing."""
+    over = [
         f"{name} {value:g} (this server allows {most[name]:g})"
         for name, value in required.items()
-        if value > most[name]
-    )
+        if name in most and value > most[name]
+    ]
+    need = required.get("network", "off")
+    if NETWORKS.index(need) > NETWORKS.index(network):
+        over.append(f"network {need} (this server allows {network})")
+    return ", ".join(over)

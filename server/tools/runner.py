@@ -18,6 +18,7 @@ from typing import Any
 from ..sandbox import canary
 from ..sandbox.pool import Pool
 from ..sandbox.probe import about, prove
+from ..sandbox.reach import Reach
 from .confined import Confined
 from .running import Child, Job, Outcome
 
@@ -42,21 +43,30 @@ class Runner:
         self.workspaces = home.resolve() / "workspaces"
         self.pool = pool
         self.sandbox = about(pool.policy.tier if pool else "none", "off", {})
+        self.reach = Reach(self.sandbox["network"])
 
     async def open(self, options: dict[str, Any], most: str = "A") -> None:
         """Prove the strongest sandbox up to the tier `most` and run in it. `options`:
         server.sandbox."""
         self.workspaces.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.pool, self.sandbox = await prove(self.workspaces.parent, options, most, self._attempt)
+        self.reach = Reach(
+            self.sandbox["network"],
+            tuple(options.get("hosts", ())),
+            tuple(options.get("ports", ())),
+        )
 
     def close(self) -> None:
         """End the workers that wait. Calls end with their generators."""
         if self.pool is not None:
             self.pool.close()
 
-    async def _attempt(self, pool: Pool, facts: dict[str, Any]) -> dict[str, dict[str, str]]:
+    async def _attempt(
+        self, pool: Pool, network: str, facts: dict[str, Any]
+    ) -> dict[str, dict[str, str]]:
         where = ("module", canary.__name__, canary.attempts.__name__)
-        job = Job(where, {"facts": facts}, "canary", CANARY_LIMITS)
+        reach = Reach(network)
+        job = Job(where, {"facts": facts}, "canary", CANARY_LIMITS, reach=reach)
         async for item in Runner(self.workspaces.parent, pool).run(job):
             if isinstance(item, Outcome):
                 if item.status == "ok":
@@ -72,19 +82,23 @@ class Runner:
     async def run(self, job: Job) -> AsyncGenerator[str | Outcome, None]:
         """Live output as it comes, then one Outcome. Raises nothing for what a tool does."""
         folder = self.folder(job.session_id)
-        try:
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            child = await self._start(job, folder)
-        except OSError as error:
-            text = f"the tool could not be started: {error.strerror}"
-            yield Outcome("error", error={"type": "error", "message": text})
-            return
-        try:
-            async for text in child.output():
-                yield text
-            yield await child.outcome()
-        finally:
-            child.kill()
+        for once_more in (True, False):
+            try:
+                folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+                child = await self._start(job, folder)
+            except OSError as error:
+                text = f"the tool could not be started: {error.strerror}"
+                yield Outcome("error", error={"type": "error", "message": text})
+                return
+            try:
+                async for text in child.output():
+                    yield text
+                outcome = await child.outcome()
+            finally:
+                child.kill()
+            if not (child.lost and once_more):
+                yield outcome
+                return
 
     async def _start(self, job: Job, folder: Path) -> Child:
         if self.pool is None:
@@ -97,4 +111,6 @@ class Runner:
         if job.where[0] != "module":  # the owner's file, which the worker cannot open
             path = Path(job.where[1])
             source = decode_source(await asyncio.to_thread(path.read_bytes))
-        return await Confined.begin(job, folder, source, self.pool.take(), policy.tier)
+        reach = job.reach or self.reach
+        worker = self.pool.take(reach.network)
+        return await Confined.begin(job, folder, source, worker, policy.tier, reach)

@@ -21,10 +21,12 @@ from pathlib import Path
 from typing import Any
 
 from .. import log
+from ..sandbox.reach import Reach
 
 KEEPER_S = 5.0  # how long the keeper may take to end what is left
 CHUNK = 64 * 1024
 MAX_RESULT = 8 * 1024 * 1024  # bytes of one result
+LAST_WORDS = 2_000  # characters of the output that the error of a breach repeats
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = __package__ or "server.tools"
@@ -39,19 +41,22 @@ logger = log.get("tools")
 
 @dataclass(frozen=True)
 class Job:
-    """One call. `where` and `args` as in tool.BaseTool, `limits` as in server.limits.tool."""
+    """One call. `where` and `args` as in tool.BaseTool, `limits` as in server.limits.tool, `reach`:
+    its network."""
 
     where: tuple[str, str, str]
     args: dict[str, Any]
     session_id: str
     limits: dict[str, float]
     state: dict[str, Any] = field(default_factory=dict)
+    reach: Reach | None = None  # None: the server's own
 
 
 @dataclass(frozen=True)
 class Outcome:
     """How a call ended. `status`: ok, error, timeout, limit, or broken where the child died.
-    `text`: what the model reads in place of the result."""
+    `text`: what the model reads in place of the result. `refused`: the hosts that the sandbox's
+    network did not let it reach."""
 
     status: str
     result: Any = None
@@ -62,12 +67,15 @@ class Outcome:
     usage: dict[str, Any] = field(default_factory=dict)
     tier: str = "none"
     text: str = ""
+    network: str = ""
+    refused: tuple[str, ...] = ()
 
 
 class Child:
     """One child process and the three pipes to it."""
 
     tier = "none"
+    lost = False  # once the outcome is known: it ended before any of the tool was run
 
     def __init__(self, job: Job, process: subprocess.Popen[bytes] | None, lifeline: int) -> None:
         self.job = job
@@ -76,6 +84,7 @@ class Child:
         self._messages = bytearray()
         self._breach: dict[str, Any] | None = None
         self._given_up = False
+        self._last_words = ""
         self._output: asyncio.StreamReader
         self._results: asyncio.StreamReader
         self._transports: list[asyncio.BaseTransport] = []
@@ -134,7 +143,9 @@ class Child:
                     deadline = self._deadline_passed()
                 if reading in done and (data := reading.result()):
                     printed += len(data)
-                    yield decoder.decode(data)
+                    text = decoder.decode(data)
+                    self._last_words = (self._last_words + text)[-LAST_WORDS:]
+                    yield text
                     if printed > most and self._breach is None:
                         self._end("output_kb", self.job.limits["output_kb"], printed // 1024)
                     reading = asyncio.ensure_future(self._output.read(CHUNK))
@@ -169,7 +180,7 @@ class Child:
             "max_rss_kb": end.get("max_rss_kb", 0),
         }
         if breach := self._breach or end.get("breach"):
-            return Outcome(*limit_error(breach), logs=logs, usage=usage)
+            return Outcome(*limit_error(breach, self._last_words), logs=logs, usage=usage)
         if said is None:
             text = f"the tool's process ended without a result (exit {end.get('code', 'unknown')})"
             return Outcome(
@@ -189,8 +200,8 @@ class Child:
             logger.debug("a tool failed: %s", said["trace"])
         if (name := said["error"].pop("limit", None)) in self.job.limits:
             allowed = self.job.limits[name]
-            breach = {"limit": name, "allowed": allowed, "observed": f"over {allowed}"}
-            return Outcome(*limit_error(breach), logs=logs, usage=usage)
+            breach = {"limit": name, "allowed": allowed, "observed": f"over {allowed:g}"}
+            return Outcome(*limit_error(breach, self._last_words), logs=logs, usage=usage)
         return replace(outcome, status="error", result=None, error=said["error"])
 
     def kill(self) -> None:
@@ -274,11 +285,14 @@ def message_of(line: bytes | bytearray) -> dict[str, Any]:
     return message
 
 
-def limit_error(breach: dict[str, Any]) -> tuple[str, None, dict[str, Any]]:
-    """(status, no result, error) naming the limit, what it allows and what was seen."""
+def limit_error(breach: dict[str, Any], printed: str = "") -> tuple[str, None, dict[str, Any]]:
+    """(status, no result, error) naming the limit, what it allows and what was seen; and the end
+    of what was `printed` until then."""
     name, allowed, observed = breach["limit"], breach["allowed"], breach["observed"]
     text = f"stopped at the limit {name}: allowed {allowed:g}, observed {observed}"
     status = "timeout" if name == "wall_s" else "limit"
+    if printed:
+        text += f"\nIts output ended with:\n{printed}"
     return status, None, {"type": status, "message": text, "details": breach}
 
 

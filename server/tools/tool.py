@@ -15,11 +15,20 @@ C = TypeVar("C", bound=type)
 
 MARK = "__yaa_tool__"
 KIT = "__yaa_toolkit__"
+NETWORKS = ("off", "proxy", "full")  # sandbox/reach.py, which a tool's process need not import
 HINTS = ("read_only", "destructive", "idempotent", "parallel_safe")
 
 
 class ToolError(Exception):
     """A failure a tool explains itself: the model gets the message and nothing else."""
+
+
+class LimitReached(Exception):
+    """The kernel ended a program of the tool at one of the call's limits, which this names."""
+
+    def __init__(self, limit: str) -> None:
+        super().__init__(f"a program was ended at the limit {limit}")
+        self.limit = limit
 
 
 class Context:
@@ -30,10 +39,17 @@ class Context:
     keep             how many model calls the result stays in the model's view; None: the default
     state            the session's `ext`, to read
     cancelled        whether the call is being ended: what still has to be done has a moment
+    limits           what this call may use, by the names of `required_resources`
     """
 
-    def __init__(self, state: Mapping[str, Any], write: Callable[[dict[str, Any]], None]) -> None:
+    def __init__(
+        self,
+        state: Mapping[str, Any],
+        write: Callable[[dict[str, Any]], None],
+        limits: Mapping[str, float] | None = None,
+    ) -> None:
         self.state = state
+        self.limits = limits or {}
         self.keep: int | None = None
         self.cancelled = False
         self._write = write
@@ -59,7 +75,7 @@ def tool(
     destructive: bool = True,
     idempotent: bool = False,
     parallel_safe: bool = False,
-    required_resources: Mapping[str, float] | None = None,
+    required_resources: Mapping[str, float | str] | None = None,
     keep: int | None = None,
 ) -> Callable[[F], F]: ...
 def tool(function: Any = None, **options: Any) -> Any:
@@ -68,7 +84,8 @@ def tool(function: Any = None, **options: Any) -> Any:
     `read_only` tools run without being asked about and may run again after a cut, `idempotent`
     ones may run again; everything else asks first and never runs twice. `required_resources`
     raises limits for this tool, up to the server's: wall_s, cpu_s, memory_mb, disk_mb, file_mb,
-    output_kb, processes, open_files.
+    output_kb, processes, open_files; `network` (off, proxy, full) says which one it cannot do
+    without.
     """
     unknown = options.keys() - {*HINTS, "name", "description", "required_resources", "keep"}
     if unknown:
@@ -117,7 +134,7 @@ class BaseTool:
     origin: str = "builtin"
     where: tuple[str, str, str] = ("", "", "")
     hints: dict[str, bool] = field(default_factory=dict)
-    required_resources: dict[str, float] = field(default_factory=dict)
+    required_resources: dict[str, Any] = field(default_factory=dict)
     keep: int | None = None
     returns: dict[str, Any] | None = field(default_factory=dict)
     wait: bool = True
@@ -135,6 +152,16 @@ class BaseTool:
         """What the model is offered."""
         about = {"name": self.name, "description": self.description, "parameters": self.parameters}
         return {"type": "function", "function": about}
+
+
+def resources_of(options: Mapping[str, Any]) -> dict[str, Any]:
+    """What a tool requires: numbers, and a network. Raises ToolError for what is neither."""
+    found = dict(options.get("required_resources") or {})
+    for name, value in found.items():
+        fits = type(value) in (int, float) and 0 <= value < 2**53
+        if not (value in NETWORKS if name == "network" else fits):
+            raise ToolError(f"required_resources: {name} {value!r} means nothing here")
+    return found
 
 
 def hints_of(options: Mapping[str, Any]) -> dict[str, bool]:

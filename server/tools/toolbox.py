@@ -12,6 +12,7 @@ import difflib
 import time
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from ..config import Config
 from ..errors import Problem
 from ..jsontext import browser_safe, depth_exceeds
 from ..sandbox.policy import TIERS
+from ..sandbox.reach import NETWORKS, Reach
 from ..schema.convert import error_text, parse
 from ..schema.inline import inline
 from ..schema.repair import repair
@@ -37,7 +39,7 @@ from .disclosure import brief, declaration, detail, result_schema
 from .download import Piece, read_piece
 from .envelope import MAX_NESTED, envelope, text_for_model
 from .perform import Performer
-from .policy import Verdict, decide, exceeded, fingerprint, narrowed
+from .policy import Verdict, decide, enforceable, exceeded, fingerprint, narrowed, reach_of
 from .runner import Job, Outcome, Runner
 from .templates import Pending, Unfilled, fill
 from .tool import BaseTool
@@ -64,6 +66,7 @@ class Toolbox:
         self._most: dict[str, float] = server["limits"]["tool"]
         self._rest: dict[str, Any] = server["rest"] if client else {}
         self._sandbox: dict[str, Any] = server["sandbox"]
+        self._addable: list[str] = []  # hosts, in a sandbox that can filter
         self._withheld = self._sandbox["require"] != "none"  # until `open` has proven enough
         self._runner = Runner(config.home)
         self._mcp = mcp.Servers(server["mcpServers"], client or Client(), self._most["wall_s"])
@@ -78,6 +81,7 @@ class Toolbox:
         runs on this machine is withheld from then on."""
         await self._runner.open(self._sandbox, most)
         tier = self._runner.sandbox["tier"]
+        self._addable = self._sandbox["hosts_on_approval"] if tier == "A" else []
         self._withheld = TIERS.index(tier) < TIERS.index(self._sandbox["require"])
 
     async def close(self) -> None:
@@ -177,7 +181,9 @@ class Toolbox:
                 f"sandbox_unavailable: this server requires tier {self._sandbox['require']} for"
                 f" tools that run on it, and tier {self._runner.sandbox['tier']} was proven"
             )
-        if over := exceeded(tool.required_resources, self._most):
+        network = "proxy" if self._addable else "off"
+        network = max(network, self._runner.reach.network, key=NETWORKS.index)
+        if over := exceeded(tool.required_resources, self._most, network):
             return f"policy_exceeded: {tool.name} needs {over}"
         return ""
 
@@ -214,7 +220,19 @@ class Toolbox:
         if tool.kind == "question" and action == "run":
             action = "question"
         may = (tool.repeatable, tool.hints.get("parallel_safe", False))
-        return Verdict(action, reason, args, mark, *may, repairs=repairs)
+        offer = self._offer(session, tool) if action == "ask" else {}
+        return Verdict(action, reason, args, mark, *may, repairs=repairs, offer=offer)
+
+    def _offer(self, session: Session, tool: BaseTool) -> dict[str, Any]:
+        """The network of a call, where an approval may change it."""
+        reach = reach_of(self._runner.reach, session, tool.name, None, [])
+        if tool.kind != "python" or not self._addable or isinstance(reach, str):
+            return {}
+        return {
+            "network": reach.network,
+            "hosts": list(reach.hosts) if reach.network == "proxy" else [],
+            "hosts_on_approval": self._addable,
+        }
 
     async def execute(
         self, session: Session, call: Call, args: dict[str, Any], ledger: dict[str, Any]
@@ -259,9 +277,23 @@ class Toolbox:
         wanted = session["config"].get("limits", {}).get("tool", {})
         limits = narrowed(wanted, tool.required_resources, self._most)
         job = Job(tool.where, args, session["id"], limits, session.get("ext", {}))
+        if tool.kind == "python":
+            job, beyond = self._reached(job, session, tool.name, ledger.get("policy"))
+            if beyond:
+                said = {"type": "policy_exceeded", "message": f"not run: {beyond}"}
+                yield Outcome("policy_exceeded", error=said)
+                return
         async with aclosing(self._performer.perform(entry, job, ledger.get("input"))) as items:
             async for item in items:
                 yield item
+
+    def _reached(self, job: Job, session: Session, name: str, asked: Any) -> tuple[Job, str]:
+        """The job with its network, and why that cannot be. `asked`: what a person approved."""
+        wanted = asked if isinstance(asked, dict) else None
+        reach = reach_of(self._runner.reach, session, name, wanted, self._addable)
+        if isinstance(reach, Reach):
+            return replace(job, reach=reach), enforceable(reach, self._runner.sandbox["tier"])
+        return job, reach
 
     def _result(self, session: Session, call: Call, outcome: Outcome, edited: Any) -> Event:
         """How the call ended, as people, models and programs each read it."""

@@ -1,10 +1,15 @@
 """`python -m tests.sandbox.battery TIER`: a server with things to protect, every attempt of
 attacks.py against it, and ordinary work. Prints one JSON object. A program of its own, so that it
-can be run as another user."""
+can be run as another user.
+
+Tier `none` is the control: plain children and a server that does not protect itself. An attempt
+that gets through there is one that a sandbox has to stop, and counts; one that does not says
+nothing on this machine, whatever a sandbox does about it."""
 
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import json
 import os
 import resource
@@ -31,6 +36,8 @@ LIMITS: dict[str, float] = {
 SHELL = ("module", "server.tools.builtin.shell", "shell")
 ATTACKS = Path(__file__).with_name("attacks.py")
 WORD = "yaa-canary-7c1e"
+LIBC = ctypes.CDLL(None)
+SEGMENT = 0x79000000 | os.getpid() & 0xFFFFFF  # the key of a piece of System V memory
 
 # What people do all day: name → (program it needs, command that must succeed).
 CONTROLS = {
@@ -86,6 +93,10 @@ class Victim:
     def __init__(self, home: Path) -> None:
         self.home, self.runner = home, Runner(home)
         self.secret = home / "secret"
+        self.secret.write_text("secret")
+        self.open = self.secret.open("rb")
+        self.word = ctypes.create_string_buffer(WORD.encode())
+        self.shared = LIBC.shmget(SEGMENT, 4096, 0o1600)  # IPC_CREAT, for the owner
         (home / "workspaces").mkdir(mode=0o711)
         self.tcp = socket.create_server(("127.0.0.1", 0))
         self.abstract, self.by_path = socket.socket(socket.AF_UNIX), socket.socket(socket.AF_UNIX)
@@ -95,28 +106,36 @@ class Victim:
             listener.listen()
 
     def close(self) -> None:
-        for held in (self.tcp, self.abstract, self.by_path):
+        for held in (self.tcp, self.abstract, self.by_path, self.open):
             held.close()
+        LIBC.shmctl(self.shared, 0, None)  # IPC_RMID
         self.runner.close()
 
     def facts(self) -> dict[str, Any]:
         """Everything in its place again: an attempt may have moved it."""
+        self.secret.unlink(missing_ok=True)
         self.secret.write_text("secret")
         self.secret.chmod(0o600)
         other = self.home / "workspaces" / "other" / "file"
         other.parent.mkdir(exist_ok=True, mode=0o700)
         other.write_text("other")
+        (self.home / "empty").mkdir(exist_ok=True)
         return {
             "secret": str(self.secret),
             "other": str(other),
             "code": str(Path(__file__).resolve().parents[2] / "server" / "agent.py"),
             "disk": "/dev/vda",
             "server": os.getpid(),
-            "zygote": self.runner.pool.pid if self.runner.pool else 1,
+            "zygote": self.runner.pool.pid if self.runner.pool else os.getpid(),
+            "control": self.runner.pool is None,
+            "fd": self.open.fileno(),
+            "address": ctypes.addressof(self.word),
+            "cores": sorted(os.sched_getaffinity(0)),
+            "nice": os.getpriority(os.PRIO_PROCESS, 0),
             "port": self.tcp.getsockname()[1],
             "name": self.home.name,
             "path": str(self.home / "socket"),
-            "shm": 0x79616121,
+            "shm": SEGMENT,
             "word": WORD,
         }
 
@@ -126,28 +145,40 @@ class Victim:
                 return item
         raise AssertionError("no outcome")
 
-    async def attacked(self) -> tuple[dict[str, str], int]:
-        """What got through, and how many attempts there were."""
+    async def attacked(self) -> tuple[dict[str, str], dict[str, str]]:
+        """What got through, and what stopped the others."""
         names = (await self.call(("file", str(ATTACKS), "names"), {})).result
-        before = resource.getrlimit(resource.RLIMIT_CPU), os.getpriority(os.PRIO_PROCESS, 0)
         through: dict[str, str] = {}
+        stopped: dict[str, str] = {}
         for name in names:
-            facts = self.facts()
+            before = resource.getrlimit(resource.RLIMIT_CPU), os.getpriority(os.PRIO_PROCESS, 0)
             where = ("file", str(ATTACKS), "attempt")
-            found = await self.call(where, {"name": name, "facts": facts})
-            if found.status != "ok" and name != "old_system_calls":
-                through[name] = f"unclear: {found.error}"
-            elif found.status == "ok" and found.result["came"]:
-                through[name] = found.result["came"]
-            if self.secret.read_text() != "secret" or self.secret.stat().st_mode & 0o077:
-                through[name] = "the secret changed"
-            if sorted(self.home.glob("planted*")):
-                through[name] = "something was planted"
-        assert before == (
-            resource.getrlimit(resource.RLIMIT_CPU),
-            os.getpriority(os.PRIO_PROCESS, 0),
-        )
-        return through, len(names)
+            found = await self.call(where, {"name": name, "facts": self.facts()})
+            said = found.result if found.status == "ok" else {"came": "", "by": str(found.error)}
+            harm = self.harmed()
+            if came := said["came"] or harm:
+                through[name] = came
+            else:
+                stopped[name] = said["by"]
+            if before != (
+                resource.getrlimit(resource.RLIMIT_CPU),
+                os.getpriority(os.PRIO_PROCESS, 0),
+            ):
+                through[name] = "the server's limits changed"
+        return through, stopped
+
+    def harmed(self) -> str:
+        """What became of the server's things, whatever the attempt said."""
+        planted = sorted(self.home.glob("planted*"))
+        for path in planted:
+            path.rmdir() if path.is_dir() and not path.is_symlink() else path.unlink()
+        if planted:
+            return "something was planted"
+        try:
+            whole = self.secret.read_text() == "secret" and not self.secret.stat().st_mode & 0o077
+        except OSError:
+            whole = False
+        return "" if whole else "the secret changed"
 
     async def worked(self) -> dict[str, str]:
         """What ordinary work did not work; a program that is not installed is left out."""
@@ -170,18 +201,15 @@ async def main(tier: str) -> dict[str, Any]:
         home.chmod(0o711)
         victim = Victim(home)
         try:
-            await victim.runner.open({"network": "off", "run_as": 61321}, tier)
+            if tier != "none":
+                await victim.runner.open({"network": "off", "run_as": 61321}, tier)
             found = {"sandbox": victim.runner.sandbox, "uid": os.getuid()}
             if victim.runner.sandbox["tier"] != tier:
                 return found
-            through, count = await victim.attacked()
-            return {
-                **found,
-                "through": through,
-                "attempts": count,
-                "broken": await victim.worked(),
-                "controls": len(CONTROLS),
-            }
+            through, stopped = await victim.attacked()
+            broken = await victim.worked()
+            found |= {"through": through, "stopped": stopped}
+            return {**found, "broken": broken, "controls": len(CONTROLS)}
         finally:
             victim.close()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -19,8 +20,34 @@ ROOT = Path(__file__).resolve().parents[2]
 STRANGER = 4321
 SECONDS = 300
 
+SECURITY = ROOT / "docs" / "design" / "security.md"
 SEEN = {"metadata stat secret", "metadata chdir outside", "metadata server cmdline"}
-OWN_FILES = {"metadata chmod secret", "metadata utime secret"}
+OWN_FILES = {"metadata chmod secret", "metadata utime secret", "metadata xattr secret"}
+
+# Attempts that may come to nothing even without a sandbox: what they need is not on every machine
+# (a kernel's options, sudo, a right that containers take from root), or a plain child lacks it too.
+NOT_EVERYWHERE = {
+    *("read secret by proc root", "read kernel memory", "read kcore", "read disk"),
+    *("read kernel log", "write sysrq", "write cgroup", "write sysctl", "write hostname"),
+    *("change device", "change memory device", "change xattr program", "change openat2"),
+    *("process raise own cpu", "process raise own files", "process perf", "process kcmp"),
+    *("socket alg", "socket bluetooth", "socket can", "socket tipc", "socket key", "socket xdp"),
+    *("socket vsock", "socket packet", "socket raw", "socket tcp6", "socket multipath"),
+    *("socket fast open", "ipc memfd secret", "kernel module", "kernel kexec", "kernel x32"),
+    *("kernel bpf", "kernel terminal", "kernel newest", "kernel lsm", "kernel quota"),
+    *("kernel io_uring", "kernel userfaultfd", "kernel syslog", "kernel statmount"),
+    *("kernel listmount", "kernel accounting", "rights sudo", "rights su", "rights no filter"),
+    *("rights privileges to come", "rights another filter"),
+    *("inherited_descriptors", "secrets_in_the_environment", "old_system_calls"),
+}
+# And those for which the control needs namespaces of its own, so as not to harm the machine.
+APART = {
+    *("kernel unshare user", "kernel unshare mount", "kernel unshare network"),
+    *("kernel clone user", "kernel clone3", "kernel setns", "kernel mount", "kernel bind"),
+    *("kernel remount", "kernel umount", "kernel move mount", "kernel open tree"),
+    *("kernel fsopen", "kernel mount setattr", "kernel pivot root", "kernel chroot"),
+    *("kernel hostname", "kernel domain name"),
+}
 
 
 def reachable_python() -> str | None:
@@ -44,14 +71,16 @@ class Battery(unittest.TestCase):
             user=user,
             group=user,
             extra_groups=None if user is None else [],
+            stdin=subprocess.DEVNULL,
             capture_output=True,
             timeout=SECONDS,
+            start_new_session=True,  # an attempt goes at the whole group of its server
         )
         self.assertEqual(done.returncode, 0, done.stderr.decode()[-2000:])
         found: dict[str, Any] = json.loads(done.stdout)
         if found["sandbox"]["tier"] != tier:
             self.skipTest(f"tier {tier} does not exist here: {found['sandbox']['tried']}")
-        self.assertGreaterEqual(found["attempts"], 150)
+        self.assertGreaterEqual(len(found["through"]) + len(found["stopped"]), 160)
         self.assertGreaterEqual(found["controls"], 20)
         return found
 
@@ -78,6 +107,33 @@ class Battery(unittest.TestCase):
     @unittest.skipIf(os.name != "posix" or os.geteuid(), "only root can become somebody else")
     def test_tier_b_as_a_normal_user(self) -> None:
         self.check("B", STRANGER, reachable_python())
+
+    def test_without_a_sandbox(self) -> None:
+        """The control: the same attempts get through where there are no layers, so that it is a
+        layer that stops them elsewhere."""
+        users: list[tuple[int | None, str | None]] = [(None, sys.executable)]
+        if os.geteuid() == 0 and (python := reachable_python()):
+            users.append((STRANGER, python))
+        stopped: set[str] = set()
+        for user, python in users:
+            found = self.run_battery("none", user, python)
+            self.assertGreaterEqual(len(found["through"]), 100, found["stopped"])
+            self.assertEqual(found["broken"], {})
+            self.assertLessEqual(SEEN | OWN_FILES, set(found["through"]))
+            stopped = stopped & set(found["stopped"]) if stopped else set(found["stopped"])
+        if os.geteuid() == 0:  # a normal user may do little to begin with
+            self.assertLessEqual(stopped, NOT_EVERYWHERE | APART)
+
+
+class Documented(unittest.TestCase):
+    def test_what_tier_b_leaves_open(self) -> None:
+        """The list of the documentation is the list that is let through here."""
+        rows = re.findall(
+            r"^\| `([a-z ]+)` \|.*\| (yes|no) \| (yes|no) \|$", SECURITY.read_text(), re.M
+        )
+        as_root = {name for name, root, _ in rows if root == "yes"}
+        as_user = {name for name, _, user in rows if user == "yes"}
+        self.assertEqual((as_root, as_user), (SEEN, SEEN | OWN_FILES))
 
 
 if __name__ == "__main__":

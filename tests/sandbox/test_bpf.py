@@ -62,16 +62,21 @@ class Filter(unittest.TestCase):
 
     def test_with_a_network(self) -> None:
         for arch, known in NUMBERS.items():
-            program = compile(arch, network=True)
-            for args, verdict in (
-                ((2, 1, 0), ALLOW),
-                ((10, 2, 17), ALLOW),
-                ((2, 1, 262), EACCES),
-                ((1, 1, 0), EACCES),
-                ((16, 3, 0), EACCES),
+            for args, full, proxy in (
+                ((2, 1, 0), ALLOW, ALLOW),
+                ((10, 1 | 0o2004000, 6), ALLOW, ALLOW),
+                ((10, 2, 17), ALLOW, EACCES),
+                ((2, 2 | 0o2000000, 0), ALLOW, EACCES),
+                ((2, 3, 1), ALLOW, EACCES),
+                ((2, 5, 132), ALLOW, EACCES),
+                ((2, 1, 262), EACCES, EACCES),
+                ((1, 1, 0), EACCES, EACCES),
+                ((16, 3, 0), EACCES, EACCES),
             ):
-                with self.subTest(arch=arch, args=args):
-                    self.assertEqual(simulate(program, arch, known["socket"], *args), verdict)
+                for network, verdict in (("full", full), ("proxy", proxy), ("off", EACCES)):
+                    with self.subTest(arch=arch, args=args, network=network):
+                        program = compile(arch, network=network)
+                        self.assertEqual(simulate(program, arch, known["socket"], *args), verdict)
 
     def test_other_tables(self) -> None:
         for arch in NUMBERS:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -12,12 +13,16 @@ import unittest
 from contextlib import aclosing
 from pathlib import Path
 
+from server.sandbox import watch
+from server.sandbox.policy import Policy
+from server.sandbox.pool import Pool
 from server.tools.runner import Job, Outcome
 
 from ..tools.test_runner import LIMITS, ROOT, SHELL
 from .test_tiers import OPTIONS, Sandboxed
 
 WAIT_S = 10
+CALLS = 8  # that run when the server is killed
 
 
 def with_words(*words: str) -> list[int]:
@@ -41,6 +46,27 @@ def none_left(*words: str) -> bool:
             return False
         os.sched_yield()
     return True
+
+
+class Dying(Pool):
+    """Its workers are killed when they are ready, just before they get their call."""
+
+    def __init__(self, policy: Policy, times: int) -> None:
+        super().__init__(policy)
+        self.times = times
+
+    def take(self, network: str | None = None) -> socket.socket:
+        worker = super().take(network)
+        if self.times:
+            self.times -= 1
+            worker.recv(1, socket.MSG_PEEK)  # it says that it is ready
+            for pid in watch.tree(self.pid):
+                os.kill(pid, signal.SIGKILL)
+            while watch.tree(self.pid):
+                os.sched_yield()
+            while self._waiting:  # whose deaths may not be known yet
+                self._waiting.pop().close()
+        return worker
 
 
 class Workers(Sandboxed):
@@ -69,6 +95,20 @@ class Workers(Sandboxed):
         self.assertEqual((await self.shell("echo back")).result["output"], "back\n")
         self.assertNotEqual(self.runner.pool.pid, first)
 
+    async def test_a_worker_that_dies_before_the_call_is_replaced_once(self) -> None:
+        assert self.runner.pool is not None
+        for times, said in ((1, "back\n"), (2, "nothing was run")):
+            with self.subTest(times=times):
+                pool = Dying(self.runner.pool.policy, times)
+                self.addCleanup(pool.close)
+                self.runner.pool, proven = pool, self.runner.pool
+                found = await self.shell("echo ran >> ran; echo back")
+                self.runner.pool = proven
+                text = found.result["output"] if times == 1 else found.error["message"]
+                self.assertIn(said, text)
+                self.assertEqual(pool.times, 0)
+        self.assertEqual((await self.shell("cat ran")).result["output"], "ran\n")
+
     async def test_a_zygote_that_is_killed_takes_calls_along(self) -> None:
         if self.runner.sandbox["tier"] != "A":
             self.skipTest("in tier B a call that runs comes to its end")
@@ -86,7 +126,8 @@ class Workers(Sandboxed):
 @unittest.skipUnless(sys.platform == "linux", "needs /proc")
 class Killed(Sandboxed):
     async def test_a_server_that_is_killed_leaves_nothing(self) -> None:
-        """At each tier: the tool, what it detached, the workers that wait, and the zygote."""
+        """At each tier, under load: tools, what they detached, the workers that wait, and the
+        zygote. The workspaces stay, and nothing else."""
         mounts = Path("/proc/self/mountinfo").read_text()
         for most in ("A", "C"):
             with self.subTest(most=most):
@@ -102,10 +143,12 @@ class Killed(Sandboxed):
             "async def main():\n"
             f"    runner = Runner(Path({str(self.home)!r}))\n"
             f"    await runner.open({OPTIONS!r}, {most!r})\n"
-            f"    job = Job({SHELL!r}, {{'command': 'setsid sleep {mark} & echo x; sleep {mark}'}},"
-            f" 's', {LIMITS!r})\n"
-            "    async for item in runner.run(job):\n"
-            "        print(runner.pool.pid if runner.pool else 0, flush=True)\n"
+            "    async def one(name):\n"
+            f"        command = 'echo x > file; setsid sleep {mark} & echo x; sleep {mark}'\n"
+            f"        job = Job({SHELL!r}, {{'command': command}}, name, {LIMITS!r})\n"
+            "        async for item in runner.run(job):\n"
+            "            print(runner.pool.pid if runner.pool else 0, flush=True)\n"
+            f"    await asyncio.gather(*map(one, {[f's{n}' for n in range(CALLS)]!r}))\n"
             "asyncio.run(main())\n"
         )
         server = subprocess.Popen(
@@ -113,16 +156,20 @@ class Killed(Sandboxed):
         )
         try:
             assert server.stdout is not None
-            zygote = int(await asyncio.to_thread(server.stdout.readline))
+            for _ in range(CALLS):
+                zygote = int(await asyncio.to_thread(server.stdout.readline))
             if zygote == 0:
                 self.skipTest(f"tier {most} does not exist here")
-            self.assertTrue(with_words(mark))
+            self.assertGreaterEqual(len(with_words(mark)), 2 * CALLS)
             server.send_signal(signal.SIGKILL)
             self.assertTrue(await asyncio.to_thread(none_left, mark))
             deadline = time.monotonic() + WAIT_S
             while zygote in with_words("server.sandbox") and time.monotonic() < deadline:
                 os.sched_yield()
             self.assertNotIn(zygote, with_words("server.sandbox"))
+            self.assertEqual([path.name for path in self.home.iterdir()], ["workspaces"])
+            left = [path.name for path in self.home.glob("workspaces/*/*")]
+            self.assertEqual(left, ["file"] * CALLS)
         finally:
             server.kill()
             server.wait()

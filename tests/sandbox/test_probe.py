@@ -102,13 +102,14 @@ class Verdicts(unittest.TestCase):
     def test_what_speaks_against_a_tier(self) -> None:
         works, stopped = {"own_folder": "sings"}, {"tcp": "", "read_outside": ""}
         for tier, network, escapes, working, said in (
-            ("A", False, stopped, works, ""),
-            ("A", False, {**stopped, "read_outside": "32"}, works, "gets out of it: read_outside"),
-            ("A", False, {**stopped, "tcp": "done"}, works, "gets out of it: tcp"),
-            ("A", True, {**stopped, "tcp": "done"}, works, ""),
-            ("B", False, stopped, {"own_folder": ""}, "does not work in it: own_folder"),
-            ("C", False, {"read_outside": "32"}, works, ""),
-            ("C", False, stopped, {"own_folder": ""}, "does not work in it: own_folder"),
+            ("A", "off", stopped, works, ""),
+            ("A", "off", {**stopped, "read_outside": "32"}, works, "gets out of it: read_outside"),
+            ("A", "off", {**stopped, "tcp": "done"}, works, "gets out of it: tcp"),
+            ("A", "proxy", {**stopped, "tcp": "done"}, works, "gets out of it: tcp"),
+            ("A", "full", {**stopped, "tcp": "done"}, works, ""),
+            ("B", "off", stopped, {"own_folder": ""}, "does not work in it: own_folder"),
+            ("C", "off", {"read_outside": "32"}, works, ""),
+            ("C", "off", stopped, {"own_folder": ""}, "does not work in it: own_folder"),
         ):
             with self.subTest(tier=tier, said=said):
                 found = verdict(tier, network, {"escapes": escapes, "works": working})

@@ -4,19 +4,36 @@ from __future__ import annotations
 
 import os
 import select
+import signal
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import IO, Annotated, Any
 
 from ..folder import made_since
-from ..tool import Context, tool
+from ..tool import Context, LimitReached, tool
 
 KEEP = 48_000  # bytes of output in the result: the beginning and the end
 CHUNK = 65_536
 QUIET_S = 0.1
+
+# What programs say of a limit that the kernel keeps for each of them: strerror(3) of glibc and
+# musl, and what shells say of a child's end.
+SAYINGS = (
+    (b"Too many open files", "open_files"),
+    (b"No file descriptors available", "open_files"),
+    (b"File too large", "file_mb"),
+    (b"File size limit exceeded", "file_mb"),
+    (b"CPU time limit exceeded", "cpu_s"),
+    (b"Cannot fork", "processes"),
+    (b"Resource temporarily unavailable", "processes"),
+    (b"Cannot allocate memory", "memory_mb"),
+    (b"MemoryError", "memory_mb"),
+)
+# How the kernel ends a program at a limit; a shell says 128 + n of the program it ran last.
+ENDS = {signal.SIGXFSZ: "file_mb", signal.SIGXCPU: "cpu_s"}
 
 
 @tool(destructive=True)
@@ -45,7 +62,9 @@ def python(
 
 
 def ended(ctx: Context, command: list[str], source: int | IO[bytes]) -> dict[str, Any]:
-    """Run a program to its end: its exit code, and the beginning and end of its output. The files
+    """Run a program to its end: its exit code, and the beginning and end of its output. Raises
+    LimitReached where the kernel ended it at one. `limit` is there where the command failed and its
+    output speaks of one: nobody but the program itself is told of those. The files
     that it made are attached."""
     began = file_clock_ns()
     process = subprocess.Popen(
@@ -64,6 +83,9 @@ def ended(ctx: Context, command: list[str], source: int | IO[bytes]) -> dict[str
         head += data[: max(0, room)]
         tail = (tail + data[max(0, room) :])[-KEEP // 2 :]
     code = process.wait()
+    for number, limit in ENDS.items():
+        if code in (-number, 128 + number):
+            raise LimitReached(limit)
     left_out = total - len(head) - len(tail)
     gap = f"\n… {left_out} bytes left out …\n".encode() if left_out else b""
     result: dict[str, Any] = {
@@ -72,9 +94,20 @@ def ended(ctx: Context, command: list[str], source: int | IO[bytes]) -> dict[str
     }
     if code < 0:
         result["signal"] = -code
+    if code and (spoken := spoken_of(bytes(head + b"\n" + tail), ctx.limits)):
+        result["limit"] = spoken
     for path in made_since(began):
         ctx.attach(path)
     return result
+
+
+def spoken_of(output: bytes, limits: Mapping[str, float]) -> dict[str, Any] | None:
+    """The first limit that an output complains of."""
+    for words, name in SAYINGS:
+        if words in output and name in limits:
+            said = f"the output says {words.decode()}"
+            return {"limit": name, "allowed": limits[name], "observed": said}
+    return None
 
 
 def file_clock_ns() -> int:

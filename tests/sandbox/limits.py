@@ -1,0 +1,136 @@
+"""`python -m tests.sandbox.limits TIER`: every limit of a call, breached. Prints one JSON object:
+case → the outcome. A program of its own, so that it can be run as another user."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import json
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from server.tools.runner import Job, Outcome, Runner
+
+from .battery import LIMITS, SHELL
+
+ALL = ("none", "B", "A")
+SANDBOXED = ("B", "A")
+
+
+@dataclass(frozen=True)
+class Case:
+    """What goes over `limit` when it is `allowed`. An owner's tool is called where `command` is
+    its name. `said`: how the result tells of it: an error, or a word in the shell's result."""
+
+    limit: str
+    allowed: float
+    command: str
+    said: str = "error"
+    tiers: tuple[str, ...] = ALL
+
+
+HUNGRY = "python3 -c 'x = bytearray({}); x[::4096] = x[::4096]; input()' < /dev/zero"
+HOARD = "python3 -c 'x = [open(\"/dev/null\") for _ in range(99)]'"
+CASES = {
+    "wall": Case("wall_s", 0.4, "echo begun; sleep 60"),
+    "wall, deaf to signals": Case("wall_s", 0.4, "trap '' TERM INT; while :; do sleep 0.1; done"),
+    "processor": Case("cpu_s", 1, "while :; do :; done"),
+    "processor, a tool": Case("cpu_s", 1, "spin"),
+    "processor, several programs": Case(
+        "cpu_s",
+        1,
+        'python3 -c "import time\nwhile time.process_time() < 0.4: pass"; ' * 9,
+        tiers=SANDBOXED,
+    ),
+    "memory": Case("memory_mb", 100, f"{HUNGRY.format(10**9)}; sleep 9"),
+    "memory, several programs": Case(
+        "memory_mb", 100, " ".join(f"{HUNGRY.format(4 * 10**7)} &" for _ in range(4)) + " wait"
+    ),
+    "memory, a tool": Case("memory_mb", 100, "grow"),
+    "memory, asked for at once": Case("memory_mb", 100, "ask", tiers=SANDBOXED),
+    "memory, files in it": Case(
+        "memory_mb",
+        100,
+        "head -c 60000000 /dev/zero > /tmp/x; head -c 60000000 /dev/zero > /dev/shm/x; sleep 9",
+        tiers=("A",),
+    ),
+    "disk": Case(
+        "disk_mb",
+        16,
+        "for i in 1 2 3 4 5 6; do head -c 4000000 /dev/zero > f$i; done; sleep 9",
+        tiers=SANDBOXED,
+    ),
+    "file": Case("file_mb", 1, "echo begun; head -c 9000000 /dev/zero > big"),
+    "file, in between": Case(
+        "file_mb", 1, "head -c 9000000 /dev/zero > big; echo on; exit 3", "result"
+    ),
+    "file, a program that is told": Case(
+        "file_mb", 1, 'python3 -c \'open("big", "wb").write(b"x" * 9000000)\'', "result"
+    ),
+    "file, a tool": Case("file_mb", 1, "fill"),
+    "output": Case("output_kb", 32, "yes"),
+    "output, a tool": Case("output_kb", 32, "talk"),
+    "processes": Case("processes", 12, "for i in $(seq 40); do sleep 30 & done; wait"),
+    "open files": Case("open_files", 32, HOARD, "result"),
+    "open files, a tool": Case("open_files", 32, "hoard"),
+}
+TOOLS = """
+from yaa import tool
+@tool
+def spin():
+    while True: pass
+@tool
+def grow():
+    x = []
+    while True: x.append(b"x" * 1000000)
+@tool
+def ask():
+    x = bytearray(10**11)
+@tool
+def fill(): open("big", "wb").write(b"x" * 3000000)
+@tool
+def hoard(): x = [open("/dev/null") for _ in range(99)]
+@tool
+def talk():
+    while True: print("x" * 1000)
+"""
+NAMES = ("spin", "grow", "ask", "fill", "hoard", "talk")
+
+
+async def breached(runner: Runner, home: Path, name: str, case: Case) -> dict[str, Any]:
+    limits = {**LIMITS, "wall_s": 60, case.limit: case.allowed}
+    file = home / "tools.py"
+    file.write_text(TOOLS)
+    where, args = SHELL, {"command": f"rm -rf * && {case.command}"}
+    if case.command in NAMES:
+        where, args = ("file", str(file), case.command), {}
+    async for item in runner.run(Job(where, args, name, limits)):
+        if isinstance(item, Outcome):
+            return dataclasses.asdict(item)
+    raise AssertionError("no outcome")
+
+
+async def main(tier: str) -> dict[str, Any]:
+    with tempfile.TemporaryDirectory(prefix="yaa-") as name:
+        home = Path(name)
+        home.chmod(0o711)
+        (home / "workspaces").mkdir(mode=0o711)
+        runner = Runner(home)
+        if tier != "none":
+            await runner.open({"network": "off", "run_as": 61321}, tier)
+        found: dict[str, Any] = {"sandbox": runner.sandbox}
+        try:
+            if runner.sandbox["tier"] == tier:
+                for case_name, case in CASES.items():
+                    if tier in case.tiers:
+                        found[case_name] = await breached(runner, home, case_name, case)
+        finally:
+            runner.close()
+        return found
+
+
+if __name__ == "__main__":
+    print(json.dumps(asyncio.run(main(sys.argv[1]))))

@@ -1,0 +1,173 @@
+"""Every limit, breached at every tier that keeps it (limits.py): the result names it, what it
+allows and what was seen. And while that goes on, the server answers as ever."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+import unittest
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+from server.sandbox.probe import closed_to_others
+
+from ..tooling.api import Api
+from ..tooling.child import Yaa
+from .limits import CASES, NAMES, Case
+from .test_battery import ROOT, SECONDS, STRANGER, reachable_python
+
+ANSWERS_WITHIN_S = 1.0
+
+
+@unittest.skipUnless(sys.platform == "linux", "the sandbox is Linux's")
+class Breaches(unittest.TestCase):
+    def check(self, tier: str, user: int | None, python: str | None) -> None:
+        if python is None or closed_to_others((), ROOT):
+            self.skipTest("no interpreter or checkout that another user can read")
+        done = subprocess.run(
+            [python, "-B", "-m", "tests.sandbox.limits", tier],
+            cwd=ROOT,
+            env={"PATH": "/usr/bin:/bin", "HOME": "/tmp"},
+            user=user,
+            group=user,
+            extra_groups=None if user is None else [],
+            capture_output=True,
+            timeout=SECONDS,
+        )
+        self.assertEqual(done.returncode, 0, done.stderr.decode()[-2000:])
+        found = json.loads(done.stdout)
+        if found["sandbox"]["tier"] != tier:
+            self.skipTest(f"tier {tier} does not exist here: {found['sandbox']['tried']}")
+        for name, case in CASES.items():
+            if tier in case.tiers:
+                with self.subTest(name, tier=tier):
+                    self.judge(case, found[name])
+
+    def judge(self, case: Case, found: dict[str, Any]) -> None:
+        if case.said == "result":
+            self.assertEqual(found["status"], "ok", found)
+            details = found["result"]["limit"]
+            self.assertNotEqual(found["result"]["exit_code"], 0)
+        else:
+            status = "timeout" if case.limit == "wall_s" else "limit"
+            self.assertEqual(found["status"], status, found)
+            details = found["error"]["details"]
+            self.assertIn(case.limit, found["error"]["message"])
+            if "begun" in case.command:
+                self.assertIn("begun", found["error"]["message"])
+        self.assertEqual((details["limit"], details["allowed"]), (case.limit, case.allowed))
+        self.assertTrue(details["observed"])
+        if isinstance(details["observed"], float | int):
+            self.assertGreater(details["observed"], case.allowed * 0.99)
+
+    def test_tier_a(self) -> None:
+        self.check("A", None, sys.executable)
+
+    def test_tier_b(self) -> None:
+        self.check("B", None, reachable_python() if os.geteuid() == 0 else sys.executable)
+
+    def test_plain_child(self) -> None:
+        self.check("none", None, sys.executable)
+
+    @unittest.skipIf(os.name != "posix" or os.geteuid(), "only root can become somebody else")
+    def test_as_a_normal_user(self) -> None:
+        for tier in ("A", "B"):
+            self.check(tier, STRANGER, reachable_python())
+
+
+class Model(BaseHTTPRequestHandler):
+    """Calls `shell` with the user's own words, then ends."""
+
+    def do_POST(self) -> None:
+        request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        last = request["messages"][-1]
+        delta: dict[str, Any] = {"content": "done"}
+        if last["role"] == "user":
+            about = {"name": "shell", "arguments": json.dumps({"command": last["content"]})}
+            delta = {"tool_calls": [{"index": 0, "id": "c", "type": "function", "function": about}]}
+        reason = "tool_calls" if "tool_calls" in delta else "stop"
+        chunks: list[dict[str, Any]] = [{"delta": delta}, {"delta": {}, "finish_reason": reason}]
+        lines = [
+            f"data: {json.dumps({'choices': [{'index': 0, **chunk}]})}\n\n" for chunk in chunks
+        ]
+        body = "".join([*lines, "data: [DONE]\n\n"]).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: Any) -> None:
+        pass
+
+
+class Asking(threading.Thread):
+    """Asks for /health again and again, and notes how long each answer took."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__(name="health")
+        self.place = url.removeprefix("http://")
+        self.took: list[float] = []
+        self.enough = threading.Event()
+
+    def run(self) -> None:
+        while not self.enough.wait(0.02):
+            began = time.monotonic()
+            connection = http.client.HTTPConnection(self.place, timeout=10)
+            connection.request("GET", "/health")
+            if connection.getresponse().status == 200:
+                self.took.append(time.monotonic() - began)
+            connection.close()
+
+
+class Health(unittest.TestCase):
+    def test_the_server_answers_while_limits_are_breached(self) -> None:
+        """One real server, one run with a shell call for each limit."""
+        with ThreadingHTTPServer(("127.0.0.1", 0), Model) as model:
+            thread = threading.Thread(target=model.serve_forever)
+            thread.start()
+            try:
+                url = f"http://127.0.0.1:{model.server_port}/v1"
+                provider = {"api_url": url, "model_name": "m", "api_key": "k"}
+                config = {"server": {"providers": {"main": provider}, "discover": False}}
+                with Yaa(config) as yaa:
+                    self.breach_all(Api(yaa.url, yaa.key))
+            finally:
+                model.shutdown()
+                thread.join()
+
+    def breach_all(self, api: Api) -> None:
+        tier = api.request("GET", "/info")[1]["sandbox"]["tier"]
+        if tier not in ("A", "B"):
+            self.skipTest("no sandbox here")
+        for name, case in CASES.items():
+            if tier not in case.tiers or case.command in NAMES:
+                continue
+            limits = {"wall_s": 60, case.limit: case.allowed}
+            session: dict[str, Any] = {
+                "messages": [{"role": "user", "content": case.command}],
+                "config": {"tool": {"shell": {"auto_approve": True}}, "limits": {"tool": limits}},
+            }
+            asking = Asking(api.url)
+            with self.subTest(name):
+                asking.start()
+                try:
+                    answer = api.run(session)
+                finally:
+                    asking.enough.set()
+                    asking.join()
+                result = next(m for m in answer["messages"] if m["role"] == "tool")["result"]
+                details = result.get("error", {}).get("details") or result["result"]["limit"]
+                self.assertEqual((details["limit"], details["allowed"]), (case.limit, case.allowed))
+                self.assertEqual(result["sandbox"]["tier"], tier)
+                self.assertTrue(asking.took)
+                self.assertLess(max(asking.took), ANSWERS_WITHIN_S)
+
+
+if __name__ == "__main__":
+    unittest.main()
