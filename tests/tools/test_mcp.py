@@ -349,6 +349,8 @@ class Changed(Case):
                 before = self.names(toolbox)
                 self.assertEqual(before, ["mcp__s__echo", "mcp__s__grow", "mcp__t__echo"])
                 await self.call(toolbox, "mcp__s__grow")
+                self.assertEqual(self.names(toolbox), before, "asked for when a run begins")
+                toolbox.admit(self.session)  # the next run
                 await eventually(lambda box=toolbox: "mcp__s__grown" in self.names(box))  # type: ignore[misc]
                 wanted = ["mcp__s__echo", "mcp__s__grow", "mcp__s__grown", "mcp__t__echo"]
                 self.assertEqual(self.names(toolbox), wanted)
