@@ -54,6 +54,7 @@ TIERS = {
     "none": "none: a tool may do whatever this user may",
 }
 
+
 def main(arguments: list[str] | None = None) -> int:
     """Everything `python3 -m server` does. Returns the exit code."""
     options = _options(arguments)

@@ -108,7 +108,6 @@ class Checking(Case):
             ([], {"YAA_PORT": "x"}, ["YAA_PORT is x, wanted a whole number"]),
             (["--port", "70000"], {}, ["the command line: server.port is 70000"]),
             (["--host", "0.0.0.0"], {"YAA_SERVER__AUTH_REQUIRED": "0"}, ["only this machine"]),
-            ([], {"YAA_SERVER__SANDBOX__NETWORK": "proxy"}, ["proxy is not there yet"]),
             ([], {"YAA_SANDBOX_FORCE": "Z"}, ["YAA_SANDBOX_FORCE is Z"]),
             ([], {"YAA_PROVIDER_PRESET": "opneai"}, ["did you mean openai?"]),
         ):

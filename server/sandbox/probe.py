@@ -51,7 +51,10 @@ async def prove(
             tried[tier] = "only Linux on x86_64 and aarch64 has it"
             continue
         if run_as and tier != "A" and (place := closed_to_others(code(), home / "workspaces")):
-            tried[tier] = f"user {run_as} (server.sandbox.run_as) may not pass through {place}"
+            tried[tier] = (
+                f"user {run_as} (server.sandbox.run_as) may not pass through {place}: start the"
+                f" server as a normal user, or from elsewhere, or allow it with chmod o+x {place}"
+            )
             continue
         networks = possible(tier, options)
         pool = Pool(Policy(tier, networks[0], run_as, code()))

@@ -2,8 +2,8 @@
 
 Three processes. The first is forked by the zygote and makes the namespaces; the second (`serve`
 from `ready` on) is pid 1 in them, builds the root, waits for the call and supervises it; the third
-takes on every restriction and becomes the tool (tools/child.work). In tiers B and C the first two
-are one, and a subreaper in place of pid 1.
+takes on every restriction, most of them before it is told the call, and becomes the tool
+(tools/child.work). In tiers B and C the first two are one, and a subreaper in place of pid 1.
 
 The rule of the file: a step that fails before the tool runs is told to the server and ends the
 worker; nothing is skipped because it did not work. The control socket is the server's lifeline:
@@ -33,6 +33,7 @@ from .root import build, enter
 FIRST_LOOK_S, LOOK_S = 0.005, 0.05  # between two looks at the call: short at first
 GRACE_S = 2.0  # after the deadline, should the server not have ended the call itself
 SPARE_MB = 1024  # of address space for data above the limit: the watch names the breach first
+PREPARED = "prepared"
 HEADER = 8  # bytes of the length before a call
 SIOCSIFFLAGS, IFF_UP = 0x8914, 1  # netdevice(7)
 COUNTED = 20  # looks between two sums of a folder that does not seem to grow
@@ -44,18 +45,16 @@ def serve(control: int, policy: Policy, filter: bytes) -> NoReturn:
     """Prepare, wait for a call, run it, end."""
     try:
         new = isolate(control, policy)
+        tool, door = begin(control, policy, filter)
+        ready(control, policy)
     except OSError as error:
         tell(control, {"failed": f"{error.filename or 'start'}: {error.strerror}"})
         os._exit(1)
     try:
-        ready(control, policy)
-    except OSError as error:
-        tell(control, {"failed": f"network: {error.strerror}"})
-        os._exit(1)
-    try:
-        request, descriptors = receive(control)
+        data, descriptors = receive(control)
     except OSError:  # the server left with a word of ours unread
         os._exit(0)
+    request: Request = json.loads(data)
     try:
         if policy.tier == "A":
             enter(new, request["folder"])
@@ -63,15 +62,15 @@ def serve(control: int, policy: Policy, filter: bytes) -> NoReturn:
     except OSError as error:
         tell(control, {"failed": f"{error.filename}: {error.strerror}"})
         os._exit(1)
-    crowd = 0 if policy.tier == "A" else users_tasks(policy.run_as or os.getuid())
     scratch = SCRATCH if policy.tier == "A" else ()
     tell(control, {"taken": True})  # without this word the server knows that nothing was run
     started = time.monotonic()
-    tool = os.fork()
-    if tool == 0:
-        results = take_over(*descriptors)
-        limits = functools.partial(confine, policy=policy, filter=filter, crowd=crowd)
-        child.work(request, results, limits)
+    try:
+        with door:
+            socket.send_fds(door, [len(data).to_bytes(HEADER, "big")], descriptors)
+            door.sendall(data)
+    except OSError:  # it has ended, and how is seen below
+        pass
     for descriptor in descriptors:
         os.close(descriptor)
     tell(control, {"end": keep(tool, control, request, started, scratch)})
@@ -126,7 +125,39 @@ def ready(control: int, policy: Policy) -> None:
         socket.send_fds(target, [said], [gate.fileno()])
 
 
-def receive(control: int) -> tuple[Request, list[int]]:
+def begin(control: int, policy: Policy, filter: bytes) -> tuple[int, socket.socket]:
+    """The process that will be the tool, prepared, and the way to tell it the call. Raises
+    OSError. Not before it is prepared may the root be changed: while that is done, the kernel
+    takes every process for one in a chroot, which gets no user namespace."""
+    ours, theirs = socket.socketpair()
+    tool = os.fork()
+    if tool == 0:
+        ours.close()
+        os.close(control)
+        become_tool(theirs, policy, filter)
+    theirs.close()
+    said = ours.recv(200).decode()
+    if said != PREPARED:
+        raise OSError(0, said or "it ended", "prepare")
+    return tool, ours
+
+
+def become_tool(door: socket.socket, policy: Policy, filter: bytes) -> NoReturn:
+    try:
+        prepare(policy, filter)
+    except OSError as error:
+        door.sendall(f"{error.filename or ''} {error.strerror}".encode()[:200])
+        os._exit(1)
+    door.sendall(PREPARED.encode())
+    data, descriptors = receive(door.fileno())
+    request: Request = json.loads(data)
+    if policy.tier == "A":
+        request["folder"] = WORKSPACE
+    results = take_over(*descriptors)
+    child.work(request, results, functools.partial(confine, policy=policy))
+
+
+def receive(control: int) -> tuple[bytes, list[int]]:
     """The call, with the pipes for its output and its results. No call: the worker's end."""
     with socket.socket(fileno=os.dup(control)) as source:
         head, descriptors, _, _ = socket.recv_fds(source, HEADER, 2)
@@ -140,8 +171,7 @@ def receive(control: int) -> tuple[Request, list[int]]:
             if not (part := source.recv(min(left, 1 << 20))):
                 os._exit(0)
             data += part
-    request: Request = json.loads(data)
-    return request, descriptors
+    return bytes(data), descriptors
 
 
 def tell(control: int, message: dict[str, Any]) -> None:
@@ -311,15 +341,10 @@ def take_over(output: int, results: int) -> int:
     return 3
 
 
-def confine(request: Request, *, policy: Policy, filter: bytes, crowd: int) -> None:
-    """Take on every restriction, the last one last. Raises OSError, and then no tool runs."""
+def prepare(policy: Policy, filter: bytes) -> None:
+    """Every restriction that does not depend on the call. Raises OSError."""
     syscalls.prctl(syscalls.PR_SET_PDEATHSIG, signal.SIGKILL)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    gc.enable()
-    child.confine(request)
-    limits = request["limits"]
-    most = round((limits["memory_mb"] + SPARE_MB) * 1024 * 1024)
-    lower(resource.RLIMIT_DATA, most)
     lower(resource.RLIMIT_MEMLOCK, 64 * 1024)
     lower(resource.RLIMIT_MSGQUEUE, 0)
     if os.geteuid() == 0:
@@ -329,17 +354,26 @@ def confine(request: Request, *, policy: Policy, filter: bytes, crowd: int) -> N
             syscalls.prctl(syscalls.PR_SET_DUMPABLE, 1)
             syscalls.unshare(syscalls.NEWUSER)
             syscalls.map_user(policy.run_as, policy.run_as)
-    # Twice the limit and room for threads: the watch names the breach, this stops a fast bomb.
-    lower(resource.RLIMIT_NPROC, crowd + 2 * round(limits["processes"]) + 64)
     syscalls.prctl(syscalls.PR_SET_DUMPABLE, 1)
     syscalls.prctl(syscalls.PR_SET_PDEATHSIG, signal.SIGKILL)
     syscalls.drop_capabilities()
     if policy.tier != "C":
-        if policy.tier == "B" or syscalls.landlock_abi():
-            rules = policy.rules(request["folder"])
-            gate = netproxy.PORT if policy.network == "proxy" else 0
-            syscalls.landlock(rules, network=policy.network == "full", connect=gate)
         syscalls.seccomp(filter)
+
+
+def confine(request: Request, *, policy: Policy) -> None:
+    """The rest: limits and the folder. Raises OSError, and then no tool runs."""
+    gc.enable()
+    limits = request["limits"]
+    crowd = 0 if policy.tier == "A" else users_tasks(os.getuid())
+    child.confine(request)
+    lower(resource.RLIMIT_DATA, round((limits["memory_mb"] + SPARE_MB) * 1024 * 1024))
+    # Twice the limit and room for threads: the watch names the breach, this stops a fast bomb.
+    lower(resource.RLIMIT_NPROC, crowd + 2 * round(limits["processes"]) + 64)
+    if policy.tier == "B" or (policy.tier == "A" and syscalls.landlock_abi()):
+        rules = policy.rules(request["folder"])
+        gate = netproxy.PORT if policy.network == "proxy" else 0
+        syscalls.landlock(rules, network=policy.network == "full", connect=gate)
     os.environ.clear()
     os.environ.update(request["env"])
     if policy.tier != "A":

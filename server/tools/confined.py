@@ -96,7 +96,8 @@ class Confined(Child):
         found = self._told_before
         with contextlib.suppress(TimeoutError, ValueError, OSError):
             async with asyncio.timeout(KEEPER_S):
-                while line := await self._control.readline():
+                # Not until it has gone: its last word is that nothing else is left.
+                while "end" not in found and (line := await self._control.readline()):
                     found.update(message_of(line))
         self._failed = str(found.get("failed", ""))
         self.lost = not self._failed and "taken" not in found

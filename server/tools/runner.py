@@ -96,6 +96,8 @@ class Runner:
                 outcome = await child.outcome()
             finally:
                 child.kill()
+                if self.pool is not None:
+                    self.pool.refill()
             if not (child.lost and once_more):
                 yield outcome
                 return

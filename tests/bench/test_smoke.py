@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 import unittest
 
-from . import measures
+from . import measures, sandbox
 from .__main__ import add, render, run
 from .peers import Reply
 
@@ -22,6 +23,13 @@ class Smoke(unittest.TestCase):
         for figure in ("whole turn p50, ms", "delay per delta p50, ms"):
             self.assertEqual(set(table[figure]), {"direct", "relay", "yaa"})
         self.assertIn("cold start to first 200, ms", table)
+
+    @unittest.skipUnless(measures.LINUX, "the sandbox is Linux's")
+    def test_the_sandbox_is_measured(self) -> None:
+        found = asyncio.run(sandbox.measure(2))
+        self.assertIn("subprocess bash -c true", found)
+        self.assertTrue(all(len(values) == 2 and min(values) > 0 for values in found.values()))
+        self.assertEqual(len(sandbox.render(found).splitlines()), len(found) + 1)
 
 
 class Arithmetic(unittest.TestCase):

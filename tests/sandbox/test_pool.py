@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import signal
 import socket
@@ -60,9 +61,11 @@ class Dying(Pool):
         if self.times:
             self.times -= 1
             worker.recv(1, socket.MSG_PEEK)  # it says that it is ready
-            for pid in watch.tree(self.pid):
-                os.kill(pid, signal.SIGKILL)
-            while watch.tree(self.pid):
+            deadline = time.monotonic() + WAIT_S
+            while (left := watch.tree(self.pid)) and time.monotonic() < deadline:
+                for pid in left:  # more of them may still be coming
+                    with contextlib.suppress(ProcessLookupError):
+                        os.kill(pid, signal.SIGKILL)
                 os.sched_yield()
             while self._waiting:  # whose deaths may not be known yet
                 self._waiting.pop().close()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 import json
+import subprocess
+import sys
 import tempfile
 import unittest
 from pathlib import Path
@@ -11,11 +13,12 @@ from typing import Any
 
 from server.config import Config
 from server.sandbox.policy import TIERS
-from server.sandbox.probe import verdict
+from server.sandbox.probe import closed_to_others, verdict
 from server.tools.toolbox import Toolbox
 
 from ..fakes import DEFAULTS
 
+ROOT = Path(__file__).resolve().parents[2]
 OURS = {"shell", "read_file", "write_file", "edit_file", "list_files", "python", "search_files"}
 
 
@@ -96,6 +99,26 @@ class FailClosed(unittest.IsolatedAsyncioTestCase):
         toolbox = await self.toolbox("A", "none")
         self.assertEqual(list(self.home.glob(".canary*")), [])
         self.assertEqual(toolbox.problems, [])
+
+
+@unittest.skipUnless(sys.platform == "linux", "prctl(2)")
+class Hardened(unittest.TestCase):
+    def test_the_server_cannot_be_read(self) -> None:
+        """PR_GET_DUMPABLE is 3; a process of its own, since this one should stay as it is."""
+        code = (
+            "import ctypes; from server.sandbox.probe import harden; get = ctypes.CDLL(None).prctl;"
+            " before = get(3, 0, 0, 0, 0); harden(); print(before, get(3, 0, 0, 0, 0))"
+        )
+        done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True)
+        self.assertEqual(done.stdout.split(), [b"1", b"0"], done.stderr)
+
+    def test_where_the_tools_user_may_not_pass(self) -> None:
+        with tempfile.TemporaryDirectory() as name:
+            home = Path(name).resolve()
+            home.chmod(0o700)
+            self.assertEqual(closed_to_others((), home), str(home))
+            home.chmod(0o711)
+            self.assertEqual(closed_to_others((), home), "")
 
 
 class Verdicts(unittest.TestCase):
