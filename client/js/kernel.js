@@ -75,7 +75,9 @@ globalThis.yaa = (function kernel() {
   }
 
   /** @returns {HTMLTemplateElement[]} none outside of a page */
-  const templates = () => (globalThis.document ? [...document.querySelectorAll('template[data-later]')] : [])
+  function templates() {
+    return globalThis.document ? /** @type {any} */ ([...document.querySelectorAll('template[data-later]')]) : []
+  }
 
   /** All of this as one script: the kernel and every module that is here, for a page in one file; see `later`. */
   function source() {
