@@ -235,3 +235,13 @@ test('hostile texts take linear time, and their trees are not deep', () => {
     assert.ok(depth(tree) < 400, `${name}: depth ${depth(tree)}`)
   }
 })
+
+test('a megabyte of the worst takes seconds, not minutes', () => {
+  for (const piece of ['[', '*', '>', '`', '_a ', '<a:', 'a@', 'a\n', '$$\n', '| a |\n', '![', '](', '&', '\\']) {
+    const text = piece.repeat(1_000_000 / piece.length)
+    const started = performance.now()
+    parse(text)
+    const took = performance.now() - started
+    assert.ok(took < 6000, `${JSON.stringify(piece)}: ${took.toFixed()} ms`)
+  }
+})

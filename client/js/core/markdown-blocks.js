@@ -16,7 +16,7 @@ yaa.define('core/markdown-blocks', ['core/markdown-links'], ({ readDefinition })
   /** @type {[RegExp, RegExp | null][]} how an HTML block begins and ends; null: before an empty line */
   const HTML = [
     [/^<(?:script|pre|textarea|style)(?:\s|>|$)/i, /<\/(?:script|pre|textarea|style)>/i],
-    [/^<!--/, /-->/],
+    [/^<!--/, /-->/], [/^<\?/, /\?>/], [/^<![A-Za-z]/, />/], [/^<!\[CDATA\[/, /\]\]>/],
     [new RegExp(`^</?(?:${DEFAULT_TAGS})(?:\\s|/?>|$)`, 'i'), null],
     [/^<(?:\/[A-Za-z][A-Za-z0-9-]*|[A-Za-z][A-Za-z0-9-]*(?:\s+[A-Za-z_:][\w.:-]*(?:\s*=\s*(?:"[^"]*"|'[^']*'|[^\s"'=<>`]+))?)*)\s*\/?>\s*$/, null],
   ]
@@ -150,7 +150,7 @@ yaa.define('core/markdown-blocks', ['core/markdown-links'], ({ readDefinition })
       const heading = HEADING.exec(rest)?.[0]
       const fence = FENCE.exec(rest)?.[0]
       const rule = RULE.test(rest)
-      const interrupts = this.tip.type === 'paragraph' ? 3 : HTML.length // kinds of HTML that may begin here
+      const interrupts = this.tip.type === 'paragraph' ? HTML.length - 1 : HTML.length // kinds of HTML that may begin here
       const html = rest[0] === '<' && HTML.slice(0, interrupts).find(([begins]) => begins.test(rest))
       if (inParagraph && UNDERLINE.test(rest) && this.underline(container, rest)) return container
       const align = inParagraph ? alignments(rest) : null

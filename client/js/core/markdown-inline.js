@@ -12,6 +12,9 @@ yaa.define('core/markdown-inline', ['core/markdown-links', 'core/markdown-nodes'
   const AUTOLINK = /<([A-Za-z][A-Za-z0-9+.-]{1,31}:[^\s<>]*)>/y
   const AUTOMAIL = /<([\w.!#$%&'*+/=?^`{|}~-]{1,64}@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63})+)>/y
   const MAIL_HOST = /@[A-Za-z0-9_-]{1,63}(?:\.[A-Za-z0-9_-]{1,63})+/y
+  /** No name of a mail address and no scheme is longer. */
+  const LOOK_BACK = 64
+  const SPILL = 1024
   const SPACE = /^$|\s/
   const PUNCTUATION = /[\p{P}\p{S}]/u
   const CJK = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\u3000-\u303f\uff00-\uffef]/u
@@ -53,6 +56,7 @@ yaa.define('core/markdown-inline', ['core/markdown-links', 'core/markdown-nodes'
         const plain = match(PLAIN, this.text, this.at)
         if (plain) this.take(plain)
         else this.special(this.text[this.at])
+        if (this.pending.length > SPILL) this.spill()
       }
       this.emphasize(null)
       this.flush()
@@ -87,6 +91,16 @@ yaa.define('core/markdown-inline', ['core/markdown-links', 'core/markdown-nodes'
       const text = this.pending
       this.pending = ''
       if (text) this.push(leaf('text', text))
+    }
+
+    /** Looking back into a long text copies all of it, so only its end is kept at hand. */
+    spill() {
+      const end = trimSpaces(this.pending).length - LOOK_BACK
+      const rest = this.pending.slice(end)
+      if (end <= 0) return
+      this.pending = this.pending.slice(0, end)
+      this.flush()
+      this.pending = rest
     }
 
     /** @param {Node} node */
@@ -328,7 +342,7 @@ yaa.define('core/markdown-inline', ['core/markdown-links', 'core/markdown-nodes'
     }
 
     bareMail() {
-      const local = /[A-Za-z0-9.+-]*$/.exec(this.pending.slice(-64))?.[0] ?? ''
+      const local = /[A-Za-z0-9.+-]*$/.exec(this.pending.slice(-LOOK_BACK))?.[0] ?? ''
       const start = this.at - local.length
       const host = match(MAIL_HOST, this.text, this.at)
       const bounded = !/[\w.+-]/.test(this.text[start - 1] ?? '') && !/[_-]/.test(host.at(-1) ?? '')
