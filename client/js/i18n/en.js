@@ -274,6 +274,14 @@ yaa.define('i18n/en', [], () => {
     'toast.signedIn': 'Signed in with the key from the link.',
     'toast.answerRefused': 'The server did not take this answer: {detail}',
 
+    // commands
+    'deed.delete': 'Delete this session',
+    'deed.stop': 'Stop the answer',
+    'deed.next': 'Next message',
+    'deed.previous': 'Previous message',
+    'deed.ask': 'Go to what waits for an answer',
+    'deed.side': 'Show or hide the sessions',
+
     'unit.ms': '{n} ms',
     'unit.s': '{n} s',
     'unit.min': '{m} min {s} s'

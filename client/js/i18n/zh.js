@@ -274,6 +274,14 @@ yaa.define('i18n/zh', [], () => {
     'toast.signedIn': '已用链接里的密钥登录。',
     'toast.answerRefused': '服务器没有接受这个回答：{detail}',
 
+    // commands
+    'deed.delete': '删除此会话',
+    'deed.stop': '停止回答',
+    'deed.next': '下一条消息',
+    'deed.previous': '上一条消息',
+    'deed.ask': '转到等待处理的事项',
+    'deed.side': '显示或隐藏会话列表',
+
     'unit.ms': '{n} 毫秒',
     'unit.s': '{n} 秒',
     'unit.min': '{m} 分 {s} 秒'

@@ -3,10 +3,10 @@
 
 yaa.define('ui/app', [
   'ui/h', 'ui/text', 'ui/popup', 'ui/book', 'ui/server', 'ui/line', 'ui/sidebar', 'ui/thread', 'ui/composer', 'ui/connection',
-  'ui/settings', 'core/session', 'io/download',
+  'ui/settings', 'ui/commands', 'core/session', 'io/download',
 ], (
   { h, fill, attr }, words, { toast, say }, { openBook, isActive }, { openServer, modelsOf, toolsOf }, { statusLine, markOf, announce },
-  { sidebarView, headerView }, { threadView }, { composerView }, { failurePanel }, { settingsDialog }, sessions, download,
+  { sidebarView, headerView }, { threadView }, { composerView }, { failurePanel }, { settingsDialog }, commands, sessions, download,
 ) => {
   /** @typedef {import('./types').App} App */
   const { t } = words
@@ -42,7 +42,9 @@ yaa.define('ui/app', [
       if (entry) show(entry)
       draw()
       NARROW.addEventListener('change', draw)
+      commands.bind({ app, actions, state: () => stateOf(app, true) })
       addEventListener('keydown', shortcuts(app, actions))
+      idle(() => yaa.later('commands').then(() => yaa.use('ui/deeds')))
     }
 
     /** Make every view; done again when the language changes. */
@@ -191,17 +193,16 @@ yaa.define('ui/app', [
     }
   }
 
-  /** Keys that work outside of fields: `g` then `a` goes to what waits for an answer. @param {App} app @param {import('./types').Actions} actions */
+  /** What keys start is a table of commands; only Escape means whatever is open. @param {App} app @param {import('./types').Actions} actions */
   function shortcuts(app, actions) {
-    let before = ''
     return (/** @type {KeyboardEvent} */ event) => {
-      const typing = /** @type {Element} */ (event.target).closest?.('input, textarea, select, dialog')
-      const pair = before + event.key
-      before = event.key
       if (event.key === 'Escape' && app.drawer) actions.toggleSide()
-      if (!typing && pair === 'ga') app.views.thread.showAsk()
+      commands.onkeydown(event)
     }
   }
+
+  /** Not before the page can be typed in. @param {() => void} run */
+  const idle = (run) => (window.requestIdleCallback ?? setTimeout)(run)
 
   /** @param {Settings} settings @param {string} name @param {any} value */
   function setOne(settings, name, value) {

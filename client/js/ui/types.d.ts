@@ -81,6 +81,22 @@ export interface Actions {
   toggleSide(): void
 }
 
+/** What a command works on. `state()` is made when it is asked for. */
+export interface CommandContext { app: App; actions: Actions; state(): State }
+/** Something the app can do: see ui/commands. */
+export interface Command {
+  id: string
+  /** key of its text, or what makes its text */
+  title: string | (() => string)
+  icon?: string
+  /** `Mod+K` (Ctrl or ⌘) works everywhere; `?` and the pair `g a` only outside of fields */
+  keys?: string | string[]
+  /** its word after `/` in the composer; `run` then gets the rest of the line */
+  slash?: string
+  when?(context: CommandContext): boolean
+  run(context: CommandContext, ...rest: any[]): any
+}
+
 export interface Book {
   refresh(): Promise<void>
   open(id: string): Promise<Entry | null>
@@ -191,6 +207,17 @@ declare global {
       openServer(options: { settings: Settings; onChange: () => void }): ServerLink
       modelsOf(info: any): Offer[]
       toolsOf(info: any): ToolRule[]
+    }
+    'ui/commands': {
+      register(command: Command): () => void
+      bind(context: CommandContext): void
+      list(): Command[]
+      run(id: string, ...rest: any[]): Promise<boolean>
+      find(event: any, now?: number): Command | null
+      onkeydown(event: KeyboardEvent): void
+      titleOf(command: Command): string
+      keysOf(command: Command): string[]
+      label(keys: string): string[]
     }
     'ui/app': { startApp(given: { root: HTMLElement; settings: Settings; store: Store }): { start(): Promise<void> } }
     'main': { main(): Promise<void> }
