@@ -1,6 +1,8 @@
 // Where the client starts: storage, settings, then the page. Failures of storage are shown, never fatal.
 
-yaa.define('main', ['ui/app', 'ui/popup', 'ui/text', 'io/settings', 'io/store-idb'], ({ startApp }, { toast }, { t }, settings, stores) => {
+yaa.define('main', [
+  'ui/app', 'ui/popup', 'ui/text', 'io/settings', 'io/store-idb', 'css/base', 'css/layout', 'css/thread', 'css/cards', 'css/dialogs',
+], ({ startApp }, { toast }, { t }, settings, stores) => {
   async function main() {
     const root = document.getElementById('app')
     if (!root) return

@@ -148,6 +148,7 @@ declare global {
       iconButton(name: string, label: string, props: Record<string, any>, classes?: string): any
       list(parent: Element, items: readonly any[], keyOf: (item: any, index: number) => string, make: (item: any) => View, from?: number): void
       uid(prefix: string): string
+      css(parts: TemplateStringsArray): CSSStyleSheet
     }
     'ui/text': {
       t(key: string, values?: Record<string, any>): string

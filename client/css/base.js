@@ -1,7 +1,8 @@
-/* Tokens, reset and the plain controls everything else is made of.
-   Colours are named by their job, never by their look; both themes live in one light-dark() each,
-   so a theme is nothing but `color-scheme`. Only --hue decides the accent. */
+// Tokens, reset and the plain controls everything else is made of.
+// Colours are named by their job, never by their look; both themes live in one light-dark() each,
+// so a theme is nothing but color-scheme. Only --hue decides the accent.
 
+yaa.define('css/base', ['ui/h'], ({ css }) => css`
 @layer base, layout, thread, cards, dialogs, overrides;
 
 @layer base {
@@ -205,3 +206,4 @@
     .segments input:checked + span { outline: 2px solid Highlight; }
   }
 }
+`)

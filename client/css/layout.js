@@ -1,6 +1,7 @@
-/* The shell: sessions at the side, one session in the middle, the composer at its foot.
-   Under 48rem the side panel becomes a drawer. */
+// The shell: sessions at the side, one session in the middle, the composer at its foot.
+// Under 48rem the side panel becomes a drawer.
 
+yaa.define('css/layout', ['ui/h'], ({ css }) => css`
 @layer layout {
   .app {
     display: grid; block-size: 100dvh; overflow: hidden;
@@ -150,3 +151,4 @@
   }
   @keyframes slide { from { translate: -2rem 0; opacity: 0.4; } }
 }
+`)
