@@ -22,6 +22,16 @@ interface Entry { name?: string; state: string; attempt?: number; args?: Json; [
 interface Answer { status: 'resolved' | 'cancelled'; payload?: Json }
 interface Interrupt { id: string; reason: string; call_id?: string; message?: string; answer?: Answer; [key: string]: Json }
 interface Marks { [callId: string]: Entry }
+/** A path that was set aside; what it is made of is told in core/tree. */
+interface Branch {
+  id: string; at: string; messages: Message[]; state: Record<string, Json>; calls: Record<string, Entry | null>
+  name?: string; favourite?: boolean
+}
+interface Tree {
+  branches: Branch[]
+  /** of the active path; `fresh` until a run has gone on from it */
+  active?: { id?: string; name?: string; favourite?: boolean; fresh?: { edits: number; aside: number } }
+}
 /** An AG-UI event. */
 interface YaaEvent { type: string; [key: string]: Json }
 
@@ -49,8 +59,10 @@ type Block =
   | { type: 'table'; align: (null | 'left' | 'center' | 'right')[]; head: Inline[][]; rows: Inline[][][] }
   | { type: 'rule' }
   | { type: 'html'; text: string }
+  | { type: 'math'; text: string; display: true }
 type Inline =
   | { type: 'text' | 'code'; text: string }
+  | { type: 'math'; text: string; display: boolean }
   | { type: 'break' }
   | { type: 'emphasis' | 'strong' | 'strike'; children: Inline[] }
   | { type: 'link'; href: string; title: string; children: Inline[] }
@@ -59,7 +71,7 @@ type Inline =
 type References = Map<string, { href: string; title: string }>
 /** A node while its block is being parsed. */
 interface InlineNode {
-  type: string; text?: string; href?: string; src?: string; title?: string
+  type: string; text?: string; href?: string; src?: string; title?: string; display?: boolean
   prev: InlineNode | null; next: InlineNode | null; first?: InlineNode | null
 }
 /** A block while it is being parsed; `start` and `end` are lines, counted from 0. */
@@ -68,6 +80,9 @@ interface BlockNode {
   [key: string]: any
 }
 interface MarkdownStream { update(text: string, options?: { live?: boolean }): { blocks: { key: number; source: string; node: Block }[]; from: number } }
+
+/** An element of MathML; `limits`: what is below and above it stands there in inline formulas too. */
+interface MathNode { tag: string; attrs?: Record<string, string>; children: (MathNode | string)[]; limits?: boolean }
 
 type SpanKind = 'keyword' | 'string' | 'number' | 'comment' | 'name' | 'added' | 'removed'
 interface Totals {
@@ -180,6 +195,30 @@ interface Modules {
     why(session: Session, options?: { live?: boolean }): Why
     canResume(session: Session): boolean
   }
+  'core/siblings': {
+    treeOf(session: Session): Tree
+    orderOf<T extends { messages: Message[] }>(branches: T[]): T[]
+    siblings(session: Session): Map<string, (string | null)[]>
+  }
+  'core/tree': {
+    begin(session: Session, index: number, messages?: Message[], how?: { edits?: number }): { aside: number }
+    switchTo(session: Session, id: string): boolean
+    remove(session: Session, id: string): Branch[]
+    restore(session: Session, branches: Branch[]): void
+    label(session: Session, id: string | null, changes: { name?: string; favourite?: boolean }): void
+    continued(session: Session): void
+    pathOf(session: Session, id: string): Message[] | null
+    walk(session: Session): { id: string | null; depth: number; at: string; messages: Message[]; name: string; favourite: boolean; state: any }[]
+    BRANCH_KEYS: string[]
+  }
+  'core/edit': {
+    fork(session: Session, id: string): boolean
+    retry(session: Session, id: string): boolean
+    editMessage(session: Session, id: string, content: Json, when?: { now?: number }): boolean
+    editArguments(session: Session, callId: string, args: Json, when?: { now?: number }): boolean
+    editResult(session: Session, callId: string, result: { value: Json; isError?: boolean }, when?: { now?: number }): boolean
+    forkSession(session: Session, id: string, how?: { title?: string; now?: number }): Session
+  }
   'core/sse': { Decoder: new () => SseDecoder }
   'core/markdown-links': {
     unescape(text: string): string
@@ -200,6 +239,12 @@ interface Modules {
   'core/markdown-inline': { inline(text: string, references: References): Inline[]; trimSpaces(text: string): string }
   'core/markdown-blocks': { parseBlocks(text: string): BlockNode[]; definitionsEnd(text: string, found?: (definition: any) => void): number }
   'core/markdown': { parse(text: string): Block[]; split(text: string): { source: string; start: number }[]; stream(): MarkdownStream }
+  'core/tex': { parse(source: string): MathNode | null }
+  'core/tex-symbols': {
+    LETTERS: Record<string, string>; OPERATORS: Record<string, string>; SUMS: Record<string, string>; INTEGRALS: Record<string, string>
+    FUNCTIONS: Set<string>; LIMITS: Record<string, string>; ACCENTS: Record<string, string>; UNDERS: Record<string, string>
+    SPACES: Record<string, string>; ALPHABETS: Record<string, number[]>; letterIn(char: string, alphabet: string): string
+  }
   'core/urlsafe': { link(url: string): string | null; image(url: string): { src: string; remote: boolean; host: string } | null }
   'core/highlight': { spans(text: string, lang: string): [SpanKind, number, number][]; languageOf(info: string): string }
   'core/usage': {
