@@ -132,7 +132,16 @@ yaa.define('ui/thread', ['ui/h', 'ui/text', 'ui/message', 'ui/asks', 'ui/connect
       first?.focus()
     }
 
-    return { el, toEnd, update, showAsk, follow: () => { pinned = true; follow() } }
+    /** The article of a message, made and in view, wherever in the session it is. @param {string} id */
+    function reveal(id) {
+      if (from) drawFeed(from = 0)
+      const article = document.getElementById(`message-${id}`)
+      pinned = false
+      article?.scrollIntoView({ block: 'center' })
+      return article
+    }
+
+    return { el, toEnd, update, showAsk, reveal, follow: () => { pinned = true; follow() } }
   }
 
   /** What each article shows: its message, the calls in it, and whether it is being written. @param {any} state @returns {any[]} */

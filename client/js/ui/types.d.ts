@@ -184,7 +184,7 @@ declare global {
       toneOf(server: ServerState): string
       wordsOf(server: ServerState): string
     }
-    'ui/thread': { threadView(actions: Actions): View<State> & { toEnd: any; follow(): void; showAsk(): void } }
+    'ui/thread': { threadView(actions: Actions): View<State> & { toEnd: any; follow(): void; showAsk(): void; reveal(id: string): HTMLElement | null } }
     'ui/composer': { composerView(actions: Actions): View<State> & { write(words: string): void; focus(): void } }
     'ui/sidebar': { sidebarView(actions: Actions): View<State>; headerView(actions: Actions): View<State> }
     'ui/settings': { settingsDialog(actions: Actions): View<State> & { show(tab?: string): void } }
