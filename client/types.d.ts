@@ -29,8 +29,8 @@ interface Branch {
 }
 interface Tree {
   branches: Branch[]
-  /** of the active path; `fresh` until a run has gone on from it */
-  active?: { id?: string; name?: string; favourite?: boolean; fresh?: { edits: number; aside: number } }
+  /** of the active path; `fresh` until a run has gone on from it: what was changed, and what it was made from */
+  active?: { id?: string; name?: string; favourite?: boolean; fresh?: { edits: number; aside: number; from?: string } }
 }
 /** An AG-UI event. */
 interface YaaEvent { type: string; [key: string]: Json }
@@ -194,11 +194,10 @@ interface Modules {
     items(session: Session, options?: { live?: boolean }): Item[]
     why(session: Session, options?: { live?: boolean }): Why
     canResume(session: Session): boolean
-  }
-  'core/siblings': {
     treeOf(session: Session): Tree
     orderOf<T extends { messages: Message[] }>(branches: T[]): T[]
     siblings(session: Session): Map<string, (string | null)[]>
+    continued(session: Session): void
   }
   'core/tree': {
     begin(session: Session, index: number, messages?: Message[], how?: { edits?: number }): { aside: number }
@@ -206,7 +205,6 @@ interface Modules {
     remove(session: Session, id: string): Branch[]
     restore(session: Session, branches: Branch[]): void
     label(session: Session, id: string | null, changes: { name?: string; favourite?: boolean }): void
-    continued(session: Session): void
     pathOf(session: Session, id: string): Message[] | null
     walk(session: Session): { id: string | null; depth: number; at: string; messages: Message[]; name: string; favourite: boolean; state: any }[]
     BRANCH_KEYS: string[]
@@ -263,5 +261,5 @@ interface Modules {
   'io/channel': { open(name?: string): { send(message: Json): void; listen(callback: (message: Json) => void): () => void; close(): void } }
   'io/lock': { create(options?: { locks?: LockManager | null; indexedDB?: IDBFactory | null }): { acquire(name: string): Promise<(() => void) | null> } }
   'io/clipboard': { copy(text: string): Promise<boolean> }
-  'io/download': { text(name: string, content: string, type?: string): void; json(name: string, value: Json): void; nameFor(session: Session, extension: string): string }
+  'io/download': { blob(name: string, content: Blob): void; text(name: string, content: string, type?: string): void; json(name: string, value: Json): void; nameFor(session: Session, extension: string): string }
 }

@@ -150,6 +150,59 @@ yaa.define('core/session', ['core/ids', 'core/patch'], ({ uuid, id }, { put }) =
   /** Whether sending the session as it is would go on with something. @param {Session} session */
   const canResume = (session) => ['ready', 'cut', 'cancelled', 'failed'].includes(why(session).kind)
 
+  // -- branches: core/tree writes them, a page without any needs only these ------------------------
+
+  /** @param {Session} session @returns {Tree} as far as it is one; a document may come from anywhere */
+  function treeOf(session) {
+    const tree = session.ext?.tree
+    return Array.isArray(tree?.branches) ? tree : { branches: [] }
+  }
+
+  /**
+   * Branches by age of their first message, so that switching doesn't change their order.
+   * @template {{messages: Message[]}} T @param {T[]} branches @returns {T[]}
+   */
+  function orderOf(branches) {
+    const first = (/** @type {T} */ branch) => branch.messages[0]
+    return branches.toSorted((a, b) => {
+      if (!first(a) || !first(b)) return Number(!first(a)) - Number(!first(b))
+      return (first(a).at ?? 0) - (first(b).at ?? 0) || (first(a).id < first(b).id ? -1 : 1)
+    })
+  }
+
+  /**
+   * For each message of the active path that has others in its place: these in order, null for itself. What hangs
+   * behind the last message is under the key ''.
+   * @param {Session} session @returns {Map<string, (string | null)[]>}
+   */
+  function siblings(session) {
+    const { branches } = treeOf(session)
+    /** @type {Map<string, (string | null)[]>} */ const found = new Map()
+    if (!branches.length) return found
+    const { messages } = session
+    const index = new Map(messages.map((message, i) => [message.id, i]))
+    index.set('', -1)
+    /** @type {Map<number, Branch[]>} */ const places = new Map()
+    for (const branch of branches) {
+      const place = index.get(branch.at)
+      if (place !== undefined) places.set(place, [...(places.get(place) ?? []), branch])
+    }
+    for (const [place, there] of places) {
+      const own = messages[place + 1]
+      const all = orderOf([...there, ...(own ? [{ id: null, messages: [own] }] : [])])
+      found.set(own?.id ?? '', all.map((branch) => branch.id))
+    }
+    return found
+  }
+
+  /** A run writes the active path: from now on it isn't a fresh edit. @param {Session} session */
+  function continued(session) {
+    const { active } = treeOf(session)
+    if (active) delete active.fresh
+  }
+
+  // -- finding ------------------------------------------------------------------------------------
+
   /** @param {Session} session @returns {Map<any, Message>} first result of each call */
   function resultsOf(session) {
     const results = new Map()
@@ -175,5 +228,5 @@ yaa.define('core/session', ['core/ids', 'core/patch'], ({ uuid, id }, { put }) =
     return Array.isArray(value) ? value.filter((each) => each !== null && typeof each === 'object') : []
   }
 
-  return { create, append, open, answered, answer, writeAhead, keep, items, why, canResume }
+  return { create, append, open, answered, answer, writeAhead, keep, items, why, canResume, treeOf, orderOf, siblings, continued }
 })
