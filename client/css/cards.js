@@ -35,6 +35,11 @@ yaa.define('css/cards', ['ui/h'], ({ css }) => css`
     flex: 1; min-inline-size: 0; font-family: var(--mono); font-size: var(--t2); color: var(--ink-3);
     white-space: nowrap; overflow: hidden; text-overflow: ellipsis;
   }
+  .tool-gist {
+    flex: none; max-inline-size: 40%; overflow: hidden; text-overflow: ellipsis; white-space: nowrap;
+    font-size: var(--t1); color: var(--ink-2); font-variant-numeric: tabular-nums;
+  }
+  .tool-gist:empty { display: none; }
   .tool-state {
     font-size: var(--t1); color: var(--ink-3); white-space: nowrap; font-variant-numeric: tabular-nums; flex: none;
   }

@@ -139,6 +139,12 @@ yaa.define('i18n/en', [], () => {
     'tool.state.unheard': 'no result yet',
     'tool.state.cut': 'never ran',
 
+    // what came of a tool call, on its line
+    'gist.exit': 'exit {code}',
+    'gist.matches': '{n, plural, one {# match} other {# matches}}',
+    'gist.files': '{n, plural, one {# entry} other {# entries}}',
+    'gist.lines': '{n, plural, one {# line} other {# lines}}',
+
     'ask.title': 'Allow {tool}?',
     'ask.edit': 'Edit arguments',
     'ask.editDone': 'Back to list',
@@ -268,6 +274,13 @@ yaa.define('i18n/en', [], () => {
     'settings.themeLight': 'Light',
     'settings.themeDark': 'Dark',
     'settings.languageSystem': 'Browser’s',
+
+    // ground: previews, storage, connection, servers
+    'artifact.open': 'Show it',
+    'artifact.title': 'Preview',
+    'artifact.close': 'Close the preview',
+    'artifact.frame': 'Preview of a page',
+    'artifact.note': 'Runs in a frame without network and without access to this page. Don’t type secrets into it.',
 
     'toast.close': 'Close',
     'toast.saveFailed': 'Could not save in this browser: {detail}',

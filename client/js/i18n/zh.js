@@ -139,6 +139,12 @@ yaa.define('i18n/zh', [], () => {
     'tool.state.unheard': '还没有结果',
     'tool.state.cut': '没有运行',
 
+    // 工具调用的结果，一行之内
+    'gist.exit': '退出码 {code}',
+    'gist.matches': '{n} 处匹配',
+    'gist.files': '{n} 项',
+    'gist.lines': '{n} 行',
+
     'ask.title': '允许 {tool} 吗？',
     'ask.edit': '修改参数',
     'ask.editDone': '返回列表',
@@ -268,6 +274,13 @@ yaa.define('i18n/zh', [], () => {
     'settings.themeLight': '浅色',
     'settings.themeDark': '深色',
     'settings.languageSystem': '跟随浏览器',
+
+    // 预览、存储、连接、服务器
+    'artifact.open': '预览',
+    'artifact.title': '预览',
+    'artifact.close': '关闭预览',
+    'artifact.frame': '网页预览',
+    'artifact.note': '在隔离的框架中运行：不能联网，也无法访问本页面。请勿在其中输入密码等敏感信息。',
 
     'toast.close': '关闭',
     'toast.saveFailed': '无法保存到这个浏览器：{detail}',

@@ -153,6 +153,7 @@ declare global {
     'ui/text': {
       t(key: string, values?: Record<string, any>): string
       use(wanted: string): void
+      extend(more: Record<string, Record<string, string>>): void
       count(n: number): string
       duration(ms: number): string
       moment(ms: number): string
