@@ -93,6 +93,7 @@ yaa.define('css/thread', ['ui/h'], ({ css }) => css`
     text-align: left; } .prose .center { text-align: center; } .prose .right { text-align: right;
     font-variant-numeric: tabular-nums;
   }
+  .prose .formula.display { overflow-x: auto; overflow-y: hidden; padding-block: 0.15em; }
   .prose img { max-inline-size: 100%; block-size: auto; border-radius: var(--r1); }
   .image-off {
     display: inline-flex; align-items: center; gap: var(--s2); padding: var(--s1) var(--s3); min-block-size: 2rem;

@@ -7,7 +7,7 @@
 yaa.define('core/markdown-inline', ['core/markdown-links', 'core/markdown-nodes'], (links, nodes) => {
   const { match } = links
   const { leaf, wrap, plainText, collect } = nodes
-  const PLAIN = /[^\n\\`*_~[\]!<&:@w]+/y
+  const PLAIN = /[^\n\\`*_~[\]!<&:@w$]+/y
   const TAG = /<(?:\/[A-Za-z][A-Za-z0-9-]*\s*|[A-Za-z][A-Za-z0-9-]*(?:\s+[A-Za-z_:][\w.:-]*(?:\s*=\s*(?:"[^"]*"|'[^']*'|[^\s"'=<>`]+))?)*\s*\/?)>/y
   const AUTOLINK = /<([A-Za-z][A-Za-z0-9+.-]{1,31}:[^\s<>]*)>/y
   const AUTOMAIL = /<([\w.!#$%&'*+/=?^`{|}~-]{1,64}@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63})+)>/y
@@ -15,6 +15,7 @@ yaa.define('core/markdown-inline', ['core/markdown-links', 'core/markdown-nodes'
   /** No name of a mail address and no scheme is longer. */
   const LOOK_BACK = 64
   const SPILL = 1024
+  const FORMULA_MAX = 2000
   const SPACE = /^$|\s/
   const PUNCTUATION = /[\p{P}\p{S}]/u
   const CJK = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\u3000-\u303f\uff00-\uffef]/u
@@ -43,6 +44,7 @@ yaa.define('core/markdown-inline', ['core/markdown-links', 'core/markdown-nodes'
     /** brackets that opened before here can't become a link any more: links hold no links */ barrier = 0
     /** @type {Map<number, number[]> | null} places of the runs of backticks, by length */ ticks = null
     noComment = false
+    /** @type {Map<string, number>} where the next end of a formula is */ ends = new Map()
     /** @type {number | undefined} */ lastTarget
 
     /** @param {string} text @param {References} references */
@@ -75,6 +77,7 @@ yaa.define('core/markdown-inline', ['core/markdown-links', 'core/markdown-nodes'
         case ']': return this.closeBracket()
         case '<': return this.angle()
         case '&': return this.entity()
+        case '$': return this.dollar()
         case ':': return this.bareAddress(/https?$/i.exec(this.pending.slice(-5))?.[0] ?? '', '://')
         case 'w': return this.bareAddress('', 'www.')
         default: return this.bareMail()
@@ -123,6 +126,7 @@ yaa.define('core/markdown-inline', ['core/markdown-links', 'core/markdown-nodes'
 
     backslash() {
       const next = this.text[this.at + 1] ?? ''
+      if ((next === '(' && this.formula('\\)')) || (next === '[' && this.formula('\\]'))) return
       if (next === '\n') {
         this.at += 2
         this.push(leaf('break'))
@@ -158,6 +162,35 @@ yaa.define('core/markdown-inline', ['core/markdown-links', 'core/markdown-nodes'
       const places = this.ticks.get(length) ?? []
       while (places.length && places[places.length - 1] < from) places.pop()
       return places.pop() ?? -1
+    }
+
+    // -- formulas ---------------------------------------------------------------------------------
+
+    /** `$x$`, `$$x$$`; but not the prices in `$5 and $6`, nor `$HOME and $PATH`. */
+    dollar() {
+      const { text, at } = this
+      if (text[at + 1] === '$') return this.formula('$$') || this.take('$$')
+      let end = at
+      do end = text.indexOf('$', end + 1)
+      while (text[end - 1] === '\\')
+      const body = end < 0 || end - at > FORMULA_MAX ? '' : text.slice(at + 1, end)
+      const good = /^[^\s`](?:[^`]*[^\s`])?$/.test(body) && !/[0-9]/.test(text[end + 1] ?? '')
+      if (!good) return this.take('$')
+      this.push(mathLeaf(body, false))
+      this.at = end + 1
+    }
+
+    /** @param {string} mark what ends it; what begins it is as long @returns {boolean} whether there is a formula here */
+    formula(mark) {
+      const known = this.ends.get(mark) ?? 0
+      const end = known < this.at + 2 ? this.text.indexOf(mark, this.at + 2) : known
+      this.ends.set(mark, end < 0 ? Infinity : end)
+      if (end < 0 || end - this.at > FORMULA_MAX) return false
+      const body = this.text.slice(this.at + 2, end)
+      if (!/[\p{L}\p{N}]/u.test(body) || body.includes('`')) return false
+      this.push(mathLeaf(body.trim(), mark !== '\\)'))
+      this.at = end + 2
+      return true
     }
 
     // -- emphasis ---------------------------------------------------------------------------------
@@ -377,6 +410,9 @@ yaa.define('core/markdown-inline', ['core/markdown-links', 'core/markdown-nodes'
     const low = text.charCodeAt(at - 1)
     return low >= 0xdc00 && low <= 0xdfff && at > 1 ? text.slice(at - 2, at) : text[at - 1]
   }
+
+  /** @param {string} text @param {boolean} display */
+  const mathLeaf = (text, display) => ({ ...leaf('math', text), display })
 
   /** Spaces and tabs at the end taken off, by hand: a pattern for it takes quadratic time. @param {string} text */
   function trimSpaces(text) {

@@ -9,6 +9,9 @@ yaa.define('ui/code', ['ui/h', 'ui/text', 'ui/popup', 'core/highlight'], (dom, {
   const NEAR_END = 40
   const PAINT = 'CSS' in window && 'highlights' in CSS
 
+  /** A page in one file has no artifact.html beside it. */
+  const SHOWS = document.querySelector('template[data-later="artifact"]') !== null
+
   /** @param {string} kind @returns {any} the page-wide set of ranges for one kind of token */
   function paintFor(kind) {
     const name = `code-${kind}`
@@ -49,7 +52,8 @@ yaa.define('ui/code', ['ui/h', 'ui/text', 'ui/popup', 'core/highlight'], (dom, {
     const wrap = iconButton('wrap', t('code.wrap'), { 'aria-pressed': 'false', onclick: toggleWrap })
     const copy = iconButton('copy', t('code.copy'), { onclick: () => popup.copy(code.textContent ?? '', copy) })
     const pre = h('pre', { tabIndex: 0 }, code)
-    const bar = options.plain ? null : h('div.code-bar', null, label, wrap, copy)
+    const show = SHOWS && !options.plain ? iconButton('eye', t('artifact.open'), { hidden: true, onclick: preview }) : null
+    const bar = options.plain ? null : h('div.code-bar', null, label, show, wrap, copy)
     const el = h('div.code', options.plain ? { 'data-plain': 'true' } : null, bar, pre)
     /** @type {Range[]} */ let ranges = []
     let shown = { text: '', lang: '' }
@@ -59,6 +63,11 @@ yaa.define('ui/code', ['ui/h', 'ui/text', 'ui/popup', 'core/highlight'], (dom, {
       const on = el.dataset.wrap !== 'true'
       el.dataset.wrap = String(on)
       attr(wrap, 'aria-pressed', on)
+    }
+
+    async function preview() {
+      await yaa.later('artifact')
+      yaa.use('ui/artifact').open(shown.text, shown.lang.toLowerCase())
     }
 
     /** @param {{text: string, lang?: string}} block */
@@ -71,6 +80,7 @@ yaa.define('ui/code', ['ui/h', 'ui/text', 'ui/popup', 'core/highlight'], (dom, {
       grow(code, block.text)
       if (follow) pre.scrollTop = pre.scrollHeight
       text(label, lang || t('code.plain'))
+      if (show) show.hidden = !/^(?:html|svg)$/i.test(lang)
       dirty = true
       soon(el)
     }
