@@ -142,7 +142,7 @@ interface Run {
   retryNow(): void
 }
 
-interface Head { id: string; title: string; status: string; updated: number; messages: number; waiting: number }
+interface Head { id: string; title: string; status: string; updated: number; messages: number; waiting: number; pinned?: boolean; tags?: string[] }
 interface StoreError { code: 'quota' | 'blocked' | 'failed'; message: string }
 interface Store {
   readonly kind: 'idb' | 'memory'
@@ -226,7 +226,11 @@ interface Modules {
     readInlineTarget(text: string, at: number): { href: string; title: string; end: number } | null
     readDefinition(text: string): { label: string; href: string; title: string; end: number } | null
     bareEnd(text: string, at: number): number
+    readDollars(text: string, at: number): { text: string; end: number } | null
+    readFormula(text: string, at: number, mark: string, ends: Map<string, number>): { text: string; end: number } | null
     match(pattern: RegExp, text: string, at: number): string
+    trimSpaces(text: string): string
+    characterBefore(text: string, at: number): string
   }
   'core/markdown-nodes': {
     leaf(type: string, text?: string): InlineNode
@@ -234,7 +238,7 @@ interface Modules {
     plainText(first: InlineNode | null | undefined): string
     collect(first: InlineNode | null): Inline[]
   }
-  'core/markdown-inline': { inline(text: string, references: References): Inline[]; trimSpaces(text: string): string }
+  'core/markdown-inline': { inline(text: string, references: References): Inline[] }
   'core/markdown-blocks': { parseBlocks(text: string): BlockNode[]; definitionsEnd(text: string, found?: (definition: any) => void): number }
   'core/markdown': { parse(text: string): Block[]; split(text: string): { source: string; start: number }[]; stream(): MarkdownStream }
   'core/tex': { parse(source: string): MathNode | null }

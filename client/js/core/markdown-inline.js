@@ -5,7 +5,7 @@
 // A single tilde is a tilde: `3~5 和 6~8` strikes nothing.
 
 yaa.define('core/markdown-inline', ['core/markdown-links', 'core/markdown-nodes'], (links, nodes) => {
-  const { match } = links
+  const { match, trimSpaces, characterBefore } = links
   const { leaf, wrap, plainText, collect } = nodes
   const PLAIN = /[^\n\\`*_~[\]!<&:@w$]+/y
   const TAG = /<(?:\/[A-Za-z][A-Za-z0-9-]*\s*|[A-Za-z][A-Za-z0-9-]*(?:\s+[A-Za-z_:][\w.:-]*(?:\s*=\s*(?:"[^"]*"|'[^']*'|[^\s"'=<>`]+))?)*\s*\/?)>/y
@@ -15,7 +15,6 @@ yaa.define('core/markdown-inline', ['core/markdown-links', 'core/markdown-nodes'
   /** No name of a mail address and no scheme is longer. */
   const LOOK_BACK = 64
   const SPILL = 1024
-  const FORMULA_MAX = 2000
   const SPACE = /^$|\s/
   const PUNCTUATION = /[\p{P}\p{S}]/u
   const CJK = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\u3000-\u303f\uff00-\uffef]/u
@@ -166,30 +165,22 @@ yaa.define('core/markdown-inline', ['core/markdown-links', 'core/markdown-nodes'
 
     // -- formulas ---------------------------------------------------------------------------------
 
-    /** `$x$`, `$$x$$`; but not the prices in `$5 and $6`, nor `$HOME and $PATH`. */
     dollar() {
-      const { text, at } = this
-      if (text[at + 1] === '$') return this.formula('$$') || this.take('$$')
-      let end = at
-      do end = text.indexOf('$', end + 1)
-      while (text[end - 1] === '\\')
-      const body = end < 0 || end - at > FORMULA_MAX ? '' : text.slice(at + 1, end)
-      const good = /^[^\s`](?:[^`]*[^\s`])?$/.test(body) && !/[0-9]/.test(text[end + 1] ?? '')
-      if (!good) return this.take('$')
-      this.push(mathLeaf(body, false))
-      this.at = end + 1
+      if (this.text[this.at + 1] === '$') return this.formula('$$') || this.take('$$')
+      const found = links.readDollars(this.text, this.at)
+      return found ? this.pushMath(found, false) : this.take('$')
     }
 
-    /** @param {string} mark what ends it; what begins it is as long @returns {boolean} whether there is a formula here */
+    /** @param {string} mark what ends it; what begins it is as long */
     formula(mark) {
-      const known = this.ends.get(mark) ?? 0
-      const end = known < this.at + 2 ? this.text.indexOf(mark, this.at + 2) : known
-      this.ends.set(mark, end < 0 ? Infinity : end)
-      if (end < 0 || end - this.at > FORMULA_MAX) return false
-      const body = this.text.slice(this.at + 2, end)
-      if (!/[\p{L}\p{N}]/u.test(body) || body.includes('`')) return false
-      this.push(mathLeaf(body.trim(), mark !== '\\)'))
-      this.at = end + 2
+      const found = links.readFormula(this.text, this.at, mark, this.ends)
+      return found !== null && this.pushMath(found, mark !== '\\)')
+    }
+
+    /** @param {{text: string, end: number}} found @param {boolean} display */
+    pushMath({ text, end }, display) {
+      this.push({ ...leaf('math', text), display })
+      this.at = end
       return true
     }
 
@@ -404,22 +395,5 @@ yaa.define('core/markdown-inline', ['core/markdown-links', 'core/markdown-nodes'
   /** Whether a mark may stand between punctuation and this character. @param {string} char */
   const isOpen = (char) => SPACE.test(char) || PUNCTUATION.test(char) || CJK.test(char)
 
-  /** @param {string} text @param {number} at */
-  function characterBefore(text, at) {
-    if (at === 0) return ''
-    const low = text.charCodeAt(at - 1)
-    return low >= 0xdc00 && low <= 0xdfff && at > 1 ? text.slice(at - 2, at) : text[at - 1]
-  }
-
-  /** @param {string} text @param {boolean} display */
-  const mathLeaf = (text, display) => ({ ...leaf('math', text), display })
-
-  /** Spaces and tabs at the end taken off, by hand: a pattern for it takes quadratic time. @param {string} text */
-  function trimSpaces(text) {
-    let end = text.length
-    while (text[end - 1] === ' ' || text[end - 1] === '\t') end--
-    return text.slice(0, end)
-  }
-
-  return { inline, trimSpaces }
+  return { inline }
 })

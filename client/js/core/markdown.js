@@ -4,8 +4,8 @@
 
 yaa.define('core/markdown', ['core/markdown-blocks', 'core/markdown-inline', 'core/markdown-links'], (lines, inlines, links) => {
   const { parseBlocks, definitionsEnd } = lines
-  const { inline, trimSpaces } = inlines
-  const { unescape } = links
+  const { inline } = inlines
+  const { unescape, trimSpaces } = links
   /** @typedef {{key: number, source: string, node: Block, start: number, definitions: Definition[]}} Slice */
   /** @typedef {{label: string, href: string, title: string}} Definition */
   const TASK = /^\[([ xX])\][ \t]+/

@@ -24,7 +24,7 @@ yaa.define('core/tex', ['core/tex-symbols'], (symbols) => {
   class Unknown extends Error {}
 
   /** @param {string} tag @param {(MathNode | string)[]} children @param {Record<string, string>} [attrs] @returns {MathNode} */
-  const node = (tag, children, attrs) => (attrs ? { tag, attrs, children } : { tag, children })
+  const node = (tag, children, attrs) => ({ tag, children, ...(attrs ? { attrs } : {}) })
   /** @param {MathNode[]} nodes */
   const row = (nodes) => (nodes.length === 1 ? nodes[0] : node('mrow', nodes))
   /** @param {string} sign @param {Record<string, string>} [attrs] */
@@ -245,16 +245,11 @@ yaa.define('core/tex', ['core/tex-symbols'], (symbols) => {
         case 'phantom': return node('mphantom', [this.argument()])
         case 'boxed': return node('mrow', [this.argument()], { class: 'boxed' })
         case 'tag': case 'tag*': return row([space(2), node('mtext', [name === 'tag' ? `(${this.words()})` : this.words()])])
-        case 'label': return this.nothing(this.words())
+        case 'label': this.words(); return null
         case 'nonumber': case 'notag': case 'hline': return null
         case ' ': return space(0.25)
         default: throw new Unknown(name)
       }
-    }
-
-    /** @param {string} _ what was passed over @returns {null} */
-    nothing(_) {
-      return null
     }
 
     /** @param {string} name */
@@ -359,8 +354,8 @@ yaa.define('core/tex', ['core/tex-symbols'], (symbols) => {
       const [before, after] = AROUND[kind]
       const table = this.table(rows, { columns, align: PAIRS.has(kind) })
       if (!before && !after) return table
-      const sides = [before, after].map((sign) => (sign ? [operator(sign, { stretchy: 'true' })] : []))
-      return node('mrow', [...sides[0], table, ...sides[1]])
+      const sides = [before, after].map((sign) => operator(sign, { stretchy: 'true' }))
+      return node('mrow', [sides[0], table, sides[1]].filter(({ children }) => children[0] !== ''))
     }
 
     /** @returns {MathNode[][][]} cells of rows, up to `\end` or the end */
@@ -373,17 +368,12 @@ yaa.define('core/tex', ['core/tex-symbols'], (symbols) => {
         if (token !== '&' && token !== '\\\\') break
         this.at++
         if (token === '&') continue
-        if (this.peek() === '[') this.skipOption()
+        this.option() // `\\[2pt]`, more room between two lines
         rows.push([])
       }
       const last = rows[rows.length - 1]
       if (rows.length > 1 && last.length === 1 && !last[0].length) rows.pop()
       return rows
-    }
-
-    /** `\\[2pt]`, more room between two lines. */
-    skipOption() {
-      while (this.next() !== ']') if (this.at > this.tokens.length) throw new Unknown('[')
     }
 
     /** @param {MathNode[][][]} rows @param {{columns?: string, align?: boolean}} options align: columns right and left in turns */
