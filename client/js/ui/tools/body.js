@@ -39,8 +39,9 @@ yaa.define('ui/tools/body', [
       const covers = new Set(picture?.covers ?? [])
       picture?.update({ name: call.function.name, args, result: value, live: output, done: Boolean(result) && !failed })
       put('breach', breachText(envelope), breachPart)
-      put('error', errorText(result), (view) => view ?? errorPart())
-      put('args', covers.has('args') ? undefined : args, (view) => view ?? valuePart(t(entry?.args ? 'tool.editedArguments' : 'tool.arguments')))
+      put('error', shape.breachOf(envelope) ? undefined : errorText(result), (view) => view ?? errorPart())
+      const bare = picture && isFlatObject(args) && !Object.keys(args).length
+      put('args', bare || covers.has('args') ? undefined : args, (view) => view ?? valuePart(t(entry?.args ? 'tool.editedArguments' : 'tool.arguments')))
       put('edited', covers.has('args') && entry?.args ? t('tool.wereEdited') : undefined, (view) => view ?? noticePart('', 'pencil'))
       put('output', result || covers.has('output') ? undefined : output || undefined, (view) => view ?? valuePart(t('tool.output')))
       put('result', result && !failed && !covers.has('result') ? value ?? '' : undefined, (view) => view ?? valuePart(t('tool.result')))
@@ -57,7 +58,7 @@ yaa.define('ui/tools/body', [
       picture?.el.remove()
       kind = next
       picture = PICTURES[next]?.() ?? null
-      if (picture) holder.prepend(picture.el)
+      if (picture) holder.insertBefore(picture.el, shown.get('args')?.el.nextSibling ?? holder.firstChild)
     }
 
     /**
@@ -73,7 +74,7 @@ yaa.define('ui/tools/body', [
         return
       }
       const view = make(old)
-      if (view !== old) holder.append(view.el)
+      if (view !== old) holder[key === 'args' ? 'prepend' : 'append'](view.el)
       shown.set(key, view)
       view.update(value)
     }

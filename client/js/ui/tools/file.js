@@ -56,6 +56,7 @@ yaa.define('ui/tools/file', ['ui/h', 'ui/tools/text', 'ui/code', 'core/shape', '
       words = result.text
       block.update({ text: words || t('tool.noOutput') })
       text(body.note, Number.isInteger(result.chars) ? t('page.chars', { n: result.chars }) : '')
+      more.hidden = !Number.isInteger(result.next_offset)
       fill(more, Number.isInteger(result.next_offset) ? notice(t('page.more', { n: count(result.next_offset) }), '', 'clock') : null)
     }
 

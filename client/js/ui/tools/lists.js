@@ -27,6 +27,7 @@ yaa.define('ui/tools/lists', ['ui/h', 'ui/tools/text', 'core/shape', 'ui/tools/p
       text(body.note, found.note)
       if (found.rows.length) longList(holder, found.rows, found.make)
       else fill(holder, h('p.none', null, found.none))
+      warning.hidden = !found.warn
       fill(warning, found.warn ? notice(found.warn, 'ask') : null)
     }
 
