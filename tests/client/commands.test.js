@@ -64,8 +64,15 @@ test('only what can be done now is offered, found and run', async () => {
   bind()
   assert.deepStrictEqual(Array.from(commands.list(), (one) => one.id), ['go'])
   assert.strictEqual(commands.find(press('s')), null)
-  assert.deepStrictEqual([await commands.run('stop'), await commands.run('nothing'), await commands.run('go', 'rest')], [false, false, true])
+  assert.deepStrictEqual([await commands.run('stop'), await commands.run('nothing'), await commands.run('go', 'rest')], [undefined, undefined, 1])
   assert.deepStrictEqual(ran, [['go', 'rest']])
+})
+
+test('a command that is not there yet is waited for', async () => {
+  const { commands, add, ran } = open()
+  commands.bind({ app: {}, actions: {}, state: () => ({}), more: async () => { add('late', {}) } })
+  await commands.run('late', 1)
+  assert.deepStrictEqual(ran, [['late', 1]])
 })
 
 test('a command can be taken out, and replaced by one of the same id', () => {

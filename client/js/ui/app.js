@@ -22,7 +22,7 @@ yaa.define('ui/app', [
       onEnd: (entry) => onEnd(entry, server), onElsewhere: () => toast(t('run.elsewhere')),
     })
     /** @type {App} */
-    const app = { settings, server, book, current: book.fresh(), drawer: false, views: null, show, draw, mount }
+    const app = { settings, server, book, store, current: book.fresh(), drawer: false, views: null, show, draw, mount }
     const actions = actionsOf(app)
     let frame = 0
     let timer = 0
@@ -42,9 +42,10 @@ yaa.define('ui/app', [
       if (entry) show(entry)
       draw()
       NARROW.addEventListener('change', draw)
-      commands.bind({ app, actions, state: () => stateOf(app, true) })
+      const more = () => yaa.later('commands').then(() => yaa.use('ui/deeds'))
+      commands.bind({ app, actions, state: () => stateOf(app, true), more })
       addEventListener('keydown', shortcuts(app, actions))
-      idle(() => yaa.later('commands').then(() => yaa.use('ui/deeds')))
+      idle(more)
     }
 
     /** Make every view; done again when the language changes. */
@@ -160,8 +161,19 @@ yaa.define('ui/app', [
       if (session) download.json(download.nameFor(session, 'yaa.json'), session)
     }
 
-    return {
-      set, open, remove, download: save, draw,
+    /** @param {string} name @param {any[]} rest */
+    async function branch(name, ...rest) {
+      try {
+        await yaa.later('branches')
+      } catch (error) {
+        return toast(t('later.failed', { detail: /** @type {Error} */ (error).message }), { bad: true })
+      }
+      await yaa.use('ui/branching').deeds(app, actions)[name](...rest)
+    }
+
+    /** @type {import('./types').Actions} */
+    const actions = {
+      set, open, remove, download: save, draw, branch,
       send(text) {
         app.views.thread.follow()
         book.send(app.current, text)
@@ -191,6 +203,7 @@ yaa.define('ui/app', [
         draw()
       },
     }
+    return actions
   }
 
   /** What keys start is a table of commands; only Escape means whatever is open. @param {App} app @param {import('./types').Actions} actions */
@@ -226,7 +239,8 @@ yaa.define('ui/app', [
       session, live, whole, models, provider,
       items: sessions.items(whole ? session : lastTurn(session), { live: live || current.elsewhere }),
       outputs: current.run?.output ?? new Map(),
-      line: statusLine(current),
+      // a fresh branch has not been cut off: it waits for the person (ui/branches)
+      line: sessions.treeOf(session).active?.fresh && !live ? null : statusLine(current),
       server: server.state(),
       sideOpen: !NARROW.matches && settings.get('side') !== 'closed',
       sessions: book.heads().map((head) => rowOf(head, session.id, book.entry(head.id))),
@@ -247,7 +261,8 @@ yaa.define('ui/app', [
   /** @param {Head} head @param {string} current @param {import('./types').Entry | undefined} entry */
   function rowOf(head, current, entry) {
     const mark = entry ? markOf(entry) : head.waiting ? 'asking' : ''
-    return { id: head.id, title: entry?.session.title || head.title || t('session.untitled'), updated: head.updated, current: head.id === current, mark }
+    const labels = { pinned: Boolean(head.pinned), tags: head.tags ?? [], temporary: false }
+    return { id: head.id, title: entry?.session.title || head.title || t('session.untitled'), updated: head.updated, current: head.id === current, mark, ...labels }
   }
 
   /**

@@ -84,6 +84,7 @@ yaa.define('ui/book', ['core/session', 'io/stream', 'io/lock', 'io/channel'], (s
         onChange(id, true)
         return onElsewhere()
       }
+      sessions.continued(entry.session)
       prepare(entry.session)
       remember(id, true)
       entry.run = stream.start(entry.session, {
@@ -122,11 +123,27 @@ yaa.define('ui/book', ['core/session', 'io/stream', 'io/lock', 'io/channel'], (s
       else run(entry)
     }
 
+    /**
+     * Change what was said: branches and edits, never under a run.
+     * @template T @param {Entry} entry @param {(session: Session) => T} work @returns {T | null} null: it is running
+     */
+    function edit(entry, work) {
+      if (isActive(entry) || entry.elsewhere) return null
+      const done = work(entry.session)
+      entry.state = null
+      onChange(entry.session.id, true)
+      store.put(entry.session).then(() => changed(entry.session.id))
+      return done
+    }
+
     /** @param {string} id @param {string} title */
-    async function rename(id, title) {
+    const rename = (id, title) => change(id, (session) => { session.title = title })
+
+    /** Change what a person says about a session: its title, its tags. @param {string} id @param {(session: Session) => void} edit */
+    async function change(id, edit) {
       const entry = await open(id)
       if (!entry) return
-      entry.session.title = title
+      edit(entry.session)
       await store.put(entry.session)
       await changed(id)
     }
@@ -169,7 +186,7 @@ yaa.define('ui/book', ['core/session', 'io/stream', 'io/lock', 'io/channel'], (s
     }
 
     const entry = (/** @type {string} */ id) => entries.get(id)
-    return { refresh, open, fresh, send, answer, retry, rename, remove, restore, heads: () => heads, entry }
+    return { refresh, open, fresh, send, answer, retry, edit, rename, change, remove, restore, heads: () => heads, entry }
   }
 
   /** @param {Entry | undefined} entry */

@@ -28,17 +28,21 @@ yaa.define('ui/commands', ['ui/text'], ({ t }) => {
   /** @param {Command} command */
   const offered = (command) => Boolean(context && (!command.when || command.when(context)))
 
-  /** What can be done now. @returns {Command[]} */
+  /** What a person can do now. @returns {Command[]} */
   function list() {
-    return [...commands.values()].filter(offered)
+    return [...commands.values()].filter((command) => !command.hidden && offered(command))
   }
 
-  /** @param {string} id @param {any[]} rest for the command @returns {Promise<boolean>} false: not there, or not now */
+  /**
+   * What the command gives back; undefined when it is not there, or not to be done now. The table that comes after the
+   * page is waited for.
+   * @param {string} id @param {any[]} rest for the command @returns {Promise<any>}
+   */
   async function run(id, ...rest) {
+    if (!commands.has(id)) await context?.more?.()
     const command = commands.get(id)
-    if (!command || !context || !offered(command)) return false
-    await command.run(context, ...rest)
-    return true
+    if (!command || !context || !offered(command)) return undefined
+    return command.run(context, ...rest)
   }
 
   /** @param {Command} command */

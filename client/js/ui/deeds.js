@@ -8,6 +8,12 @@ yaa.define('ui/deeds', ['ui/commands'], ({ register }) => {
   /** @param {CommandContext} context */
   const hasMessages = ({ app }) => app.current.session.messages.length > 0
 
+  /** @param {CommandContext} context */
+  function search({ app, actions, state }) {
+    if (!state().sideOpen && !app.drawer) actions.toggleSide()
+    requestAnimationFrame(() => app.views.side.search())
+  }
+
   /** @param {number} step */
   const walk = (step) => {
     const articles = /** @type {HTMLElement[]} */ ([...document.querySelectorAll('.feed .message')])
@@ -17,9 +23,28 @@ yaa.define('ui/deeds', ['ui/commands'], ({ register }) => {
     next?.scrollIntoView({ block: 'nearest' })
   }
 
+  /**
+   * What is done by a module of another group of scripts.
+   * @param {string} group @param {string} module @param {string} name
+   * @returns {(context: CommandContext, ...rest: any[]) => Promise<any>}
+   */
+  const by = (group, module, name) => async (context, ...rest) => {
+    await yaa.later(group)
+    return yaa.use(/** @type {any} */ (module))[name](context, ...rest)
+  }
+
+  /** Offered to other commands and to views, not to people. */
+  const never = { title: () => '', hidden: true }
+
   /** @type {Command[]} */
   const DEEDS = [
     { id: 'session.new', title: 'side.new', icon: 'plus', keys: 'n', slash: 'new', run: ({ actions }) => actions.newSession() },
+    { id: 'search', title: 'search.label', icon: 'search', keys: ['g f', 'Mod+Shift+F'], run: search },
+    { id: 'search.view', ...never, run: by('find', 'ui/search', 'resultsView') },
+    { id: 'find', title: 'find.label', icon: 'search', keys: '/', slash: 'find', menu: 'session', when: hasMessages, run: by('find', 'ui/find', 'open') },
+    { id: 'session.pin', title: 'deed.pin', icon: 'pin', menu: 'session', when: hasMessages, run: by('more', 'ui/manage', 'pin') },
+    { id: 'session.tags', title: 'side.tags', icon: 'tag', keys: 't', menu: 'session', when: hasMessages, run: by('more', 'ui/manage', 'tags') },
+    { id: 'sessions.select', ...never, run: by('more', 'ui/manage', 'select') },
     { id: 'session.delete', title: 'deed.delete', icon: 'trash', when: hasMessages, run: ({ app, actions }) => actions.remove(app.current.session.id) },
     { id: 'compose.focus', title: 'app.skip', icon: 'pencil', keys: 'i', run: ({ app }) => app.views.composer.focus() },
     { id: 'run.stop', title: 'deed.stop', icon: 'stop', keys: 's', when: ({ state }) => state().live, run: ({ actions }) => actions.stop() },

@@ -1,46 +1,183 @@
-// The sessions of this browser: newest first, grouped by day, with a mark on those that run or wait. Deleting is
-// undone by the toast, so nothing asks "are you sure?". The header of the open session is here too.
+// The sessions of this browser: pinned ones, then newest first by day, with a mark on those that run or wait. They can
+// be searched, narrowed to a tag, and selected. Deleting is undone by the toast, so nothing asks "are you sure?".
+// The header of the open session is here too.
 
-yaa.define('ui/sidebar', ['ui/h', 'ui/text', 'ui/popup', 'ui/connection'], (dom, { t, count }, { openMenu }, { toneOf, wordsOf }) => {
+yaa.define('ui/sidebar', [
+  'ui/h', 'ui/text', 'ui/popup', 'ui/connection', 'ui/commands',
+], (dom, { t, count }, { openMenu }, { toneOf, wordsOf }, commands) => {
   const { h, icon, iconButton, list, text, attr, fill } = dom
   const DAY_MS = 86_400_000
 
   /** @param {import('./types').Actions} actions @returns {any} */
   function sidebarView(actions) {
-    const groups = h('div')
-    const none = h('p.side-note', { hidden: true }, t('side.empty'))
+    const find = searchField()
+    const chips = chipRow((value) => {
+      filter = filter === value ? '' : value
+      draw()
+    })
+    const groups = h('div', { onclick: (/** @type {any} */ event) => event.target.matches('input[type=checkbox]') && pick(event) })
+    const none = h('p.side-note', { hidden: true })
     const server = serverButton(actions)
-    const el = h('nav.side', { id: 'side', 'aria-label': t('side.label') },
+    const scroll = h('div.side-list', null, none, groups)
+    const el = h('nav.side', { id: 'side', 'aria-label': t('side.label'), ondragover: over, ondragleave: leave, ondrop: drop },
       h('div.side-head', null, h('h1', null, t('app.name')),
         iconButton('panel', t('side.hide'), { onclick: () => actions.toggleSide() }),
         iconButton('plus', t('side.new'), { onclick: () => actions.newSession() }, 'small')),
-      h('div.side-list', null, none, groups),
+      h('div.side-find', null, find.el, chips.el), scroll,
       h('div.side-foot', null, server.el))
+    /** @type {any} */ let last = null
+    let filter = ''
+    /** Ids while sessions are being selected. @type {Set<string> | null} */
+    let selected = null
+    let anchor = ''
 
     /** @param {any} state */
     function update(state) {
-      none.hidden = state.sessions.length > 0
-      list(groups, grouped(state.sessions), (group) => group.key, groupView)
+      last = state
       server.update(state.server)
+      draw()
+    }
+
+    function draw() {
+      const all = last.sessions
+      if (filter && !all.some((/** @type {any} */ row) => fits(row, filter))) filter = ''
+      const rows = all.filter((/** @type {any} */ row) => fits(row, filter))
+      find.el.hidden = !all.length
+      chips.update({ rows: all, filter })
+      none.hidden = all.length > 0
+      text(none, t('side.empty'))
+      const known = new Set(all.map((/** @type {any} */ row) => row.id))
+      if (selected) selected = new Set([...selected].filter((id) => known.has(id)))
+      const drawn = rows.map((/** @type {any} */ row) => ({ ...row, picked: selected ? selected.has(row.id) : null }))
+      list(groups, grouped(drawn), (group) => group.key, groupView)
+      bar?.update([...selected ?? []])
     }
 
     /** @param {{key: string}} group */
     function groupView(group) {
       const rows = h('ul')
       const inner = h('section', null, h('h2', null, t(group.key)), rows)
-      return { el: inner, update: (/** @type {any} */ next) => list(rows, next.rows, (row) => row.id, () => rowView(actions)) }
+      const make = () => rowView(actions, select)
+      return { el: inner, update: (/** @type {any} */ next) => list(rows, next.rows, (row) => row.id, make) }
+    }
+
+    /** @type {any} */ let bar = null
+    /** Begin to select, with one. @param {string} id */
+    async function select(id) {
+      selected = new Set([id])
+      anchor = id
+      draw()
+      bar = await commands.run('sessions.select', { all: () => last.sessions.map((/** @type {any} */ row) => row.id), set: setSelected })
+      scroll.after(bar.el)
+      bar.update([...selected])
+    }
+
+    /** @param {string[] | null} ids null ends it */
+    function setSelected(ids) {
+      selected = ids && new Set(ids)
+      if (!ids) {
+        bar?.el.remove()
+        bar = null
+      }
+      draw()
+    }
+
+    /** One more or one less; with Shift everything in between. @param {any} event */
+    function pick(event) {
+      const boxes = [...groups.querySelectorAll('input[type=checkbox]')]
+      const ids = boxes.map((box) => box.value)
+      const [from, to] = [ids.indexOf(anchor), ids.indexOf(event.target.value)].sort((a, b) => a - b)
+      const range = event.shiftKey && from >= 0 ? ids.slice(from, to + 1) : [event.target.value]
+      anchor = event.target.value
+      for (const id of range) event.target.checked ? selected?.add(id) : selected?.delete(id)
+      draw()
+    }
+
+    /** @param {DragEvent} event */
+    function over(event) {
+      if (!event.dataTransfer?.types.includes('Files')) return
+      event.preventDefault()
+      attr(el, 'data-drop', 'true')
+    }
+
+    /** @param {any} event */
+    function leave(event) {
+      if (!el.contains(event.relatedTarget)) attr(el, 'data-drop', null)
+    }
+
+    /** @param {DragEvent} event */
+    function drop(event) {
+      attr(el, 'data-drop', null)
+      const files = [...event.dataTransfer?.files ?? []]
+      if (!files.length) return
+      event.preventDefault()
+      commands.run('sessions.import', files)
+    }
+
+    /** The field over the list; its results take the place of the list. */
+    function searchField() {
+      const label = t('search.label')
+      const input = h('input.input.side-search', { type: 'search', 'aria-label': label, placeholder: label, autocomplete: 'off', oninput, onkeydown })
+      const el = h('div.field-icon', null, icon('search'), input)
+      /** @type {any} */ let results = null
+
+      async function oninput() {
+        results ??= await commands.run('search.view')
+        if (!results) return
+        if (!results.el.isConnected) groups.after(results.el)
+        groups.hidden = chips.el.hidden = Boolean(input.value.trim())
+        if (!groups.hidden) draw()
+        results.update(input.value)
+      }
+
+      /** @param {KeyboardEvent} event */
+      function onkeydown(event) {
+        if (event.isComposing || event.key !== 'Escape' || !input.value) return
+        event.preventDefault()
+        input.value = ''
+        oninput()
+      }
+
+      return { el, focus: () => input.select() }
+    }
+
+    return { el, update, search: find.focus }
+  }
+
+  /** @param {any} row @param {string} filter */
+  const fits = (row, filter) => !filter || (filter === 'asking' ? row.mark === 'asking' : row.tags.includes(filter.slice(1)))
+
+  /** What the list can be narrowed to: those that wait, and each tag. @param {(value: string) => void} choose */
+  function chipRow(choose) {
+    const el = h('div.chips', { role: 'group', 'aria-label': t('side.filter') })
+
+    /** @param {{rows: any[], filter: string}} now */
+    function update({ rows, filter }) {
+      const waiting = rows.filter((row) => row.mark === 'asking').length
+      const tags = [...new Set(rows.flatMap((row) => row.tags))].sort((a, b) => a.localeCompare(b))
+      const all = tags.map((tag) => ({ value: `#${tag}`, label: tag }))
+      if (waiting && rows.length > 1) all.unshift({ value: 'asking', label: t('side.waiting', { n: waiting }) })
+      el.hidden = !all.length
+      list(el, all.map((one) => ({ ...one, on: one.value === filter })), (one) => one.value, chip)
+    }
+
+    /** @param {any} one */
+    function chip(one) {
+      const el = h('button.chip', { type: 'button', onclick: () => choose(one.value) })
+      return { el, update: (/** @type {any} */ next) => (text(el, next.label), attr(el, 'aria-pressed', next.on)) }
     }
 
     return { el, update }
   }
 
-  /** @param {any[]} sessions newest first */
+  /** Pinned ones first, then by day. @param {any[]} sessions newest first */
   function grouped(sessions) {
     const today = new Date().setHours(0, 0, 0, 0)
     const week = today - 6 * DAY_MS
     const starts = [['side.today', today], ['side.yesterday', today - DAY_MS], ['side.week', week], ['side.older', -Infinity]]
-    /** @type {{key: string, rows: any[]}[]} */ const groups = []
-    for (const row of sessions) {
+    const pinned = sessions.filter((row) => row.pinned)
+    /** @type {{key: string, rows: any[]}[]} */ const groups = pinned.length ? [{ key: 'side.pinned', rows: pinned }] : []
+    for (const row of sessions.filter((one) => !one.pinned)) {
       const key = String(starts.find(([, from]) => row.updated >= from)?.[0])
       if (groups.at(-1)?.key !== key) groups.push({ key, rows: [] })
       groups.at(-1)?.rows.push(row)
@@ -48,14 +185,16 @@ yaa.define('ui/sidebar', ['ui/h', 'ui/text', 'ui/popup', 'ui/connection'], (dom,
     return groups
   }
 
-  /** @param {import('./types').Actions} actions */
-  function rowView(actions) {
+  /** @param {import('./types').Actions} actions @param {(id: string) => void} select */
+  function rowView(actions, select) {
     const title = h('span.row-title')
+    const tags = h('span.row-tags')
     const mark = h('span.row-mark')
-    const open = h('button.row-open', { type: 'button', onclick: () => actions.open(row.id), ondblclick: rename }, mark, title)
+    const box = h('input.row-check', { type: 'checkbox' })
+    const open = h('button.row-open', { type: 'button', onclick: () => actions.open(row.id), ondblclick: rename }, mark, h('span.row-words', null, title, tags))
     const onclick = () => openMenu(more, entries())
     const more = iconButton('more', '', { 'aria-haspopup': 'menu', onclick }, 'ghost.small.row-more')
-    const el = h('li.row', null, open, more)
+    const el = h('li.row', null, box, open, more)
     /** @type {any} */ let row = null
     let drawn = ''
 
@@ -67,14 +206,24 @@ yaa.define('ui/sidebar', ['ui/h', 'ui/text', 'ui/popup', 'ui/connection'], (dom,
       attr(el, 'data-current', row.current)
       attr(open, 'aria-current', row.current ? 'page' : null)
       attr(more, 'aria-label', t('side.more', { title: row.title }))
-      if (drawn === row.mark) return
-      drawn = row.mark
-      fill(mark, markOf(row.mark))
+      box.hidden = row.picked === null
+      box.checked = Boolean(row.picked)
+      box.value = row.id
+      attr(box, 'aria-label', t('side.pick', { title: row.title }))
+      const words = row.tags.map((/** @type {string} */ tag) => `#${tag}`).join(' ')
+      text(tags, words)
+      tags.hidden = !words
+      if (drawn === row.mark + row.temporary) return
+      drawn = row.mark + row.temporary
+      fill(mark, markOf(row.mark), row.temporary ? h('span.badge', { title: t('side.temporaryNote') }, t('side.temporary')) : null)
     }
 
     const entries = () => [
+      { label: t(row.pinned ? 'side.unpin' : 'side.pin'), icon: 'pin', action: () => commands.run('session.pin', row.id) },
+      { label: t('side.tags'), icon: 'tag', action: () => commands.run('session.tags', [row.id]) },
       { label: t('side.rename'), icon: 'pencil', action: rename },
-      { label: t('side.download'), icon: 'download', action: () => actions.download(row.id) },
+      { label: t('side.export'), icon: 'download', action: () => commands.run('session.export', row.id) },
+      { label: t('side.select'), icon: 'check', action: () => select(row.id) },
       { label: t('side.delete'), icon: 'trash', danger: true, action: () => actions.remove(row.id) },
     ]
 
@@ -150,7 +299,8 @@ yaa.define('ui/sidebar', ['ui/h', 'ui/text', 'ui/popup', 'ui/connection'], (dom,
     const heading = h('h2', null, title)
     const meter = h('span')
     const fresh = iconButton('plus', t('side.new'), { onclick: () => actions.newSession() })
-    const el = h('header.top', null, side, heading, h('div.top-meter', null, meter, fresh))
+    const menu = iconButton('more', t('session.menu'), { 'aria-haspopup': 'menu', onclick: () => openMenu(menu, entries()) })
+    const el = h('header.top', null, side, heading, h('div.top-meter', null, meter, menu, fresh))
     /** @type {any} */ let last = null
 
     /** @param {any} state */
@@ -168,6 +318,10 @@ yaa.define('ui/sidebar', ['ui/h', 'ui/text', 'ui/popup', 'ui/connection'], (dom,
       const split = t('session.tokensTitle', { input: count(input), output: count(output), calls })
       attr(meter, 'title', usage.total_tokens ? split : null)
     }
+
+    const entries = () => commands.list().filter((one) => one.menu === 'session').map((one) => (
+      { label: commands.titleOf(one), icon: one.icon ?? 'chevron', danger: one.danger, action: () => commands.run(one.id) }
+    ))
 
     function rename() {
       const { id, title: old = '' } = last.session

@@ -47,7 +47,7 @@ export interface State {
   line: Line | null
   server: ServerState
   sideOpen: boolean
-  sessions: { id: string; title: string; updated: number; current: boolean; mark: string }[]
+  sessions: { id: string; title: string; updated: number; current: boolean; mark: string; pinned: boolean; tags: string[]; temporary: boolean }[]
   models: Offer[]
   provider: string
   demo: boolean
@@ -79,10 +79,18 @@ export interface Actions {
   openSettings(tab?: string): void
   draw(): void
   toggleSide(): void
+  /** a deed of ui/branching, by name */
+  branch(name: string, ...rest: any[]): Promise<void>
 }
 
 /** What a command works on. `state()` is made when it is asked for. */
-export interface CommandContext { app: App; actions: Actions; state(): State }
+export interface CommandContext {
+  app: App
+  actions: Actions
+  state(): State
+  /** loads the table of commands, which comes after the page */
+  more?(): Promise<any>
+}
 /** Something the app can do: see ui/commands. */
 export interface Command {
   id: string
@@ -93,6 +101,11 @@ export interface Command {
   keys?: string | string[]
   /** its word after `/` in the composer; `run` then gets the rest of the line */
   slash?: string
+  /** is it in the menu of the open session? */
+  menu?: 'session'
+  danger?: boolean
+  /** only for other parts of the page */
+  hidden?: boolean
   when?(context: CommandContext): boolean
   run(context: CommandContext, ...rest: any[]): any
 }
@@ -104,7 +117,9 @@ export interface Book {
   send(entry: Entry, words: string): void
   answer(entry: Entry, answers: [string, Answer | null][]): Promise<void>
   retry(entry: Entry): void
+  edit<T>(entry: Entry, work: (session: Session) => T): T | null
   rename(id: string, title: string): Promise<void>
+  change(id: string, edit: (session: Session) => void): Promise<void>
   remove(id: string): Promise<Session | null>
   restore(session: Session): Promise<void>
   heads(): Head[]
@@ -123,6 +138,7 @@ export interface App {
   settings: Settings
   server: ServerLink
   book: Book
+  store: Store
   current: Entry
   /** is the side panel open on a narrow screen? */
   drawer: boolean
@@ -187,7 +203,7 @@ declare global {
     }
     'ui/thread': { threadView(actions: Actions): View<State> & { toEnd: any; follow(): void; showAsk(): void; reveal(id: string): HTMLElement | null } }
     'ui/composer': { composerView(actions: Actions): View<State> & { write(words: string): void; focus(): void } }
-    'ui/sidebar': { sidebarView(actions: Actions): View<State>; headerView(actions: Actions): View<State> }
+    'ui/sidebar': { sidebarView(actions: Actions): View<State> & { search(): void }; headerView(actions: Actions): View<State> }
     'ui/settings': { settingsDialog(actions: Actions): View<State> & { show(tab?: string): void } }
     'ui/line': {
       statusLine(entry: Entry): Line | null
@@ -214,7 +230,7 @@ declare global {
       register(command: Command): () => void
       bind(context: CommandContext): void
       list(): Command[]
-      run(id: string, ...rest: any[]): Promise<boolean>
+      run(id: string, ...rest: any[]): Promise<any>
       find(event: any, now?: number): Command | null
       onkeydown(event: KeyboardEvent): void
       titleOf(command: Command): string
