@@ -2,7 +2,7 @@
 
 yaa.define('css/more', ['ui/h'], ({ css }) => css`
 @layer dialogs {
-  .small-dialog { inline-size: min(30rem, 100vw - 2rem); block-size: auto; max-block-size: calc(100dvh - 2rem); }
+  .small-dialog { inline-size: min(30rem, 100vw - 2rem); block-size: fit-content; max-block-size: calc(100dvh - 2rem); }
   .small-dialog.wide { inline-size: min(46rem, 100vw - 2rem); }
   .small-dialog[open] { grid-template-rows: auto minmax(0, 1fr) auto; }
   .dialog-main { padding: var(--s5); overflow-y: auto; display: grid; gap: var(--s4); align-content: start; grid-template-columns: minmax(0, 1fr); scrollbar-width: thin; }
@@ -20,7 +20,7 @@ yaa.define('css/more', ['ui/h'], ({ css }) => css`
 
   @media (max-width: 48rem) {
     .small-dialog, .small-dialog.wide {
-      inline-size: 100vw; block-size: auto; max-block-size: 100dvh; margin: auto 0 0; border-radius: var(--r3) var(--r3) 0 0; border: 1px solid var(--line);
+      inline-size: 100vw; block-size: fit-content; max-block-size: 100dvh; margin: auto 0 0; border-radius: var(--r3) var(--r3) 0 0; border: 1px solid var(--line);
     }
     .dialog-main { padding: var(--s4); }
     .dialog-foot { padding: var(--s3) var(--s4) max(var(--s3), env(safe-area-inset-bottom)); }

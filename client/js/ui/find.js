@@ -94,8 +94,7 @@ yaa.define('ui/find', ['ui/h', 'ui/text', 'ui/popup', 'core/search', 'css/find']
       article = app.views.thread.reveal(id)
     }
     if (!article) return 0
-    unfold(article, search.terms(query))
-    const all = places(id, query)
+    const all = await unfolded(article, id, query)
     const now = place < 0 ? all.length - 1 : place
     paint(all, now)
     all[now]?.startContainer.parentElement?.scrollIntoView({ block: 'center' })
@@ -103,12 +102,22 @@ yaa.define('ui/find', ['ui/h', 'ui/text', 'ui/popup', 'core/search', 'css/find']
     return Math.max(0, now)
   }
 
-  /** Open the folded parts that hold a match. @param {Element} article @param {string[]} words */
-  function unfold(article, words) {
-    for (const one of /** @type {NodeListOf<HTMLDetailsElement>} */ (article.querySelectorAll('details:not([open])'))) {
-      const folded = search.fold(one.textContent)
-      if (words.some((word) => folded.includes(word))) one.open = true
-    }
+  /**
+   * The matches, with what hides them opened. What a card holds is drawn when it is opened, so where nothing matches
+   * every card is looked into.
+   * @param {Element} article @param {string} id @param {string} query
+   */
+  async function unfolded(article, id, query) {
+    const words = search.terms(query)
+    const closed = () => /** @type {HTMLDetailsElement[]} */ ([...article.querySelectorAll('details:not([open])')])
+    const has = (/** @type {Element} */ one) => words.some((word) => search.fold(one.textContent).includes(word))
+    closed().filter(has).forEach((one) => { one.open = true })
+    if (places(id, query).length) return places(id, query)
+    const opened = closed()
+    opened.forEach((one) => { one.open = true })
+    for (let frame = 0; frame < FRAMES && !places(id, query).length; frame++) await new Promise(requestAnimationFrame)
+    opened.filter((one) => !has(one)).forEach((one) => { one.open = false })
+    return places(id, query)
   }
 
   /** The matches in an article as they are drawn. @param {string} id @param {string} query @returns {Range[]} */

@@ -43,7 +43,7 @@ yaa.define('ui/sidebar', [
       if (filter && !all.some((/** @type {any} */ row) => fits(row, filter))) filter = ''
       const rows = all.filter((/** @type {any} */ row) => fits(row, filter))
       find.el.hidden = !all.length
-      chips.update({ rows: all, filter })
+      chips.update({ rows: groups.hidden ? [] : all, filter })
       none.hidden = all.length > 0
       text(none, t('side.empty'))
       const known = new Set(all.map((/** @type {any} */ row) => row.id))
@@ -125,8 +125,8 @@ yaa.define('ui/sidebar', [
         results ??= await commands.run('search.view')
         if (!results) return
         if (!results.el.isConnected) groups.after(results.el)
-        groups.hidden = chips.el.hidden = Boolean(input.value.trim())
-        if (!groups.hidden) draw()
+        groups.hidden = Boolean(input.value.trim())
+        draw()
         results.update(input.value)
       }
 
@@ -311,7 +311,7 @@ yaa.define('ui/sidebar', [
       side.hidden = state.sideOpen
       attr(side, 'aria-expanded', state.sideOpen)
       fresh.hidden = state.sideOpen
-      heading.hidden = !session.messages?.length
+      heading.hidden = menu.hidden = !session.messages?.length
       const usage = session.usage ?? {}
       text(meter, usage.total_tokens ? t('session.tokens', { n: usage.total_tokens }) : '')
       const { prompt_tokens: input = 0, completion_tokens: output = 0, calls = 0 } = usage
