@@ -10,7 +10,57 @@ declare global {
   interface FoundFile { file: string; lines: { number: number; text: string; hit: boolean; gap: boolean }[] }
   interface TreeNode { name: string; type: string; size?: number; children: TreeNode[] }
 
+  /** The events of one run, packed. */
+  interface Recording { run: string; lines: any[] }
+  /** `turns`: indices of events at which a person spoke; `recorded`: how many were really seen. */
+  interface Replayed { start: Session; events: YaaEvent[]; turns: number[]; recorded: number }
+
+  interface Bar {
+    kind: 'model' | 'tool' | 'human' | 'retry' | 'error'; name: string; from: number; to: number; ms: number; message: string; call?: string
+    tokens?: number; cost_micro?: number; cost_unit?: string; first_ms?: number; failed?: boolean; stalled?: boolean
+  }
+  interface Timeline { bars: Bar[]; from: number; to: number; totals: Record<string, number> }
+
+  interface RunStep {
+    kind: 'user' | 'answer' | 'call' | 'error' | 'system'; name: string; args: string; text: string; message: string; call?: string; failed?: boolean
+  }
+  interface RunRow { op: 'same' | 'changed' | 'removed' | 'added'; before?: RunStep; after?: RunStep }
+  interface RunTotals { turns: number; calls: number; tokens: number; cost_micro: number; cost_unit: string; ms: number }
+  interface RunDiff { rows: RunRow[]; first: number; totals: [RunTotals, RunTotals]; settings: { path: string; before: any; after: any }[] }
+
+  interface Finding { rule: string; level: 'bad' | 'warn' | 'note'; message?: string; call?: string; detail?: string }
+
+  /** How a message is sent: `never` is for errors and what was cut off. */
+  interface LensRow {
+    message: Message; state: 'whole' | 'preview' | 'stub' | 'args' | 'fold' | 'expire' | 'never'; full: number; sent: number; pinned: boolean; op?: any
+  }
+  interface Gauge { used: number; window: number | null; free: number | null; parts: Record<string, number>; measured: boolean; share: number | null }
+  interface Marker {
+    id: string; after: string; trigger: string; before: number | null; to: number | null
+    ops: { kind: string; known: boolean; text: string; count: number; op: any }[]
+  }
+
   interface Modules {
+    'core/timeline': { timeline(session: Session): Timeline; axis(bars: Bar[], most: number): { place(at: number): number; length: number } }
+    'core/rundiff': { steps(session: Session): RunStep[]; compare(before: Session, after: Session): RunDiff; isWords(one: RunStep): boolean }
+    'core/lint': { lint(session: Session, options?: { live?: boolean }): Finding[]; secrets(text: string): { kind: string; from: number; to: number }[] }
+    'core/context': {
+      estimate(value: any): number
+      lens(session: Session): LensRow[]
+      gauge(session: Session, known?: { window?: number | null; tools?: any[] }): Gauge
+      windowFrom(info: any, session: Session): number | null
+      markers(session: Session): Marker[]
+    }
+    'core/recording': {
+      pack(run: string, seen: { at: number; event: YaaEvent }[]): Recording
+      unpack(recording: Recording): YaaEvent[]
+      idsOf(events: YaaEvent[]): string[]
+    }
+    'core/replay': {
+      replay(session: Session, recordings?: Recording[]): Replayed
+      folded(replayed: { start: Session; events: YaaEvent[] }, count: number): Session
+      step(session: Session, event: YaaEvent): void
+    }
     'core/shape': {
       kindOf(call: { name?: string; args?: any; result?: any }): ToolKind
       numbered(content: string): { start: number; lines: string[] } | null

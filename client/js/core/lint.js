@@ -1,0 +1,107 @@
+// What is odd about a session: calls nobody answered, answers to nothing, keys in plain sight. Nothing is changed.
+
+yaa.define('core/lint', ['core/session'], (sessions) => {
+  const MAX_RESULT = 40_000
+  /** Things that look like keys: by their own marks first, then by what stands before them. */
+  const SECRETS = /** @type {const} */ ([
+    ['private', /-----BEGIN (?:[A-Z]+ )?PRIVATE KEY-----/g],
+    ['openai', /\bsk-(?:[a-z]+-)?[A-Za-z0-9_-]{20,}/g],
+    ['github', /\b(?:gh[pousr]_[A-Za-z0-9]{30,}|github_pat_[A-Za-z0-9_]{40,})/g],
+    ['aws', /\bAKIA[0-9A-Z]{16}\b/g],
+    ['google', /\bAIza[0-9A-Za-z_-]{35}/g],
+    ['slack', /\bxox[abprs]-[A-Za-z0-9-]{10,}/g],
+    ['jwt', /\beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}/g],
+    ['bearer', /\b[Bb]earer +[A-Za-z0-9._~+/-]{20,}=*/g],
+    ['named', /(?:\b(?:api[_-]?key|secret|token|passw(?:or)?d)|密码|口令)["']?\s*[:=：]\s*["']?(?=[^\s"',;]*[0-9])[^\s"',;]{8,}/gi],
+  ])
+
+  /** Keys in a text. @param {string} text @returns {{kind: string, from: number, to: number}[]} sorted, not overlapping */
+  function secrets(text) {
+    /** @type {{kind: string, from: number, to: number}[]} */
+    const found = []
+    for (const [kind, pattern] of SECRETS) {
+      for (const match of text.matchAll(pattern)) {
+        const [from, to] = [match.index, match.index + match[0].length]
+        if (!found.some((one) => from < one.to && to > one.from)) found.push({ kind, from, to })
+      }
+    }
+    return found.sort((a, b) => a.from - b.from)
+  }
+
+  /** @param {Session} session @param {{live?: boolean}} [options] @returns {Finding[]} worst first, then in order */
+  function lint(session, { live = false } = {}) {
+    const messages = (Array.isArray(session.messages) ? session.messages : []).filter((one) => one && typeof one === 'object')
+    /** @type {Finding[]} */
+    const found = [...ofCalls(session, messages, live), ...ofMessages(messages, live), ...ofInterrupts(session, messages)]
+    for (const message of messages) found.push(...ofSecrets(message))
+    if (session.ext?.yaa_diverged) found.push({ rule: 'diverged', level: 'bad' })
+    const rank = { bad: 0, warn: 1, note: 2 }
+    return found.sort((a, b) => rank[a.level] - rank[b.level])
+  }
+
+  /** @param {Session} session @param {Message[]} messages @param {boolean} live @returns {Finding[]} */
+  function ofCalls(session, messages, live) {
+    /** @type {Finding[]} */
+    const found = []
+    const results = new Set(messages.filter((one) => one.role === 'tool').map((one) => one.tool_call_id))
+    const waiting = new Set(sessions.open(session).map((one) => one.call_id))
+    const seen = new Set()
+    for (const message of messages) {
+      for (const call of Array.isArray(message.tool_calls) ? message.tool_calls : []) {
+        const where = { message: message.id, call: call?.id, detail: String(call?.function?.name ?? '') }
+        if (seen.has(call?.id)) found.push({ rule: 'call_twice', level: 'bad', ...where })
+        seen.add(call?.id)
+        if (!live && !message.open && !results.has(call?.id) && !waiting.has(call?.id)) found.push({ rule: 'no_result', level: 'warn', ...where })
+        if (!isObjectText(call?.function?.arguments)) found.push({ rule: 'bad_arguments', level: 'warn', ...where })
+      }
+    }
+    for (const message of messages) {
+      if (message.role === 'tool' && !seen.has(message.tool_call_id)) found.push({ rule: 'no_call', level: 'bad', message: message.id, detail: String(message.name ?? '') })
+    }
+    return found
+  }
+
+  /** @param {Message[]} messages @param {boolean} live @returns {Finding[]} */
+  function ofMessages(messages, live) {
+    /** @type {Finding[]} */
+    const found = []
+    const ids = new Set()
+    for (const message of messages) {
+      if (message.id !== undefined && ids.has(message.id)) found.push({ rule: 'id_twice', level: 'bad', message: message.id, detail: String(message.id) })
+      ids.add(message.id)
+      if (message.open && !live) found.push({ rule: 'cut', level: 'warn', message: message.id })
+      if (message.role === 'error') found.push({ rule: 'error', level: 'note', message: message.id, detail: String(message.content ?? '').slice(0, 200) })
+      const size = typeof message.content === 'string' ? message.content.length : 0
+      if (message.role === 'tool' && size > MAX_RESULT) found.push({ rule: 'large', level: 'note', message: message.id, detail: String(size) })
+    }
+    return found
+  }
+
+  /** @param {Session} session @param {Message[]} messages @returns {Finding[]} */
+  function ofInterrupts(session, messages) {
+    const calls = new Set(messages.flatMap((one) => (Array.isArray(one.tool_calls) ? one.tool_calls : []).map((call) => call?.id)))
+    const all = (Array.isArray(session.interrupts) ? session.interrupts : []).filter((one) => one && typeof one === 'object')
+    return all.filter((one) => one.call_id !== undefined && !calls.has(one.call_id)).map((one) => ({ rule: 'no_call_for_question', level: 'bad', detail: String(one.reason ?? '') }))
+  }
+
+  /** @param {Message} message @returns {Finding[]} */
+  function ofSecrets(message) {
+    const texts = [message.content, message.reasoning?.text, ...(Array.isArray(message.tool_calls) ? message.tool_calls.map((call) => call?.function?.arguments) : [])]
+    const parts = Array.isArray(message.content) ? message.content.map((part) => part?.text) : []
+    const kinds = new Set()
+    for (const text of [...texts, ...parts]) if (typeof text === 'string') for (const one of secrets(text)) kinds.add(one.kind)
+    return [...kinds].map((detail) => ({ rule: 'secret', level: 'bad', message: message.id, detail }))
+  }
+
+  /** @param {any} source */
+  function isObjectText(source) {
+    try {
+      const value = JSON.parse(source || '{}')
+      return typeof value === 'object' && value !== null && !Array.isArray(value)
+    } catch {
+      return false
+    }
+  }
+
+  return { lint, secrets }
+})
