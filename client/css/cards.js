@@ -61,6 +61,9 @@ yaa.define('css/cards', ['ui/h'], ({ css }) => css`
   .part p { font-size: var(--t3); overflow-wrap: anywhere; white-space: pre-wrap; }
   .output-live { position: relative; }
 
+  .call-edits { display: flex; flex-wrap: wrap; gap: var(--s1); align-items: center; padding: var(--s1) var(--s2); border-block-start: 1px solid var(--line); }
+  .call-edits .button.square { margin-inline-start: auto; }
+
   /* arguments as a list of names and values: what a person has to judge before allowing */
   .args {
     display: grid; grid-template-columns: fit-content(9rem) minmax(0, 1fr); gap: var(--s1) var(--s3);

@@ -23,10 +23,24 @@ yaa.define('css/thread', ['ui/h'], ({ css }) => css`
     font-size: var(--t1); color: var(--ink-3); font-variant-numeric: tabular-nums;
   }
   .message-foot .button { margin-inline-start: -0.25rem; }
+  .message-bar, .marks, .switches, .message-actions { display: inline-flex; align-items: center; flex-wrap: wrap; }
+  .message-bar { gap: 0 var(--s2); }
+  .message-actions { gap: var(--s1); }
+  .marks, .switches { gap: 0 var(--s2); }
+  .switch { display: inline-flex; align-items: center; }
+  .switch .where { min-inline-size: 1.75rem; text-align: center; }
+  .edited { display: inline-flex; align-items: center; gap: 0.2rem; color: var(--ask); font-size: var(--t1); white-space: nowrap; }
+  .edited .icon { inline-size: 0.75rem; block-size: 0.75rem; }
+  .aside {
+    display: flex; flex-wrap: wrap; gap: var(--s2); align-items: center; padding: var(--s2) var(--s3);
+    border: 1px dashed var(--edge); border-radius: var(--r2); font-size: var(--t3); color: var(--ink-2); margin-block-start: var(--s5);
+  }
+  .aside > span { flex: 1 1 10rem; }
   .message[data-role="user"] .message-foot { justify-content: flex-end; }
-  .message[data-role="user"] .message-foot { opacity: 0; transition: opacity 0.12s; }
-  .message[data-role="user"]:is(:hover, :focus-within) .message-foot { opacity: 1; }
-  @media (hover: none) { .message[data-role="user"] .message-foot { opacity: 1; } }
+  .message[data-role="user"] .message-foot { flex-direction: row-reverse; justify-content: flex-start; }
+  .message[data-role="user"] :is(.message-foot time, .message-actions) { opacity: 0; transition: opacity 0.12s; }
+  .message[data-role="user"]:is(:hover, :focus-within) :is(.message-foot time, .message-actions) { opacity: 1; }
+  @media (hover: none) { .message[data-role="user"] :is(.message-foot time, .message-actions) { opacity: 1; } }
 
   .turn { display: grid; grid-template-columns: minmax(0, 1fr); gap: var(--s3); }
   .cut-note { display: flex; gap: var(--s2); align-items: center; font-size: var(--t2); color: var(--ask); }

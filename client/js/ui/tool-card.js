@@ -1,7 +1,7 @@
 // One tool call: a line at rest, its arguments, live output and result when opened, and the question it waits for.
 // What is shown follows from the session alone (call, ledger entry, result, interrupt), so a reload shows the same.
 
-yaa.define('ui/tool-card', ['ui/h', 'ui/text', 'ui/code', 'ui/asks'], (dom, { t, duration }, { codeBlock }, asks) => {
+yaa.define('ui/tool-card', ['ui/h', 'ui/text', 'ui/code', 'ui/asks', 'ui/branches'], (dom, { t, duration }, { codeBlock }, asks, { callEdits }) => {
   const { h, icon, text, attr, fill } = dom
   const BAD = new Set(['failed', 'denied'])
   const WAITS = new Set(['asking', 'waiting', 'indeterminate'])
@@ -18,6 +18,7 @@ yaa.define('ui/tool-card', ['ui/h', 'ui/text', 'ui/code', 'ui/asks'], (dom, { t,
    * @property {any} [interrupt] what it waits for @property {any} [sent] the answer that is on its way
    * @property {string} [output] live output
    * @property {boolean} live is a run going on?
+   * @property {any} [of] the article it is in
    * @property {boolean} writing is its message still being written? @property {boolean} cut was that cut off?
    */
 
@@ -33,6 +34,10 @@ yaa.define('ui/tool-card', ['ui/h', 'ui/text', 'ui/code', 'ui/asks'], (dom, { t,
     const details = h('details', { ontoggle: () => draw() }, line, body)
     const el = h('section.card.tool', null, details)
     const parts = bodyOf(body)
+    const edits = callEdits(actions)
+    const edited = h('span.edited', { hidden: true }, icon('pencil'), t('branch.edited'))
+    state.before(edited)
+    details.append(edits.el)
     /** @type {any} */ let ask = null
     /** @type {Call | null} */ let item = null
     let touched = false
@@ -50,6 +55,7 @@ yaa.define('ui/tool-card', ['ui/h', 'ui/text', 'ui/code', 'ui/asks'], (dom, { t,
       text(brief, briefOf(next))
       text(gist, gistOf(next.result))
       text(state, stateText(next, now))
+      edited.hidden = !next.result?.meta?.edited_from && next.of?.message.meta?.edited_call !== next.call.id
       drawSign(now)
       if (!touched) details.open = (now === 'started' || now === 'unheard') && Boolean(next.output)
       draw()
@@ -67,6 +73,7 @@ yaa.define('ui/tool-card', ['ui/h', 'ui/text', 'ui/code', 'ui/asks'], (dom, { t,
     function draw() {
       body.hidden = !details.open
       if (details.open && item) parts.update(item)
+      if (details.open && item) edits.update(item)
     }
 
     /** @param {Call} next */

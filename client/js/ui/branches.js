@@ -1,0 +1,150 @@
+// What a message offers under it: copy, edit, another answer, and the way through its branches. Only the buttons are
+// here; what they do is in ui/branching, which comes with the first press.
+
+yaa.define('ui/branches', ['ui/h', 'ui/text', 'ui/popup'], (dom, { t }, popup) => {
+  const { h, icon, iconButton, text, attr, list } = dom
+
+  /**
+   * @typedef {object} Shown
+   * @property {Message} message @property {CallItem[]} calls @property {boolean} last
+   * @property {Map<string, (string | null)[]>} siblings of the whole session (core/session)
+   */
+
+  /**
+   * The row under a message.
+   * @param {import('./types').Actions} actions @param {(message: Message) => string} words what copying takes
+   * @returns {import('./types').View<Shown>}
+   */
+  function barView(actions, words) {
+    /** @type {any} */ let shown = null
+    const id = () => shown.message.id
+    const copy = iconButton('copy', t('thread.copy'), { onclick: () => popup.copy(words(shown.message), copy) })
+    const edit = iconButton('pencil', t('branch.edit'), { onclick: () => actions.branch('edit', id()) })
+    const again = iconButton('retry', t('branch.retry'), { onclick: () => actions.branch('retry', id()) })
+    const more = iconButton('more', t('branch.more'), { 'aria-haspopup': 'menu', onclick: () => popup.openMenu(more, entriesOf(actions, shown)) })
+    const buttons = h('span.message-actions', null, copy, edit, again, more)
+    const marks = marksView(actions)
+    const el = h('span.message-bar', null, marks.el, buttons)
+
+    /** @param {Shown} next */
+    function update(next) {
+      shown = next
+      buttons.hidden = next.calls.length > 0
+      again.hidden = next.message.role === 'user' && !next.last
+      attr(again, 'aria-label', t(next.message.role === 'user' ? 'branch.answer' : 'branch.retry'))
+      attr(again, 'title', t(next.message.role === 'user' ? 'branch.answer' : 'branch.retry'))
+      marks.update(next)
+      el.hidden = buttons.hidden && marks.el.hidden
+    }
+
+    return { el, update }
+  }
+
+  /**
+   * What else can be done at a message. @param {import('./types').Actions} actions
+   * @param {{message: Message, calls: CallItem[], siblings: Map<string, any>, last?: boolean}} shown
+   */
+  function entriesOf(actions, { message, calls, siblings, last }) {
+    const one = (/** @type {string} */ key, /** @type {string} */ sign, /** @type {string} */ name, danger = false) => (
+      { label: t(key), icon: sign, danger, action: () => { actions.branch(name, message.id) } }
+    )
+    return [
+      ...(calls.length ? [one('branch.edit', 'pencil', 'edit'), one('branch.retry', 'retry', 'retry')] : []),
+      ...(last && message.role === 'assistant' ? [one('branch.goOn', 'down', 'goOn')] : []),
+      ...(last ? [] : [one('branch.fork', 'branch', 'fork')]),
+      one('branch.forkOut', 'plus', 'forkOut'),
+      one('branch.tree', 'tree', 'tree'),
+      ...(siblings.has(message.id) ? [one('branch.remove', 'trash', 'remove', true)] : []),
+    ]
+  }
+
+  /** Who changed it, and which of how many it is. @param {import('./types').Actions} actions */
+  function marksView(actions) {
+    const edited = h('span.edited', { hidden: true }, icon('pencil'), t('branch.edited'))
+    const switches = h('span.switches')
+    const el = h('span.marks', null, switches, edited)
+
+    /** @param {Shown} next */
+    function update({ message, calls, siblings }) {
+      const places = [{ id: message.id, name: '' }, ...calls.map(({ call, result }) => ({ id: result?.id ?? '-', name: call.function.name }))]
+      const there = places.filter((place) => siblings.has(place.id))
+      list(switches, there.map((place) => ({ ...place, all: siblings.get(place.id) })), (place) => place.name, () => switchView(actions))
+      // an edited call says so on its card
+      edited.hidden = !message.meta?.edited_from || Boolean(message.meta.edited_call)
+      el.hidden = !there.length && edited.hidden
+    }
+
+    return { el, update }
+  }
+
+  /** ‹ 2/3 › @param {import('./types').Actions} actions */
+  function switchView(actions) {
+    /** @type {{id: string, name: string, all: (string | null)[]}} */ let place = { id: '', name: '', all: [] }
+    const go = (/** @type {number} */ step) => () => {
+      const target = place.all[place.all.indexOf(null) + step]
+      if (target) actions.branch('switchTo', target, step)
+    }
+    const back = iconButton('left', t('branch.previous'), { 'data-step': -1, onclick: go(-1) })
+    const on = iconButton('chevron', t('branch.next'), { 'data-step': 1, onclick: go(1) })
+    const where = h('span.where')
+    const el = h('span.switch', { role: 'group' }, back, where, on)
+
+    /** @param {any} next */
+    function update(next) {
+      place = next
+      const n = place.all.indexOf(null) + 1
+      const total = place.all.length
+      text(where, (place.name ? `${place.name} ` : '') + `${n}/${total}`)
+      attr(el, 'aria-label', t('branch.which', { n, total }))
+      for (const [button, stuck] of [[back, n === 1], [on, n === total]]) attr(button, 'aria-disabled', stuck ? 'true' : null)
+    }
+
+    return { el, update }
+  }
+
+  /** The last row of an opened call. @param {import('./types').Actions} actions */
+  function callEdits(actions) {
+    /** @type {any} */ let shown = null
+    const one = (/** @type {string} */ key, /** @type {string} */ name) => (
+      h('button.button.ghost.small', { type: 'button', onclick: () => actions.branch(name, shown.call.id) }, icon('pencil'), t(key))
+    )
+    const args = one('branch.editArgs', 'editArguments')
+    const result = one('branch.editResult', 'editResult')
+    const again = h('button.button.ghost.small', { type: 'button', onclick: () => actions.branch('rerun', shown.call.id) }, icon('retry'), t('branch.rerun'))
+    const more = iconButton('more', t('branch.more'), { 'aria-haspopup': 'menu', onclick: () => popup.openMenu(more, entriesOf(actions, shown.of)) })
+    const el = h('div.call-edits', null, args, result, again, more)
+
+    /** @param {any} next a call, and `of`: the article it is in */
+    function update(next) {
+      shown = next
+      result.hidden = again.hidden = !next.result
+      args.hidden = Boolean(next.of.message.open)
+    }
+
+    return { el, update }
+  }
+
+  /** What an edit has set aside, until something goes on from there. @param {import('./types').Actions} actions */
+  function ghostView(actions) {
+    const words = h('span')
+    const go = h('button.button.small.primary', { type: 'button', onclick: () => actions.branch('continueHere') }, t('branch.continue'))
+    const back = h('button.button.small', { type: 'button', onclick: () => actions.branch('back') }, t('branch.back'))
+    const el = h('div.aside', { role: 'group', 'aria-label': t('branch.ghost'), hidden: true }, icon('branch'), words, go, back)
+
+    /** @param {Session} session @param {boolean} live */
+    function update(session, live) {
+      const fresh = session.ext?.tree?.active?.fresh
+      el.hidden = live || !fresh
+      if (el.hidden) return
+      const { edits, aside } = fresh
+      text(words, [edits && t('branch.edits', { n: edits }), t('branch.aside', { n: aside })].filter(Boolean).join(', '))
+      const last = session.messages.at(-1)
+      const runs = last && last.role !== 'error' && (last.role !== 'assistant' || Boolean(last.tool_calls?.length))
+      go.hidden = !runs
+    }
+
+    return { el, update }
+  }
+
+  return { barView, callEdits, ghostView }
+})

@@ -1,0 +1,36 @@
+"""What a person does to a session in the page: branches, edits, approvals, in two browsers.
+
+The model is the built-in demo, so what its tools return is what the answers say.
+"""
+
+from __future__ import annotations
+
+import unittest
+
+from tests.tooling import tools
+from tests.tooling.child import Yaa
+
+from .walks import NEEDED, walk
+
+
+class Session(unittest.TestCase):
+    maxDiff = None
+
+    def check(self, script: str, browser: str) -> None:
+        with Yaa({"server": {"discover": False}}) as yaa:
+            label = f"{browser}-{script.removesuffix('.mjs')}"
+            walked = walk(script, browser, {"url": yaa.link, "label": label}, {})
+        self.assertEqual(walked.error, "", walked.complaints)
+        self.assertEqual(walked.complaints, [], "the console is quiet")
+
+    @tools.needs(*NEEDED, tools.browser("chromium"))
+    def test_branches_in_chromium(self) -> None:
+        self.check("branches.mjs", "chromium")
+
+    @tools.needs(*NEEDED, tools.browser("firefox"))
+    def test_branches_in_firefox(self) -> None:
+        self.check("branches.mjs", "firefox")
+
+
+if __name__ == "__main__":
+    unittest.main()
