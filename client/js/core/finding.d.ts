@@ -5,6 +5,8 @@ interface Page { id: string; role: string; text: string; folded: string }
 /** A session that has every word. `parts`: text, and whether it matches. */
 interface Found { score: number; inTitle: boolean; count: number; hits: { id: string; role: string; parts: [string, boolean][] }[] }
 
+interface Secret { kind: string; text: string; shown: string; context: string; count: number }
+
 interface Modules {
   'core/search': {
     fold(text: string): string
@@ -16,5 +18,25 @@ interface Modules {
     look(session: { title: string; pages: Page[] }, words: string[], most?: number): Found | null
     rank(name: string, typed: string): number
     textOf(content: any): string
+  }
+  'core/redact': {
+    scan(session: any): Secret[]
+    redact<T>(session: T, secrets: Pick<Secret, 'kind' | 'text'>[]): T
+    mask(text: string): string
+  }
+  'core/transcript': {
+    markdown(session: Session, options: { words: Record<string, string>; tools?: boolean }): string
+    focused(session: Session, note: (left: number) => string): Session
+  }
+  'core/page': {
+    page(given: { source: string; session: Session; sprite?: string; language?: string; theme?: string; saved?: string }): string
+    extract(html: string): any
+    ID: string
+  }
+  'core/convert-foreign': { chatgpt(conversation: any): any; pi(lines: any[]): any; llama(one: any): any }
+  'core/convert': {
+    read(text: string, name?: string): { kind: string; sessions: Session[]; prompts?: any[] }
+    disarm(session: Session): Session
+    together(all: Session[], prompts: any[], exported: string): any
   }
 }
