@@ -137,6 +137,8 @@ interface Run {
   readonly session: Session
   readonly state: RunState
   readonly output: Map<string, string>
+  /** what was heard, and when */
+  readonly events: { at: number; event: YaaEvent }[]
   readonly done: Promise<RunState>
   stop(): void
   retryNow(): void
@@ -198,6 +200,8 @@ interface Modules {
     orderOf<T extends { messages: Message[] }>(branches: T[]): T[]
     siblings(session: Session): Map<string, (string | null)[]>
     continued(session: Session): void
+    hold(session: Session, tools: string[]): void
+    release(session: Session): void
   }
   'core/tree': {
     begin(session: Session, index: number, messages?: Message[], how?: { edits?: number }): { aside: number }
@@ -208,6 +212,12 @@ interface Modules {
     pathOf(session: Session, id: string): Message[] | null
     walk(session: Session): { id: string | null; depth: number; at: string; messages: Message[]; name: string; favourite: boolean; state: any }[]
     BRANCH_KEYS: string[]
+  }
+  'core/rules': {
+    fits(text: string, pattern: string): boolean
+    covers(grant: { tool: string; match?: Record<string, string> }, name: string, args: Json): boolean
+    suggest(args: Json): { key: string; value: string; pattern: string; on: boolean }[]
+    earlier(session: Session, grant: { tool: string; match?: Record<string, string> }, except?: string): ToolCall[]
   }
   'core/edit': {
     fork(session: Session, id: string): boolean
@@ -260,10 +270,10 @@ interface Modules {
   'io/explain': { explain(error: any, options: { api: Api; page?: string; fetch?: typeof fetch; permissions?: any }): Promise<Explanation> }
   'io/stream': { start(session: Session, options: RunOptions): Run }
   'io/store-memory': { open(): Store; headOf(session: Session, updated: number): Head }
-  'io/store-idb': { open(options?: { name?: string; indexedDB?: IDBFactory; onError?: (error: StoreError) => void }): Promise<Store> }
+  'io/store-idb': { open(options?: StoreOptions): Promise<Store> }
   'io/settings': { open(options?: { storage?: Storage | null; location?: Location }): Settings }
   'io/channel': { open(name?: string): { send(message: Json): void; listen(callback: (message: Json) => void): () => void; close(): void } }
-  'io/lock': { create(options?: { locks?: LockManager | null; indexedDB?: IDBFactory | null }): { acquire(name: string): Promise<(() => void) | null> } }
+  'io/lock': { create(options?: { locks?: LockManager | null; indexedDB?: IDBFactory | null }): { acquire(name: string): Promise<(() => void) | null> }; slots(options: { acquire: (name: string) => Promise<(() => void) | null>; wake?: (callback: () => void) => () => void; again_ms?: number }): Slots }
   'io/clipboard': { copy(text: string): Promise<boolean> }
   'io/download': { blob(name: string, content: Blob): void; text(name: string, content: string, type?: string): void; json(name: string, value: Json): void; nameFor(session: Session, extension: string): string }
 }

@@ -7,21 +7,30 @@
 
 yaa.define('io/store-idb', ['core/fold', 'core/session', 'io/store-memory'], ({ fold }, { keep }, memory) => {
   const VERSION = 1
+  /** Of what is stored: another one gets another database, and io/migrate copies into it. */
+  const LAYOUT = 1
   const TABLES = ['heads', 'bodies', 'events']
   const ENDS = new Set(['RUN_FINISHED', 'RUN_ERROR'])
 
   /**
-   * @param {{name?: string, indexedDB?: IDBFactory, onError?: (error: StoreError) => void}} [options]
-   * @returns {Promise<Store>} in memory if there is no other
+   * @param {StoreOptions} [options] @returns {Promise<Store>} in memory if there is no other
    */
-  async function open({ name = 'yaa', indexedDB = globalThis.indexedDB, onError = () => {} } = {}) {
+  async function open({ name = 'yaa', indexedDB = globalThis.indexedDB, onError = () => {}, layout = LAYOUT, convert = same, names } = {}) {
     try {
-      return storeOf(await openDatabase(indexedDB, name), onError)
+      const database = await openDatabase(indexedDB, layout === 1 ? name : `${name}.${layout}`)
+      if (layout > 1) {
+        await yaa.later('migrate')
+        await yaa.use('io/migrate').bring(database, { name, layout, indexedDB, convert, names })
+      }
+      return storeOf(database, onError)
     } catch (error) {
       onError({ code: 'blocked', message: messageOf(error) })
       return memory.open()
     }
   }
+
+  /** @param {string} _table @param {any} record */
+  const same = (_table, record) => record
 
   /** @param {IDBFactory} indexedDB @param {string} name @returns {Promise<IDBDatabase>} */
   function openDatabase(indexedDB, name) {
