@@ -164,6 +164,9 @@ interface Settings {
   setBase(url: string): void
   key(): string
   setKey(key: string, options?: { remember?: boolean }): void
+  keys(): Record<string, string>
+  keepKey(url: string, key: string): void
+  takeKeys(more: Record<string, string>): void
   forgetKey(): void
   remembers(): boolean
   readonly canRememberSafely: boolean

@@ -52,7 +52,14 @@ yaa.define('io/settings', [], () => {
       write(KEYS, kept && Object.keys(keys).length ? keys : undefined)
     }
 
+    /** The key of an address that is not in use. @param {string} url @param {string} key */
+    function keepKey(url, key) {
+      keys = { ...keys, [url]: key }
+      if (kept || served) write(KEYS, keys)
+    }
+
     return {
+      keepKey,
       get: (name) => values[name],
       set(name, value) {
         values = { ...values, [name]: value }
@@ -63,6 +70,11 @@ yaa.define('io/settings', [], () => {
       setBase,
       key: () => keys[address] ?? '',
       setKey,
+      keys: () => ({ ...keys }),
+      /** Keys out of a vault: for as long as the page is open. */
+      takeKeys(more) {
+        keys = { ...more, ...keys }
+      },
       forgetKey: () => setKey('', { remember: kept }),
       remembers: () => kept || served,
       canRememberSafely: served,
