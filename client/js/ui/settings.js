@@ -3,7 +3,7 @@
 
 yaa.define('ui/settings', ['ui/h', 'ui/text', 'ui/connection'], (dom, { t }, { toneOf, wordsOf }) => {
   const { h, icon, iconButton, list, text, attr, fill, uid } = dom
-  const TABS = ['server', 'model', 'tools', 'limits', 'look']
+  const TABS = ['server', 'model', 'tools', 'limits', 'look', 'storage']
   const LIMITS = [
     ['max_steps', 'maxSteps'], ['max_tokens', 'maxTokens'], ['max_wall_s', 'maxWall'], ['max_consecutive_errors', 'maxErrors'],
   ]
@@ -17,7 +17,7 @@ yaa.define('ui/settings', ['ui/h', 'ui/text', 'ui/connection'], (dom, { t }, { t
     /** @type {Record<string, import('./types').View>} */
     const panels = {
       server: serverPanel(actions), model: modelPanel(actions), tools: toolsPanel(actions), limits: limitsPanel(actions),
-      look: lookPanel(actions),
+      look: lookPanel(actions), storage: laterView('ground', 'ui/ground', 'storagePanel', actions),
     }
     const panel = h('div.panel', { role: 'tabpanel', tabIndex: -1 })
     const tab = (/** @type {string} */ name) => (
@@ -70,8 +70,33 @@ yaa.define('ui/settings', ['ui/h', 'ui/text', 'ui/connection'], (dom, { t }, { t
     return { el, update, show }
   }
 
+  /**
+   * A view that another group of scripts brings, when it is first looked at.
+   * @param {string} group @param {string} module @param {string} name @param {import('./types').Actions} actions
+   */
+  function laterView(group, module, name, actions) {
+    const el = h('div')
+    /** @type {any} */ let view = null
+    /** @type {any} */ let last = null
+    let coming = false
+    async function come() {
+      await Promise.all([yaa.later(group), yaa.later('more')])
+      view = yaa.use(/** @type {any} */ (module))[name](actions)
+      fill(el, view.el)
+      view.update(last)
+    }
+    /** @param {any} state */
+    function update(state) {
+      last = state
+      if (view) view.update(state)
+      else if (!coming) coming = Boolean(come().catch((error) => fill(el, h('p.problem', null, error.message))))
+    }
+    return { el, update }
+  }
+
   /** @param {import('./types').Actions} actions */
   function serverPanel(actions) {
+    const servers = laterView('ground', 'ui/ground', 'serversPart', actions)
     const url = textField('settings.url', 'settings.urlHint', saveUrl, { inputmode: 'url', type: 'url' })
     const key = textField('settings.key', '', (value) => actions.set({ key: value.trim() }), { type: 'password' })
     const show = h('button.button.small', { type: 'button', 'aria-pressed': 'false', onclick: toggle }, t('settings.keyShow'))
@@ -86,7 +111,7 @@ yaa.define('ui/settings', ['ui/h', 'ui/text', 'ui/connection'], (dom, { t }, { t
     const wrong = h('p.problem', { hidden: true, role: 'alert' }, t('settings.urlBad'))
     url.el.append(wrong)
     const el = h('div.group', null, url.el, h('div.stack', null, key.el, kept, rememberRow),
-      h('div.status-box', null, dot, words), h('div', null, test))
+      h('div.status-box', null, dot, words), h('div', null, test), servers.el)
 
     /** @param {string} value */
     function saveUrl(value) {
@@ -104,7 +129,9 @@ yaa.define('ui/settings', ['ui/h', 'ui/text', 'ui/connection'], (dom, { t }, { t
     }
 
     /** @param {any} state */
-    function update({ settings, server, onDisk }) {
+    function update(state) {
+      const { settings, server, onDisk } = state
+      servers.update(state)
       url.write(settings.url)
       key.write(settings.key)
       text(kept, `${t('settings.keyHint')} ${t(onDisk && !settings.remember ? 'settings.keyMemory' : 'settings.keyStored')}`)
