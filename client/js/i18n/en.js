@@ -300,6 +300,7 @@ yaa.define('i18n/en', [], () => {
     'settings.languageSystem': 'Browser’s',
 
     // ground: previews, storage, connection, servers
+    'settings.storage': 'Storage',
     'artifact.open': 'Show it',
     'artifact.title': 'Preview',
     'artifact.close': 'Close the preview',
