@@ -300,6 +300,7 @@ yaa.define('i18n/zh', [], () => {
     'settings.languageSystem': '跟随浏览器',
 
     // 预览、存储、连接、服务器
+    'settings.storage': '存储',
     'artifact.open': '预览',
     'artifact.title': '预览',
     'artifact.close': '关闭预览',
