@@ -23,7 +23,6 @@ yaa.define('css/tools', ['ui/h'], ({ css }) => css`
   .notice[data-tone="bad"] { background: var(--bad-wash); color: var(--bad); box-shadow: inset 0 0 0 1px var(--bad-line); }
   .notice[data-tone="ask"] { background: var(--ask-wash); color: var(--ask); box-shadow: inset 0 0 0 1px var(--ask-line); }
   .ended { line-height: 1; }
-  .badge[data-tone="bad"] { background: var(--bad-wash); color: var(--bad); box-shadow: inset 0 0 0 1px var(--bad-line); }
   .more-rows { margin: var(--s1); }
 
   .diff, .found, .tree, .grid {

@@ -3,10 +3,10 @@
 
 yaa.define('ui/app', [
   'ui/h', 'ui/text', 'ui/popup', 'ui/book', 'ui/server', 'ui/line', 'ui/sidebar', 'ui/thread', 'ui/composer', 'ui/connection',
-  'ui/settings', 'ui/commands', 'core/session', 'io/download',
+  'ui/settings', 'ui/commands', 'ui/notes', 'core/session', 'io/download',
 ], (
   { h, fill, attr }, words, { toast, say }, { openBook, isActive }, { openServer, modelsOf, toolsOf }, { statusLine, markOf, announce },
-  { sidebarView, headerView }, { threadView }, { composerView }, { failurePanel }, { settingsDialog }, commands, sessions, download,
+  { sidebarView, headerView }, { threadView }, { composerView }, { failurePanel }, { settingsDialog }, commands, { notesView, queueOf }, sessions, download,
 ) => {
   /** @typedef {import('./types').App} App */
   const { t } = words
@@ -14,16 +14,23 @@ yaa.define('ui/app', [
   /** Focusing a field on a touch screen opens the keyboard over the page. */
   const KEYBOARD = matchMedia('(hover: hover)')
 
-  /** @param {{root: HTMLElement, settings: Settings, store: Store}} given */
-  function startApp({ root, settings, store }) {
+  /**
+   * @param {{root: HTMLElement, settings: Settings, store: Store, guest?: import('./types').Guest}} given
+   *   `guest`: the page holds one session of its own, and calls no server until it is asked to
+   */
+  function startApp({ root, settings, store, guest }) {
     const server = openServer({ settings, onChange: () => draw() })
     const book = openBook({
-      store, api: server.api, prepare: (session) => prepare(session, settings), onChange,
-      onEnd: (entry) => onEnd(entry, server), onElsewhere: () => toast(t('run.elsewhere')),
+      store, api: server.api, prepare: (session) => prepare(session, settings, toolsOf(server.info())), onChange,
+      onEnd: (entry) => {
+        onEnd(entry, server)
+        app.queue.onEnd(entry)
+      }, onElsewhere: () => toast(t('run.elsewhere')),
     })
     /** @type {App} */
-    const app = { settings, server, book, store, current: book.fresh(), drawer: false, views: null, show, draw, mount }
-    const actions = actionsOf(app)
+    const app = { settings, server, book, store, current: book.fresh(), past: null, watchers: new Set(), queue: /** @type {any} */ (null), drawer: false, views: null, show, draw, mount }
+    app.queue = queueOf(app, (entry, words) => book.send(entry, words))
+    const actions = presentOnly(app, actionsOf(app))
     let frame = 0
     let timer = 0
     let tick = 0
@@ -32,20 +39,22 @@ yaa.define('ui/app', [
     async function start() {
       look(settings)
       const signedIn = settings.takeKeyFromHash()
-      const wanted = new URLSearchParams(location.hash.slice(1)).get('s')
+      const wanted = guest?.id ?? new URLSearchParams(location.hash.slice(1)).get('s')
       mount()
       if (signedIn) say(t('toast.signedIn'))
-      if (KEYBOARD.matches) app.views.composer.focus()
-      server.connect()
+      if (KEYBOARD.matches && !guest) app.views.composer.focus()
+      if (!guest) server.connect()
       await book.refresh()
       const entry = wanted && await book.open(wanted)
       if (entry) show(entry)
       draw()
       NARROW.addEventListener('change', draw)
       const more = () => yaa.later('commands').then(() => yaa.use('ui/deeds'))
-      commands.bind({ app, actions, state: () => stateOf(app, true), more })
+      const context = { app, actions, state: () => stateOf(app, true), more }
+      commands.bind(context)
       addEventListener('keydown', shortcuts(app, actions))
       idle(more)
+      idle(() => yaa.later('seeing').then(() => yaa.use('ui/inspector/watch').start(context), console.warn))
     }
 
     /** Make every view; done again when the language changes. */
@@ -54,7 +63,7 @@ yaa.define('ui/app', [
       const thread = threadView(actions)
       const views = {
         thread, side: sidebarView(actions), header: headerView(actions), composer: composerView(actions), failure: failurePanel(actions),
-        settings: settingsDialog(actions),
+        settings: settingsDialog(actions), notes: notesView(actions),
       }
       app.views = views
       fill(root,
@@ -62,7 +71,7 @@ yaa.define('ui/app', [
         views.side.el,
         h('button.scrim', { type: 'button', 'aria-label': t('side.hide'), onclick: actions.toggleSide }),
         h('main.main', { 'aria-label': t('app.main') }, views.header.el, thread.el,
-          h('footer.foot', null, thread.toEnd, h('div.column', null, views.failure.el), views.composer.el)),
+          h('footer.foot', null, thread.toEnd, h('div.column', null, views.failure.el, views.notes.el), views.composer.el)),
         views.settings.el)
       views.composer.write(draftOf(app.current.session.id))
       if (settingsOpen) views.settings.show('look')
@@ -72,6 +81,7 @@ yaa.define('ui/app', [
     /** @param {import('./types').Entry} entry */
     function show(entry) {
       app.current = entry
+      app.past = null
       app.drawer = false
       address(entry.session)
       app.views?.composer.write(draftOf(entry.session.id))
@@ -104,6 +114,7 @@ yaa.define('ui/app', [
       const state = stateOf(app, whole)
       app.views.thread.update(state)
       if (whole) renderAround(app, root, state)
+      for (const watcher of app.watchers) watcher(state)
       whole = false
       clearTimeout(tick)
       if (state.line?.until) tick = window.setTimeout(draw, 1000)
@@ -119,9 +130,18 @@ yaa.define('ui/app', [
   function renderAround(app, root, state) {
     attr(root, 'data-side', state.sideOpen ? 'open' : 'closed')
     attr(root, 'data-drawer', app.drawer ? 'open' : 'closed')
-    for (const name of ['side', 'header', 'composer', 'failure', 'settings']) app.views[name].update(state)
+    for (const name of ['side', 'header', 'composer', 'failure', 'settings', 'notes']) app.views[name].update(state)
     const mark = markOf(app.current)
     document.title = [mark && t(`side.${mark}`), titleOf(state.session), t('app.name')].filter(Boolean).join(' – ')
+  }
+
+  /** While an earlier moment is looked at, nothing is written: what would be, does nothing. @param {App} app @param {import('./types').Actions} actions */
+  function presentOnly(app, actions) {
+    const guarded = /** @type {any} */ ({ ...actions })
+    for (const name of ['send', 'goOn', 'answer', 'answerAll', 'rename', 'branch']) {
+      guarded[name] = (/** @type {any[]} */ ...rest) => (app.past ? undefined : /** @type {any} */ (actions)[name](...rest))
+    }
+    return /** @type {import('./types').Actions} */ (guarded)
   }
 
   /** @param {App} app @returns {import('./types').Actions} */
@@ -161,22 +181,41 @@ yaa.define('ui/app', [
       if (session) download.json(download.nameFor(session, 'yaa.json'), session)
     }
 
-    /** @param {string} name @param {any[]} rest */
-    async function branch(name, ...rest) {
+    /** What changes and judges a session comes with its first use. @returns {Promise<boolean>} */
+    async function ready() {
       try {
         await yaa.later('branches')
+        return true
       } catch (error) {
-        return toast(t('later.failed', { detail: /** @type {Error} */ (error).message }), { bad: true })
+        toast(t('later.failed', { detail: /** @type {Error} */ (error).message }), { bad: true })
+        return false
       }
-      await yaa.use('ui/branching').deeds(app, actions)[name](...rest)
+    }
+
+    /** @param {string} name @param {any[]} rest */
+    async function branch(name, ...rest) {
+      if (await ready()) await yaa.use('ui/branching').deeds(app, actions)[name](...rest)
     }
 
     /** @type {import('./types').Actions} */
     const actions = {
-      set, open, remove, download: save, draw, branch,
+      set, open, remove, download: save, draw, branch, queue: app.queue,
+      asking: {
+        approvalMenu: (...rest) => { branch('approvalMenu', ...rest) },
+        valueField: async (args) => (await ready() ? yaa.use('ui/editing').valueField(args, true) : null),
+        limits: () => { branch('limits') },
+        chooseModel: () => actions.openSettings('model'),
+        costUnit: () => app.current.session.usage?.cost_unit ?? '',
+      },
+      setTemporary(on) {
+        if (on && app.current.session.messages.length) return
+        book.setTemporary(app.current, on)
+        address(app.current.session)
+      },
       send(text) {
         app.views.thread.follow()
-        book.send(app.current, text)
+        if (isActive(app.current)) app.queue.add(text)
+        else book.send(app.current, text)
       },
       stop: () => app.current.run?.stop(),
       goOn: () => book.retry(app.current),
@@ -187,7 +226,7 @@ yaa.define('ui/app', [
         app.views.composer.focus()
       },
       rename: (id, title) => book.rename(id, title),
-      draft: (text) => sessionStorage.setItem(draftName(app.current.session.id), text),
+      draft: (text) => { if (!app.current.session.ext?.temporary) sessionStorage.setItem(draftName(app.current.session.id), text) },
       connect: () => server.connect(),
       signIn: (key) => set({ key }),
       setProvider: (name) => set({ provider: name }),
@@ -226,9 +265,9 @@ yaa.define('ui/app', [
   }
 
   /** @param {App} app @param {boolean} whole @returns {import('./types').State} */
-  function stateOf({ settings, server, book, current }, whole) {
-    const { session } = current
-    const live = isActive(current)
+  function stateOf({ settings, server, book, current, past, queue }, whole) {
+    const session = past ?? current.session
+    const live = !past && isActive(current)
     const info = server.info()
     const offered = modelsOf(info)
     const first = offered.find((one) => one.first) ?? offered[0]
@@ -237,10 +276,11 @@ yaa.define('ui/app', [
     const chosen = models.find((one) => one.name === provider) ?? models[0]
     return {
       session, live, whole, models, provider,
-      items: sessions.items(whole ? session : lastTurn(session), { live: live || current.elsewhere }),
+      items: sessions.items(whole ? session : lastTurn(session), { live: live || (!past && current.elsewhere) }),
       outputs: current.run?.output ?? new Map(),
       // a fresh branch has not been cut off: it waits for the person (ui/branches)
       line: sessions.treeOf(session).active?.fresh && !live ? null : statusLine(current),
+      queue: queue.of(session),
       server: server.state(),
       sideOpen: !NARROW.matches && settings.get('side') !== 'closed',
       sessions: book.heads().map((head) => rowOf(head, session.id, book.entry(head.id))),
@@ -261,34 +301,43 @@ yaa.define('ui/app', [
   /** @param {Head} head @param {string} current @param {import('./types').Entry | undefined} entry */
   function rowOf(head, current, entry) {
     const mark = entry ? markOf(entry) : head.waiting ? 'asking' : ''
-    const labels = { pinned: Boolean(head.pinned), tags: head.tags ?? [], temporary: false }
+    const labels = { pinned: Boolean(head.pinned), tags: head.tags ?? [], temporary: entry?.session.ext?.temporary === true }
     return { id: head.id, title: entry?.session.title || head.title || t('session.untitled'), updated: head.updated, current: head.id === current, mark, ...labels }
   }
 
   /**
    * Settings travel in the session's configuration; what is left empty is filled in by the server.
-   * @param {Session} session @param {Settings} settings
+   * @param {Session} session @param {Settings} settings @param {import('./types').ToolRule[]} tools
    */
-  function prepare(session, settings) {
+  function prepare(session, settings, tools) {
+    sessions.release(session)
     const config = (session.config ??= {})
     const model = settings.get('model') ? { model_name: settings.get('model') } : {}
     config.llm_api = { ...config.llm_api, provider: { name: settings.get('provider') || 'auto', ...model } }
     config.yaa = { ...config.yaa, stream: true, language: words.language() }
-    config.limits = { ...config.limits, ...settings.get('limits') }
+    config.limits = { ...config.limits, ...settings.get('limits'), ...session.ext?.limits }
     config.tool = { ...config.tool }
     for (const [name, rule] of Object.entries(settings.get('tools') ?? {})) {
       config.tool[name] = rule === 'deny' ? { deny: true } : { auto_approve: rule === 'allow' }
     }
     if (settings.get('character') && !session.character) session.character = settings.get('character')
+    if (settings.get('paused')) sessions.hold(session, tools.filter((tool) => tool.policy !== 'deny').map((tool) => tool.name))
   }
 
   /** @param {import('./types').Entry} entry whose run has come to rest @param {App['server']} server */
   function onEnd(entry, server) {
     announce(entry)
+    keepEvents(entry)
     if (entry.state?.diverged) toast(t('run.diverged'), { bad: true })
     const error = entry.state?.error
     if (error?.code === 'answer_invalid') toast(t('toast.answerRefused', { detail: error.message }), { bad: true })
     if (error?.code === 'unauthorized' || error?.code === 'network') server.connect()
+  }
+
+  /** The events of a run are kept beside its session, for the time slider; only on this device. @param {import('./types').Entry} entry */
+  function keepEvents({ session, run }) {
+    if (!run?.events.length || session.ext?.temporary) return
+    yaa.later('journal').then(() => yaa.use('io/journal').keep(session.id, String(session.run?.id ?? ''), run.events)).catch(() => {})
   }
 
   /** @param {Settings} settings */
@@ -298,8 +347,8 @@ yaa.define('ui/app', [
   }
 
   /** The open session is in the address, so that a reload opens it again. @param {Session} session */
-  function address({ id, messages }) {
-    history.replaceState(null, '', messages.length ? `#s=${encodeURIComponent(id)}` : location.pathname + location.search)
+  function address({ id, messages, ext }) {
+    history.replaceState(null, '', messages.length && !ext?.temporary ? `#s=${encodeURIComponent(id)}` : location.pathname + location.search)
   }
 
   /** @param {Record<string, any> | undefined} map @param {string} name @param {any} value '' takes the entry out */

@@ -45,6 +45,8 @@ export interface State {
   /** false while an answer streams in: only the last turn changed */
   whole: boolean
   line: Line | null
+  /** what waits to be said when the run has ended */
+  queue: { id: string; text: string }[]
   server: ServerState
   sideOpen: boolean
   sessions: { id: string; title: string; updated: number; current: boolean; mark: string; pinned: boolean; tags: string[]; temporary: boolean }[]
@@ -81,7 +83,23 @@ export interface Actions {
   toggleSide(): void
   /** a deed of ui/branching, by name */
   branch(name: string, ...rest: any[]): Promise<void>
+  asking: Asking
+  queue: { add(content: any): void; change(id: string, words: string): void; sendNow(id: string): void }
+  setTemporary(on: boolean): void
 }
+
+/** What a card that asks may do beside answering. */
+export interface Asking {
+  approvalMenu(anchor: any, interrupt: any, asked: { tool: string; args: any; answer: (payload: any) => void; place: any }): void
+  /** an editor for arguments, as a form and as JSON; null if it could not be loaded */
+  valueField(args: any): Promise<Field | null>
+  limits(): void
+  chooseModel(): void
+  costUnit(): string
+}
+
+/** A page that holds one session: which, and what stands at its foot until there is a server. */
+export interface Guest { id: string; foot(app: App, actions: Actions, composer: any): any }
 
 /** What a command works on. `state()` is made when it is asked for. */
 export interface CommandContext {
@@ -114,6 +132,7 @@ export interface Book {
   refresh(): Promise<void>
   open(id: string): Promise<Entry | null>
   fresh(): Entry
+  setTemporary(entry: Entry, on: boolean): void
   send(entry: Entry, words: string): void
   answer(entry: Entry, answers: [string, Answer | null][]): Promise<void>
   retry(entry: Entry): void
@@ -140,6 +159,11 @@ export interface App {
   book: Book
   store: Store
   current: Entry
+  /** an earlier moment of the session that is looked at, instead of how it is */
+  past: Session | null
+  /** called after each drawing */
+  watchers: Set<(state: State) => void>
+  queue: ReturnType<Modules['ui/notes']['queueOf']>
   /** is the side panel open on a narrow screen? */
   drawer: boolean
   views: any
@@ -202,7 +226,7 @@ declare global {
       wordsOf(server: ServerState): string
     }
     'ui/thread': { threadView(actions: Actions): View<State> & { toEnd: any; follow(): void; showAsk(): void; reveal(id: string): HTMLElement | null } }
-    'ui/composer': { composerView(actions: Actions): View<State> & { write(words: string): void; focus(): void } }
+    'ui/composer': { composerView(actions: Actions): View<State> & { write(words: string): void; insert(words: string): void; read(): string; focus(): void } }
     'ui/sidebar': { sidebarView(actions: Actions): View<State> & { search(): void }; headerView(actions: Actions): View<State> }
     'ui/settings': { settingsDialog(actions: Actions): View<State> & { show(tab?: string): void } }
     'ui/line': {
@@ -230,6 +254,7 @@ declare global {
       register(command: Command): () => void
       bind(context: CommandContext): void
       list(): Command[]
+      table(): Command[]
       run(id: string, ...rest: any[]): Promise<any>
       find(event: any, now?: number): Command | null
       onkeydown(event: KeyboardEvent): void
@@ -237,7 +262,7 @@ declare global {
       keysOf(command: Command): string[]
       label(keys: string): string[]
     }
-    'ui/app': { startApp(given: { root: HTMLElement; settings: Settings; store: Store }): { start(): Promise<void> } }
+    'ui/app': { startApp(given: { root: HTMLElement; settings: Settings; store: Store; guest?: Guest }): { start(): Promise<void> } }
     'main': { main(): Promise<void> }
   }
 }

@@ -40,7 +40,7 @@ yaa.define('ui/tools/shell', ['ui/h', 'ui/tools/text', 'core/shape', 'ui/tools/p
   /** @param {any} result */
   function endOf({ exit_code: code, signal }) {
     const words = signal ? t('shell.signal', { n: signal }) : t('shell.exit', { code })
-    return h('span.badge', code === 0 ? null : { 'data-tone': 'bad' }, words)
+    return h(code === 0 ? 'span.badge' : 'span.badge.bad', null, words)
   }
 
   /** Output, with a note where its middle is missing. @param {string} title */

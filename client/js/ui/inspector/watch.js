@@ -1,0 +1,86 @@
+// What looks at the page from beside: the gauge under the composer, marks of compactions, the desk's count, and the
+// commands that open the inspector. It is loaded once the page can be used, and drawn after everything else.
+
+yaa.define('ui/inspector/watch', [
+  'ui/h', 'ui/inspector/text', 'ui/commands', 'ui/popup', 'ui/inspector/gauge', 'ui/inspector/markers', 'ui/inspector/calls', 'css/inspect',
+], ({ h, icon, text, attr }, { t }, commands, { toast }, { gaugeView }, { placeMarkers }, { waitingCalls }) => {
+  /** @typedef {import('../types').CommandContext} CommandContext */
+  /** Parts of the inspector, with the keys that open them. */
+  const TABS = /** @type {const} */ ([
+    ['context', 'limit', 'g c'], ['waterfall', 'clock', 'g w'], ['compare', 'branch', 'g d'], ['checks', 'check', 'g l'], ['json', 'file', 'g j'],
+  ])
+
+  /** @param {CommandContext} context */
+  function start(context) {
+    const { app } = context
+    /** @type {any} the panel and the slider, once they are loaded */ let made = null
+    const open = (/** @type {string} */ tab) => load().then((one) => one?.panel.open(tab))
+    const gauge = gaugeView(context, () => open('context'))
+    const desk = deskButton(() => open('desk'))
+    const calls = waitingCalls(context, (/** @type {number} */ n) => desk.update(n))
+
+    async function load() {
+      try {
+        await yaa.later('inspect')
+        made ??= yaa.use('ui/inspector/panel').start(context, calls)
+        return made
+      } catch (error) {
+        toast(t('inspect.gone', { detail: String(/** @type {any} */ (error)?.message ?? error) }), { bad: true })
+        return null
+      }
+    }
+
+    /** @param {import('../types').State} state */
+    function update(state) {
+      mount(gauge.el, '.composer-bar .gap')
+      mount(desk.el, '.top-meter > :last-child', true)
+      gauge.update(state)
+      if (state.whole) {
+        placeMarkers(state.session)
+        calls.look(state)
+      }
+      made?.update(state)
+    }
+
+    register(open, () => load().then((one) => one?.slider.toggle()))
+    app.watchers.add(update)
+    app.draw()
+  }
+
+  /** Put where it belongs again after the page was made anew. @param {any} el @param {string} beside @param {boolean} [before] */
+  function mount(el, beside, before = false) {
+    if (el.isConnected) return
+    const place = document.querySelector(beside)
+    if (before) place?.before(el)
+    else place?.after(el)
+  }
+
+  /** @param {(tab: string) => any} open @param {() => any} slide */
+  function register(open, slide) {
+    const has = (/** @type {CommandContext} */ { app }) => app.current.session.messages.length > 0
+    commands.register({ id: 'inspect.time', title: 'inspect.time', icon: 'play', keys: 'g t', slash: 'replay', menu: 'session', when: has, run: slide })
+    for (const [tab, sign, keys] of TABS) {
+      commands.register({ id: `inspect.${tab}`, title: `inspect.${tab}.open`, icon: sign, keys, slash: tab, menu: 'session', when: has, run: () => open(tab) })
+    }
+    commands.register({ id: 'desk', title: 'desk.open', icon: 'hand', keys: 'g q', slash: 'desk', run: () => open('desk') })
+  }
+
+  /** How many calls wait, in all sessions; not there while none does. @param {() => void} open */
+  function deskButton(open) {
+    const count = h('span.desk-count')
+    const words = h('span.sr-only')
+    const el = h('button.button.ghost.small.desk-button', { type: 'button', hidden: true, onclick: open }, icon('hand'), count, words)
+
+    /** @param {number} n */
+    function update(n) {
+      el.hidden = !n
+      text(count, String(n))
+      text(words, t('desk.waiting', { n }))
+      attr(el, 'title', t('desk.waiting', { n }))
+    }
+
+    return { el, update }
+  }
+
+  return { start }
+})
