@@ -21,6 +21,7 @@ yaa.define('ui/book', ['core/session', 'io/stream', 'io/lock', 'io/channel'], (s
     /** @type {Head[]} */ let heads = []
     const lock = locks.create()
     const channel = channels.open()
+    const slots = locks.slots({ acquire: lock.acquire, wake: (callback) => channel.listen((message) => message?.slot && callback()) })
     channel.listen(onOtherTab)
 
     /** @param {Session} session @returns {Entry} */
@@ -87,6 +88,11 @@ yaa.define('ui/book', ['core/session', 'io/stream', 'io/lock', 'io/channel'], (s
       sessions.continued(entry.session)
       prepare(entry.session)
       remember(id, true)
+      const free = await slot(entry)
+      if (!free) {
+        release()
+        return onChange(id, true)
+      }
       entry.run = stream.start(entry.session, {
         api: api(), store, wake,
         onEvent: (event) => onChange(id, event.type === 'yaa.reset'),
@@ -97,9 +103,30 @@ yaa.define('ui/book', ['core/session', 'io/stream', 'io/lock', 'io/channel'], (s
       entry.state = await entry.run.done
       remember(id, false)
       release()
+      free()
       takeBackRefused(entry)
       await changed(id)
       onEnd(entry)
+    }
+
+    /**
+     * One of the few connections that streams may have; a person's answer does not wait behind other runs.
+     * @param {Entry} entry @returns {Promise<(() => void) | null>} null: stopped while it waited
+     */
+    async function slot(entry) {
+      const { session } = entry
+      const waiting = slots.take({
+        urgent: sessions.answered(session).length > 0,
+        onWait: () => onState(entry, { phase: 'posting', reason: 'queued', attempt: 0, resumed: 0 }),
+      })
+      entry.run = { session, state: /** @type {RunState} */ (entry.state), output: new Map(), events: [], done: new Promise(() => {}), stop: waiting.cancel, retryNow() {} }
+      const release = await waiting.ready
+      entry.run = null
+      if (!release) entry.state = { phase: 'interrupted', reason: 'stopped', attempt: 0, resumed: 0 }
+      return release && (() => {
+        release()
+        channel.send({ slot: 'free' })
+      })
     }
 
     /** @param {Entry} entry @param {RunState} state */
