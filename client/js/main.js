@@ -6,8 +6,14 @@ yaa.define('main', [
   async function main() {
     const root = document.getElementById('app')
     if (!root) return
-    const store = await stores.open({ onError: (/** @type {StoreError} */ error) => toast(t('toast.saveFailed', { detail: error.message }), { bad: true }) })
+    const store = await stores.open({ onError: troubled })
     await startApp({ root, settings: settings.open(), store }).start()
+  }
+
+  /** ui/ground says what can be done; until it is here, what went wrong is said. @param {StoreError} error */
+  function troubled(error) {
+    const heard = !dispatchEvent(new CustomEvent('yaa-storage', { detail: error, cancelable: true }))
+    if (!heard) toast(t('toast.saveFailed', { detail: error.message }), { bad: true })
   }
 
   return { main }
