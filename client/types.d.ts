@@ -113,7 +113,7 @@ interface Explanation {
 
 interface RunState {
   phase: 'idle' | 'posting' | 'streaming' | 'lost' | 'interrupted' | 'done'
-  reason?: 'awaiting' | 'limit' | 'model_error' | 'stopped' | 'refused' | 'gave_up' | 'completed' | 'cancelled' | 'failed'
+  reason?: 'queued' | 'awaiting' | 'limit' | 'model_error' | 'stopped' | 'refused' | 'gave_up' | 'completed' | 'cancelled' | 'failed'
   attempt: number
   resumed: number
   wait_ms?: number
