@@ -236,6 +236,7 @@ yaa.define('i18n/en', [], () => {
     'model.retry': 'Try again',
     'model.stop': 'Leave it here',
 
+    'run.queued': 'Waiting for one of the four other runs to end …',
     'run.lost': 'Connection lost – resuming …',
     'run.lostWait': 'Connection lost – next try in {time}',
     'run.failed': 'Could not continue.',
