@@ -236,6 +236,7 @@ yaa.define('i18n/zh', [], () => {
     'model.retry': '重试',
     'model.stop': '到此为止',
 
+    'run.queued': '已有四个运行在进行，正在等待其中一个结束…',
     'run.lost': '连接中断，正在恢复……',
     'run.lostWait': '连接中断，{time} 后再试',
     'run.failed': '无法继续。',
