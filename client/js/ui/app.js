@@ -54,6 +54,7 @@ yaa.define('ui/app', [
       commands.bind(context)
       addEventListener('keydown', shortcuts(app, actions))
       idle(more)
+      if (!guest) idle(() => Promise.all([yaa.later('ground'), yaa.later('more')]).then(() => yaa.use('ui/ground').start(context), console.warn))
       idle(() => yaa.later('seeing').then(() => yaa.use('ui/inspector/watch').start(context), console.warn))
     }
 
@@ -328,6 +329,7 @@ yaa.define('ui/app', [
   function onEnd(entry, server) {
     announce(entry)
     keepEvents(entry)
+    dispatchEvent(new CustomEvent('yaa-saved', { detail: entry.session }))
     if (entry.state?.diverged) toast(t('run.diverged'), { bad: true })
     const error = entry.state?.error
     if (error?.code === 'answer_invalid') toast(t('toast.answerRefused', { detail: error.message }), { bad: true })
