@@ -53,6 +53,7 @@ yaa.define('ui/deeds', ['ui/commands'], ({ register }) => {
     { id: 'thread.ask', title: 'deed.ask', icon: 'hand', keys: 'g a', when: () => Boolean(document.querySelector('.ask')), run: ({ app }) => app.views.thread.showAsk() },
     { id: 'thread.end', title: 'thread.toEnd', icon: 'down', keys: 'g e', when: hasMessages, run: ({ app }) => app.views.thread.follow() },
     { id: 'side.toggle', title: 'deed.side', icon: 'panel', keys: 'b', run: ({ actions }) => actions.toggleSide() },
+    { id: 'servers', title: 'deed.servers', icon: 'key', run: by('ground', 'ui/servers', 'choose') },
     { id: 'settings', title: 'settings.title', icon: 'tune', keys: 'g s', run: ({ actions }) => actions.openSettings() },
   ]
 
