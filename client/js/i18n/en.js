@@ -301,6 +301,7 @@ yaa.define('i18n/en', [], () => {
     'settings.languageSystem': 'Browser’s',
 
     // ground: previews, storage, connection, servers
+    'deed.servers': 'Continue on another server …',
     'settings.storage': 'Storage',
     'artifact.open': 'Show it',
     'artifact.title': 'Preview',
