@@ -301,6 +301,7 @@ yaa.define('i18n/zh', [], () => {
     'settings.languageSystem': '跟随浏览器',
 
     // 预览、存储、连接、服务器
+    'deed.servers': '在另一台服务器上继续…',
     'settings.storage': '存储',
     'artifact.open': '预览',
     'artifact.title': '预览',
