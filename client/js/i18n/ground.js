@@ -74,7 +74,6 @@ yaa.define('i18n/ground', ['ui/text'], ({ extend }) => {
     'diff.limit': 'Lower limit {name}: {there} instead of {here}.',
     'diff.sandbox': 'Tools run in another sandbox: {there} instead of {here}.',
     'diff.version': 'Another version: {there} instead of {here}.',
-    'slots.waiting': 'Waiting: four other runs are active.',
   }
   const zh = {
     'keep.title': '存储',
@@ -149,7 +148,6 @@ yaa.define('i18n/ground', ['ui/text'], ({ extend }) => {
     'diff.limit': '限制 {name} 更低：{there}（此处为 {here}）。',
     'diff.sandbox': '工具运行在不同的沙箱中：{there}（此处为 {here}）。',
     'diff.version': '版本不同：{there}（此处为 {here}）。',
-    'slots.waiting': '等待中：已有四个运行在进行。',
   }
   extend({ en, zh })
   return { en, zh }

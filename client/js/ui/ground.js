@@ -31,6 +31,7 @@ yaa.define('ui/ground', [
       event.preventDefault()
       troubled(/** @type {any} */ (event).detail)
     })
+    addEventListener('yaa-saved', (event) => saved(/** @type {any} */ (event).detail))
     app.watchers.add(place)
     if (app.store.kind === 'memory') troubled({ code: 'blocked', message: '' })
     if (vault.possible && vault.exists() && !app.settings.key()) notice(locked())

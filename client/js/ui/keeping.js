@@ -42,7 +42,7 @@ yaa.define('ui/keeping', ['ui/h', 'ui/text', 'ui/popup', 'ui/ground'], ({ h, ico
     async function update(state) {
       const { app } = ground.context()
       if (state) disk.hidden = !state.onDisk
-      const { usage = 0, quota = 0 } = await navigator.storage?.estimate?.().catch(() => ({})) ?? {}
+      const { usage = 0, quota = 0 } = (await navigator.storage?.estimate?.().catch(() => null)) ?? /** @type {StorageEstimate} */ ({})
       const used = quota ? t('keep.used', { used: size(usage), quota: size(quota) }) : ''
       text(where, app.store.kind === 'memory' ? t('keep.memory') : t('keep.here', { n: app.book.heads().length, used }))
       const kept = await ground.promised()
