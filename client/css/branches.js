@@ -17,7 +17,7 @@ yaa.define('css/branches', ['ui/h'], ({ css }) => css`
   }
   .edit-form textarea { min-block-size: 10rem; max-block-size: 50dvh; field-sizing: content; }
   .value-field { display: grid; gap: var(--s2); grid-template-columns: minmax(0, 1fr); }
-  .value-field > .button { justify-self: end; margin-block-end: calc(-1 * var(--s5)); }
+  .value-field > .button { justify-self: end; position: relative; margin-block-end: calc(-1 * var(--s5)); }
   .value-field label .hint { display: none; }
   .value-field .form textarea { min-block-size: 5rem; }
   .edit-actions { display: flex; flex-wrap: wrap; gap: var(--s2); align-items: center; }

@@ -92,7 +92,7 @@ yaa.define('css/cards', ['ui/h'], ({ css }) => css`
   .ask .args dd { background: var(--raised); box-shadow: inset 0 0 0 1px var(--line); }
   .ask-actions { display: flex; flex-wrap: wrap; gap: var(--s2); align-items: center; }
   .ask-actions > .input { flex: 1 1 16rem; inline-size: auto; }
-  .ask-actions .end { margin-inline-start: auto; }
+  .ask-actions .end { margin-inline-start: auto; display: inline-flex; align-items: center; }
   .ask-answered {
     display: flex; gap: var(--s2); align-items: center; font-size: var(--t3); color: var(--ink-2);
     min-block-size: 2rem;

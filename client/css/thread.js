@@ -31,6 +31,22 @@ yaa.define('css/thread', ['ui/h'], ({ css }) => css`
   .switch .where { min-inline-size: 1.75rem; text-align: center; }
   .edited { display: inline-flex; align-items: center; gap: 0.2rem; color: var(--ask); font-size: var(--t1); white-space: nowrap; }
   .edited .icon { inline-size: 0.75rem; block-size: 0.75rem; }
+  .notes { display: grid; gap: var(--s2); grid-template-columns: minmax(0, 1fr); margin-block-end: var(--s2); }
+  .notes:not(:has(> :not([hidden]))) { display: none; }
+  .note, .queue-item {
+    display: flex; flex-wrap: wrap; gap: var(--s1) var(--s2); align-items: center; padding: var(--s1) var(--s2) var(--s1) var(--s3);
+    border-radius: var(--r2); background: var(--sunken); border: 1px solid var(--line); font-size: var(--t2); color: var(--ink-2);
+  }
+  .note > span { flex: 1 1 12rem; }
+  .note .icon, .queue-item > .icon { inline-size: 1rem; block-size: 1rem; color: var(--ink-3); }
+  .offer { justify-self: end; color: var(--ink-3); }
+  .queue { list-style: none; display: grid; gap: var(--s1); }
+  .queue-item { flex-wrap: nowrap; }
+  .queue-item > .input { flex: 1; min-inline-size: 0; field-sizing: content; }
+  .queue-words {
+    flex: 1; min-inline-size: 0; border: 0; background: none; padding: var(--s1) 0; text-align: start; cursor: text; color: var(--ink);
+    white-space: nowrap; overflow: hidden; text-overflow: ellipsis; font-size: var(--t3);
+  }
   .aside {
     display: flex; flex-wrap: wrap; gap: var(--s2); align-items: center; padding: var(--s2) var(--s3);
     border: 1px dashed var(--edge); border-radius: var(--r2); font-size: var(--t3); color: var(--ink-2); margin-block-start: var(--s5);

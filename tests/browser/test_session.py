@@ -21,7 +21,8 @@ class Session(unittest.TestCase):
             label = f"{browser}-{script.removesuffix('.mjs')}"
             walked = walk(script, browser, {"url": yaa.link, "label": label}, {})
         self.assertEqual(walked.error, "", walked.complaints)
-        self.assertEqual(walked.complaints, [], "the console is quiet")
+        loud = [one for one in walked.complaints if not expected(one)]
+        self.assertEqual(loud, [], "the console is quiet")
 
     @tools.needs(*NEEDED, tools.browser("chromium"))
     def test_branches_in_chromium(self) -> None:
@@ -30,6 +31,19 @@ class Session(unittest.TestCase):
     @tools.needs(*NEEDED, tools.browser("firefox"))
     def test_branches_in_firefox(self) -> None:
         self.check("branches.mjs", "firefox")
+
+    @tools.needs(*NEEDED, tools.browser("chromium"))
+    def test_approvals_in_chromium(self) -> None:
+        self.check("approvals.mjs", "chromium")
+
+    @tools.needs(*NEEDED, tools.browser("firefox"))
+    def test_approvals_in_firefox(self) -> None:
+        self.check("approvals.mjs", "firefox")
+
+
+def expected(complaint: dict[str, str]) -> bool:
+    """A run that was stopped may still be ending when the next one is sent; that one waits."""
+    return complaint["step"] == "or stops it" and "409" in complaint["text"]
 
 
 if __name__ == "__main__":

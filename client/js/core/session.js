@@ -150,6 +150,32 @@ yaa.define('core/session', ['core/ids', 'core/patch'], ({ uuid, id }, { put }) =
   /** Whether sending the session as it is would go on with something. @param {Session} session */
   const canResume = (session) => ['ready', 'cut', 'cancelled', 'failed'].includes(why(session).kind)
 
+  // -- approvals that are held back ---------------------------------------------------------------
+
+  /**
+   * Let nothing be approved by itself: grants wait in `ext.held`, each of these tools asks.
+   * @param {Session} session @param {string[]} tools
+   */
+  function hold(session, tools) {
+    const isDenial = (/** @type {any} */ grant) => grant.decision === 'deny'
+    const grants = list(session.grants)
+    const config = (session.config ??= {})
+    session.ext = { ...session.ext, held: { grants: grants.filter((grant) => !isDenial(grant)), tool: config.tool ?? {} } }
+    session.grants = grants.filter(isDenial)
+    const asking = tools.map((name) => [name, { ...config.tool?.[name], auto_approve: false }])
+    config.tool = { ...config.tool, ...Object.fromEntries(asking) }
+  }
+
+  /** Take back `hold`: what was granted meanwhile stays granted. @param {Session} session */
+  function release(session) {
+    const held = session.ext?.held
+    if (!held) return
+    session.grants = [...held.grants, ...list(session.grants)]
+    if (session.config) session.config.tool = held.tool
+    delete session.ext.held
+    if (!Object.keys(session.ext).length) delete session.ext
+  }
+
   // -- branches: core/tree writes them, a page without any needs only these ------------------------
 
   /** @param {Session} session @returns {Tree} as far as it is one; a document may come from anywhere */
@@ -228,5 +254,5 @@ yaa.define('core/session', ['core/ids', 'core/patch'], ({ uuid, id }, { put }) =
     return Array.isArray(value) ? value.filter((each) => each !== null && typeof each === 'object') : []
   }
 
-  return { create, append, open, answered, answer, writeAhead, keep, items, why, canResume, treeOf, orderOf, siblings, continued }
+  return { create, append, open, answered, answer, writeAhead, keep, items, why, canResume, treeOf, orderOf, siblings, continued, hold, release }
 })

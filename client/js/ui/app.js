@@ -72,7 +72,7 @@ yaa.define('ui/app', [
         views.side.el,
         h('button.scrim', { type: 'button', 'aria-label': t('side.hide'), onclick: actions.toggleSide }),
         h('main.main', { 'aria-label': t('app.main') }, views.header.el, thread.el,
-          h('footer.foot', null, thread.toEnd, h('div.column', null, views.failure.el, views.notes.el), views.composer.el)),
+          h('footer.foot', null, thread.toEnd, h('div.column', null, views.failure.el, views.notes.el), guest ? guest.foot(app, actions, views.composer.el) : views.composer.el)),
         views.settings.el)
       views.composer.write(draftOf(app.current.session.id))
       if (settingsOpen) views.settings.show('look')

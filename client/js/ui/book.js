@@ -1,7 +1,7 @@
 // The sessions of this browser and their runs. Several may run at once; each is folded by its own stream and saved
 // as it grows. Views never touch a session: they call these, and are told when something changed.
 
-yaa.define('ui/book', ['core/session', 'io/stream', 'io/lock', 'io/channel'], (sessions, stream, locks, channels) => {
+yaa.define('ui/book', ['core/session', 'io/stream', 'io/lock', 'io/channel', 'io/store-memory'], (sessions, stream, locks, channels, { headOf }) => {
   /** Runs of this tab, remembered over a reload so that they go on by themselves. */
   const RUNNING = 'yaa.running'
 
@@ -31,9 +31,24 @@ yaa.define('ui/book', ['core/session', 'io/stream', 'io/lock', 'io/channel'], (s
       return entry
     }
 
+    /** Sessions that nobody wants kept are in memory only. @param {Session} session */
+    const isTemporary = (session) => session.ext?.temporary === true
+
+    /** @param {Session} session @returns {Promise<void>} */
+    const save = async (session) => (isTemporary(session) ? undefined : store.put(session))
+
     /** @returns {Promise<void>} */
     async function refresh() {
-      heads = await store.list()
+      const open = [...entries.values()].filter(({ session }) => isTemporary(session) && session.messages.length)
+      heads = [...open.map(({ session }) => headOf(session, Date.now())), ...await store.list()]
+    }
+
+    /** @param {Entry} entry @param {boolean} on only a session that was never stored becomes temporary */
+    function setTemporary({ session }, on) {
+      session.ext = { ...session.ext, temporary: true }
+      if (!on) delete session.ext.temporary
+      if (!on && session.messages.length) save(session)
+      changed(session.id)
     }
 
     /** @param {string} id @returns {Promise<Entry | null>} */
@@ -69,7 +84,7 @@ yaa.define('ui/book', ['core/session', 'io/stream', 'io/lock', 'io/channel'], (s
       for (const [id, one] of answers) sessions.answer(entry.session, id, one)
       onChange(entry.session.id, true)
       if (!sessions.open(entry.session).length && answers.some(([, one]) => one)) return run(entry)
-      await store.put(entry.session)
+      await save(entry.session)
     }
 
     /** @param {Entry} entry */
@@ -87,14 +102,14 @@ yaa.define('ui/book', ['core/session', 'io/stream', 'io/lock', 'io/channel'], (s
       }
       sessions.continued(entry.session)
       prepare(entry.session)
-      remember(id, true)
+      if (!isTemporary(entry.session)) remember(id, true)
       const free = await slot(entry)
       if (!free) {
         release()
         return onChange(id, true)
       }
       entry.run = stream.start(entry.session, {
-        api: api(), store, wake,
+        api: api(), store: isTemporary(entry.session) ? undefined : store, wake,
         onEvent: (event) => onChange(id, event.type === 'yaa.reset'),
         onState: (state) => onState(entry, state),
       })
@@ -159,7 +174,7 @@ yaa.define('ui/book', ['core/session', 'io/stream', 'io/lock', 'io/channel'], (s
       const done = work(entry.session)
       entry.state = null
       onChange(entry.session.id, true)
-      store.put(entry.session).then(() => changed(entry.session.id))
+      save(entry.session).then(() => changed(entry.session.id))
       return done
     }
 
@@ -171,7 +186,7 @@ yaa.define('ui/book', ['core/session', 'io/stream', 'io/lock', 'io/channel'], (s
       const entry = await open(id)
       if (!entry) return
       edit(entry.session)
-      await store.put(entry.session)
+      await save(entry.session)
       await changed(id)
     }
 
@@ -187,14 +202,15 @@ yaa.define('ui/book', ['core/session', 'io/stream', 'io/lock', 'io/channel'], (s
 
     /** @param {Session} session */
     async function restore(session) {
-      await store.put(session)
+      if (isTemporary(session)) hold(session)
+      await save(session)
       await changed(session.id)
     }
 
     /** @param {string} id */
     async function changed(id) {
       await refresh()
-      channel.send({ changed: id, running: isActive(entries.get(id)) })
+      if (!entries.get(id)?.session.ext?.temporary) channel.send({ changed: id, running: isActive(entries.get(id)) })
       onChange(id, true)
     }
 
@@ -213,7 +229,7 @@ yaa.define('ui/book', ['core/session', 'io/stream', 'io/lock', 'io/channel'], (s
     }
 
     const entry = (/** @type {string} */ id) => entries.get(id)
-    return { refresh, open, fresh, send, answer, retry, edit, rename, change, remove, restore, heads: () => heads, entry }
+    return { refresh, open, fresh, setTemporary, send, answer, retry, edit, rename, change, remove, restore, heads: () => heads, entry }
   }
 
   /** @param {Entry | undefined} entry */

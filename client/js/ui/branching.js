@@ -2,8 +2,8 @@
 // core/tree or core/edit, saved at once, with the way back in a toast where something is taken away.
 
 yaa.define('ui/branching', [
-  'ui/text', 'ui/popup', 'ui/message', 'ui/editing', 'ui/sessiontree', 'core/edit', 'core/tree', 'core/session', 'i18n/branches',
-], ({ t }, { toast, say }, { plainText }, editing, { openTree }, edit, tree, sessions) => {
+  'ui/text', 'ui/popup', 'ui/message', 'ui/editing', 'ui/sessiontree', 'ui/limits', 'core/edit', 'core/tree', 'core/session', 'i18n/branches',
+], ({ t }, { toast, say }, { plainText }, editing, { openTree }, limits, edit, tree, sessions) => {
   /** @param {import('./types').App} app @param {import('./types').Actions} actions @returns {Record<string, (...rest: any[]) => any>} */
   function deeds(app, actions) {
     const { book } = app
@@ -161,6 +161,7 @@ yaa.define('ui/branching', [
       edit: editWords, editArguments, editResult, rerun, retry, fork, forkOut, switchTo, remove, removeBranch, back, goOn, continueHere: run,
       label: (/** @type {string | null} */ id, /** @type {any} */ changes) => change((one) => { tree.label(one, id, changes) }),
       tree: () => openTree(app, actions),
+      ...limits.deeds(app, actions),
     }
   }
 

@@ -57,7 +57,7 @@ yaa.define('ui/composer', ['ui/h', 'ui/text'], ({ h, icon, attr, text, fill, uid
 
     function send() {
       const words = area.value.trim()
-      if (!words || busy) return
+      if (!words) return // while a run is on it waits its turn
       area.value = ''
       actions.draft('')
       draw()
@@ -82,7 +82,14 @@ yaa.define('ui/composer', ['ui/h', 'ui/text'], ({ h, icon, attr, text, fill, uid
       draw()
     }
 
-    return { el, update, write, focus: () => area.focus() }
+    /** Where the caret is. @param {string} words */
+    function insert(words) {
+      area.focus()
+      area.setRangeText(words, area.selectionStart, area.selectionEnd, 'end')
+      oninput()
+    }
+
+    return { el, update, write, insert, read: () => area.value, focus: () => area.focus() }
   }
 
   /** The model, where there is a choice. @param {import('./types').Actions} actions */

@@ -1,7 +1,7 @@
 // Editors for what was said and done: words in the place of the message, values (arguments, results) in a dialog that
 // offers a form where the value is flat, and JSON or plain text where it isn't.
 
-yaa.define('ui/editing', ['ui/h', 'ui/text', 'ui/form', 'css/branches'], (dom, { t }, { jsonField, schemaForm, isFlat }) => {
+yaa.define('ui/editing', ['ui/h', 'ui/text', 'ui/form', 'i18n/branches', 'css/branches'], (dom, { t }, { jsonField, schemaForm, isFlat }) => {
   const { h, icon, iconButton, attr, fill, uid } = dom
   const TYPES = new Set(['string', 'number', 'boolean'])
   const LONG = 60

@@ -8,6 +8,21 @@ declare global {
       callEdits(actions: import('./types').Actions): import('./types').View
       ghostView(actions: import('./types').Actions): { el: any; update(session: Session, live: boolean): void }
     }
+    'i18n/limits': { en: Record<string, string>; zh: Record<string, string> }
+    'ui/limits': {
+      deeds(app: import('./types').App, actions: import('./types').Actions): Record<string, (...rest: any[]) => any>
+      setLimits(session: Session, own: Record<string, number>): boolean
+    }
+    'ui/notes': {
+      notesView(actions: import('./types').Actions): import('./types').View<import('./types').State>
+      queueOf(app: import('./types').App, send: (entry: import('./types').Entry, words: any) => void): {
+        of(session: Session): { id: string; text: string; content: any }[]
+        add(content: any): void
+        change(id: string, words: string): void
+        sendNow(id: string): void
+        onEnd(entry: import('./types').Entry): void
+      }
+    }
     'ui/editing': {
       editInline(place: HTMLElement, options: { value: string; sends: boolean; save: (words: string) => void }): void
       editValue(options: {
