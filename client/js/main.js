@@ -6,6 +6,12 @@ yaa.define('main', [
   async function main() {
     const root = document.getElementById('app')
     if (!root) return
+    // the page in one file holds a session of its own
+    if (document.getElementById('yaa-session')) {
+      const guest = yaa.use('ui/guest')
+      const data = guest.given()
+      if (data) return guest.start(root, data)
+    }
     const store = await stores.open({ onError: troubled })
     await startApp({ root, settings: settings.open(), store }).start()
   }

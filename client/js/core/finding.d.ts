@@ -39,4 +39,11 @@ interface Modules {
     disarm(session: Session): Session
     together(all: Session[], prompts: any[], exported: string): any
   }
+  'core/prompts': {
+    blanks(text: string): { name: string; value: string; options: string[] }[]
+    fill(text: string, values: Record<string, string>): string
+    slug(name: string): string
+    read(value: any): { name: string; text: string }[]
+    merge(old: { name: string; text: string }[], added: { name: string; text: string }[]): { name: string; text: string }[]
+  }
 }

@@ -33,6 +33,9 @@ yaa.define('ui/commands', ['ui/text'], ({ t }) => {
     return [...commands.values()].filter((command) => !command.hidden && offered(command))
   }
 
+  /** Everything that has a name, now or at another time. @returns {Command[]} */
+  const table = () => [...commands.values()].filter((command) => !command.hidden)
+
   /**
    * What the command gives back; undefined when it is not there, or not to be done now. The table that comes after the
    * page is waited for.
@@ -84,5 +87,5 @@ yaa.define('ui/commands', ['ui/text'], ({ t }) => {
     return keys.split(' ').map((one) => one.replace('Mod', mod).replaceAll('+', APPLE ? '' : '+').replace('Shift', APPLE ? '⇧' : 'Shift'))
   }
 
-  return { register, bind, list, run, find, onkeydown, titleOf, keysOf, label }
+  return { register, bind, list, table, run, find, onkeydown, titleOf, keysOf, label }
 })

@@ -1,12 +1,15 @@
 // The commands of the app: one row each. The palette, the slash menu, the keys and the cheat sheet are all drawn from
 // here. A row is only a name and how to begin; what does the work is loaded when it is first wanted.
 
-yaa.define('ui/deeds', ['ui/commands'], ({ register }) => {
+yaa.define('ui/deeds', ['ui/commands', 'i18n/finding'], ({ register }) => {
   /** @typedef {import('./types').Command} Command */
   /** @typedef {import('./types').CommandContext} CommandContext */
 
   /** @param {CommandContext} context */
   const hasMessages = ({ app }) => app.current.session.messages.length > 0
+
+  /** @param {CommandContext} context */
+  const hasSessions = ({ app }) => app.book.heads().length > 0
 
   /** @param {CommandContext} context */
   function search({ app, actions, state }) {
@@ -44,6 +47,14 @@ yaa.define('ui/deeds', ['ui/commands'], ({ register }) => {
     { id: 'find', title: 'find.label', icon: 'search', keys: '/', slash: 'find', menu: 'session', when: hasMessages, run: by('find', 'ui/find', 'open') },
     { id: 'session.pin', title: 'deed.pin', icon: 'pin', menu: 'session', when: hasMessages, run: by('more', 'ui/manage', 'pin') },
     { id: 'session.tags', title: 'side.tags', icon: 'tag', keys: 't', menu: 'session', when: hasMessages, run: by('more', 'ui/manage', 'tags') },
+    { id: 'session.export', title: 'deed.export', icon: 'download', keys: 'e', slash: 'export', menu: 'session', when: hasMessages, run: by('more', 'ui/transfer', 'save') },
+    { id: 'sessions.export', title: 'deed.exportAll', icon: 'download', when: hasSessions, run: by('more', 'ui/transfer', 'saveAll') },
+    { id: 'sessions.import', title: 'deed.import', icon: 'upload', slash: 'import', run: by('more', 'ui/transfer', 'bring') },
+    { id: 'palette', title: 'palette.label', icon: 'search', keys: ['Mod+K', ':'], run: by('more', 'ui/palette', 'open') },
+    { id: 'keys', title: 'keys.title', icon: 'keyboard', keys: '?', slash: 'keys', run: by('more', 'ui/palette', 'keys') },
+    { id: 'prompts', title: 'prompts.title', icon: 'book', keys: 'p', slash: 'prompts', run: by('more', 'ui/prompts', 'open') },
+    { id: 'prompts.keep', title: 'prompts.keep', icon: 'book', when: ({ app }) => Boolean(app.views.composer.read().trim()), run: by('more', 'ui/prompts', 'keep') },
+    { id: 'prompts.insert', ...never, run: by('more', 'ui/prompts', 'insert') },
     { id: 'sessions.select', ...never, run: by('more', 'ui/manage', 'select') },
     { id: 'session.delete', title: 'deed.delete', icon: 'trash', when: hasMessages, run: ({ app, actions }) => actions.remove(app.current.session.id) },
     { id: 'compose.focus', title: 'app.skip', icon: 'pencil', keys: 'i', run: ({ app }) => app.views.composer.focus() },
