@@ -75,7 +75,7 @@ yaa.define('ui/settings', ['ui/h', 'ui/text', 'ui/connection'], (dom, { t }, { t
    * @param {string} group @param {string} module @param {string} name @param {import('./types').Actions} actions
    */
   function laterView(group, module, name, actions) {
-    const el = h('div')
+    const el = h('div.later')
     /** @type {any} */ let view = null
     /** @type {any} */ let last = null
     let coming = false
