@@ -66,7 +66,7 @@ yaa.define('css/layout', ['ui/h'], ({ css }) => css`
   /* the session */
   .main {
     display: grid; grid-template-rows: auto minmax(0, 1fr) auto; min-inline-size: 0; min-block-size: 0;
-    position: relative;
+    position: relative; grid-column: -2 / -1;
   }
   .top {
     display: flex; align-items: center; gap: var(--s2); min-block-size: 3.25rem;

@@ -3,6 +3,7 @@
 yaa.define('i18n/finding', ['ui/text'], ({ extend }) => {
   const en = {
     'deed.delete': 'Delete this session',
+    'deed.write': 'Write a message',
     'deed.stop': 'Stop the answer',
     'deed.next': 'Next message',
     'deed.previous': 'Previous message',
@@ -99,6 +100,7 @@ yaa.define('i18n/finding', ['ui/text'], ({ extend }) => {
   }
   const zh = {
     'deed.delete': '删除此会话',
+    'deed.write': '写消息',
     'deed.stop': '停止回答',
     'deed.next': '下一条消息',
     'deed.previous': '上一条消息',

@@ -57,7 +57,7 @@ yaa.define('ui/deeds', ['ui/commands', 'i18n/finding'], ({ register }) => {
     { id: 'prompts.insert', ...never, run: by('more', 'ui/prompts', 'insert') },
     { id: 'sessions.select', ...never, run: by('more', 'ui/manage', 'select') },
     { id: 'session.delete', title: 'deed.delete', icon: 'trash', when: hasMessages, run: ({ app, actions }) => actions.remove(app.current.session.id) },
-    { id: 'compose.focus', title: 'app.skip', icon: 'pencil', keys: 'i', run: ({ app }) => app.views.composer.focus() },
+    { id: 'compose.focus', title: 'deed.write', icon: 'pencil', keys: 'i', run: ({ app }) => app.views.composer.focus() },
     { id: 'run.stop', title: 'deed.stop', icon: 'stop', keys: 's', when: ({ state }) => state().live, run: ({ actions }) => actions.stop() },
     { id: 'thread.next', title: 'deed.next', icon: 'down', keys: 'j', when: hasMessages, run: () => walk(1) },
     { id: 'thread.previous', title: 'deed.previous', icon: 'down', keys: 'k', when: hasMessages, run: () => walk(-1) },
