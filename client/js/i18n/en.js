@@ -121,7 +121,8 @@ yaa.define('i18n/en', [], () => {
     'branch.rerun': 'Run again',
     'branch.ghost': 'Set aside',
     'branch.edits': '{n, plural, one {# edit} other {# edits}}',
-    'branch.aside': '{n, plural, =0 {nothing set aside} one {# later item set aside} other {# later items set aside}}',
+    'branch.ready': 'Ready to go on from here',
+    'branch.aside': '{n, plural, one {# later item set aside} other {# later items set aside}}',
     'branch.continue': 'Continue from here',
     'branch.back': 'Go back',
 
@@ -326,6 +327,7 @@ yaa.define('i18n/en', [], () => {
     'artifact.frame': 'Preview of a page',
     'artifact.note': 'Runs in a frame without network and without access to this page. Don’t type secrets into it.',
 
+    'toast.label': 'Notices',
     'toast.close': 'Close',
     'toast.saveFailed': 'Could not save in this browser: {detail}',
     'toast.signedIn': 'Signed in with the key from the link.',

@@ -121,7 +121,8 @@ yaa.define('i18n/zh', [], () => {
     'branch.rerun': '再次运行',
     'branch.ghost': '已搁置',
     'branch.edits': '{n, plural, other {# 处修改}}',
-    'branch.aside': '{n, plural, =0 {没有搁置内容} other {后面 # 条已搁置}}',
+    'branch.ready': '可以从这里继续',
+    'branch.aside': '{n, plural, other {后面 # 条已搁置}}',
     'branch.continue': '从这里继续',
     'branch.back': '返回原分支',
 
@@ -326,6 +327,7 @@ yaa.define('i18n/zh', [], () => {
     'artifact.frame': '网页预览',
     'artifact.note': '在隔离的框架中运行：不能联网，也无法访问本页面。请勿在其中输入密码等敏感信息。',
 
+    'toast.label': '提示',
     'toast.close': '关闭',
     'toast.saveFailed': '无法保存到这个浏览器：{detail}',
     'toast.signedIn': '已用链接里的密钥登录。',

@@ -22,7 +22,7 @@ yaa.define('ui/popup', ['ui/h', 'ui/text', 'io/clipboard'], ({ h, icon, iconButt
     }
     if (options.label) el.append(h('button.button.small', { type: 'button', onclick: act }, options.label))
     el.append(iconButton('x', t('toast.close'), { onclick: close }, 'small'))
-    shelf ??= document.body.appendChild(h('div.toasts', { popover: 'manual' }))
+    shelf ??= document.body.appendChild(h('div.toasts', { popover: 'manual', role: 'region', 'aria-label': t('toast.label') }))
     // a popover is in the top layer: a toast is seen over an open dialog too
     if (!shelf.matches(':popover-open')) shelf.showPopover?.()
     shelf.append(el)
