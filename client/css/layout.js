@@ -15,7 +15,7 @@ yaa.define('css/layout', ['ui/h'], ({ css }) => css`
   }
   .app[data-side="closed"] .side { display: none; }
   .side-head { display: flex; align-items: center; gap: var(--s2); padding: var(--s3) var(--s3) var(--s2) var(--s4); }
-  .side-head h1 { flex: 1; font-size: var(--t5); font-weight: 650; letter-spacing: -0.02em; }
+  .side-name { flex: 1; font-size: var(--t5); font-weight: 650; letter-spacing: -0.02em; }
   .side[data-drop="true"] { outline: 2px dashed var(--accent); outline-offset: -4px; background: var(--wash); }
   .side-find { display: grid; gap: var(--s2); padding: 0 var(--s2) var(--s1); grid-template-columns: minmax(0, 1fr); }
   .field-icon { position: relative; }

@@ -71,7 +71,7 @@ yaa.define('ui/app', [
         h('button.skip', { type: 'button', onclick: views.composer.focus }, t('app.skip')),
         views.side.el,
         h('button.scrim', { type: 'button', 'aria-label': t('side.hide'), onclick: actions.toggleSide }),
-        h('main.main', { 'aria-label': t('app.main') }, views.header.el, thread.el,
+        h('main.main', { 'aria-label': t('app.main') }, h('h1.sr-only', null, t('app.name')), views.header.el, thread.el,
           h('footer.foot', null, thread.toEnd, h('div.column', null, views.failure.el, views.notes.el), guest ? guest.foot(app, actions, views.composer.el) : views.composer.el)),
         views.settings.el)
       views.composer.write(draftOf(app.current.session.id))

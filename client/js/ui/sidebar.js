@@ -20,7 +20,7 @@ yaa.define('ui/sidebar', [
     const server = serverButton(actions)
     const scroll = h('div.side-list', null, none, groups)
     const el = h('nav.side', { id: 'side', 'aria-label': t('side.label'), ondragover: over, ondragleave: leave, ondrop: drop },
-      h('div.side-head', null, h('h1', null, t('app.name')),
+      h('div.side-head', null, h('p.side-name', null, t('app.name')),
         iconButton('panel', t('side.hide'), { onclick: () => actions.toggleSide() }),
         iconButton('plus', t('side.new'), { onclick: () => actions.newSession() }, 'small')),
       h('div.side-find', null, find.el, chips.el), scroll,
