@@ -25,12 +25,14 @@ interface Marks { [callId: string]: Entry }
 /** A path that was set aside; what it is made of is told in core/tree. */
 interface Branch {
   id: string; at: string; messages: Message[]; state: Record<string, Json>; calls: Record<string, Entry | null>
-  name?: string; favourite?: boolean
+  name?: string; favourite?: boolean; fresh?: Fresh
 }
+/** Until a run has gone on from a path: what was changed in it, and what it was made from. */
+interface Fresh { edits: number; aside: number; from?: string }
 interface Tree {
   branches: Branch[]
-  /** of the active path; `fresh` until a run has gone on from it: what was changed, and what it was made from */
-  active?: { id?: string; name?: string; favourite?: boolean; fresh?: { edits: number; aside: number; from?: string } }
+  /** of the active path */
+  active?: { id?: string; name?: string; favourite?: boolean; fresh?: Fresh }
 }
 /** An AG-UI event. */
 interface YaaEvent { type: string; [key: string]: Json }

@@ -160,6 +160,16 @@ test('a branch on a branch: the way to it becomes active, the rest stays aside',
   assert.deepStrictEqual(tree.walk(session).map((row) => [row.depth, ids(row.messages).replace(/msg_\w+/, 'new')]), [[0, 'u1 a2 t3 t4 a5 u6 a7'], [1, 'new'], [1, 'u8 a9']])
 })
 
+test('a path that nothing has gone on from says so when one comes back to it', () => {
+  const session = talk()
+  edit.editResult(session, 'c1', { value: 'new' })
+  const { id, fresh } = treeOf(session).active
+  tree.switchTo(session, fresh.from)
+  assert.strictEqual(treeOf(session).active.fresh, undefined)
+  tree.switchTo(session, id)
+  assert.deepStrictEqual(treeOf(session).active.fresh, fresh)
+})
+
 test('a call without a result stands on each path as it stood there', () => {
   const session = { id: 's', messages: [user('u1'), calls('a2', 'c1'), user('u3'), says('a4')], calls: { c1: { state: 'asking' } }, interrupts: [] }
   tree.begin(session, 2, [user('u5')])
@@ -217,7 +227,8 @@ test('a session of its own from any message', () => {
   assert.strictEqual(ids(made.messages), 'u1 a2 t3 t4')
   assert.deepStrictEqual(Object.keys(made.calls), ['c1', 'c2'])
   assert.deepStrictEqual([made.title, made.config, made.usage, made.grants, made.rev], ['Fork', { limits: { max_steps: 3 } }, undefined, undefined, 0])
-  assert.deepStrictEqual(made.ext, { forked_from: { session: 's', message: 'a2' } })
+  assert.deepStrictEqual(made.ext.forked_from, { session: 's', message: 'a2' })
+  assert.deepStrictEqual(treeOf(made).active.fresh, { edits: 0, aside: 0 })
   assert.notStrictEqual(made.id, session.id)
   made.messages[0].content = 'changed'
   assert.strictEqual(session.messages[0].content, 'u1')

@@ -151,7 +151,7 @@ yaa.define('core/edit', ['core/ids', 'core/tree', 'core/session'], ({ id: newId,
     made.interrupts = structuredClone((session.interrupts ?? []).filter(waits))
     made.status = made.interrupts.length ? 'interrupted' : 'completed'
     made.messages = messages
-    made.ext = { forked_from: { session: session.id, message: id } }
+    made.ext = { forked_from: { session: session.id, message: id }, tree: { branches: [], active: { fresh: { edits: 0, aside: 0 } } } }
     return made
   }
 

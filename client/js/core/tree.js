@@ -1,7 +1,7 @@
 // The branches of a session. `messages` is the active path; what was set aside is kept in `ext.tree`, each message
 // once, so a session with branches is still one document that any server runs and any copy of this page opens.
 //
-//   ext.tree = {branches: [{id, at, messages, state, calls, name?, favourite?}], active?: {id?, name?, favourite?, fresh?}}
+//   ext.tree = {branches: [{id, at, messages, state, calls, name?, favourite?, fresh?}], active?: {id?, name?, favourite?, fresh?}}
 //
 // A branch hangs behind the message `at` ('' is the beginning), which is on the active path or in another branch.
 // `state` is how its session stood (BRANCH_KEYS). The ledger `calls` stays whole in the session, set aside or not, so
@@ -45,10 +45,9 @@ yaa.define('core/tree', ['core/ids', 'core/patch', 'core/session'], ({ id: newId
    */
   function setAside(session, index) {
     const tree = openTree(session)
-    const { fresh: _, ...label } = tree.active ?? {}
     const calls = entriesAt(session, session.messages.slice(0, index))
     const at = session.messages[index - 1]?.id ?? ''
-    const record = { id: newId('branch'), ...label, at, messages: session.messages.slice(index), state: stateOf(session), calls }
+    const record = { id: newId('branch'), ...tree.active, at, messages: session.messages.slice(index), state: stateOf(session), calls }
     if (!isBlank(record)) tree.branches.push(record)
     delete tree.active
     return record.id
@@ -197,8 +196,8 @@ yaa.define('core/tree', ['core/ids', 'core/patch', 'core/session'], ({ id: newId
   }
 
   /** @param {Branch} branch */
-  function labelOf({ id, name, favourite }) {
-    return { id, ...(name ? { name } : {}), ...(favourite ? { favourite } : {}) }
+  function labelOf({ id, name, favourite, fresh }) {
+    return { id, ...(name ? { name } : {}), ...(favourite ? { favourite } : {}), ...(fresh ? { fresh } : {}) }
   }
 
   /** @param {Session} session @returns {Tree} to be written to */

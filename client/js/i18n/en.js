@@ -82,6 +82,7 @@ yaa.define('i18n/en', [], () => {
     'compose.label': 'Message',
     'compose.placeholder': 'Message yaa …',
     'compose.placeholderAsk': 'Answer above, or write something new …',
+    'compose.attach': 'Attach files',
     'compose.send': 'Send',
     'compose.stop': 'Stop',
     'compose.hint': 'Enter sends, Shift+Enter starts a new line',
@@ -104,6 +105,10 @@ yaa.define('i18n/en', [], () => {
     // branches and edits
     'later.failed': 'A part of the page could not be loaded: {detail}',
     'branch.edit': 'Edit',
+    'deed.edit': 'Edit the message',
+    'deed.limits': 'Limits and rules',
+    'deed.pause': 'Pause or resume automatic approval',
+    'deed.temporary': 'New temporary session',
     'branch.retry': 'Answer again',
     'branch.answer': 'Ask for an answer',
     'branch.more': 'More',

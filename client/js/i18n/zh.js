@@ -82,6 +82,7 @@ yaa.define('i18n/zh', [], () => {
     'compose.label': '消息',
     'compose.placeholder': '给 yaa 发消息……',
     'compose.placeholderAsk': '请在上面回应，或写点新的……',
+    'compose.attach': '添加附件',
     'compose.send': '发送',
     'compose.stop': '停止',
     'compose.hint': '回车发送，Shift+回车换行',
@@ -104,6 +105,10 @@ yaa.define('i18n/zh', [], () => {
     // branches and edits
     'later.failed': '页面的一部分无法加载：{detail}',
     'branch.edit': '编辑',
+    'deed.edit': '修改消息',
+    'deed.limits': '限额与规则',
+    'deed.pause': '暂停或恢复自动批准',
+    'deed.temporary': '新建临时会话',
     'branch.retry': '重新回答',
     'branch.answer': '请求回答',
     'branch.more': '更多',

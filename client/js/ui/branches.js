@@ -137,7 +137,9 @@ yaa.define('ui/branches', ['ui/h', 'ui/text', 'ui/popup'], (dom, { t }, popup) =
       el.hidden = live || !fresh
       if (el.hidden) return
       const { edits, aside } = fresh
-      text(words, [edits && t('branch.edits', { n: edits }), t('branch.aside', { n: aside })].filter(Boolean).join(', '))
+      const told = [edits && t('branch.edits', { n: edits }), aside && t('branch.aside', { n: aside })].filter(Boolean).join(', ')
+      text(words, told || t('branch.ready'))
+      back.hidden = !fresh.from
       const last = session.messages.at(-1)
       const runs = last && last.role !== 'error' && (last.role !== 'assistant' || Boolean(last.tool_calls?.length))
       go.hidden = !runs

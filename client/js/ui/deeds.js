@@ -1,7 +1,7 @@
 // The commands of the app: one row each. The palette, the slash menu, the keys and the cheat sheet are all drawn from
 // here. A row is only a name and how to begin; what does the work is loaded when it is first wanted.
 
-yaa.define('ui/deeds', ['ui/commands', 'i18n/finding'], ({ register }) => {
+yaa.define('ui/deeds', ['ui/commands', 'i18n/finding', 'ui/deeds-session'], ({ register }) => {
   /** @typedef {import('./types').Command} Command */
   /** @typedef {import('./types').CommandContext} CommandContext */
 
@@ -10,6 +10,12 @@ yaa.define('ui/deeds', ['ui/commands', 'i18n/finding'], ({ register }) => {
 
   /** @param {CommandContext} context */
   const hasSessions = ({ app }) => app.book.heads().length > 0
+
+  /** @param {CommandContext} context */
+  async function attach({ app }) {
+    await yaa.later('attach')
+    app.views.composer.attach(await yaa.use('ui/attach').pick())
+  }
 
   /** @param {CommandContext} context */
   function search({ app, actions, state }) {
@@ -44,7 +50,7 @@ yaa.define('ui/deeds', ['ui/commands', 'i18n/finding'], ({ register }) => {
     { id: 'session.new', title: 'side.new', icon: 'plus', keys: 'n', slash: 'new', run: ({ actions }) => actions.newSession() },
     { id: 'search', title: 'search.label', icon: 'search', keys: ['g f', 'Mod+Shift+F'], run: search },
     { id: 'search.view', ...never, run: by('find', 'ui/search', 'resultsView') },
-    { id: 'find', title: 'find.label', icon: 'search', keys: '/', slash: 'find', menu: 'session', when: hasMessages, run: by('find', 'ui/find', 'open') },
+    { id: 'find', title: 'find.label', icon: 'search', keys: '/', slash: 'find', rest: true, menu: 'session', when: hasMessages, run: by('find', 'ui/find', 'open') },
     { id: 'session.pin', title: 'deed.pin', icon: 'pin', menu: 'session', when: hasMessages, run: by('more', 'ui/manage', 'pin') },
     { id: 'session.tags', title: 'side.tags', icon: 'tag', keys: 't', menu: 'session', when: hasMessages, run: by('more', 'ui/manage', 'tags') },
     { id: 'session.export', title: 'deed.export', icon: 'download', keys: 'e', slash: 'export', menu: 'session', when: hasMessages, run: by('more', 'ui/transfer', 'save') },
@@ -55,6 +61,9 @@ yaa.define('ui/deeds', ['ui/commands', 'i18n/finding'], ({ register }) => {
     { id: 'prompts', title: 'prompts.title', icon: 'book', keys: 'p', slash: 'prompts', run: by('more', 'ui/prompts', 'open') },
     { id: 'prompts.keep', title: 'prompts.keep', icon: 'book', when: ({ app }) => Boolean(app.views.composer.read().trim()), run: by('more', 'ui/prompts', 'keep') },
     { id: 'prompts.insert', ...never, run: by('more', 'ui/prompts', 'insert') },
+    { id: 'slash', ...never, run: by('more', 'ui/slash', 'open') },
+    { id: 'attach.tray', ...never, run: (_context, onchange) => by('attach', 'ui/attach', 'tray')(onchange) },
+    { id: 'attach', title: 'attach.title', icon: 'clip', keys: 'a', slash: 'attach', run: attach },
     { id: 'sessions.select', ...never, run: by('more', 'ui/manage', 'select') },
     { id: 'session.delete', title: 'deed.delete', icon: 'trash', when: hasMessages, run: ({ app, actions }) => actions.remove(app.current.session.id) },
     { id: 'compose.focus', title: 'deed.write', icon: 'pencil', keys: 'i', run: ({ app }) => app.views.composer.focus() },
