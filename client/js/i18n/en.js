@@ -126,6 +126,7 @@ yaa.define('i18n/en', [], () => {
     'branch.rerun': 'Run again',
     'branch.ghost': 'Set aside',
     'branch.edits': '{n, plural, one {# edit} other {# edits}}',
+    'branch.and': ', ',
     'branch.ready': 'Ready to go on from here',
     'branch.aside': '{n, plural, one {# later item set aside} other {# later items set aside}}',
     'branch.continue': 'Continue from here',

@@ -65,7 +65,7 @@ yaa.define('i18n/limits', ['ui/text'], ({ extend }) => {
     'limits.lead': '运行达到任一限额就会停下并询问是否继续。留空表示使用默认值。',
     'limits.approvals': '批准',
     'limits.max_steps': '步数',
-    'limits.max_tokens': 'Token 数',
+    'limits.max_tokens': '词元数',
     'limits.max_cost_micro': '费用',
     'limits.max_wall_s': '秒数',
     'limits.used': '已用：{n}',

@@ -126,6 +126,7 @@ yaa.define('i18n/zh', [], () => {
     'branch.rerun': '再次运行',
     'branch.ghost': '已搁置',
     'branch.edits': '{n, plural, other {# 处修改}}',
+    'branch.and': '，',
     'branch.ready': '可以从这里继续',
     'branch.aside': '{n, plural, other {后面 # 条已搁置}}',
     'branch.continue': '从这里继续',

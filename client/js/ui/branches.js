@@ -137,7 +137,7 @@ yaa.define('ui/branches', ['ui/h', 'ui/text', 'ui/popup'], (dom, { t }, popup) =
       el.hidden = live || !fresh
       if (el.hidden) return
       const { edits, aside } = fresh
-      const told = [edits && t('branch.edits', { n: edits }), aside && t('branch.aside', { n: aside })].filter(Boolean).join(', ')
+      const told = [edits && t('branch.edits', { n: edits }), aside && t('branch.aside', { n: aside })].filter(Boolean).join(t('branch.and'))
       text(words, told || t('branch.ready'))
       back.hidden = !fresh.from
       const last = session.messages.at(-1)
