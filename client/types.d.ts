@@ -159,6 +159,8 @@ interface Store {
   close(): void
 }
 interface Settings {
+  draft(id: string): string
+  setDraft(id: string, text: string): void
   get(name: string): any
   set(name: string, value: any): void
   all(): Record<string, any>

@@ -61,6 +61,17 @@ yaa.define('css/more', ['ui/h'], ({ css }) => css`
   .prompt-open b { font-weight: 550; } .prompt-open code { color: var(--ink-3); }
   .prompt-open .hint { display: block; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
 
+  .composer { position: relative; }
+  .slash {
+    position: absolute; inset: auto 0 calc(100% + 0.375rem); z-index: 5; list-style: none; padding: var(--s1); max-block-size: 45dvh; overflow-y: auto;
+    border: 1px solid var(--line); border-radius: var(--r2); background: var(--raised); box-shadow: var(--shadow-up);
+  }
+  .slash li { display: flex; align-items: center; gap: var(--s3); min-block-size: 2.25rem; padding: 0 var(--s3); border-radius: var(--r1); font-size: var(--t3); cursor: pointer; min-inline-size: 0; }
+  .slash li span { min-inline-size: 0; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; color: var(--ink-2); }
+  .slash li .icon { inline-size: 1rem; block-size: 1rem; color: var(--ink-3); }
+  .slash li:hover { background: var(--hover); }
+  .slash li[aria-selected="true"] { background: var(--wash); }
+
   .guest { display: grid; gap: var(--s3); padding: var(--s4); border: 1px solid var(--line); border-radius: var(--r3); background: var(--raised); box-shadow: var(--shadow); font-size: var(--t3); color: var(--ink-2); }
   .chips.wrap { flex-wrap: wrap; overflow: visible; }
 

@@ -46,4 +46,17 @@ interface Modules {
     read(value: any): { name: string; text: string }[]
     merge(old: { name: string; text: string }[], added: { name: string; text: string }[]): { name: string; text: string }[]
   }
+  'core/attach': {
+    LIMITS: { files: number; text: number; image: number; side: number }
+    decode(bytes: Uint8Array): string | null
+    filePart(name: string, text: string): any
+    imagePart(url: string): any
+    fileOf(part: any): { name: string; text: string } | null
+    imageOf(part: any): string | null
+    content(words: string, parts: any[]): any
+    split(content: any): { words: string; files: { name: string; text: string }[]; images: string[] }
+    fit(width: number, height: number): { width: number; height: number; whole: boolean }
+    isImage(file: { type: string }): boolean
+    isPlainImage(type: string): boolean
+  }
 }

@@ -74,7 +74,7 @@ yaa.define('ui/app', [
         h('main.main', { 'aria-label': t('app.main') }, h('h1.sr-only', null, t('app.name')), views.header.el, thread.el,
           h('footer.foot', null, thread.toEnd, h('div.column', null, views.failure.el, views.notes.el), guest ? guest.foot(app, actions, views.composer.el) : views.composer.el)),
         views.settings.el)
-      views.composer.write(draftOf(app.current.session.id))
+      views.composer.write(settings.draft(draftKey(app.current.session)))
       if (settingsOpen) views.settings.show('look')
       draw()
     }
@@ -85,7 +85,7 @@ yaa.define('ui/app', [
       app.past = null
       app.drawer = false
       address(entry.session)
-      app.views?.composer.write(draftOf(entry.session.id))
+      app.views?.composer.write(settings.draft(draftKey(entry.session)))
       draw()
     }
 
@@ -227,7 +227,7 @@ yaa.define('ui/app', [
         app.views.composer.focus()
       },
       rename: (id, title) => book.rename(id, title),
-      draft: (text) => { if (!app.current.session.ext?.temporary) sessionStorage.setItem(draftName(app.current.session.id), text) },
+      draft: (text) => { if (!app.current.session.ext?.temporary) settings.setDraft(draftKey(app.current.session), text) },
       connect: () => server.connect(),
       signIn: (key) => set({ key }),
       setProvider: (name) => set({ provider: name }),
@@ -359,11 +359,8 @@ yaa.define('ui/app', [
     return value === '' ? rest : { ...rest, [name]: value }
   }
 
-  /** @param {string} id */
-  const draftName = (id) => `yaa.draft.${id}`
-
-  /** What was being written in a session when the page was left. @param {string} id */
-  const draftOf = (id) => sessionStorage.getItem(draftName(id)) ?? ''
+  /** A session nobody has written in yet is another one after a reload. @param {Session} session */
+  const draftKey = ({ id, messages }) => (messages.length ? id : 'new')
 
   /** @param {Session} session */
   const titleOf = (session) => session.title || t('session.untitled')

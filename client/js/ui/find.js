@@ -8,11 +8,11 @@ yaa.define('ui/find', ['ui/h', 'ui/text', 'ui/popup', 'core/search', 'css/find']
   const FRAMES = 40
   /** @type {any} */ let bar = null
 
-  /** @param {import('./types').CommandContext} context */
-  function open({ app }) {
+  /** @param {import('./types').CommandContext} context @param {string} [words] */
+  function open({ app }, words = String(getSelection() ?? '').split('\n')[0].trim()) {
     bar ??= findBar(app)
     app.views.header.el.after(bar.el)
-    bar.start(String(getSelection() ?? '').split('\n')[0].trim())
+    bar.start(words)
   }
 
   /** @param {import('./types').App} app */

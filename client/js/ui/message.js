@@ -60,11 +60,23 @@ yaa.define('ui/message', ['ui/h', 'ui/text', 'ui/md-dom', 'ui/tool-card', 'ui/br
     function update(next) {
       const { message } = next
       text(bubble, plainText(message.content))
+      if (Array.isArray(message.content)) drawFiles(el, bubble, message.content)
       if (message.at) text(time, moment(message.at))
       bar.update(next)
     }
 
     return { el, update, destroy: undefined }
+  }
+
+  /** Pictures and files that went along; what draws them comes with the first. @param {any} el @param {any} bubble @param {any[]} content */
+  async function drawFiles(el, bubble, content) {
+    await yaa.later('attach')
+    const { filesView, words } = yaa.use('ui/attach')
+    const files = filesView(content)
+    el.querySelector('.sent-files')?.remove()
+    if (files) bubble.before(files)
+    text(bubble, words(content))
+    bubble.hidden = !bubble.textContent
   }
 
   /** @param {any} message @param {import('./types').Actions} actions */

@@ -117,8 +117,9 @@ export interface Command {
   icon?: string
   /** `Mod+K` (Ctrl or ⌘) works everywhere; `?` and the pair `g a` only outside of fields */
   keys?: string | string[]
-  /** its word after `/` in the composer; `run` then gets the rest of the line */
+  /** its word after `/` in the composer; with `rest`, `run` gets the rest of the line */
   slash?: string
+  rest?: boolean
   /** is it in the menu of the open session? */
   menu?: 'session'
   danger?: boolean
@@ -226,7 +227,7 @@ declare global {
       wordsOf(server: ServerState): string
     }
     'ui/thread': { threadView(actions: Actions): View<State> & { toEnd: any; follow(): void; showAsk(): void; reveal(id: string): HTMLElement | null } }
-    'ui/composer': { composerView(actions: Actions): View<State> & { write(words: string): void; insert(words: string): void; read(): string; focus(): void } }
+    'ui/composer': { composerView(actions: Actions): View<State> & { write(words: string): void; insert(words: string): void; read(): string; attach(files: File[]): void; focus(): void } }
     'ui/sidebar': { sidebarView(actions: Actions): View<State> & { search(): void }; headerView(actions: Actions): View<State> }
     'ui/settings': { settingsDialog(actions: Actions): View<State> & { show(tab?: string): void } }
     'ui/line': {
