@@ -88,7 +88,8 @@ yaa.define('ui/inspector/compare', ['ui/h', 'ui/inspector/text', 'core/rundiff',
       ['turns', before.turns, after.turns, count], ['calls', before.calls, after.calls, count], ['tokens', before.tokens, after.tokens, count],
       ['cost', before.cost_micro, after.cost_micro, money], ['time', before.ms, after.ms, duration],
     ])
-    const head = h('tr', null, ['', t('compare.other'), t('compare.this'), t('compare.delta')].map((words) => h('th', { scope: 'col' }, words)))
+    const columns = ['other', 'this', 'delta'].map((name) => h('th', { scope: 'col' }, t(`compare.${name}`)))
+    const head = h('tr', null, h('td'), columns)
     const rows = figures.map(([name, from, to, write]) => {
       const delta = to === from ? '=' : `${to > from ? '+' : '−'}${write(Math.abs(to - from))}`
       return h('tr', null, h('th', { scope: 'row' }, t(`compare.${name}`)), h('td', null, write(from)), h('td', null, write(to)), h('td', null, delta))

@@ -40,7 +40,15 @@ yaa.define('ui/inspector/desk', ['ui/h', 'ui/inspector/text', 'ui/asks'], (dom, 
           draw()
         },
         goOn: () => app.book.retry(entry),
+        asking: {
+          ...actions.asking,
+          costUnit: () => entry.session.usage?.cost_unit ?? '',
+          // rules and limits are made in the session itself
+          approvalMenu: (/** @type {any[]} */ ...rest) => (isCurrent() ? /** @type {any} */ (actions.asking).approvalMenu(...rest) : actions.open(entry.session.id)),
+          limits: () => (isCurrent() ? actions.asking.limits() : actions.open(entry.session.id)),
+        },
       }
+      const isCurrent = () => entry === app.current
 
       /** @param {{entry: import('../types').Entry, open: Interrupt[]}} one */
       function update({ entry: now, open }) {

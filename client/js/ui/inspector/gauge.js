@@ -13,7 +13,7 @@ yaa.define('ui/inspector/gauge', ['ui/h', 'ui/inspector/text', 'core/context', '
     const id = uid('gauge')
     const bar = h('span.gauge-bar', { 'aria-hidden': 'true' })
     const words = h('span.gauge-words')
-    const button = h('button.button.ghost.small.gauge', { type: 'button', hidden: true, popovertarget: id }, bar, words)
+    const button = h('button.button.ghost.small.gauge', { type: 'button', hidden: true, popovertarget: id, title: t('gauge.title') }, bar, words, h('span.sr-only', null, t('gauge.title')))
     const panel = h('div.gauge-panel', { id, popover: 'auto', role: 'dialog', 'aria-label': t('gauge.title'), ontoggle: place })
     const el = h('span.gauge-place', null, button, panel)
     /** @type {Gauge | null} */ let gauge = null
@@ -42,8 +42,6 @@ yaa.define('ui/inspector/gauge', ['ui/h', 'ui/inspector/text', 'core/context', '
       fill(bar, PARTS.map((part) => segment(part, now.parts[part], now.window ?? now.used)))
       const used = usage.short(now.used, language())
       text(words, now.window ? t('gauge.short', { used, window: usage.short(now.window, language()) }) : t('gauge.shortFree', { used }))
-      attr(button, 'aria-label', t('gauge.label', { used: count(now.used), window: now.window ? count(now.window) : '?' }))
-      attr(button, 'title', t('gauge.title'))
     }
 
     const inspectAndClose = () => {
