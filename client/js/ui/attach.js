@@ -1,6 +1,6 @@
 // Files beside a message: the tray over the composer while it is written, and how they look in the thread.
 
-yaa.define('ui/attach', ['ui/h', 'ui/text', 'ui/popup', 'core/attach', 'core/urlsafe', 'css/attach', 'i18n/finding'], (dom, { t, count }, { toast, say }, attach, urlsafe) => {
+yaa.define('ui/attach', ['ui/h', 'ui/text', 'ui/popup', 'core/attach', 'core/urlsafe', 'css/attach', 'i18n/attach'], (dom, { t, count }, { toast, say }, attach, urlsafe) => {
   const { h, icon, iconButton, list } = dom
   const { LIMITS } = attach
   let serial = 0
