@@ -193,10 +193,18 @@ class Client(unittest.TestCase):
     def test_the_page_names_every_script_and_style_and_no_other(self) -> None:
         listed = Listed.of(CLIENT / "index.html")
         self.assertEqual(len(listed), len(set(listed)), "listed twice")
-        elsewhere = set(Listed.of(CLIENT / "artifact.html"))
+        elsewhere = set(Listed.of(CLIENT / "artifact.html")) | set(
+            Listed.of(CLIENT / "widget-demo.html")
+        )
         present = {path.relative_to(CLIENT).as_posix() for path in client_files(".js", ".css")}
         self.assertEqual(set(listed) - present, set(), "listed in index.html, but not there")
         self.assertEqual(present - set(listed) - elsewhere, set(), "there, but not in index.html")
+
+    def test_the_widget_loads_what_its_demo_page_names(self) -> None:
+        text = (CLIENT / "yaa.js").read_text()
+        named = re.findall(r"'([\w/-]+)'", text.split("const SCRIPTS = [")[1].split("]")[0])
+        expected = [*(f"js/{name}.js" for name in named), "yaa.js", "js/widget/demo.js"]
+        self.assertEqual(Listed.of(CLIENT / "widget-demo.html"), expected)
 
     def test_sizes(self) -> None:
         wrong = []
