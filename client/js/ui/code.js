@@ -1,7 +1,7 @@
 // A block of code: language, wrap and copy buttons, text. Colours are ranges in the CSS Custom Highlight API: no
 // elements, no second layout. Only what is on the screen is painted.
 
-yaa.define('ui/code', ['ui/h', 'ui/text', 'ui/popup', 'core/highlight'], (dom, { t }, popup, highlight) => {
+yaa.define('ui/code', ['ui/h', 'ui/text', 'ui/popup'], (dom, { t }, popup) => {
   const { h, text, attr, grow, iconButton } = dom
   /** More than this is shown without colours: tokenizing it would take more than a frame. */
   const COLOUR_MAX = 100_000
@@ -22,14 +22,24 @@ yaa.define('ui/code', ['ui/h', 'ui/text', 'ui/popup', 'core/highlight'], (dom, {
 
   /** @type {WeakMap<Element, () => void>} */
   const painters = new WeakMap()
+  /** @type {any} core/highlight, once there is code to colour */
+  let highlight = null
   /** @type {Set<any>} */
   const changed = new Set()
 
   /** Blocks that changed are painted with the next frame if they are on the screen, and otherwise when they get there. @param {any} el */
   function soon(el) {
     if (!PAINT) return
-    if (!changed.size) requestAnimationFrame(paintVisible)
+    if (!changed.size) {
+      if (highlight) requestAnimationFrame(paintVisible)
+      else yaa.later('code').then(begin, () => {})
+    }
     changed.add(el)
+  }
+
+  function begin() {
+    highlight = yaa.use('core/highlight')
+    requestAnimationFrame(paintVisible)
   }
 
   function paintVisible() {
@@ -86,7 +96,7 @@ yaa.define('ui/code', ['ui/h', 'ui/text', 'ui/popup', 'core/highlight'], (dom, {
     }
 
     function paint() {
-      if (!dirty || !code.firstChild) return
+      if (!highlight || !dirty || !code.firstChild) return
       dirty = false
       clear()
       if (shown.text.length > COLOUR_MAX) return
