@@ -32,7 +32,7 @@ yaa.define('ui/code', ['ui/h', 'ui/text', 'ui/popup'], (dom, { t }, popup) => {
     if (!PAINT) return
     if (!changed.size) {
       if (highlight) requestAnimationFrame(paintVisible)
-      else yaa.later('code').then(begin, () => {})
+      else yaa.later('code').then(begin, () => changed.clear())
     }
     changed.add(el)
   }

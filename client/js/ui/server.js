@@ -41,7 +41,10 @@ yaa.define('ui/server', ['io/api'], (apis) => {
     return { connect, api: () => api, state: () => state, info: () => info }
   }
 
-  /** Without a server its page may not be able to load more of itself, so that this has to do without. @param {any} error @param {Api} api */
+  /**
+   * Without a server its page may not be able to load more of itself, so that this has to do without.
+   * @param {any} error @param {Api} api @returns {Promise<any>}
+   */
   async function explain(error, api) {
     try {
       return await yaa.use('io/explain').explain(error, { api })
