@@ -67,6 +67,7 @@ yaa.define('css/more', ['ui/h'], ({ css }) => css`
     border: 1px solid var(--line); border-radius: var(--r2); background: var(--raised); box-shadow: var(--shadow-up);
   }
   .slash li { display: flex; align-items: center; gap: var(--s3); min-block-size: 2.25rem; padding: 0 var(--s3); border-radius: var(--r1); font-size: var(--t3); cursor: pointer; min-inline-size: 0; }
+  .slash code { flex: none; }
   .slash li span { min-inline-size: 0; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; color: var(--ink-2); }
   .slash li .icon { inline-size: 1rem; block-size: 1rem; color: var(--ink-3); }
   .slash li:hover { background: var(--hover); }

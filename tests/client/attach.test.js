@@ -26,10 +26,10 @@ test('a file goes there and back, whatever its name and its text', () => {
   for (const part of [null, 'x', { type: 'text', text: 'plain' }, { type: 'text', text: '<file name="a">\nopen' }, { type: 'image_url' }]) assert.strictEqual(attach.fileOf(part), null)
 })
 
-test('content: plain where nothing goes along, parts with the words last otherwise', () => {
+test('content: plain where nothing goes along, parts with the words first otherwise', () => {
   const part = attach.filePart('a', 'b')
   assert.strictEqual(attach.content('hi', []), 'hi')
-  assert.deepStrictEqual(attach.content('hi', [part]), [part, { type: 'text', text: 'hi' }])
+  assert.deepStrictEqual(attach.content('hi', [part]), [{ type: 'text', text: 'hi' }, part])
   assert.deepStrictEqual(attach.content('', [part]), [part])
 })
 

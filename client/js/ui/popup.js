@@ -25,6 +25,8 @@ yaa.define('ui/popup', ['ui/h', 'ui/text', 'io/clipboard'], ({ h, icon, iconButt
     shelf ??= document.body.appendChild(h('div.toasts', { popover: 'manual', role: 'region', 'aria-label': t('toast.label') }))
     // a popover is in the top layer: a toast is seen over an open dialog too
     if (!shelf.matches(':popover-open')) shelf.showPopover?.()
+    // over what is being written, however tall that is
+    shelf.style.setProperty('inset-block-end', `${(/** @type {any} */ (document.querySelector('.foot'))?.offsetHeight ?? 0) + 8}px`)
     shelf.append(el)
     const timer = setTimeout(close, options.label ? STAYS_MS * 2 : STAYS_MS)
     el.addEventListener('pointerenter', () => clearTimeout(timer), { once: true })
