@@ -105,10 +105,11 @@ class Walk {
     return JSON.parse((await this.#answers.next()).value);
   }
 
-  /** Waits for what moves to come to rest; a spinner never does. */
+  /** Waits for what moves to come to rest; a spinner never does, nor does what the browser passes over. */
   async rest() {
     await this.page.evaluate(async () => {
-      const ends = document.getAnimations().filter((one) => one.effect?.getComputedTiming().endTime < 5000);
+      const seen = (one) => one.effect?.target?.checkVisibility({ contentVisibilityAuto: true });
+      const ends = document.getAnimations().filter((one) => one.effect?.getComputedTiming().endTime < 5000 && seen(one));
       await Promise.allSettled(ends.map((one) => one.finished));
     });
   }
