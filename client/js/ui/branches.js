@@ -10,6 +10,34 @@ yaa.define('ui/branches', ['ui/h', 'ui/text', 'ui/popup'], (dom, { t }, popup) =
    * @property {Map<string, (string | null)[]>} siblings of the whole session (core/session)
    */
 
+  /** Rows that were never on the screen have no buttons yet: of thousands of messages few are looked at. @type {WeakMap<Element, () => void>} */
+  const makers = new WeakMap()
+  /** @type {Set<any>} */
+  const waiting = new Set()
+
+  /** @param {any} el @param {() => void} make */
+  function whenSeen(el, make) {
+    makers.set(el, make)
+    if (!waiting.size) requestAnimationFrame(makeVisible)
+    waiting.add(el)
+  }
+
+  function makeVisible() {
+    for (const el of waiting) if (el.checkVisibility({ contentVisibilityAuto: true })) makeNow(el)
+    waiting.clear()
+  }
+
+  /** @param {Element} el */
+  function makeNow(el) {
+    makers.get(el)?.()
+    makers.delete(el)
+  }
+
+  document.addEventListener('contentvisibilityautostatechange', (event) => {
+    const { skipped, target } = /** @type {any} */ (event)
+    if (!skipped && target.matches('.message')) for (const el of target.querySelectorAll('.message-bar')) makeNow(el)
+  })
+
   /**
    * The row under a message.
    * @param {import('./types').Actions} actions @param {(message: Message) => string} words what copying takes
@@ -17,24 +45,53 @@ yaa.define('ui/branches', ['ui/h', 'ui/text', 'ui/popup'], (dom, { t }, popup) =
    */
   function barView(actions, words) {
     /** @type {any} */ let shown = null
+    /** @type {any} */ let buttons = null
+    /** @type {any} */ let marks = null
+    const el = h('span.message-bar')
+    whenSeen(el, () => {
+      buttons = buttonsView(actions, words)
+      el.append(buttons.el)
+      if (shown) update(shown)
+    })
+
+    /** @param {Shown} next */
+    function update(next) {
+      shown = next
+      const marked = isMarked(next)
+      if (marked && !marks) {
+        marks = marksView(actions)
+        el.prepend(marks.el)
+      }
+      marks?.update(next)
+      buttons?.update(next)
+      el.hidden = next.calls.length > 0 && !marked
+    }
+
+    return { el, update }
+  }
+
+  /** Is there anything to say about its branches? @param {Shown} shown */
+  function isMarked({ message, calls, siblings }) {
+    return Boolean(message.meta?.edited_from) || siblings.has(message.id) || calls.some(({ result }) => siblings.has(result?.id ?? '-'))
+  }
+
+  /** @param {import('./types').Actions} actions @param {(message: Message) => string} words */
+  function buttonsView(actions, words) {
+    /** @type {any} */ let shown = null
     const id = () => shown.message.id
     const copy = iconButton('copy', t('thread.copy'), { onclick: () => popup.copy(words(shown.message), copy) })
     const edit = iconButton('pencil', t('branch.edit'), { onclick: () => actions.branch('edit', id()) })
     const again = iconButton('retry', t('branch.retry'), { onclick: () => actions.branch('retry', id()) })
     const more = iconButton('more', t('branch.more'), { 'aria-haspopup': 'menu', onclick: () => popup.openMenu(more, entriesOf(actions, shown)) })
-    const buttons = h('span.message-actions', null, copy, edit, again, more)
-    const marks = marksView(actions)
-    const el = h('span.message-bar', null, marks.el, buttons)
+    const el = h('span.message-actions', null, copy, edit, again, more)
 
     /** @param {Shown} next */
     function update(next) {
       shown = next
-      buttons.hidden = next.calls.length > 0
-      again.hidden = next.message.role === 'user' && !next.last
-      attr(again, 'aria-label', t(next.message.role === 'user' ? 'branch.answer' : 'branch.retry'))
-      attr(again, 'title', t(next.message.role === 'user' ? 'branch.answer' : 'branch.retry'))
-      marks.update(next)
-      el.hidden = buttons.hidden && marks.el.hidden
+      const own = next.message.role === 'user'
+      el.hidden = next.calls.length > 0
+      again.hidden = own && !next.last
+      for (const name of ['aria-label', 'title']) attr(again, name, t(own ? 'branch.answer' : 'branch.retry'))
     }
 
     return { el, update }
