@@ -47,6 +47,10 @@ yaa.define('css/base', ['ui/h'], ({ css }) => css`
     accent-color: var(--accent);
     scrollbar-color: var(--line) transparent;
   }
+  :root[data-size="small"] { font-size: 93.75%; }
+  :root[data-size="large"] { font-size: 112.5%; }
+  :root[data-size="huge"] { font-size: 131.25%; }
+  :root[data-density="tight"] { --s3: 0.5rem; --s4: 0.75rem; --s5: 1rem; --s6: 1.25rem; --s7: 2rem; --column: 54rem; }
   :root[data-theme="light"] { color-scheme: light; }
   :root[data-theme="dark"] { color-scheme: dark; }
 
@@ -84,6 +88,7 @@ yaa.define('css/base', ['ui/h'], ({ css }) => css`
     position: absolute; inline-size: 1px; block-size: 1px; overflow: hidden;
     clip-path: inset(50%); white-space: nowrap;
   }
+  body > .sr-only { inset: 0 auto auto 0; } /* under the page it would make it a line higher, and scroll */
   .skip {
     position: fixed; inset: var(--s2) auto auto var(--s2); z-index: 50; padding: var(--s2) var(--s4);
     background: var(--accent); color: var(--on-accent); border-radius: var(--r1);
@@ -155,7 +160,7 @@ yaa.define('css/base', ['ui/h'], ({ css }) => css`
 
   /* a row of choices of which one is taken */
   .segments {
-    display: inline-flex; padding: 2px; gap: 2px; background: var(--sunken); border-radius: var(--r1);
+    display: inline-flex; flex-wrap: wrap; padding: 2px; gap: 2px; background: var(--sunken); border-radius: var(--r1);
     border: 1px solid var(--line);
   }
   .segments label { position: relative; cursor: pointer; }

@@ -3,10 +3,10 @@
 
 yaa.define('ui/app', [
   'ui/h', 'ui/text', 'ui/popup', 'ui/book', 'ui/server', 'ui/line', 'ui/sidebar', 'ui/thread', 'ui/composer', 'ui/connection',
-  'ui/settings', 'ui/commands', 'ui/notes', 'core/session', 'io/download',
+  'ui/commands', 'ui/notes', 'core/session', 'io/download',
 ], (
   { h, fill, attr }, words, { toast, say }, { openBook, isActive }, { openServer, modelsOf, toolsOf }, { statusLine, markOf, announce },
-  { sidebarView, headerView }, { threadView }, { composerView }, { failurePanel }, { settingsDialog }, commands, { notesView, queueOf }, sessions, download,
+  { sidebarView, headerView }, { threadView }, { composerView }, { failurePanel }, commands, { notesView, queueOf }, sessions, download,
 ) => {
   /** @typedef {import('./types').App} App */
   const { t } = words
@@ -60,11 +60,11 @@ yaa.define('ui/app', [
 
     /** Make every view; done again when the language changes. */
     function mount() {
-      const settingsOpen = app.views?.settings.el.open
+      const settingsOpen = app.views?.settings?.el.open
       const thread = threadView(actions)
       const views = {
         thread, side: sidebarView(actions), header: headerView(actions), composer: composerView(actions), failure: failurePanel(actions),
-        settings: settingsDialog(actions), notes: notesView(actions),
+        settings: /** @type {any} */ (null), notes: notesView(actions),
       }
       app.views = views
       fill(root,
@@ -72,10 +72,9 @@ yaa.define('ui/app', [
         views.side.el,
         h('button.scrim', { type: 'button', 'aria-label': t('side.hide'), onclick: actions.toggleSide }),
         h('main.main', { 'aria-label': t('app.main') }, h('h1.sr-only', null, t('app.name')), views.header.el, thread.el,
-          h('footer.foot', null, thread.toEnd, h('div.column', null, views.failure.el, views.notes.el), guest ? guest.foot(app, actions, views.composer.el) : views.composer.el)),
-        views.settings.el)
+          h('footer.foot', null, thread.toEnd, h('div.column', null, views.failure.el, views.notes.el), guest ? guest.foot(app, actions, views.composer.el) : views.composer.el)))
       views.composer.write(settings.draft(draftKey(app.current.session)))
-      if (settingsOpen) views.settings.show('look')
+      if (settingsOpen) actions.openSettings('look')
       draw()
     }
 
@@ -131,7 +130,7 @@ yaa.define('ui/app', [
   function renderAround(app, root, state) {
     attr(root, 'data-side', state.sideOpen ? 'open' : 'closed')
     attr(root, 'data-drawer', app.drawer ? 'open' : 'closed')
-    for (const name of ['side', 'header', 'composer', 'failure', 'settings', 'notes']) app.views[name].update(state)
+    for (const name of ['side', 'header', 'composer', 'failure', 'settings', 'notes']) app.views[name]?.update(state)
     const mark = markOf(app.current)
     document.title = [mark && t(`side.${mark}`), titleOf(state.session), t('app.name')].filter(Boolean).join(' – ')
   }
@@ -153,7 +152,7 @@ yaa.define('ui/app', [
     function set(changes) {
       for (const [name, value] of Object.entries(changes)) setOne(settings, name, value)
       if ('url' in changes || 'key' in changes) server.connect()
-      if ('theme' in changes || 'language' in changes) look(settings)
+      look(settings)
       if ('language' in changes) app.mount()
       draw()
     }
@@ -233,7 +232,12 @@ yaa.define('ui/app', [
       setProvider: (name) => set({ provider: name }),
       setTool: (name, rule) => set({ tools: withEntry(settings.get('tools'), name, rule) }),
       setLimit: (name, value) => set({ limits: withEntry(settings.get('limits'), name, Number(value) > 0 ? Number(value) : '') }),
-      openSettings(tab) {
+      async openSettings(tab) {
+        await Promise.all([yaa.later('settings'), yaa.later('commands')])
+        if (!app.views.settings) {
+          app.views.settings = yaa.use('ui/settings').settingsDialog(actions)
+          app.views.side.el.after(app.views.settings.el)
+        }
         app.views.settings.show(tab)
         draw()
       },
@@ -344,7 +348,10 @@ yaa.define('ui/app', [
 
   /** @param {Settings} settings */
   function look(settings) {
-    attr(document.documentElement, 'data-theme', settings.get('theme') || null)
+    const root = document.documentElement
+    for (const name of ['theme', 'size', 'density']) attr(root, `data-${name}`, settings.get(name) || null)
+    if (settings.get('hue')) root.style.setProperty('--hue', settings.get('hue'))
+    else root.style.removeProperty('--hue')
     words.use(settings.get('language') ?? '')
   }
 

@@ -4,7 +4,7 @@
 
 yaa.define('ui/guest', [
   'ui/h', 'ui/text', 'ui/popup', 'ui/dialog', 'ui/connection', 'ui/app', 'core/convert', 'core/page', 'io/settings', 'io/store-idb', 'io/store-memory',
-  'i18n/finding',
+  'i18n/finding', 'i18n/settings',
 ], ({ h, icon, uid, text }, words, { toast, say }, { openDialog }, { wordsOf }, { startApp }, { disarm }, { ID }, settings, stores, memory) => {
   const { t } = words
   /** Sessions that were kept: their file is no guest any more. */

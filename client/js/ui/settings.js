@@ -1,15 +1,13 @@
 // The settings dialog: server, model, tools, limits, appearance. Every change is kept at once; there is no "Save".
 // What comes from the server (models, tools) is drawn from /info and says so while it is not there.
 
-yaa.define('ui/settings', ['ui/h', 'ui/text', 'ui/connection'], (dom, { t }, { toneOf, wordsOf }) => {
+yaa.define('ui/settings', ['ui/h', 'ui/text', 'ui/connection', 'ui/looks', 'i18n/settings'], (dom, { t }, { toneOf, wordsOf }, { lookPanel }) => {
   const { h, icon, iconButton, list, text, attr, fill, uid } = dom
   const TABS = ['server', 'model', 'tools', 'limits', 'look', 'storage']
   const LIMITS = [
     ['max_steps', 'maxSteps'], ['max_tokens', 'maxTokens'], ['max_wall_s', 'maxWall'], ['max_consecutive_errors', 'maxErrors'],
   ]
   const RULES = [['', 'settings.toolDefault'], ['allow', 'settings.toolAllow'], ['ask', 'settings.toolAsk'], ['deny', 'settings.toolDeny']]
-  const LANGUAGES = [['en', 'English'], ['zh', '中文']]
-  const THEMES = [['', 'settings.themeSystem'], ['light', 'settings.themeLight'], ['dark', 'settings.themeDark']]
 
   /** @param {import('./types').Actions} actions @returns {any} */
   function settingsDialog(actions) {
@@ -38,6 +36,7 @@ yaa.define('ui/settings', ['ui/h', 'ui/text', 'ui/connection'], (dom, { t }, { t
         const on = tab.dataset.tab === name
         attr(tab, 'aria-selected', on)
         tab.tabIndex = on ? 0 : -1
+        if (on) tab.scrollIntoView({ block: 'nearest', inline: 'nearest' })
       }
       attr(panel, 'aria-label', t(`settings.${name}`))
       fill(panel, panels[name].el)
@@ -234,23 +233,6 @@ yaa.define('ui/settings', ['ui/h', 'ui/text', 'ui/connection'], (dom, { t }, { t
     return { el, update }
   }
 
-  /** @param {import('./types').Actions} actions */
-  function lookPanel(actions) {
-    const languages = [['', t('settings.languageSystem')], ...LANGUAGES]
-    const language = segments('settings.language', languages, (value) => actions.set({ language: value }))
-    const themes = THEMES.map(([value, key]) => [value, t(key)])
-    const theme = segments('settings.theme', themes, (value) => actions.set({ theme: value }))
-    const el = h('div.group', null, language.el, theme.el)
-
-    /** @param {any} state */
-    function update({ settings }) {
-      language.write(settings.language ?? '')
-      theme.write(settings.theme ?? '')
-    }
-
-    return { el, update }
-  }
-
   /**
    * A line of text, kept when the field is left or Enter pressed.
    * @param {string} label @param {string} hint @param {(value: string) => void} save @param {Record<string, any>} [more]
@@ -275,18 +257,6 @@ yaa.define('ui/settings', ['ui/h', 'ui/text', 'ui/connection'], (dom, { t }, { t
   /** Never write into a field someone is typing in. @param {any} input @param {string} value */
   function write(input, value) {
     if (input !== document.activeElement && input.value !== value) input.value = value
-  }
-
-  /**
-   * One of a few: radio buttons that look like one control.
-   * @param {string} label @param {string[][]} options @param {(value: string) => void} save
-   */
-  function segments(label, options, save) {
-    const name = uid('choice')
-    const inputs = options.map(([value]) => h('input', { type: 'radio', name, value, onchange: () => save(value) }))
-    const choices = options.map(([, words], i) => h('label', null, inputs[i], h('span', null, words)))
-    const el = h('fieldset.field', null, h('legend.label', null, t(label)), h('div', null, h('div.segments', null, choices)))
-    return { el, write: (/** @type {string} */ value) => inputs.forEach((input) => { input.checked = input.value === value }) }
   }
 
   return { settingsDialog }

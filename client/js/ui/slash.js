@@ -12,7 +12,7 @@ yaa.define('ui/slash', ['ui/h', 'ui/text', 'ui/popup', 'ui/commands', 'ui/prompt
 
   /** @param {CommandContext} context @returns {Entry[]} */
   function entriesOf(context) {
-    const own = commands.list().filter((one) => one.slash).map((one) => (
+    const own = commands.list().filter((one) => one.slash).map((/** @type {import('./types').Command} */ one) => (
       { word: String(one.slash), name: commands.titleOf(one), icon: one.icon ?? 'chevron', run: (/** @type {string} */ rest) => commands.run(one.id, ...(rest && one.rest ? [rest] : [])) }
     ))
     const texts = prompts.all(context.app.settings).map((/** @type {any} */ one) => (
