@@ -3,8 +3,9 @@
 yaa.define('css/inspector', ['ui/h'], ({ css }) => css`
 @layer dialogs {
   .app[data-inspector="open"] { grid-template-columns: auto minmax(0, 1fr) minmax(0, min(32rem, 40vw)); }
+  .app[data-inspector="open"] > .main { grid-column: 2; }
   .inspector {
-    display: grid; grid-template-rows: auto minmax(0, 1fr); min-block-size: 0; min-inline-size: 0; background: var(--bg);
+    display: grid; grid-template: auto minmax(0, 1fr) / minmax(0, 1fr); grid-area: 1 / 3; min-block-size: 0; min-inline-size: 0; background: var(--bg);
     border-inline-start: 1px solid var(--line);
   }
   .inspector-head { display: flex; align-items: center; gap: var(--s1); padding: var(--s2) var(--s2) 0; border-block-end: 1px solid var(--line); }
@@ -26,6 +27,7 @@ yaa.define('css/inspector', ['ui/h'], ({ css }) => css`
   }
   @media (max-width: 48rem) {
     .app[data-inspector="open"] { grid-template-columns: minmax(0, 1fr); }
+    .app[data-inspector="open"] > .main { grid-column: 1; }
     .inspector { inset-block-start: auto; inline-size: 100vw; block-size: 65dvh; border-block-start: 1px solid var(--line); border-radius: var(--r3) var(--r3) 0 0; }
   }
 
@@ -148,6 +150,9 @@ yaa.define('css/inspector', ['ui/h'], ({ css }) => css`
   }
   .time-band .icon { inline-size: 1rem; block-size: 1rem; }
   .main[data-past="true"] :is(.ask, .all-bar, form.composer) { opacity: 0.55; }
-  @media (max-width: 40rem) { .time-row .button:has(.icon + *):not(.square) { font-size: 0; gap: 0; } .time-row .button .icon { font-size: 1rem; } }
+  @media (max-width: 40rem) {
+    .time-row:not(.time-words) { flex-wrap: wrap; }
+    .time-row input { flex-basis: calc(100% - 9rem); }
+  }
 }
 `)

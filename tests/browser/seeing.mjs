@@ -87,6 +87,12 @@ await main(async (walk, job) => {
     });
   }
 
+  await walk.step("the panel stands beside the conversation, not over it", async () => {
+    const [side, main, panel] = await page.$$eval(".side, .main, .inspector", (all) => all.map((one) => one.getBoundingClientRect().toJSON()));
+    const row = [side.right <= main.left + 1, main.right <= panel.left + 1, main.width > 400, panel.width > 400, panel.top === 0, panel.right <= 1281];
+    if (row.includes(false)) throw new Error(`where things are: ${row} ${JSON.stringify([side, main, panel])}`);
+  });
+
   await walk.step("search in the JSON", async () => {
     await page.keyboard.press("ArrowLeft");
     await page.type(".inspect-view input[type=search]", "hog");
@@ -174,12 +180,16 @@ await main(async (walk, job) => {
     await key(page, "g", "w");
     await page.waitForSelector(".bars li");
     await page.waitForFunction(() => document.documentElement.scrollWidth <= innerWidth);
+    const edge = await page.$$eval(".inspector .bars, .inspector .legend", (all) => Math.max(...all.map((one) => one.getBoundingClientRect().right)));
+    if (edge > 320) throw new Error(`the panel is cut off: ${edge}`);
     await walk.shot("6-phone");
     await noBarriers(walk);
     await page.keyboard.press("Escape");
     await key(page, "g", "t");
     await page.waitForSelector(".time input");
     await page.waitForFunction(() => document.documentElement.scrollWidth <= innerWidth);
+    const ends = await page.$$eval(".time button", (all) => Math.max(...all.map((one) => one.getBoundingClientRect().right)));
+    if (ends > 320) throw new Error(`the slider is cut off: ${ends}`);
     await walk.shot("7-phone-time");
     await page.click(".time [aria-label='Close and return to now']");
     await page.setViewport({ width: 1280, height: 800 });

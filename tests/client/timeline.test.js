@@ -20,6 +20,7 @@ test('each kind of bar, and whom it belongs to', () => {
     ['an answer begins before its first word', [user('u', 0), answer('a', 300, 1000, 200)], ['model m 100-1100']],
     ['a tool, in its message', [user('u', 0), answer('a', 100, 400, 100, [call('c')]), result('c', 900, 350)], ['model m 0-400', 'tool shell 550-900']],
     ['a pause before a tool is a question', [user('u', 0), answer('a', 100, 400, 100, [call('c')]), result('c', 9000, 500)], ['model m 0-400', 'human approval 400-8500', 'tool shell 8500-9000']],
+    ['a question of the model', [user('u', 0), answer('a', 100, 400, 100, [call('c', 'ask_user')]), result('c', 9000, 0)], ['model m 0-400', 'human answer 400-9000', 'tool ask_user 9000-9000']],
     ['a person between turns', [user('u', 0), answer('a', 0, 400, 0), user('v', 5000), answer('b', 5100, 10, 0)], ['model m 0-400', 'human you 400-5000', 'model m 5100-5110']],
     ['another try after an error', [user('u', 0), { id: 'e', role: 'error', content: 'x', at: 50 }, answer('a', 100, 10, 0)], ['error  50-50', 'retry m 100-110']],
   ]

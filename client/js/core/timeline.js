@@ -74,7 +74,7 @@ yaa.define('core/timeline', ['core/usage'], ({ ofMessage }) => {
     found.sort((a, b) => a.from - b.from)
     const first = found[0]
     const asked = first && first.from - ready > ASKED_MS
-    return asked ? [{ ...bar('human', 'approval', ready, first.from, message.id), call: first.call }, ...found] : found
+    return asked ? [{ ...bar('human', first.name === 'ask_user' ? 'answer' : 'approval', ready, first.from, message.id), call: first.call }, ...found] : found
   }
 
   /** @param {Bar['kind']} kind @param {string} name @param {number} from @param {number} to @param {string} message @returns {Bar} */

@@ -85,6 +85,7 @@ yaa.define('i18n/inspect-en', [], () => {
     'waterfall.human': 'Waiting for you',
     'waterfall.human.you': 'Waiting for your message',
     'waterfall.human.approval': 'Waiting for your approval',
+    'waterfall.human.answer': 'Waiting for your answer',
     'waterfall.error': 'Error',
     'waterfall.again': '{name}, again',
     'waterfall.failed': 'failed',

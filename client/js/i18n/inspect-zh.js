@@ -85,6 +85,7 @@ yaa.define('i18n/inspect-zh', [], () => {
     'waterfall.human': '等待你',
     'waterfall.human.you': '等待你的消息',
     'waterfall.human.approval': '等待你的批准',
+    'waterfall.human.answer': '等待你的回答',
     'waterfall.error': '错误',
     'waterfall.again': '{name}（再次）',
     'waterfall.failed': '失败',

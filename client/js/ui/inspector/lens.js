@@ -23,7 +23,7 @@ yaa.define('ui/inspector/lens', ['ui/h', 'ui/inspector/text', 'core/context', 'u
         hidden ? t('lens.saved', { n: count(hidden) }) : t('lens.nothing'),
       ].join(' '))
       const key = JSON.stringify(all.map((row) => [row.message.id, row.state, row.sent, row.pinned]))
-      rails(all)
+      rails(all, session)
       if (key === drawn) return
       drawn = key
       list(rows, all, (row, i) => `${i} ${row.message.id}`, () => rowView(session))
@@ -54,11 +54,12 @@ yaa.define('ui/inspector/lens', ['ui/h', 'ui/inspector/text', 'core/context', 'u
     return { el, update, hidden: () => rails([]) }
   }
 
-  /** The mark at the left of each article; an answer's is also its results'. @param {LensRow[]} all */
-  function rails(all) {
+  /** The mark at the left of each article; a result that is not sent whole marks the one of its call. @param {LensRow[]} all @param {Session} [session] */
+  function rails(all, session) {
     for (const article of document.querySelectorAll('article.message[data-lens]')) article.removeAttribute('data-lens')
     for (const { message, state } of all) {
-      const article = document.getElementById(`message-${message.id}`)
+      if (!session || (message.role === 'tool' && state === 'whole')) continue
+      const article = document.getElementById(`message-${ownerOf(session, message)}`)
       if (article) attr(article, 'data-lens', state)
     }
   }
