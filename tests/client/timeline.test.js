@@ -38,6 +38,11 @@ test('side by side, repeated, failed, stalled', () => {
   assert.deepStrictEqual([bars[0].tokens, bars[0].cost_micro, bars[0].first_ms], [7, 3, 9000])
 })
 
+test('an open answer was cut off, or is being written', () => {
+  const session = { id: 's', messages: [user('u', 0), { ...answer('a', 5, 0, 0), open: true, meta: undefined }] }
+  assert.deepStrictEqual([false, true].map((live) => Boolean(timeline(session, { live }).bars[0].failed)), [true, false])
+})
+
 test('tools at the same time count once', () => {
   const messages = [user('u', 0), answer('a', 0, 100, 0, [call('c'), call('d')]), result('c', 1000, 900), result('d', 1100, 900)]
   assert.strictEqual(timeline({ id: 's', messages }).totals.tool, 1000)

@@ -41,7 +41,7 @@ declare global {
   }
 
   interface Modules {
-    'core/timeline': { timeline(session: Session): Timeline; axis(bars: Bar[], most: number): { place(at: number): number; length: number } }
+    'core/timeline': { timeline(session: Session, options?: { live?: boolean }): Timeline; axis(bars: Bar[], most: number): { place(at: number): number; length: number } }
     'core/rundiff': { steps(session: Session): RunStep[]; compare(before: Session, after: Session): RunDiff; isWords(one: RunStep): boolean }
     'core/lint': { lint(session: Session, options?: { live?: boolean }): Finding[]; secrets(text: string): { kind: string; from: number; to: number }[] }
     'core/context': {

@@ -11,10 +11,10 @@ yaa.define('core/timeline', ['core/usage'], ({ ofMessage }) => {
   const STALL_MS = 8000
 
   /**
-   * @param {Session} session
+   * @param {Session} session @param {{live?: boolean}} [options] live: an open answer is being written, not cut off
    * @returns {Timeline}
    */
-  function timeline(session) {
+  function timeline(session, { live = false } = {}) {
     const messages = (Array.isArray(session.messages) ? session.messages : []).filter((one) => one && typeof one === 'object')
     const results = new Map(messages.filter((one) => one.role === 'tool').map((one) => [one.tool_call_id, one]))
     /** @type {Bar[]} */
@@ -30,7 +30,7 @@ yaa.define('core/timeline', ['core/usage'], ({ ofMessage }) => {
       if (message.role === 'error') return void bars.push({ ...bar('error', '', message.at, message.at, message.id), failed: true })
       if (message.role !== 'assistant') return
       const again = messages[n - 1]?.role === 'error'
-      const model = modelBar(message, again)
+      const model = modelBar(message, again, live)
       bars.push(model)
       end = Math.max(end, model.to)
       for (const one of toolBars(session, message, results, end)) {
@@ -41,15 +41,15 @@ yaa.define('core/timeline', ['core/usage'], ({ ofMessage }) => {
     return { bars, ...spanOf(bars), totals: totalsOf(bars) }
   }
 
-  /** @param {Message} message @param {boolean} again @returns {Bar} */
-  function modelBar(message, again) {
+  /** @param {Message} message @param {boolean} again @param {boolean} live @returns {Bar} */
+  function modelBar(message, again, live) {
     const usage = ofMessage(message)
     const from = message.at - usage.first_ms
     const name = typeof message.meta?.model === 'string' ? message.meta.model : ''
     return {
       ...bar(again ? 'retry' : 'model', name, from, from + Math.max(usage.ms, 0), message.id),
       tokens: usage.total, cost_micro: usage.cost_micro, cost_unit: usage.cost_unit, first_ms: usage.first_ms,
-      ...(usage.first_ms > STALL_MS ? { stalled: true } : {}), ...(message.open ? { failed: true } : {}),
+      ...(usage.first_ms > STALL_MS ? { stalled: true } : {}), ...(message.open && !live ? { failed: true } : {}),
     }
   }
 

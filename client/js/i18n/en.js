@@ -30,6 +30,7 @@ yaa.define('i18n/en', [], () => {
     'session.rename': 'Rename this session',
     'session.tokens': '{n, plural, one {# token} other {# tokens}}',
     'session.tokensTitle': 'Whole session: {input} in, {output} out, {calls, plural, one {# model call} other {# model calls}}',
+    'session.time': 'Model time: {time}',
 
     'empty.title': 'What shall we do?',
     'empty.lead': 'yaa answers, uses tools, and asks before anything that changes your files. The whole session is one document that stays in this browser.',

@@ -30,6 +30,7 @@ yaa.define('i18n/zh', [], () => {
     'session.rename': '重命名这个会话',
     'session.tokens': '{n, plural, other {# 词元}}',
     'session.tokensTitle': '整个会话：输入 {input}，输出 {output}，{calls, plural, other {# 次模型调用}}',
+    'session.time': '模型用时：{time}',
 
     'empty.title': '我们做点什么？',
     'empty.lead': 'yaa 会回答、会用工具，在改动你的文件之前会先问你。整个会话就是一份文档，保存在这个浏览器里。',

@@ -1,9 +1,11 @@
 // One message of the thread: what the person wrote, what the assistant thought, said and called, or what went wrong.
 // Results are not articles of their own: they belong to the card of their call.
 
-yaa.define('ui/message', ['ui/h', 'ui/text', 'ui/md-dom', 'ui/tool-card', 'ui/branches'], (dom, words, { markdownView }, { toolCard }, { barView }) => {
+yaa.define('ui/message', [
+  'ui/h', 'ui/text', 'ui/md-dom', 'ui/tool-card', 'ui/branches', 'core/usage',
+], (dom, words, { markdownView }, { toolCard }, { barView }, { money }) => {
   const { h, icon, text, attr, list, grow } = dom
-  const { t, count, duration, moment } = words
+  const { t, count, duration, moment, language } = words
 
   /**
    * @typedef {object} Shown what an article shows
@@ -201,7 +203,8 @@ yaa.define('ui/message', ['ui/h', 'ui/text', 'ui/md-dom', 'ui/tool-card', 'ui/br
     function drawFigures(meta) {
       const usage = meta.usage ?? {}
       const tokens = usage.total_tokens && t('meta.tokens', { n: usage.total_tokens })
-      text(figures, [tokens, meta.ms !== undefined && duration(meta.ms), meta.model].filter(Boolean).join(' · '))
+      const cost = usage.cost_micro > 0 && money(usage.cost_micro, usage.cost_unit, language())
+      text(figures, [tokens, cost, meta.ms !== undefined && duration(meta.ms), meta.model].filter(Boolean).join(' · '))
       const split = t('meta.title', { input: count(usage.prompt_tokens ?? 0), output: count(usage.completion_tokens ?? 0) })
       const first = meta.first_ms !== undefined && t('meta.first', { time: duration(meta.first_ms) })
       attr(figures, 'title', [meta.usage && split, first].filter(Boolean).join('\n') || null)

@@ -3,8 +3,8 @@
 // The header of the open session is here too.
 
 yaa.define('ui/sidebar', [
-  'ui/h', 'ui/text', 'ui/popup', 'ui/connection', 'ui/commands',
-], (dom, { t, count }, { openMenu }, { toneOf, wordsOf }, commands) => {
+  'ui/h', 'ui/text', 'ui/popup', 'ui/connection', 'ui/commands', 'core/usage',
+], (dom, { t, count, duration, language }, { openMenu }, { toneOf, wordsOf }, commands, { ofSession, money }) => {
   const { h, icon, iconButton, list, text, attr, fill } = dom
   const DAY_MS = 86_400_000
 
@@ -312,11 +312,10 @@ yaa.define('ui/sidebar', [
       attr(side, 'aria-expanded', state.sideOpen)
       fresh.hidden = state.sideOpen
       heading.hidden = menu.hidden = !session.messages?.length
-      const usage = session.usage ?? {}
-      text(meter, usage.total_tokens ? t('session.tokens', { n: usage.total_tokens }) : '')
-      const { prompt_tokens: input = 0, completion_tokens: output = 0, calls = 0 } = usage
-      const split = t('session.tokensTitle', { input: count(input), output: count(output), calls })
-      attr(meter, 'title', usage.total_tokens ? split : null)
+      const { total, prompt, completion, calls, cost_micro: cost, cost_unit: unit, ms } = ofSession(session)
+      text(meter, total ? [t('session.tokens', { n: total }), cost && money(cost, unit, language())].filter(Boolean).join(' · ') : '')
+      const split = t('session.tokensTitle', { input: count(prompt), output: count(completion), calls })
+      attr(meter, 'title', total ? [split, ms && t('session.time', { time: duration(ms) })].filter(Boolean).join('\n') : null)
     }
 
     const entries = () => commands.list().filter((one) => one.menu === 'session').map((one) => (

@@ -18,8 +18,8 @@ yaa.define('ui/inspector/waterfall', ['ui/h', 'ui/inspector/text', 'core/timelin
     let drawn = ''
 
     /** @param {import('../types').State} state */
-    function update({ session }) {
-      const all = timeline(session)
+    function update({ session, live }) {
+      const all = timeline(session, { live })
       const bars = all.bars.slice(-MOST_ROWS)
       const key = JSON.stringify([language(), bars])
       if (key === drawn) return
@@ -33,7 +33,8 @@ yaa.define('ui/inspector/waterfall', ['ui/h', 'ui/inspector/text', 'core/timelin
       fill(rows, bars.map((bar) => rowView(bar, line, go)))
     }
 
-    return { el, update }
+    const hidden = () => document.querySelectorAll('[data-lit]').forEach((one) => one.removeAttribute('data-lit'))
+    return { el, update, hidden }
   }
 
   /** @param {number} share @param {number} length */
