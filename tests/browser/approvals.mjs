@@ -137,6 +137,54 @@ await main(async (walk, job) => {
     await says(walk, "calculator: 8");
   });
 
+  await walk.step("a model that fails is asked again, or left", async () => {
+    await walk.press("New session");
+    await send(walk, "fail");
+    await walk.sees(".ask", "The model did not answer");
+    await walk.press("Choose another model", ".ask button");
+    await page.waitForSelector("dialog[open] [role=tab][aria-selected=true][data-tab=model]");
+    await page.keyboard.press("Escape");
+    await walk.press("Try again", ".ask button");
+    await page.waitForFunction(() => document.querySelectorAll("article.message[data-role=error]").length === 1);
+    await walk.sees(".ask", "The model did not answer");
+    await walk.press("Leave it here", ".ask button");
+    await page.waitForFunction(() => !document.querySelector(".ask") && !document.querySelector(".feed[aria-busy=true]"));
+  });
+
+  await walk.step("a question is answered", async () => {
+    await walk.press("New session");
+    await send(walk, "ask Which colour?");
+    await walk.sees(".ask", "Which colour?");
+    await page.reload();
+    await walk.sees(".ask", "Which colour?");
+    await page.waitForSelector(".ask textarea, .ask input", { visible: true });
+    await page.type(".ask textarea, .ask input", "Blue");
+    await walk.press("Answer", ".ask button.primary");
+    await says(walk, "Blue");
+  });
+
+  await walk.step("what became of a lost call is told by hand", async () => {
+    await page.evaluate(async () => {
+      const call = { id: "call_lost", type: "function", function: { name: "shell", arguments: '{"command":"date"}' } };
+      const messages = [
+        { id: "u1", role: "user", content: "shell date" },
+        { id: "a1", role: "assistant", content: "", tool_calls: [call] },
+      ];
+      const calls = { call_lost: { name: "shell", state: "started", attempt: 1 } };
+      const store = await globalThis.yaa.use("io/store-idb").open();
+      await store.put({ id: "lost", title: "Lost", version: 1, rev: 1, status: "in_progress", messages, calls, interrupts: [] });
+      location.hash = "#s=lost";
+      location.reload();
+    });
+    await walk.press("Resume", ".status-line button");
+    await walk.sees(".ask", "Did shell run?");
+    await walk.press("Give the result", ".ask button");
+    await page.waitForSelector(".ask textarea", { visible: true });
+    await page.type(".ask textarea", "It was Monday.");
+    await walk.press("Use this result", ".ask button");
+    await says(walk, "It was Monday.");
+  });
+
   await walk.step("a temporary session leaves nothing behind", async () => {
     await walk.press("New session");
     await walk.press("Temporary session");
