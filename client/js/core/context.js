@@ -41,8 +41,20 @@ yaa.define('core/context', ['core/usage'], ({ ofMessage }) => {
     return rows
   }
 
+  /** Messages that did not change are not measured again. @type {WeakMap<Message, {content: any, calls: any, tokens: number}>} */
+  const known = new WeakMap()
+
   /** @param {Message} message */
   function estimateOf(message) {
+    const before = known.get(message)
+    if (before && !message.open && before.content === message.content && before.calls === message.tool_calls) return before.tokens
+    const tokens = measured(message)
+    known.set(message, { content: message.content, calls: message.tool_calls, tokens })
+    return tokens
+  }
+
+  /** @param {Message} message */
+  function measured(message) {
     const calls = Array.isArray(message.tool_calls) ? message.tool_calls.map((call) => call?.function) : []
     return estimate(message.content) + calls.reduce((sum, one) => sum + estimate(one?.name) + estimate(one?.arguments), 0) + 4
   }

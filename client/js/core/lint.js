@@ -1,33 +1,7 @@
 // What is odd about a session: calls nobody answered, answers to nothing, keys in plain sight. Nothing is changed.
 
-yaa.define('core/lint', ['core/session'], (sessions) => {
+yaa.define('core/lint', ['core/session', 'core/redact'], (sessions, { scan }) => {
   const MAX_RESULT = 40_000
-  /** Things that look like keys: by their own marks first, then by what stands before them. */
-  const SECRETS = /** @type {const} */ ([
-    ['private', /-----BEGIN (?:[A-Z]+ )?PRIVATE KEY-----/g],
-    ['openai', /\bsk-(?:[a-z]+-)?[A-Za-z0-9_-]{20,}/g],
-    ['github', /\b(?:gh[pousr]_[A-Za-z0-9]{30,}|github_pat_[A-Za-z0-9_]{40,})/g],
-    ['aws', /\bAKIA[0-9A-Z]{16}\b/g],
-    ['google', /\bAIza[0-9A-Za-z_-]{35}/g],
-    ['slack', /\bxox[abprs]-[A-Za-z0-9-]{10,}/g],
-    ['jwt', /\beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}/g],
-    ['bearer', /\b[Bb]earer +[A-Za-z0-9._~+/-]{20,}=*/g],
-    ['named', /(?:\b(?:api[_-]?key|secret|token|passw(?:or)?d)|密码|口令)["']?\s*[:=：]\s*["']?(?=[^\s"',;]*[0-9])[^\s"',;]{8,}/gi],
-  ])
-
-  /** Keys in a text. @param {string} text @returns {{kind: string, from: number, to: number}[]} sorted, not overlapping */
-  function secrets(text) {
-    /** @type {{kind: string, from: number, to: number}[]} */
-    const found = []
-    for (const [kind, pattern] of SECRETS) {
-      for (const match of text.matchAll(pattern)) {
-        const [from, to] = [match.index, match.index + match[0].length]
-        if (!found.some((one) => from < one.to && to > one.from)) found.push({ kind, from, to })
-      }
-    }
-    return found.sort((a, b) => a.from - b.from)
-  }
-
   /** @param {Session} session @param {{live?: boolean}} [options] @returns {Finding[]} worst first, then in order */
   function lint(session, { live = false } = {}) {
     const messages = (Array.isArray(session.messages) ? session.messages : []).filter((one) => one && typeof one === 'object')
@@ -86,11 +60,7 @@ yaa.define('core/lint', ['core/session'], (sessions) => {
 
   /** @param {Message} message @returns {Finding[]} */
   function ofSecrets(message) {
-    const texts = [message.content, message.reasoning?.text, ...(Array.isArray(message.tool_calls) ? message.tool_calls.map((call) => call?.function?.arguments) : [])]
-    const parts = Array.isArray(message.content) ? message.content.map((part) => part?.text) : []
-    const kinds = new Set()
-    for (const text of [...texts, ...parts]) if (typeof text === 'string') for (const one of secrets(text)) kinds.add(one.kind)
-    return [...kinds].map((detail) => ({ rule: 'secret', level: 'bad', message: message.id, detail }))
+    return scan(message).map(({ kind, shown }) => ({ rule: 'secret', level: 'bad', message: message.id, detail: kind, shown }))
   }
 
   /** @param {any} source */
@@ -103,5 +73,5 @@ yaa.define('core/lint', ['core/session'], (sessions) => {
     }
   }
 
-  return { lint, secrets }
+  return { lint }
 })

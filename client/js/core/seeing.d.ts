@@ -28,7 +28,7 @@ declare global {
   interface RunTotals { turns: number; calls: number; tokens: number; cost_micro: number; cost_unit: string; ms: number }
   interface RunDiff { rows: RunRow[]; first: number; totals: [RunTotals, RunTotals]; settings: { path: string; before: any; after: any }[] }
 
-  interface Finding { rule: string; level: 'bad' | 'warn' | 'note'; message?: string; call?: string; detail?: string }
+  interface Finding { rule: string; level: 'bad' | 'warn' | 'note'; message?: string; call?: string; detail?: string; shown?: string }
 
   /** How a message is sent: `never` is for errors and what was cut off. */
   interface LensRow {
@@ -43,7 +43,7 @@ declare global {
   interface Modules {
     'core/timeline': { timeline(session: Session, options?: { live?: boolean }): Timeline; axis(bars: Bar[], most: number): { place(at: number): number; length: number } }
     'core/rundiff': { steps(session: Session): RunStep[]; compare(before: Session, after: Session): RunDiff; isWords(one: RunStep): boolean }
-    'core/lint': { lint(session: Session, options?: { live?: boolean }): Finding[]; secrets(text: string): { kind: string; from: number; to: number }[] }
+    'core/lint': { lint(session: Session, options?: { live?: boolean }): Finding[] }
     'core/context': {
       estimate(value: any): number
       lens(session: Session): LensRow[]

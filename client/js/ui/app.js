@@ -24,6 +24,7 @@ yaa.define('ui/app', [
       store, api: server.api, prepare: (session) => prepare(session, settings, toolsOf(server.info())), onChange,
       onEnd: (entry) => {
         onEnd(entry, server)
+        keepEvents(entry, store)
         app.queue.onEnd(entry)
       }, onElsewhere: () => toast(t('run.elsewhere')),
     })
@@ -166,6 +167,7 @@ yaa.define('ui/app', [
     /** @param {string} id */
     async function remove(id) {
       const session = await book.remove(id)
+      journal((events) => events.forget(id))
       if (app.current.session.id === id) show(book.fresh())
       if (!session) return
       const undo = async () => {
@@ -332,7 +334,6 @@ yaa.define('ui/app', [
   /** @param {import('./types').Entry} entry whose run has come to rest @param {App['server']} server */
   function onEnd(entry, server) {
     announce(entry)
-    keepEvents(entry)
     dispatchEvent(new CustomEvent('yaa-saved', { detail: entry.session }))
     if (entry.state?.diverged) toast(t('run.diverged'), { bad: true })
     const error = entry.state?.error
@@ -340,11 +341,17 @@ yaa.define('ui/app', [
     if (error?.code === 'unauthorized' || error?.code === 'network') server.connect()
   }
 
-  /** The events of a run are kept beside its session, for the time slider; only on this device. @param {import('./types').Entry} entry */
-  function keepEvents({ session, run }) {
-    if (!run?.events.length || session.ext?.temporary) return
-    yaa.later('journal').then(() => yaa.use('io/journal').keep(session.id, String(session.run?.id ?? ''), run.events)).catch(() => {})
+  /**
+   * The events of a run are kept beside its session, for the time slider: where sessions are kept, and only on this device.
+   * @param {import('./types').Entry} entry @param {Store} store
+   */
+  function keepEvents({ session, run }, store) {
+    if (!run?.events.length || session.ext?.temporary || store.kind === 'memory') return
+    journal((events) => events.keep(session.id, String(session.run?.id ?? ''), run.events))
   }
+
+  /** @param {(events: Modules['io/journal']) => Promise<any>} work nobody waits for, and that may fail */
+  const journal = (work) => yaa.later('journal').then(() => work(yaa.use('io/journal'))).catch(console.warn)
 
   /** @param {Settings} settings */
   function look(settings) {

@@ -20,6 +20,11 @@ declare global {
     'ui/tools/lists': { searchView(): ToolPicture; treeView(): ToolPicture; tableView(): ToolPicture }
     'ui/tools/file': { fileView(): ToolPicture; pageView(): ToolPicture }
     'ui/tools/attached': { attachedView(): { el: any; update(attachments: any[]): void } }
+    'io/journal': {
+      keep(session: string, run: string, seen: { at: number; event: YaaEvent }[]): Promise<void>
+      of(session: string): Promise<Recording[]>
+      forget(session: string): Promise<any>
+    }
     'ui/tools/body': { toolBody(body: any): { update(item: any): void; destroy(): void } }
   }
 }

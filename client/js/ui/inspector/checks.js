@@ -27,7 +27,8 @@ yaa.define('ui/inspector/checks', ['ui/h', 'ui/inspector/text', 'core/lint', 'co
 
   /** @param {Finding} one @param {(id: string) => void} go */
   function rowView(one, go) {
-    const words = t(`checks.${one.rule}`, { detail: one.rule === 'secret' ? t(`checks.secret.${one.detail}`) : one.detail ?? '' })
+    const kind = one.rule === 'secret' ? t(`checks.secret.${one.detail}`, { shown: one.shown ?? '' }) : one.detail ?? ''
+    const words = t(`checks.${one.rule}`, { detail: kind })
     const { message } = one
     const link = message ? h('button.button.small', { type: 'button', onclick: () => go(message) }, t('checks.show')) : null
     return h('li', { 'data-tone': one.level }, icon(SIGNS[one.level]), h('span', null, words), link)
