@@ -56,7 +56,8 @@ yaa.define('css/inspect', ['ui/h'], ({ css }) => css`
   .marker-body { padding: var(--s2) var(--s3); display: grid; gap: var(--s1); }
   .marker-body ul { padding-inline-start: 1.2em; }
   .marker-body pre {
-    padding: var(--s2); margin-block: var(--s1); background: var(--sunken); border-radius: var(--r1); white-space: pre-wrap; overflow-wrap: anywhere;
+    padding: var(--s2); margin-block: var(--s1); background: var(--sunken); border-radius: var(--r1); white-space: pre-wrap;
+    overflow-wrap: anywhere;
     max-block-size: 14rem; overflow: auto; font-size: var(--t1);
   }
 }

@@ -8,7 +8,10 @@ yaa.define('css/tools', ['ui/h'], ({ css }) => css`
   .part-head { min-inline-size: 0; }
   .part-head > .path, .part-head > .button { flex: none; }
   .part-head > .path { flex: 0 1 auto; min-inline-size: 0; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
-  .part-note { font-size: var(--t1); color: var(--ink-3); font-weight: 400; font-variant-numeric: tabular-nums; margin-inline-start: auto; text-align: end; }
+  .part-note {
+    font-size: var(--t1); color: var(--ink-3); font-weight: 400; font-variant-numeric: tabular-nums; margin-inline-start: auto;
+    text-align: end;
+  }
   .part-note + .button { margin-inline-start: 0; }
   .part-note:empty { display: none; }
   .part-note:empty + .button { margin-inline-start: auto; }
@@ -48,7 +51,9 @@ yaa.define('css/tools', ['ui/h'], ({ css }) => css`
   .diff-none, .none { padding: var(--s2) var(--s3); color: var(--ink-3); font-family: var(--sans); }
 
   .found-file + .found-file { border-block-start: 1px solid var(--line); }
-  .found-file > .path { position: sticky; inset-block-start: 0; padding: var(--s1) var(--s3); background: var(--hover); font-weight: 600; }
+  .found-file > .path {
+    position: sticky; inset-block-start: 0; padding: var(--s1) var(--s3); background: var(--hover); font-weight: 600;
+  }
   .found-line { display: grid; grid-template-columns: 4em minmax(0, 1fr); white-space: pre-wrap; overflow-wrap: anywhere; }
   .found-line > :last-child { font-weight: 400; padding-inline-end: var(--s3); color: var(--ink-2); }
   .found-line[data-hit="true"] > :last-child { color: var(--ink); }
@@ -68,7 +73,9 @@ yaa.define('css/tools', ['ui/h'], ({ css }) => css`
   .grid th {
     position: sticky; inset-block-start: 0; background: var(--hover); text-align: start; font-weight: 600; white-space: nowrap;
   }
-  .grid :is(th, td) { padding: 0.3rem var(--s3); border-block-end: 1px solid var(--line); vertical-align: top; overflow-wrap: break-word; }
+  .grid :is(th, td) {
+    padding: 0.3rem var(--s3); border-block-end: 1px solid var(--line); vertical-align: top; overflow-wrap: break-word;
+  }
   .grid tr:last-child td { border-block-end: 0; }
   .grid .number { text-align: end; font-variant-numeric: tabular-nums; }
 
@@ -89,9 +96,13 @@ yaa.define('css/tools', ['ui/h'], ({ css }) => css`
   .attached { list-style: none; display: grid; gap: var(--s3); }
   .attached-row { display: flex; flex-wrap: wrap; align-items: center; gap: var(--s1) var(--s2); }
   .attached-row .icon { inline-size: 1rem; block-size: 1rem; color: var(--ink-3); }
-  .attached img { max-inline-size: 100%; max-block-size: 24rem; block-size: auto; margin-block-start: var(--s2); border-radius: var(--r1); border: 1px solid var(--line); }
+  .attached img {
+    max-inline-size: 100%; max-block-size: 24rem; block-size: auto; margin-block-start: var(--s2); border-radius: var(--r1);
+    border: 1px solid var(--line);
+  }
   .attached-text {
-    margin-block-start: var(--s2); padding: var(--s2) var(--s3); background: var(--sunken); border-radius: var(--r1); white-space: pre-wrap;
+    margin-block-start: var(--s2); padding: var(--s2) var(--s3); background: var(--sunken); border-radius: var(--r1);
+    white-space: pre-wrap;
     overflow-wrap: anywhere; max-block-size: 16rem; overflow: auto;
   }
 }

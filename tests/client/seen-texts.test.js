@@ -48,7 +48,7 @@ for (const [name, room] of [['tools', 'tools'], ['inspect', 'inspector']]) {
 }
 
 test('every rule of the checks has its words', () => {
-  const rules = [...read('core', 'lint.js').matchAll(/rule: '(\w+)'/g)].map(([, rule]) => rule)
+  const rules = [...read('core', 'lint.js').matchAll(/(?:rule: |add\()'(\w+)'/g)].map(([, rule]) => rule)
   assert.ok(rules.length > 8)
   for (const rule of rules) assert.ok(`checks.${rule}` in texts('inspect-en'), rule)
 })

@@ -22,7 +22,8 @@ yaa.define('core/context', ['core/usage'], ({ ofMessage }) => {
   const messagesOf = (session) => (Array.isArray(session.messages) ? session.messages : []).filter((one) => one && typeof one === 'object')
 
   /** @param {Session} session @returns {any[]} */
-  const opsOf = (session) => (Array.isArray(session.context?.ops) ? session.context.ops : []).filter((/** @type {any} */ one) => one && typeof one === 'object')
+  const opsOf = (session) => (Array.isArray(session.context?.ops) ? session.context.ops : [])
+    .filter((/** @type {any} */ one) => one && typeof one === 'object')
 
   /** @param {any} op */
   const kindOf = (op) => String(op.op ?? op.kind ?? op.type ?? '?')
@@ -103,7 +104,10 @@ yaa.define('core/context', ['core/usage'], ({ ofMessage }) => {
    */
   function gauge(session, { window = null, tools = [] } = {}) {
     const rows = lens(session)
-    const parts = { system: estimate(session.character) + estimate(session.environment), tools: estimate(tools) + estimate(session.tools), history: 0, results: 0, summaries: 0 }
+    const parts = {
+      system: estimate(session.character) + estimate(session.environment), tools: estimate(tools) + estimate(session.tools),
+      history: 0, results: 0, summaries: 0,
+    }
     for (const { message, state, sent } of rows) {
       const key = state === 'fold' ? 'summaries' : message.role === 'tool' ? 'results' : message.role === 'system' ? 'system' : 'history'
       parts[key] += sent
@@ -114,10 +118,14 @@ yaa.define('core/context', ['core/usage'], ({ ofMessage }) => {
     const used = counted ? counted + since : sumOf(parts)
     if (counted) bringInLine(parts, used)
     const limit = windowOf(session, window)
-    return { used, window: limit, free: limit ? Math.max(0, limit - used) : null, parts, measured: counted > 0, share: limit ? used / limit : null }
+    const [free, share] = limit ? [Math.max(0, limit - used), used / limit] : [null, null]
+    return { used, window: limit, free, parts, measured: counted > 0, share }
   }
 
-  /** What a provider counts beyond our estimate is its own prompt around ours; less than it shrinks all. @param {Record<string, number>} parts @param {number} used */
+  /**
+   * What a provider counts beyond our estimate is its own prompt around ours; less than it shrinks all.
+   * @param {Record<string, number>} parts @param {number} used
+   */
   function bringInLine(parts, used) {
     const sum = sumOf(parts)
     if (used >= sum) parts.system += used - sum
@@ -134,7 +142,10 @@ yaa.define('core/context', ['core/usage'], ({ ofMessage }) => {
     return both.length ? Math.min(...both) : null
   }
 
-  /** The window of the model a session names, as far as the server says. @param {any} info of GET /info @param {Session} session @returns {number | null} */
+  /**
+   * The window of the model a session names, as far as the server says.
+   * @param {any} info of GET /info @param {Session} session @returns {number | null}
+   */
   function windowFrom(info, session) {
     const name = session.config?.llm_api?.provider?.name ?? 'auto'
     const models = Array.isArray(info?.models) ? info.models : []
@@ -148,7 +159,8 @@ yaa.define('core/context', ['core/usage'], ({ ofMessage }) => {
    */
   function markers(session) {
     const messages = messagesOf(session)
-    const events = (Array.isArray(session.context?.events) ? session.context.events : []).filter((/** @type {any} */ one) => one && typeof one === 'object')
+    const events = (Array.isArray(session.context?.events) ? session.context.events : [])
+      .filter((/** @type {any} */ one) => one && typeof one === 'object')
     const told = events.flatMap((/** @type {any} */ one) => (Array.isArray(one.ops) ? one.ops : [])).length
     const rest = opsOf(session).slice(told)
     /** @type {Marker[]} */

@@ -169,7 +169,10 @@ yaa.define('core/diff', [], () => {
     return refine(found)
   }
 
-  /** Where a run of removed lines is followed by one of added lines, those that belong together say what changed in them. @param {DiffRow[]} all */
+  /**
+   * Where a run of removed lines is followed by one of added lines, those that belong together say what changed in them.
+   * @param {DiffRow[]} all
+   */
   function refine(all) {
     for (let i = 0; i < all.length; i++) {
       if (all[i].kind !== 'removed') continue
@@ -180,7 +183,9 @@ yaa.define('core/diff', [], () => {
       for (let n = 0; n < Math.min(added - i, end - added); n++) {
         const [from, to] = [all[i + n], all[added + n]]
         const found = words(from.text, to.text)
-        if (found.alike >= ALIKE && found.alike < 1) Object.assign(from, { parts: found.before }) && Object.assign(to, { parts: found.after })
+        if (found.alike < ALIKE || found.alike === 1) continue
+        from.parts = found.before
+        to.parts = found.after
       }
       i = Math.max(i, end - 1)
     }

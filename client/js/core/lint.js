@@ -25,12 +25,14 @@ yaa.define('core/lint', ['core/session', 'core/redact'], (sessions, { scan }) =>
         const where = { message: message.id, call: call?.id, detail: String(call?.function?.name ?? '') }
         if (seen.has(call?.id)) found.push({ rule: 'call_twice', level: 'bad', ...where })
         seen.add(call?.id)
-        if (!live && !message.open && !results.has(call?.id) && !waiting.has(call?.id)) found.push({ rule: 'no_result', level: 'warn', ...where })
+        const answered = live || message.open || results.has(call?.id) || waiting.has(call?.id)
+        if (!answered) found.push({ rule: 'no_result', level: 'warn', ...where })
         if (!isObjectText(call?.function?.arguments)) found.push({ rule: 'bad_arguments', level: 'warn', ...where })
       }
     }
     for (const message of messages) {
-      if (message.role === 'tool' && !seen.has(message.tool_call_id)) found.push({ rule: 'no_call', level: 'bad', message: message.id, detail: String(message.name ?? '') })
+      if (message.role !== 'tool' || seen.has(message.tool_call_id)) continue
+      found.push({ rule: 'no_call', level: 'bad', message: message.id, detail: String(message.name ?? '') })
     }
     return found
   }
@@ -40,13 +42,15 @@ yaa.define('core/lint', ['core/session', 'core/redact'], (sessions, { scan }) =>
     /** @type {Finding[]} */
     const found = []
     const ids = new Set()
-    for (const message of messages) {
-      if (message.id !== undefined && ids.has(message.id)) found.push({ rule: 'id_twice', level: 'bad', message: message.id, detail: String(message.id) })
-      ids.add(message.id)
-      if (message.open && !live) found.push({ rule: 'cut', level: 'warn', message: message.id })
-      if (message.role === 'error') found.push({ rule: 'error', level: 'note', message: message.id, detail: String(message.content ?? '').slice(0, 200) })
-      const size = typeof message.content === 'string' ? message.content.length : 0
-      if (message.role === 'tool' && size > MAX_RESULT) found.push({ rule: 'large', level: 'note', message: message.id, detail: String(size) })
+    for (const { id, role, open, content } of messages) {
+      /** @param {string} rule @param {Finding['level']} level @param {any} [detail] */
+      const add = (rule, level, detail) => found.push({ rule, level, message: id, ...(detail === undefined ? {} : { detail: String(detail) }) })
+      const size = typeof content === 'string' ? content.length : 0
+      if (id !== undefined && ids.has(id)) add('id_twice', 'bad', id)
+      ids.add(id)
+      if (open && !live) add('cut', 'warn')
+      if (role === 'error') add('error', 'note', String(content ?? '').slice(0, 200))
+      if (role === 'tool' && size > MAX_RESULT) add('large', 'note', size)
     }
     return found
   }
@@ -55,7 +59,8 @@ yaa.define('core/lint', ['core/session', 'core/redact'], (sessions, { scan }) =>
   function ofInterrupts(session, messages) {
     const calls = new Set(messages.flatMap((one) => (Array.isArray(one.tool_calls) ? one.tool_calls : []).map((call) => call?.id)))
     const all = (Array.isArray(session.interrupts) ? session.interrupts : []).filter((one) => one && typeof one === 'object')
-    return all.filter((one) => one.call_id !== undefined && !calls.has(one.call_id)).map((one) => ({ rule: 'no_call_for_question', level: 'bad', detail: String(one.reason ?? '') }))
+    return all.filter((one) => one.call_id !== undefined && !calls.has(one.call_id))
+      .map((one) => ({ rule: 'no_call_for_question', level: 'bad', detail: String(one.reason ?? '') }))
   }
 
   /** @param {Message} message @returns {Finding[]} */

@@ -2,7 +2,8 @@
 // An answer of a thousand words is a thousand events; as objects they would take more room than the session.
 
 yaa.define('core/recording', [], () => {
-  const DELTAS = new Map([['TEXT_MESSAGE_CONTENT', 'messageId'], ['REASONING_MESSAGE_CONTENT', 'messageId'], ['TOOL_CALL_ARGS', 'toolCallId']])
+  const DELTAS = new Map([['TEXT_MESSAGE_CONTENT', 'messageId'], ['REASONING_MESSAGE_CONTENT', 'messageId'],
+    ['TOOL_CALL_ARGS', 'toolCallId']])
   /** Live output is for eyes only; it can be large and is in the result. */
   const LEFT_OUT = new Set(['ACTIVITY_SNAPSHOT', 'ACTIVITY_DELTA'])
 

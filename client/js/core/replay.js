@@ -3,13 +3,17 @@
 // the events leave different is set right by a last one.
 // What people do is an event too, of a kind of its own: `yaa.local`, RFC 6902 on the whole document.
 
-yaa.define('core/replay', ['core/canon', 'core/fold', 'core/patch', 'core/recording'], ({ equal }, { fold }, patches, { unpack, idsOf }) => {
+yaa.define('core/replay', [
+  'core/canon', 'core/fold', 'core/patch', 'core/recording',
+], ({ equal }, { fold }, patches, { unpack, idsOf }) => {
   const { parsePointer, patch, put, own, pointer } = patches
   /** A text comes in this many pieces at most, so that a long session is not a million events. */
   const MOST_PIECES = 24
   const PIECE = 24
   /** What runs write; everything else was there before the first one. */
-  const WRITTEN = new Set(['messages', 'calls', 'interrupts', 'status', 'finish_reason', 'usage', 'run', 'rev', 'output', 'plan', 'context'])
+  const WRITTEN = new Set([
+    'messages', 'calls', 'interrupts', 'status', 'finish_reason', 'usage', 'run', 'rev', 'output', 'plan', 'context',
+  ])
   const { hasOwn } = Object
 
   /** One event on a document, a person's or a run's. @param {Session} session @param {YaaEvent} event */
@@ -142,7 +146,8 @@ yaa.define('core/replay', ['core/canon', 'core/fold', 'core/patch', 'core/record
       for (const call of calls) this.call(call, id)
       if (message.open) return
       const end = Number.isFinite(at) && Number.isFinite(message.meta?.ms) ? at + message.meta.ms - (message.meta.first_ms ?? 0) : undefined
-      const ours = { ...(message.meta ? { meta: message.meta } : {}), ...(reasoning?.details ? { reasoning_details: reasoning.details } : {}) }
+      const ours = { ...(message.meta ? { meta: message.meta } : {}),
+        ...(reasoning?.details ? { reasoning_details: reasoning.details } : {}) }
       this.push({ type: 'TEXT_MESSAGE_END', messageId: id, ...stamp(end), metadata: { yaa: ours } })
       for (const call of calls) this.ledger(call?.id)
     }
@@ -181,8 +186,10 @@ yaa.define('core/replay', ['core/canon', 'core/fold', 'core/patch', 'core/record
       const { name, is_error: bad, result, tool_call_id: id, at } = message
       const calls = this.session.calls
       const state = calls && id !== undefined && hasOwn(calls, id) ? calls[id]?.state : bad ? 'failed' : 'done'
-      const ours = { ...(name ? { name } : {}), state, ...(bad === undefined ? {} : { is_error: bad }), ...(result === undefined ? {} : { result }) }
-      this.push({ type: 'TOOL_CALL_RESULT', messageId: message.id, toolCallId: id, content: message.content, ...stamp(at), metadata: { yaa: ours } })
+      const ours = { ...(name ? { name } : {}), state, ...(bad === undefined ? {} : { is_error: bad }),
+        ...(result === undefined ? {} : { result }) }
+      this.push({ type: 'TOOL_CALL_RESULT', messageId: message.id, toolCallId: id, content: message.content, ...stamp(at),
+        metadata: { yaa: ours } })
     }
 
     /** Could an event have made it? @param {Message} message */

@@ -12,19 +12,24 @@ yaa.define('core/rundiff', ['core/canon', 'core/diff', 'core/usage'], ({ canonic
     const found = []
     for (const message of messages) {
       const text = textOf(message.content)
-      if (message.role === 'user' || message.role === 'error' || message.role === 'system') found.push(step(message.role, '', '', text, message.id))
+      const { role } = message
+      if (role === 'user' || role === 'error' || role === 'system') found.push(step(role, '', '', text, message.id))
       if (message.role !== 'assistant' || message.open) continue
       if (text) found.push(step('answer', '', '', text, message.id))
       for (const call of Array.isArray(message.tool_calls) ? message.tool_calls : []) {
         const result = results.get(call?.id)
         const args = normal(call?.function?.arguments)
-        found.push({ ...step('call', String(call?.function?.name ?? ''), args, textOf(result?.content), message.id), call: call?.id, failed: result?.is_error === true })
+        found.push({ ...step('call', String(call?.function?.name ?? ''), args, textOf(result?.content), message.id), call: call?.id,
+          failed: result?.is_error === true })
       }
     }
     return found
   }
 
-  /** @param {RunStep['kind']} kind @param {string} name @param {string} args @param {string} text @param {string} message @returns {RunStep} */
+  /**
+   * @param {RunStep['kind']} kind @param {string} name @param {string} args @param {string} text @param {string} message
+   * @returns {RunStep}
+   */
   const step = (kind, name, args, text, message) => ({ kind, name, args, text, message })
 
   /** Arguments that mean the same read the same. @param {any} source */
@@ -68,7 +73,10 @@ yaa.define('core/rundiff', ['core/canon', 'core/diff', 'core/usage'], ({ canonic
     return found
   }
 
-  /** The first one that went and waits for a partner. Order is kept: none is taken before one that came since. @param {RunRow[]} found @param {RunRow} row */
+  /**
+   * The first one that went and waits for a partner. Order is kept: none is taken before one that came since.
+   * @param {RunRow[]} found @param {RunRow} row
+   */
   function partnerOf(found, row) {
     let at = found.length
     while (at > 0 && (found[at - 1].op === 'removed')) at -= 1
@@ -85,11 +93,15 @@ yaa.define('core/rundiff', ['core/canon', 'core/diff', 'core/usage'], ({ canonic
     const tools = session.messages.reduce((total, one) => total + (one?.role === 'tool' ? Number(one.result?.duration_ms) || 0 : 0), 0)
     return {
       turns: all.filter((one) => one.kind === 'user').length, calls: all.filter((one) => one.kind === 'call').length,
-      tokens: sum('total'), cost_micro: sum('cost_micro'), cost_unit: answers.find((one) => one.cost_unit)?.cost_unit ?? '', ms: sum('ms') + tools,
+      tokens: sum('total'), cost_micro: sum('cost_micro'), cost_unit: answers.find((one) => one.cost_unit)?.cost_unit ?? '',
+      ms: sum('ms') + tools,
     }
   }
 
-  /** Settings that differ: by path, what was and what is. @param {any} before @param {any} after @returns {{path: string, before: any, after: any}[]} */
+  /**
+   * Settings that differ: by path, what was and what is.
+   * @param {any} before @param {any} after @returns {{path: string, before: any, after: any}[]}
+   */
   function settingsOf(before, after) {
     /** @type {{path: string, before: any, after: any}[]} */
     const found = []

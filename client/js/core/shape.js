@@ -36,7 +36,10 @@ yaa.define('core/shape', ['core/diff'], (diff) => {
     return null
   }
 
-  /** `     1\tfirst line` and so on, as read_file returns it. @param {string} content @returns {{start: number, lines: string[]} | null} */
+  /**
+   * `     1\tfirst line` and so on, as read_file returns it.
+   * @param {string} content @returns {{start: number, lines: string[]} | null}
+   */
   function numbered(content) {
     const lines = content.split('\n')
     const start = Number(NUMBERED.exec(lines[0])?.[1] ?? NaN)

@@ -74,7 +74,9 @@ yaa.define('core/timeline', ['core/usage'], ({ ofMessage }) => {
     found.sort((a, b) => a.from - b.from)
     const first = found[0]
     const asked = first && first.from - ready > ASKED_MS
-    return asked ? [{ ...bar('human', first.name === 'ask_user' ? 'answer' : 'approval', ready, first.from, message.id), call: first.call }, ...found] : found
+    if (!asked) return found
+    const what = first.name === 'ask_user' ? 'answer' : 'approval'
+    return [{ ...bar('human', what, ready, first.from, message.id), call: first.call }, ...found]
   }
 
   /** @param {Bar['kind']} kind @param {string} name @param {number} from @param {number} to @param {string} message @returns {Bar} */
@@ -83,7 +85,8 @@ yaa.define('core/timeline', ['core/usage'], ({ ofMessage }) => {
   /** @param {Bar[]} bars */
   function spanOf(bars) {
     if (!bars.length) return { from: 0, to: 0 }
-    return { from: bars.reduce((least, one) => Math.min(least, one.from), Infinity), to: bars.reduce((most, one) => Math.max(most, one.to), -Infinity) }
+    const from = bars.reduce((least, one) => Math.min(least, one.from), Infinity)
+    return { from, to: bars.reduce((most, one) => Math.max(most, one.to), -Infinity) }
   }
 
   /** Time by kind; tools that ran side by side count once. @param {Bar[]} bars @returns {Record<string, number>} */
@@ -110,7 +113,8 @@ yaa.define('core/timeline', ['core/usage'], ({ ofMessage }) => {
   function axis(bars, most) {
     const { from, to } = spanOf(bars)
     const busy = bars.filter((one) => one.kind !== 'human')
-    const folds = bars.filter((one) => one.kind === 'human' && one.ms > most && !busy.some((other) => other.from < one.to && other.to > one.from))
+    const folds = bars.filter((one) => one.kind === 'human' && one.ms > most
+      && !busy.some((other) => other.from < one.to && other.to > one.from))
     const place = (/** @type {number} */ at) => {
       let cut = 0
       for (const one of folds) {

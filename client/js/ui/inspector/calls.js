@@ -68,7 +68,10 @@ yaa.define('ui/inspector/calls', ['ui/inspector/text', 'core/session'], ({ t }, 
       app.draw()
     }
 
-    /** Every session with something open, with its questions. @returns {Promise<{entry: import('../types').Entry, open: Interrupt[]}[]>} */
+    /**
+     * Every session with something open, with its questions.
+     * @returns {Promise<{entry: import('../types').Entry, open: Interrupt[]}[]>}
+     */
     async function all() {
       const ids = [app.current.session.id, ...app.book.heads().map((head) => head.id).filter((id) => id !== app.current.session.id)]
       const found = []

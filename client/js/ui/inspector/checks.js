@@ -1,6 +1,8 @@
 // Why the session stands still, and what is odd about it.
 
-yaa.define('ui/inspector/checks', ['ui/h', 'ui/inspector/text', 'core/lint', 'core/session', 'core/usage'], (dom, texts, { lint }, sessions, usage) => {
+yaa.define('ui/inspector/checks', [
+  'ui/h', 'ui/inspector/text', 'core/lint', 'core/session', 'core/usage',
+], (dom, texts, { lint }, sessions, usage) => {
   const { h, fill, icon } = dom
   const { t, count, duration, language } = texts
   const SIGNS = { bad: 'alert', warn: 'alert', note: 'thought' }
@@ -37,10 +39,14 @@ yaa.define('ui/inspector/checks', ['ui/h', 'ui/inspector/text', 'core/lint', 'co
   /** @param {Session} session @param {boolean} live */
   function whyText(session, live) {
     const why = sessions.why(session, { live })
-    if (why.kind === 'awaiting') return t('why.awaiting', { n: why.open.length, what: [...new Set(why.open.map((one) => one.tool ?? one.reason))].join(', ') })
+    if (why.kind === 'awaiting') {
+      const what = new Set(why.open.map((one) => one.tool ?? one.reason))
+      return t('why.awaiting', { n: why.open.length, what: [...what].join(', ') })
+    }
     if (why.kind === 'limit') {
       const one = why.interrupt
-      return one ? t('why.limit', { name: String(one.limit ?? one.name ?? ''), observed: count(one.observed ?? 0), allowed: count(one.allowed ?? 0) }) : t('why.limited')
+      if (!one) return t('why.limited')
+      return t('why.limit', { name: one.limit ?? one.name ?? '', observed: count(one.observed ?? 0), allowed: count(one.allowed ?? 0) })
     }
     if (why.kind === 'model_error') return t('why.model_error', { detail: why.interrupt?.message ?? '' })
     if (why.kind === 'failed') return t('why.failed', { detail: String(why.message?.content ?? '') })

@@ -13,7 +13,8 @@ yaa.define('ui/inspector/compare', ['ui/h', 'ui/inspector/text', 'core/rundiff',
     const select = h('select.input', { 'aria-label': t('compare.with'), onchange: compare })
     const result = h('div')
     const none = h('p.hint', { hidden: true }, t('compare.none'))
-    const el = h('div.inspect-view', null, h('h3', null, t('inspect.compare')), h('label.field', null, h('span.label', null, t('compare.with')), select), none, result)
+    const el = h('div.inspect-view', null, h('h3', null, t('inspect.compare')),
+      h('label.field', null, h('span.label', null, t('compare.with')), select), none, result)
     let offered = ''
     let turn = 0
 
@@ -36,7 +37,8 @@ yaa.define('ui/inspector/compare', ['ui/h', 'ui/inspector/text', 'core/rundiff',
       const branches = tree.walk(session).filter((one) => one.id)
       const others = app.book.heads().filter((head) => head.id !== session.id && head.messages)
       return [
-        .../** @type {[string, string][]} */ (branches.map((one, n) => [`branch ${one.id}`, one.name || t('compare.branch', { n: n + 1, words: wordsOf(one.messages) })])),
+        .../** @type {[string, string][]} */ (branches
+          .map((one, n) => [`branch ${one.id}`, one.name || t('compare.branch', { n: n + 1, words: wordsOf(one.messages) })])),
         .../** @type {[string, string][]} */ (others.map((head) => [`session ${head.id}`, head.title || t('session.untitled')])),
       ]
     }
@@ -85,14 +87,16 @@ yaa.define('ui/inspector/compare', ['ui/h', 'ui/inspector/text', 'core/rundiff',
   function totalsView([before, after]) {
     const money = (/** @type {number} */ micro) => usage.money(micro, after.cost_unit || before.cost_unit, language())
     const figures = /** @type {[string, number, number, (n: number) => string][]} */ ([
-      ['turns', before.turns, after.turns, count], ['calls', before.calls, after.calls, count], ['tokens', before.tokens, after.tokens, count],
+      ['turns', before.turns, after.turns, count], ['calls', before.calls, after.calls, count],
+      ['tokens', before.tokens, after.tokens, count],
       ['cost', before.cost_micro, after.cost_micro, money], ['time', before.ms, after.ms, duration],
     ])
     const columns = ['other', 'this', 'delta'].map((name) => h('th', { scope: 'col' }, t(`compare.${name}`)))
     const head = h('tr', null, h('td'), columns)
     const rows = figures.map(([name, from, to, write]) => {
       const delta = to === from ? '=' : `${to > from ? '+' : '−'}${write(Math.abs(to - from))}`
-      return h('tr', null, h('th', { scope: 'row' }, t(`compare.${name}`)), h('td', null, write(from)), h('td', null, write(to)), h('td', null, delta))
+      return h('tr', null, h('th', { scope: 'row' }, t(`compare.${name}`)), h('td', null, write(from)), h('td', null, write(to)),
+        h('td', null, delta))
     })
     return h('table.totals', null, h('thead', null, head), h('tbody', null, rows))
   }
@@ -102,7 +106,9 @@ yaa.define('ui/inspector/compare', ['ui/h', 'ui/inspector/text', 'core/rundiff',
     if (!settings.length) return null
     const line = (/** @type {any} */ value) => (value === undefined ? '–' : JSON.stringify(value))
     return h('details.settings-diff', null, h('summary', null, t('compare.settings', { n: settings.length })),
-      h('dl', null, settings.map(({ path, before, after }) => [h('dt', null, path), h('dd', null, h('del', null, line(before)), ' ', h('ins', null, line(after)))])))
+      h('dl', null, settings.map(({ path, before, after }) => [
+        h('dt', null, path), h('dd', null, h('del', null, line(before)), ' ', h('ins', null, line(after))),
+      ])))
   }
 
   /** Runs of equal steps together. @param {RunRow[]} rows @returns {(RunRow | RunRow[])[]} */
@@ -121,7 +127,8 @@ yaa.define('ui/inspector/compare', ['ui/h', 'ui/inspector/text', 'core/rundiff',
   /** @param {RunRow[]} rows */
   function sameView(rows) {
     const names = rows.map(({ after }) => nameOf(/** @type {RunStep} */ (after))).join(' → ')
-    return h('li.step', { 'data-op': 'same', title: names }, h('span.step-name', null, t('compare.same', { n: rows.length })), h('span.step-line', null, names))
+    return h('li.step', { 'data-op': 'same', title: names }, h('span.step-name', null, t('compare.same', { n: rows.length })),
+      h('span.step-line', null, names))
   }
 
   /** @param {RunRow} row @param {(id: string) => void} go */

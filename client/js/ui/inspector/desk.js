@@ -44,7 +44,8 @@ yaa.define('ui/inspector/desk', ['ui/h', 'ui/inspector/text', 'ui/asks'], (dom, 
           ...actions.asking,
           costUnit: () => entry.session.usage?.cost_unit ?? '',
           // rules and limits are made in the session itself
-          approvalMenu: (/** @type {any[]} */ ...rest) => (isCurrent() ? /** @type {any} */ (actions.asking).approvalMenu(...rest) : actions.open(entry.session.id)),
+          approvalMenu: (/** @type {any[]} */ ...rest) => (isCurrent() ? /** @type {any} */ (actions.asking).approvalMenu(...rest)
+            : actions.open(entry.session.id)),
           limits: () => (isCurrent() ? actions.asking.limits() : actions.open(entry.session.id)),
         },
       }
@@ -56,7 +57,8 @@ yaa.define('ui/inspector/desk', ['ui/h', 'ui/inspector/text', 'ui/asks'], (dom, 
         text(title, now.session.title || t('session.untitled'))
         const at = now.session.messages.at(-1)?.at
         text(when, at ? moment(at) : '')
-        list(cards, open, (interrupt) => interrupt.id, (interrupt) => cardView(interrupt, callOf(entry.session, interrupt.call_id), answers))
+        list(cards, open, (interrupt) => interrupt.id, (interrupt) => cardView(interrupt, callOf(entry.session, interrupt.call_id),
+          answers))
       }
 
       return { el: inner, update, destroy: () => list(cards, [], String, () => ({ el: null, update: () => {} })) }

@@ -13,7 +13,8 @@ yaa.define('ui/inspector/gauge', ['ui/h', 'ui/inspector/text', 'core/context', '
     const id = uid('gauge')
     const bar = h('span.gauge-bar', { 'aria-hidden': 'true' })
     const words = h('span.gauge-words')
-    const button = h('button.button.ghost.small.gauge', { type: 'button', hidden: true, popovertarget: id, title: t('gauge.title') }, bar, words, h('span.sr-only', null, t('gauge.title')))
+    const button = h('button.button.ghost.small.gauge', { type: 'button', hidden: true, popovertarget: id, title: t('gauge.title') },
+      bar, words, h('span.sr-only', null, t('gauge.title')))
     const panel = h('div.gauge-panel', { id, popover: 'auto', role: 'dialog', 'aria-label': t('gauge.title'), ontoggle: place })
     const el = h('span.gauge-place', null, button, panel)
     /** @type {Gauge | null} */ let gauge = null
@@ -78,7 +79,8 @@ yaa.define('ui/inspector/gauge', ['ui/h', 'ui/inspector/text', 'core/context', '
       h('h3', null, t('gauge.title')),
       h('div.gauge-stack', { 'aria-hidden': 'true' }, PARTS.map((part) => segment(part, gauge.parts[part], whole))),
       h('dl.figures', null, rows),
-      h('p.hint', null, [t(gauge.measured ? 'gauge.measured' : 'gauge.estimated'), gauge.window ? '' : t('gauge.noWindow')].filter(Boolean).join(' ')),
+      h('p.hint', null, [t(gauge.measured ? 'gauge.measured' : 'gauge.estimated'), gauge.window ? '' : t('gauge.noWindow')]
+        .filter(Boolean).join(' ')),
       h('h3', null, t('gauge.run')), limitsOf(session),
       h('h3', null, t('gauge.session')), totalsOf(session),
       h('button.button.small', { type: 'button', onclick: inspect }, t('gauge.more')),
@@ -88,7 +90,8 @@ yaa.define('ui/inspector/gauge', ['ui/h', 'ui/inspector/text', 'core/context', '
   /** @param {string} part @param {number} tokens @param {number} whole */
   function row(part, tokens, whole) {
     const share = Math.round((100 * tokens) / Math.max(1, whole))
-    return h('div', null, h('dt', null, h('i', { 'data-part': part, 'aria-hidden': 'true' }), t(`gauge.part.${part}`)), h('dd', null, count(tokens), h('small', null, ` ${share}%`)))
+    return h('div', null, h('dt', null, h('i', { 'data-part': part, 'aria-hidden': 'true' }), t(`gauge.part.${part}`)),
+      h('dd', null, count(tokens), h('small', null, ` ${share}%`)))
   }
 
   /** What the last run used of what it may. @param {Session} session */
@@ -99,11 +102,13 @@ yaa.define('ui/inspector/gauge', ['ui/h', 'ui/inspector/text', 'core/context', '
     const money = (/** @type {number} */ micro) => usage.money(micro, unit, language())
     const rows = /** @type {[string, any, any, (n: number) => string][]} */ ([
       ['steps', run.step, limits.max_steps, count], ['tokens', run.tokens, limits.max_tokens, count],
-      ['wall', run.wall_ms, limits.max_wall_s && limits.max_wall_s * 1000, duration], ['cost', run.cost_micro, limits.max_cost_micro, money],
+      ['wall', run.wall_ms, limits.max_wall_s && limits.max_wall_s * 1000, duration],
+      ['cost', run.cost_micro, limits.max_cost_micro, money],
     ]).filter(([, used]) => Number.isFinite(used))
     if (!rows.length) return h('p.hint', null, t('gauge.noRun'))
     return h('dl.figures', null, rows.map(([name, used, most, write]) => h('div', null,
-      h('dt', null, t(`gauge.limit.${name}`)), h('dd', null, write(used), h('small', null, most ? ` / ${write(most)}` : ` ${t('gauge.unlimited')}`)))))
+      h('dt', null, t(`gauge.limit.${name}`)), h('dd', null, write(used),
+        h('small', null, most ? ` / ${write(most)}` : ` ${t('gauge.unlimited')}`)))))
   }
 
   /** @param {Session} session */
@@ -111,7 +116,8 @@ yaa.define('ui/inspector/gauge', ['ui/h', 'ui/inspector/text', 'core/context', '
     const sum = usage.ofSession(session)
     const figure = (/** @type {string} */ name, /** @type {string} */ value) => h('div', null, h('dt', null, t(name)), h('dd', null, value))
     return h('dl.figures', null,
-      figure('gauge.sum.tokens', t('gauge.sum.split', { total: count(sum.total), input: count(sum.prompt), output: count(sum.completion) })),
+      figure('gauge.sum.tokens',
+        t('gauge.sum.split', { total: count(sum.total), input: count(sum.prompt), output: count(sum.completion) })),
       sum.cost_micro ? figure('gauge.sum.cost', usage.money(sum.cost_micro, sum.cost_unit, language())) : null,
       figure('gauge.sum.time', duration(sum.ms)), figure('gauge.sum.calls', count(sum.calls)))
   }

@@ -8,7 +8,8 @@ yaa.define('ui/inspector/json', ['ui/h', 'ui/inspector/text', 'ui/popup'], (dom,
   const MOST_FOUND = 200
 
   function jsonView() {
-    const field = h('input.input', { type: 'search', placeholder: t('json.search'), 'aria-label': t('json.search'), oninput: draw, autocomplete: 'off', spellcheck: false })
+    const field = h('input.input', { type: 'search', placeholder: t('json.search'), 'aria-label': t('json.search'), oninput: draw,
+      autocomplete: 'off', spellcheck: false })
     const note = h('p.hint', { role: 'status' })
     const tree = h('div.json')
     /** @type {any} */ let session = null
@@ -19,7 +20,8 @@ yaa.define('ui/inspector/json', ['ui/h', 'ui/inspector/text', 'ui/popup'], (dom,
     /** @param {import('../types').State} state */
     function update(state) {
       session = state.session
-      const key = `${session.id} ${session.rev} ${session.messages.length} ${JSON.stringify(session.messages.at(-1) ?? null).length} ${session.status}`
+      const { id, rev, status, messages } = session
+      const key = JSON.stringify([id, rev, status, messages.length, JSON.stringify(messages.at(-1) ?? null).length])
       if (key === drawn) return
       drawn = key
       draw()
@@ -62,7 +64,8 @@ yaa.define('ui/inspector/json', ['ui/h', 'ui/inspector/text', 'ui/popup'], (dom,
     const kind = Array.isArray(value) ? `[${entries.length}]` : `{${entries.length}}`
     const inner = h('ul')
     const hint = briefOf(value)
-    const el = h('details', { ontoggle: make }, h('summary', null, h('b', null, name), ` ${kind} `, h('span.json-brief', null, hint)), inner)
+    const el = h('details', { ontoggle: make }, h('summary', null, h('b', null, name), ` ${kind} `, h('span.json-brief', null, hint)),
+      inner)
     let made = false
     function make() {
       if (!el.open || made) return
@@ -84,14 +87,18 @@ yaa.define('ui/inspector/json', ['ui/h', 'ui/inspector/text', 'ui/popup'], (dom,
 
   /** What tells one object of a list from the others. @param {any} value */
   function briefOf(value) {
-    return [value.role, value.name, value.id, value.function?.name, value.op, value.state].filter((one) => typeof one === 'string').slice(0, 2).join(' · ')
+    return [value.role, value.name, value.id, value.function?.name, value.op, value.state]
+      .filter((one) => typeof one === 'string').slice(0, 2).join(' · ')
   }
 
   /** @param {any} value */
   function valueView(value) {
     const kind = value === null ? 'null' : typeof value
-    if (kind !== 'string' || value.length <= MAX_TEXT) return h('span', { 'data-kind': kind }, kind === 'string' ? JSON.stringify(value) : String(value))
-    return h('details.json-text', null, h('summary', null, h('span', { 'data-kind': kind }, `${JSON.stringify(value.slice(0, 80)).slice(0, -1)}…" `), h('span.json-brief', null, t('page.length', { n: value.length }))),
+    if (kind !== 'string' || value.length <= MAX_TEXT) return h('span', { 'data-kind': kind },
+      kind === 'string' ? JSON.stringify(value) : String(value))
+    const start = `${JSON.stringify(value.slice(0, 80)).slice(0, -1)}…" `
+    const length = h('span.json-brief', null, t('page.length', { n: value.length }))
+    return h('details.json-text', null, h('summary', null, h('span', { 'data-kind': kind }, start), length),
       h('pre', { tabIndex: 0 }, value))
   }
 

@@ -1,7 +1,9 @@
 // The context lens: what of each message the model is sent, beside the message and as a list with its tokens. What was
 // really sent, byte for byte, only the server knows; what is here is what the session says.
 
-yaa.define('ui/inspector/lens', ['ui/h', 'ui/inspector/text', 'core/context', 'ui/message'], (dom, { t, count }, contexts, { plainText }) => {
+yaa.define('ui/inspector/lens', [
+  'ui/h', 'ui/inspector/text', 'core/context', 'ui/message',
+], (dom, { t, count }, contexts, { plainText }) => {
   const { h, list, text, attr } = dom
   const MAX_WORDS = 120
 
@@ -16,10 +18,12 @@ yaa.define('ui/inspector/lens', ['ui/h', 'ui/inspector/text', 'core/context', 'u
     /** @param {import('../types').State} state */
     function update({ session }) {
       const all = contexts.lens(session)
-      const gauge = contexts.gauge(session, { window: contexts.windowFrom(app.server.info(), session), tools: app.server.info()?.tools ?? [] })
+      const info = app.server.info()
+      const gauge = contexts.gauge(session, { window: contexts.windowFrom(info, session), tools: info?.tools ?? [] })
       const hidden = all.reduce((total, row) => total + row.full - row.sent, 0)
       text(sum, [
-        gauge.window ? t('gauge.label', { used: count(gauge.used), window: count(gauge.window) }) : t('lens.used', { used: count(gauge.used) }),
+        gauge.window ? t('gauge.label', { used: count(gauge.used), window: count(gauge.window) })
+          : t('lens.used', { used: count(gauge.used) }),
         hidden ? t('lens.saved', { n: count(hidden) }) : t('lens.nothing'),
       ].join(' '))
       const key = JSON.stringify(all.map((row) => [row.message.id, row.state, row.sent, row.pinned]))
@@ -54,7 +58,10 @@ yaa.define('ui/inspector/lens', ['ui/h', 'ui/inspector/text', 'core/context', 'u
     return { el, update, hidden: () => rails([]) }
   }
 
-  /** The mark at the left of each article; a result that is not sent whole marks the one of its call. @param {LensRow[]} all @param {Session} [session] */
+  /**
+   * The mark at the left of each article; a result that is not sent whole marks the one of its call.
+   * @param {LensRow[]} all @param {Session} [session]
+   */
   function rails(all, session) {
     for (const article of document.querySelectorAll('article.message[data-lens]')) article.removeAttribute('data-lens')
     for (const { message, state } of all) {

@@ -34,16 +34,21 @@ yaa.define('ui/inspector/markers', ['ui/h', 'ui/inspector/text', 'core/context']
     }
   }
 
-  /** The article that shows a message: a result is in the one of its call; what is nowhere stands at the end. @param {Session} now @param {string} id */
+  /**
+   * The article that shows a message: a result is in the one of its call; what is nowhere stands at the end.
+   * @param {Session} now @param {string} id
+   */
   function articleOf(now, id) {
     const message = now.messages.find((one) => one?.id === id)
-    const owner = message?.role === 'tool' ? now.messages.find((one) => one?.tool_calls?.some((call) => call?.id === message.tool_call_id)) : message
+    const owner = message?.role === 'tool' ? now.messages
+      .find((one) => one?.tool_calls?.some((call) => call?.id === message.tool_call_id)) : message
     return owner ? document.getElementById(`message-${owner.id}`) : [...feed.querySelectorAll('.message')].at(-1)
   }
 
   /** @param {Marker} marker */
   function markerView(marker) {
-    const sizes = marker.before !== null && marker.to !== null ? t('marker.sizes', { before: count(marker.before), after: count(marker.to) }) : ''
+    const sizes = marker.before !== null && marker.to !== null
+      ? t('marker.sizes', { before: count(marker.before), after: count(marker.to) }) : ''
     const line = h('summary', null, icon('limit'), h('span', null, t('marker.title')), h('small', null, sizes), icon('chevron', 'chevron'))
     const why = marker.trigger ? h('p.hint', null, t('marker.trigger', { trigger: marker.trigger })) : null
     return h('details.marker', null, line, h('div.marker-body', null, why, h('ul', null, marker.ops.map(opView))))
@@ -52,7 +57,8 @@ yaa.define('ui/inspector/markers', ['ui/h', 'ui/inspector/text', 'core/context']
   /** @param {Marker['ops'][number]} one */
   function opView({ kind, known, text, count: n, op }) {
     const words = known ? t(`marker.op.${kind}`, { n }) : t('marker.unknown', { kind })
-    return h('li', null, words, text ? h('pre', { tabIndex: 0 }, text) : null, known ? null : h('pre', { tabIndex: 0 }, JSON.stringify(op, null, 2)))
+    return h('li', null, words, text ? h('pre', { tabIndex: 0 }, text) : null,
+      known ? null : h('pre', { tabIndex: 0 }, JSON.stringify(op, null, 2)))
   }
 
   return { placeMarkers }

@@ -2,9 +2,12 @@
 // when it is first opened and brought up to date only while it is seen.
 
 yaa.define('ui/inspector/panel', [
-  'ui/h', 'ui/inspector/text', 'ui/inspector/slider', 'ui/inspector/lens', 'ui/inspector/waterfall', 'ui/inspector/compare', 'ui/inspector/checks',
-  'ui/inspector/json', 'ui/inspector/desk', 'css/inspector',
-], ({ h, iconButton, attr, fill, uid }, { t }, { sliderView }, { lensView }, { waterfallView }, { compareView }, { checksView }, { jsonView }, { deskView }) => {
+  'ui/h', 'ui/inspector/text', 'ui/inspector/slider', 'ui/inspector/lens', 'ui/inspector/waterfall', 'ui/inspector/compare',
+  'ui/inspector/checks', 'ui/inspector/json', 'ui/inspector/desk', 'css/inspector',
+], (
+  { h, iconButton, attr, fill, uid }, { t }, { sliderView }, { lensView }, { waterfallView }, { compareView }, { checksView }, { jsonView },
+  { deskView },
+) => {
   const TABS = ['context', 'waterfall', 'compare', 'checks', 'json', 'desk']
 
   /**
@@ -21,12 +24,14 @@ yaa.define('ui/inspector/panel', [
     const go = goTo(context)
     /** @type {Record<string, () => any>} */
     const makers = {
-      context: () => lensView(context, go), waterfall: () => waterfallView(go), compare: () => compareView(context, go), checks: () => checksView(go),
+      context: () => lensView(context, go), waterfall: () => waterfallView(go), compare: () => compareView(context, go),
+      checks: () => checksView(go),
       json: () => jsonView(), desk: () => deskView(context, calls),
     }
     /** @type {Record<string, any>} */ const made = {}
     const id = uid('inspector')
-    const tabs = TABS.map((name) => h('button', { type: 'button', role: 'tab', id: `${id}-${name}`, 'aria-controls': id, onclick: () => choose(name) }, t(`inspect.${name}`)))
+    const tabs = TABS.map((name) => h('button', { type: 'button', role: 'tab', id: `${id}-${name}`, 'aria-controls': id,
+      onclick: () => choose(name) }, t(`inspect.${name}`)))
     const body = h('div.inspector-body', { id, role: 'tabpanel', tabIndex: 0 })
     const el = h('aside.inspector', { 'aria-label': t('inspect.label'), onkeydown },
       h('div.inspector-head', null, h('div.inspector-tabs', { role: 'tablist', 'aria-label': t('inspect.label'), onkeydown: move }, tabs),

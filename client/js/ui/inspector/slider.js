@@ -13,15 +13,18 @@ yaa.define('ui/inspector/slider', ['ui/h', 'ui/inspector/text', 'ui/popup', 'cor
   /** @param {import('../types').CommandContext} context */
   function sliderView(context) {
     const { app } = context
-    const range = h('input', { type: 'range', min: 0, max: 0, step: 1, value: '0', 'aria-label': t('time.label'), oninput: () => seek(Number(range.value)) })
+    const range = h('input', { type: 'range', min: 0, max: 0, step: 1, value: '0', 'aria-label': t('time.label'),
+      oninput: () => seek(Number(range.value)) })
     const play = iconButton('play', t('time.play'), { onclick: toggle }, 'small')
-    const speed = h('select.select', { 'aria-label': t('time.speed'), title: t('time.speed') }, SPEEDS.map(([name]) => h('option', { value: name }, `${name}×`)))
+    const speed = h('select.select', { 'aria-label': t('time.speed'), title: t('time.speed') },
+      SPEEDS.map(([name]) => h('option', { value: name }, `${name}×`)))
     const where = h('span.time-where')
     const what = h('span.time-what')
     const fork = h('button.button.small', { type: 'button', onclick: forkHere }, icon('branch'), t('time.fork'))
     const back = iconButton('chevron', t('time.back'), { onclick: () => seek(at - 1) }, 'ghost.small.flip')
     const next = iconButton('chevron', t('time.next'), { onclick: () => seek(at + 1) })
-    const band = h('p.time-band', { hidden: true }, icon('clock'), h('span', null, t('time.past')), h('button.link', { type: 'button', onclick: () => seek(last()) }, t('time.now')))
+    const band = h('p.time-band', { hidden: true }, icon('clock'), h('span', null, t('time.past')),
+      h('button.link', { type: 'button', onclick: () => seek(last()) }, t('time.now')))
     const el = h('div.time', { role: 'group', 'aria-label': t('inspect.time') },
       h('div.time-row', null, back, play, next, range, speed, fork, iconButton('x', t('time.close'), { onclick: close })),
       h('div.time-row.time-words', null, where, what), band)
@@ -168,9 +171,9 @@ yaa.define('ui/inspector/slider', ['ui/h', 'ui/inspector/text', 'ui/popup', 'cor
   }
 
   const KNOWN = new Set([
-    'said', 'set', 'RUN_STARTED', 'RUN_FINISHED', 'RUN_ERROR', 'TEXT_MESSAGE_START', 'TEXT_MESSAGE_CONTENT', 'TEXT_MESSAGE_END', 'TOOL_CALL_START',
-    'TOOL_CALL_ARGS', 'TOOL_CALL_END', 'TOOL_CALL_RESULT', 'REASONING_MESSAGE_START', 'REASONING_MESSAGE_CONTENT', 'REASONING_MESSAGE_END', 'STATE_DELTA',
-    'STEP_STARTED', 'STEP_FINISHED',
+    'said', 'set', 'RUN_STARTED', 'RUN_FINISHED', 'RUN_ERROR', 'TEXT_MESSAGE_START', 'TEXT_MESSAGE_CONTENT', 'TEXT_MESSAGE_END',
+    'TOOL_CALL_START', 'TOOL_CALL_ARGS', 'TOOL_CALL_END', 'TOOL_CALL_RESULT', 'REASONING_MESSAGE_START', 'REASONING_MESSAGE_CONTENT',
+    'REASONING_MESSAGE_END', 'STATE_DELTA', 'STEP_STARTED', 'STEP_FINISHED',
   ])
 
   return { sliderView }

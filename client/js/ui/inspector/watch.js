@@ -7,7 +7,8 @@ yaa.define('ui/inspector/watch', [
   /** @typedef {import('../types').CommandContext} CommandContext */
   /** Parts of the inspector, with the keys that open them. */
   const TABS = /** @type {const} */ ([
-    ['context', 'limit', 'g c'], ['waterfall', 'clock', 'g w'], ['compare', 'branch', 'g d'], ['checks', 'check', 'g l'], ['json', 'file', 'g j'],
+    ['context', 'limit', 'g c'], ['waterfall', 'clock', 'g w'], ['compare', 'branch', 'g d'], ['checks', 'check', 'g l'],
+    ['json', 'file', 'g j'],
   ])
 
   /** @param {CommandContext} context */
@@ -58,9 +59,11 @@ yaa.define('ui/inspector/watch', [
   /** @param {(tab: string) => any} open @param {() => any} slide */
   function register(open, slide) {
     const has = (/** @type {CommandContext} */ { app }) => app.current.session.messages.length > 0
-    commands.register({ id: 'inspect.time', title: 'inspect.time', icon: 'play', keys: 'g t', slash: 'replay', menu: 'session', when: has, run: slide })
+    commands.register({ id: 'inspect.time', title: 'inspect.time', icon: 'play', keys: 'g t', slash: 'replay', menu: 'session',
+      when: has, run: slide })
     for (const [tab, sign, keys] of TABS) {
-      commands.register({ id: `inspect.${tab}`, title: `inspect.${tab}.open`, icon: sign, keys, slash: tab, menu: 'session', when: has, run: () => open(tab) })
+      commands.register({ id: `inspect.${tab}`, title: `inspect.${tab}.open`, icon: sign, keys, slash: tab, menu: 'session', when: has,
+        run: () => open(tab) })
     }
     commands.register({ id: 'desk', title: 'desk.open', icon: 'hand', keys: 'g q', slash: 'desk', run: () => open('desk') })
   }

@@ -1,7 +1,9 @@
 // The waterfall: a row for each model call, tool, wait and further attempt on one time axis. Waiting for a person is
 // drawn apart and, where it is long, folded, so that the rest can be read.
 
-yaa.define('ui/inspector/waterfall', ['ui/h', 'ui/inspector/text', 'core/timeline', 'core/usage'], (dom, texts, { timeline, axis }, usage) => {
+yaa.define('ui/inspector/waterfall', [
+  'ui/h', 'ui/inspector/text', 'core/timeline', 'core/usage',
+], (dom, texts, { timeline, axis }, usage) => {
   const { h, fill } = dom
   const { t, duration, language } = texts
   /** A wait is drawn with at most this share of everything else. */
@@ -28,7 +30,8 @@ yaa.define('ui/inspector/waterfall', ['ui/h', 'ui/inspector/text', 'core/timelin
       const busy = all.totals.model + all.totals.tool + all.totals.retry
       const line = axis(bars, Math.max(1000, busy * WAIT_SHARE))
       fill(legend, ['model', 'tool', 'retry', 'human'].filter((kind) => all.totals[kind]).map((kind) => (
-        h('li', null, h('i', { 'data-kind': kind, 'aria-hidden': 'true' }), t(`waterfall.${kind}`), h('b', null, duration(all.totals[kind]))))))
+        h('li', null, h('i', { 'data-kind': kind, 'aria-hidden': 'true' }), t(`waterfall.${kind}`),
+          h('b', null, duration(all.totals[kind]))))))
       fill(scale, bars.length ? [0, 0.25, 0.5, 0.75, 1].map((share) => tick(share, line.length)) : null)
       fill(rows, bars.map((bar) => rowView(bar, line, go)))
     }
@@ -59,7 +62,8 @@ yaa.define('ui/inspector/waterfall', ['ui/h', 'ui/inspector/text', 'core/timelin
     }
     const name = nameOf(bar)
     const words = h('span.bar-words', null, name, h('small', null, figuresOf(bar)))
-    const signs = [bar.failed ? h('span.badge.bad', null, t('waterfall.failed')) : null, bar.stalled ? h('span.badge.warn', null, t('waterfall.stalled')) : null]
+    const signs = [bar.failed ? h('span.badge.bad', null, t('waterfall.failed')) : null,
+      bar.stalled ? h('span.badge.warn', null, t('waterfall.stalled')) : null]
     const light = (/** @type {boolean} */ on) => document.getElementById(`message-${bar.message}`)?.toggleAttribute('data-lit', on)
     const button = h('button', {
       type: 'button', onclick: () => go(bar.message), onpointerenter: () => light(true), onpointerleave: () => light(false),

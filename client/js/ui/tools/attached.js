@@ -1,6 +1,8 @@
 // What a tool handed out besides its result: shown where it is a picture or a text, saved where the session holds it.
 
-yaa.define('ui/tools/attached', ['ui/h', 'ui/tools/text', 'core/urlsafe', 'io/download', 'ui/tools/parts'], (dom, { t }, urlsafe, download, { size }) => {
+yaa.define('ui/tools/attached', [
+  'ui/h', 'ui/tools/text', 'core/urlsafe', 'io/download', 'ui/tools/parts',
+], (dom, { t }, urlsafe, download, { size }) => {
   const { h, icon, list } = dom
   const MAX_TEXT = 4000
 
@@ -19,8 +21,10 @@ yaa.define('ui/tools/attached', ['ui/h', 'ui/tools/text', 'core/urlsafe', 'io/do
     const held = blob !== null
     const picture = held && previewOf(attachment, name)
     const note = held ? size(blob.size) : t('attached.elsewhere')
-    const save = held ? h('button.button.small', { type: 'button', onclick: () => download.blob(name.split(/[\\/]/).at(-1) || name, blob) }, icon('download'), t('attached.save')) : null
-    const row = h('div.attached-row', null, icon(picture ? 'image' : 'file'), h('span.path', null, name), h('span.part-note', null, note), save)
+    const give = () => blob && download.blob(name.split(/[\\/]/).at(-1) || name, blob)
+    const save = held ? h('button.button.small', { type: 'button', onclick: give }, icon('download'), t('attached.save')) : null
+    const row = h('div.attached-row', null, icon(picture ? 'image' : 'file'), h('span.path', null, name),
+      h('span.part-note', null, note), save)
     return { el: h('li', null, row, picture || null), update: () => {} }
   }
 

@@ -18,7 +18,8 @@ yaa.define('ui/tools/body', [
   /** @param {any} body the element to fill @returns {{update: (item: any) => void, destroy: () => void}} */
   function toolBody(body) {
     const holder = h('div.tool-parts')
-    const switcher = h('button.button.small.ghost', { type: 'button', 'aria-pressed': 'false', hidden: true, onclick: toggle }, t('tool.asJson'))
+    const switcher = h('button.button.small.ghost', { type: 'button', 'aria-pressed': 'false', hidden: true, onclick: toggle },
+      t('tool.asJson'))
     body.append(holder, h('div.tool-foot', null, switcher))
     /** @type {ToolPicture | null} */ let picture = null
     /** @type {ToolKind} */ let kind = 'generic'
@@ -41,11 +42,13 @@ yaa.define('ui/tools/body', [
       put('breach', breachText(envelope), breachPart)
       put('error', shape.breachOf(envelope) ? undefined : errorText(result), (view) => view ?? errorPart())
       const bare = picture && isFlatObject(args) && !Object.keys(args).length
-      put('args', bare || covers.has('args') ? undefined : args, (view) => view ?? valuePart(t(entry?.args ? 'tool.editedArguments' : 'tool.arguments')))
+      put('args', bare || covers.has('args') ? undefined : args,
+        (view) => view ?? valuePart(t(entry?.args ? 'tool.editedArguments' : 'tool.arguments')))
       put('edited', covers.has('args') && entry?.args ? t('tool.wereEdited') : undefined, (view) => view ?? noticePart('', 'pencil'))
       put('output', result || covers.has('output') ? undefined : output || undefined, (view) => view ?? valuePart(t('tool.output')))
       put('result', result && !failed && !covers.has('result') ? value ?? '' : undefined, (view) => view ?? valuePart(t('tool.result')))
-      put('repairs', envelope?.repairs?.length ? envelope.repairs.map(lineOf).join('\n') : undefined, (view) => view ?? valuePart(t('tool.repairs')))
+      put('repairs', envelope?.repairs?.length ? envelope.repairs.map(lineOf).join('\n') : undefined,
+        (view) => view ?? valuePart(t('tool.repairs')))
       put('hint', envelope?.hint, (view) => view ?? noticePart('ask', 'alert'))
       put('log', envelope?.logs?.length ? envelope.logs.map(lineOf).join('\n') : undefined, (view) => view ?? valuePart(t('tool.log')))
       put('attached', envelope?.attachments?.length ? envelope.attachments : undefined, (view) => view ?? attachedPart())

@@ -6,7 +6,8 @@ yaa.define('ui/tools/lists', ['ui/h', 'ui/tools/text', 'core/shape', 'ui/tools/p
 
   /**
    * A part that is drawn again when its result is another one.
-   * @param {string} title @param {(shown: ToolShown) => {rows: readonly any[], make: (row: any, index: number) => any, note: string, warn?: string, none: string}} read
+   * @typedef {{rows: readonly any[], make: (row: any, index: number) => any, note: string, warn?: string, none: string}} Listed
+   * @param {string} title @param {(shown: ToolShown) => Listed} read
    * @param {any} holder @returns {ToolPicture}
    */
   function listView(title, read, holder) {
@@ -71,16 +72,19 @@ yaa.define('ui/tools/lists', ['ui/h', 'ui/tools/text', 'core/shape', 'ui/tools/p
       const found = /** @type {NonNullable<ReturnType<typeof shape.tableOf>>} */ (shape.tableOf(result))
       const others = Object.entries(found.rest).map(([name, value]) => `${name}: ${cellText(value)}`)
       const numeric = found.columns.map((_, i) => found.rows.every((row) => row[i] == null || typeof row[i] === 'number'))
-      const head = h('thead', null, h('tr', null, found.columns.map((name, i) => h(numeric[i] ? 'th.number' : 'th', { scope: 'col' }, name))))
+      const head = h('thead', null,
+        h('tr', null, found.columns.map((name, i) => h(numeric[i] ? 'th.number' : 'th', { scope: 'col' }, name))))
       const body = h('tbody')
-      longList(body, found.rows, (row) => h('tr', null, row.map((/** @type {any} */ cell, /** @type {number} */ i) => h(numeric[i] ? 'td.number' : 'td', null, cellText(cell)))))
+      longList(body, found.rows,
+        (row) => h('tr', null, row.map((/** @type {any} */ cell, /** @type {number} */ i) => h(numeric[i] ? 'td.number' : 'td', null, cellText(cell)))))
       const table = h('table', null, head, body)
       return { rows: [table], make: (one) => one, none: '', note: [t('table.count', { n: found.rows.length }), ...others].join(' · ') }
     }, holder)
   }
 
   /** @param {any} value */
-  const cellText = (value) => (value === null || value === undefined ? '' : typeof value === 'object' ? JSON.stringify(value) : String(value))
+  const cellText = (value) => (value === null || value === undefined ? '' : typeof value === 'object' ? JSON.stringify(value)
+    : String(value))
 
   return { searchView, treeView, tableView }
 })

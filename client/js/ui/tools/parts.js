@@ -18,7 +18,10 @@ yaa.define('ui/tools/parts', ['ui/h', 'ui/tools/text', 'ui/popup', 'ui/code'], (
     return { el, head, note }
   }
 
-  /** A sentence about the call that must not be overlooked. @param {string} words @param {'bad' | 'ask' | ''} [tone] @param {string} [sign] */
+  /**
+   * A sentence about the call that must not be overlooked.
+   * @param {string} words @param {'bad' | 'ask' | ''} [tone] @param {string} [sign]
+   */
   function notice(words, tone = '', sign = 'alert') {
     return h('p.notice', tone ? { 'data-tone': tone } : null, icon(sign), h('span', null, words))
   }

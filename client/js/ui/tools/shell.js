@@ -1,7 +1,9 @@
 // A program that ran: what was called, what it printed, how it ended. Standard error stands apart where the tool tells
 // them apart; what was left out of the middle is said where it is missing.
 
-yaa.define('ui/tools/shell', ['ui/h', 'ui/tools/text', 'core/shape', 'ui/tools/parts'], (dom, { t, count }, shape, { textPart, notice }) => {
+yaa.define('ui/tools/shell', [
+  'ui/h', 'ui/tools/text', 'core/shape', 'ui/tools/parts',
+], (dom, { t, count }, shape, { textPart, notice }) => {
   const { h, fill } = dom
 
   /** @returns {ToolPicture} */
