@@ -46,6 +46,12 @@ await main(async (walk, job) => {
     await focused(walk, ".switch [data-step='-1']");
     await page.reload();
     await says(walk, "calculator: 42");
+    // what keys do comes a moment after the page
+    await page.waitForFunction(() => globalThis.yaa.use("ui/commands").list().length > 0);
+    await page.keyboard.press(".");
+    await says(walk, "43");
+    await page.keyboard.press(",");
+    await says(walk, "calculator: 42");
     await page.focus(".switch [data-step='1']");
     await page.keyboard.press("Enter");
     await says(walk, "43");
@@ -95,6 +101,19 @@ await main(async (walk, job) => {
     if (rows !== 5) throw new Error(`${rows} rows in the tree`);
     await walk.shot("6-tree");
     await noBarriers(walk);
+    await page.click(".path-row:last-child [aria-label='Name this branch']");
+    await page.type(".path-row .input", "the first");
+    await page.keyboard.press("Enter");
+    await walk.sees(".path-row", "the first");
+    await page.click(".path-row:last-child [aria-label='Mark as favourite']");
+    await page.waitForSelector(".path-row:last-child [aria-pressed=true]");
+    await page.click(".path-row:last-child [aria-label^='Delete this branch']");
+    await page.waitForFunction(() => document.querySelectorAll(".path-row").length === 4);
+    await walk.press("Undo", ".toast button");
+    await walk.press("Close", "dialog[open] .dialog-head button");
+    await page.keyboard.press("g");
+    await page.keyboard.press("b");
+    await walk.sees(".path-row", "the first");
     await walk.press("calc 6*7", ".path-open");
     await says(walk, "calculator: 48");
   });

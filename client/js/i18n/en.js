@@ -107,6 +107,7 @@ yaa.define('i18n/en', [], () => {
     'later.failed': 'A part of the page could not be loaded: {detail}',
     'branch.edit': 'Edit',
     'deed.edit': 'Edit the message',
+    'deed.character': 'Character of this session',
     'deed.limits': 'Limits and rules',
     'deed.pause': 'Pause or resume automatic approval',
     'deed.temporary': 'New temporary session',

@@ -107,6 +107,7 @@ yaa.define('i18n/zh', [], () => {
     'later.failed': '页面的一部分无法加载：{detail}',
     'branch.edit': '编辑',
     'deed.edit': '修改消息',
+    'deed.character': '本会话的角色设定',
     'deed.limits': '限额与规则',
     'deed.pause': '暂停或恢复自动批准',
     'deed.temporary': '新建临时会话',

@@ -71,6 +71,12 @@ yaa.define('ui/branching', [
         save: (made) => { if (change((one) => edit.editResult(one, callId, made))) focusGhost() } })
     }
 
+    /** Who the assistant is in this session. It holds for every branch, from the next run on. */
+    function character() {
+      editing.editValue({ title: t('character.title'), hint: t('character.hint'), value: session().character ?? '',
+        save: ({ value }) => { change((one) => { one.character = value.trim() }) } })
+    }
+
     /** The thing to do next after an edit. */
     function focusGhost() {
       afterDraw(() => /** @type {any} */ (document.querySelector('.aside .button:not([hidden])'))?.focus())
@@ -158,7 +164,7 @@ yaa.define('ui/branching', [
     }
 
     return {
-      edit: editWords, editArguments, editResult, rerun, retry, fork, forkOut, switchTo, remove, removeBranch, back, goOn, continueHere: run,
+      edit: editWords, editArguments, editResult, rerun, retry, fork, forkOut, character, switchTo, remove, removeBranch, back, goOn, continueHere: run,
       label: (/** @type {string | null} */ id, /** @type {any} */ changes) => change((one) => { tree.label(one, id, changes) }),
       tree: () => openTree(app, actions),
       ...limits.deeds(app, actions),

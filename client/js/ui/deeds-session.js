@@ -48,6 +48,7 @@ yaa.define('ui/deeds-session', ['ui/commands', 'core/session'], ({ register }, {
     { id: 'branch.next', title: 'branch.next', icon: 'chevron', keys: '.', when: branched, run: turn(1) },
     { id: 'session.tree', title: 'branch.tree', icon: 'tree', keys: 'g b', slash: 'branches', menu: 'session', when: idle, run: ({ actions }) => actions.branch('tree') },
     { id: 'session.limits', title: 'deed.limits', icon: 'limit', keys: 'g l', slash: 'limits', menu: 'session', run: ({ actions }) => actions.branch('limits') },
+    { id: 'session.character', title: 'deed.character', icon: 'spark', slash: 'character', menu: 'session', when: idle, run: ({ actions }) => actions.branch('character') },
     { id: 'session.pause', title: 'deed.pause', icon: 'hand', slash: 'pause', run: ({ actions }) => actions.branch('pause') },
     {
       id: 'session.temporary', title: 'deed.temporary', icon: 'clock', slash: 'temporary',

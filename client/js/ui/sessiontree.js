@@ -86,12 +86,12 @@ yaa.define('ui/sessiontree', ['ui/h', 'ui/text', 'ui/message', 'core/tree', 'i18
       /** @param {KeyboardEvent} event */
       function onkeydown(event) {
         if (event.isComposing || event.keyCode === 229) return
-        if (event.key === 'Enter') end(true)
-        if (event.key !== 'Escape') return
-        event.preventDefault() // it would close the dialog
-        end(false)
+        if (event.key !== 'Enter' && event.key !== 'Escape') return
+        event.preventDefault() // it would press the button that gets the focus, or close the dialog
+        end(event.key === 'Enter')
       }
       open.replaceWith(field)
+      field.focus()
       field.select()
     }
 
