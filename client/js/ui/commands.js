@@ -64,11 +64,11 @@ yaa.define('ui/commands', ['ui/text'], ({ t }) => {
     first = { key: '', at: now }
     if (event.defaultPrevented || event.isComposing || event.keyCode === 229) return null
     const strong = (APPLE ? event.metaKey : event.ctrlKey) && !event.altKey
-    const all = list()
-    if (strong) return all.find((one) => keysOf(one).includes(`Mod+${event.shiftKey ? 'Shift+' : ''}${event.key.toUpperCase()}`)) ?? null
+    const by = (/** @type {string} */ keys) => [...commands.values()].find((one) => !one.hidden && keysOf(one).includes(keys) && offered(one))
+    if (strong) return by(`Mod+${event.shiftKey ? 'Shift+' : ''}${event.key.toUpperCase()}`) ?? null
     if (event.ctrlKey || event.metaKey || event.altKey || event.target?.closest?.(OWN_KEYS)) return null
     if (context?.app.settings.get('keys') === 'off' || event.key.length > 1) return null
-    const found = all.find((one) => keysOf(one).includes(`${before} ${event.key}`)) ?? all.find((one) => keysOf(one).includes(event.key))
+    const found = by(`${before} ${event.key}`) ?? by(event.key)
     if (!found) first = { key: event.key, at: now }
     return found ?? null
   }
