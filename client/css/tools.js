@@ -41,6 +41,7 @@ yaa.define('css/tools', ['ui/h'], ({ css }) => css`
   .diff-row[data-kind="removed"] { background: light-dark(oklch(0.955 0.025 22), oklch(0.27 0.035 22)); }
   .diff-row > ins::before { content: "+"; color: var(--good); }
   .diff-row > del::before { content: "−"; color: var(--bad); }
+  .diff-row small { color: var(--ink-2); font-family: var(--sans); font-style: italic; margin-inline-start: var(--s2); }
   .diff-row mark { color: inherit; border-radius: 0.2em; background: light-dark(oklch(0.87 0.08 152), oklch(0.4 0.075 155)); }
   .diff-row > del mark { background: light-dark(oklch(0.88 0.065 22), oklch(0.4 0.08 22)); }
   .no {

@@ -3,7 +3,7 @@
  * First with a session that has seen everything, then with a run of the built-in demo. The job: {url}.
  */
 import { main } from "./driver.mjs";
-import { put, session } from "./seen.mjs";
+import { asking, put, session } from "./seen.mjs";
 
 /** What each card shows once it is open, by the name of its tool. */
 const PICTURES = [
@@ -137,6 +137,23 @@ await main(async (walk, job) => {
     await walk.sees(".top-title", `(from event ${middle})`);
     if (await page.$(".time")) throw new Error("the slider stays");
     if (await page.$('.main[data-past="true"]')) throw new Error("still in the past");
+  });
+
+  await walk.step("what a call would change is seen before it is allowed", async () => {
+    await put(page, asking("seen-3", "edit_file", { path: "a.py", old: "x = 1\ny = 2", new: "x = 1\r\ny = 3\u202e", replace_all: true }));
+    await page.waitForSelector(".ask .diff-row");
+    const shown = await page.$eval(".ask", (one) => one.textContent);
+    for (const words of ["a.py", "y = 2", "␍", "\\u{202e}", "replace_all"]) if (!shown.includes(words)) throw new Error(`${words} is not in ${shown}`);
+    await noBarriers(walk);
+    await walk.shot("5-before");
+    await page.evaluate(async () => {
+      const store = await globalThis.yaa.use("io/store-idb").open();
+      await store.delete("seen-3");
+      store.close();
+    });
+    await page.goto(page.url().split("#")[0]);
+    await page.reload();
+    await page.waitForSelector(".empty");
   });
 
   await walk.step("approve from the desk, in another session", async () => {

@@ -79,6 +79,16 @@ export function session({ id = "seen-1", title = "Decimals in the report" } = {}
   };
 }
 
+/** A session that waits for one approval. */
+export function asking(id, tool, args) {
+  const call = { id: "k1", type: "function", function: { name: tool, arguments: JSON.stringify(args) } };
+  return {
+    id, version: 1, rev: 1, title: tool, status: "interrupted", finish_reason: "awaiting", calls: { k1: { name: tool, state: "asking" } },
+    messages: [{ id: "u1", role: "user", content: "go", at: START }, { id: "a1", role: "assistant", content: "", at: START + 10, tool_calls: [call], meta: {} }],
+    interrupts: [{ id: "int-k1", reason: "tool_call", call_id: "k1", tool, args, message: `Allow ${tool}?` }],
+  };
+}
+
 /** Writes sessions into the storage of the page and opens the first of them. */
 export async function put(page, ...sessions) {
   await page.waitForSelector("form.composer textarea");

@@ -52,7 +52,9 @@ test('lines: numbers, gaps, what changed in a line', () => {
   assert.deepStrictEqual(rows[4].parts, [{ text: 'the ', changed: true }, { text: 'line 15', changed: false }])
   assert.deepStrictEqual(diff.count(rows), { added: 2, removed: 1 })
   assert.deepStrictEqual(diff.rows('', 'a\n').map((row) => row.kind), ['added'])
-  assert.deepStrictEqual(diff.rows('a\r\nb', 'a\nb\n'), [{ kind: 'gap', text: '', count: 2 }])
+  assert.deepStrictEqual(diff.rows('a\r\nb\n', 'a\nb\n').map((row) => [row.kind, row.text]), [['removed', 'a\r'], ['added', 'a'], ['same', 'b']])
+  assert.deepStrictEqual(diff.rows('a\nb', 'a\nb\n').map((row) => [row.kind, row.text, row.unended]), [['same', 'a', undefined], ['removed', 'b', true], ['added', 'b', undefined]])
+  assert.deepStrictEqual(diff.rows('a', 'b').map((row) => row.unended), [undefined, undefined])
   assert.strictEqual(diff.rows('completely other', 'nothing in common here')[0].parts, undefined)
 })
 

@@ -112,22 +112,25 @@ yaa.define('core/diff', [], () => {
 
   // -- texts --------------------------------------------------------------------------------------
 
-  /** @param {string} text lines, without an empty one for the last line break */
-  function linesOf(text) {
-    const lines = text.split(/\r\n|\n|\r/)
-    if (lines.at(-1) === '') lines.pop()
-    return lines
-  }
+  /** @param {string} text lines with their line break, which is a part of what is compared */
+  const linesOf = (text) => text.match(/[^\n]*\n|[^\n]+$/g) ?? []
+
+  /** @param {string} line */
+  const bare = (line) => (line.endsWith('\n') ? line.slice(0, -1) : line)
 
   /**
-   * Two texts line by line; what is the same and far from any change is one `gap` row.
+   * Two texts line by line; what is the same and far from any change is one `gap` row. `unended`: the line has no line
+   * break at its end, where the other text has one.
    * @param {string} before @param {string} after @param {number} [context] lines kept around a change @returns {DiffRow[]}
    */
   function rows(before, after, context = 3) {
     const [a, b] = [linesOf(before), linesOf(after)]
-    const all = align(a, b).map((step) => (
-      { kind: step.op, text: step.op === 'added' ? b[step.after] : a[step.before], ...numbersOf(step) }
-    ))
+    const uneven = before && after && before.endsWith('\n') !== after.endsWith('\n')
+    const all = align(a, b).map((step) => {
+      const line = step.op === 'added' ? b[step.after] : a[step.before]
+      const unended = uneven && !line.endsWith('\n') ? { unended: true } : {}
+      return { kind: step.op, text: bare(line), ...numbersOf(step), ...unended }
+    })
     return refine(folded(/** @type {DiffRow[]} */ (all), context))
   }
 
@@ -156,7 +159,7 @@ yaa.define('core/diff', [], () => {
     /** @type {DiffRow[]} */
     const found = []
     let [before, after] = [0, 0]
-    for (const line of linesOf(text)) {
+    for (const line of linesOf(text).map(bare)) {
       const hunk = HUNK.exec(line)
       if (hunk) {
         if (found.length) found.push({ kind: 'gap', text: '' });
@@ -228,5 +231,5 @@ yaa.define('core/diff', [], () => {
     removed: all.filter((row) => row.kind === 'removed').length,
   })
 
-  return { align, rows, parse, words, count, linesOf }
+  return { align, rows, parse, words, count }
 })

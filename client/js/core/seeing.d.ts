@@ -4,7 +4,7 @@ declare global {
   interface DiffStep { op: 'same' | 'added' | 'removed'; before: number; after: number }
   interface DiffPart { text: string; changed: boolean }
   /** A line of a difference; `before` and `after` are line numbers, counted from 1. */
-  interface DiffRow { kind: 'same' | 'added' | 'removed' | 'gap'; text: string; before?: number; after?: number; count?: number; parts?: DiffPart[] }
+  interface DiffRow { kind: 'same' | 'added' | 'removed' | 'gap'; text: string; before?: number; after?: number; count?: number; parts?: DiffPart[]; unended?: boolean }
 
   type ToolKind = 'shell' | 'diff' | 'search' | 'tree' | 'file' | 'page' | 'table' | 'generic'
   interface FoundFile { file: string; lines: { number: number; text: string; hit: boolean; gap: boolean }[] }
@@ -77,7 +77,6 @@ declare global {
       parse(text: string): DiffRow[]
       words(before: string, after: string): { before: DiffPart[]; after: DiffPart[]; alike: number }
       count(rows: DiffRow[]): { added: number; removed: number }
-      linesOf(text: string): string[]
     }
   }
 }

@@ -22,6 +22,7 @@ yaa.define('i18n/tools-en', [], () => {
     'diff.replaced': 'whole file replaced',
     'diff.places': '{n, plural, one {# place} other {# places}}',
     'diff.none': 'No line changed.',
+    'diff.unended': ' no line break at the end',
     'diff.gap': '{n, plural, one {# unchanged line} other {# unchanged lines}}',
 
     'search.title': 'Found',

@@ -22,6 +22,7 @@ yaa.define('i18n/tools-zh', [], () => {
     'diff.replaced': '替换了整个文件',
     'diff.places': '{n} 处',
     'diff.none': '没有任何一行改动。',
+    'diff.unended': ' 末尾没有换行',
     'diff.gap': '{n} 行未改动',
 
     'search.title': '搜索结果',

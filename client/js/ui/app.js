@@ -205,6 +205,7 @@ yaa.define('ui/app', [
       asking: {
         approvalMenu: (...rest) => { branch('approvalMenu', ...rest) },
         valueField: async (args) => (await ready() ? yaa.use('ui/editing').valueField(args, true) : null),
+        picture: async (tool, args) => yaa.later('tools').then(() => yaa.use('ui/tools/body').previewOf(tool, args), () => null),
         limits: () => { branch('limits') },
         chooseModel: () => actions.openSettings('model'),
         costUnit: () => app.current.session.usage?.cost_unit ?? '',

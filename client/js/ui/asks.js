@@ -67,7 +67,7 @@ yaa.define('ui/asks', ['ui/h', 'ui/text', 'ui/form', 'core/usage'], (dom, { t, c
   function approval(interrupt, answer, call, does) {
     const args = interrupt.args ?? parseArgs(call?.function.arguments)
     const tool = interrupt.tool ?? call?.function.name ?? ''
-    const shown = isObject(args) ? argsList(args) : h('pre.mono', null, String(args))
+    const shown = h('div')
     /** Made when it is wanted. @type {Field | null} */ let editor = null
     const holder = h('div', { hidden: true })
     const edit = button('ask.edit', '.ghost', toggleEdit)
@@ -77,6 +77,16 @@ yaa.define('ui/asks', ['ui/h', 'ui/text', 'ui/form', 'core/usage'], (dom, { t, c
       button('ask.once', '.primary', () => allow('once')), button('ask.session', '', () => allow('session')),
       button('ask.deny', '.danger', () => { actions.hidden = true; deny.show() }), h('span.end', null, edit, more))
     const el = h('div.form', null, shown, holder, actions, deny.el)
+
+    draw(args)
+
+    /** Names and values; a change of a file as what goes and what comes, once that can be drawn. @param {any} value */
+    async function draw(value) {
+      const plain = isObject(value) ? argsList(value) : h('pre.mono', null, String(value))
+      fill(shown, plain)
+      const picture = await does.picture?.(tool, value)
+      if (picture && plain.isConnected) fill(shown, picture)
+    }
 
     async function toggleEdit() {
       const read = editor?.read()
@@ -90,7 +100,7 @@ yaa.define('ui/asks', ['ui/h', 'ui/text', 'ui/form', 'core/usage'], (dom, { t, c
       shown.hidden = !holder.hidden
       edit.textContent = t(holder.hidden ? 'ask.edit' : 'ask.editDone')
       if (!holder.hidden) editor.focus()
-      else if (read?.ok && isObject(read.value)) fill(shown, ...argsList(read.value).childNodes)
+      else if (read?.ok && isObject(read.value)) draw(read.value)
     }
 
     /** @param {'once' | 'session'} remember */

@@ -25,7 +25,7 @@ declare global {
       of(session: string): Promise<Recording[]>
       forget(session: string): Promise<any>
     }
-    'ui/tools/body': { toolBody(body: any): { update(item: any): void; destroy(): void } }
+    'ui/tools/body': { toolBody(body: any): { update(item: any): void; destroy(): void }; previewOf(name: string, args: any): any }
   }
 }
 export {}

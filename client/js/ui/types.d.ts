@@ -93,6 +93,8 @@ export interface Asking {
   approvalMenu(anchor: any, interrupt: any, asked: { tool: string; args: any; answer: (payload: any) => void; place: any }): void
   /** an editor for arguments, as a form and as JSON; null if it could not be loaded */
   valueField(args: any): Promise<Field | null>
+  /** what a call would change, drawn; null where names and values say it best */
+  picture?(tool: string, args: any): Promise<any>
   limits(): void
   chooseModel(): void
   costUnit(): string

@@ -184,5 +184,14 @@ yaa.define('ui/tools/body', [
     return Object.values(value).every((one) => typeof one !== 'object' || one === null)
   }
 
-  return { toolBody }
+  /** What a call would do to a file, for whoever has to allow it; null for all other calls. @param {string} name @param {any} args */
+  function previewOf(name, args) {
+    if (shape.kindOf({ name, args }) !== 'diff') return null
+    const view = diffView()
+    view.update({ name, args, result: undefined, done: false })
+    const { path, content, old, new: next, ...rest } = args
+    return h('div.picture', null, view.el, Object.keys(rest).length ? asks.argsList(rest) : null)
+  }
+
+  return { toolBody, previewOf }
 })

@@ -5,6 +5,9 @@ yaa.define('ui/tools/diff', [
 ], (dom, { t, count }, diff, shape, parts) => {
   const { h, fill, text } = dom
   const { part, longList, size } = parts
+  const SIGNS = new Map([['\r', '␍'], ['\0', '␀'], ['\x1b', '␛']])
+  /** Control characters but the tab, and what has no width or turns the direction of what follows. */
+  const HIDDEN = /(?!\t)\p{Cc}|[\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/gu
 
   /** @returns {ToolPicture} */
   function diffView() {
@@ -52,15 +55,20 @@ yaa.define('ui/tools/diff', [
   /** @param {DiffRow} row */
   function rowView(row) {
     if (row.kind === 'gap') return h('div.diff-gap', null, row.count ? t('diff.gap', { n: row.count }) : '⋯')
-    const line = h(row.kind === 'added' ? 'ins' : row.kind === 'removed' ? 'del' : 'span', null, partsOf(row))
+    const end = row.unended ? h('small', null, t('diff.unended')) : null
+    const line = h(row.kind === 'added' ? 'ins' : row.kind === 'removed' ? 'del' : 'span', null, partsOf(row), end)
     return h('div.diff-row', { 'data-kind': row.kind },
       h('span.no', { 'aria-hidden': 'true' }, row.before ?? ''), h('span.no', { 'aria-hidden': 'true' }, row.after ?? ''), line)
   }
 
   /** @param {DiffRow} row */
   function partsOf(row) {
-    return row.parts ? row.parts.map((one) => (one.changed ? h('mark', null, one.text) : one.text)) : row.text || ' '
+    if (!row.parts) return seen(row.text) || ' '
+    return row.parts.map((one) => (one.changed ? h('mark', null, seen(one.text)) : seen(one.text)))
   }
+
+  /** Nothing that is changed may be invisible. @param {string} text */
+  const seen = (text) => text.replace(HIDDEN, (char) => SIGNS.get(char) ?? `\\u{${char.codePointAt(0)?.toString(16)}}`)
 
   /** @param {DiffRow[]} rows */
   function unified(rows) {
