@@ -126,7 +126,7 @@ await main(async (walk, job) => {
     await send(walk, "stream 100000");
     await page.waitForSelector(".feed[aria-busy=true]");
     await send(walk, "calc 4+4");
-    await page.click(".queue-item [aria-label='Take it out']");
+    await walk.press("Take it out", ".queue-item button");
     await page.waitForFunction(() => !document.querySelector(".queue-item"));
     await walk.press("Undo", ".toast button");
     await walk.sees(".queue-item", "calc 4+4");
