@@ -61,6 +61,12 @@ test('redacted: everywhere, in names and in JSON within a text; the original sta
   assert.deepStrictEqual([copy.n, copy.none, copy.id], [1, null, 's'])
 })
 
+test('a title that was cut off within a secret does not show its beginning', () => {
+  const secrets = [{ kind: 'key', text: 'abcdefghijklmnop' }]
+  const cases = [['my abcdefghijkl', 'my [redacted key]'], ['my abcdefghijkl…', 'my [redacted key]…'], ['my abcdefgh ...', 'my [redacted key] ...'], ['my abcdefg', 'my abcdefg'], ['my abcdefghijkl x', 'my abcdefghijkl x']]
+  for (const [title, expected] of cases) assert.strictEqual(redact({ title }, secrets).title, expected, title)
+})
+
 test('the longer secret goes first, and nothing is searched as a pattern', () => {
   const copy = redact({ a: 'abcd1234 abcd $& (x' }, [{ kind: 'key', text: 'abcd' }, { kind: 'token', text: 'abcd1234' }, { kind: 'key', text: '(x' }])
   assert.strictEqual(copy.a, '[redacted token] [redacted key] $& [redacted key]')

@@ -17,6 +17,8 @@ yaa.define('core/redact', [], () => {
     ['password', /\b(?:password|passwd|passphrase|pwd)\b\\?["']?\s*[:=]\s*\\?["']?([^\s"'`,;\\&]{4,})/gi],
     ['key', /\b\w*(?:api[_-]?key|secret|access[_-]?key|token|credential)s?\b\\?["']?\s*[:=]\s*\\?["']?([\w.~+/=-]{8,})/gi],
   ]
+  /** So much of a secret's beginning is a secret too. */
+  const LEAST = 8
   /** What stands where a secret would, and tells nothing. */
   const EMPTY = /^(?:[*x.•_-]+|<.*|\$.*|\{.*|null|none|true|false|undefined|your[\w-]*|example[\w-]*|changeme|placeholder|redacted.*|string|required)$/i
 
@@ -71,7 +73,7 @@ yaa.define('core/redact', [], () => {
       return [...new Set([text, quoted])].map((one) => ({ kind, text: one }))
     }).sort((a, b) => b.text.length - a.text.length)
     /** @param {string} text */
-    const clean = (text) => all.reduce((now, secret) => now.replaceAll(secret.text, `[redacted ${secret.kind}]`), text)
+    const clean = (text) => all.reduce((now, secret) => unended(now.replaceAll(secret.text, `[redacted ${secret.kind}]`), secret), text)
     /** @param {any} value @returns {any} */
     function copy(value) {
       if (typeof value === 'string') return clean(value)
@@ -80,6 +82,15 @@ yaa.define('core/redact', [], () => {
       return Object.fromEntries(Object.entries(value).map(([name, one]) => [clean(name), copy(one)]))
     }
     return copy(session)
+  }
+
+  /** A text that was cut off within a secret, as titles are, ends in most of it. @param {string} text @param {Pick<Secret, 'kind' | 'text'>} secret */
+  function unended(text, secret) {
+    const body = text.replace(/[\s.…]+$/, '')
+    for (let n = Math.min(secret.text.length - 1, body.length); n >= LEAST; n--) {
+      if (body.endsWith(secret.text.slice(0, n))) return `${body.slice(0, -n)}[redacted ${secret.kind}]${text.slice(body.length)}`
+    }
+    return text
   }
 
   return { scan, redact, mask }

@@ -11,7 +11,11 @@ yaa.define('ui/dialog', ['ui/h', 'ui/text', 'css/more'], ({ h, iconButton, uid }
     const end = () => {
       el.remove()
       onclose?.()
-      if (before?.isConnected && (!document.activeElement || document.activeElement === document.body)) before.focus()
+      const now = document.activeElement
+      if (!before?.isConnected || (now && now !== document.body && now !== before)) return
+      // Chromium gives a field its focus back without its caret after a dialog over a dialog
+      before.blur()
+      before.focus()
     }
     const el = h(wide ? 'dialog.dialog.small-dialog.wide' : 'dialog.dialog.small-dialog', { 'aria-labelledby': id, closedby: 'any', onclose: end },
       h('header.dialog-head', null, h('h2', { id }, title), iconButton('x', t('settings.close'), { onclick: () => el.close() })),
