@@ -15,6 +15,7 @@ yaa.define('css/ground', ['ui/h'], ({ css }) => css`
   .notice-buttons, .button-row { display: flex; flex-wrap: wrap; gap: var(--s2); }
   .notice .inline-row { flex: 1 1 14rem; }
   .later { display: contents; }
+  .later > .group { display: grid; gap: var(--s5); }
   .servers, .differences { list-style: none; display: grid; gap: var(--s1); padding: 0; }
   .servers li { display: flex; align-items: center; gap: var(--s2); min-block-size: 2.25rem; }
   .server-name { flex: 1; min-inline-size: 0; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; font-family: var(--mono); font-size: var(--t3); }
