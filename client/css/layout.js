@@ -165,6 +165,9 @@ yaa.define('css/layout', ['ui/h'], ({ css }) => css`
     .foot { padding-block-end: max(var(--s3), env(safe-area-inset-bottom)); }
     .input, .composer textarea { font-size: 1rem; } /* under 16 px iOS zooms the page on focus */
   }
+  @media (max-width: 24rem) {
+    .top-meter > span, .gauge-words { display: none; }
+  }
   @keyframes slide { from { translate: -2rem 0; opacity: 0.4; } }
 }
 `)
