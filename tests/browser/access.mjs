@@ -138,6 +138,12 @@ await main(async (walk, job) => {
       if (wide.length) throw new Error(`${name}: ${wide.join("\n")}`);
       await closed(page);
     }
+    const cut = await page.evaluate(() => {
+      const title = document.querySelector(".top h1, .top h2")?.getBoundingClientRect().width ?? 0;
+      const send = document.querySelector(".composer .send").getBoundingClientRect().right;
+      return { title, over: send - document.querySelector(".composer").getBoundingClientRect().right };
+    });
+    if (cut.title < 60 || cut.over > 0) throw new Error(JSON.stringify(cut));
     await walk.shot("320");
     await page.setViewport({ width: 1280, height: 800 });
   });
