@@ -74,6 +74,7 @@ yaa.define('css/more', ['ui/h'], ({ css }) => css`
   .slash li[aria-selected="true"] { background: var(--wash); }
 
   .guest { display: grid; gap: var(--s3); padding: var(--s4); border: 1px solid var(--line); border-radius: var(--r3); background: var(--raised); box-shadow: var(--shadow); font-size: var(--t3); color: var(--ink-2); }
+  .guest[data-joined="true"] { display: flex; flex-wrap: wrap; align-items: center; justify-content: space-between; padding: var(--s2) var(--s3); box-shadow: none; margin-block-end: var(--s2); }
   .chips.wrap { flex-wrap: wrap; overflow: visible; }
 
   .select-bar {

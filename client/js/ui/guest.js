@@ -5,7 +5,7 @@
 yaa.define('ui/guest', [
   'ui/h', 'ui/text', 'ui/popup', 'ui/dialog', 'ui/connection', 'ui/app', 'core/convert', 'core/page', 'io/settings', 'io/store-idb', 'io/store-memory',
   'i18n/finding', 'i18n/settings',
-], ({ h, icon, uid, text }, words, { toast, say }, { openDialog }, { wordsOf }, { startApp }, { disarm }, { ID }, settings, stores, memory) => {
+], ({ h, icon, uid, text, attr }, words, { toast, say }, { openDialog }, { wordsOf }, { startApp }, { disarm }, { ID }, settings, stores, memory) => {
   const { t } = words
   /** Sessions that were kept: their file is no guest any more. */
   const KEPT = 'yaa.kept'
@@ -47,7 +47,7 @@ yaa.define('ui/guest', [
    */
   function footView(app, actions, composer, saved) {
     const date = Number.isFinite(Date.parse(saved)) ? ` (${words.moment(Date.parse(saved))})` : ''
-    const note = h('p', null, t('guest.note', { date }))
+    const note = h('p')
     const go = h('button.button.primary', { type: 'button', onclick: () => join(app, actions, show) }, icon('send'), t('guest.continue'))
     const keepIt = h('button.button', { type: 'button', onclick: () => keep(app) }, icon('download'), t('guest.keep'))
     const bar = h('section.guest', { 'aria-label': t('guest.label') }, note, h('div.inline-row', null, go, keepIt))
@@ -55,7 +55,9 @@ yaa.define('ui/guest', [
 
     function show() {
       const joined = app.server.state().ok
-      bar.hidden = joined
+      text(note, joined ? t('guest.joined') : t('guest.note', { date }))
+      attr(bar, 'data-joined', joined)
+      go.hidden = joined
       composer.hidden = !joined
     }
 
@@ -101,6 +103,7 @@ yaa.define('ui/guest', [
   async function keep(app) {
     const store = await stores.open()
     if (store.kind === 'memory') return toast(t('guest.keepFailed'), { bad: true })
+    await app.current.run?.done // what is being said belongs to it
     const { session } = app.current
     await store.put(session)
     await store.flush()
