@@ -41,7 +41,11 @@ yaa.define('css/inspector', ['ui/h'], ({ css }) => css`
     }
   }
 
-  .lens, .bars, .steps, .findings { list-style: none; padding: 0; display: grid; grid-template-columns: minmax(0, 1fr); gap: 1px; }
+  .lens, .bars, .steps, .findings { list-style: none; padding: 0; }
+  .steps, .findings { display: grid; grid-template-columns: minmax(0, 1fr); }
+  /* as the thread: plain blocks, and what is not seen is not laid out */
+  :is(.lens, .bars) li { content-visibility: auto; contain-intrinsic-size: auto 1.75rem; }
+  .bars li { contain-intrinsic-size: auto 2.5rem; }
   .lens li { border-inline-start: 3px solid var(--rail, transparent); }
   .lens button {
     inline-size: 100%; display: grid; grid-template-columns: 6.5rem minmax(0, 1fr) auto; gap: var(--s2); align-items: baseline;

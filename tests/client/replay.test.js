@@ -69,6 +69,18 @@ test('any point on the way can be shown, and grows', () => {
   assert.ok(texts.size > 5, 'the answer is written piece by piece')
 })
 
+test('turns that are put aside while it folds come back: every moment is the same as without', () => {
+  const session = sample()
+  session.messages.splice(5, 0, { id: 'x1', role: 'system', content: 'x' })
+  const replayed = replay(session)
+  assert.strictEqual(replayed.whole, false)
+  for (let n = 0; n <= replayed.events.length; n++) {
+    assert.strictEqual(canonical(folded(replayed, n)), canonical(folded({ ...replayed, whole: true }, n)), String(n))
+  }
+  session.messages.push(structuredClone(session.messages[1]))
+  assert.strictEqual(replay(session).whole, true)
+})
+
 test('what was recorded takes the place of what is made up; a run of another path does not', () => {
   const each = cases.find((one) => one.events.some((event) => event.type === 'TEXT_MESSAGE_CONTENT'))
   const wanted = documentOf(each)

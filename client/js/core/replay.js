@@ -3,9 +3,7 @@
 // the events leave different is set right by a last one.
 // What people do is an event too, of a kind of its own: `yaa.local`, RFC 6902 on the whole document.
 
-yaa.define('core/replay', [
-  'core/canon', 'core/fold', 'core/patch', 'core/recording',
-], ({ equal }, { fold }, patches, { unpack, idsOf }) => {
+yaa.define('core/replay', ['core/fold', 'core/patch', 'core/recording'], ({ fold }, patches, { unpack, idsOf }) => {
   const { parsePointer, patch, put, own, pointer } = patches
   /** A text comes in this many pieces at most, so that a long session is not a million events. */
   const MOST_PIECES = 24
@@ -36,18 +34,49 @@ yaa.define('core/replay', [
     const messages = Array.isArray(session.messages) ? session.messages : []
     const made = new Maker(session, messages, recordings)
     made.run()
-    const built = folded({ start, events: made.events }, made.events.length)
+    const whole = hasTwins(messages)
+    const built = folded({ start, events: made.events, whole }, made.events.length)
     const ops = corrections(built, session)
     if (ops.length) made.events.push({ type: 'yaa.local', ops, timestamp: made.time })
-    return { start, events: made.events, turns: made.turns, recorded: made.recorded }
+    return { start, events: made.events, turns: made.turns, recorded: made.recorded, whole }
   }
 
-  /** @param {{start: Session, events: YaaEvent[]}} replayed @param {number} count of events @returns {Session} */
-  function folded({ start, events }, count) {
+  /** Is an id of a message or of a call used twice? @param {Message[]} messages */
+  function hasTwins(messages) {
+    const ids = messages.flatMap((one) => [one?.id, ...(Array.isArray(one?.tool_calls) ? one.tool_calls.map((call) => call?.id) : [])])
+    return new Set(ids).size < ids.length
+  }
+
+  /**
+   * The fold looks for a message from the end of the session to its beginning when there is none; so earlier turns, which
+   * no later event touches, are put aside while it works. Where ids are used twice (`whole`) nothing is put aside.
+   * @param {{start: Session, events: YaaEvent[], whole?: boolean}} replayed @param {number} count of events @returns {Session}
+   */
+  function folded({ start, events, whole = false }, count) {
     const session = structuredClone(start)
-    for (let n = 0; n < count; n++) step(session, events[n])
+    /** @type {Message[]} */
+    let aside = []
+    for (let n = 0; n < count; n++) {
+      const event = events[n]
+      if (!whole && beginsTurn(event)) {
+        for (const message of session.messages) aside.push(message)
+        session.messages = []
+      } else if (aside.length && pointsAnywhere(event)) {
+        session.messages = [...aside, ...session.messages]
+        aside = []
+      }
+      step(session, event)
+    }
+    if (aside.length) session.messages = [...aside, ...session.messages]
     return session
   }
+
+  /** @param {YaaEvent} event */
+  const beginsTurn = (event) => event.type === 'yaa.local' && event.ops[0]?.path === '/messages/-' && event.ops[0].value?.role === 'user'
+
+  /** Does it name messages by their place? @param {YaaEvent} event */
+  const pointsAnywhere = (event) => event.type === 'CUSTOM'
+    || (event.type === 'yaa.local' && event.ops.some((/** @type {any} */ one) => one.path !== '/messages/-' && one.path.startsWith('/messages')))
 
   class Maker {
     /** @type {YaaEvent[]} */ events = []
@@ -222,14 +251,22 @@ yaa.define('core/replay', [
     const ops = []
     for (const key of Object.keys(built)) if (!hasOwn(wanted, key)) ops.push({ op: 'remove', path: pointer(key) })
     for (const key of Object.keys(wanted)) {
-      if (hasOwn(built, key) && equal(built[key], wanted[key])) continue
       const inside = key === 'messages' && Array.isArray(wanted.messages) && wanted.messages.length === built.messages.length
+      if (!inside && hasOwn(built, key) && equal(built[key], wanted[key])) continue
       if (!inside) ops.push({ op: 'add', path: pointer(key), value: wanted[key] })
       else wanted.messages.forEach((/** @type {any} */ message, /** @type {number} */ i) => {
         if (!equal(message, built.messages[i])) ops.push({ op: 'replace', path: pointer('messages', i), value: message })
       })
     }
     return ops
+  }
+
+  /** @param {any} a @param {any} b @returns {boolean} JSON that is the same but for the order of its keys */
+  function equal(a, b) {
+    if (a === b) return true
+    if (typeof a !== 'object' || typeof b !== 'object' || !a || !b || Array.isArray(a) !== Array.isArray(b)) return false
+    const keys = Object.keys(a)
+    return keys.length === Object.keys(b).length && keys.every((key) => hasOwn(b, key) && equal(a[key], b[key]))
   }
 
   return { replay, folded, step }

@@ -13,7 +13,7 @@ declare global {
   /** The events of one run, packed. */
   interface Recording { run: string; lines: any[] }
   /** `turns`: indices of events at which a person spoke; `recorded`: how many were really seen. */
-  interface Replayed { start: Session; events: YaaEvent[]; turns: number[]; recorded: number }
+  interface Replayed { start: Session; events: YaaEvent[]; turns: number[]; recorded: number; whole: boolean }
 
   interface Bar {
     kind: 'model' | 'tool' | 'human' | 'retry' | 'error'; name: string; from: number; to: number; ms: number; message: string; call?: string
@@ -58,7 +58,7 @@ declare global {
     }
     'core/replay': {
       replay(session: Session, recordings?: Recording[]): Replayed
-      folded(replayed: { start: Session; events: YaaEvent[] }, count: number): Session
+      folded(replayed: { start: Session; events: YaaEvent[]; whole?: boolean }, count: number): Session
       step(session: Session, event: YaaEvent): void
     }
     'core/shape': {

@@ -14,8 +14,14 @@ yaa.define('ui/inspector/checks', [
     const sum = h('p.hint')
     const el = h('div.inspect-view', null, h('h3', null, t('checks.why')), why, sum, h('h3', null, t('inspect.checks')), rows)
 
+    let drawn = ''
+
     /** @param {import('../types').State} state */
     function update({ session, live }) {
+      const { id, rev, status, interrupts, messages } = session
+      const key = JSON.stringify([id, rev, status, live, interrupts, messages.length, messages.at(-1), language()])
+      if (key === drawn) return
+      drawn = key
       fill(why, whyText(session, live))
       const total = usage.ofSession(session)
       const cost = total.cost_micro ? usage.money(total.cost_micro, total.cost_unit, language()) : ''

@@ -20,10 +20,14 @@ yaa.define('ui/inspector/gauge', ['ui/h', 'ui/inspector/text', 'core/context', '
     /** @type {Gauge | null} */ let gauge = null
     /** @type {Session | null} */ let session = null
     let drawn = ''
+    /** @type {any[] | null} what the last figures were made from */ let seen = null
 
     /** @param {import('../types').State} state */
     function update(state) {
-      if (!state.whole && state.live) return
+      const before = seen
+      const { messages, rev, context, run } = state.session
+      seen = [state.session, messages.length, messages.at(-1), rev, context, run?.step, app.server.info(), language()]
+      if (!state.whole || (!state.live && before?.every((one, i) => one === seen?.[i]))) return
       session = state.session
       const info = app.server.info()
       gauge = contexts.gauge(session, { window: contexts.windowFrom(info, session), tools: info?.tools ?? [] })

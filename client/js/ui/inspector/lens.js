@@ -14,6 +14,7 @@ yaa.define('ui/inspector/lens', [
     const rows = h('ol.lens')
     const el = h('div.inspect-view', null, h('h3', null, t('inspect.context')), lead, sum, rows, h('p.hint', null, t('lens.exact')))
     let drawn = ''
+    /** @type {Map<any, string>} the message that made each call */ let owners = new Map()
 
     /** @param {import('../types').State} state */
     function update({ session }) {
@@ -27,14 +28,14 @@ yaa.define('ui/inspector/lens', [
         hidden ? t('lens.saved', { n: count(hidden) }) : t('lens.nothing'),
       ].join(' '))
       const key = JSON.stringify(all.map((row) => [row.message.id, row.state, row.sent, row.pinned]))
-      rails(all, session)
+      owners = ownersOf(session)
+      rails(all, owners)
       if (key === drawn) return
       drawn = key
-      list(rows, all, (row, i) => `${i} ${row.message.id}`, () => rowView(session))
+      list(rows, all, (row, i) => `${i} ${row.message.id}`, rowView)
     }
 
-    /** @param {Session} session */
-    function rowView(session) {
+    function rowView() {
       const words = h('span.lens-words')
       const state = h('span.lens-state')
       const tokens = h('span.lens-tokens')
@@ -44,7 +45,7 @@ yaa.define('ui/inspector/lens', [
 
       /** @param {LensRow} row */
       function draw({ message, state: how, full, sent, pinned, op }) {
-        id = ownerOf(session, message)
+        id = placeOf(message, owners)
         attr(inner, 'data-lens', how)
         text(state, [t(`lens.${how}`), pinned ? t('lens.pinned') : ''].filter(Boolean).join(' · '))
         text(words, wordsOf(message))
@@ -55,27 +56,32 @@ yaa.define('ui/inspector/lens', [
       return { el: inner, update: draw }
     }
 
-    return { el, update, hidden: () => rails([]) }
+    return { el, update, hidden: () => rails([], owners) }
   }
 
   /**
    * The mark at the left of each article; a result that is not sent whole marks the one of its call.
-   * @param {LensRow[]} all @param {Session} [session]
+   * @param {LensRow[]} all @param {Map<any, string>} owners
    */
-  function rails(all, session) {
+  function rails(all, owners) {
     for (const article of document.querySelectorAll('article.message[data-lens]')) article.removeAttribute('data-lens')
     for (const { message, state } of all) {
-      if (!session || (message.role === 'tool' && state === 'whole')) continue
-      const article = document.getElementById(`message-${ownerOf(session, message)}`)
+      if (message.role === 'tool' && state === 'whole') continue
+      const article = document.getElementById(`message-${placeOf(message, owners)}`)
       if (article) attr(article, 'data-lens', state)
     }
   }
 
-  /** @param {Session} session @param {Message} message */
-  function ownerOf(session, message) {
-    if (message.role !== 'tool') return message.id
-    return session.messages.find((one) => one?.tool_calls?.some((call) => call?.id === message.tool_call_id))?.id ?? message.id
+  /** @param {Session} session @returns {Map<any, string>} */
+  function ownersOf(session) {
+    /** @type {Map<any, string>} */
+    const owners = new Map()
+    for (const message of session.messages) for (const call of message?.tool_calls ?? []) owners.set(call?.id, message.id)
+    return owners
   }
+
+  /** The message whose article shows this one. @param {Message} message @param {Map<any, string>} owners */
+  const placeOf = (message, owners) => (message.role === 'tool' ? owners.get(message.tool_call_id) : undefined) ?? message.id
 
   /** @param {Message} message */
   function wordsOf(message) {

@@ -28,7 +28,7 @@ yaa.define('ui/inspector/slider', ['ui/h', 'ui/inspector/text', 'ui/popup', 'cor
     const el = h('div.time', { role: 'group', 'aria-label': t('inspect.time') },
       h('div.time-row', null, back, play, next, range, speed, fork, iconButton('x', t('time.close'), { onclick: close })),
       h('div.time-row.time-words', null, where, what), band)
-    /** @type {Replayed} */ let replayed = { start: /** @type {any} */ ({ messages: [] }), events: [], turns: [], recorded: 0 }
+    /** @type {Replayed} */ let replayed = { start: /** @type {any} */ ({ messages: [] }), events: [], turns: [], recorded: 0, whole: false }
     let at = 0
     let timer = 0
     let openId = ''
