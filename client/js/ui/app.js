@@ -31,7 +31,8 @@ yaa.define('ui/app', [
     /** @type {App} */
     const app = { settings, server, book, store, current: book.fresh(), past: null, watchers: new Set(), queue: /** @type {any} */ (null), drawer: false, views: null, show, draw, mount }
     app.queue = queueOf(app, (entry, words) => book.send(entry, words))
-    const actions = presentOnly(app, actionsOf(app))
+    const own = presentOnly(app, actionsOf(app))
+    const actions = guest ? guest.hold(app, own) : own
     let frame = 0
     let timer = 0
     let tick = 0

@@ -37,8 +37,37 @@ yaa.define('ui/guest', [
     await store.put(session)
     const own = settings.open({ storage: null })
     own.set('side', 'closed')
-    const guest = { id: session.id, foot: (/** @type {any} */ app, /** @type {any} */ actions, /** @type {any} */ composer) => footView(app, actions, composer, saved) }
+    /** @type {() => void} */ let joined = () => {}
+    /** @type {import('./types').Guest} */
+    const guest = {
+      id: session.id,
+      foot(app, actions, composer) {
+        const foot = footView(app, actions, composer, saved)
+        joined = foot.show
+        return foot.el
+      },
+      hold: (app, actions) => holdOf(app, actions, () => joined()),
+    }
     await startApp({ root, settings: own, store, guest }).start()
+  }
+
+  /**
+   * What would call a server asks for one first; then it is done.
+   * @param {import('./types').App} app @param {import('./types').Actions} actions @param {() => void} joined
+   */
+  function holdOf(app, actions, joined) {
+    const held = /** @type {any} */ ({ ...actions })
+    for (const name of ['send', 'goOn', 'answer', 'answerAll']) {
+      held[name] = (/** @type {any[]} */ ...rest) => {
+        const act = () => /** @type {any} */ (actions)[name](...rest)
+        if (app.server.state().ok) return act()
+        join(app, actions, () => {
+          joined()
+          act()
+        })
+      }
+    }
+    return held
   }
 
   /**
@@ -62,7 +91,7 @@ yaa.define('ui/guest', [
     }
 
     show()
-    return el
+    return { el, show }
   }
 
   /** Ask for a server and a key, and go on there. @param {import('./types').App} app @param {import('./types').Actions} actions @param {() => void} done */

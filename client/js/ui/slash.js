@@ -18,7 +18,7 @@ yaa.define('ui/slash', ['ui/h', 'ui/text', 'ui/popup', 'ui/commands', 'ui/prompt
     const texts = prompts.all(context.app.settings).map((/** @type {any} */ one) => (
       { word: prompts.slug(one.name), name: one.name, icon: 'book', run: (/** @type {string} */ rest) => prompts.insert(context, one, rest) }
     ))
-    return [...texts.filter((one) => one.word), ...own]
+    return [...texts.filter((/** @type {Entry} */ one) => one.word), ...own]
   }
 
   /** @param {CommandContext} context @param {any} area the field @param {() => void} clear @returns {any} */

@@ -100,8 +100,8 @@ export interface Asking {
   costUnit(): string
 }
 
-/** A page that holds one session: which, and what stands at its foot until there is a server. */
-export interface Guest { id: string; foot(app: App, actions: Actions, composer: any): any }
+/** A page that holds one session: which, what stands at its foot until there is a server, what has to wait for one. */
+export interface Guest { id: string; foot(app: App, actions: Actions, composer: any): any; hold(app: App, actions: Actions): Actions }
 
 /** What a command works on. `state()` is made when it is asked for. */
 export interface CommandContext {
