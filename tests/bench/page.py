@@ -1,4 +1,7 @@
-"""What the page costs: `python3 -m tests.bench.page`. The budgets are goals for a machine at rest."""
+"""What the page costs: `python3 -m tests.bench.page`.
+
+The budgets are goals for a machine at rest.
+"""
 
 from __future__ import annotations
 

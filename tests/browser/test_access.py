@@ -24,7 +24,9 @@ class Access(unittest.TestCase):
             job = {"url": yaa.link, "other": other.url, "otherKey": other.key}
             walked = walk("access.mjs", browser, {**job, "label": f"{browser}-access"}, {})
         self.assertEqual(walked.error, "", walked.complaints)
-        self.assertEqual(walked.complaints, [], "the console is quiet")
+        # axe-core asks every frame of the page; the preview's has no origin, and Firefox says so
+        loud = [one for one in walked.complaints if "‘postMessage’" not in one["text"]]
+        self.assertEqual(loud, [], "the console is quiet")
 
     @tools.needs(*NEEDED, tools.browser("chromium"))
     def test_chromium(self) -> None:

@@ -29,8 +29,10 @@ TYPABLE_BOUND_MS = 3 * TYPABLE_MS
 # What browsers themselves say of a request that failed, and the steps in which one has to: the line
 # is cut; a page from disk asks at the usual port, then asks without a key, before it is told.
 REQUEST_FAILED = ("Failed to load resource", "NetworkError", "Cross-Origin Request Blocked")
-MAY_FAIL = {("cut in the middle", "served"), ("cut in the middle", "file"), ("cut in the middle", "name")}
-MAY_FAIL |= {("open", "file")}
+MAY_FAIL = {
+    ("open", "file"),
+    *(("cut in the middle", place) for place in ("served", "file", "name")),
+}
 
 
 def config(provider: str) -> dict[str, Any]:
