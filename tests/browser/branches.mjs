@@ -158,6 +158,8 @@ async function says(walk, words) {
 
 async function openCard(walk) {
   await walk.page.click(".card.tool summary");
+  // what is in the card comes later, and moves the buttons under it
+  await walk.sees(".tool-body", "Result");
   await walk.page.waitForSelector(".call-edits button");
 }
 
