@@ -7,7 +7,7 @@ yaa.define('ui/inspector/watch', [
   /** @typedef {import('../types').CommandContext} CommandContext */
   /** Parts of the inspector, with the keys that open them. */
   const TABS = /** @type {const} */ ([
-    ['context', 'limit', 'g c'], ['waterfall', 'clock', 'g w'], ['compare', 'branch', 'g d'], ['checks', 'check', 'g l'],
+    ['context', 'limit', 'g c'], ['waterfall', 'clock', 'g w'], ['compare', 'branch', 'g d'], ['checks', 'check', 'g h'],
     ['json', 'file', 'g j'],
   ])
 
