@@ -206,6 +206,7 @@ interface Modules {
     treeOf(session: Session): Tree
     orderOf<T extends { messages: Message[] }>(branches: T[]): T[]
     siblings(session: Session): Map<string, (string | null)[]>
+    callsOf(message: Message | undefined): ToolCall[]
     continued(session: Session): void
     hold(session: Session, tools: string[]): void
     release(session: Session): void

@@ -243,6 +243,34 @@ test('a tree that is none, and a branch that hangs on nothing, do no harm', () =
   assert.strictEqual(treeOf(session).branches.length, 3)
 })
 
+test('a tree that anybody has written: never an error, and no approval comes with it', () => {
+  const world = new World(3)
+  for (let step = 0; step < 30; step++) world.act()
+  const VALUES = [null, 7, [], {}, 'x', { branches: [null] }, [[]]]
+  for (let round = 0; round < 3000; round++) {
+    const session = copy(world.session)
+    let left = Math.floor(world.next() * 120)
+    const spoil = (node) => {
+      for (const key of Object.keys(node)) {
+        if (left-- === 0) node[key] = world.pick(VALUES)
+        else if (node[key] && typeof node[key] === 'object') spoil(node[key])
+      }
+    }
+    spoil(session.ext)
+    siblings(session)
+    const rows = tree.walk(session)
+    for (const { id } of rows) if (id) tree.switchTo(session, id)
+    edit.fork(session, session.messages[0].id)
+    tree.label(session, null, { name: 'x' })
+    for (const { id } of rows) if (id) tree.restore(session, tree.remove(session, id))
+  }
+  const answer = { status: 'resolved', payload: { approved: true } }
+  const branch = { id: 'b', at: '', messages: [], state: { interrupts: [{ id: 'i', reason: 'tool_call', answer }] }, calls: { c: { state: 'allowed' } } }
+  const held = { grants: [{ tool: 'shell', decision: 'allow' }], tool: { shell: { auto_approve: true } } }
+  const session = use('core/convert').disarm({ id: 's', messages: [], ext: { held, limits: { max_steps: 9 }, temporary: true, tags: ['a'], tree: { branches: [branch] } } })
+  assert.deepStrictEqual(session.ext, { tags: ['a'], tree: { branches: [{ ...branch, state: { interrupts: [{ id: 'i', reason: 'tool_call' }] }, calls: { c: { state: 'asking' } } }] } })
+})
+
 // -- random sequences -----------------------------------------------------------------------------
 
 test('random sequences: nothing is lost, the path stays valid, a switch restores what was left', () => {

@@ -1,7 +1,9 @@
 // Sessions out of files: our own documents and pages, ChatGPT's export, messages in the form of Chat Completions, and
 // the JSONL of pi and of llama.cpp. What a file brings is never trusted with permissions: see `disarm`.
 
-yaa.define('core/convert', ['core/ids', 'core/session', 'core/page', 'core/convert-foreign'], ({ id: newId }, sessions, { extract }, foreign) => {
+yaa.define('core/convert', [
+  'core/ids', 'core/session', 'core/page', 'core/convert-foreign',
+], ({ id: newId }, sessions, { extract }, foreign) => {
   const ROLES = new Set(['system', 'user', 'assistant', 'tool', 'error'])
 
   /**
@@ -71,7 +73,8 @@ yaa.define('core/convert', ['core/ids', 'core/session', 'core/page', 'core/conve
 
   /** @param {any} all @param {string} name @returns {Session[]} */
   function list(all, name) {
-    return arrayOf(all).filter((one) => Array.isArray(one?.messages)).map(safe((one) => whole(one, name))).filter((one) => one?.messages.length > 0)
+    const found = arrayOf(all).filter((one) => Array.isArray(one?.messages)).map(safe((one) => whole(one, name)))
+    return found.filter((one) => one?.messages.length > 0)
   }
 
   /** A document with everything a session has. @param {any} raw @param {string} name @returns {Session} */
@@ -100,7 +103,7 @@ yaa.define('core/convert', ['core/ids', 'core/session', 'core/page', 'core/conve
     for (const message of messages) {
       if (!isNew(message.id, ids)) message.id = newId('msg')
       if (message.role === 'assistant' && Array.isArray(message.tool_calls)) {
-        message.tool_calls = message.tool_calls.filter((call) => typeof call?.id === 'string' && typeof call.function?.name === 'string' && isNew(call.id, calls))
+        message.tool_calls = message.tool_calls.filter((call) => isCall(call) && isNew(call.id, calls))
         for (const { function: asked } of message.tool_calls) {
           if (typeof asked.arguments !== 'string') asked.arguments = JSON.stringify(asked.arguments ?? {})
         }
@@ -109,6 +112,9 @@ yaa.define('core/convert', ['core/ids', 'core/session', 'core/page', 'core/conve
     }
     return messages.filter((message) => message.role !== 'tool' || calls.has(message.tool_call_id))
   }
+
+  /** @param {any} call */
+  const isCall = (call) => typeof call?.id === 'string' && typeof call.function?.name === 'string'
 
   /** @param {string} id @param {Set<string>} seen */
   const isNew = (id, seen) => !seen.has(id) && Boolean(seen.add(id))
@@ -137,7 +143,18 @@ yaa.define('core/convert', ['core/ids', 'core/session', 'core/page', 'core/conve
     const { tool: _tool, llm_api: _api, ...config } = session.config ?? {}
     if (session.config) session.config = config
     for (const entry of Object.values(session.calls ?? {})) if (entry?.state === 'allowed') entry.state = 'asking'
+    disarmExt(session)
     return session
+  }
+
+  /** The same for what the page itself keeps: branches that were set aside, what waits for the end of a pause. @param {Session} session */
+  function disarmExt(session) {
+    if (typeof session.ext !== 'object' || session.ext === null) return
+    for (const key of ['held', 'limits', 'temporary']) delete session.ext[key]
+    for (const { state, calls } of sessions.treeOf(session).branches) {
+      for (const one of arrayOf(state.interrupts)) delete one?.answer
+      for (const entry of Object.values(calls)) if (entry?.state === 'allowed') entry.state = 'asking'
+    }
   }
 
   /** All sessions in one document. @param {Session[]} all @param {any[]} prompts @param {string} exported when */

@@ -3,7 +3,7 @@
 // A call in a new branch gets a new id, or a server that ran the old one would take it for the same. Calls beside an
 // edited one keep their results: they have happened.
 
-yaa.define('core/edit', ['core/ids', 'core/tree', 'core/session'], ({ id: newId, uuid }, { begin }, { create }) => {
+yaa.define('core/edit', ['core/ids', 'core/tree', 'core/session'], ({ id: newId, uuid }, { begin }, { create, callsOf }) => {
   /**
    * @typedef {object} When
    * @property {number} [now]
@@ -15,7 +15,7 @@ yaa.define('core/edit', ['core/ids', 'core/tree', 'core/session'], ({ id: newId,
   /** Behind a message and the results of its calls. @param {Session} session @param {number} index */
   function endOf({ messages }, index) {
     /** @type {Set<string | undefined>} */
-    const calls = new Set((messages[index]?.tool_calls ?? []).map((call) => call.id))
+    const calls = new Set(callsOf(messages[index]).map((call) => call.id))
     let end = index + 1
     while (messages[end]?.role === 'tool' && calls.has(messages[end].tool_call_id)) end++
     return end
@@ -67,7 +67,7 @@ yaa.define('core/edit', ['core/ids', 'core/tree', 'core/session'], ({ id: newId,
    * @param {Session} session @param {string} callId @param {any} args @param {When} [when] @returns {boolean}
    */
   function editArguments(session, callId, args, { now = Date.now() } = {}) {
-    const index = session.messages.findLastIndex((message) => message.tool_calls?.some((call) => call.id === callId))
+    const index = session.messages.findLastIndex((message) => callsOf(message).some((call) => call.id === callId))
     const message = session.messages[index]
     if (!message || message.open) return false
     const calls = renamed(message.tool_calls)
@@ -140,7 +140,7 @@ yaa.define('core/edit', ['core/ids', 'core/tree', 'core/session'], ({ id: newId,
    */
   function forkSession(session, id, { title = session.title, now = Date.now() } = {}) {
     const messages = structuredClone(session.messages.slice(0, endOf(session, indexOf(session, id))))
-    const called = new Set(messages.flatMap((message) => message.tool_calls ?? []).map((call) => call.id))
+    const called = new Set(messages.flatMap(callsOf).map((call) => call.id))
     const answered = new Set(messages.map((message) => message.tool_call_id))
     const { config, agent, character, tools, environment, plan } = session
     const made = create({ id: uuid(), title, now })

@@ -178,11 +178,23 @@ yaa.define('core/session', ['core/ids', 'core/patch'], ({ uuid, id }, { put }) =
 
   // -- branches: core/tree writes them, a page without any needs only these ------------------------
 
-  /** @param {Session} session @returns {Tree} as far as it is one; a document may come from anywhere */
+  /** @param {Session} session @returns {Tree} as far as it is one: a document may come from anywhere */
   function treeOf(session) {
     const tree = session.ext?.tree
-    return Array.isArray(tree?.branches) ? tree : { branches: [] }
+    if (!Array.isArray(tree?.branches)) return { branches: [] }
+    const sound = tree.branches.every(isBranch) && isObject(tree.active ?? {})
+    return sound ? tree : { branches: tree.branches.filter(isBranch) }
   }
+
+  /** @param {any} branch @returns {branch is Branch} */
+  function isBranch(branch) {
+    if (!isObject(branch) || typeof branch.id !== 'string' || typeof branch.at !== 'string') return false
+    const parts = isObject(branch.state) && isObject(branch.calls) && Array.isArray(branch.messages)
+    return parts && branch.messages.every((/** @type {any} */ message) => isObject(message) && typeof message.id === 'string')
+  }
+
+  /** @param {any} value */
+  const isObject = (value) => value !== null && typeof value === 'object' && !Array.isArray(value)
 
   /**
    * Branches by age of their first message, so that switching doesn't change their order.
@@ -229,6 +241,9 @@ yaa.define('core/session', ['core/ids', 'core/patch'], ({ uuid, id }, { put }) =
 
   // -- finding ------------------------------------------------------------------------------------
 
+  /** @param {Message | undefined} message @returns {ToolCall[]} */
+  const callsOf = (message) => list(message?.tool_calls)
+
   /** @param {Session} session @returns {Map<any, Message>} first result of each call */
   function resultsOf(session) {
     const results = new Map()
@@ -254,5 +269,5 @@ yaa.define('core/session', ['core/ids', 'core/patch'], ({ uuid, id }, { put }) =
     return Array.isArray(value) ? value.filter((each) => each !== null && typeof each === 'object') : []
   }
 
-  return { create, append, open, answered, answer, writeAhead, keep, items, why, canResume, treeOf, orderOf, siblings, continued, hold, release }
+  return { create, append, open, answered, answer, writeAhead, keep, items, why, canResume, treeOf, orderOf, siblings, callsOf, continued, hold, release }
 })

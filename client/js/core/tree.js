@@ -8,7 +8,7 @@
 // that no server gives the id of a call twice; a branch keeps only its own entries of calls that were made before it
 // and had no result yet. The rule of the file: only what says nothing is ever let go.
 
-yaa.define('core/tree', ['core/ids', 'core/patch', 'core/session'], ({ id: newId }, { put, own }, { treeOf, orderOf }) => {
+yaa.define('core/tree', ['core/ids', 'core/patch', 'core/session'], ({ id: newId }, { put, own }, { treeOf, orderOf, callsOf }) => {
   /** What belongs to a path; everything else belongs to the session. */
   const BRANCH_KEYS = ['status', 'finish_reason', 'run', 'context', 'plan', 'output', 'interrupts']
   const { hasOwn } = Object
@@ -83,7 +83,7 @@ yaa.define('core/tree', ['core/ids', 'core/patch', 'core/session'], ({ id: newId
   /** @param {Message[]} messages @returns {string[]} calls without a result */
   function dangling(messages) {
     const results = new Set(messages.map((message) => message.tool_call_id))
-    return messages.flatMap((message) => message.tool_calls ?? []).map((call) => call.id).filter((callId) => !results.has(callId))
+    return messages.flatMap(callsOf).map((call) => call.id).filter((callId) => !results.has(callId))
   }
 
   // -- switching ----------------------------------------------------------------------------------
@@ -203,7 +203,7 @@ yaa.define('core/tree', ['core/ids', 'core/patch', 'core/session'], ({ id: newId
   /** @param {Session} session @returns {Tree} to be written to */
   function openTree(session) {
     session.ext ??= {}
-    return (session.ext.tree ??= { branches: [] })
+    return (session.ext.tree = treeOf(session))
   }
 
   /** Leave no empty tree behind. @param {Session} session @param {Tree['active']} [active] */
