@@ -16,12 +16,16 @@ yaa.define('css/find', ['ui/h'], ({ css }) => css`
   mark { background: var(--mark); color: inherit; border-radius: 0.2em; }
 
   .find-bar {
-    position: absolute; inset: 3.5rem max(var(--s4), calc(50% - var(--column) / 2)) auto auto; z-index: 6; display: flex; align-items: center;
+    position: absolute; inset: 3.5rem max(var(--s4), calc(50% - var(--column) / 2)) auto auto; z-index: 6;
+    display: flex; align-items: center;
     gap: var(--s1); padding: var(--s1) var(--s1) var(--s1) var(--s2); border: 1px solid var(--line); border-radius: var(--r2);
     background: var(--raised); box-shadow: var(--shadow-up); inline-size: min(26rem, 100% - 2 * var(--s4));
   }
   .find-bar .input { flex: 1; min-inline-size: 0; min-block-size: 2rem; border-color: transparent; background: none; }
-  .find-bar .count { font-size: var(--t1); color: var(--ink-3); white-space: nowrap; font-variant-numeric: tabular-nums; padding-inline: var(--s1); }
+  .find-bar .count {
+    font-size: var(--t1); color: var(--ink-3); white-space: nowrap; font-variant-numeric: tabular-nums;
+    padding-inline: var(--s1);
+  }
   .find-bar .up { rotate: 180deg; }
   ::highlight(found) { background-color: var(--mark); }
   ::highlight(found-now) { background-color: light-dark(oklch(0.8 0.15 75), oklch(0.58 0.13 70)); color: light-dark(black, white); }

@@ -39,13 +39,20 @@ yaa.define('core/attach', [], () => {
   /** @param {any} part @returns {string | null} */
   const imageOf = (part) => (part?.type === 'image_url' && typeof part.image_url?.url === 'string' ? part.image_url.url : null)
 
-  /** What a message is made of: a plain string where nothing goes along. The words come first: a session is named after them. @param {string} words @param {any[]} parts */
+  /**
+   * What a message is made of: a plain string where nothing goes along. The words come first: a session is named
+   * after them.
+   * @param {string} words @param {any[]} parts
+   */
   function content(words, parts) {
     if (!parts.length) return words
     return words ? [{ type: 'text', text: words }, ...parts] : parts
   }
 
-  /** A content taken apart again, for showing. @param {any} content @returns {{words: string, files: {name: string, text: string}[], images: string[]}} */
+  /**
+   * A content taken apart again, for showing.
+   * @param {any} content @returns {{words: string, files: {name: string, text: string}[], images: string[]}}
+   */
   function split(content) {
     const parts = Array.isArray(content) ? content : [content]
     /** @type {string[]} */ const words = []

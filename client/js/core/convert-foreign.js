@@ -26,6 +26,9 @@ yaa.define('core/convert-foreign', [], () => {
   /** @param {unknown} ms */
   const isoOf = (ms) => (typeof ms === 'number' && Number.isFinite(ms) && Math.abs(ms) < 8e15 ? new Date(ms).toISOString() : undefined)
 
+  /** What ChatGPT tells its model about the person. */
+  const HIDDEN = new Set(['model_editable_context', 'user_editable_context'])
+
   // -- ChatGPT ------------------------------------------------------------------------------------
 
   /** @param {any} conversation */
@@ -36,21 +39,23 @@ yaa.define('core/convert-foreign', [], () => {
     /** @type {any[]} */ const messages = []
     path.forEach((node, i) => turnOf(node?.message, i, messages))
     const start_time = isoOf(conversation.create_time * 1000)
-    return { id: conversation.id ?? conversation.conversation_id, title: conversation.title, ...(start_time ? { start_time } : {}), messages: answered(messages) }
+    const id = conversation.id ?? conversation.conversation_id
+    return { id, title: conversation.title, ...(start_time ? { start_time } : {}), messages: answered(messages) }
   }
 
   /** @param {any} message @param {number} index @param {any[]} messages */
   function turnOf(message, index, messages) {
     const role = message?.author?.role
     const { content_type: type } = message?.content ?? {}
-    if (!message || message.metadata?.is_visually_hidden_from_conversation || type === 'model_editable_context' || type === 'user_editable_context') return
+    if (!message || message.metadata?.is_visually_hidden_from_conversation || HIDDEN.has(type)) return
     const text = textOf(message.content)
     const base = { id: message.id, ...at(message.create_time) }
     if (role === 'tool') {
       const open = messages.findLast((one) => one.tool_calls)?.tool_calls.at(-1)
-      if (open && !messages.some((one) => one.tool_call_id === open.id)) messages.push({ ...base, role, tool_call_id: open.id, name: open.function.name, content: text })
+      if (open && !messages.some((one) => one.tool_call_id === open.id)) messages.push({ ...base, ...resultOf(open, text) })
     } else if (role === 'assistant' && typeof message.recipient === 'string' && message.recipient !== 'all') {
-      const call = { id: `call_${index}_${message.id}`.slice(0, 64), type: 'function', function: { name: message.recipient.replace(/[^\w-]/g, '_'), arguments: JSON.stringify({ input: text }) } }
+      const called = { name: message.recipient.replace(/[^\w-]/g, '_'), arguments: JSON.stringify({ input: text }) }
+      const call = { id: `call_${index}_${message.id}`.slice(0, 64), type: 'function', function: called }
       messages.push({ ...base, role, content: '', tool_calls: [call] })
     } else if ((role === 'user' || role === 'assistant') && type === 'thoughts') {
       messages.push({ ...base, role, content: '', reasoning: { field: 'reasoning_content', text } })
@@ -61,19 +66,24 @@ yaa.define('core/convert-foreign', [], () => {
   function textOf(content) {
     if (typeof content === 'string') return content
     if (!content || typeof content !== 'object') return ''
-    if (Array.isArray(content.thoughts)) return content.thoughts.map((/** @type {any} */ one) => one?.content ?? one?.summary ?? '').join('\n\n')
-    if (Array.isArray(content.parts)) {
-      return content.parts.map((/** @type {any} */ part) => (typeof part === 'string' ? part : part?.text ?? (part?.content_type ? `[${part.content_type}]` : ''))).filter(Boolean).join('\n')
-    }
+    const { thoughts, parts } = content
+    if (Array.isArray(thoughts)) return thoughts.map((one) => one?.content ?? one?.summary ?? '').join('\n\n')
+    if (Array.isArray(parts)) return parts.map(partOf).filter(Boolean).join('\n')
     return String(content.text ?? content.result ?? '')
   }
+
+  /** @param {any} part of a picture or a recording there is only the name */
+  const partOf = (part) => (typeof part === 'string' ? part : part?.text ?? (part?.content_type ? `[${part.content_type}]` : ''))
+
+  /** @param {any} call @param {string} content */
+  const resultOf = (call, content) => ({ role: 'tool', tool_call_id: call.id, name: call.function.name, content })
 
   /** A call nobody answered says so. @param {any[]} messages */
   function answered(messages) {
     const done = new Set(messages.map((message) => message.tool_call_id))
     return messages.flatMap((message) => {
       const open = (message.tool_calls ?? []).filter((/** @type {any} */ call) => !done.has(call.id))
-      return [message, ...open.map((/** @type {any} */ call) => ({ role: 'tool', tool_call_id: call.id, name: call.function.name, content: '' }))]
+      return [message, ...open.map((/** @type {any} */ call) => resultOf(call, ''))]
     })
   }
 
@@ -86,20 +96,25 @@ yaa.define('core/convert-foreign', [], () => {
     const path = entries.size ? pathTo(entries, [...entries.keys()].at(-1), (one) => one.parentId ?? undefined) : rest
     const title = rest.findLast((one) => one?.type === 'session_info')?.name
     const messages = path.filter((one) => one?.type === 'message').flatMap((one) => piMessage(one.message, one.id))
-    return { id: head.id, ...(title ? { title } : {}), ...(head.timestamp ? { start_time: head.timestamp } : {}), messages: answered(messages) }
+    const start = head.timestamp ? { start_time: head.timestamp } : {}
+    return { id: head.id, ...(title ? { title } : {}), ...start, messages: answered(messages) }
   }
 
   /** @param {any} message @param {string | undefined} id @returns {any[]} */
   function piMessage(message, id) {
-    const parts = typeof message?.content === 'string' ? [{ type: 'text', text: message.content }] : Array.isArray(message?.content) ? message.content : []
+    const content = message?.content
+    const parts = typeof content === 'string' ? [{ type: 'text', text: content }] : Array.isArray(content) ? content : []
     const of = (/** @type {string} */ type) => parts.filter((/** @type {any} */ part) => part?.type === type)
     const text = of('text').map((/** @type {any} */ part) => part.text ?? '').join('\n')
     const base = { ...(id ? { id } : {}), ...(typeof message?.timestamp === 'number' ? { at: message.timestamp } : {}) }
     if (message?.role === 'toolResult') {
-      return [{ ...base, role: 'tool', tool_call_id: message.toolCallId, name: message.toolName, content: text, ...(message.isError ? { is_error: true } : {}) }]
+      const { toolCallId: id, toolName: name, isError } = message
+      return [{ ...base, role: 'tool', tool_call_id: id, name, content: text, ...(isError ? { is_error: true } : {}) }]
     }
     if (message?.role === 'user') {
-      const images = of('image').map((/** @type {any} */ part) => ({ type: 'image_url', image_url: { url: `data:${part.mimeType};base64,${part.data}` } }))
+      const images = of('image').map((/** @type {any} */ part) => (
+        { type: 'image_url', image_url: { url: `data:${part.mimeType};base64,${part.data}` } }
+      ))
       return [{ ...base, role: 'user', content: images.length ? [{ type: 'text', text }, ...images] : text }]
     }
     if (message?.role !== 'assistant') return []
@@ -117,7 +132,8 @@ yaa.define('core/convert-foreign', [], () => {
   function llama(one) {
     const nodes = new Map((one?.messages ?? []).map((/** @type {any} */ message) => [message?.id, message]))
     const path = pathTo(nodes, one.conv.currNode ?? [...nodes.keys()].at(-1), (node) => node?.parent ?? undefined)
-    const messages = path.filter((node) => node?.type !== 'root' && node?.content !== undefined && node?.role !== undefined).map((node) => ({
+    const said = path.filter((node) => node?.type !== 'root' && node?.content !== undefined && node?.role !== undefined)
+    const messages = said.map((node) => ({
       id: String(node.id), role: node.role, content: node.content, ...(typeof node.timestamp === 'number' ? { at: node.timestamp } : {}),
       ...(node.reasoningContent ? { reasoning: { field: 'reasoning_content', text: String(node.reasoningContent) } } : {}),
     }))

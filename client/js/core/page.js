@@ -30,7 +30,10 @@ yaa.define('core/page', ['core/sha256'], ({ sha256 }) => {
     ].join('\n')
   }
 
-  /** What the parser of HTML would take for its own is written in another way; both ways mean the same to the script. @param {string} source */
+  /**
+   * What the parser of HTML would take for its own is written in another way; both mean the same to the script.
+   * @param {string} source
+   */
   function scriptOf(source) {
     const safe = source.replace(/\r\n?/g, '\n').replaceAll('<!--', '<\\x21--').replace(/<(?=\/?script)/gi, '\\x3c')
     return `\n${safe}\nyaa.use('main').main()\n`

@@ -25,7 +25,8 @@ yaa.define('core/prompts', ['core/search'], ({ fold }) => {
   /** @param {string} text @param {Record<string, string>} values a blank without one gets what is usual */
   function fill(text, values) {
     const usual = new Map(blanks(text).map((one) => [one.name, one.value]))
-    return text.replace(BLANK, (whole, name) => (name === undefined ? whole.slice(1) : Object.hasOwn(values, name) ? values[name] : usual.get(name) ?? ''))
+    const given = (/** @type {string} */ name) => (Object.hasOwn(values, name) ? values[name] : usual.get(name) ?? '')
+    return text.replace(BLANK, (whole, name) => (name === undefined ? whole.slice(1) : given(name)))
   }
 
   /** The word that stands for a prompt after `/`. @param {string} name */
@@ -42,11 +43,15 @@ yaa.define('core/prompts', ['core/search'], ({ fold }) => {
     return all.flatMap((/** @type {any} */ one) => {
       const text = one?.text ?? one?.prompt ?? one?.content
       const name = one?.name ?? one?.title ?? one?.act ?? one?.command
-      return typeof text === 'string' && text.trim() && typeof name === 'string' && name.trim() ? [{ name: name.trim().slice(0, 80), text }] : []
+      const whole = [text, name].every((each) => typeof each === 'string' && each.trim())
+      return whole ? [{ name: name.trim().slice(0, 80), text }] : []
     })
   }
 
-  /** New ones behind the old; the very same prompt is not kept twice. @param {{name: string, text: string}[]} old @param {{name: string, text: string}[]} added */
+  /**
+   * New ones behind the old; the very same prompt is not kept twice.
+   * @param {{name: string, text: string}[]} old @param {{name: string, text: string}[]} added
+   */
   function merge(old, added) {
     const known = new Set(old.map((one) => `${one.name}\0${one.text}`))
     const fresh = added.filter((one) => !known.has(`${one.name}\0${one.text}`) && known.add(`${one.name}\0${one.text}`))

@@ -8,7 +8,8 @@ yaa.define('core/redact', [], () => {
     ['token', /\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]{8,}/g],
     ['key', /\b(?:sk|pk|rk)-(?:[a-z]+-)*[A-Za-z0-9_-]{16,}/g],
     ['key', /\b(?:sk|pk|rk)_(?:live|test)_[A-Za-z0-9]{10,}/g],
-    ['token', /\b(?:gh[opusr]_[A-Za-z0-9]{20,}|github_pat_\w{20,}|glpat-[\w-]{16,}|xox[abeprs]-[\w-]{10,}|hf_[A-Za-z0-9]{20,}|npm_[A-Za-z0-9]{30,})/g],
+    ['token', /\b(?:gh[opusr]_[A-Za-z0-9]{20,}|github_pat_\w{20,}|glpat-[\w-]{16,}|xox[abeprs]-[\w-]{10,})/g],
+    ['token', /\b(?:hf_[A-Za-z0-9]{20,}|npm_[A-Za-z0-9]{30,})/g],
     ['key', /\b(?:AKIA|ASIA)[A-Z0-9]{16}\b/g],
     ['key', /\bAIza[\w-]{30,}/g],
     ['password', /\b[a-z][a-z0-9+.-]*:\/\/[^\s/:@"'`]+:([^\s/@"'`]{3,})@/gi],
@@ -20,7 +21,7 @@ yaa.define('core/redact', [], () => {
   /** So much of a secret's beginning is a secret too. */
   const LEAST = 8
   /** What stands where a secret would, and tells nothing. */
-  const EMPTY = /^(?:[*x.•_-]+|<.*|\$.*|\{.*|null|none|true|false|undefined|your[\w-]*|example[\w-]*|changeme|placeholder|redacted.*|string|required)$/i
+  const EMPTY = /^(?:[*x.•_-]+|[<${].*|null|none|true|false|undefined|your[\w-]*|example[\w-]*|changeme|placeholder|redacted.*|string)$/i
 
   /** @param {any} value @param {(text: string) => void} see */
   function walk(value, see) {
@@ -84,7 +85,10 @@ yaa.define('core/redact', [], () => {
     return copy(session)
   }
 
-  /** A text that was cut off within a secret, as titles are, ends in most of it. @param {string} text @param {Pick<Secret, 'kind' | 'text'>} secret */
+  /**
+   * A text that was cut off within a secret, as titles are, ends in most of it.
+   * @param {string} text @param {Pick<Secret, 'kind' | 'text'>} secret
+   */
   function unended(text, secret) {
     const body = text.replace(/[\s.…]+$/, '')
     for (let n = Math.min(secret.text.length - 1, body.length); n >= LEAST; n--) {

@@ -7,6 +7,8 @@ yaa.define('core/search', ['core/session'], (sessions) => {
   const WORD = /[\p{L}\p{N}]/u
   const SNIPPET = 110
   const LEAD = 32
+  const HERE = (/** @type {number} */ i) => i
+  const NEXT = (/** @type {number} */ i) => i + 1
 
   /** A text as it is compared. @param {string} text */
   function fold(text) {
@@ -44,7 +46,7 @@ yaa.define('core/search', ['core/session'], (sessions) => {
 
   /** The folded text, and for each of its letters where the original begins and ends. @param {string} text */
   function mapped(text) {
-    if (ASCII.test(text)) return { folded: text.toLowerCase(), from: (/** @type {number} */ i) => i, to: (/** @type {number} */ i) => i + 1 }
+    if (ASCII.test(text)) return { folded: text.toLowerCase(), from: HERE, to: NEXT }
     let folded = ''
     /** @type {number[]} */ const starts = []
     /** @type {number[]} */ const ends = []

@@ -1,6 +1,8 @@
 // Files beside a message: the tray over the composer while it is written, and how they look in the thread.
 
-yaa.define('ui/attach', ['ui/h', 'ui/text', 'ui/popup', 'core/attach', 'core/urlsafe', 'css/attach', 'i18n/attach'], (dom, { t, count }, { toast, say }, attach, urlsafe) => {
+yaa.define('ui/attach', [
+  'ui/h', 'ui/text', 'ui/popup', 'core/attach', 'core/urlsafe', 'css/attach', 'i18n/attach',
+], (dom, { t, count }, { toast, say }, attach, urlsafe) => {
   const { h, icon, iconButton, list } = dom
   const { LIMITS } = attach
   let serial = 0
@@ -58,7 +60,9 @@ yaa.define('ui/attach', ['ui/h', 'ui/text', 'ui/popup', 'core/attach', 'core/url
   const refuse = (words) => toast(words, { bad: true })
 
   /** @param {number} bytes */
-  const sizeOf = (bytes) => (bytes < 1024 ? t('attach.bytes', { n: count(bytes) }) : t('attach.kilobytes', { n: count(Math.round(bytes / 1024)) }))
+  const sizeOf = (bytes) => (
+    bytes < 1024 ? t('attach.bytes', { n: count(bytes) }) : t('attach.kilobytes', { n: count(Math.round(bytes / 1024)) })
+  )
 
   /** @param {File} file @returns {Promise<Attached | string>} or why not */
   async function attachedOf(file) {
@@ -133,7 +137,8 @@ yaa.define('ui/attach', ['ui/h', 'ui/text', 'ui/popup', 'core/attach', 'core/url
 
   /** @param {{name: string, text: string}} file */
   function fileView({ name, text }) {
-    return h('details.sent-file', null, h('summary', null, icon('page'), h('b', null, name), h('small', null, sizeOf(text.length))), h('pre', { tabIndex: 0 }, text))
+    const line = h('summary', null, icon('page'), h('b', null, name), h('small', null, sizeOf(text.length)))
+    return h('details.sent-file', null, line, h('pre', { tabIndex: 0 }, text))
   }
 
   return { tray, pick, filesView, words: (/** @type {any} */ content) => attach.split(content).words }

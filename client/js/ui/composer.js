@@ -14,9 +14,10 @@ yaa.define('ui/composer', ['ui/h', 'ui/text', 'ui/commands'], ({ h, icon, iconBu
     const clip = iconButton('clip', t('compose.attach'), { onclick: () => commands.run('attach') })
     const note = h('p.composer-note', { hidden: true }, t('compose.superseded'))
     const status = statusLine(actions)
-    const form = h('form.composer', {
-      onsubmit: (/** @type {Event} */ event) => event.preventDefault(), onclick: focusArea, ondragover: over, ondragleave: leave, ondrop: drop,
-    }, h('label.sr-only', { htmlFor: id }, t('compose.label')), area, h('div.composer-bar', null, clip, model.el, badge, h('span.gap'), button))
+    const stay = (/** @type {Event} */ event) => event.preventDefault()
+    const form = h('form.composer', { onsubmit: stay, onclick: focusArea, ondragover: over, ondragleave: leave, ondrop: drop },
+      h('label.sr-only', { htmlFor: id }, t('compose.label')), area,
+      h('div.composer-bar', null, clip, model.el, badge, h('span.gap'), button))
     const el = h('div.column', null, status.el, form, note)
     const history = historyOf(area)
     let busy = false
@@ -174,7 +175,8 @@ yaa.define('ui/composer', ['ui/h', 'ui/text', 'ui/commands'], ({ h, icon, iconBu
     let at = 0
     let shown = ''
 
-    const said = () => (session?.messages ?? []).filter((message) => message.role === 'user' && typeof message.content === 'string').map((message) => message.content)
+    const said = () => (session?.messages ?? [])
+      .filter((message) => message.role === 'user' && typeof message.content === 'string').map((message) => message.content)
 
     /** @param {KeyboardEvent} event @returns {boolean} */
     function onkeydown(event) {

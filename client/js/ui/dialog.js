@@ -17,7 +17,8 @@ yaa.define('ui/dialog', ['ui/h', 'ui/text', 'css/more'], ({ h, iconButton, uid }
       before.blur()
       before.focus()
     }
-    const el = h(wide ? 'dialog.dialog.small-dialog.wide' : 'dialog.dialog.small-dialog', { 'aria-labelledby': id, closedby: 'any', onclose: end },
+    const kind = wide ? 'dialog.dialog.small-dialog.wide' : 'dialog.dialog.small-dialog'
+    const el = h(kind, { 'aria-labelledby': id, closedby: 'any', onclose: end },
       h('header.dialog-head', null, h('h2', { id }, title), iconButton('x', t('settings.close'), { onclick: () => el.close() })),
       h('div.dialog-main', null, body),
       buttons.length ? h('footer.dialog-foot', null, buttons) : null)

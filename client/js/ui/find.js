@@ -18,11 +18,14 @@ yaa.define('ui/find', ['ui/h', 'ui/text', 'ui/popup', 'core/search', 'css/find']
   /** @param {import('./types').App} app */
   function findBar(app) {
     const id = uid('find')
-    const input = h('input.input', { id, type: 'search', 'aria-label': t('find.label'), placeholder: t('find.label'), autocomplete: 'off', oninput: look, onkeydown })
+    const label = t('find.label')
+    const named = { 'aria-label': label, placeholder: label }
+    const input = h('input.input', { id, type: 'search', ...named, autocomplete: 'off', oninput: look, onkeydown })
     const count = h('span.count')
     const previous = iconButton('down', t('find.previous'), { onclick: () => step(-1) }, 'ghost.small.up')
     const next = iconButton('down', t('find.next'), { onclick: () => step(1) })
-    const el = h('div.find-bar', { role: 'search', 'aria-label': t('find.label') }, input, count, previous, next, iconButton('x', t('find.close'), { onclick: close }))
+    const end = iconButton('x', t('find.close'), { onclick: close })
+    const el = h('div.find-bar', { role: 'search', 'aria-label': label }, input, count, previous, next, end)
     /** Ids of the messages that have what is looked for. @type {string[]} */
     let found = []
     let at = -1
@@ -40,7 +43,8 @@ yaa.define('ui/find', ['ui/h', 'ui/text', 'ui/popup', 'core/search', 'css/find']
     function look() {
       const words = search.terms(input.value)
       const session = app.current.session
-      found = words.length ? search.pages(session).filter(({ folded }) => words.every((word) => folded.includes(word))).map((page) => page.id) : []
+      const pages = words.length ? search.pages(session) : []
+      found = pages.filter(({ folded }) => words.every((word) => folded.includes(word))).map((page) => page.id)
       at = -1
       place = 0
       clear()

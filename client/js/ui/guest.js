@@ -3,9 +3,12 @@
 // storage of this browser, after which the file opens as an ordinary client.
 
 yaa.define('ui/guest', [
-  'ui/h', 'ui/text', 'ui/popup', 'ui/dialog', 'ui/connection', 'ui/app', 'core/convert', 'core/page', 'io/settings', 'io/store-idb', 'io/store-memory',
-  'i18n/finding', 'i18n/settings',
-], ({ h, icon, uid, text, attr }, words, { toast, say }, { openDialog }, { wordsOf }, { startApp }, { disarm }, { ID }, settings, stores, memory) => {
+  'ui/h', 'ui/text', 'ui/popup', 'ui/dialog', 'ui/connection', 'ui/app', 'core/convert', 'core/page', 'io/settings',
+  'io/store-idb', 'io/store-memory', 'i18n/finding', 'i18n/settings',
+], (
+  { h, icon, uid, text, attr }, words, { toast, say }, { openDialog }, { wordsOf }, { startApp }, { disarm }, { ID }, settings,
+  stores, memory,
+) => {
   const { t } = words
   /** Sessions that were kept: their file is no guest any more. */
   const KEPT = 'yaa.kept'
@@ -94,7 +97,10 @@ yaa.define('ui/guest', [
     return { el, show }
   }
 
-  /** Ask for a server and a key, and go on there. @param {import('./types').App} app @param {import('./types').Actions} actions @param {() => void} done */
+  /**
+   * Ask for a server and a key, and go on there.
+   * @param {import('./types').App} app @param {import('./types').Actions} actions @param {() => void} done
+   */
   function join(app, actions, done) {
     const ids = [uid('url'), uid('key')]
     const plain = { autocomplete: 'off', autocapitalize: 'off', spellcheck: false }

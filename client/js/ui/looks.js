@@ -4,7 +4,9 @@
 yaa.define('ui/looks', ['ui/h', 'ui/text', 'ui/commands', 'css/looks', 'i18n/settings', 'i18n/finding'], ({ h, uid }, { t }, commands) => {
   const LANGUAGES = [['en', 'English'], ['zh', '中文']]
   const THEMES = [['', 'settings.themeSystem'], ['light', 'settings.themeLight'], ['dark', 'settings.themeDark']]
-  const SIZES = [['small', 'settings.sizeSmall'], ['', 'settings.sizeNormal'], ['large', 'settings.sizeLarge'], ['huge', 'settings.sizeHuge']]
+  const SIZES = [
+    ['small', 'settings.sizeSmall'], ['', 'settings.sizeNormal'], ['large', 'settings.sizeLarge'], ['huge', 'settings.sizeHuge'],
+  ]
   const DENSITIES = [['', 'settings.densityRoomy'], ['tight', 'settings.densityTight']]
   /** Hues of one lightness and chroma (css/base), so that every one of them has the same contrast. */
   const HUES = [
@@ -25,7 +27,8 @@ yaa.define('ui/looks', ['ui/h', 'ui/text', 'ui/commands', 'css/looks', 'i18n/set
     const single = h('input', { type: 'checkbox', onchange: () => actions.set({ keys: single.checked ? '' : 'off' }) })
     const sheet = h('button.button.small', { type: 'button', onclick: () => commands.run('keys') }, t('settings.keysSheet'))
     const keys = h('div.stack', null,
-      h('span.label', null, t('keys.title')), h('label.check', null, single, t('keys.single')), h('p.hint', null, t('keys.singleHint')), h('div', null, sheet))
+      h('span.label', null, t('keys.title')), h('label.check', null, single, t('keys.single')),
+      h('p.hint', null, t('keys.singleHint')), h('div', null, sheet))
     const el = h('div.group', null, Object.values(fields).map((field) => field.el), keys)
 
     /** @param {import('./types').State} state */

@@ -1,7 +1,9 @@
 // What is done to sessions in the list: pins, tags, and things done to several at once. Pins and tags are in the
 // session (ext.pinned, ext.tags), so they travel with it.
 
-yaa.define('ui/manage', ['ui/h', 'ui/text', 'ui/popup', 'ui/dialog', 'ui/commands'], (dom, { t }, { toast }, { openDialog, button }, commands) => {
+yaa.define('ui/manage', [
+  'ui/h', 'ui/text', 'ui/popup', 'ui/dialog', 'ui/commands',
+], (dom, { t }, { toast }, { openDialog, button }, commands) => {
   const { h, iconButton, text, list } = dom
   /** @typedef {import('./types').CommandContext} CommandContext */
 
@@ -13,7 +15,10 @@ yaa.define('ui/manage', ['ui/h', 'ui/text', 'ui/popup', 'ui/dialog', 'ui/command
     })
   }
 
-  /** Give sessions their tags: all that are in use can be switched, new ones typed. @param {CommandContext} context @param {string[]} [ids] */
+  /**
+   * Give sessions their tags: all that are in use can be switched, new ones typed.
+   * @param {CommandContext} context @param {string[]} [ids]
+   */
   function tags({ app, state }, ids = [app.current.session.id]) {
     const rows = state().sessions
     const chosen = new Set(rows.filter((row) => ids.includes(row.id)).flatMap((row) => row.tags))
@@ -21,7 +26,8 @@ yaa.define('ui/manage', ['ui/h', 'ui/text', 'ui/popup', 'ui/dialog', 'ui/command
     const known = new Set(rows.flatMap((row) => row.tags))
     const chips = h('div.chips.wrap', { role: 'group', 'aria-label': t('side.tags') })
     const input = h('input.input', { 'aria-label': t('tags.new'), placeholder: t('tags.new'), autocomplete: 'off', onkeydown })
-    const form = h('div.group', null, chips, h('div.inline-row', null, input, button(t('tags.add'), add)), h('p.hint', null, t('tags.hint')))
+    const form = h('div.group', null, chips,
+      h('div.inline-row', null, input, button(t('tags.add'), add)), h('p.hint', null, t('tags.hint')))
     const el = openDialog({ title: t('tags.title', { n: ids.length }), body: form, buttons: [button(t('tags.done'), done, 'primary')] })
     draw()
     input.focus()
@@ -62,7 +68,10 @@ yaa.define('ui/manage', ['ui/h', 'ui/text', 'ui/popup', 'ui/dialog', 'ui/command
     }
   }
 
-  /** Only what was switched changes: of several sessions each keeps what the others do not have. @param {Session} session @param {Set<string>} before @param {Set<string>} after */
+  /**
+   * Only what was switched changes: of several sessions each keeps what the others do not have.
+   * @param {Session} session @param {Set<string>} before @param {Set<string>} after
+   */
   function retag(session, before, after) {
     const own = (session.ext?.tags ?? []).filter((/** @type {string} */ tag) => after.has(tag) || !before.has(tag))
     const added = [...after].filter((tag) => !before.has(tag) && !own.includes(tag))
@@ -80,14 +89,16 @@ yaa.define('ui/manage', ['ui/h', 'ui/text', 'ui/popup', 'ui/dialog', 'ui/command
   function select(context, pick) {
     /** @type {string[]} */ let ids = []
     const count = h('b')
-    const act = (/** @type {string} */ name, /** @type {string} */ label, /** @type {() => any} */ does) => iconButton(name, t(label), { onclick: does })
+    /** @param {string} name @param {string} label @param {() => any} onclick */
+    const act = (name, label, onclick) => iconButton(name, t(label), { onclick })
     const compare = act('compare', 'select.compare', () => commands.run('sessions.compare', ids))
     const remove = async () => {
       await removeAll(context, ids)
       pick.set(null)
     }
     const some = [
-      act('tag', 'side.tags', () => commands.run('session.tags', ids)), act('download', 'side.export', () => commands.run('sessions.export', ids)),
+      act('tag', 'side.tags', () => commands.run('session.tags', ids)),
+      act('download', 'side.export', () => commands.run('sessions.export', ids)),
       compare, act('trash', 'side.delete', remove),
     ]
     const all = button(t('select.all'), () => pick.set(ids.length === pick.all().length ? [] : pick.all()), 'small')

@@ -1,17 +1,29 @@
 // The command palette: everything the app can do, and every session, by name. And the sheet of keys, from the same
 // table. Both are dialogs that list what `ui/commands` knows; nothing is said twice.
 
-yaa.define('ui/palette', ['ui/h', 'ui/text', 'ui/dialog', 'ui/commands', 'ui/prompts', 'core/search', 'css/more'], (dom, { t }, { openDialog }, commands, prompts, search) => {
+yaa.define('ui/palette', [
+  'ui/h', 'ui/text', 'ui/dialog', 'ui/commands', 'ui/prompts', 'core/search', 'css/more',
+], (dom, { t }, { openDialog }, commands, prompts, search) => {
   const { h, icon, list, attr, fill, uid } = dom
   /** @typedef {import('./types').CommandContext} CommandContext */
   const SHOWN = 40
+  /** Keys that belong to the message field. */
+  const FIXED = [
+    ['Enter', 'keys.send'], ['Shift+Enter', 'keys.line'], ['↑', 'keys.history'], ['/', 'keys.slash'], ['Esc', 'keys.escape'],
+  ]
 
-  /** Something that can be chosen. @typedef {{id: string, name: string, icon: string, keys: string[], note: string, run: () => any}} Choice */
+  /**
+   * Something that can be chosen.
+   * @typedef {{id: string, name: string, icon: string, keys: string[], note: string, run: () => any}} Choice
+   */
 
   /** @param {CommandContext} context @returns {Choice[]} */
   function choicesOf(context) {
     const all = commands.list().filter((one) => one.id !== 'palette').map((one) => (
-      { id: one.id, name: commands.titleOf(one), icon: one.icon ?? 'chevron', keys: commands.keysOf(one), note: '', run: () => commands.run(one.id) }
+      {
+        id: one.id, name: commands.titleOf(one), icon: one.icon ?? 'chevron', keys: commands.keysOf(one), note: '',
+        run: () => commands.run(one.id),
+      }
     ))
     const texts = prompts.all(context.app.settings).map((/** @type {any} */ one) => (
       { id: one.id, name: one.name, icon: 'book', keys: [], note: t('palette.prompt'), run: () => prompts.insert(context, one) }
@@ -29,10 +41,11 @@ yaa.define('ui/palette', ['ui/h', 'ui/text', 'ui/dialog', 'ui/commands', 'ui/pro
     const box = h('ul', { id, role: 'listbox', 'aria-label': label })
     const none = h('p.side-note', { hidden: true }, t('palette.none'))
     const input = h('input.input', {
-      role: 'combobox', 'aria-expanded': 'true', 'aria-controls': id, 'aria-autocomplete': 'list', 'aria-label': label, placeholder: label, autocomplete: 'off', spellcheck: false,
-      oninput: draw, onkeydown,
+      role: 'combobox', 'aria-expanded': 'true', 'aria-controls': id, 'aria-autocomplete': 'list', 'aria-label': label,
+      placeholder: label, autocomplete: 'off', spellcheck: false, oninput: draw, onkeydown,
     })
-    const el = h('dialog.dialog.palette', { 'aria-label': label, closedby: 'any', onclose: () => el.remove() }, h('div.field-icon', null, icon('search'), input), box, none)
+    const el = h('dialog.dialog.palette', { 'aria-label': label, closedby: 'any', onclose: () => el.remove() },
+      h('div.field-icon', null, icon('search'), input), box, none)
     /** @type {Choice[]} */ let shown = []
     let at = 0
     document.body.append(el)
@@ -54,9 +67,13 @@ yaa.define('ui/palette', ['ui/h', 'ui/text', 'ui/dialog', 'ui/commands', 'ui/pro
     /** @param {any} choice */
     function option(choice) {
       const name = h('span.name')
-      const el = h('li', { role: 'option', id: uid('option'), onclick: () => choose(choice), onpointermove: () => move(shown.findIndex((one) => one.id === choice.id)) },
+      const here = () => move(shown.findIndex((one) => one.id === choice.id))
+      const el = h('li', { role: 'option', id: uid('option'), onclick: () => choose(choice), onpointermove: here },
         icon(choice.icon), name, choice.note ? h('span.hint', null, choice.note) : null, choice.keys.slice(0, 1).map(keyView))
-      return { el, update: (/** @type {any} */ next) => fill(name, search.marked(next.name, next.words).map(([part, hit]) => (hit ? h('mark', null, part) : part))) }
+      const update = (/** @type {any} */ next) => (
+        fill(name, search.marked(next.name, next.words).map(([part, hit]) => (hit ? h('mark', null, part) : part)))
+      )
+      return { el, update }
     }
 
     /** @param {number} to */
@@ -97,13 +114,16 @@ yaa.define('ui/palette', ['ui/h', 'ui/text', 'ui/dialog', 'ui/commands', 'ui/pro
   function keys({ app, actions }) {
     const all = commands.table().filter((one) => commands.keysOf(one).length)
     const rows = all.map((one) => h('li', null, h('span', null, commands.titleOf(one)), h('span', null, commands.keysOf(one).map(keyView))))
-    const fixed = [['Enter', 'keys.send'], ['Shift+Enter', 'keys.line'], ['↑', 'keys.history'], ['/', 'keys.slash'], ['Esc', 'keys.escape']]
-      .map(([key, words]) => h('li', null, h('span', null, t(words)), h('span', null, h('kbd', null, key))))
-    const single = h('input', { type: 'checkbox', checked: app.settings.get('keys') !== 'off', onchange: () => actions.set({ keys: single.checked ? '' : 'off' }) })
+    const fixed = FIXED.map(([key, words]) => h('li', null, h('span', null, t(words)), h('span', null, h('kbd', null, key))))
+    const checked = app.settings.get('keys') !== 'off'
+    const single = h('input', { type: 'checkbox', checked, onchange: () => actions.set({ keys: single.checked ? '' : 'off' }) })
     openDialog({
       title: t('keys.title'), wide: true,
-      body: [h('section', null, h('h3', null, t('keys.everywhere')), h('ul.key-list', null, rows)), h('section', null, h('h3', null, t('keys.writing')), h('ul.key-list', null, fixed)),
-        h('div', null, h('label.check', null, single, t('keys.single')), h('p.hint', null, t('keys.singleHint')))],
+      body: [
+        h('section', null, h('h3', null, t('keys.everywhere')), h('ul.key-list', null, rows)),
+        h('section', null, h('h3', null, t('keys.writing')), h('ul.key-list', null, fixed)),
+        h('div', null, h('label.check', null, single, t('keys.single')), h('p.hint', null, t('keys.singleHint'))),
+      ],
     })
   }
 

@@ -1,10 +1,13 @@
 // The prompt library: texts a person keeps in this browser, with blanks that are asked for when one is used. They are
 // inserted into the composer, never sent by themselves.
 
-yaa.define('ui/prompts', ['ui/h', 'ui/text', 'ui/popup', 'ui/dialog', 'core/prompts', 'core/ids', 'io/download'], (dom, { t }, { toast }, { openDialog, button }, { blanks, fill, slug, read, merge }, { id: newId }, download) => {
+yaa.define('ui/prompts', [
+  'ui/h', 'ui/text', 'ui/popup', 'ui/dialog', 'core/prompts', 'core/ids', 'io/download',
+], (dom, { t }, { toast }, { openDialog, button }, { blanks, fill, slug, read, merge }, { id: newId }, download) => {
   const { h, iconButton, list, text, uid } = dom
   /** @typedef {import('./types').CommandContext} CommandContext */
   /** @typedef {{id: string, name: string, text: string}} Prompt */
+  const EXAMPLES = { one: '{{name}}', two: '{{tone=kind|short}}' }
 
   /** @param {Settings} settings @returns {Prompt[]} */
   const all = (settings) => settings.get('prompts') ?? []
@@ -17,7 +20,10 @@ yaa.define('ui/prompts', ['ui/h', 'ui/text', 'ui/popup', 'ui/dialog', 'core/prom
     return merged.length - old.length
   }
 
-  /** Into the composer, after its blanks are filled in. @param {CommandContext} context @param {Prompt} prompt @param {string} [rest] what was typed behind its name */
+  /**
+   * Into the composer, after its blanks are filled in.
+   * @param {CommandContext} context @param {Prompt} prompt @param {string} [rest] what was typed behind its name
+   */
   function insert({ app }, prompt, rest = '') {
     const found = blanks(prompt.text)
     const give = (/** @type {Record<string, string>} */ values) => app.views.composer.insert(fill(prompt.text, values))
@@ -25,7 +31,8 @@ yaa.define('ui/prompts', ['ui/h', 'ui/text', 'ui/popup', 'ui/dialog', 'core/prom
     // what was typed behind the name is the first blank
     if (found.length === 1 && rest) return give({ [found[0].name]: rest })
     const fields = found.map((one, i) => blankField(one, i === 0 ? rest : ''))
-    const form = h('form.group', { onsubmit: submit }, fields.map((field) => field.el), h('div.form-end', null, h('button.button.primary', { type: 'submit' }, t('prompts.insert'))))
+    const form = h('form.group', { onsubmit: submit }, fields.map((field) => field.el),
+      h('div.form-end', null, h('button.button.primary', { type: 'submit' }, t('prompts.insert'))))
     const dialog = openDialog({ title: prompt.name, body: form })
     fields[0].input.focus()
 
@@ -46,6 +53,12 @@ yaa.define('ui/prompts', ['ui/h', 'ui/text', 'ui/popup', 'ui/dialog', 'core/prom
     return { name, input, el: h('div.field', null, h('label', { htmlFor: id }, name), input) }
   }
 
+  /** @param {Settings} settings */
+  function save(settings) {
+    const prompts = all(settings).map(({ name, text }) => ({ name, text }))
+    download.json('yaa-prompts.json', { format: 'yaa.prompts', prompts })
+  }
+
   /** The library. @param {CommandContext} context */
   function open(context) {
     const { settings } = context.app
@@ -53,7 +66,7 @@ yaa.define('ui/prompts', ['ui/h', 'ui/text', 'ui/popup', 'ui/dialog', 'core/prom
     const none = h('p.hint', null, t('prompts.none'))
     const body = h('div.group', null, h('p.hint', null, t('prompts.lead')), none, rows)
     const buttons = [
-      button(t('prompts.import'), bring), button(t('prompts.export'), () => download.json('yaa-prompts.json', { format: 'yaa.prompts', prompts: all(settings).map(({ name, text }) => ({ name, text })) })),
+      button(t('prompts.import'), bring), button(t('prompts.export'), () => save(settings)),
       button(t('prompts.new'), () => edit(context, null, draw), 'primary'),
     ]
     const dialog = openDialog({ title: t('prompts.title'), body, buttons, wide: true })
@@ -78,7 +91,8 @@ yaa.define('ui/prompts', ['ui/h', 'ui/text', 'ui/popup', 'ui/dialog', 'core/prom
       }
       const open = h('button.prompt-open', { type: 'button', onclick: use }, h('span', null, name, word), gist)
       const el = h('li', null, open,
-        iconButton('pencil', t('prompts.edit'), { onclick: () => edit(context, prompt, draw) }), iconButton('trash', t('prompts.delete'), { onclick: () => remove(settings, prompt, draw) }))
+        iconButton('pencil', t('prompts.edit'), { onclick: () => edit(context, prompt, draw) }),
+        iconButton('trash', t('prompts.delete'), { onclick: () => remove(settings, prompt, draw) }))
       const update = (/** @type {Prompt} */ next) => {
         prompt = next
         text(name, next.name)
@@ -129,7 +143,8 @@ yaa.define('ui/prompts', ['ui/h', 'ui/text', 'ui/popup', 'ui/dialog', 'core/prom
     const found = h('p.hint')
     const form = h('form.group', { onsubmit: save },
       h('div.field', null, h('label', { htmlFor: nameId }, t('prompts.name')), name),
-      h('div.field', null, h('label', { htmlFor: textId }, t('prompts.text')), area, h('p.hint', null, t('prompts.blanksHint', { one: '{{name}}', two: '{{tone=kind|short}}' })), found),
+      h('div.field', null,
+        h('label', { htmlFor: textId }, t('prompts.text')), area, h('p.hint', null, t('prompts.blanksHint', EXAMPLES)), found),
       h('div.form-end', null, h('button.button.primary', { type: 'submit' }, t('prompts.save'))))
     const dialog = openDialog({ title: t(prompt ? 'prompts.edit' : 'prompts.new'), body: form })
     draw()

@@ -117,7 +117,8 @@ yaa.define('ui/sidebar', [
     /** The field over the list; its results take the place of the list. */
     function searchField() {
       const label = t('search.label')
-      const input = h('input.input.side-search', { type: 'search', 'aria-label': label, placeholder: label, autocomplete: 'off', oninput, onkeydown })
+      const named = { 'aria-label': label, placeholder: label }
+      const input = h('input.input.side-search', { type: 'search', ...named, autocomplete: 'off', oninput, onkeydown })
       const el = h('div.field-icon', null, icon('search'), input)
       /** @type {any} */ let results = null
 
@@ -191,7 +192,8 @@ yaa.define('ui/sidebar', [
     const tags = h('span.row-tags')
     const mark = h('span.row-mark')
     const box = h('input.row-check', { type: 'checkbox' })
-    const open = h('button.row-open', { type: 'button', onclick: () => actions.open(row.id), ondblclick: rename }, mark, h('span.row-words', null, title, tags))
+    const open = h('button.row-open', { type: 'button', onclick: () => actions.open(row.id), ondblclick: rename },
+      mark, h('span.row-words', null, title, tags))
     const onclick = () => openMenu(more, entries())
     const more = iconButton('more', '', { 'aria-haspopup': 'menu', onclick }, 'ghost.small.row-more')
     const el = h('li.row', null, box, open, more)

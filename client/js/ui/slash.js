@@ -1,7 +1,9 @@
 // What opens with a slash at the beginning of a message: commands that have a word, and the prompts of the library.
 // The focus stays in the field; the list is pointed into, as a screen reader expects of a list of suggestions.
 
-yaa.define('ui/slash', ['ui/h', 'ui/text', 'ui/popup', 'ui/commands', 'ui/prompts', 'core/search', 'css/more'], (dom, { t }, { say }, commands, prompts, search) => {
+yaa.define('ui/slash', [
+  'ui/h', 'ui/text', 'ui/popup', 'ui/commands', 'ui/prompts', 'core/search', 'css/more',
+], (dom, { t }, { say }, commands, prompts, search) => {
   const { h, icon, list, attr, uid, fill } = dom
   /** @typedef {import('./types').CommandContext} CommandContext */
   const SHOWN = 8
@@ -13,10 +15,16 @@ yaa.define('ui/slash', ['ui/h', 'ui/text', 'ui/popup', 'ui/commands', 'ui/prompt
   /** @param {CommandContext} context @returns {Entry[]} */
   function entriesOf(context) {
     const own = commands.list().filter((one) => one.slash).map((/** @type {import('./types').Command} */ one) => (
-      { word: String(one.slash), name: commands.titleOf(one), icon: one.icon ?? 'chevron', run: (/** @type {string} */ rest) => commands.run(one.id, ...(rest && one.rest ? [rest] : [])) }
+      {
+        word: String(one.slash), name: commands.titleOf(one), icon: one.icon ?? 'chevron',
+        run: (/** @type {string} */ rest) => commands.run(one.id, ...(rest && one.rest ? [rest] : [])),
+      }
     ))
     const texts = prompts.all(context.app.settings).map((/** @type {any} */ one) => (
-      { word: prompts.slug(one.name), name: one.name, icon: 'book', run: (/** @type {string} */ rest) => prompts.insert(context, one, rest) }
+      {
+        word: prompts.slug(one.name), name: one.name, icon: 'book',
+        run: (/** @type {string} */ rest) => prompts.insert(context, one, rest),
+      }
     ))
     return [...texts.filter((/** @type {Entry} */ one) => one.word), ...own]
   }
@@ -46,7 +54,8 @@ yaa.define('ui/slash', ['ui/h', 'ui/text', 'ui/popup', 'ui/commands', 'ui/prompt
 
     /** @param {Entry} entry */
     function option(entry) {
-      const el = h('li', { role: 'option', id: uid('option'), onpointerdown: (/** @type {Event} */ event) => event.preventDefault(), onclick: () => choose(entry) },
+      const stay = (/** @type {Event} */ event) => event.preventDefault()
+      const el = h('li', { role: 'option', id: uid('option'), onpointerdown: stay, onclick: () => choose(entry) },
         icon(entry.icon), h('code', null, `/${entry.word}`), h('span', null, entry.name))
       return { el, update() {} }
     }

@@ -2,9 +2,13 @@
 // comes in is read as text, whatever it is, and brings no permissions along (core/convert).
 
 yaa.define('ui/transfer', [
-  'ui/h', 'ui/text', 'ui/popup', 'ui/dialog', 'ui/prompts', 'core/ids', 'core/canon', 'core/convert', 'core/page', 'core/redact', 'core/transcript',
+  'ui/h', 'ui/text', 'ui/popup', 'ui/dialog', 'ui/prompts', 'core/ids', 'core/canon', 'core/convert', 'core/page', 'core/redact',
+  'core/transcript',
   'io/download', 'io/clipboard',
-], (dom, words, { toast }, { openDialog, button }, prompts, { uuid }, { equal }, convert, { page }, { scan, redact }, { markdown, focused }, download, clipboard) => {
+], (
+  dom, words, { toast }, { openDialog, button }, prompts, { uuid }, { equal }, convert, { page }, { scan, redact },
+  { markdown, focused }, download, clipboard,
+) => {
   const { h, icon, uid } = dom
   const { t } = words
   /** @typedef {import('./types').CommandContext} CommandContext */
@@ -31,7 +35,8 @@ yaa.define('ui/transfer', [
     const onSave = () => finish((content, format) => download.text(download.nameFor(session, EXTENSIONS[format]), content, TYPES[format]))
     const onCopy = () => finish(async (content) => toast(t(await clipboard.copy(content) ? 'copied' : 'copy.failed')))
     const copy = button(t('export.copy'), onCopy)
-    const dialog = openDialog({ title: t('export.title'), body: form.el, wide: true, buttons: [copy, h('button.button.primary', { type: 'button', onclick: onSave }, icon('download'), t('export.save'))] })
+    const done = h('button.button.primary', { type: 'button', onclick: onSave }, icon('download'), t('export.save'))
+    const dialog = openDialog({ title: t('export.title'), body: form.el, wide: true, buttons: [copy, done] })
     form.onchange((/** @type {string} */ format) => { copy.hidden = format === 'page' })
   }
 
@@ -41,7 +46,8 @@ yaa.define('ui/transfer', [
     if (format === 'json') return `${JSON.stringify(shown, null, 2)}\n`
     if (format === 'markdown') return markdown(shown, { words: headings(), tools: !short })
     await yaa.later()
-    return page({ source: yaa.source(), session: shown, sprite: sprite(), language: document.documentElement.lang, saved: new Date().toISOString() })
+    const language = document.documentElement.lang
+    return page({ source: yaa.source(), session: shown, sprite: sprite(), language, saved: new Date().toISOString() })
   }
 
   const headings = () => ({
@@ -58,9 +64,11 @@ yaa.define('ui/transfer', [
   /** @param {Session} session @param {string} [last] the format taken last time */
   function exportForm(session, last) {
     const name = uid('format')
-    const radios = FORMATS.map((format) => h('input', { type: 'radio', name, value: format, checked: format === (FORMATS.includes(last ?? '') ? last : 'page'), onchange: draw }))
+    const first = FORMATS.find((format) => format === last) ?? 'page'
+    const radios = FORMATS.map((value) => h('input', { type: 'radio', name, value, checked: value === first, onchange: draw }))
     const choice = h('fieldset', null, h('legend.label', null, t('export.format')), h('div.choices', null, FORMATS.map((format, i) => (
-      h('label.choice', null, radios[i], h('span', null, h('b', null, t(`export.${format}`)), h('span.hint', null, t(`export.${format}Hint`))))
+      h('label.choice', null, radios[i],
+        h('span', null, h('b', null, t(`export.${format}`)), h('span.hint', null, t(`export.${format}Hint`))))
     ))))
     const short = h('input', { type: 'checkbox' })
     const shortRow = h('div', null, h('label.check', null, short, t('export.short')), h('p.hint', null, t('export.shortHint')))
@@ -87,7 +95,8 @@ yaa.define('ui/transfer', [
   /** @param {Secret} secret @param {any} box */
   function secretRow(secret, box) {
     const times = secret.count > 1 ? ` · ${t('export.times', { n: secret.count })}` : ''
-    return h('li', null, h('label.check', null, box, h('code', null, secret.shown), h('span.hint', null, `${t(`secret.${secret.kind}`)}${times}`)), h('p.hint.mono', null, secret.context))
+    const kind = h('span.hint', null, `${t(`secret.${secret.kind}`)}${times}`)
+    return h('li', null, h('label.check', null, box, h('code', null, secret.shown), kind), h('p.hint.mono', null, secret.context))
   }
 
   /** Several sessions, or all, in one document. @param {CommandContext} context @param {string[]} [ids] */
@@ -126,7 +135,10 @@ yaa.define('ui/transfer', [
     report(context, result, found)
   }
 
-  /** What is here already stays as it is; another state of it is kept beside it. @param {CommandContext} context @param {Session} session @param {any} result */
+  /**
+   * What is here already stays as it is; another state of it is kept beside it.
+   * @param {CommandContext} context @param {Session} session @param {any} result
+   */
   async function keep({ app }, session, result) {
     const known = app.book.entry(session.id)?.session ?? await app.store.get(session.id)
     if (known?.messages.length) {
@@ -139,12 +151,15 @@ yaa.define('ui/transfer', [
   }
 
   /** @param {Session} session @returns {number} */
-  const lastTime = (session) => session.messages.findLast((message) => typeof message.at === 'number')?.at ?? (Date.parse(session.start_time) || 0)
+  function lastTime({ messages, start_time: start }) {
+    return messages.findLast((message) => typeof message.at === 'number')?.at ?? (Date.parse(start) || 0)
+  }
 
   /** @param {CommandContext} context @param {any} result @param {number} found how many prompts */
   function report({ actions }, { added, same, copies, failed }, found) {
     const said = [
-      added.length && t('import.added', { n: added.length }), copies && t('import.copies', { n: copies }), same && t('import.same', { n: same }),
+      added.length && t('import.added', { n: added.length }), copies && t('import.copies', { n: copies }),
+      same && t('import.same', { n: same }),
       found && t('import.prompts', { n: found }), failed.length && t('import.failed', { names: failed.join(', ') }),
     ].filter(Boolean).join(' ')
     const id = added.at(-1)?.id
