@@ -96,6 +96,23 @@ await main(async (walk, job) => {
     return { files: names.length };
   });
 
+  await walk.step("a key under a passphrase", async () => {
+    const { page } = walk;
+    const found = await page.evaluate(async () => {
+      const { vault, seal, context } = yaa.use("ui/ground");
+      if (!vault.possible) return "there is none here";
+      const { settings } = context().app;
+      const key = settings.key();
+      await seal("open sesame");
+      const plain = JSON.stringify({ ...localStorage }).includes(key);
+      const [wrong, right] = [await vault.unseal("x"), await vault.unseal("open sesame")];
+      vault.forget();
+      settings.setKey(key, { remember: true });
+      return plain || wrong !== null || Object.values(right)[0] !== key ? "it is not kept" : "";
+    });
+    if (found) throw new Error(found);
+  });
+
   await walk.step("one writer: another tab does not run the same session", async () => {
     const [one, two] = [walk.page, await walk.newPage()];
     const id = await one.evaluate(async () => {
