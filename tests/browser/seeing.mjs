@@ -192,6 +192,38 @@ await main(async (walk, job) => {
     await page.click(".time [aria-label='Close and return to now']");
   });
 
+  await walk.step("a program shows what it prints while it runs", async () => {
+    await walk.press("New session", ".side button");
+    await page.click("form.composer textarea");
+    await page.type("form.composer textarea", "shell for i in 1 2 3 4; do echo tick $i; sleep 0.4; done; exit 3");
+    await page.keyboard.press("Enter");
+    await walk.press("Allow once", ".ask button");
+    await has(page, ".card.tool[data-state=started] .picture", "tick 1");
+    await page.waitForSelector(".card.tool[data-state=done] details:not([open])"); // at rest it is a line again
+    await page.click(".card.tool[data-state=done] summary");
+    await has(page, ".card.tool[data-state=done] .picture .badge.bad", "exit code 3");
+    await has(page, ".card.tool[data-state=done] .picture", "tick 4");
+    await page.waitForFunction(() => !document.querySelector(".feed[aria-busy=true]"));
+  });
+
+  await walk.step("another language", async () => {
+    await key(page, "g", "h");
+    await walk.sees(".inspect-view", "Why it stands still");
+    const speak = (language) => page.evaluate((wanted) => {
+      const commands = globalThis.yaa.use("ui/commands");
+      commands.register({ id: "speak", title: "speak", run: ({ actions }) => actions.set({ language: wanted }) });
+      commands.run("speak");
+    }, language);
+    await speak("zh");
+    await page.waitForFunction(() => document.querySelector(".gauge")?.title === "模型窗口的用量" && !document.querySelector(".inspector"));
+    await key(page, "g", "h");
+    await walk.sees(".inspect-view", "为什么停在这里");
+    await noBarriers(walk);
+    await walk.shot("5-zh");
+    await speak("en");
+    await page.waitForFunction(() => document.querySelector(".gauge")?.title.startsWith("Room") && !document.querySelector(".inspector"));
+  });
+
   await walk.step("on a phone, narrow", async () => {
     await page.setViewport({ width: 320, height: 640 });
     await key(page, "g", "w");

@@ -16,7 +16,11 @@ yaa.define('ui/inspector/panel', [
   function start(context, calls) {
     const slider = sliderView(context)
     const panel = panelView(context, calls)
-    return { slider, panel, update: (/** @type {import('../types').State} */ state) => { slider.update(state); panel.update(state) } }
+    const end = () => {
+      slider.end()
+      panel.close()
+    }
+    return { slider, panel, end, update: (/** @type {import('../types').State} */ state) => { slider.update(state); panel.update(state) } }
   }
 
   /** @param {import('../types').CommandContext} context @param {any} calls */

@@ -33,23 +33,33 @@ yaa.define('ui/inspector/slider', ['ui/h', 'ui/inspector/text', 'ui/popup', 'cor
     let timer = 0
     let openId = ''
     let open = false
+    let madeFor = ''
 
     const last = () => replayed.events.length
 
     async function show() {
+      await read()
+      open = true
+      mount()
+      seek(last())
+      range.focus()
+      say(t('time.opened', { n: last(), seen: count(replayed.recorded) }))
+    }
+
+    /** The events of the session as it is now. */
+    async function read() {
       const { session, run } = app.current
+      madeFor = markOf(session)
       const kept = await journal.of(session.id)
       const live = run?.events.length ? [recordings.pack(String(session.run?.id ?? 'now'), [...run.events])] : []
       replayed = replay(session, [...kept.filter((/** @type {Recording} */ one) => one.run !== live[0]?.run), ...live])
       openId = session.id
-      open = true
       at = last()
       range.max = String(last())
-      mount()
-      seek(at)
-      range.focus()
-      say(t('time.opened', { n: last(), seen: count(replayed.recorded) }))
     }
+
+    /** What tells two states of a session apart. @param {Session} session */
+    const markOf = ({ rev, status, messages }) => [rev, status, messages.length, messages.at(-1)?.id].join()
 
     function mount() {
       const top = document.querySelector('.top')
@@ -157,6 +167,8 @@ yaa.define('ui/inspector/slider', ['ui/h', 'ui/inspector/text', 'ui/popup', 'cor
       if (app.current.session.id !== openId) return close()
       mount()
       shade(Boolean(app.past))
+      // what has happened since belongs to it too
+      if (!app.past && !state.live && madeFor !== markOf(app.current.session)) read().then(() => seek(last()))
     }
 
     /** What would write is out of reach while the past is shown. @param {boolean} past */
@@ -167,7 +179,11 @@ yaa.define('ui/inspector/slider', ['ui/h', 'ui/inspector/text', 'ui/popup', 'cor
     }
 
     addEventListener('keydown', onkeydown)
-    return { update, toggle: () => (open ? close() : show()), close }
+    const end = () => {
+      close()
+      removeEventListener('keydown', onkeydown)
+    }
+    return { end, update, toggle: () => (open ? close() : show()), close }
   }
 
   const KNOWN = new Set([

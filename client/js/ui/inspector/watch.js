@@ -3,7 +3,7 @@
 
 yaa.define('ui/inspector/watch', [
   'ui/h', 'ui/inspector/text', 'ui/commands', 'ui/popup', 'ui/inspector/gauge', 'ui/inspector/markers', 'ui/inspector/calls', 'css/inspect',
-], ({ h, icon, text, attr }, { t }, commands, { toast }, { gaugeView }, { placeMarkers }, { waitingCalls }) => {
+], ({ h, icon, text, attr }, { t, language }, commands, { toast }, { gaugeView }, { placeMarkers }, { waitingCalls }) => {
   /** @typedef {import('../types').CommandContext} CommandContext */
   /** Parts of the inspector, with the keys that open them. */
   const TABS = /** @type {const} */ ([
@@ -16,9 +16,20 @@ yaa.define('ui/inspector/watch', [
     const { app } = context
     /** @type {any} the panel and the slider, once they are loaded */ let made = null
     const open = (/** @type {string} */ tab) => load().then((one) => one?.panel.open(tab))
-    const gauge = gaugeView(context, () => open('context'))
-    const desk = deskButton(() => open('desk'))
-    const calls = waitingCalls(context, (/** @type {number} */ n) => desk.update(n))
+    let views = makeViews()
+    const calls = waitingCalls(context, (/** @type {number} */ n) => views.desk.update(n))
+
+    function makeViews() {
+      return { language: language(), gauge: gaugeView(context, () => open('context')), desk: deskButton(() => open('desk')) }
+    }
+
+    /** The page was made anew in another language: so is this. */
+    function remake() {
+      for (const one of [views.gauge, views.desk]) one.el.remove()
+      views = makeViews()
+      made?.end()
+      made = null
+    }
 
     async function load() {
       try {
@@ -33,9 +44,10 @@ yaa.define('ui/inspector/watch', [
 
     /** @param {import('../types').State} state */
     function update(state) {
-      mount(gauge.el, '.composer-bar .gap')
-      mount(desk.el, '.top-meter > :last-child', true)
-      gauge.update(state)
+      if (language() !== views.language) remake()
+      mount(views.gauge.el, '.composer-bar .gap')
+      mount(views.desk.el, '.top-meter > :last-child', true)
+      views.gauge.update(state)
       if (state.whole) {
         placeMarkers(state.session)
         calls.look(state)
