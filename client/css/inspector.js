@@ -194,4 +194,9 @@ yaa.define('css/inspector', ['ui/h'], ({ css }) => css`
     .time-row input { flex-basis: calc(100% - 9rem); }
   }
 }
+@layer overrides {
+  /* in the past nothing is changed, and nothing offers to */
+  .main[data-past="true"] :is(.message-actions > :not(:first-child), .message-bar > :not(.message-actions)),
+  .main[data-past="true"] :is(.call-edits, .aside) { display: none; }
+}
 `)

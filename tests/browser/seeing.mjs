@@ -111,6 +111,8 @@ await main(async (walk, job) => {
     await page.keyboard.press("]");
     await walk.sees("article.message", "Make the amounts");
     expect(true, await page.$eval("form.composer", (one) => one.inert), "the composer is out of reach");
+    await page.waitForSelector(".message-actions");
+    expect(1, await page.$$eval(".message-actions button", (all) => all.filter((one) => one.checkVisibility()).length), "all one can do is copy");
     expect(false, await page.$eval(".time-band", (one) => one.hidden), "the band");
     await walk.shot("4-past");
     await noBarriers(walk);
