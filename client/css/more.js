@@ -129,6 +129,7 @@ yaa.define('css/more', ['ui/h'], ({ css }) => css`
       inline-size: 100vw; block-size: fit-content; max-block-size: 100dvh; margin: auto 0 0;
       border-radius: var(--r3) var(--r3) 0 0; border: 1px solid var(--line);
     }
+    .palette { border-radius: var(--r3); }
     .dialog-main { padding: var(--s4); }
     .dialog-foot { padding: var(--s3) var(--s4) max(var(--s3), env(safe-area-inset-bottom)); }
   }

@@ -91,3 +91,13 @@ test('keys are labelled as they are printed on the keyboard', () => {
   assert.deepStrictEqual(Array.from(open({ platform: 'MacIntel' }).commands.label('Mod+K')), ['⌘K'])
   assert.deepStrictEqual(Array.from(open().commands.label('g a')), ['g', 'a'])
 })
+
+test('no key starts two commands', () => {
+  const all = (folder) => fs.readdirSync(folder, { withFileTypes: true }).flatMap((one) => (one.isDirectory() ? all(path.join(folder, one.name)) : path.join(folder, one.name)))
+  const keys = all(path.join(JS, 'ui')).filter((file) => file.endsWith('.js')).flatMap((file) => {
+    const found = fs.readFileSync(file, 'utf8').matchAll(/\bid: '[\w.]+'[^]*?(?=\bid: |\n\n)/g)
+    return [...found].flatMap(([row]) => [...(row.match(/\bkeys: (\[[^\]]*\]|'[^']*')/)?.[1] ?? '').matchAll(/'([^']*)'/g)].map(([, key]) => key))
+  })
+  assert.ok(keys.length > 15)
+  assert.deepStrictEqual(keys.filter((key, i) => keys.indexOf(key) !== i), [])
+})

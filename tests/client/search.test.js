@@ -79,6 +79,16 @@ test('what a session holds: thoughts, calls and results under the article they a
   assert.deepStrictEqual(of('base64'), [])
 })
 
+test('what was set aside is found too, and says in which branch it is', () => {
+  const one = session()
+  use('core/tree').begin(one, 0, [{ id: 'n1', role: 'user', content: 'Another beginning' }])
+  const of = (word) => search.allPages(one).filter((page) => page.folded.includes(word)).map((page) => [page.id, Boolean(page.branch)])
+  assert.deepStrictEqual(of('another'), [['n1', false]])
+  assert.deepStrictEqual(of('sunny'), [['a1', true]])
+  assert.deepStrictEqual(search.pages(one).length, 1)
+  assert.strictEqual(search.look({ title: '', pages: search.allPages(one) }, ['sunny']).hits[0].branch, one.ext.tree.branches[0].id)
+})
+
 test('a session is found when title and messages together hold every word', () => {
   const one = { title: 'Weather', pages: search.pages(session()) }
   const look = (query) => search.look(one, search.terms(query))

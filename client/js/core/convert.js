@@ -139,22 +139,30 @@ yaa.define('core/convert', [
    */
   function disarm(session) {
     delete session.grants
-    for (const one of arrayOf(session.interrupts)) delete one?.answer
     const { tool: _tool, llm_api: _api, ...config } = session.config ?? {}
     if (session.config) session.config = config
-    for (const entry of Object.values(session.calls ?? {})) if (entry?.state === 'allowed') entry.state = 'asking'
-    disarmExt(session)
+    const { temporary: _temporary, tree, ...ext } = isObject(session.ext) ? session.ext : {}
+    if (session.ext) session.ext = isTree(tree) ? { ...ext, tree } : ext
+    const branches = session.ext?.tree?.branches ?? []
+    for (const { interrupts, calls } of [session, ...branches.flatMap((/** @type {any} */ one) => [one, one.state ?? {}])]) {
+      for (const one of arrayOf(interrupts)) delete one?.answer
+      for (const entry of Object.values(isObject(calls) ? calls : {})) if (entry?.state === 'allowed') entry.state = 'asking'
+    }
     return session
   }
 
-  /** The same for what the page itself keeps: branches that were set aside, what waits for the end of a pause. @param {Session} session */
-  function disarmExt(session) {
-    if (typeof session.ext !== 'object' || session.ext === null) return
-    for (const key of ['held', 'limits', 'temporary']) delete session.ext[key]
-    for (const { state, calls } of sessions.treeOf(session).branches) {
-      for (const one of arrayOf(state.interrupts)) delete one?.answer
-      for (const entry of Object.values(calls)) if (entry?.state === 'allowed') entry.state = 'asking'
-    }
+  /** @param {any} value */
+  const isObject = (value) => value !== null && typeof value === 'object' && !Array.isArray(value)
+
+  /** Branches as core/tree makes them; anything else would break the page that shows it. @param {any} tree */
+  function isTree(tree) {
+    return isObject(tree) && Array.isArray(tree.branches) && tree.branches.every(isBranch)
+  }
+
+  /** @param {any} one */
+  function isBranch(one) {
+    const named = typeof one?.id === 'string' && typeof one.at === 'string'
+    return named && Array.isArray(one.messages) && one.messages.every(isMessage)
   }
 
   /** All sessions in one document. @param {Session[]} all @param {any[]} prompts @param {string} exported when */

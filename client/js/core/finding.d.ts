@@ -1,9 +1,9 @@
 // What the modules for finding, moving and composing give one another; see client/types.d.ts.
 
 /** A text of a session that can be found: that of one article of the thread. */
-interface Page { id: string; role: string; text: string; folded: string }
+interface Page { id: string; role: string; text: string; folded: string; branch?: string }
 /** A session that has every word. `parts`: text, and whether it matches. */
-interface Found { score: number; inTitle: boolean; count: number; hits: { id: string; role: string; parts: [string, boolean][] }[] }
+interface Found { score: number; inTitle: boolean; count: number; hits: { id: string; role: string; branch?: string; parts: [string, boolean][] }[] }
 
 interface Secret { kind: string; text: string; shown: string; context: string; count: number }
 
@@ -15,6 +15,7 @@ interface Modules {
     marked(text: string, words: string[]): [string, boolean][]
     snippet(text: string, words: string[]): [string, boolean][]
     pages(session: Session): Page[]
+    allPages(session: Session): Page[]
     look(session: { title: string; pages: Page[] }, words: string[], most?: number): Found | null
     rank(name: string, typed: string): number
     textOf(content: any): string

@@ -101,6 +101,17 @@ yaa.define('core/search', ['core/session'], (sessions) => {
     })
   }
 
+  /**
+   * What can be found on every path of a session; a page that is not on the active one names its branch.
+   * @param {Session} session @returns {Page[]}
+   */
+  function allPages(session) {
+    const aside = sessions.treeOf(session).branches.flatMap(({ id, messages }) => (
+      pages({ ...session, messages, interrupts: [] }).map((page) => ({ ...page, branch: id }))
+    ))
+    return [...pages(session), ...aside]
+  }
+
   /** @param {any} content @returns {string} */
   function textOf(content) {
     if (typeof content === 'string') return content
@@ -127,7 +138,7 @@ yaa.define('core/search', ['core/session'], (sessions) => {
     const head = words.reduce((sum, word) => sum + (name.includes(word) ? 10 * weight(name, word) : 0), 0)
     return {
       score: head + (hits[0]?.score ?? 0) + Math.log2(1 + hits.length), inTitle: inTitle === words.length, count: hits.length,
-      hits: hits.slice(0, most).map(({ page }) => ({ id: page.id, role: page.role, parts: snippet(page.text, words) })),
+      hits: hits.slice(0, most).map(({ page: { id, role, branch, text } }) => ({ id, role, branch, parts: snippet(text, words) })),
     }
   }
 
@@ -160,5 +171,5 @@ yaa.define('core/search', ['core/session'], (sessions) => {
     return score >= wanted.length * 2 ? score : 0
   }
 
-  return { fold, terms, ranges, marked, snippet, pages, look, rank, textOf }
+  return { fold, terms, ranges, marked, snippet, pages, allPages, look, rank, textOf }
 })

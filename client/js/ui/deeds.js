@@ -75,7 +75,7 @@ yaa.define('ui/deeds', ['ui/commands', 'i18n/finding', 'ui/deeds-session'], ({ r
     { id: 'prompts.insert', ...never, run: by('more', 'ui/prompts', 'insert') },
     { id: 'slash', ...never, run: by('more', 'ui/slash', 'open') },
     { id: 'attach.tray', ...never, run: (_context, onchange) => by('attach', 'ui/attach', 'tray')(onchange) },
-    { id: 'attach', title: 'attach.title', icon: 'clip', keys: 'a', slash: 'attach', run: attach },
+    { id: 'attach', title: 'attach.title', icon: 'clip', keys: 'f', slash: 'attach', run: attach },
     { id: 'sessions.select', ...never, run: by('more', 'ui/manage', 'select') },
     {
       id: 'session.delete', title: 'deed.delete', icon: 'trash',

@@ -55,7 +55,7 @@ yaa.define('ui/search', ['ui/h', 'ui/text', 'ui/popup', 'ui/find', 'core/search'
       const known = read.get(id)
       if (known?.updated === updated) return known.pages
       const session = context.app.book.entry(id)?.session ?? await context.app.store.get(id)
-      const pages = session ? search.pages(session) : []
+      const pages = session ? search.allPages(session) : []
       read.set(id, { updated, pages })
       return pages
     }
@@ -66,25 +66,29 @@ yaa.define('ui/search', ['ui/h', 'ui/text', 'ui/popup', 'ui/find', 'core/search'
   /** One session that was found, and the best places in it. @param {import('./types').CommandContext} context */
   function foundView(context) {
     const title = h('span.row-title')
-    const open = h('button.row-open', { type: 'button', onclick: () => jump('') }, title)
+    const open = h('button.row-open', { type: 'button', onclick: () => jump({ id: '' }) }, title)
     const hits = h('ul')
     const el = h('li', null, h('div.row', null, open), hits)
     /** @type {any} */ let shown = null
 
-    /** @param {string} message */
-    const jump = (message) => jumpTo(context, shown.id, message, shown.query)
+    /** @param {{id: string, branch?: string}} hit */
+    const jump = (hit) => jumpTo(context, shown.id, hit, shown.query)
 
     /** @param {any} next */
     function update(next) {
       shown = next
       fill(title, partsOf(next.title))
       attr(el.firstChild, 'data-current', next.id === context.app.current.session.id)
-      fill(hits, next.hits.map((/** @type {any} */ hit) => (
-        h('li', null, h('button.hit', { type: 'button', onclick: () => jump(hit.id) }, h('b', null, roleOf(hit.role)), partsOf(hit.parts)))
-      )))
+      fill(hits, next.hits.map((/** @type {any} */ hit) => h('li', null, hitView(hit, () => jump(hit)))))
     }
 
     return { el, update }
+  }
+
+  /** @param {any} hit @param {() => void} onclick */
+  function hitView(hit, onclick) {
+    const where = hit.branch ? `${roleOf(hit.role)} · ${t('search.branch')}` : roleOf(hit.role)
+    return h('button.hit', { type: 'button', onclick }, h('b', null, where), partsOf(hit.parts))
   }
 
   /** @param {string} role */
@@ -95,11 +99,13 @@ yaa.define('ui/search', ['ui/h', 'ui/text', 'ui/popup', 'ui/find', 'core/search'
 
   /**
    * Open a session at a message, with what was searched for marked in it.
-   * @param {import('./types').CommandContext} context @param {string} id @param {string} message @param {string} query
+   * @param {import('./types').CommandContext} context @param {string} id
+   * @param {{id: string, branch?: string}} hit in another branch: that one is opened @param {string} query
    */
-  async function jumpTo({ app, actions }, id, message, query) {
+  async function jumpTo({ app, actions }, id, hit, query) {
     await actions.open(id)
-    if (message) await find.show(app, message, query)
+    if (hit.branch) await actions.branch('switchTo', hit.branch)
+    if (hit.id) await find.show(app, hit.id, query)
   }
 
   return { resultsView, jumpTo }
