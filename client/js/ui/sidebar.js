@@ -10,139 +10,152 @@ yaa.define('ui/sidebar', [
 
   /** @param {import('./types').Actions} actions @returns {any} */
   function sidebarView(actions) {
-    const find = searchField()
-    const chips = chipRow((value) => {
-      filter = filter === value ? '' : value
-      draw()
-    })
-    const groups = h('div', { onclick: (/** @type {any} */ event) => event.target.matches('input[type=checkbox]') && pick(event) })
-    const none = h('p.side-note', { hidden: true })
-    const server = serverButton(actions)
+    const groups = h('div')
+    const none = h('p.side-note', { hidden: true }, t('side.empty'))
     const scroll = h('div.side-list', null, none, groups)
-    const el = h('nav.side', { id: 'side', 'aria-label': t('side.label'), ondragover: over, ondragleave: leave, ondrop: drop },
-      h('div.side-head', null, h('p.side-name', null, t('app.name')),
+    const picking = selection(groups, scroll, draw)
+    const find = searchField(groups, draw)
+    const chips = chipRow(narrow)
+    const server = serverButton(actions)
+    const el = h('nav.side', { id: 'side', 'aria-label': t('side.label') },
+      h('div.side-head', null, h('h1', null, t('app.name')),
         iconButton('panel', t('side.hide'), { onclick: () => actions.toggleSide() }),
         iconButton('plus', t('side.new'), { onclick: () => actions.newSession() }, 'small')),
       h('div.side-find', null, find.el, chips.el), scroll,
       h('div.side-foot', null, server.el))
-    /** @type {any} */ let last = null
+    dropZone(el)
+    /** @type {any[]} */ let sessions = []
     let filter = ''
-    /** Ids while sessions are being selected. @type {Set<string> | null} */
-    let selected = null
-    let anchor = ''
 
     /** @param {any} state */
     function update(state) {
-      last = state
+      sessions = state.sessions
       server.update(state.server)
       draw()
     }
 
+    /** The same one again shows all. @param {string} value */
+    function narrow(value) {
+      filter = filter === value ? '' : value
+      draw()
+    }
+
     function draw() {
-      const all = last.sessions
-      if (filter && !all.some((/** @type {any} */ row) => fits(row, filter))) filter = ''
-      const rows = all.filter((/** @type {any} */ row) => fits(row, filter))
-      find.el.hidden = !all.length
-      chips.update({ rows: groups.hidden ? [] : all, filter })
-      none.hidden = all.length > 0
-      text(none, t('side.empty'))
-      const known = new Set(all.map((/** @type {any} */ row) => row.id))
-      if (selected) selected = new Set([...selected].filter((id) => known.has(id)))
-      const drawn = rows.map((/** @type {any} */ row) => ({ ...row, picked: selected ? selected.has(row.id) : null }))
-      list(groups, grouped(drawn), (group) => group.key, groupView)
-      bar?.update([...selected ?? []])
+      if (!sessions.some((row) => fits(row, filter))) filter = ''
+      find.el.hidden = !sessions.length
+      none.hidden = sessions.length > 0
+      chips.update({ rows: groups.hidden ? [] : sessions, filter })
+      picking.update(sessions.map((row) => row.id))
+      const rows = sessions.filter((row) => fits(row, filter)).map((row) => ({ ...row, picked: picking.has(row.id) }))
+      list(groups, grouped(rows), (group) => group.key, groupView)
     }
 
     /** @param {{key: string}} group */
     function groupView(group) {
       const rows = h('ul')
       const inner = h('section', null, h('h2', null, t(group.key)), rows)
-      const make = () => rowView(actions, select)
+      const make = () => rowView(actions, picking.begin)
       return { el: inner, update: (/** @type {any} */ next) => list(rows, next.rows, (row) => row.id, make) }
     }
 
+    return { el, update, search: find.focus }
+  }
+
+  /**
+   * Which sessions are selected, while some are; the bar under the list says what can be done with them.
+   * @param {any} groups holds the boxes @param {any} above the bar @param {() => void} draw
+   */
+  function selection(groups, above, draw) {
+    /** @type {Set<string> | null} */ let picked = null
+    /** @type {string[]} */ let all = []
     /** @type {any} */ let bar = null
-    /** Begin to select, with one. @param {string} id */
-    async function select(id) {
-      selected = new Set([id])
+    let anchor = ''
+    groups.addEventListener('click', (/** @type {any} */ event) => event.target.matches('input[type=checkbox]') && pick(event))
+
+    /** @param {string} id the first one */
+    async function begin(id) {
+      picked = new Set([id])
       anchor = id
       draw()
-      bar = await commands.run('sessions.select', { all: () => last.sessions.map((/** @type {any} */ row) => row.id), set: setSelected })
-      scroll.after(bar.el)
-      bar.update([...selected])
+      if (bar) return
+      bar = await commands.run('sessions.select', { all: () => all, set })
+      above.after(bar.el)
+      draw()
     }
 
     /** @param {string[] | null} ids null ends it */
-    function setSelected(ids) {
-      selected = ids && new Set(ids)
-      if (!ids) {
-        bar?.el.remove()
-        bar = null
-      }
+    function set(ids) {
+      picked = ids && new Set(ids)
+      if (!ids) bar?.el.remove()
+      if (!ids) bar = null
       draw()
     }
 
     /** One more or one less; with Shift everything in between. @param {any} event */
-    function pick(event) {
-      const boxes = [...groups.querySelectorAll('input[type=checkbox]')]
-      const ids = boxes.map((box) => box.value)
-      const [from, to] = [ids.indexOf(anchor), ids.indexOf(event.target.value)].sort((a, b) => a - b)
-      const range = event.shiftKey && from >= 0 ? ids.slice(from, to + 1) : [event.target.value]
-      anchor = event.target.value
-      for (const id of range) event.target.checked ? selected?.add(id) : selected?.delete(id)
+    function pick({ target, shiftKey }) {
+      const ids = [...groups.querySelectorAll('input[type=checkbox]')].map((box) => box.value)
+      const [from, to] = [ids.indexOf(anchor), ids.indexOf(target.value)].sort((a, b) => a - b)
+      const range = shiftKey && from >= 0 ? ids.slice(from, to + 1) : [target.value]
+      anchor = target.value
+      for (const id of range) picked?.[target.checked ? 'add' : 'delete'](id)
       draw()
     }
 
-    /** @param {DragEvent} event */
-    function over(event) {
-      if (!event.dataTransfer?.types.includes('Files')) return
+    /** @param {string[]} ids of the sessions there are */
+    function update(ids) {
+      all = ids
+      if (picked) picked = new Set(ids.filter((id) => picked?.has(id)))
+      bar?.update([...picked ?? []])
+    }
+
+    return { begin, update, has: (/** @type {string} */ id) => (picked ? picked.has(id) : null) }
+  }
+
+  /** The field over the list; its results take the place of the list. @param {any} groups @param {() => void} draw */
+  function searchField(groups, draw) {
+    const label = t('search.label')
+    const named = { 'aria-label': label, placeholder: label }
+    const input = h('input.input.side-search', { type: 'search', ...named, autocomplete: 'off', oninput, onkeydown })
+    const el = h('div.field-icon', null, icon('search'), input)
+    /** @type {any} */ let results = null
+
+    async function oninput() {
+      results ??= await commands.run('search.view')
+      if (!results) return
+      if (!results.el.isConnected) groups.after(results.el)
+      groups.hidden = Boolean(input.value.trim())
+      draw()
+      results.update(input.value)
+    }
+
+    /** @param {KeyboardEvent} event */
+    function onkeydown(event) {
+      if (event.isComposing || event.key !== 'Escape' || !input.value) return
       event.preventDefault()
-      attr(el, 'data-drop', 'true')
+      input.value = ''
+      oninput()
     }
 
-    /** @param {any} event */
-    function leave(event) {
-      if (!el.contains(event.relatedTarget)) attr(el, 'data-drop', null)
-    }
+    return { el, focus: () => input.select() }
+  }
 
-    /** @param {DragEvent} event */
-    function drop(event) {
-      attr(el, 'data-drop', null)
-      const files = [...event.dataTransfer?.files ?? []]
-      if (!files.length) return
+  /** Files let go over the list are imported. @param {any} el */
+  function dropZone(el) {
+    const holds = (/** @type {DragEvent} */ event) => event.dataTransfer?.types.includes('Files')
+    const mark = (/** @type {boolean} */ on) => attr(el, 'data-drop', on ? 'true' : null)
+
+    el.addEventListener('dragover', (/** @type {DragEvent} */ event) => {
+      if (!holds(event)) return
       event.preventDefault()
-      commands.run('sessions.import', files)
-    }
-
-    /** The field over the list; its results take the place of the list. */
-    function searchField() {
-      const label = t('search.label')
-      const named = { 'aria-label': label, placeholder: label }
-      const input = h('input.input.side-search', { type: 'search', ...named, autocomplete: 'off', oninput, onkeydown })
-      const el = h('div.field-icon', null, icon('search'), input)
-      /** @type {any} */ let results = null
-
-      async function oninput() {
-        results ??= await commands.run('search.view')
-        if (!results) return
-        if (!results.el.isConnected) groups.after(results.el)
-        groups.hidden = Boolean(input.value.trim())
-        draw()
-        results.update(input.value)
-      }
-
-      /** @param {KeyboardEvent} event */
-      function onkeydown(event) {
-        if (event.isComposing || event.key !== 'Escape' || !input.value) return
-        event.preventDefault()
-        input.value = ''
-        oninput()
-      }
-
-      return { el, focus: () => input.select() }
-    }
-
-    return { el, update, search: find.focus }
+      mark(true)
+    })
+    el.addEventListener('dragleave', (/** @type {any} */ event) => { if (!el.contains(event.relatedTarget)) mark(false) })
+    el.addEventListener('drop', (/** @type {DragEvent} */ event) => {
+      mark(false)
+      if (!holds(event)) return
+      event.preventDefault()
+      commands.run('sessions.import', [...event.dataTransfer?.files ?? []])
+    })
   }
 
   /** @param {any} row @param {string} filter */
