@@ -208,6 +208,26 @@ await main(async (walk, job) => {
     await page.waitForFunction(() => !document.querySelector(".feed[aria-busy=true]"));
   });
 
+  await walk.step("two sessions of the list, side by side", async () => {
+    await page.evaluate(() => globalThis.yaa.use("ui/commands").run("sessions.compare", ["seen-2", "seen-1"]));
+    await walk.sees(".top-title", "First try"); // the one that was written last
+    await page.waitForFunction(() => document.querySelector(".inspect-view select")?.value === "session seen-1" && document.querySelector(".totals"));
+    await page.keyboard.press("Escape");
+  });
+
+  await walk.step("what deleted sessions leave behind is forgotten", async () => {
+    await page.evaluate(async () => {
+      await globalThis.yaa.later("journal");
+      await globalThis.yaa.use("io/journal").keep("ghost", "r", [{ at: 1, event: { type: "RUN_STARTED" } }]);
+    });
+    await page.reload();
+    await page.waitForSelector(".gauge:not([hidden])");
+    await page.waitForFunction(async () => {
+      await globalThis.yaa.later("journal");
+      return !(await globalThis.yaa.use("io/journal").of("ghost")).length;
+    });
+  });
+
   await walk.step("another language", async () => {
     await key(page, "g", "h");
     await walk.sees(".inspect-view", "Why it stands still");

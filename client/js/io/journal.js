@@ -72,8 +72,15 @@ yaa.define('io/journal', ['core/recording'], ({ pack }) => {
   /** @param {string} session */
   const forget = (session) => transact('readwrite', (runs) => runs.delete(rangeOf(session))).catch(() => {})
 
+  /** Forget the runs of sessions that are no longer here. @param {Set<string>} here ids */
+  async function sweep(here) {
+    const keys = await transact('readonly', (runs) => runs.getAllKeys())
+    const gone = new Set(keys.map((/** @type {[string, string]} */ key) => key[0]).filter((/** @type {string} */ id) => !here.has(id)))
+    for (const id of gone) await forget(id)
+  }
+
   /** @param {string} session */
   const rangeOf = (session) => IDBKeyRange.bound([session], [session, []])
 
-  return { keep, of, forget }
+  return { keep, of, forget, sweep }
 })

@@ -24,6 +24,7 @@ declare global {
       keep(session: string, run: string, seen: { at: number; event: YaaEvent }[]): Promise<void>
       of(session: string): Promise<Recording[]>
       forget(session: string): Promise<any>
+      sweep(here: Set<string>): Promise<void>
     }
     'ui/tools/body': { toolBody(body: any): { update(item: any): void; destroy(): void }; previewOf(name: string, args: any): any }
   }

@@ -60,7 +60,13 @@ yaa.define('ui/inspector/compare', ['ui/h', 'ui/inspector/text', 'core/rundiff',
       return messages && { ...session, messages }
     }
 
-    return { el, update }
+    /** @param {string} what `session <id>` or `branch <id>` */
+    function choose(what) {
+      select.value = what
+      compare()
+    }
+
+    return { el, update, choose }
   }
 
   /** The first words of a person in a branch. @param {Message[]} messages */

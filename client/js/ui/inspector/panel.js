@@ -45,12 +45,13 @@ yaa.define('ui/inspector/panel', [
     let chosen = 'context'
     /** @type {Element | null} */ let before = null
 
-    /** @param {string} name */
-    function show(name) {
+    /** @param {string} name @param {string} [what] for the view itself */
+    function show(name, what) {
       if (!open) before = document.activeElement
       open = true
       mount()
       choose(name)
+      if (what) made[name].choose?.(what)
       tabs[TABS.indexOf(name)].focus()
     }
 

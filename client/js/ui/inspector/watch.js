@@ -15,7 +15,7 @@ yaa.define('ui/inspector/watch', [
   function start(context) {
     const { app } = context
     /** @type {any} the panel and the slider, once they are loaded */ let made = null
-    const open = (/** @type {string} */ tab) => load().then((one) => one?.panel.open(tab))
+    const open = (/** @type {string} */ tab, /** @type {string} */ what = '') => load().then((one) => one?.panel.open(tab, what))
     let views = makeViews()
     const calls = waitingCalls(context, (/** @type {number} */ n) => views.desk.update(n))
 
@@ -58,6 +58,9 @@ yaa.define('ui/inspector/watch', [
     register(open, () => load().then((one) => one?.slider.toggle()))
     app.watchers.add(update)
     app.draw()
+    // what deleted sessions left behind
+    const here = new Set(app.book.heads().map((head) => head.id))
+    if (app.store.kind === 'idb') yaa.later('journal').then(() => yaa.use('io/journal').sweep(here)).catch(console.warn)
   }
 
   /** Put where it belongs again after the page was made anew. @param {any} el @param {string} beside @param {boolean} [before] */
@@ -68,16 +71,30 @@ yaa.define('ui/inspector/watch', [
     else place?.after(el)
   }
 
-  /** @param {(tab: string) => any} open @param {() => any} slide */
+  /** @param {(tab: string, what?: string) => any} open @param {() => any} slide */
   function register(open, slide) {
     const has = (/** @type {CommandContext} */ { app }) => app.current.session.messages.length > 0
     commands.register({ id: 'inspect.time', title: 'inspect.time', icon: 'play', keys: 'g t', slash: 'replay', menu: 'session',
       when: has, run: slide })
     for (const [tab, sign, keys] of TABS) {
-      commands.register({ id: `inspect.${tab}`, title: `inspect.${tab}.open`, icon: sign, keys, slash: tab, menu: 'session', when: has,
-        run: () => open(tab) })
+      const both = tab === 'compare'
+      const run = both ? (/** @type {CommandContext} */ context, /** @type {string[]} */ ids) => compare(context, ids, open) : () => open(tab)
+      const id = both ? 'sessions.compare' : `inspect.${tab}`
+      commands.register({ id, title: `inspect.${tab}.open`, icon: sign, keys, slash: tab, menu: 'session', when: both ? undefined : has, run })
     }
     commands.register({ id: 'desk', title: 'desk.open', icon: 'hand', keys: 'g q', slash: 'desk', run: () => open('desk') })
+  }
+
+  /**
+   * Two sessions of the list, or this one beside whatever is chosen. Of two the later one is shown.
+   * @param {CommandContext} context @param {string[] | undefined} ids @param {(tab: string, what?: string) => any} open
+   */
+  async function compare({ app, actions }, ids, open) {
+    if (!Array.isArray(ids) || ids.length !== 2) return open('compare')
+    const at = (/** @type {string} */ id) => app.book.heads().findIndex((head) => head.id === id)
+    const [later, earlier] = at(ids[0]) <= at(ids[1]) ? ids : [ids[1], ids[0]]
+    await actions.open(later)
+    await open('compare', `session ${earlier}`)
   }
 
   /** How many calls wait, in all sessions; not there while none does. @param {() => void} open */
