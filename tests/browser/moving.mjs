@@ -172,6 +172,11 @@ await main(async (walk, job) => {
     await page.keyboard.press("Enter");
     await walk.sees(".find-bar .count", "1 of");
     await page.keyboard.press("Escape");
+    // It replays, too: what does that is in the file.
+    await page.keyboard.press("g");
+    await page.keyboard.press("t");
+    await page.waitForSelector("input[type=range]");
+    await page.keyboard.press("Escape");
     // In Chromium every page from disk shares one storage, in Firefox this one has its own.
     const after = await page.evaluate(stored);
     if (after !== before && after !== "{}{}") throw new Error(`a guest wrote: ${after}`);
