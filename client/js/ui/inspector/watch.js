@@ -78,9 +78,11 @@ yaa.define('ui/inspector/watch', [
       when: has, run: slide })
     for (const [tab, sign, keys] of TABS) {
       const both = tab === 'compare'
-      const run = both ? (/** @type {CommandContext} */ context, /** @type {string[]} */ ids) => compare(context, ids, open) : () => open(tab)
+      /** @type {(context: CommandContext, ids: string[]) => any} */
+      const run = (context, ids) => (both ? compare(context, ids, open) : open(tab))
       const id = both ? 'sessions.compare' : `inspect.${tab}`
-      commands.register({ id, title: `inspect.${tab}.open`, icon: sign, keys, slash: tab, menu: 'session', when: both ? undefined : has, run })
+      const when = both ? undefined : has
+      commands.register({ id, title: `inspect.${tab}.open`, icon: sign, keys, slash: tab, menu: 'session', when, run })
     }
     commands.register({ id: 'desk', title: 'desk.open', icon: 'hand', keys: 'g q', slash: 'desk', run: () => open('desk') })
   }

@@ -72,11 +72,12 @@ yaa.define('ui/tools/lists', ['ui/h', 'ui/tools/text', 'core/shape', 'ui/tools/p
       const found = /** @type {NonNullable<ReturnType<typeof shape.tableOf>>} */ (shape.tableOf(result))
       const others = Object.entries(found.rest).map(([name, value]) => `${name}: ${cellText(value)}`)
       const numeric = found.columns.map((_, i) => found.rows.every((row) => row[i] == null || typeof row[i] === 'number'))
+      const cellView = (/** @type {any} */ cell, /** @type {number} */ i) => h(numeric[i] ? 'td.number' : 'td', null, cellText(cell))
       const head = h('thead', null,
         h('tr', null, found.columns.map((name, i) => h(numeric[i] ? 'th.number' : 'th', { scope: 'col' }, name))))
       const body = h('tbody')
       longList(body, found.rows,
-        (row) => h('tr', null, row.map((/** @type {any} */ cell, /** @type {number} */ i) => h(numeric[i] ? 'td.number' : 'td', null, cellText(cell)))))
+        (row) => h('tr', null, row.map(cellView)))
       const table = h('table', null, head, body)
       return { rows: [table], make: (one) => one, none: '', note: [t('table.count', { n: found.rows.length }), ...others].join(' · ') }
     }, holder)
