@@ -141,28 +141,19 @@ yaa.define('core/convert', [
     delete session.grants
     const { tool: _tool, llm_api: _api, ...config } = session.config ?? {}
     if (session.config) session.config = config
-    const { temporary: _temporary, tree, ...ext } = isObject(session.ext) ? session.ext : {}
-    if (session.ext) session.ext = isTree(tree) ? { ...ext, tree } : ext
-    const branches = session.ext?.tree?.branches ?? []
-    for (const { interrupts, calls } of [session, ...branches.flatMap((/** @type {any} */ one) => [one, one.state ?? {}])]) {
-      for (const one of arrayOf(interrupts)) delete one?.answer
-      for (const entry of Object.values(isObject(calls) ? calls : {})) if (entry?.state === 'allowed') entry.state = 'asking'
+    disarmPath(session.interrupts, session.calls)
+    if (typeof session.ext === 'object' && session.ext !== null) {
+      // what waits for the end of a pause, what its runs may use, and that it is not to be kept
+      for (const key of ['held', 'limits', 'temporary']) delete session.ext[key]
+      for (const { state, calls } of sessions.treeOf(session).branches) disarmPath(state.interrupts, calls)
     }
     return session
   }
 
-  /** @param {any} value */
-  const isObject = (value) => value !== null && typeof value === 'object' && !Array.isArray(value)
-
-  /** Branches as core/tree makes them; anything else would break the page that shows it. @param {any} tree */
-  function isTree(tree) {
-    return isObject(tree) && Array.isArray(tree.branches) && tree.branches.every(isBranch)
-  }
-
-  /** @param {any} one */
-  function isBranch(one) {
-    const named = typeof one?.id === 'string' && typeof one.at === 'string'
-    return named && Array.isArray(one.messages) && one.messages.every(isMessage)
+  /** The same for a path, set aside or not. @param {any} interrupts @param {any} calls */
+  function disarmPath(interrupts, calls) {
+    for (const one of arrayOf(interrupts)) delete one?.answer
+    for (const entry of Object.values(calls ?? {})) if (entry?.state === 'allowed') entry.state = 'asking'
   }
 
   /** All sessions in one document. @param {Session[]} all @param {any[]} prompts @param {string} exported when */
