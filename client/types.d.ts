@@ -7,6 +7,8 @@ type Made<N extends string> = N extends keyof Modules ? Modules[N] : unknown
 declare var yaa: {
   define<N extends string, const D extends readonly string[]>(name: N, deps: D, factory: (...deps: Deps<D>) => Made<N>): void
   use<N extends string>(name: N): N extends keyof Modules ? Modules[N] : any
+  /** Loads a group of scripts and styles that index.html keeps in a template, or all of them. */
+  later(group?: string): Promise<void>
   source(): string
 }
 
@@ -20,6 +22,18 @@ interface Entry { name?: string; state: string; attempt?: number; args?: Json; [
 interface Answer { status: 'resolved' | 'cancelled'; payload?: Json }
 interface Interrupt { id: string; reason: string; call_id?: string; message?: string; answer?: Answer; [key: string]: Json }
 interface Marks { [callId: string]: Entry }
+/** A path that was set aside; what it is made of is told in core/tree. */
+interface Branch {
+  id: string; at: string; messages: Message[]; state: Record<string, Json>; calls: Record<string, Entry | null>
+  name?: string; favourite?: boolean; fresh?: Fresh
+}
+/** Until a run has gone on from a path: what was changed in it, and what it was made from. */
+interface Fresh { edits: number; aside: number; from?: string }
+interface Tree {
+  branches: Branch[]
+  /** of the active path */
+  active?: { id?: string; name?: string; favourite?: boolean; fresh?: Fresh }
+}
 /** An AG-UI event. */
 interface YaaEvent { type: string; [key: string]: Json }
 
@@ -47,8 +61,10 @@ type Block =
   | { type: 'table'; align: (null | 'left' | 'center' | 'right')[]; head: Inline[][]; rows: Inline[][][] }
   | { type: 'rule' }
   | { type: 'html'; text: string }
+  | { type: 'math'; text: string; display: true }
 type Inline =
   | { type: 'text' | 'code'; text: string }
+  | { type: 'math'; text: string; display: boolean }
   | { type: 'break' }
   | { type: 'emphasis' | 'strong' | 'strike'; children: Inline[] }
   | { type: 'link'; href: string; title: string; children: Inline[] }
@@ -57,7 +73,7 @@ type Inline =
 type References = Map<string, { href: string; title: string }>
 /** A node while its block is being parsed. */
 interface InlineNode {
-  type: string; text?: string; href?: string; src?: string; title?: string
+  type: string; text?: string; href?: string; src?: string; title?: string; display?: boolean
   prev: InlineNode | null; next: InlineNode | null; first?: InlineNode | null
 }
 /** A block while it is being parsed; `start` and `end` are lines, counted from 0. */
@@ -66,6 +82,9 @@ interface BlockNode {
   [key: string]: any
 }
 interface MarkdownStream { update(text: string, options?: { live?: boolean }): { blocks: { key: number; source: string; node: Block }[]; from: number } }
+
+/** An element of MathML; `limits`: what is below and above it stands there in inline formulas too. */
+interface MathNode { tag: string; attrs?: Record<string, string>; children: (MathNode | string)[]; limits?: boolean }
 
 type SpanKind = 'keyword' | 'string' | 'number' | 'comment' | 'name' | 'added' | 'removed'
 interface Totals {
@@ -96,7 +115,7 @@ interface Explanation {
 
 interface RunState {
   phase: 'idle' | 'posting' | 'streaming' | 'lost' | 'interrupted' | 'done'
-  reason?: 'awaiting' | 'limit' | 'model_error' | 'stopped' | 'refused' | 'gave_up' | 'completed' | 'cancelled' | 'failed'
+  reason?: 'queued' | 'awaiting' | 'limit' | 'model_error' | 'stopped' | 'refused' | 'gave_up' | 'completed' | 'cancelled' | 'failed'
   attempt: number
   resumed: number
   wait_ms?: number
@@ -120,12 +139,14 @@ interface Run {
   readonly session: Session
   readonly state: RunState
   readonly output: Map<string, string>
+  /** what was heard, and when */
+  readonly events: { at: number; event: YaaEvent }[]
   readonly done: Promise<RunState>
   stop(): void
   retryNow(): void
 }
 
-interface Head { id: string; title: string; status: string; updated: number; messages: number; waiting: number }
+interface Head { id: string; title: string; status: string; updated: number; messages: number; waiting: number; pinned?: boolean; tags?: string[] }
 interface StoreError { code: 'quota' | 'blocked' | 'failed'; message: string }
 interface Store {
   readonly kind: 'idb' | 'memory'
@@ -138,6 +159,8 @@ interface Store {
   close(): void
 }
 interface Settings {
+  draft(id: string): string
+  setDraft(id: string, text: string): void
   get(name: string): any
   set(name: string, value: any): void
   all(): Record<string, any>
@@ -145,6 +168,9 @@ interface Settings {
   setBase(url: string): void
   key(): string
   setKey(key: string, options?: { remember?: boolean }): void
+  keys(): Record<string, string>
+  keepKey(url: string, key: string): void
+  takeKeys(more: Record<string, string>): void
   forgetKey(): void
   remembers(): boolean
   readonly canRememberSafely: boolean
@@ -238,6 +264,37 @@ interface Modules {
     items(session: Session, options?: { live?: boolean }): Item[]
     why(session: Session, options?: { live?: boolean }): Why
     canResume(session: Session): boolean
+    treeOf(session: Session): Tree
+    orderOf<T extends { messages: Message[] }>(branches: T[]): T[]
+    siblings(session: Session): Map<string, (string | null)[]>
+    callsOf(message: Message | undefined): ToolCall[]
+    continued(session: Session): void
+    hold(session: Session, tools: string[]): void
+    release(session: Session): void
+  }
+  'core/tree': {
+    begin(session: Session, index: number, messages?: Message[], how?: { edits?: number }): { aside: number }
+    switchTo(session: Session, id: string): boolean
+    remove(session: Session, id: string): Branch[]
+    restore(session: Session, branches: Branch[]): void
+    label(session: Session, id: string | null, changes: { name?: string; favourite?: boolean }): void
+    pathOf(session: Session, id: string): Message[] | null
+    walk(session: Session): { id: string | null; depth: number; at: string; messages: Message[]; name: string; favourite: boolean; state: any }[]
+    BRANCH_KEYS: string[]
+  }
+  'core/rules': {
+    fits(text: string, pattern: string): boolean
+    covers(grant: { tool: string; match?: Record<string, string> }, name: string, args: Json): boolean
+    suggest(args: Json): { key: string; value: string; pattern: string; on: boolean }[]
+    earlier(session: Session, grant: { tool: string; match?: Record<string, string> }, except?: string): ToolCall[]
+  }
+  'core/edit': {
+    fork(session: Session, id: string): boolean
+    retry(session: Session, id: string): boolean
+    editMessage(session: Session, id: string, content: Json, when?: { now?: number }): boolean
+    editArguments(session: Session, callId: string, args: Json, when?: { now?: number }): boolean
+    editResult(session: Session, callId: string, result: { value: Json; isError?: boolean }, when?: { now?: number }): boolean
+    forkSession(session: Session, id: string, how?: { title?: string; now?: number }): Session
   }
   'core/sse': { Decoder: new () => SseDecoder }
   'core/markdown-links': {
@@ -248,7 +305,11 @@ interface Modules {
     readInlineTarget(text: string, at: number): { href: string; title: string; end: number } | null
     readDefinition(text: string): { label: string; href: string; title: string; end: number } | null
     bareEnd(text: string, at: number): number
+    readDollars(text: string, at: number): { text: string; end: number } | null
+    readFormula(text: string, at: number, mark: string, ends: Map<string, number>): { text: string; end: number } | null
     match(pattern: RegExp, text: string, at: number): string
+    trimSpaces(text: string): string
+    characterBefore(text: string, at: number): string
   }
   'core/markdown-nodes': {
     leaf(type: string, text?: string): InlineNode
@@ -256,9 +317,15 @@ interface Modules {
     plainText(first: InlineNode | null | undefined): string
     collect(first: InlineNode | null): Inline[]
   }
-  'core/markdown-inline': { inline(text: string, references: References): Inline[]; trimSpaces(text: string): string }
+  'core/markdown-inline': { inline(text: string, references: References): Inline[] }
   'core/markdown-blocks': { parseBlocks(text: string): BlockNode[]; definitionsEnd(text: string, found?: (definition: any) => void): number }
   'core/markdown': { parse(text: string): Block[]; split(text: string): { source: string; start: number }[]; stream(): MarkdownStream }
+  'core/tex': { parse(source: string): MathNode | null }
+  'core/tex-symbols': {
+    LETTERS: Record<string, string>; OPERATORS: Record<string, string>; SUMS: Record<string, string>; INTEGRALS: Record<string, string>
+    FUNCTIONS: Set<string>; LIMITS: Record<string, string>; ACCENTS: Record<string, string>; UNDERS: Record<string, string>
+    SPACES: Record<string, string>; ALPHABETS: Record<string, number[]>; letterIn(char: string, alphabet: string): string
+  }
   'core/urlsafe': { link(url: string): string | null; image(url: string): { src: string; remote: boolean; host: string } | null }
   'core/highlight': { spans(text: string, lang: string): [SpanKind, number, number][]; languageOf(info: string): string }
   'core/usage': {
@@ -272,10 +339,10 @@ interface Modules {
   'io/explain': { explain(error: any, options: { api: Api; page?: string; fetch?: typeof fetch; permissions?: any }): Promise<Explanation> }
   'io/stream': { start(session: Session, options: RunOptions): Run }
   'io/store-memory': { open(): Store; headOf(session: Session, updated: number): Head }
-  'io/store-idb': { open(options?: { name?: string; indexedDB?: IDBFactory; onError?: (error: StoreError) => void }): Promise<Store> }
+  'io/store-idb': { open(options?: StoreOptions): Promise<Store> }
   'io/settings': { open(options?: { storage?: Storage | null; location?: Location }): Settings }
   'io/channel': { open(name?: string): { send(message: Json): void; listen(callback: (message: Json) => void): () => void; close(): void } }
-  'io/lock': { create(options?: { locks?: LockManager | null; indexedDB?: IDBFactory | null }): { acquire(name: string): Promise<(() => void) | null> } }
+  'io/lock': { create(options?: { locks?: LockManager | null; indexedDB?: IDBFactory | null }): { acquire(name: string): Promise<(() => void) | null> }; slots(options: { acquire: (name: string) => Promise<(() => void) | null>; wake?: (callback: () => void) => () => void; again_ms?: number }): Slots }
   'io/clipboard': { copy(text: string): Promise<boolean> }
-  'io/download': { text(name: string, content: string, type?: string): void; json(name: string, value: Json): void; nameFor(session: Session, extension: string): string }
+  'io/download': { blob(name: string, content: Blob): void; text(name: string, content: string, type?: string): void; json(name: string, value: Json): void; nameFor(session: Session, extension: string): string }
 }

@@ -36,7 +36,50 @@ globalThis.yaa = (function kernel() {
     return made.get(name)
   }
 
-  /** All of this as one script: the kernel and every module, for a page in one file. */
+  /** @type {Map<string, Promise<void>>} what has been added to the page, by its address */
+  const added = new Map()
+
+  /**
+   * Adds what the page needs only now: the scripts and styles in its `<template data-later="group">`, or in all of
+   * these templates where no group is named. Each file is added once; one that did not come is tried again at the
+   * next call. A page in one file has no such templates, and everything is there already.
+   * @param {string} [group] @returns {Promise<void>}
+   */
+  async function later(group) {
+    const all = templates()
+    const wanted = all.filter((template) => group === undefined || template.dataset.later === group)
+    if (!wanted.length && all.length) throw new Error(`${group}: the page has no template for this group`)
+    const tags = wanted.flatMap((template) => [...template.content.querySelectorAll('script, link')])
+    await Promise.all(tags.map(add))
+  }
+
+  /** @param {Element} tag @returns {Promise<void>} */
+  function add(tag) {
+    const address = tag.getAttribute('src') ?? tag.getAttribute('href') ?? ''
+    const known = added.get(address)
+    if (known) return known
+    /** @type {Promise<void>} */
+    const coming = new Promise((resolve, reject) => {
+      // A copy of what the page itself holds; an address set from a script is what the policy forbids.
+      const copy = document.importNode(tag, true)
+      copy.addEventListener('load', () => resolve())
+      copy.addEventListener('error', () => {
+        added.delete(address)
+        copy.remove()
+        reject(new Error(`${address} could not be loaded`))
+      })
+      document.head.append(copy)
+    })
+    added.set(address, coming)
+    return coming
+  }
+
+  /** @returns {HTMLTemplateElement[]} none outside of a page */
+  function templates() {
+    return globalThis.document ? /** @type {any} */ ([...document.querySelectorAll('template[data-later]')]) : []
+  }
+
+  /** All of this as one script: the kernel and every module that is here, for a page in one file; see `later`. */
   function source() {
     const texts = [...defined].map(([name, { deps, factory }]) => {
       return `yaa.define(${JSON.stringify(name)}, ${JSON.stringify(deps)}, ${factory})`
@@ -44,5 +87,5 @@ globalThis.yaa = (function kernel() {
     return [`globalThis.yaa = (${kernel})()`, ...texts].join('\n')
   }
 
-  return { define, use, source }
+  return { define, use, later, source }
 })()

@@ -1,11 +1,25 @@
 // Where the client starts: storage, settings, then the page. Failures of storage are shown, never fatal.
 
-yaa.define('main', ['ui/app', 'ui/popup', 'ui/text', 'io/settings', 'io/store-idb'], ({ startApp }, { toast }, { t }, settings, stores) => {
+yaa.define('main', [
+  'ui/app', 'ui/popup', 'ui/text', 'io/settings', 'io/store-idb', 'css/base', 'css/layout', 'css/thread', 'css/cards', 'css/dialogs',
+], ({ startApp }, { toast }, { t }, settings, stores) => {
   async function main() {
     const root = document.getElementById('app')
     if (!root) return
-    const store = await stores.open({ onError: (/** @type {StoreError} */ error) => toast(t('toast.saveFailed', { detail: error.message }), { bad: true }) })
+    // the page in one file holds a session of its own
+    if (document.getElementById('yaa-session')) {
+      const guest = yaa.use('ui/guest')
+      const data = guest.given()
+      if (data) return guest.start(root, data)
+    }
+    const store = await stores.open({ onError: troubled })
     await startApp({ root, settings: settings.open(), store }).start()
+  }
+
+  /** ui/ground says what can be done; until it is here, what went wrong is said. @param {StoreError} error */
+  function troubled(error) {
+    const heard = !dispatchEvent(new CustomEvent('yaa-storage', { detail: error, cancelable: true }))
+    if (!heard) toast(t('toast.saveFailed', { detail: error.message }), { bad: true })
   }
 
   return { main }

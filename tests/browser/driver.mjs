@@ -17,6 +17,8 @@ const CHROMIUM_FLAGS = [
   // No calls home, no first-run pages; English, so that buttons can be found by what they say.
   "--no-first-run", "--disable-background-networking", "--disable-component-update",
   "--disable-sync", "--disable-quic", "--disable-gpu", "--lang=en-US",
+  // A plain-http name, as on a LAN: not a secure context, so that half of the browser's functions are missing.
+  "--host-resolver-rules=MAP yaa.test 127.0.0.1",
   // Its own sandbox needs rights that root in a container does not have.
   ...(process.getuid?.() === 0 ? ["--no-sandbox"] : []),
 ];
@@ -24,6 +26,7 @@ const FIREFOX_PREFS = {
   // The default of every user. Puppeteer's profile turns it off, and with it much of what file:// forbids.
   "security.fileuri.strict_origin_policy": true,
   "intl.accept_languages": "en-US",
+  "network.dns.localDomains": "yaa.test",
   "app.update.disabledForTesting": true,
   "network.captive-portal-service.enabled": false,
   "network.connectivity-service.enabled": false,
@@ -105,10 +108,11 @@ class Walk {
     return JSON.parse((await this.#answers.next()).value);
   }
 
-  /** Waits for what moves to come to rest; a spinner never does. */
+  /** Waits for what moves to come to rest; a spinner never does, nor does what the browser passes over. */
   async rest() {
     await this.page.evaluate(async () => {
-      const ends = document.getAnimations().filter((one) => one.effect?.getComputedTiming().endTime < 5000);
+      const seen = (one) => one.effect?.target?.checkVisibility({ contentVisibilityAuto: true });
+      const ends = document.getAnimations().filter((one) => one.effect?.getComputedTiming().endTime < 5000 && seen(one));
       await Promise.allSettled(ends.map((one) => one.finished));
     });
   }

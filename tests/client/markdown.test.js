@@ -16,6 +16,7 @@ const INLINE = {
   strong: (n) => `<b>${inlines(n.children)}</b>`,
   strike: (n) => `<s>${inlines(n.children)}</s>`,
   link: (n) => `<a ${n.href}${n.title ? ` "${n.title}"` : ''}>${inlines(n.children)}</a>`,
+  math: (n) => `${n.display ? 'M' : 'm'}(${n.text.replaceAll('\n', '⏎')})`,
   image: (n) => `<img ${n.src}${n.title ? ` "${n.title}"` : ''} ${n.alt}>`,
 }
 const BLOCK = {
@@ -26,6 +27,7 @@ const BLOCK = {
   list: (n) => `${n.ordered ? `ol${n.start === 1 ? '' : n.start}` : 'ul'}${n.tight ? '' : '+'}(${n.items.map(item).join(' ')})`,
   table: (n) => `table[${n.align.map((a) => a ?? '-').join()}](${[n.head, ...n.rows].map((row) => row.map(inlines).join('|')).join(' / ')})`,
   rule: () => 'hr',
+  math: (n) => `${n.display ? 'M' : 'm'}(${n.text.replaceAll('\n', '⏎')})`,
   html: (n) => `html(${n.text.replaceAll('\n', '⏎')})`,
 }
 const inlines = (nodes) => nodes.map((n) => INLINE[n.type](n)).join('')
@@ -115,6 +117,13 @@ const TABLE = {
     ['see https://a.b/c_d_e.', 'p(see <a https://a.b/c_d_e>https://a.b/c_d_e</a>.)'], ['www.a.b', 'p(<a http://www.a.b>www.a.b</a>)'], ['(https://a.b/(c))', 'p((<a https://a.b/(c)>https://a.b/(c)</a>))'], ['xhttps://a.b', 'p(xhttps://a.b)'], ['awww.b.c', 'p(awww.b.c)'], ['见https://a.b/c。然后', 'p(见<a https://a.b/c>https://a.b/c</a>。然后)'], ['a.b+c@d.e!', 'p(<a mailto:a.b+c@d.e>a.b+c@d.e</a>!)'], ['https://a.b?c&amp;', 'p(<a https://a.b?c>https://a.b?c</a>&)'],
     ['[https://a.b](https://c.d)', 'p(<a https://c.d>https://a.b</a>)'], ['**https://a.b**', 'p(<b><a https://a.b>https://a.b</a></b>)'], ['http://localhost:8080/x', 'p(<a http://localhost:8080/x>http://localhost:8080/x</a>)'], ['http:// a', 'p(http:// a)'], ['[a](javascript:b)', 'p(<a javascript:b>a</a>)'], ['@user a@b', 'p(@user a@b)'], ['[1] www.a.b', 'p([1] <a http://www.a.b>www.a.b</a>)'],
   ],
+  formulas: [
+    ['costs $5 and $6', 'p(costs $5 and $6)'], ['$x$ and $HOME and $PATH', 'p(m(x) and $HOME and $PATH)'], ['$5 costs $x$', 'p($5 costs m(x))'], ['\\$5$', 'p($5$)'], ['`$x$` $y$', 'p(`$x$` m(y))'],
+    ['a \\(x^2\\) b', 'p(a m(x^2) b)'], ['\\(\\)', 'p(())'], ['\\[\\]', 'p([])'], ['$a\\$b$', 'p(m(a\\$b))'], ['$ a$', 'p($ a$)'], ['$a $', 'p($a $)'], ['$a_1$ b_2$', 'p(m(a_1) b_2$)'], ['设 $x$ 为', 'p(设 m(x) 为)'],
+    ['$$\nx\n+ y\n$$\n\nb', 'M(x⏎+ y) p(b)'], ['$$ x = 1 $$', 'M(x = 1)'], ['a\n$$\nb\n$$\nc', 'p(a) M(b) p(c)'], ['$$a\n= b$$\nok', 'M(a⏎= b) p(ok)'], ['\\[\nx\n\\]', 'M(x)'], ['\\[ a \\] b', 'p(M(a) b)'], ['$$a$$ is', 'p(M(a) is)'],
+    ['$$\nx', 'p($$⏎x)'], ['$$\nx\n\ny\n$$', 'p($$⏎x) p(y) p($$)'], ['- $$\n  x\n  $$\n- b', 'ul(li(M(x)) li(p(b)))'], ['> $$\n> x\n> $$', 'quote(M(x))'], ['$$$ a', 'p($$$ a)'], ['| $a$ |\n|---|', 'table[-](m(a))'],
+    ['**$a$**', 'p(<b>m(a)</b>)'], ['[$a$](b)', 'p(<a b>m(a)</a>)'],
+  ],
   'escapes and entities': [
     ['\\!\\"\\#\\$\\%\\&\\\'\\(\\)\\*\\+\\,\\-\\.\\/\\:\\;\\<\\=\\>\\?\\@\\[\\\\\\]\\^\\_\\`\\{\\|\\}\\~', 'p(!"#$%&\'()*+,-./:;<=>?@[\\]^_`{|}~)'], ['\\a\\ ', 'p(\\a\\)'], ['&amp; &copy; &#35; &#x22; &nope; &#0; &', 'p(& © # " &nope; \ufffd &)'], ['&#42;a&#42;', 'p(*a*)'], ['\\\\*a*', 'p(\\<i>a</i>)'], ['`&amp;`', 'p(`&amp;`)'], ['[a](b&amp;c "d&quot;")', 'p(<a b&c "d"">a</a>)'],
   ],
@@ -135,7 +144,7 @@ function texts(count, seed) {
   const next = random(seed)
   const pick = (list) => list[Math.floor(next() * list.length)]
   const lines = ['', '', '', '- a', '- b', '  - c', '1. a', '2. b', '  text', 'text *em* `code`', '> q', '---', '===', '```', '~~~', '    code', '| a | b |',
-    '|---|---|', '[r]: u', '[r] and [s][r]', '# h', '<div>', '</div>', '* x', '+ y', '\ttab', '-', '1', '12.', '**b', 'c**', '<!--', '-->', '中文**强**', '[x](y', ')']
+    '|---|---|', '[r]: u', '[r] and [s][r]', '# h', '<div>', '</div>', '* x', '+ y', '\ttab', '-', '1', '12.', '**b', 'c**', '<!--', '-->', '$$', '$$ a', 'b $$', '\\[', '\\]', 'x $y$ z', '$', '中文**强**', '[x](y', ')']
   return Array.from({ length: count }, () => Array.from({ length: 1 + Math.floor(next() * 14) }, () => (next() < 0.15 ? pick(EVERYTHING) : pick(lines))).join('\n'))
 }
 
@@ -222,7 +231,8 @@ const EVIL = {
   spaces: `a${' '.repeat(N)}b`, tabs: '\t'.repeat(N), 'tabs in quotes': '>\t'.repeat(N / 2), 'heading spaces': `# a${' '.repeat(N)}b`, 'heading marks': `# a ${'#'.repeat(N)}b`, 'blank lines': '\n'.repeat(N),
   'hard breaks': 'a  \n'.repeat(N / 4), 'table columns': `${'|a'.repeat(N / 10)}|\n${'|-'.repeat(N / 10)}|\n${'|\n'.repeat(N / 4)}`, 'table rows': `|a|\n|-|\n${'|b|\n'.repeat(N / 4)}`, 'almost a table': '|-\n'.repeat(N / 3), 'delimiter spaces': `a|b\n-${' '.repeat(N)}x|`,
   definitions: '[a]: b\n'.repeat(N / 7), 'half definitions': '[a\n'.repeat(N / 3), 'definition titles': "[a]: b '\n".repeat(N / 9), fences: '```\n'.repeat(N / 4), 'fence words': `\`\`\`${'a'.repeat(N)}`, 'fence spaces': `\`\`\`\na\n\`\`\`${' '.repeat(N)}x`,
-  rules: '* '.repeat(N / 2) + 'x', underlines: 'a\n-\n'.repeat(N / 4), html: '<div>\n'.repeat(N / 6), lazy: `> a\n${'b\n'.repeat(N / 2)}`, escapes: '\\'.repeat(N), nul: '\0'.repeat(N), surrogates: '\ud800'.repeat(N),
+  rules: '* '.repeat(N / 2) + 'x', underlines: 'a\n-\n'.repeat(N / 4), html: '<div>\n'.repeat(N / 6), lazy: `> a\n${'b\n'.repeat(N / 2)}`, escapes: '\\'.repeat(N), nul: '\0'.repeat(N), dollars: '$'.repeat(N), 'dollar letters': '$a'.repeat(N / 2), 'half formulas': '\\('.repeat(N / 2), 'formulas with ticks': `${'\\('.repeat(N / 3)}\`\\)`, 'display half': '$$ a\n'.repeat(N / 5),
+  surrogates: '\ud800'.repeat(N),
 }
 
 test('hostile texts take linear time, and their trees are not deep', () => {
@@ -233,5 +243,15 @@ test('hostile texts take linear time, and their trees are not deep', () => {
     const took = performance.now() - started
     assert.ok(took < 1000, `${name}: ${took.toFixed()} ms`)
     assert.ok(depth(tree) < 400, `${name}: depth ${depth(tree)}`)
+  }
+})
+
+test('a megabyte of the worst takes seconds, not minutes', () => {
+  for (const piece of ['[', '*', '>', '`', '_a ', '<a:', 'a@', 'a\n', '$$\n', '| a |\n', '![', '](', '&', '\\']) {
+    const text = piece.repeat(1_000_000 / piece.length)
+    const started = performance.now()
+    parse(text)
+    const took = performance.now() - started
+    assert.ok(took < 6000, `${JSON.stringify(piece)}: ${took.toFixed()} ms`)
   }
 })

@@ -45,7 +45,7 @@ test('what is put can be read, listed and deleted', async () => {
     const found = await store.get('s')
     assert.strictEqual(canonical(found), canonical({ ...session, messages: [{ ...session.messages[0], content: 'hi' }] }), kind)
     const [head] = await store.list()
-    assert.deepStrictEqual({ ...head, updated: 0 }, { id: 's', title: 'T', status: 'interrupted', updated: 0, messages: 1, waiting: 1 })
+    assert.deepStrictEqual({ ...head, updated: 0 }, { id: 's', title: 'T', status: 'interrupted', updated: 0, messages: 1, waiting: 1, pinned: false, tags: [] })
     assert.strictEqual(canonical(await store.delete('s')), canonical(found))
     assert.deepStrictEqual([await store.list(), await store.get('s'), await store.delete('s')], [[], null, null])
     store.close()
@@ -73,22 +73,25 @@ test('events are folded onto the snapshot, in order, and the next snapshot takes
   }
 })
 
-test('events are written in batches, and a page that is left writes at once', async (context) => {
-  context.mock.timers.enable({ apis: ['setTimeout'] })
+test('events are written as they come, those of one piece together, and none waits for a timer', async (context) => {
+  context.mock.timers.enable({ apis: ['setTimeout'] }) // it never ticks
   const indexedDB = new FakeIDB()
   const store = await idb.open({ indexedDB })
   await store.put(example())
   const before = indexedDB.writes
-  for (const event of EVENTS) store.append('s', event)
-  context.mock.timers.tick(249)
-  await new Promise((resolve) => setImmediate(() => setImmediate(resolve)))
+  const turn = () => new Promise((resolve) => setImmediate(() => setImmediate(resolve)))
+  for (const event of EVENTS.slice(0, 3)) store.append('s', event)
   assert.strictEqual(indexedDB.writes, before)
-  context.mock.timers.tick(1)
-  await new Promise((resolve) => setImmediate(() => setImmediate(resolve)))
+  await turn()
   assert.strictEqual(indexedDB.writes, before + 1)
+  store.append('s', EVENTS[3])
+  await Promise.resolve() // this one is being written now; the others wait for it
+  for (const event of EVENTS.slice(4)) store.append('s', event)
+  for (let i = 0; i < 5; i++) await turn()
+  assert.strictEqual(indexedDB.writes, before + 3)
   store.append('s', END)
   await store.flush()
-  assert.strictEqual(indexedDB.writes, before + 2)
+  assert.strictEqual(indexedDB.writes, before + 4)
 })
 
 test('an event that a later one changes is kept as it was', async () => {

@@ -61,7 +61,7 @@ test('addresses that may become links', () => {
   for (const url of unsafe) assert.strictEqual(link(url), null, url)
   assert.deepStrictEqual(image('https://a.b/c.png'), { src: 'https://a.b/c.png', remote: true, host: 'a.b' })
   assert.deepStrictEqual(image('data:image/png;base64,AA'), { src: 'data:image/png;base64,AA', remote: false, host: '' })
-  for (const url of ['data:image/svg+xml,<svg/>', 'data:text/html,x', 'javascript:x', 'c.png', 'https://u@a.b']) assert.strictEqual(image(url), null, url)
+  for (const url of ['data:image/svg+xml,<svg/>', 'data:text/html,x', 'blob:null/x', 'javascript:x', 'c.png', 'https://u@a.b']) assert.strictEqual(image(url), null, url)
 })
 
 test('usage', () => {

@@ -114,26 +114,37 @@ def cycle(graph: dict[str, set[str]]) -> list[str]:
 
 
 class Listed(HTMLParser):
-    """The scripts and stylesheets that a page asks for."""
+    """The scripts and stylesheets that a page asks for: at once, and later out of its templates."""
 
     def __init__(self) -> None:
         super().__init__()
         self.found: list[str] = []
+        self.cold: list[str] = []
+        self._templates = 0
+
+    def handle_endtag(self, tag: str) -> None:
+        self._templates -= tag == "template"
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         values = dict(attrs)
+        self._templates += tag == "template"
+        before = len(self.found)
         if tag == "script" and (source := values.get("src")):
             self.found.append(source)
         if tag == "link" and values.get("rel") == "stylesheet" and (source := values.get("href")):
             self.found.append(source)
+        if not self._templates:
+            self.cold += self.found[before:]
 
     @classmethod
-    def of(cls, page: Path) -> list[str]:
+    def of(cls, page: Path, *, cold: bool = False) -> list[str]:
+        """All of them, or those that the page loads before anybody asks for more."""
         if not page.exists():
             return []
         parser = cls()
         parser.feed(page.read_text())
-        return [source.removeprefix("./") for source in parser.found]
+        found = parser.cold if cold else parser.found
+        return [source.removeprefix("./") for source in found]
 
 
 def client_files(*suffixes: str) -> list[Path]:

@@ -8,6 +8,8 @@ yaa.define('core/markdown-blocks', ['core/markdown-links'], ({ readDefinition })
   const HEADING = /^#{1,6}(?=[ \t]|$)/
   const FENCE = /^(?:`{3,}(?!.*`)|~{3,})/
   const FENCE_END = /^(?:`{3,}|~{3,})(?=[ \t]*$)/
+  /** `$$` or `\\[`, alone or with its end in the same line; behind `$$` the formula may begin at once. */
+  const MATH = /^(?:\$\$(?!\$)(?:[^$]*(?:\$\$[ \t]*)?|.*\$\$[ \t]*)|\\\[(?:[ \t]*|.*\\\][ \t]*))$/
   const UNDERLINE = /^(?:=+|-+)[ \t]*$/
   const MARKER = /^(?:([*+-])|([0-9]{1,9})([.)]))(?=[ \t]|$)/
   const DEFAULT_TAGS = 'address|article|aside|base|basefont|blockquote|body|caption|center|col|colgroup|dd|details|dialog|dir|div|dl|dt|'
@@ -16,7 +18,7 @@ yaa.define('core/markdown-blocks', ['core/markdown-links'], ({ readDefinition })
   /** @type {[RegExp, RegExp | null][]} how an HTML block begins and ends; null: before an empty line */
   const HTML = [
     [/^<(?:script|pre|textarea|style)(?:\s|>|$)/i, /<\/(?:script|pre|textarea|style)>/i],
-    [/^<!--/, /-->/],
+    [/^<!--/, /-->/], [/^<\?/, /\?>/], [/^<![A-Za-z]/, />/], [/^<!\[CDATA\[/, /\]\]>/],
     [new RegExp(`^</?(?:${DEFAULT_TAGS})(?:\\s|/?>|$)`, 'i'), null],
     [/^<(?:\/[A-Za-z][A-Za-z0-9-]*|[A-Za-z][A-Za-z0-9-]*(?:\s+[A-Za-z_:][\w.:-]*(?:\s*=\s*(?:"[^"]*"|'[^']*'|[^\s"'=<>`]+))?)*)\s*\/?>\s*$/, null],
   ]
@@ -76,7 +78,7 @@ yaa.define('core/markdown-blocks', ['core/markdown-links'], ({ readDefinition })
         case 'item': return (this.blank ? node.children.length > 0 : this.indent >= node.offset) && this.skip(node.offset)
         case 'code': return (node.fence || this.blank || this.indent >= 4) && this.skip(node.fence ? node.indent : 4)
         case 'html': return node.until !== null || !this.blank
-        case 'paragraph': case 'table': return !this.blank
+        case 'paragraph': case 'table': case 'math': return !this.blank
         default: return false
       }
     }
@@ -150,15 +152,17 @@ yaa.define('core/markdown-blocks', ['core/markdown-links'], ({ readDefinition })
       const heading = HEADING.exec(rest)?.[0]
       const fence = FENCE.exec(rest)?.[0]
       const rule = RULE.test(rest)
-      const interrupts = this.tip.type === 'paragraph' ? 3 : HTML.length // kinds of HTML that may begin here
+      const interrupts = this.tip.type === 'paragraph' ? HTML.length - 1 : HTML.length // kinds of HTML that may begin here
       const html = rest[0] === '<' && HTML.slice(0, interrupts).find(([begins]) => begins.test(rest))
       if (inParagraph && UNDERLINE.test(rest) && this.underline(container, rest)) return container
       const align = inParagraph ? alignments(rest) : null
       if (align && this.table(container, align)) return this.tip
-      if (!heading && !fence && !rule && !html) return container
+      const math = (rest[0] === '$' || rest[0] === '\\') && MATH.test(rest)
+      if (!heading && !fence && !rule && !html && !math) return container
       this.closeTo(container)
       if (heading) return this.open('heading', { level: heading.length, text: headingText(rest.slice(heading.length)) })
       if (fence) return this.open('code', { fence, indent: this.indent, info: rest.slice(fence.length).trim() })
+      if (math) return this.open('math', { mark: rest[0] === '$' ? '$$' : '\\]' })
       return html ? this.open('html', { until: html[1] }) : this.open('rule')
     }
 
@@ -222,7 +226,16 @@ yaa.define('core/markdown-blocks', ['core/markdown-links'], ({ readDefinition })
       } else if (node.type === 'paragraph') node.lines.push(this.text.slice(this.next))
       else if (!node.fence || node.start !== this.number) node.lines.push(this.text.slice(this.at))
       if (!this.blank || node.fence) this.touch(node)
+      if (node.mark && this.endsMath(node)) this.closeTo(/** @type {BlockNode} */ (node.parent))
       if (node.until?.test(this.text.slice(this.at))) this.closeTo(/** @type {BlockNode} */ (node.parent))
+    }
+
+    /** @param {BlockNode} node */
+    endsMath(node) {
+      const text = this.text.slice(this.next).trimEnd()
+      const first = node.start === this.number
+      node.closed = text.endsWith(node.mark) && (!first || text.length > 3)
+      return node.closed
     }
 
     /** The block, and those around it, reach to this line. @param {BlockNode} node */
@@ -272,7 +285,7 @@ yaa.define('core/markdown-blocks', ['core/markdown-links'], ({ readDefinition })
   }
 
   /** Blocks whose lines mean nothing else. @param {BlockNode} node */
-  const isText = (node) => node.type === 'code' || node.type === 'html'
+  const isText = (node) => ['code', 'html', 'math'].includes(node.type)
 
   /** @param {string} outer @param {string} inner */
   const holds = (outer, inner) => (inner === 'item' ? outer === 'list' : ['root', 'quote', 'item'].includes(outer))

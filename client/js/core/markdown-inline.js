@@ -5,13 +5,16 @@
 // A single tilde is a tilde: `3~5 和 6~8` strikes nothing.
 
 yaa.define('core/markdown-inline', ['core/markdown-links', 'core/markdown-nodes'], (links, nodes) => {
-  const { match } = links
+  const { match, trimSpaces, characterBefore } = links
   const { leaf, wrap, plainText, collect } = nodes
-  const PLAIN = /[^\n\\`*_~[\]!<&:@w]+/y
+  const PLAIN = /[^\n\\`*_~[\]!<&:@w$]+/y
   const TAG = /<(?:\/[A-Za-z][A-Za-z0-9-]*\s*|[A-Za-z][A-Za-z0-9-]*(?:\s+[A-Za-z_:][\w.:-]*(?:\s*=\s*(?:"[^"]*"|'[^']*'|[^\s"'=<>`]+))?)*\s*\/?)>/y
   const AUTOLINK = /<([A-Za-z][A-Za-z0-9+.-]{1,31}:[^\s<>]*)>/y
   const AUTOMAIL = /<([\w.!#$%&'*+/=?^`{|}~-]{1,64}@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63})+)>/y
   const MAIL_HOST = /@[A-Za-z0-9_-]{1,63}(?:\.[A-Za-z0-9_-]{1,63})+/y
+  /** No name of a mail address and no scheme is longer. */
+  const LOOK_BACK = 64
+  const SPILL = 1024
   const SPACE = /^$|\s/
   const PUNCTUATION = /[\p{P}\p{S}]/u
   const CJK = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\u3000-\u303f\uff00-\uffef]/u
@@ -40,6 +43,7 @@ yaa.define('core/markdown-inline', ['core/markdown-links', 'core/markdown-nodes'
     /** brackets that opened before here can't become a link any more: links hold no links */ barrier = 0
     /** @type {Map<number, number[]> | null} places of the runs of backticks, by length */ ticks = null
     noComment = false
+    /** @type {Map<string, number>} where the next end of a formula is */ ends = new Map()
     /** @type {number | undefined} */ lastTarget
 
     /** @param {string} text @param {References} references */
@@ -53,6 +57,7 @@ yaa.define('core/markdown-inline', ['core/markdown-links', 'core/markdown-nodes'
         const plain = match(PLAIN, this.text, this.at)
         if (plain) this.take(plain)
         else this.special(this.text[this.at])
+        if (this.pending.length > SPILL) this.spill()
       }
       this.emphasize(null)
       this.flush()
@@ -71,6 +76,7 @@ yaa.define('core/markdown-inline', ['core/markdown-links', 'core/markdown-nodes'
         case ']': return this.closeBracket()
         case '<': return this.angle()
         case '&': return this.entity()
+        case '$': return this.dollar()
         case ':': return this.bareAddress(/https?$/i.exec(this.pending.slice(-5))?.[0] ?? '', '://')
         case 'w': return this.bareAddress('', 'www.')
         default: return this.bareMail()
@@ -87,6 +93,16 @@ yaa.define('core/markdown-inline', ['core/markdown-links', 'core/markdown-nodes'
       const text = this.pending
       this.pending = ''
       if (text) this.push(leaf('text', text))
+    }
+
+    /** Looking back into a long text copies all of it, so only its end is kept at hand. */
+    spill() {
+      const end = trimSpaces(this.pending).length - LOOK_BACK
+      const rest = this.pending.slice(end)
+      if (end <= 0) return
+      this.pending = this.pending.slice(0, end)
+      this.flush()
+      this.pending = rest
     }
 
     /** @param {Node} node */
@@ -109,6 +125,7 @@ yaa.define('core/markdown-inline', ['core/markdown-links', 'core/markdown-nodes'
 
     backslash() {
       const next = this.text[this.at + 1] ?? ''
+      if ((next === '(' && this.formula('\\)')) || (next === '[' && this.formula('\\]'))) return
       if (next === '\n') {
         this.at += 2
         this.push(leaf('break'))
@@ -144,6 +161,27 @@ yaa.define('core/markdown-inline', ['core/markdown-links', 'core/markdown-nodes'
       const places = this.ticks.get(length) ?? []
       while (places.length && places[places.length - 1] < from) places.pop()
       return places.pop() ?? -1
+    }
+
+    // -- formulas ---------------------------------------------------------------------------------
+
+    dollar() {
+      if (this.text[this.at + 1] === '$') return this.formula('$$') || this.take('$$')
+      const found = links.readDollars(this.text, this.at)
+      return found ? this.pushMath(found, false) : this.take('$')
+    }
+
+    /** @param {string} mark what ends it; what begins it is as long */
+    formula(mark) {
+      const found = links.readFormula(this.text, this.at, mark, this.ends)
+      return found !== null && this.pushMath(found, mark !== '\\)')
+    }
+
+    /** @param {{text: string, end: number}} found @param {boolean} display */
+    pushMath({ text, end }, display) {
+      this.push({ ...leaf('math', text), display })
+      this.at = end
+      return true
     }
 
     // -- emphasis ---------------------------------------------------------------------------------
@@ -328,7 +366,7 @@ yaa.define('core/markdown-inline', ['core/markdown-links', 'core/markdown-nodes'
     }
 
     bareMail() {
-      const local = /[A-Za-z0-9.+-]*$/.exec(this.pending.slice(-64))?.[0] ?? ''
+      const local = /[A-Za-z0-9.+-]*$/.exec(this.pending.slice(-LOOK_BACK))?.[0] ?? ''
       const start = this.at - local.length
       const host = match(MAIL_HOST, this.text, this.at)
       const bounded = !/[\w.+-]/.test(this.text[start - 1] ?? '') && !/[_-]/.test(host.at(-1) ?? '')
@@ -357,19 +395,5 @@ yaa.define('core/markdown-inline', ['core/markdown-links', 'core/markdown-nodes'
   /** Whether a mark may stand between punctuation and this character. @param {string} char */
   const isOpen = (char) => SPACE.test(char) || PUNCTUATION.test(char) || CJK.test(char)
 
-  /** @param {string} text @param {number} at */
-  function characterBefore(text, at) {
-    if (at === 0) return ''
-    const low = text.charCodeAt(at - 1)
-    return low >= 0xdc00 && low <= 0xdfff && at > 1 ? text.slice(at - 2, at) : text[at - 1]
-  }
-
-  /** Spaces and tabs at the end taken off, by hand: a pattern for it takes quadratic time. @param {string} text */
-  function trimSpaces(text) {
-    let end = text.length
-    while (text[end - 1] === ' ' || text[end - 1] === '\t') end--
-    return text.slice(0, end)
-  }
-
-  return { inline, trimSpaces }
+  return { inline }
 })

@@ -2,6 +2,7 @@
 // address. Each reads at one place and never looks further than it consumes, or stops at a fixed length.
 
 yaa.define('core/markdown-links', [], () => {
+  const FORMULA_MAX = 2000
   const ESCAPED = /\\([!-/:-@[-`{-~])|&(?:#([0-9]{1,7})|#[xX]([0-9a-fA-F]{1,6})|([A-Za-z][A-Za-z0-9]{1,31}));/g
   const ENTITY = /&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});/y
   const TITLE = /"(?:[^"\\]|\\[^])*"|'(?:[^'\\]|\\[^])*'|\((?:[^()\\]|\\[^])*\)/y
@@ -150,11 +151,53 @@ yaa.define('core/markdown-links', [], () => {
     return end
   }
 
+  /**
+   * `$x$`; but not the prices in `$5 and $6`, nor `$HOME and $PATH`.
+   * @param {string} text @param {number} at
+   */
+  function readDollars(text, at) {
+    let end = at
+    do end = text.indexOf('$', end + 1)
+    while (text[end - 1] === '\\')
+    const body = end < 0 || end - at > FORMULA_MAX ? '' : text.slice(at + 1, end)
+    const good = /^[^\s`](?:[^`]*[^\s`])?$/.test(body) && !/[0-9]/.test(text[end + 1] ?? '')
+    return good ? { text: body, end: end + 1 } : null
+  }
+
+  /**
+   * A formula in `$$…$$`, `\\(…\\)` or `\\[…\\]`.
+   * @param {string} text @param {number} at
+   * @param {string} mark its end
+   * @param {Map<string, number>} ends where the next end of each kind is: looked for once
+   */
+  function readFormula(text, at, mark, ends) {
+    const known = ends.get(mark) ?? 0
+    const end = known < at + 2 ? text.indexOf(mark, at + 2) : known
+    ends.set(mark, end < 0 ? Infinity : end)
+    if (end < 0 || end - at > FORMULA_MAX) return null
+    const body = text.slice(at + 2, end)
+    return /[\p{L}\p{N}]/u.test(body) && !body.includes('`') ? { text: body.trim(), end: end + 2 } : null
+  }
+
   /** @param {RegExp} pattern sticky @param {string} text @param {number} at */
   function match(pattern, text, at) {
     pattern.lastIndex = at
     return pattern.exec(text)?.[0] ?? ''
   }
 
-  return { unescape, entity, label, readLabel, readInlineTarget, readDefinition, bareEnd, match }
+  /** Spaces and tabs at the end taken off, by hand: a pattern for it takes quadratic time. @param {string} text */
+  function trimSpaces(text) {
+    let end = text.length
+    while (text[end - 1] === ' ' || text[end - 1] === '\t') end--
+    return text.slice(0, end)
+  }
+
+  /** @param {string} text @param {number} at */
+  function characterBefore(text, at) {
+    if (at === 0) return ''
+    const low = text.charCodeAt(at - 1)
+    return low >= 0xdc00 && low <= 0xdfff && at > 1 ? text.slice(at - 2, at) : text[at - 1]
+  }
+
+  return { unescape, entity, label, readLabel, readInlineTarget, readDefinition, bareEnd, readDollars, readFormula, match, trimSpaces, characterBefore }
 })

@@ -49,6 +49,7 @@ yaa.define('core/markdown-nodes', [], () => {
       frame.node = node.next
       if (node.type === 'text') addText(into, node.text ?? '')
       else if (node.type === 'code') into.push({ type: 'code', text: node.text })
+      else if (node.type === 'math') into.push({ type: 'math', text: node.text, display: node.display })
       else if (node.type === 'break') into.push({ type: 'break' })
       else if (node.type === 'image') into.push({ type: 'image', src: node.src, title: node.title, alt: node.text })
       else {

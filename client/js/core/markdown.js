@@ -4,13 +4,13 @@
 
 yaa.define('core/markdown', ['core/markdown-blocks', 'core/markdown-inline', 'core/markdown-links'], (lines, inlines, links) => {
   const { parseBlocks, definitionsEnd } = lines
-  const { inline, trimSpaces } = inlines
-  const { unescape } = links
+  const { inline } = inlines
+  const { unescape, trimSpaces } = links
   /** @typedef {{key: number, source: string, node: Block, start: number, definitions: Definition[]}} Slice */
   /** @typedef {{label: string, href: string, title: string}} Definition */
   const TASK = /^\[([ xX])\][ \t]+/
   /** A line that has only marks so far: `-` may become a list, a heading's underline or a rule. */
-  const UNDECIDED = /(?:^|\n)[ \t]*(?:>[ \t]*)*(?:[-=+*_#`~|:>]+|[0-9]{1,9}[.)]?)[ \t]*$/
+  const UNDECIDED = /(?:^|\n)[ \t]*(?:>[ \t]*)*(?:[-=+*_#`~|:>$]+|[0-9]{1,9}[.)]?)[ \t]*$/
 
   /** @param {string} text @returns {Block[]} */
   function parse(text) {
@@ -90,6 +90,7 @@ yaa.define('core/markdown', ['core/markdown-blocks', 'core/markdown-inline', 'co
       case 'heading': return { type: 'heading', level: node.level, children: inline(proseOf(node), references) }
       case 'code': return buildCode(node)
       case 'html': return { type: 'html', text: withoutBlankEnd(node.lines).join('\n') }
+      case 'math': return buildMath(node, references)
       case 'rule': return { type: 'rule' }
       case 'quote': return { type: 'quote', children: buildAll(node.children, references) }
       case 'list': return buildList(node, references)
@@ -116,6 +117,14 @@ yaa.define('core/markdown', ['core/markdown-blocks', 'core/markdown-inline', 'co
     const info = unescape(node.info)
     const text = (node.fence ? node.lines : withoutBlankEnd(node.lines)).join('\n')
     return { type: 'code', text, lang: info.split(/\s/, 1)[0], info, ...(node.fence && !node.closed ? { open: true } : {}) }
+  }
+
+  /** A formula that has no end is text: it may be one that is still being written. @param {BlockNode} node @param {References} references */
+  function buildMath(node, references) {
+    const text = node.lines.join('\n').trim()
+    const body = text.slice(2, -2).trim()
+    if (node.closed && body) return { type: /** @type {'math'} */ ('math'), text: body, display: /** @type {true} */ (true) }
+    return { type: /** @type {'paragraph'} */ ('paragraph'), children: inline(text, references) }
   }
 
   /** @param {BlockNode} node @param {References} references @returns {Block} */

@@ -150,6 +150,100 @@ yaa.define('core/session', ['core/ids', 'core/patch'], ({ uuid, id }, { put }) =
   /** Whether sending the session as it is would go on with something. @param {Session} session */
   const canResume = (session) => ['ready', 'cut', 'cancelled', 'failed'].includes(why(session).kind)
 
+  // -- approvals that are held back ---------------------------------------------------------------
+
+  /**
+   * Let nothing be approved by itself: grants wait in `ext.held`, each of these tools asks.
+   * @param {Session} session @param {string[]} tools
+   */
+  function hold(session, tools) {
+    const isDenial = (/** @type {any} */ grant) => grant.decision === 'deny'
+    const grants = list(session.grants)
+    const config = (session.config ??= {})
+    session.ext = { ...session.ext, held: { grants: grants.filter((grant) => !isDenial(grant)), tool: config.tool ?? {} } }
+    session.grants = grants.filter(isDenial)
+    const asking = tools.map((name) => [name, { ...config.tool?.[name], auto_approve: false }])
+    config.tool = { ...config.tool, ...Object.fromEntries(asking) }
+  }
+
+  /** Take back `hold`: what was granted meanwhile stays granted. @param {Session} session */
+  function release(session) {
+    const held = session.ext?.held
+    if (!held) return
+    session.grants = [...held.grants, ...list(session.grants)]
+    if (session.config) session.config.tool = held.tool
+    delete session.ext.held
+    if (!Object.keys(session.ext).length) delete session.ext
+  }
+
+  // -- branches: core/tree writes them, a page without any needs only these ------------------------
+
+  /** @param {Session} session @returns {Tree} as far as it is one: a document may come from anywhere */
+  function treeOf(session) {
+    const tree = session.ext?.tree
+    if (!Array.isArray(tree?.branches)) return { branches: [] }
+    const sound = tree.branches.every(isBranch) && isObject(tree.active ?? {})
+    return sound ? tree : { branches: tree.branches.filter(isBranch) }
+  }
+
+  /** @param {any} branch @returns {branch is Branch} */
+  function isBranch(branch) {
+    if (!isObject(branch) || typeof branch.id !== 'string' || typeof branch.at !== 'string') return false
+    const parts = isObject(branch.state) && isObject(branch.calls) && Array.isArray(branch.messages)
+    return parts && branch.messages.every((/** @type {any} */ message) => isObject(message) && typeof message.id === 'string')
+  }
+
+  /** @param {any} value */
+  const isObject = (value) => value !== null && typeof value === 'object' && !Array.isArray(value)
+
+  /**
+   * Branches by age of their first message, so that switching doesn't change their order.
+   * @template {{messages: Message[]}} T @param {T[]} branches @returns {T[]}
+   */
+  function orderOf(branches) {
+    const first = (/** @type {T} */ branch) => branch.messages[0]
+    return branches.toSorted((a, b) => {
+      if (!first(a) || !first(b)) return Number(!first(a)) - Number(!first(b))
+      return (first(a).at ?? 0) - (first(b).at ?? 0) || (first(a).id < first(b).id ? -1 : 1)
+    })
+  }
+
+  /**
+   * For each message of the active path that has others in its place: these in order, null for itself. What hangs
+   * behind the last message is under the key ''.
+   * @param {Session} session @returns {Map<string, (string | null)[]>}
+   */
+  function siblings(session) {
+    const { branches } = treeOf(session)
+    /** @type {Map<string, (string | null)[]>} */ const found = new Map()
+    if (!branches.length) return found
+    const { messages } = session
+    const index = new Map(messages.map((message, i) => [message.id, i]))
+    index.set('', -1)
+    /** @type {Map<number, Branch[]>} */ const places = new Map()
+    for (const branch of branches) {
+      const place = index.get(branch.at)
+      if (place !== undefined) places.set(place, [...(places.get(place) ?? []), branch])
+    }
+    for (const [place, there] of places) {
+      const own = messages[place + 1]
+      const all = orderOf([...there, ...(own ? [{ id: null, messages: [own] }] : [])])
+      found.set(own?.id ?? '', all.map((branch) => branch.id))
+    }
+    return found
+  }
+
+  /** A run writes the active path: from now on it isn't a fresh edit. @param {Session} session */
+  function continued(session) {
+    const { active } = treeOf(session)
+    if (active) delete active.fresh
+  }
+
+  // -- finding ------------------------------------------------------------------------------------
+
+  /** @param {Message | undefined} message @returns {ToolCall[]} */
+  const callsOf = (message) => list(message?.tool_calls)
+
   /** @param {Session} session @returns {Map<any, Message>} first result of each call */
   function resultsOf(session) {
     const results = new Map()
@@ -175,5 +269,5 @@ yaa.define('core/session', ['core/ids', 'core/patch'], ({ uuid, id }, { put }) =
     return Array.isArray(value) ? value.filter((each) => each !== null && typeof each === 'object') : []
   }
 
-  return { create, append, open, answered, answer, writeAhead, keep, items, why, canResume }
+  return { create, append, open, answered, answer, writeAhead, keep, items, why, canResume, treeOf, orderOf, siblings, callsOf, continued, hold, release }
 })

@@ -31,7 +31,6 @@ yaa.define('core/urlsafe', [], () => {
   function image(url) {
     if (PICTURE.test(url)) return { src: url, remote: false, host: '' }
     const parsed = parse(url)
-    if (parsed?.protocol === 'blob:') return { src: parsed.href, remote: false, host: '' }
     return parsed && isWeb(parsed) ? { src: parsed.href, remote: true, host: parsed.host } : null
   }
 

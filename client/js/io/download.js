@@ -1,15 +1,18 @@
 // Files that the person keeps: made in the page, saved by the browser.
 
 yaa.define('io/download', [], () => {
-  /** @param {string} name @param {string} content @param {string} [type] */
-  function text(name, content, type = 'text/plain') {
-    const url = URL.createObjectURL(new Blob([content], { type: `${type};charset=utf-8` }))
+  /** @param {string} name @param {Blob} content */
+  function blob(name, content) {
+    const url = URL.createObjectURL(content)
     const link = document.createElement('a')
     link.href = url
     link.download = name
     link.click()
     setTimeout(() => URL.revokeObjectURL(url), 60_000) // Firefox reads it after the click
   }
+
+  /** @param {string} name @param {string} content @param {string} [type] */
+  const text = (name, content, type = 'text/plain') => blob(name, new Blob([content], { type: `${type};charset=utf-8` }))
 
   /** @param {string} name @param {any} value */
   const json = (name, value) => text(name, `${JSON.stringify(value, null, 2)}\n`, 'application/json')
@@ -25,5 +28,5 @@ yaa.define('io/download', [], () => {
     return `${short || 'session'}.${extension}`
   }
 
-  return { text, json, nameFor }
+  return { blob, text, json, nameFor }
 })

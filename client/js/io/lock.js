@@ -5,6 +5,7 @@ yaa.define('io/lock', ['core/ids'], ({ uuid }) => {
   const LEASE_MS = 8000
   const RENEW_MS = 2000
   const DATABASE = 'yaa-locks'
+  const STREAMS = 4
 
   /** @param {{locks?: LockManager | null, indexedDB?: IDBFactory | null}} [options] */
   function create({ locks = globalThis.navigator?.locks, indexedDB = globalThis.indexedDB } = {}) {
@@ -85,5 +86,49 @@ yaa.define('io/lock', ['core/ids'], ({ uuid }) => {
 
   const free = () => {}
 
-  return { create }
+  /**
+   * Browsers open six connections to a host, all tabs together, and what comes seventh waits for ever. So of the streams of
+   * all tabs four may run; a person's answer has a fifth, and a sixth connection stays for everything else.
+   * @param {{acquire: (name: string) => Promise<(() => void) | null>, wake?: (callback: () => void) => () => void, again_ms?: number}} options
+   *   `wake` calls back when a tab says that it has let one go
+   * @returns {Slots}
+   */
+  function slots({ acquire, wake = () => free, again_ms = 1000 }) {
+    return {
+      take({ urgent = false, onWait = free } = {}) {
+        let cancelled = false
+        let stir = free
+        /** @returns {Promise<(() => void) | null>} */
+        async function look() {
+          for (let waited = false; !cancelled; waited = true) {
+            for (let slot = 0; slot < (urgent ? STREAMS + 1 : STREAMS); slot++) {
+              const release = await acquire(`stream ${slot}`)
+              if (release && cancelled) release()
+              else if (release) return release
+            }
+            if (!waited) onWait()
+            await new Promise((resolve) => {
+              const off = wake(() => stir())
+              const timer = setTimeout(() => stir(), again_ms)
+              stir = () => {
+                off()
+                clearTimeout(timer)
+                resolve(undefined)
+              }
+            })
+          }
+          return null
+        }
+        return {
+          ready: look(),
+          cancel() {
+            cancelled = true
+            stir()
+          },
+        }
+      },
+    }
+  }
+
+  return { create, slots }
 })

@@ -6,6 +6,8 @@ yaa.define('io/settings', [], () => {
   const SETTINGS = 'yaa.settings'
   const BASE = 'yaa.base'
   const KEYS = 'yaa.keys'
+  const DRAFTS = 'yaa.drafts'
+  const MOST_DRAFTS = 40
   const LOCAL_SERVER = 'http://127.0.0.1:12345'
 
   /** @param {{storage?: Storage | null, location?: Location}} [options] @returns {Settings} */
@@ -52,7 +54,27 @@ yaa.define('io/settings', [], () => {
       write(KEYS, kept && Object.keys(keys).length ? keys : undefined)
     }
 
+    /** The key of an address that is not in use. @param {string} url @param {string} key */
+    function keepKey(url, key) {
+      keys = { ...keys, [url]: key }
+      if (kept || served) write(KEYS, keys)
+    }
+
+    /** @type {Record<string, string>} what is being written, where nothing can be stored */
+    let drafts = {}
+
+    /** What is being written in a session; another tab may be writing in another one. @param {string} id @param {string} text */
+    function setDraft(id, text) {
+      const { [id]: _, ...others } = storage ? read(DRAFTS) : drafts
+      const all = Object.entries(text ? { ...others, [id]: text } : others).slice(-MOST_DRAFTS)
+      drafts = Object.fromEntries(all)
+      write(DRAFTS, all.length ? drafts : undefined)
+    }
+
     return {
+      keepKey,
+      draft: (id) => String((storage ? read(DRAFTS) : drafts)[id] ?? ''),
+      setDraft,
       get: (name) => values[name],
       set(name, value) {
         values = { ...values, [name]: value }
@@ -63,6 +85,11 @@ yaa.define('io/settings', [], () => {
       setBase,
       key: () => keys[address] ?? '',
       setKey,
+      keys: () => ({ ...keys }),
+      /** Keys out of a vault: for as long as the page is open. */
+      takeKeys(more) {
+        keys = { ...more, ...keys }
+      },
       forgetKey: () => setKey('', { remember: kept }),
       remembers: () => kept || served,
       canRememberSafely: served,

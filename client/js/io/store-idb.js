@@ -1,5 +1,5 @@
 // Sessions in IndexedDB. A session is a snapshot and the events since, folded when it is read: while a run is on,
-// only events are written, four times a second, however large the session. A snapshot replaces both at once.
+// only events are written, those that came while the last ones were being written together. A snapshot replaces both.
 //
 //   heads   id → what the list shows        bodies  id → {session, marks}        events  n → {id, events[]}
 //
@@ -7,22 +7,30 @@
 
 yaa.define('io/store-idb', ['core/fold', 'core/session', 'io/store-memory'], ({ fold }, { keep }, memory) => {
   const VERSION = 1
-  const EVERY_MS = 250
+  /** Of what is stored: another one gets another database, and io/migrate copies into it. */
+  const LAYOUT = 1
   const TABLES = ['heads', 'bodies', 'events']
   const ENDS = new Set(['RUN_FINISHED', 'RUN_ERROR'])
 
   /**
-   * @param {{name?: string, indexedDB?: IDBFactory, onError?: (error: StoreError) => void}} [options]
-   * @returns {Promise<Store>} in memory if there is no other
+   * @param {StoreOptions} [options] @returns {Promise<Store>} in memory if there is no other
    */
-  async function open({ name = 'yaa', indexedDB = globalThis.indexedDB, onError = () => {} } = {}) {
+  async function open({ name = 'yaa', indexedDB = globalThis.indexedDB, onError = () => {}, layout = LAYOUT, convert = same, names } = {}) {
     try {
-      return storeOf(await openDatabase(indexedDB, name), onError)
+      const database = await openDatabase(indexedDB, layout === 1 ? name : `${name}.${layout}`)
+      if (layout > 1) {
+        await yaa.later('migrate')
+        await yaa.use('io/migrate').bring(database, { name, layout, indexedDB, convert, names })
+      }
+      return storeOf(database, onError)
     } catch (error) {
       onError({ code: 'blocked', message: messageOf(error) })
       return memory.open()
     }
   }
+
+  /** @param {string} _table @param {any} record */
+  const same = (_table, record) => record
 
   /** @param {IDBFactory} indexedDB @param {string} name @returns {Promise<IDBDatabase>} */
   function openDatabase(indexedDB, name) {
@@ -44,8 +52,7 @@ yaa.define('io/store-idb', ['core/fold', 'core/session', 'io/store-memory'], ({ 
   function storeOf(database, onError) {
     /** @type {Map<string, YaaEvent[]>} not written yet */
     let pending = new Map()
-    /** @type {any} */
-    let timer = null
+    let writing = false
     database.onversionchange = () => database.close()
 
     /**
@@ -107,15 +114,17 @@ yaa.define('io/store-idb', ['core/fold', 'core/session', 'io/store-memory'], ({ 
       const batch = pending.get(id)
       if (batch) batch.push(event)
       else pending.set(id, [event])
-      timer ??= setTimeout(flush, EVERY_MS)
+      if (writing) return
+      writing = true
+      queueMicrotask(flush) // the events that one piece of the stream brought go together
     }
 
     async function flush() {
-      clearTimeout(timer)
-      timer = null
       const batches = pending
       pending = new Map()
       if (batches.size) await write(({ events }) => batches.forEach((batch, id) => events.add({ id, events: batch })))
+      writing = pending.size > 0
+      if (writing) flush()
     }
 
     /** @param {string} id */

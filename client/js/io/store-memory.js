@@ -33,9 +33,10 @@ yaa.define('io/store-memory', ['core/fold', 'core/session'], ({ fold }, { open: 
 
   /** What a list of sessions shows. @param {Session} session @param {number} updated @returns {Head} */
   function headOf(session, updated) {
-    const { id, title, status, messages } = session
+    const { id, title, status, messages, ext } = session
     const counts = { messages: messages.length, waiting: waiting(session).length }
-    return { id, title: title ?? '', status: status ?? '', updated, ...counts }
+    const tags = Array.isArray(ext?.tags) ? ext.tags.map(String) : []
+    return { id, title: title ?? '', status: status ?? '', updated, ...counts, pinned: Boolean(ext?.pinned), tags }
   }
 
   return { open, headOf }

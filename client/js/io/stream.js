@@ -35,6 +35,7 @@ yaa.define('io/stream', ['core/fold', 'core/session', 'core/sse', 'io/api'], ({ 
     return {
       session,
       output: run.output,
+      events: run.events,
       done: run.run(),
       get state() { return run.state },
       stop: () => run.stop(),
@@ -45,6 +46,7 @@ yaa.define('io/stream', ['core/fold', 'core/session', 'core/sse', 'io/api'], ({ 
   class Streaming {
     /** @type {RunState} */ state = { phase: 'idle', attempt: 0, resumed: 0 }
     /** @type {Map<string, string>} live output by call */ output = new Map()
+    /** @type {{at: number, event: YaaEvent}[]} */ events = []
     /** @type {Marks} */ marks = {}
     /** @type {RunState | null} how it ended */ end = null
     stopped = false
@@ -211,7 +213,10 @@ yaa.define('io/stream', ['core/fold', 'core/session', 'core/sse', 'io/api'], ({ 
       if (this.state.phase !== 'streaming') this.say({ phase: 'streaming' })
       fold(this.session, event)
       if (event.type === 'ACTIVITY_SNAPSHOT' || event.type === 'ACTIVITY_DELTA') this.hearOutput(event)
-      else this.store?.append(this.session.id, event)
+      else {
+        this.events.push({ at: this.timers.now(), event })
+        this.store?.append(this.session.id, event)
+      }
       if (PROGRESS.has(event.type)) this.attempt = this.waits = 0
       if (event.type === 'RUN_FINISHED' || event.type === 'RUN_ERROR') this.terminal(event)
       guard(() => this.onEvent(event, this.session))

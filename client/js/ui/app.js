@@ -3,10 +3,10 @@
 
 yaa.define('ui/app', [
   'ui/h', 'ui/text', 'ui/popup', 'ui/book', 'ui/server', 'ui/line', 'ui/sidebar', 'ui/thread', 'ui/composer', 'ui/connection',
-  'ui/settings', 'core/session', 'io/download',
+  'ui/commands', 'ui/notes', 'core/session', 'io/download',
 ], (
   { h, fill, attr }, words, { toast, say }, { openBook, isActive }, { openServer, modelsOf, toolsOf }, { statusLine, markOf, announce },
-  { sidebarView, headerView }, { threadView }, { composerView }, { failurePanel }, { settingsDialog }, sessions, download,
+  { sidebarView, headerView }, { threadView }, { composerView }, { failurePanel }, commands, { notesView, queueOf }, sessions, download,
 ) => {
   /** @typedef {import('./types').App} App */
   const { t } = words
@@ -14,17 +14,25 @@ yaa.define('ui/app', [
   /** Focusing a field on a touch screen opens the keyboard over the page. */
   const KEYBOARD = matchMedia('(hover: hover)')
 
-  /** @param {{root: HTMLElement, settings: Settings, store: Store}} given */
-  function startApp({ root, settings, store }) {
+  /**
+   * @param {{root: HTMLElement, settings: Settings, store: Store, guest?: import('./types').Guest}} given
+   *   `guest`: the page holds one session of its own, and calls no server until it is asked to
+   */
+  function startApp({ root, settings, store, guest }) {
     const server = openServer({ settings, onChange: () => draw() })
     const book = openBook({
-      store, api: server.api, prepare: (session) => prepare(session, settings), onChange,
-      onEnd: (entry) => onEnd(entry, server), onElsewhere: () => toast(t('run.elsewhere')),
+      store, api: server.api, prepare: (session) => prepare(session, settings, toolsOf(server.info())), onChange,
+      onEnd: (entry) => {
+        onEnd(entry, server)
+        keepEvents(entry, store)
+        app.queue.onEnd(entry)
+      }, onElsewhere: () => toast(t('run.elsewhere')),
     })
     /** @type {App} */
-    const app = { settings, server, book, current: book.fresh(), drawer: false, views: null, show, draw, mount }
-    const actions = actionsOf(app)
-    yaa.use('ui/clienttools').open(app, store)
+    const app = { settings, server, book, store, current: book.fresh(), past: null, watchers: new Set(), queue: /** @type {any} */ (null), drawer: false, views: null, show, draw, mount }
+    app.queue = queueOf(app, (entry, words) => book.send(entry, words))
+    const own = presentOnly(app, actionsOf(app))
+    const actions = guest ? guest.hold(app, own) : own
     let frame = 0
     let timer = 0
     let tick = 0
@@ -33,46 +41,55 @@ yaa.define('ui/app', [
     async function start() {
       look(settings)
       const signedIn = settings.takeKeyFromHash()
-      const wanted = new URLSearchParams(location.hash.slice(1)).get('s')
+      const wanted = guest?.id ?? new URLSearchParams(location.hash.slice(1)).get('s')
       mount()
       if (signedIn) say(t('toast.signedIn'))
-      if (KEYBOARD.matches) app.views.composer.focus()
-      server.connect()
+      if (KEYBOARD.matches && !guest) app.views.composer.focus()
+      if (!guest) server.connect()
       await book.refresh()
       const entry = wanted && await book.open(wanted)
       if (entry) show(entry)
       draw()
       NARROW.addEventListener('change', draw)
+      const more = () => yaa.later('commands').then(() => yaa.use('ui/deeds'))
+      const context = { app, actions, state: () => stateOf(app, true), more }
+      commands.bind(context)
       addEventListener('keydown', shortcuts(app, actions))
+      // Who has switched tools of the page on may need them with the first message.
+      if (Object.values(settings.get('pageTools') ?? {}).includes(true)) pageTools(app)
+      else if (!guest) idle(() => pageTools(app))
+      idle(more)
+      if (!guest) idle(() => Promise.all([yaa.later('ground'), yaa.later('more')]).then(() => yaa.use('ui/ground').start(context), console.warn))
+      idle(() => yaa.later('seeing').then(() => yaa.use('ui/inspector/watch').start(context), console.warn))
     }
 
     /** Make every view; done again when the language changes. */
     function mount() {
-      const settingsOpen = app.views?.settings.el.open
+      const settingsOpen = app.views?.settings?.el.open
       const thread = threadView(actions)
       const views = {
         thread, side: sidebarView(actions), header: headerView(actions), composer: composerView(actions), failure: failurePanel(actions),
-        settings: settingsDialog(actions),
+        settings: /** @type {any} */ (null), notes: notesView(actions),
       }
       app.views = views
       fill(root,
         h('button.skip', { type: 'button', onclick: views.composer.focus }, t('app.skip')),
         views.side.el,
         h('button.scrim', { type: 'button', 'aria-label': t('side.hide'), onclick: actions.toggleSide }),
-        h('main.main', { 'aria-label': t('app.main') }, views.header.el, thread.el,
-          h('footer.foot', null, thread.toEnd, h('div.column', null, views.failure.el), views.composer.el)),
-        views.settings.el)
-      views.composer.write(draftOf(app.current.session.id))
-      if (settingsOpen) views.settings.show('look')
+        h('main.main', { 'aria-label': t('app.main') }, h('h1.sr-only', null, t('app.name')), views.header.el, thread.el,
+          h('footer.foot', null, thread.toEnd, h('div.column', null, views.failure.el, views.notes.el), guest ? guest.foot(app, actions, views.composer.el) : views.composer.el)))
+      views.composer.write(settings.draft(draftKey(app.current.session)))
+      if (settingsOpen) actions.openSettings('look')
       draw()
     }
 
     /** @param {import('./types').Entry} entry */
     function show(entry) {
       app.current = entry
+      app.past = null
       app.drawer = false
       address(entry.session)
-      app.views?.composer.write(draftOf(entry.session.id))
+      app.views?.composer.write(settings.draft(draftKey(entry.session)))
       draw()
     }
 
@@ -102,6 +119,7 @@ yaa.define('ui/app', [
       const state = stateOf(app, whole)
       app.views.thread.update(state)
       if (whole) renderAround(app, root, state)
+      for (const watcher of app.watchers) watcher(state)
       whole = false
       clearTimeout(tick)
       if (state.line?.until) tick = window.setTimeout(draw, 1000)
@@ -117,9 +135,18 @@ yaa.define('ui/app', [
   function renderAround(app, root, state) {
     attr(root, 'data-side', state.sideOpen ? 'open' : 'closed')
     attr(root, 'data-drawer', app.drawer ? 'open' : 'closed')
-    for (const name of ['side', 'header', 'composer', 'failure', 'settings']) app.views[name].update(state)
+    for (const name of ['side', 'header', 'composer', 'failure', 'settings', 'notes']) app.views[name]?.update(state)
     const mark = markOf(app.current)
     document.title = [mark && t(`side.${mark}`), titleOf(state.session), t('app.name')].filter(Boolean).join(' – ')
+  }
+
+  /** While an earlier moment is looked at, nothing is written: what would be, does nothing. @param {App} app @param {import('./types').Actions} actions */
+  function presentOnly(app, actions) {
+    const guarded = /** @type {any} */ ({ ...actions })
+    for (const name of ['send', 'goOn', 'answer', 'answerAll', 'rename', 'branch']) {
+      guarded[name] = (/** @type {any[]} */ ...rest) => (app.past ? undefined : /** @type {any} */ (actions)[name](...rest))
+    }
+    return /** @type {import('./types').Actions} */ (guarded)
   }
 
   /** @param {App} app @returns {import('./types').Actions} */
@@ -130,7 +157,7 @@ yaa.define('ui/app', [
     function set(changes) {
       for (const [name, value] of Object.entries(changes)) setOne(settings, name, value)
       if ('url' in changes || 'key' in changes) server.connect()
-      if ('theme' in changes || 'language' in changes) look(settings)
+      look(settings)
       if ('language' in changes) app.mount()
       draw()
     }
@@ -144,6 +171,7 @@ yaa.define('ui/app', [
     /** @param {string} id */
     async function remove(id) {
       const session = await book.remove(id)
+      journal((events) => events.forget(id))
       if (app.current.session.id === id) show(book.fresh())
       if (!session) return
       const undo = async () => {
@@ -159,11 +187,42 @@ yaa.define('ui/app', [
       if (session) download.json(download.nameFor(session, 'yaa.json'), session)
     }
 
-    return {
-      set, open, remove, download: save, draw,
+    /** What changes and judges a session comes with its first use. @returns {Promise<boolean>} */
+    async function ready() {
+      try {
+        await yaa.later('branches')
+        return true
+      } catch (error) {
+        toast(t('later.failed', { detail: /** @type {Error} */ (error).message }), { bad: true })
+        return false
+      }
+    }
+
+    /** @param {string} name @param {any[]} rest */
+    async function branch(name, ...rest) {
+      if (await ready()) await yaa.use('ui/branching').deeds(app, actions)[name](...rest)
+    }
+
+    /** @type {import('./types').Actions} */
+    const actions = {
+      set, open, remove, download: save, draw, branch, queue: app.queue,
+      asking: {
+        approvalMenu: (...rest) => { branch('approvalMenu', ...rest) },
+        valueField: async (args) => (await ready() ? yaa.use('ui/editing').valueField(args, true) : null),
+        picture: async (tool, args) => yaa.later('tools').then(() => yaa.use('ui/tools/body').previewOf(tool, args), () => null),
+        limits: () => { branch('limits') },
+        chooseModel: () => actions.openSettings('model'),
+        costUnit: () => app.current.session.usage?.cost_unit ?? '',
+      },
+      setTemporary(on) {
+        if (on && app.current.session.messages.length) return
+        book.setTemporary(app.current, on)
+        address(app.current.session)
+      },
       send(text) {
         app.views.thread.follow()
-        book.send(app.current, text)
+        if (isActive(app.current)) app.queue.add(text)
+        else book.send(app.current, text)
       },
       stop: () => app.current.run?.stop(),
       goOn: () => book.retry(app.current),
@@ -174,13 +233,18 @@ yaa.define('ui/app', [
         app.views.composer.focus()
       },
       rename: (id, title) => book.rename(id, title),
-      draft: (text) => sessionStorage.setItem(draftName(app.current.session.id), text),
+      draft: (text) => { if (!app.current.session.ext?.temporary) settings.setDraft(draftKey(app.current.session), text) },
       connect: () => server.connect(),
       signIn: (key) => set({ key }),
       setProvider: (name) => set({ provider: name }),
       setTool: (name, rule) => set({ tools: withEntry(settings.get('tools'), name, rule) }),
       setLimit: (name, value) => set({ limits: withEntry(settings.get('limits'), name, Number(value) > 0 ? Number(value) : '') }),
-      openSettings(tab) {
+      async openSettings(tab) {
+        await Promise.all([yaa.later('settings'), yaa.later('commands'), pageTools(app)])
+        if (!app.views.settings) {
+          app.views.settings = yaa.use('ui/settings').settingsDialog(actions)
+          app.views.side.el.after(app.views.settings.el)
+        }
         app.views.settings.show(tab)
         draw()
       },
@@ -190,19 +254,30 @@ yaa.define('ui/app', [
         draw()
       },
     }
+    return actions
   }
 
-  /** Keys that work outside of fields: `g` then `a` goes to what waits for an answer. @param {App} app @param {import('./types').Actions} actions */
+  /** What keys start is a table of commands; only Escape means whatever is open. @param {App} app @param {import('./types').Actions} actions */
   function shortcuts(app, actions) {
-    let before = ''
     return (/** @type {KeyboardEvent} */ event) => {
-      const typing = /** @type {Element} */ (event.target).closest?.('input, textarea, select, dialog')
-      const pair = before + event.key
-      before = event.key
       if (event.key === 'Escape' && app.drawer) actions.toggleSide()
-      if (!typing && pair === 'ga') app.views.thread.showAsk()
+      commands.onkeydown(event)
     }
   }
+
+  /** Not before the page can be typed in. @param {() => void} run */
+  /** @type {Promise<void> | null} */ let joined = null
+
+  /** Joins the tools of the page to its runs, once. @param {App} app */
+  function pageTools(app) {
+    joined ??= yaa.later('page').then(() => yaa.use('ui/clienttools').open(app, app.store), (error) => {
+      joined = null
+      console.warn(error)
+    })
+    return joined
+  }
+
+  const idle = (run) => (window.requestIdleCallback ?? setTimeout)(run)
 
   /** @param {Settings} settings @param {string} name @param {any} value */
   function setOne(settings, name, value) {
@@ -213,9 +288,9 @@ yaa.define('ui/app', [
   }
 
   /** @param {App} app @param {boolean} whole @returns {import('./types').State} */
-  function stateOf({ settings, server, book, current }, whole) {
-    const { session } = current
-    const live = isActive(current)
+  function stateOf({ settings, server, book, current, past, queue }, whole) {
+    const session = past ?? current.session
+    const live = !past && isActive(current)
     const info = server.info()
     const offered = modelsOf(info)
     const first = offered.find((one) => one.first) ?? offered[0]
@@ -224,9 +299,11 @@ yaa.define('ui/app', [
     const chosen = models.find((one) => one.name === provider) ?? models[0]
     return {
       session, live, whole, models, provider,
-      items: sessions.items(whole ? session : lastTurn(session), { live: live || current.elsewhere }),
+      items: sessions.items(whole ? session : lastTurn(session), { live: live || (!past && current.elsewhere) }),
       outputs: current.run?.output ?? new Map(),
-      line: statusLine(current),
+      // a fresh branch has not been cut off: it waits for the person (ui/branches)
+      line: sessions.treeOf(session).active?.fresh && !live ? null : statusLine(current),
+      queue: queue.of(session),
       server: server.state(),
       sideOpen: !NARROW.matches && settings.get('side') !== 'closed',
       sessions: book.heads().map((head) => rowOf(head, session.id, book.entry(head.id))),
@@ -247,44 +324,63 @@ yaa.define('ui/app', [
   /** @param {Head} head @param {string} current @param {import('./types').Entry | undefined} entry */
   function rowOf(head, current, entry) {
     const mark = entry ? markOf(entry) : head.waiting ? 'asking' : ''
-    return { id: head.id, title: entry?.session.title || head.title || t('session.untitled'), updated: head.updated, current: head.id === current, mark }
+    const labels = { pinned: Boolean(head.pinned), tags: head.tags ?? [], temporary: entry?.session.ext?.temporary === true }
+    return { id: head.id, title: entry?.session.title || head.title || t('session.untitled'), updated: head.updated, current: head.id === current, mark, ...labels }
   }
 
   /**
    * Settings travel in the session's configuration; what is left empty is filled in by the server.
-   * @param {Session} session @param {Settings} settings
+   * @param {Session} session @param {Settings} settings @param {import('./types').ToolRule[]} tools
    */
-  function prepare(session, settings) {
+  function prepare(session, settings, tools) {
+    sessions.release(session)
     const config = (session.config ??= {})
     const model = settings.get('model') ? { model_name: settings.get('model') } : {}
     config.llm_api = { ...config.llm_api, provider: { name: settings.get('provider') || 'auto', ...model } }
     config.yaa = { ...config.yaa, stream: true, language: words.language() }
-    config.limits = { ...config.limits, ...settings.get('limits') }
+    config.limits = { ...config.limits, ...settings.get('limits'), ...session.ext?.limits }
     config.tool = { ...config.tool }
     for (const [name, rule] of Object.entries(settings.get('tools') ?? {})) {
       config.tool[name] = rule === 'deny' ? { deny: true } : { auto_approve: rule === 'allow' }
     }
     if (settings.get('character') && !session.character) session.character = settings.get('character')
+    if (settings.get('paused')) sessions.hold(session, tools.filter((tool) => tool.policy !== 'deny').map((tool) => tool.name))
   }
 
   /** @param {import('./types').Entry} entry whose run has come to rest @param {App['server']} server */
   function onEnd(entry, server) {
     announce(entry)
+    dispatchEvent(new CustomEvent('yaa-saved', { detail: entry.session }))
     if (entry.state?.diverged) toast(t('run.diverged'), { bad: true })
     const error = entry.state?.error
     if (error?.code === 'answer_invalid') toast(t('toast.answerRefused', { detail: error.message }), { bad: true })
     if (error?.code === 'unauthorized' || error?.code === 'network') server.connect()
   }
 
+  /**
+   * The events of a run are kept beside its session, for the time slider: where sessions are kept, and only on this device.
+   * @param {import('./types').Entry} entry @param {Store} store
+   */
+  function keepEvents({ session, run }, store) {
+    if (!run?.events.length || session.ext?.temporary || store.kind === 'memory') return
+    journal((events) => events.keep(session.id, String(session.run?.id ?? ''), run.events))
+  }
+
+  /** @param {(events: Modules['io/journal']) => Promise<any>} work nobody waits for, and that may fail */
+  const journal = (work) => yaa.later('journal').then(() => work(yaa.use('io/journal'))).catch(console.warn)
+
   /** @param {Settings} settings */
   function look(settings) {
-    attr(document.documentElement, 'data-theme', settings.get('theme') || null)
+    const root = document.documentElement
+    for (const name of ['theme', 'size', 'density']) attr(root, `data-${name}`, settings.get(name) || null)
+    if (settings.get('hue')) root.style.setProperty('--hue', settings.get('hue'))
+    else root.style.removeProperty('--hue')
     words.use(settings.get('language') ?? '')
   }
 
   /** The open session is in the address, so that a reload opens it again. @param {Session} session */
-  function address({ id, messages }) {
-    history.replaceState(null, '', messages.length ? `#s=${encodeURIComponent(id)}` : location.pathname + location.search)
+  function address({ id, messages, ext }) {
+    history.replaceState(null, '', messages.length && !ext?.temporary ? `#s=${encodeURIComponent(id)}` : location.pathname + location.search)
   }
 
   /** @param {Record<string, any> | undefined} map @param {string} name @param {any} value '' takes the entry out */
@@ -293,11 +389,8 @@ yaa.define('ui/app', [
     return value === '' ? rest : { ...rest, [name]: value }
   }
 
-  /** @param {string} id */
-  const draftName = (id) => `yaa.draft.${id}`
-
-  /** What was being written in a session when the page was left. @param {string} id */
-  const draftOf = (id) => sessionStorage.getItem(draftName(id)) ?? ''
+  /** A session nobody has written in yet is another one after a reload. @param {Session} session */
+  const draftKey = ({ id, messages }) => (messages.length ? id : 'new')
 
   /** @param {Session} session */
   const titleOf = (session) => session.title || t('session.untitled')

@@ -1,15 +1,19 @@
 // What a run can wait for, one card body per reason. A card knows only its interrupt: it reads `answer` from it and
 // hands a new one to `actions.answer`. The session keeps both, so cards survive a reload, another tab, another device.
 
-yaa.define('ui/asks', ['ui/h', 'ui/text', 'ui/form'], ({ h, icon, fill }, { t, count }, { jsonField, schemaForm, isFlat }) => {
-  /** @type {Record<string, (interrupt: any, answer: (payload: any, status?: string) => void, call?: any) => Body>} */
+yaa.define('ui/asks', ['ui/h', 'ui/text', 'ui/form', 'core/usage'], (dom, { t, count, language }, { jsonField, schemaForm, isFlat }, { money }) => {
+  const { h, icon, iconButton, fill } = dom
+  /** @typedef {(payload: any, status?: 'resolved' | 'cancelled') => void} Give */
+  /** @typedef {import('./types').Field} Field */
+  /** @typedef {import('./types').Asking} Does */
+  /** @type {Record<string, (interrupt: any, answer: Give, call: any, does: Does) => Body>} */
   const BODIES = {
     tool_call: approval, input_required: question, indeterminate: unsure, limit, model_error: modelError, client_tool: clientTool,
   }
-  /** Limits by the name the server gives them, with the words and the step offered for going on. */
+  /** Limits by the name the server gives them, with the words, the step offered for going on, and what a person's unit is. */
   const LIMITS = /** @type {const} */ ([
-    ['max_steps', 'limit.steps', 10], ['max_tokens', 'limit.tokens', 50_000], ['max_wall_s', 'limit.wall', 300],
-    ['max_cost_micro', 'limit.cost', 100_000], ['max_consecutive_errors', 'limit.errors', 0],
+    ['max_steps', 'limit.steps', 10, 1], ['max_tokens', 'limit.tokens', 50_000, 1], ['max_wall_s', 'limit.wall', 300, 1],
+    ['max_cost_micro', 'limit.cost', 100_000, 1e6], ['max_consecutive_errors', 'limit.errors', 0, 1],
   ])
 
   /**
@@ -22,14 +26,15 @@ yaa.define('ui/asks', ['ui/h', 'ui/text', 'ui/form'], ({ h, icon, fill }, { t, c
   /**
    * The inside of a card for an open interrupt.
    * @param {any} interrupt
-   * @param {{answer: (id: string, answer: any) => void, goOn: () => void}} actions
+   * @param {Pick<import('./types').Actions, 'answer' | 'goOn' | 'asking'>} actions
    * @param {any} [call] the tool call it belongs to
    * @returns {import('./types').View}
    */
   function askView(interrupt, actions, call) {
     const make = BODIES[interrupt.reason] ?? clientTool
-    const answer = (/** @type {any} */ payload, status = 'resolved') => actions.answer(interrupt.id, { status, payload })
-    const body = make(interrupt, answer, call)
+    /** @type {Give} */
+    const answer = (payload, status = 'resolved') => actions.answer(interrupt.id, { status, payload })
+    const body = make(interrupt, answer, call, actions.asking)
     const open = h('div.form', null, body.content)
     const done = h('div.ask-answered', { hidden: true })
     const head = h('div', null, h('h3', null, body.title), body.text ? h('p', null, body.text) : null)
@@ -60,43 +65,58 @@ yaa.define('ui/asks', ['ui/h', 'ui/text', 'ui/form'], ({ h, icon, fill }, { t, c
     return `${t(answer.payload?.approved ? 'answered.allowed' : 'answered.denied')} ${t('answered.pending')}`
   }
 
-  /** @param {any} interrupt @param {(payload: any) => void} answer @param {any} call @returns {Body} */
-  function approval(interrupt, answer, call) {
+  /** @param {any} interrupt @param {Give} answer @param {any} call @param {Does} does @returns {Body} */
+  function approval(interrupt, answer, call, does) {
     const args = interrupt.args ?? parseArgs(call?.function.arguments)
     const tool = interrupt.tool ?? call?.function.name ?? ''
-    const plain = isObject(args)
-    const shown = plain ? argsList(args) : null
-    const editor = jsonField({ label: t('ask.json'), value: plain ? args : undefined, object: true })
-    if (!plain) editor.write(args)
-    editor.el.hidden = plain
+    const shown = h('div')
+    /** Made when it is wanted. @type {Field | null} */ let editor = null
+    const holder = h('div', { hidden: true })
     const edit = button('ask.edit', '.ghost', toggleEdit)
-    edit.hidden = !plain
+    const more = iconButton('more', t('ask.more'), { 'aria-haspopup': 'menu', onclick: () => does.approvalMenu(more, interrupt, { tool, args, answer, place: el }) }, 'ghost')
     const deny = denial((reason) => answer({ approved: false, ...(reason ? { reason } : {}) }), () => { actions.hidden = false })
     const actions = h('div.ask-actions', null,
       button('ask.once', '.primary', () => allow('once')), button('ask.session', '', () => allow('session')),
-      button('ask.deny', '.danger', () => { actions.hidden = true; deny.show() }), h('span.end', null, edit))
+      button('ask.deny', '.danger', () => { actions.hidden = true; deny.show() }), h('span.end', null, edit, more))
+    const el = h('div.form', null, shown, holder, actions, deny.el)
 
-    function toggleEdit() {
-      editor.el.hidden = !editor.el.hidden
-      if (shown) shown.hidden = !editor.el.hidden
-      edit.textContent = t(editor.el.hidden ? 'ask.edit' : 'ask.editDone')
-      if (!editor.el.hidden) editor.focus()
-      else if (editor.read().ok && shown) fill(shown, ...argsList(editor.read().value).childNodes)
+    draw(args)
+
+    /** Names and values; a change of a file as what goes and what comes, once that can be drawn. @param {any} value */
+    async function draw(value) {
+      const plain = isObject(value) ? argsList(value) : h('pre.mono', null, String(value))
+      fill(shown, plain)
+      const picture = await does.picture?.(tool, value)
+      if (picture && plain.isConnected) fill(shown, picture)
+    }
+
+    async function toggleEdit() {
+      const read = editor?.read()
+      if (read && !read.ok && !holder.hidden) return editor?.focus()
+      if (!editor) {
+        editor = await does.valueField(args)
+        if (!editor) return
+        fill(holder, editor.el)
+      }
+      holder.hidden = !holder.hidden
+      shown.hidden = !holder.hidden
+      edit.textContent = t(holder.hidden ? 'ask.edit' : 'ask.editDone')
+      if (!holder.hidden) editor.focus()
+      else if (read?.ok && isObject(read.value)) draw(read.value)
     }
 
     /** @param {'once' | 'session'} remember */
     function allow(remember) {
-      const edited = editor.read()
+      const edited = editor?.read() ?? { ok: true, value: args }
       if (!edited.ok) {
-        if (editor.el.hidden) toggleEdit()
-        return editor.focus()
+        if (holder.hidden) toggleEdit()
+        return editor?.focus()
       }
       const changed = JSON.stringify(edited.value) !== JSON.stringify(args)
       answer({ approved: true, remember, ...(changed ? { edited_args: edited.value } : {}) })
     }
 
-    const content = [shown, editor.el, actions, deny.el]
-    return { icon: 'hand', title: t('ask.title', { tool }), text: ownWords(interrupt, tool), content }
+    return { icon: 'hand', title: t('ask.title', { tool }), text: ownWords(interrupt, tool), content: [el] }
   }
 
   /** The server's question only where it says more than the title. @param {Interrupt} interrupt @param {string} tool */
@@ -122,7 +142,7 @@ yaa.define('ui/asks', ['ui/h', 'ui/text', 'ui/form'], ({ h, icon, fill }, { t, c
     return { el, show }
   }
 
-  /** @param {any} interrupt @param {(payload: any, status?: string) => void} answer @param {any} call @returns {Body} */
+  /** @param {any} interrupt @param {Give} answer @param {any} call @returns {Body} */
   function question(interrupt, answer, call) {
     const schema = interrupt.response_schema
     const text = interrupt.message ?? parseArgs(call?.function.arguments)?.question ?? ''
@@ -213,29 +233,32 @@ yaa.define('ui/asks', ['ui/h', 'ui/text', 'ui/form'], ({ h, icon, fill }, { t, c
     return isObject(args) && Object.keys(args).length ? argsList(args) : null
   }
 
-  /** @param {any} interrupt @param {(payload: any) => void} answer @returns {Body} */
-  function limit(interrupt, answer) {
+  /** @param {any} interrupt @param {Give} answer @param {any} _call @param {Does} does @returns {Body} */
+  function limit(interrupt, answer, _call, does) {
     const name = interrupt.limit ?? interrupt.name ?? 'max_steps'
-    const [key, label, more] = LIMITS.find((one) => one[0] === name) ?? [name, '', 0]
-    const input = h('input.input', { inputmode: 'numeric', value: String(more || 10), 'aria-label': label ? t(label) : key })
+    const [key, label, more, scale] = LIMITS.find((one) => one[0] === name) ?? [name, '', 0, 1]
+    const input = h('input.input', { inputmode: 'decimal', value: String((more || 10) / scale), 'aria-label': label ? t(label) : key })
     const go = () => {
-      const n = Number(input.value)
-      answer({ continue: true, ...(more && Number.isInteger(n) && n > 0 ? { extend: { [key]: n } } : {}) })
+      const n = Math.round(Number(input.value.replace(',', '.')) * scale)
+      answer({ continue: true, ...(more && n > 0 ? { extend: { [key]: n } } : {}) })
     }
+    const shown = (/** @type {number} */ n) => (scale > 1 ? money(n, does.costUnit(), language()) : count(n))
     const used = {
       name: label ? t(label.replace('limit.', 'limit.name.')) : key,
-      observed: count(interrupt.observed ?? 0), allowed: count(interrupt.allowed ?? 0),
+      observed: shown(interrupt.observed ?? 0), allowed: shown(interrupt.allowed ?? 0),
     }
     const actions = h('div.ask-actions', null,
-      button('limit.continue', '.primary', go), button('limit.stop', '.ghost', () => answer({ continue: false })))
+      button('limit.continue', '.primary', go), button('limit.stop', '.ghost', () => answer({ continue: false })),
+      button('limit.edit', '.ghost', does.limits))
     const content = [h('div.more-row', null, more ? h('label.field', null, h('span.label', null, t(label)), input) : null, actions)]
     return { icon: 'limit', title: t('limit.title'), text: t('limit.text', used), content }
   }
 
-  /** @param {any} interrupt @param {(payload: any) => void} answer @returns {Body} */
-  function modelError(interrupt, answer) {
+  /** @param {any} interrupt @param {Give} answer @param {any} _call @param {Does} does @returns {Body} */
+  function modelError(interrupt, answer, _call, does) {
     const actions = h('div.ask-actions', null,
-      button('model.retry', '.primary', () => answer({ retry: true })), button('model.stop', '.ghost', () => answer({ retry: false })))
+      button('model.retry', '.primary', () => answer({ retry: true })), button('model.stop', '.ghost', () => answer({ retry: false })),
+      h('span.end', null, button('model.change', '.ghost', does.chooseModel)))
     return { icon: 'alert', title: t('model.title'), text: interrupt.message, content: [actions] }
   }
 

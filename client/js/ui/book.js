@@ -1,7 +1,7 @@
 // The sessions of this browser and their runs. Several may run at once; each is folded by its own stream and saved
 // as it grows. Views never touch a session: they call these, and are told when something changed.
 
-yaa.define('ui/book', ['core/session', 'io/stream', 'io/lock', 'io/channel'], (sessions, stream, locks, channels) => {
+yaa.define('ui/book', ['core/session', 'io/stream', 'io/lock', 'io/channel', 'io/store-memory'], (sessions, stream, locks, channels, { headOf }) => {
   /** Runs of this tab, remembered over a reload so that they go on by themselves. */
   const RUNNING = 'yaa.running'
 
@@ -23,6 +23,7 @@ yaa.define('ui/book', ['core/session', 'io/stream', 'io/lock', 'io/channel'], (s
     const hooks = []
     const lock = locks.create()
     const channel = channels.open()
+    const slots = locks.slots({ acquire: lock.acquire, wake: (callback) => channel.listen((message) => message?.slot && callback()) })
     channel.listen(onOtherTab)
 
     /** @param {Session} session @returns {Entry} */
@@ -32,9 +33,24 @@ yaa.define('ui/book', ['core/session', 'io/stream', 'io/lock', 'io/channel'], (s
       return entry
     }
 
+    /** Sessions that nobody wants kept are in memory only. @param {Session} session */
+    const isTemporary = (session) => session.ext?.temporary === true
+
+    /** @param {Session} session @returns {Promise<void>} */
+    const save = async (session) => (isTemporary(session) ? undefined : store.put(session))
+
     /** @returns {Promise<void>} */
     async function refresh() {
-      heads = await store.list()
+      const open = [...entries.values()].filter(({ session }) => isTemporary(session) && session.messages.length)
+      heads = [...open.map(({ session }) => headOf(session, Date.now())), ...await store.list()]
+    }
+
+    /** @param {Entry} entry @param {boolean} on only a session that was never stored becomes temporary */
+    function setTemporary({ session }, on) {
+      session.ext = { ...session.ext, temporary: true }
+      if (!on) delete session.ext.temporary
+      if (!on && session.messages.length) save(session)
+      changed(session.id)
     }
 
     /** @param {string} id @returns {Promise<Entry | null>} */
@@ -70,7 +86,7 @@ yaa.define('ui/book', ['core/session', 'io/stream', 'io/lock', 'io/channel'], (s
       for (const [id, one] of answers) sessions.answer(entry.session, id, one)
       onChange(entry.session.id, true)
       if (!sessions.open(entry.session).length && answers.some(([, one]) => one)) return run(entry)
-      await store.put(entry.session)
+      await save(entry.session)
     }
 
     /** @param {Entry} entry */
@@ -86,11 +102,17 @@ yaa.define('ui/book', ['core/session', 'io/stream', 'io/lock', 'io/channel'], (s
         onChange(id, true)
         return onElsewhere()
       }
+      sessions.continued(entry.session)
       prepare(entry.session)
       for (const hook of hooks) hook.begins(entry)
-      remember(id, true)
+      if (!isTemporary(entry.session)) remember(id, true)
+      const free = await slot(entry)
+      if (!free) {
+        release()
+        return onChange(id, true)
+      }
       entry.run = stream.start(entry.session, {
-        api: api(), store, wake,
+        api: api(), store: isTemporary(entry.session) ? undefined : store, wake,
         onEvent: (event) => {
           for (const hook of hooks) hook.hears(entry, event)
           onChange(id, event.type === 'yaa.reset')
@@ -102,11 +124,32 @@ yaa.define('ui/book', ['core/session', 'io/stream', 'io/lock', 'io/channel'], (s
       entry.state = await entry.run.done
       remember(id, false)
       release()
+      free()
       takeBackRefused(entry)
       // at once: what goes on by itself is not drawn as a question first
       for (const hook of hooks) hook.rests(entry)
       onEnd(entry)
       await changed(id)
+    }
+
+    /**
+     * One of the few connections that streams may have; a person's answer does not wait behind other runs.
+     * @param {Entry} entry @returns {Promise<(() => void) | null>} null: stopped while it waited
+     */
+    async function slot(entry) {
+      const { session } = entry
+      const waiting = slots.take({
+        urgent: sessions.answered(session).length > 0,
+        onWait: () => onState(entry, { phase: 'posting', reason: 'queued', attempt: 0, resumed: 0 }),
+      })
+      entry.run = { session, state: /** @type {RunState} */ (entry.state), output: new Map(), events: [], done: new Promise(() => {}), stop: waiting.cancel, retryNow() {} }
+      const release = await waiting.ready
+      entry.run = null
+      if (!release) entry.state = { phase: 'interrupted', reason: 'stopped', attempt: 0, resumed: 0 }
+      return release && (() => {
+        release()
+        channel.send({ slot: 'free' })
+      })
     }
 
     /** @param {Entry} entry @param {RunState} state */
@@ -130,12 +173,28 @@ yaa.define('ui/book', ['core/session', 'io/stream', 'io/lock', 'io/channel'], (s
       else run(entry)
     }
 
+    /**
+     * Change what was said: branches and edits, never under a run.
+     * @template T @param {Entry} entry @param {(session: Session) => T} work @returns {T | null} null: it is running
+     */
+    function edit(entry, work) {
+      if (isActive(entry) || entry.elsewhere) return null
+      const done = work(entry.session)
+      entry.state = null
+      onChange(entry.session.id, true)
+      save(entry.session).then(() => changed(entry.session.id))
+      return done
+    }
+
     /** @param {string} id @param {string} title */
-    async function rename(id, title) {
+    const rename = (id, title) => change(id, (session) => { session.title = title })
+
+    /** Change what a person says about a session: its title, its tags. @param {string} id @param {(session: Session) => void} edit */
+    async function change(id, edit) {
       const entry = await open(id)
       if (!entry) return
-      entry.session.title = title
-      await store.put(entry.session)
+      edit(entry.session)
+      await save(entry.session)
       await changed(id)
     }
 
@@ -151,14 +210,15 @@ yaa.define('ui/book', ['core/session', 'io/stream', 'io/lock', 'io/channel'], (s
 
     /** @param {Session} session */
     async function restore(session) {
-      await store.put(session)
+      if (isTemporary(session)) hold(session)
+      await save(session)
       await changed(session.id)
     }
 
     /** @param {string} id */
     async function changed(id) {
       await refresh()
-      channel.send({ changed: id, running: isActive(entries.get(id)) })
+      if (!entries.get(id)?.session.ext?.temporary) channel.send({ changed: id, running: isActive(entries.get(id)) })
       onChange(id, true)
     }
 
@@ -177,7 +237,7 @@ yaa.define('ui/book', ['core/session', 'io/stream', 'io/lock', 'io/channel'], (s
     }
 
     const entry = (/** @type {string} */ id) => entries.get(id)
-    return { refresh, open, fresh, send, answer, retry, rename, remove, restore, heads: () => heads, entry, hooks }
+    return { refresh, open, fresh, setTemporary, send, answer, retry, edit, rename, change, remove, restore, heads: () => heads, entry, hooks }
   }
 
   /** @param {Entry | undefined} entry */

@@ -2,8 +2,8 @@
 // a click. What is done without one happens in core/clienttools; this file joins it to the runs.
 
 yaa.define('ui/clienttools', [
-  'ui/h', 'ui/text', 'ui/popup', 'ui/asks', 'ui/settings', 'ui/book', 'core/clienttools', 'ui/page-tools',
-], (dom, { t }, { toast }, asks, { toolSections }, { isActive }, tools) => {
+  'ui/h', 'ui/text', 'ui/popup', 'ui/asks', 'ui/book', 'core/clienttools', 'ui/page-tools',
+], (dom, { t }, { toast }, asks, { isActive }, tools) => {
   const { h, list, text, fill } = dom
   const { button } = asks
 
@@ -25,7 +25,6 @@ yaa.define('ui/clienttools', [
     asks.bodies.client_tool = (interrupt, answer, call) => (
       desk.toolFor(interrupt) ? cardBody(desk, app, interrupt, answer, call) : byHand(interrupt, answer, call)
     )
-    toolSections.push({ name: 'page', make: switches })
 
     /** The session says what this page can do; what another one could does not count here. @param {import('./types').Entry} entry */
     function begins(entry) {
@@ -110,5 +109,5 @@ yaa.define('ui/clienttools', [
     return { el, update }
   }
 
-  return { open }
+  return { open, switches }
 })

@@ -1,13 +1,16 @@
 // A block of code: language, wrap and copy buttons, text. Colours are ranges in the CSS Custom Highlight API: no
 // elements, no second layout. Only what is on the screen is painted.
 
-yaa.define('ui/code', ['ui/h', 'ui/text', 'ui/popup', 'core/highlight'], (dom, { t }, popup, highlight) => {
+yaa.define('ui/code', ['ui/h', 'ui/text', 'ui/popup'], (dom, { t }, popup) => {
   const { h, text, attr, grow, iconButton } = dom
   /** More than this is shown without colours: tokenizing it would take more than a frame. */
   const COLOUR_MAX = 100_000
   /** A block of limited height follows its end, as live output does, while it is read within this many pixels of it. */
   const NEAR_END = 40
   const PAINT = 'CSS' in window && 'highlights' in CSS
+
+  /** A page in one file has no artifact.html beside it. */
+  const SHOWS = document.querySelector('template[data-later="artifact"]') !== null
 
   /** @param {string} kind @returns {any} the page-wide set of ranges for one kind of token */
   function paintFor(kind) {
@@ -19,14 +22,24 @@ yaa.define('ui/code', ['ui/h', 'ui/text', 'ui/popup', 'core/highlight'], (dom, {
 
   /** @type {WeakMap<Element, () => void>} */
   const painters = new WeakMap()
+  /** @type {any} core/highlight, once there is code to colour */
+  let highlight = null
   /** @type {Set<any>} */
   const changed = new Set()
 
   /** Blocks that changed are painted with the next frame if they are on the screen, and otherwise when they get there. @param {any} el */
   function soon(el) {
     if (!PAINT) return
-    if (!changed.size) requestAnimationFrame(paintVisible)
+    if (!changed.size) {
+      if (highlight) requestAnimationFrame(paintVisible)
+      else yaa.later('code').then(begin, () => changed.clear())
+    }
     changed.add(el)
+  }
+
+  function begin() {
+    highlight = yaa.use('core/highlight')
+    requestAnimationFrame(paintVisible)
   }
 
   function paintVisible() {
@@ -49,7 +62,8 @@ yaa.define('ui/code', ['ui/h', 'ui/text', 'ui/popup', 'core/highlight'], (dom, {
     const wrap = iconButton('wrap', t('code.wrap'), { 'aria-pressed': 'false', onclick: toggleWrap })
     const copy = iconButton('copy', t('code.copy'), { onclick: () => popup.copy(code.textContent ?? '', copy) })
     const pre = h('pre', { tabIndex: 0 }, code)
-    const bar = options.plain ? null : h('div.code-bar', null, label, wrap, copy)
+    const show = SHOWS && !options.plain ? iconButton('eye', t('artifact.open'), { hidden: true, onclick: preview }) : null
+    const bar = options.plain ? null : h('div.code-bar', null, label, show, wrap, copy)
     const el = h('div.code', options.plain ? { 'data-plain': 'true' } : null, bar, pre)
     /** @type {Range[]} */ let ranges = []
     let shown = { text: '', lang: '' }
@@ -59,6 +73,11 @@ yaa.define('ui/code', ['ui/h', 'ui/text', 'ui/popup', 'core/highlight'], (dom, {
       const on = el.dataset.wrap !== 'true'
       el.dataset.wrap = String(on)
       attr(wrap, 'aria-pressed', on)
+    }
+
+    async function preview() {
+      await yaa.later('artifact')
+      yaa.use('ui/artifact').open(shown.text, shown.lang.toLowerCase())
     }
 
     /** @param {{text: string, lang?: string}} block */
@@ -71,12 +90,13 @@ yaa.define('ui/code', ['ui/h', 'ui/text', 'ui/popup', 'core/highlight'], (dom, {
       grow(code, block.text)
       if (follow) pre.scrollTop = pre.scrollHeight
       text(label, lang || t('code.plain'))
+      if (show) show.hidden = !/^(?:html|svg)$/i.test(lang)
       dirty = true
       soon(el)
     }
 
     function paint() {
-      if (!dirty || !code.firstChild) return
+      if (!highlight || !dirty || !code.firstChild) return
       dirty = false
       clear()
       if (shown.text.length > COLOUR_MAX) return

@@ -1,24 +1,31 @@
-// The composer: a field that grows, Enter to send, the model, and one round button that sends or stops.
-// Enter never sends while an input method is composing (isComposing, or keyCode 229 where that comes too late).
+// The composer: a field that grows, Enter to send, files beside it, the model, and one round button that sends or
+// stops. Enter never sends while an input method is composing (isComposing, or keyCode 229 where that comes too late).
 
-yaa.define('ui/composer', ['ui/h', 'ui/text'], ({ h, icon, attr, text, fill, uid }, { t }) => {
+yaa.define('ui/composer', ['ui/h', 'ui/text', 'ui/commands'], ({ h, icon, iconButton, attr, text, fill, uid }, { t }, commands) => {
   /** @param {import('./types').Actions} actions @returns {any} */
   function composerView(actions) {
     const id = uid('compose')
     const area = h('textarea', {
-      id, rows: 1, placeholder: t('compose.placeholder'), enterkeyhint: 'send', autocomplete: 'off', onkeydown, oninput,
+      id, rows: 1, placeholder: t('compose.placeholder'), enterkeyhint: 'send', autocomplete: 'off', onkeydown, oninput, onpaste,
     })
     const model = modelPicker(actions)
     const badge = h('span.badge', { hidden: true, title: t('demo.note') }, t('demo.badge'))
     const button = h('button.button.primary.send', { type: 'submit', onclick: press })
+    const clip = iconButton('clip', t('compose.attach'), { onclick: () => commands.run('attach') })
     const note = h('p.composer-note', { hidden: true }, t('compose.superseded'))
     const status = statusLine(actions)
-    const form = h('form.composer', { onsubmit: (/** @type {Event} */ event) => event.preventDefault(), onclick: focusArea },
+    const stay = (/** @type {Event} */ event) => event.preventDefault()
+    const form = h('form.composer', { onsubmit: stay, onclick: focusArea, ondragover: over, ondragleave: leave, ondrop: drop },
       h('label.sr-only', { htmlFor: id }, t('compose.label')), area,
-      h('div.composer-bar', null, model.el, badge, h('span.gap'), button))
+      h('div.composer-bar', null, clip, model.el, badge, h('span.gap'), button))
     const el = h('div.column', null, status.el, form, note)
+    const history = historyOf(area)
     let busy = false
     let waits = false
+    let current = ''
+    /** The files of each session that was written in. @type {Map<string, any>} */
+    const trays = new Map()
+    /** @type {any} */ let slash = null
 
     /** @param {any} state */
     function update(state) {
@@ -28,8 +35,17 @@ yaa.define('ui/composer', ['ui/h', 'ui/text'], ({ h, icon, attr, text, fill, uid
       model.update(state)
       badge.hidden = !state.demo
       status.update(state)
+      history.update(state.session)
+      if (current !== state.session.id) {
+        trays.get(current)?.el.remove()
+        current = state.session.id
+        if (trays.has(current)) form.prepend(trays.get(current).el)
+      }
       draw()
     }
+
+    const parts = () => trays.get(current)?.parts() ?? []
+    const isEmpty = () => !area.value.trim() && !parts().length
 
     function draw() {
       const stop = busy
@@ -41,13 +57,15 @@ yaa.define('ui/composer', ['ui/h', 'ui/text'], ({ h, icon, attr, text, fill, uid
         attr(button, 'title', stop ? label : `${label} · ${t('compose.hint')}`)
         fill(button, icon(stop ? 'stop' : 'send'))
       }
-      button.disabled = !stop && !area.value.trim()
-      note.hidden = !waits || busy || !area.value.trim()
+      button.disabled = !stop && isEmpty()
+      note.hidden = !waits || busy || isEmpty()
     }
 
-    function oninput() {
+    async function oninput() {
       draw()
       actions.draft(area.value)
+      if (area.value.startsWith('/')) slash ??= await commands.run('slash', area, () => clear())
+      slash?.update()
     }
 
     function press() {
@@ -55,20 +73,75 @@ yaa.define('ui/composer', ['ui/h', 'ui/text'], ({ h, icon, attr, text, fill, uid
       else send()
     }
 
-    function send() {
+    async function send() {
       const words = area.value.trim()
-      if (!words || busy) return
+      if (isEmpty()) return // while a run is on it waits its turn
+      if (words.startsWith('/')) {
+        slash ??= await commands.run('slash', area, () => clear())
+        if (slash?.submit(words)) return
+      }
+      const files = parts()
+      clear()
+      trays.get(current)?.clear()
+      history.reset()
+      actions.send(files.length ? yaa.use('core/attach').content(words, files) : words)
+    }
+
+    function clear() {
       area.value = ''
       actions.draft('')
       draw()
-      actions.send(words)
+      slash?.update()
     }
 
     /** @param {KeyboardEvent} event */
     function onkeydown(event) {
-      if (event.key !== 'Enter' || event.shiftKey || event.isComposing || event.keyCode === 229) return
+      if (event.isComposing || event.keyCode === 229) return
+      if (slash?.onkeydown(event) || history.onkeydown(event)) return
+      if (event.key !== 'Enter' || event.shiftKey) return
       event.preventDefault()
       send()
+    }
+
+    /** @param {File[]} files */
+    async function attach(files) {
+      if (!files.length) return
+      const id = current
+      const tray = trays.get(id) ?? await commands.run('attach.tray', draw)
+      if (!trays.has(id)) trays.set(id, tray)
+      if (id === current) form.prepend(tray.el)
+      area.focus()
+      await tray.add(files)
+    }
+
+    /** @param {ClipboardEvent} event */
+    function onpaste(event) {
+      const files = [...event.clipboardData?.files ?? []]
+      // a program that copies a table gives its picture too: then the text is meant
+      if (!files.length || event.clipboardData?.types.includes('text/plain')) return
+      event.preventDefault()
+      attach(files)
+    }
+
+    /** @param {DragEvent} event */
+    function over(event) {
+      if (!event.dataTransfer?.types.includes('Files')) return
+      event.preventDefault()
+      attr(form, 'data-drop', 'true')
+    }
+
+    /** @param {any} event */
+    function leave(event) {
+      if (!form.contains(event.relatedTarget)) attr(form, 'data-drop', null)
+    }
+
+    /** @param {DragEvent} event */
+    function drop(event) {
+      attr(form, 'data-drop', null)
+      const files = [...event.dataTransfer?.files ?? []]
+      if (!files.length) return
+      event.preventDefault()
+      attach(files)
     }
 
     /** A click on the empty part of the box means the field. @param {MouseEvent} event */
@@ -79,10 +152,53 @@ yaa.define('ui/composer', ['ui/h', 'ui/text'], ({ h, icon, attr, text, fill, uid
     /** @param {string} words */
     function write(words) {
       area.value = words
+      history.reset()
       draw()
     }
 
-    return { el, update, write, focus: () => area.focus() }
+    /** Where the caret is. @param {string} words */
+    function insert(words) {
+      area.focus()
+      area.setRangeText(words, area.selectionStart, area.selectionEnd, 'end')
+      oninput()
+    }
+
+    return { el, update, write, insert, attach, read: () => area.value, focus: () => area.focus() }
+  }
+
+  /**
+   * What was said before, with the arrow keys: up from an empty field, and on as long as nothing is changed.
+   * @param {any} area
+   */
+  function historyOf(area) {
+    /** @type {Session | null} */ let session = null
+    let at = 0
+    let shown = ''
+
+    const said = () => (session?.messages ?? [])
+      .filter((message) => message.role === 'user' && typeof message.content === 'string').map((message) => message.content)
+
+    /** @param {KeyboardEvent} event @returns {boolean} */
+    function onkeydown(event) {
+      const step = { ArrowUp: 1, ArrowDown: -1 }[event.key]
+      if (!step || event.shiftKey || event.altKey || area.value !== shown || (!at && step < 0)) return false
+      const all = said()
+      const next = Math.min(all.length, at + step)
+      if (next === at) return false
+      event.preventDefault()
+      at = next
+      shown = at ? all[all.length - at] : ''
+      area.value = shown
+      area.dispatchEvent(new Event('input'))
+      return true
+    }
+
+    function reset() {
+      at = 0
+      shown = ''
+    }
+
+    return { onkeydown, reset, update: (/** @type {Session} */ next) => { session = next } }
   }
 
   /** The model, where there is a choice. @param {import('./types').Actions} actions */

@@ -155,9 +155,21 @@ yaa.define('ui/h', [], () => {
     else parent.insertBefore(el, at)
   }
 
+  /**
+   * A style sheet, written as css`…` in a script of client/css and put on the page when that module is first used.
+   * Nothing can read a linked sheet from disk, and the one-file export has to carry every style along.
+   * @param {TemplateStringsArray} parts
+   */
+  function css(parts) {
+    const sheet = new CSSStyleSheet()
+    sheet.replaceSync(String.raw(parts))
+    document.adoptedStyleSheets = [...document.adoptedStyleSheets, sheet]
+    return sheet
+  }
+
   let serial = 0
   /** An id for label/for and aria-* pairs, unique in the page. @param {string} prefix */
   const uid = (prefix) => `${prefix}-${++serial}`
 
-  return { h, attr, text, fill, grow, icon, iconButton, list, uid }
+  return { h, attr, text, fill, grow, icon, iconButton, list, uid, css }
 })

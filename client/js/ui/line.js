@@ -12,7 +12,8 @@ yaa.define('ui/line', ['ui/text', 'ui/popup', 'ui/message', 'core/session'], (te
   function statusLine({ session, state, elsewhere }) {
     if (elsewhere) return { text: t('run.elsewhere'), icon: 'clock', action: t('run.resume') }
     switch (state?.phase) {
-      case 'posting': return state.attempt || state.resumed ? { text: t('run.lost'), busy: true, tone: 'ask' } : null
+      case 'posting': if (state.reason === 'queued') return { text: t('run.queued'), busy: true, tone: 'ask' }
+        return state.attempt || state.resumed ? { text: t('run.lost'), busy: true, tone: 'ask' } : null
       case 'streaming': return null
       case 'lost': return lostLine(state)
       case 'interrupted': return restLine(session, state)

@@ -55,6 +55,7 @@ yaa.define('ui/md-dom', ['ui/h', 'ui/text', 'ui/code', 'core/markdown', 'core/ur
       case 'list': return node.ordered ? h('ol', { start: node.start }) : h('ul')
       case 'table': return h('div.table', { tabIndex: 0 })
       case 'rule': return h('hr')
+      case 'math': return h('div.formula.display', { tabIndex: 0 })
       default: return h('p')
     }
   }
@@ -66,6 +67,7 @@ yaa.define('ui/md-dom', ['ui/h', 'ui/text', 'ui/code', 'core/markdown', 'core/ur
       case 'list': return node.items.map((/** @type {any} */ item) => listItem(item, node.tight, codes))
       case 'table': return tableOf(node)
       case 'rule': return null
+      case 'math': return formulaOf(node)
       case 'html': return node.text
       default: return inlinesOf(node.children)
     }
@@ -110,6 +112,7 @@ yaa.define('ui/md-dom', ['ui/h', 'ui/text', 'ui/code', 'core/markdown', 'core/ur
     switch (node.type) {
       case 'text': return node.text
       case 'code': return h('code', null, node.text)
+      case 'math': return formulaOf(node)
       case 'break': return h('br')
       case 'emphasis': return h('em', null, inlinesOf(node.children))
       case 'strong': return h('strong', null, inlinesOf(node.children))
@@ -118,6 +121,17 @@ yaa.define('ui/md-dom', ['ui/h', 'ui/text', 'ui/code', 'core/markdown', 'core/ur
       case 'image': return imageOf(node)
       default: return node.text ?? null
     }
+  }
+
+  /** @type {any} ui/math, once it is here */
+  let maths = null
+
+  /** What draws formulas is loaded with the first one; until then, and if it does not come, there is the source. @param {any} node */
+  function formulaOf({ text, display }) {
+    const el = h('span.formula', null, h('code', null, text))
+    if (maths) maths.draw(el, text, display)
+    else yaa.later('maths').then(() => (maths = yaa.use('ui/math')).draw(el, text, display), () => {})
+    return el
   }
 
   /** An unsafe address stays what it is: words. @param {any} node */

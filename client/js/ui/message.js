@@ -1,9 +1,11 @@
 // One message of the thread: what the person wrote, what the assistant thought, said and called, or what went wrong.
 // Results are not articles of their own: they belong to the card of their call.
 
-yaa.define('ui/message', ['ui/h', 'ui/text', 'ui/md-dom', 'ui/tool-card', 'ui/popup'], (dom, words, { markdownView }, { toolCard }, popup) => {
-  const { h, icon, iconButton, text, attr, list, grow } = dom
-  const { t, count, duration, moment } = words
+yaa.define('ui/message', [
+  'ui/h', 'ui/text', 'ui/md-dom', 'ui/tool-card', 'ui/branches', 'core/usage',
+], (dom, words, { markdownView }, { toolCard }, { barView }, { money }) => {
+  const { h, icon, text, attr, list, grow } = dom
+  const { t, count, duration, moment, language } = words
 
   /**
    * @typedef {object} Shown what an article shows
@@ -11,13 +13,14 @@ yaa.define('ui/message', ['ui/h', 'ui/text', 'ui/md-dom', 'ui/tool-card', 'ui/po
    * @property {boolean} live is a run going on? @property {boolean} last is it the last one? @property {boolean} cut was it cut off while it was written?
    * @property {boolean} joined does it follow another message of the assistant?
    * @property {Map<string, string>} outputs live output by call
+   * @property {Map<string, (string | null)[]>} siblings the branches beside each message that has any
    */
 
   /** @param {Shown} item @param {import('./types').Actions} actions @returns {import('./types').View} */
   function messageView(item, actions) {
     const role = item.message.role
     const own = role === 'user' || role === 'error'
-    const inner = role === 'user' ? userView(item.message) : own ? errorView(item.message, actions) : assistantView(actions)
+    const inner = role === 'user' ? userView(actions) : own ? errorView(item.message, actions) : assistantView(actions)
     const heading = h('h3.sr-only', null, t(role === 'user' ? 'thread.you' : own ? 'thread.error' : 'thread.assistant'))
     const el = h('article.message', { id: `message-${item.message.id}`, 'data-role': role, tabIndex: -1 }, heading, inner.el)
 
@@ -41,26 +44,41 @@ yaa.define('ui/message', ['ui/h', 'ui/text', 'ui/md-dom', 'ui/tool-card', 'ui/po
    * few are looked at more closely.
    * @param {Shown} item @returns {any[] | null}
    */
-  function settled({ message, calls, cut, last }) {
+  function settled({ message, calls, cut, last, siblings }) {
     const done = !message.open && calls.every((one) => one.result)
-    return done ? [message, cut, last && message.role === 'error', ...calls.map((one) => one.result)] : null
+    const results = calls.map((one) => one.result)
+    const beside = siblings.size ? [message, ...results].map((one) => siblings.get(one?.id ?? '-')?.join(' ')) : []
+    return done ? [message, cut, last, ...results, ...beside] : null
   }
 
-  /** @param {any} message */
-  function userView(message) {
+  /** @param {import('./types').Actions} actions */
+  function userView(actions) {
     const bubble = h('div.bubble')
     const time = h('time')
-    const copy = iconButton('copy', t('thread.copy'), { onclick: () => popup.copy(plainText(message.content), copy) })
-    const el = h('div', null, bubble, h('div.message-foot', null, time, copy))
+    const bar = barView(actions, (message) => plainText(message.content))
+    const el = h('div', null, bubble, h('div.message-foot', null, time, bar.el))
 
     /** @param {Shown} next */
     function update(next) {
-      message = next.message
+      const { message } = next
       text(bubble, plainText(message.content))
+      if (Array.isArray(message.content)) drawFiles(el, bubble, message.content)
       if (message.at) text(time, moment(message.at))
+      bar.update(next)
     }
 
     return { el, update, destroy: undefined }
+  }
+
+  /** Pictures and files that went along; what draws them comes with the first. @param {any} el @param {any} bubble @param {any[]} content */
+  async function drawFiles(el, bubble, content) {
+    await yaa.later('attach')
+    const { filesView, words } = yaa.use('ui/attach')
+    const files = filesView(content)
+    el.querySelector('.sent-files')?.remove()
+    if (files) bubble.before(files)
+    text(bubble, words(content))
+    bubble.hidden = !bubble.textContent
   }
 
   /** @param {any} message @param {import('./types').Actions} actions */
@@ -81,7 +99,7 @@ yaa.define('ui/message', ['ui/h', 'ui/text', 'ui/md-dom', 'ui/tool-card', 'ui/po
   /** @param {import('./types').Actions} actions */
   function assistantView(actions) {
     const el = h('div.turn')
-    const part = partsOf(el, { think: thinkView, prose: markdownView, calls: () => callsView(actions), cut: cutView, foot: footView })
+    const part = partsOf(el, { think: thinkView, prose: markdownView, calls: () => callsView(actions), cut: cutView, foot: () => footView(actions) })
 
     /** @param {Shown} next */
     function update(next) {
@@ -92,7 +110,7 @@ yaa.define('ui/message', ['ui/h', 'ui/text', 'ui/md-dom', 'ui/tool-card', 'ui/po
       part('prose', words)?.update(words)
       part('calls', calls.length)?.update({ ...next, writing })
       part('cut', next.cut)
-      part('foot', message.meta && !calls.length)?.update(message)
+      part('foot', !writing)?.update(next)
     }
 
     return { el, update, destroy: part.destroy }
@@ -127,12 +145,13 @@ yaa.define('ui/message', ['ui/h', 'ui/text', 'ui/md-dom', 'ui/tool-card', 'ui/po
     const make = () => toolCard(actions)
 
     /** @param {Shown & {writing: boolean}} next */
-    function update({ calls, outputs, live, cut, writing }) {
+    function update(next) {
+      const { calls, outputs, live, cut, writing } = next
       // an answer on its way to the server leaves nothing to ask: the call is a line again
       const items = calls.map(({ interrupt, ...one }) => {
         const sent = live && interrupt?.answer
         const output = outputs.get(one.call.id)
-        return { ...one, interrupt: sent ? undefined : interrupt, sent, output, cut, writing, live }
+        return { ...one, interrupt: sent ? undefined : interrupt, sent, output, cut, writing, live, of: next }
       })
       list(el, items, (one) => one.call.id, make)
     }
@@ -165,23 +184,30 @@ yaa.define('ui/message', ['ui/h', 'ui/text', 'ui/md-dom', 'ui/tool-card', 'ui/po
     return { el, update }
   }
 
-  /** Tokens, time and the copy button under a finished answer. */
-  function footView() {
+  /** What can be done with a finished answer, its tokens and its time. @param {import('./types').Actions} actions */
+  function footView(actions) {
     const figures = h('span')
-    /** @type {any} */ let shown = null
-    const copy = iconButton('copy', t('thread.copy'), { onclick: () => popup.copy(plainText(shown.content), copy) })
-    const el = h('div.message-foot', null, copy, figures)
+    const bar = barView(actions, (message) => plainText(message.content))
+    const el = h('div.message-foot', null, bar.el, figures)
 
-    /** @param {any} message */
-    function update(message) {
-      shown = message
-      const meta = message.meta
+    /** @param {Shown} next */
+    function update(next) {
+      bar.update(next)
+      figures.hidden = !next.message.meta || next.calls.length > 0
+      // between the steps of a turn there is nothing to show
+      el.hidden = figures.hidden && bar.el.hidden
+      if (!figures.hidden) drawFigures(next.message.meta)
+    }
+
+    /** @param {any} meta */
+    function drawFigures(meta) {
       const usage = meta.usage ?? {}
       const tokens = usage.total_tokens && t('meta.tokens', { n: usage.total_tokens })
-      text(figures, [tokens, meta.ms !== undefined && duration(meta.ms), meta.model].filter(Boolean).join(' · '))
+      const cost = usage.cost_micro > 0 && money(usage.cost_micro, usage.cost_unit, language())
+      text(figures, [tokens, cost, meta.ms !== undefined && duration(meta.ms), meta.model].filter(Boolean).join(' · '))
       const split = t('meta.title', { input: count(usage.prompt_tokens ?? 0), output: count(usage.completion_tokens ?? 0) })
       const first = meta.first_ms !== undefined && t('meta.first', { time: duration(meta.first_ms) })
-      attr(figures, 'title', [split, first].filter(Boolean).join('\n'))
+      attr(figures, 'title', [meta.usage && split, first].filter(Boolean).join('\n') || null)
     }
 
     return { el, update }

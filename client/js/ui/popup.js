@@ -14,7 +14,7 @@ yaa.define('ui/popup', ['ui/h', 'ui/text', 'io/clipboard'], ({ h, icon, iconButt
     const close = () => {
       clearTimeout(timer)
       el.remove()
-      if (!shelf.childElementCount) shelf.hidePopover?.()
+      if (!shelf.childElementCount && shelf.isConnected) shelf.hidePopover?.()
     }
     const act = () => {
       close()
@@ -22,13 +22,23 @@ yaa.define('ui/popup', ['ui/h', 'ui/text', 'io/clipboard'], ({ h, icon, iconButt
     }
     if (options.label) el.append(h('button.button.small', { type: 'button', onclick: act }, options.label))
     el.append(iconButton('x', t('toast.close'), { onclick: close }, 'small'))
-    shelf ??= document.body.appendChild(h('div.toasts', { popover: 'manual' }))
-    // a popover is in the top layer: a toast is seen over an open dialog too
-    if (!shelf.matches(':popover-open')) shelf.showPopover?.()
+    shelf ??= h('div.toasts', { popover: 'manual', role: 'region', 'aria-label': t('toast.label') })
+    putShelf()
+    // over what is being written, however tall that is
+    shelf.style.setProperty('inset-block-end', `${(/** @type {any} */ (document.querySelector('.foot'))?.offsetHeight ?? 0) + 8}px`)
     shelf.append(el)
     const timer = setTimeout(close, options.label ? STAYS_MS * 2 : STAYS_MS)
     el.addEventListener('pointerenter', () => clearTimeout(timer), { once: true })
     say(message, options.bad)
+  }
+
+  /** Over everything, and inside of an open dialog: what is outside of one can be seen, but not pressed. */
+  function putShelf() {
+    const dialog = [...document.querySelectorAll('dialog:modal')].at(-1)
+    const host = dialog ?? document.body
+    if (shelf.parentElement !== host) host.append(shelf)
+    if (!shelf.matches(':popover-open')) shelf.showPopover?.()
+    dialog?.addEventListener('close', () => shelf.childElementCount && putShelf(), { once: true })
   }
 
   /** What a screen reader is told; only errors may interrupt. @param {string} message @param {boolean} [bad] */

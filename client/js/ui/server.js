@@ -1,7 +1,7 @@
 // What is known about the server: whether it answers, what it offers, and if not, which of key, cross-origin access
 // or permission stands in the way. One object, replaced as a whole whenever it changes.
 
-yaa.define('ui/server', ['io/api', 'io/explain'], (apis, { explain }) => {
+yaa.define('ui/server', ['io/api'], (apis) => {
   /** @typedef {import('./types').ServerState} ServerState */
 
   /**
@@ -24,7 +24,8 @@ yaa.define('ui/server', ['io/api', 'io/explain'], (apis, { explain }) => {
         info = found
         publish({ ...state, checking: false, ok: true, version: found.version, tier: found.sandbox?.tier })
       } catch (error) {
-        const { cause, checks, error: failure } = await explain(error, { api })
+        await yaa.later('explain').catch(() => {})
+        const { cause, checks, error: failure } = await explain(error, api)
         if (mine !== turn) return
         info = null
         publish({ ...state, checking: false, failure: { kind: cause, detail: failure?.message, checks } })
@@ -38,6 +39,18 @@ yaa.define('ui/server', ['io/api', 'io/explain'], (apis, { explain }) => {
     }
 
     return { connect, api: () => api, state: () => state, info: () => info }
+  }
+
+  /**
+   * Without a server its page may not be able to load more of itself, so that this has to do without.
+   * @param {any} error @param {Api} api @returns {Promise<any>}
+   */
+  async function explain(error, api) {
+    try {
+      return await yaa.use('io/explain').explain(error, { api })
+    } catch {
+      return { cause: error.status === 401 ? 'key' : 'server', error, checks: undefined }
+    }
   }
 
   /** The providers a session can name. @param {any} info @returns {import('./types').Offer[]} */

@@ -1,17 +1,13 @@
 // The settings dialog: server, model, tools, limits, appearance. Every change is kept at once; there is no "Save".
 // What comes from the server (models, tools) is drawn from /info and says so while it is not there.
 
-yaa.define('ui/settings', ['ui/h', 'ui/text', 'ui/connection'], (dom, { t }, { toneOf, wordsOf }) => {
+yaa.define('ui/settings', ['ui/h', 'ui/text', 'ui/connection', 'ui/looks', 'ui/clienttools', 'i18n/settings'], (dom, { t }, { toneOf, wordsOf }, { lookPanel }, { switches }) => {
   const { h, icon, iconButton, list, text, attr, fill, uid } = dom
-  const TABS = ['server', 'model', 'tools', 'limits', 'look']
+  const TABS = ['server', 'model', 'tools', 'limits', 'look', 'storage']
   const LIMITS = [
     ['max_steps', 'maxSteps'], ['max_tokens', 'maxTokens'], ['max_wall_s', 'maxWall'], ['max_consecutive_errors', 'maxErrors'],
   ]
   const RULES = [['', 'settings.toolDefault'], ['allow', 'settings.toolAllow'], ['ask', 'settings.toolAsk'], ['deny', 'settings.toolDeny']]
-  const LANGUAGES = [['en', 'English'], ['zh', '中文']]
-  /** What others add to the panel of tools. @type {{name: string, make: (actions: any) => import('./types').View<any>}[]} */
-  const toolSections = []
-  const THEMES = [['', 'settings.themeSystem'], ['light', 'settings.themeLight'], ['dark', 'settings.themeDark']]
 
   /** @param {import('./types').Actions} actions @returns {any} */
   function settingsDialog(actions) {
@@ -19,7 +15,7 @@ yaa.define('ui/settings', ['ui/h', 'ui/text', 'ui/connection'], (dom, { t }, { t
     /** @type {Record<string, import('./types').View>} */
     const panels = {
       server: serverPanel(actions), model: modelPanel(actions), tools: toolsPanel(actions), limits: limitsPanel(actions),
-      look: lookPanel(actions),
+      look: lookPanel(actions), storage: laterView('ground', 'ui/ground', 'storagePanel', actions),
     }
     const panel = h('div.panel', { role: 'tabpanel', tabIndex: -1 })
     const tab = (/** @type {string} */ name) => (
@@ -40,6 +36,7 @@ yaa.define('ui/settings', ['ui/h', 'ui/text', 'ui/connection'], (dom, { t }, { t
         const on = tab.dataset.tab === name
         attr(tab, 'aria-selected', on)
         tab.tabIndex = on ? 0 : -1
+        if (on) tab.scrollIntoView({ block: 'nearest', inline: 'nearest' })
       }
       attr(panel, 'aria-label', t(`settings.${name}`))
       fill(panel, panels[name].el)
@@ -72,8 +69,33 @@ yaa.define('ui/settings', ['ui/h', 'ui/text', 'ui/connection'], (dom, { t }, { t
     return { el, update, show }
   }
 
+  /**
+   * A view that another group of scripts brings, when it is first looked at.
+   * @param {string} group @param {string} module @param {string} name @param {import('./types').Actions} actions
+   */
+  function laterView(group, module, name, actions) {
+    const el = h('div.later')
+    /** @type {any} */ let view = null
+    /** @type {any} */ let last = null
+    let coming = false
+    async function come() {
+      await Promise.all([yaa.later(group), yaa.later('more')])
+      view = yaa.use(/** @type {any} */ (module))[name](actions)
+      fill(el, view.el)
+      view.update(last)
+    }
+    /** @param {any} state */
+    function update(state) {
+      last = state
+      if (view) view.update(state)
+      else if (!coming) coming = Boolean(come().catch((error) => fill(el, h('p.problem', null, error.message))))
+    }
+    return { el, update }
+  }
+
   /** @param {import('./types').Actions} actions */
   function serverPanel(actions) {
+    const servers = laterView('ground', 'ui/ground', 'serversPart', actions)
     const url = textField('settings.url', 'settings.urlHint', saveUrl, { inputmode: 'url', type: 'url' })
     const key = textField('settings.key', '', (value) => actions.set({ key: value.trim() }), { type: 'password' })
     const show = h('button.button.small', { type: 'button', 'aria-pressed': 'false', onclick: toggle }, t('settings.keyShow'))
@@ -88,7 +110,7 @@ yaa.define('ui/settings', ['ui/h', 'ui/text', 'ui/connection'], (dom, { t }, { t
     const wrong = h('p.problem', { hidden: true, role: 'alert' }, t('settings.urlBad'))
     url.el.append(wrong)
     const el = h('div.group', null, url.el, h('div.stack', null, key.el, kept, rememberRow),
-      h('div.status-box', null, dot, words), h('div', null, test))
+      h('div.status-box', null, dot, words), h('div', null, test), servers.el)
 
     /** @param {string} value */
     function saveUrl(value) {
@@ -106,7 +128,9 @@ yaa.define('ui/settings', ['ui/h', 'ui/text', 'ui/connection'], (dom, { t }, { t
     }
 
     /** @param {any} state */
-    function update({ settings, server, onDisk }) {
+    function update(state) {
+      const { settings, server, onDisk } = state
+      servers.update(state)
       url.write(settings.url)
       key.write(settings.key)
       text(kept, `${t('settings.keyHint')} ${t(onDisk && !settings.remember ? 'settings.keyMemory' : 'settings.keyStored')}`)
@@ -164,13 +188,13 @@ yaa.define('ui/settings', ['ui/h', 'ui/text', 'ui/connection'], (dom, { t }, { t
   function toolsPanel(actions) {
     const rules = h('ul.rules')
     const none = h('p.hint', null, t('settings.toolsNone'))
-    const more = h('div')
-    const el = h('div.group', null, h('p.hint', null, t('settings.toolsLead')), none, rules, more)
+    const own = switches(actions)
+    const el = h('div.group', null, h('p.hint', null, t('settings.toolsLead')), none, rules, own.el)
 
     /** @param {import('./types').State} state */
     function update(state) {
       const { tools, settings } = state
-      list(more, toolSections.map((one) => ({ ...one, state })), (one) => one.name, (one) => one.make(actions))
+      own.update({ state })
       none.hidden = tools.length > 0
       rules.hidden = !tools.length
       const rows = tools.map((tool) => ({ ...tool, rule: settings.tools?.[tool.name] ?? '' }))
@@ -212,23 +236,6 @@ yaa.define('ui/settings', ['ui/h', 'ui/text', 'ui/connection'], (dom, { t }, { t
     return { el, update }
   }
 
-  /** @param {import('./types').Actions} actions */
-  function lookPanel(actions) {
-    const languages = [['', t('settings.languageSystem')], ...LANGUAGES]
-    const language = segments('settings.language', languages, (value) => actions.set({ language: value }))
-    const themes = THEMES.map(([value, key]) => [value, t(key)])
-    const theme = segments('settings.theme', themes, (value) => actions.set({ theme: value }))
-    const el = h('div.group', null, language.el, theme.el)
-
-    /** @param {any} state */
-    function update({ settings }) {
-      language.write(settings.language ?? '')
-      theme.write(settings.theme ?? '')
-    }
-
-    return { el, update }
-  }
-
   /**
    * A line of text, kept when the field is left or Enter pressed.
    * @param {string} label @param {string} hint @param {(value: string) => void} save @param {Record<string, any>} [more]
@@ -255,17 +262,5 @@ yaa.define('ui/settings', ['ui/h', 'ui/text', 'ui/connection'], (dom, { t }, { t
     if (input !== document.activeElement && input.value !== value) input.value = value
   }
 
-  /**
-   * One of a few: radio buttons that look like one control.
-   * @param {string} label @param {string[][]} options @param {(value: string) => void} save
-   */
-  function segments(label, options, save) {
-    const name = uid('choice')
-    const inputs = options.map(([value]) => h('input', { type: 'radio', name, value, onchange: () => save(value) }))
-    const choices = options.map(([, words], i) => h('label', null, inputs[i], h('span', null, words)))
-    const el = h('fieldset.field', null, h('legend.label', null, t(label)), h('div', null, h('div.segments', null, choices)))
-    return { el, write: (/** @type {string} */ value) => inputs.forEach((input) => { input.checked = input.value === value }) }
-  }
-
-  return { settingsDialog, toolSections }
+  return { settingsDialog }
 })

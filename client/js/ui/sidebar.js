@@ -1,7 +1,10 @@
-// The sessions of this browser: newest first, grouped by day, with a mark on those that run or wait. Deleting is
-// undone by the toast, so nothing asks "are you sure?". The header of the open session is here too.
+// The sessions of this browser: pinned ones, then newest first by day, with a mark on those that run or wait. They can
+// be searched, narrowed to a tag, and selected. Deleting is undone by the toast, so nothing asks "are you sure?".
+// The header of the open session is here too.
 
-yaa.define('ui/sidebar', ['ui/h', 'ui/text', 'ui/popup', 'ui/connection'], (dom, { t, count }, { openMenu }, { toneOf, wordsOf }) => {
+yaa.define('ui/sidebar', [
+  'ui/h', 'ui/text', 'ui/popup', 'ui/connection', 'ui/commands', 'core/usage',
+], (dom, { t, count, duration, language }, { openMenu }, { toneOf, wordsOf }, commands, { ofSession, money }) => {
   const { h, icon, iconButton, list, text, attr, fill } = dom
   const DAY_MS = 86_400_000
 
@@ -9,38 +12,186 @@ yaa.define('ui/sidebar', ['ui/h', 'ui/text', 'ui/popup', 'ui/connection'], (dom,
   function sidebarView(actions) {
     const groups = h('div')
     const none = h('p.side-note', { hidden: true }, t('side.empty'))
+    const scroll = h('div.side-list', null, none, groups)
+    const picking = selection(groups, scroll, draw)
+    const find = searchField(groups, draw)
+    const chips = chipRow(narrow)
     const server = serverButton(actions)
     const el = h('nav.side', { id: 'side', 'aria-label': t('side.label') },
       h('div.side-head', null, h('h1', null, t('app.name')),
         iconButton('panel', t('side.hide'), { onclick: () => actions.toggleSide() }),
         iconButton('plus', t('side.new'), { onclick: () => actions.newSession() }, 'small')),
-      h('div.side-list', null, none, groups),
+      h('div.side-find', null, find.el, chips.el), scroll,
       h('div.side-foot', null, server.el))
+    dropZone(el)
+    /** @type {any[]} */ let sessions = []
+    let filter = ''
 
     /** @param {any} state */
     function update(state) {
-      none.hidden = state.sessions.length > 0
-      list(groups, grouped(state.sessions), (group) => group.key, groupView)
+      sessions = state.sessions
       server.update(state.server)
+      draw()
+    }
+
+    /** The same one again shows all. @param {string} value */
+    function narrow(value) {
+      filter = filter === value ? '' : value
+      draw()
+    }
+
+    function draw() {
+      if (!sessions.some((row) => fits(row, filter))) filter = ''
+      find.el.hidden = !sessions.length
+      none.hidden = sessions.length > 0
+      chips.update({ rows: groups.hidden ? [] : sessions, filter })
+      picking.update(sessions.map((row) => row.id))
+      const rows = sessions.filter((row) => fits(row, filter)).map((row) => ({ ...row, picked: picking.has(row.id) }))
+      list(groups, grouped(rows), (group) => group.key, groupView)
     }
 
     /** @param {{key: string}} group */
     function groupView(group) {
       const rows = h('ul')
       const inner = h('section', null, h('h2', null, t(group.key)), rows)
-      return { el: inner, update: (/** @type {any} */ next) => list(rows, next.rows, (row) => row.id, () => rowView(actions)) }
+      const make = () => rowView(actions, picking.begin)
+      return { el: inner, update: (/** @type {any} */ next) => list(rows, next.rows, (row) => row.id, make) }
+    }
+
+    return { el, update, search: find.focus }
+  }
+
+  /**
+   * Which sessions are selected, while some are; the bar under the list says what can be done with them.
+   * @param {any} groups holds the boxes @param {any} above the bar @param {() => void} draw
+   */
+  function selection(groups, above, draw) {
+    /** @type {Set<string> | null} */ let picked = null
+    /** @type {string[]} */ let all = []
+    /** @type {any} */ let bar = null
+    let anchor = ''
+    groups.addEventListener('click', (/** @type {any} */ event) => event.target.matches('input[type=checkbox]') && pick(event))
+
+    /** @param {string} id the first one */
+    async function begin(id) {
+      picked = new Set([id])
+      anchor = id
+      draw()
+      if (bar) return
+      bar = await commands.run('sessions.select', { all: () => all, set })
+      above.after(bar.el)
+      draw()
+    }
+
+    /** @param {string[] | null} ids null ends it */
+    function set(ids) {
+      picked = ids && new Set(ids)
+      if (!ids) bar?.el.remove()
+      if (!ids) bar = null
+      draw()
+    }
+
+    /** One more or one less; with Shift everything in between. @param {any} event */
+    function pick({ target, shiftKey }) {
+      const ids = [...groups.querySelectorAll('input[type=checkbox]')].map((box) => box.value)
+      const [from, to] = [ids.indexOf(anchor), ids.indexOf(target.value)].sort((a, b) => a - b)
+      const range = shiftKey && from >= 0 ? ids.slice(from, to + 1) : [target.value]
+      anchor = target.value
+      for (const id of range) picked?.[target.checked ? 'add' : 'delete'](id)
+      draw()
+    }
+
+    /** @param {string[]} ids of the sessions there are */
+    function update(ids) {
+      all = ids
+      if (picked) picked = new Set(ids.filter((id) => picked?.has(id)))
+      bar?.update([...picked ?? []])
+    }
+
+    return { begin, update, has: (/** @type {string} */ id) => (picked ? picked.has(id) : null) }
+  }
+
+  /** The field over the list; its results take the place of the list. @param {any} groups @param {() => void} draw */
+  function searchField(groups, draw) {
+    const label = t('search.label')
+    const named = { 'aria-label': label, placeholder: label }
+    const input = h('input.input.side-search', { type: 'search', ...named, autocomplete: 'off', oninput, onkeydown })
+    const el = h('div.field-icon', null, icon('search'), input)
+    /** @type {any} */ let results = null
+
+    async function oninput() {
+      results ??= await commands.run('search.view')
+      if (!results) return
+      if (!results.el.isConnected) groups.after(results.el)
+      groups.hidden = Boolean(input.value.trim())
+      draw()
+      results.update(input.value)
+    }
+
+    /** @param {KeyboardEvent} event */
+    function onkeydown(event) {
+      if (event.isComposing || event.key !== 'Escape' || !input.value) return
+      event.preventDefault()
+      input.value = ''
+      oninput()
+    }
+
+    return { el, focus: () => input.select() }
+  }
+
+  /** Files let go over the list are imported. @param {any} el */
+  function dropZone(el) {
+    const holds = (/** @type {DragEvent} */ event) => event.dataTransfer?.types.includes('Files')
+    const mark = (/** @type {boolean} */ on) => attr(el, 'data-drop', on ? 'true' : null)
+
+    el.addEventListener('dragover', (/** @type {DragEvent} */ event) => {
+      if (!holds(event)) return
+      event.preventDefault()
+      mark(true)
+    })
+    el.addEventListener('dragleave', (/** @type {any} */ event) => { if (!el.contains(event.relatedTarget)) mark(false) })
+    el.addEventListener('drop', (/** @type {DragEvent} */ event) => {
+      mark(false)
+      if (!holds(event)) return
+      event.preventDefault()
+      commands.run('sessions.import', [...event.dataTransfer?.files ?? []])
+    })
+  }
+
+  /** @param {any} row @param {string} filter */
+  const fits = (row, filter) => !filter || (filter === 'asking' ? row.mark === 'asking' : row.tags.includes(filter.slice(1)))
+
+  /** What the list can be narrowed to: those that wait, and each tag. @param {(value: string) => void} choose */
+  function chipRow(choose) {
+    const el = h('div.chips', { role: 'group', 'aria-label': t('side.filter') })
+
+    /** @param {{rows: any[], filter: string}} now */
+    function update({ rows, filter }) {
+      const waiting = rows.filter((row) => row.mark === 'asking').length
+      const tags = [...new Set(rows.flatMap((row) => row.tags))].sort((a, b) => a.localeCompare(b))
+      const all = tags.map((tag) => ({ value: `#${tag}`, label: tag }))
+      if (waiting && rows.length > 1) all.unshift({ value: 'asking', label: t('side.waiting', { n: waiting }) })
+      el.hidden = !all.length
+      list(el, all.map((one) => ({ ...one, on: one.value === filter })), (one) => one.value, chip)
+    }
+
+    /** @param {any} one */
+    function chip(one) {
+      const el = h('button.chip', { type: 'button', onclick: () => choose(one.value) })
+      return { el, update: (/** @type {any} */ next) => (text(el, next.label), attr(el, 'aria-pressed', next.on)) }
     }
 
     return { el, update }
   }
 
-  /** @param {any[]} sessions newest first */
+  /** Pinned ones first, then by day. @param {any[]} sessions newest first */
   function grouped(sessions) {
     const today = new Date().setHours(0, 0, 0, 0)
     const week = today - 6 * DAY_MS
     const starts = [['side.today', today], ['side.yesterday', today - DAY_MS], ['side.week', week], ['side.older', -Infinity]]
-    /** @type {{key: string, rows: any[]}[]} */ const groups = []
-    for (const row of sessions) {
+    const pinned = sessions.filter((row) => row.pinned)
+    /** @type {{key: string, rows: any[]}[]} */ const groups = pinned.length ? [{ key: 'side.pinned', rows: pinned }] : []
+    for (const row of sessions.filter((one) => !one.pinned)) {
       const key = String(starts.find(([, from]) => row.updated >= from)?.[0])
       if (groups.at(-1)?.key !== key) groups.push({ key, rows: [] })
       groups.at(-1)?.rows.push(row)
@@ -48,14 +199,17 @@ yaa.define('ui/sidebar', ['ui/h', 'ui/text', 'ui/popup', 'ui/connection'], (dom,
     return groups
   }
 
-  /** @param {import('./types').Actions} actions */
-  function rowView(actions) {
+  /** @param {import('./types').Actions} actions @param {(id: string) => void} select */
+  function rowView(actions, select) {
     const title = h('span.row-title')
+    const tags = h('span.row-tags')
     const mark = h('span.row-mark')
-    const open = h('button.row-open', { type: 'button', onclick: () => actions.open(row.id), ondblclick: rename }, mark, title)
+    const box = h('input.row-check', { type: 'checkbox' })
+    const open = h('button.row-open', { type: 'button', onclick: () => actions.open(row.id), ondblclick: rename },
+      mark, h('span.row-words', null, title, tags))
     const onclick = () => openMenu(more, entries())
     const more = iconButton('more', '', { 'aria-haspopup': 'menu', onclick }, 'ghost.small.row-more')
-    const el = h('li.row', null, open, more)
+    const el = h('li.row', null, box, open, more)
     /** @type {any} */ let row = null
     let drawn = ''
 
@@ -67,14 +221,24 @@ yaa.define('ui/sidebar', ['ui/h', 'ui/text', 'ui/popup', 'ui/connection'], (dom,
       attr(el, 'data-current', row.current)
       attr(open, 'aria-current', row.current ? 'page' : null)
       attr(more, 'aria-label', t('side.more', { title: row.title }))
-      if (drawn === row.mark) return
-      drawn = row.mark
-      fill(mark, markOf(row.mark))
+      box.hidden = row.picked === null
+      box.checked = Boolean(row.picked)
+      box.value = row.id
+      attr(box, 'aria-label', t('side.pick', { title: row.title }))
+      const words = row.tags.map((/** @type {string} */ tag) => `#${tag}`).join(' ')
+      text(tags, words)
+      tags.hidden = !words
+      if (drawn === row.mark + row.temporary) return
+      drawn = row.mark + row.temporary
+      fill(mark, markOf(row.mark), row.temporary ? h('span.badge', { title: t('side.temporaryNote') }, t('side.temporary')) : null)
     }
 
     const entries = () => [
+      { label: t(row.pinned ? 'side.unpin' : 'side.pin'), icon: 'pin', action: () => commands.run('session.pin', row.id) },
+      { label: t('side.tags'), icon: 'tag', action: () => commands.run('session.tags', [row.id]) },
       { label: t('side.rename'), icon: 'pencil', action: rename },
-      { label: t('side.download'), icon: 'download', action: () => actions.download(row.id) },
+      { label: t('side.export'), icon: 'download', action: () => commands.run('session.export', row.id) },
+      { label: t('side.select'), icon: 'check', action: () => select(row.id) },
       { label: t('side.delete'), icon: 'trash', danger: true, action: () => actions.remove(row.id) },
     ]
 
@@ -150,7 +314,8 @@ yaa.define('ui/sidebar', ['ui/h', 'ui/text', 'ui/popup', 'ui/connection'], (dom,
     const heading = h('h2', null, title)
     const meter = h('span')
     const fresh = iconButton('plus', t('side.new'), { onclick: () => actions.newSession() })
-    const el = h('header.top', null, side, heading, h('div.top-meter', null, meter, fresh))
+    const menu = iconButton('more', t('session.menu'), { 'aria-haspopup': 'menu', onclick: () => openMenu(menu, entries()) })
+    const el = h('header.top', null, side, heading, h('div.top-meter', null, meter, menu, fresh))
     /** @type {any} */ let last = null
 
     /** @param {any} state */
@@ -161,13 +326,16 @@ yaa.define('ui/sidebar', ['ui/h', 'ui/text', 'ui/popup', 'ui/connection'], (dom,
       side.hidden = state.sideOpen
       attr(side, 'aria-expanded', state.sideOpen)
       fresh.hidden = state.sideOpen
-      heading.hidden = !session.messages?.length
-      const usage = session.usage ?? {}
-      text(meter, usage.total_tokens ? t('session.tokens', { n: usage.total_tokens }) : '')
-      const { prompt_tokens: input = 0, completion_tokens: output = 0, calls = 0 } = usage
-      const split = t('session.tokensTitle', { input: count(input), output: count(output), calls })
-      attr(meter, 'title', usage.total_tokens ? split : null)
+      heading.hidden = menu.hidden = !session.messages?.length
+      const { total, prompt, completion, calls, cost_micro: cost, cost_unit: unit, ms } = ofSession(session)
+      text(meter, total ? [t('session.tokens', { n: total }), cost && money(cost, unit, language())].filter(Boolean).join(' · ') : '')
+      const split = t('session.tokensTitle', { input: count(prompt), output: count(completion), calls })
+      attr(meter, 'title', total ? [split, ms && t('session.time', { time: duration(ms) })].filter(Boolean).join('\n') : null)
     }
+
+    const entries = () => commands.list().filter((one) => one.menu === 'session').map((one) => (
+      { label: commands.titleOf(one), icon: one.icon ?? 'chevron', danger: one.danger, action: () => commands.run(one.id) }
+    ))
 
     function rename() {
       const { id, title: old = '' } = last.session

@@ -23,6 +23,11 @@ yaa.define('ui/text', ['core/i18n', 'i18n/en', 'i18n/zh'], ({ format }, en, zh) 
     return format(LANGUAGES[language][key] ?? en[key] ?? key, values, language)
   }
 
+  /** Texts of a part that comes later, in every language. @param {Record<string, Record<string, string>>} more */
+  function extend(more) {
+    for (const [name, texts] of Object.entries(more)) Object.assign(LANGUAGES[name] ?? {}, texts)
+  }
+
   /** @param {number} n */
   const count = (n) => number.format(n)
 
@@ -49,5 +54,5 @@ yaa.define('ui/text', ['core/i18n', 'i18n/en', 'i18n/zh'], ({ format }, en, zh) 
     return n
   }
 
-  return { t, use, count, duration, moment, words, language: () => language }
+  return { t, use, extend, count, duration, moment, words, language: () => language }
 })

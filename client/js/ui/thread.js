@@ -1,7 +1,9 @@
 // The thread: messages in order, what waits for an answer at the end, and the scrolling. It follows the end only
 // while the reader is there; nothing here moves focus. The newest messages are made first, the rest in idle time.
 
-yaa.define('ui/thread', ['ui/h', 'ui/text', 'ui/message', 'ui/asks', 'ui/connection'], (dom, { t }, { messageView }, { askView }, { emptyView }) => {
+yaa.define('ui/thread', ['ui/h', 'ui/text', 'ui/message', 'ui/asks', 'ui/connection', 'ui/branches', 'core/session'], (
+  dom, { t }, { messageView }, { askView }, { emptyView }, { ghostView }, { siblings },
+) => {
   const { h, icon, list, text, attr } = dom
   /** Within this many pixels of the end the view follows what arrives. */
   const NEAR_END = 80
@@ -17,7 +19,8 @@ yaa.define('ui/thread', ['ui/h', 'ui/text', 'ui/message', 'ui/asks', 'ui/connect
     const working = h('div.working', { hidden: true, 'aria-hidden': 'true' }, h('i'), h('i'), h('i'))
     const waits = h('div.calls')
     const all = allBar(actions)
-    const column = h('div.column', null, empty.el, h('div.thread', null, feed, working, waits, all.el))
+    const ghost = ghostView(actions)
+    const column = h('div.column', null, empty.el, h('div.thread', null, feed, working, waits, all.el, ghost.el))
     const el = h('div.scroll', { onscroll, onkeydown, tabIndex: 0 }, column)
     const end = { type: 'button', hidden: true, onclick: scrollToEnd }
     const toEnd = h('button.button.small.to-end', end, icon('down'), t('thread.toEnd'))
@@ -47,12 +50,14 @@ yaa.define('ui/thread', ['ui/h', 'ui/text', 'ui/message', 'ui/asks', 'ui/connect
       attr(feed, 'aria-busy', live ? 'true' : null)
       working.hidden = !live || isWriting(shown.at(-1))
       if (whole || session.interrupts?.length) drawWaits(session, live)
+      ghost.update(session, live)
       follow()
     }
 
     /** @param {number} changed the first chunk that may have changed */
     function drawFeed(changed) {
       const count = Math.ceil(shown.length / CHUNK)
+      from = Math.min(from, Math.max(0, count - 1)) // another branch may be shorter
       const chunks = Array.from({ length: count - from }, (_, i) => from + i)
       list(feed, chunks, (chunk) => `${openId} ${chunk}`, () => chunkView(), changed - from)
     }
@@ -132,18 +137,28 @@ yaa.define('ui/thread', ['ui/h', 'ui/text', 'ui/message', 'ui/asks', 'ui/connect
       first?.focus()
     }
 
-    return { el, toEnd, update, showAsk, follow: () => { pinned = true; follow() } }
+    /** The article of a message, made and in view, wherever in the session it is. @param {string} id */
+    function reveal(id) {
+      if (from) drawFeed(from = 0)
+      const article = document.getElementById(`message-${id}`)
+      pinned = false
+      article?.scrollIntoView({ block: 'center' })
+      return article
+    }
+
+    return { el, toEnd, update, showAsk, reveal, follow: () => { pinned = true; follow() } }
   }
 
   /** What each article shows: its message, the calls in it, and whether it is being written. @param {any} state @returns {any[]} */
   function itemsOf({ session, items, live, outputs }) {
+    const beside = siblings(session)
     const asks = (session.interrupts ?? []).some((/** @type {Interrupt} */ one) => one.reason === 'model_error')
     const shown = items.filter((/** @type {Item} */ { message }, /** @type {number} */ i) => (
       // the card that asks what to do about an error says what the error was
       message.role !== 'system' && !(asks && message.role === 'error' && i === items.length - 1)
     ))
     return shown.map((/** @type {Item} */ item, /** @type {number} */ i) => ({
-      ...item, live, outputs, last: i === shown.length - 1,
+      ...item, live, outputs, siblings: beside, last: i === shown.length - 1,
       joined: item.message.role === 'assistant' && shown[i - 1]?.message.role === 'assistant',
     }))
   }

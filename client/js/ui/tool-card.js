@@ -1,8 +1,8 @@
 // One tool call: a line at rest, its arguments, live output and result when opened, and the question it waits for.
 // What is shown follows from the session alone (call, ledger entry, result, interrupt), so a reload shows the same.
 
-yaa.define('ui/tool-card', ['ui/h', 'ui/text', 'ui/code', 'ui/popup', 'ui/asks'], (dom, { t, duration }, { codeBlock }, popup, asks) => {
-  const { h, icon, iconButton, text, attr, fill } = dom
+yaa.define('ui/tool-card', ['ui/h', 'ui/text', 'ui/code', 'ui/asks', 'ui/branches'], (dom, { t, duration }, { codeBlock }, asks, { callEdits }) => {
+  const { h, icon, text, attr, fill } = dom
   const BAD = new Set(['failed', 'denied'])
   const WAITS = new Set(['asking', 'waiting', 'indeterminate'])
   /** @type {Record<string, string>} */
@@ -18,6 +18,7 @@ yaa.define('ui/tool-card', ['ui/h', 'ui/text', 'ui/code', 'ui/popup', 'ui/asks']
    * @property {any} [interrupt] what it waits for @property {any} [sent] the answer that is on its way
    * @property {string} [output] live output
    * @property {boolean} live is a run going on?
+   * @property {any} [of] the article it is in
    * @property {boolean} writing is its message still being written? @property {boolean} cut was that cut off?
    */
 
@@ -26,12 +27,17 @@ yaa.define('ui/tool-card', ['ui/h', 'ui/text', 'ui/code', 'ui/popup', 'ui/asks']
     const sign = h('span.sign')
     const name = h('span.tool-name')
     const brief = h('span.tool-brief')
+    const gist = h('span.tool-gist')
     const state = h('span.tool-state')
     const body = h('div.tool-body', { hidden: true })
-    const line = h('summary.tool-line', { onclick: () => { touched = true } }, sign, name, brief, state, icon('chevron', 'chevron'))
+    const line = h('summary.tool-line', { onclick: () => { touched = true } }, sign, name, brief, gist, state, icon('chevron', 'chevron'))
     const details = h('details', { ontoggle: () => draw() }, line, body)
     const el = h('section.card.tool', { role: 'group' }, details)
-    const parts = bodyParts(body)
+    const parts = bodyOf(body)
+    const edits = callEdits(actions)
+    const edited = h('span.edited', { hidden: true }, icon('pencil'), t('branch.edited'))
+    state.before(edited)
+    details.append(edits.el)
     /** @type {any} */ let ask = null
     /** @type {Call | null} */ let item = null
     let touched = false
@@ -47,7 +53,9 @@ yaa.define('ui/tool-card', ['ui/h', 'ui/text', 'ui/code', 'ui/popup', 'ui/asks']
       attr(el, 'aria-label', `${next.call.function.name}: ${t(`tool.state.${now}`)}`)
       text(name, next.call.function.name || '…')
       text(brief, briefOf(next))
+      text(gist, gistOf(next.result))
       text(state, stateText(next, now))
+      edited.hidden = !next.result?.meta?.edited_from && next.of?.message.meta?.edited_call !== next.call.id
       drawSign(now)
       if (!touched) details.open = (now === 'started' || now === 'unheard') && Boolean(next.output)
       draw()
@@ -65,6 +73,7 @@ yaa.define('ui/tool-card', ['ui/h', 'ui/text', 'ui/code', 'ui/popup', 'ui/asks']
     function draw() {
       body.hidden = !details.open
       if (details.open && item) parts.update(item)
+      if (details.open && item) edits.update(item)
     }
 
     /** @param {Call} next */
@@ -102,6 +111,22 @@ yaa.define('ui/tool-card', ['ui/h', 'ui/text', 'ui/code', 'ui/popup', 'ui/asks']
     return entry?.attempt > 1 ? `${words} · ${t('tool.attempt', { n: entry.attempt })}` : words
   }
 
+  /** What came of it, in two or three words. @param {any} result the tool message */
+  function gistOf(result) {
+    const limit = result?.result?.error?.details?.limit
+    if (typeof limit === 'string') return limit
+    const value = result?.result?.result
+    if (typeof value !== 'object' || value === null) return ''
+    if (Number.isInteger(value.exit_code)) return value.exit_code ? t('gist.exit', { code: value.exit_code }) : ''
+    if (typeof value.diff === 'string') return changes(value.diff)
+    if (Number.isInteger(value.matches)) return t('gist.matches', { n: value.matches })
+    if (Array.isArray(value.files)) return t('gist.files', { n: value.files.length })
+    return Number.isInteger(value.lines) ? t('gist.lines', { n: value.lines }) : ''
+  }
+
+  /** @param {string} diff unified */
+  const changes = (diff) => ['+', '\u2212'].map((sign, i) => sign + (diff.match(i ? /^-(?!--)/gm : /^\+(?!\+\+)/gm)?.length ?? 0)).join(' ')
+
   /** One line that tells two calls of the same tool apart. @param {Call} item */
   function briefOf({ call, entry }) {
     const source = call.function.arguments ?? ''
@@ -123,81 +148,53 @@ yaa.define('ui/tool-card', ['ui/h', 'ui/text', 'ui/code', 'ui/popup', 'ui/asks']
     }
   }
 
-  /** The opened card: arguments, output, result or error, log; each made when there is something to show. @param {any} body */
-  function bodyParts(body) {
-    /** @type {Map<string, {el: any, update: (value: any) => void, destroy?: () => void}>} */
-    const shown = new Map()
-
-    /** @param {Call} item */
-    function update({ call, entry, result, output }) {
-      const envelope = result?.result
-      const error = envelope?.error?.message ?? (result?.is_error ? result.content : undefined)
-      const args = entry?.args ?? asObject(call.function.arguments) ?? call.function.arguments
-      put('args', t(entry?.args ? 'tool.editedArguments' : 'tool.arguments'), args)
-      put('output', t('tool.output'), result ? undefined : output || undefined)
-      put('error', t('tool.error'), error)
-      put('result', t('tool.result'), result && error === undefined ? envelope?.result ?? result.content ?? '' : undefined)
-      put('log', t('tool.log'), envelope?.logs?.length ? envelope.logs.map(logLine).join('\n') : undefined)
+  /**
+   * The opened card. What draws it comes with the first card, in its own group of scripts; where that does not come
+   * (the server is gone), call and result are shown as they are.
+   * @param {any} body
+   */
+  function bodyOf(body) {
+    /** @type {{update: (item: any) => void, destroy: () => void} | null} */ let made = null
+    /** @type {any} */ let item = null
+    let gone = false
+    const make = async () => {
+      const module = await toolBodies()
+      if (gone) return
+      made = module ? module.toolBody(body) : plainBody(body)
+      if (item) made.update(item)
     }
-
-    /** @param {string} key @param {string} title @param {any} value undefined: nothing to show */
-    function put(key, title, value) {
-      const old = shown.get(key)
-      if (value === undefined) {
-        old?.destroy?.()
-        old?.el.remove()
-        shown.delete(key)
-        return
-      }
-      const view = old ?? valuePart(title)
-      if (!old) {
-        shown.set(key, view)
-        body.append(view.el)
-      }
-      view.update(value)
-    }
-
-    const destroy = () => shown.forEach((view) => view.destroy?.())
-    return { update, destroy }
-  }
-
-  /** @param {any} line a string, or an object with a message */
-  const logLine = (line) => (typeof line === 'string' ? line : line?.message ?? JSON.stringify(line))
-
-  /** A titled value with a copy button. @param {string} title */
-  function valuePart(title) {
-    const words = () => (typeof value === 'string' ? value : JSON.stringify(value, null, 2))
-    const copy = iconButton('copy', t('tool.copy'), { onclick: () => popup.copy(words(), copy) })
-    const holder = h('div')
-    const el = h('div.part', null, h('div.part-head', null, title, copy), holder)
-    /** @type {any} */ let value
-    /** @type {any} */ let block = null
 
     /** @param {any} next */
     function update(next) {
-      if (next === value && holder.firstChild) return
-      const same = typeof next !== 'string' && JSON.stringify(next) === JSON.stringify(value)
-      value = next
-      if (same) return
-      if (isFlatObject(next)) {
-        block = null
-        return fill(holder, asks.argsList(next))
-      }
-      if (!block) {
-        block = codeBlock({ plain: true })
-        fill(holder, block.el)
-      }
-      const plain = typeof next === 'string'
-      block.update({ text: plain && !next ? t('tool.noOutput') : words(), lang: plain ? '' : 'json' })
+      if (!item) make()
+      item = next
+      made?.update(next)
     }
 
-    return { el, update, destroy: () => block?.destroy() }
+    const destroy = () => {
+      gone = true
+      made?.destroy()
+    }
+    return { update, destroy }
   }
 
-  /** Can it be read as a list of names and values? @param {any} value */
-  function isFlatObject(value) {
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
-    return Object.values(value).every((one) => typeof one !== 'object' || one === null)
+  /** @returns {Promise<Modules['ui/tools/body'] | null>} */
+  async function toolBodies() {
+    try {
+      await yaa.later('tools')
+      return yaa.use('ui/tools/body')
+    } catch (error) {
+      console.warn(error)
+      return null
+    }
+  }
+
+  /** @param {any} body */
+  function plainBody(body) {
+    const block = codeBlock({ plain: true })
+    body.append(block.el)
+    const update = (/** @type {any} */ { call, result }) => block.update({ text: JSON.stringify({ call, result }, null, 2), lang: 'json' })
+    return { update, destroy: block.destroy }
   }
 
   return { toolCard, stateOf }

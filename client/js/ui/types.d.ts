@@ -45,9 +45,11 @@ export interface State {
   /** false while an answer streams in: only the last turn changed */
   whole: boolean
   line: Line | null
+  /** what waits to be said when the run has ended */
+  queue: { id: string; text: string }[]
   server: ServerState
   sideOpen: boolean
-  sessions: { id: string; title: string; updated: number; current: boolean; mark: string }[]
+  sessions: { id: string; title: string; updated: number; current: boolean; mark: string; pinned: boolean; tags: string[]; temporary: boolean }[]
   models: Offer[]
   provider: string
   demo: boolean
@@ -79,6 +81,54 @@ export interface Actions {
   openSettings(tab?: string): void
   draw(): void
   toggleSide(): void
+  /** a deed of ui/branching, by name */
+  branch(name: string, ...rest: any[]): Promise<void>
+  asking: Asking
+  queue: { add(content: any): void; change(id: string, words: string): void; sendNow(id: string): void }
+  setTemporary(on: boolean): void
+}
+
+/** What a card that asks may do beside answering. */
+export interface Asking {
+  approvalMenu(anchor: any, interrupt: any, asked: { tool: string; args: any; answer: (payload: any) => void; place: any }): void
+  /** an editor for arguments, as a form and as JSON; null if it could not be loaded */
+  valueField(args: any): Promise<Field | null>
+  /** what a call would change, drawn; null where names and values say it best */
+  picture?(tool: string, args: any): Promise<any>
+  limits(): void
+  chooseModel(): void
+  costUnit(): string
+}
+
+/** A page that holds one session: which, what stands at its foot until there is a server, what has to wait for one. */
+export interface Guest { id: string; foot(app: App, actions: Actions, composer: any): any; hold(app: App, actions: Actions): Actions }
+
+/** What a command works on. `state()` is made when it is asked for. */
+export interface CommandContext {
+  app: App
+  actions: Actions
+  state(): State
+  /** loads the table of commands, which comes after the page */
+  more?(): Promise<any>
+}
+/** Something the app can do: see ui/commands. */
+export interface Command {
+  id: string
+  /** key of its text, or what makes its text */
+  title: string | (() => string)
+  icon?: string
+  /** `Mod+K` (Ctrl or ⌘) works everywhere; `?` and the pair `g a` only outside of fields */
+  keys?: string | string[]
+  /** its word after `/` in the composer; with `rest`, `run` gets the rest of the line */
+  slash?: string
+  rest?: boolean
+  /** is it in the menu of the open session? */
+  menu?: 'session'
+  danger?: boolean
+  /** only for other parts of the page */
+  hidden?: boolean
+  when?(context: CommandContext): boolean
+  run(context: CommandContext, ...rest: any[]): any
 }
 
 /** What others do at the turns of a run. */
@@ -92,10 +142,13 @@ export interface Book {
   refresh(): Promise<void>
   open(id: string): Promise<Entry | null>
   fresh(): Entry
+  setTemporary(entry: Entry, on: boolean): void
   send(entry: Entry, words: string): void
   answer(entry: Entry, answers: [string, Answer | null][]): Promise<void>
   retry(entry: Entry): void
+  edit<T>(entry: Entry, work: (session: Session) => T): T | null
   rename(id: string, title: string): Promise<void>
+  change(id: string, edit: (session: Session) => void): Promise<void>
   remove(id: string): Promise<Session | null>
   restore(session: Session): Promise<void>
   heads(): Head[]
@@ -115,7 +168,13 @@ export interface App {
   settings: Settings
   server: ServerLink
   book: Book
+  store: Store
   current: Entry
+  /** an earlier moment of the session that is looked at, instead of how it is */
+  past: Session | null
+  /** called after each drawing */
+  watchers: Set<(state: State) => void>
+  queue: ReturnType<Modules['ui/notes']['queueOf']>
   /** is the side panel open on a narrow screen? */
   drawer: boolean
   views: any
@@ -140,10 +199,12 @@ declare global {
       iconButton(name: string, label: string, props: Record<string, any>, classes?: string): any
       list(parent: Element, items: readonly any[], keyOf: (item: any, index: number) => string, make: (item: any) => View, from?: number): void
       uid(prefix: string): string
+      css(parts: TemplateStringsArray): CSSStyleSheet
     }
     'ui/text': {
       t(key: string, values?: Record<string, any>): string
       use(wanted: string): void
+      extend(more: Record<string, Record<string, string>>): void
       count(n: number): string
       duration(ms: number): string
       moment(ms: number): string
@@ -182,14 +243,11 @@ declare global {
       toneOf(server: ServerState): string
       wordsOf(server: ServerState): string
     }
-    'ui/thread': { threadView(actions: Actions): View<State> & { toEnd: any; follow(): void; showAsk(): void } }
-    'ui/composer': { composerView(actions: Actions): View<State> & { write(words: string): void; focus(): void } }
-    'ui/sidebar': { sidebarView(actions: Actions): View<State>; headerView(actions: Actions): View<State> }
-    'ui/settings': {
-      settingsDialog(actions: Actions): View<State> & { show(tab?: string): void }
-      toolSections: { name: string; make: (actions: Actions) => View<any> }[]
-    }
-    'ui/clienttools': { open(app: App, store: Store): void }
+    'ui/thread': { threadView(actions: Actions): View<State> & { toEnd: any; follow(): void; showAsk(): void; reveal(id: string): HTMLElement | null } }
+    'ui/composer': { composerView(actions: Actions): View<State> & { write(words: string): void; insert(words: string): void; read(): string; attach(files: File[]): void; focus(): void } }
+    'ui/sidebar': { sidebarView(actions: Actions): View<State> & { search(): void }; headerView(actions: Actions): View<State> }
+    'ui/settings': { settingsDialog(actions: Actions): View<State> & { show(tab?: string): void } }
+    'ui/clienttools': { open(app: App, store: Store): void; switches(actions: Actions): View<any> }
     'ui/page-tools': Record<never, never>
     'ui/line': {
       statusLine(entry: Entry): Line | null
@@ -212,7 +270,19 @@ declare global {
       modelsOf(info: any): Offer[]
       toolsOf(info: any): ToolRule[]
     }
-    'ui/app': { startApp(given: { root: HTMLElement; settings: Settings; store: Store }): { start(): Promise<void> } }
+    'ui/commands': {
+      register(command: Command): () => void
+      bind(context: CommandContext): void
+      list(): Command[]
+      table(): Command[]
+      run(id: string, ...rest: any[]): Promise<any>
+      find(event: any, now?: number): Command | null
+      onkeydown(event: KeyboardEvent): void
+      titleOf(command: Command): string
+      keysOf(command: Command): string[]
+      label(keys: string): string[]
+    }
+    'ui/app': { startApp(given: { root: HTMLElement; settings: Settings; store: Store; guest?: Guest }): { start(): Promise<void> } }
     'main': { main(): Promise<void> }
   }
 }

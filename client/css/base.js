@@ -1,7 +1,8 @@
-/* Tokens, reset and the plain controls everything else is made of.
-   Colours are named by their job, never by their look; both themes live in one light-dark() each,
-   so a theme is nothing but `color-scheme`. Only --hue decides the accent. */
+// Tokens, reset and the plain controls everything else is made of.
+// Colours are named by their job, never by their look; both themes live in one light-dark() each,
+// so a theme is nothing but color-scheme. Only --hue decides the accent.
 
+yaa.define('css/base', ['ui/h'], ({ css }) => css`
 @layer base, layout, thread, cards, dialogs, overrides;
 
 @layer base {
@@ -46,6 +47,10 @@
     accent-color: var(--accent);
     scrollbar-color: var(--line) transparent;
   }
+  :root[data-size="small"] { font-size: 93.75%; }
+  :root[data-size="large"] { font-size: 112.5%; }
+  :root[data-size="huge"] { font-size: 131.25%; }
+  :root[data-density="tight"] { --s3: 0.5rem; --s4: 0.75rem; --s5: 1rem; --s6: 1.25rem; --s7: 2rem; --column: 54rem; }
   :root[data-theme="light"] { color-scheme: light; }
   :root[data-theme="dark"] { color-scheme: dark; }
 
@@ -83,6 +88,7 @@
     position: absolute; inline-size: 1px; block-size: 1px; overflow: hidden;
     clip-path: inset(50%); white-space: nowrap;
   }
+  body > .sr-only { inset: 0 auto auto 0; } /* under the page it would make it a line higher, and scroll */
   .skip {
     position: fixed; inset: var(--s2) auto auto var(--s2); z-index: 50; padding: var(--s2) var(--s4);
     background: var(--accent); color: var(--on-accent); border-radius: var(--r1);
@@ -154,7 +160,7 @@
 
   /* a row of choices of which one is taken */
   .segments {
-    display: inline-flex; padding: 2px; gap: 2px; background: var(--sunken); border-radius: var(--r1);
+    display: inline-flex; flex-wrap: wrap; padding: 2px; gap: 2px; background: var(--sunken); border-radius: var(--r1);
     border: 1px solid var(--line);
   }
   .segments label { position: relative; cursor: pointer; }
@@ -205,3 +211,4 @@
     .segments input:checked + span { outline: 2px solid Highlight; }
   }
 }
+`)

@@ -1,6 +1,7 @@
-/* The shell: sessions at the side, one session in the middle, the composer at its foot.
-   Under 48rem the side panel becomes a drawer. */
+// The shell: sessions at the side, one session in the middle, the composer at its foot.
+// Under 48rem the side panel becomes a drawer.
 
+yaa.define('css/layout', ['ui/h'], ({ css }) => css`
 @layer layout {
   .app {
     display: grid; block-size: 100dvh; overflow: hidden;
@@ -9,12 +10,25 @@
 
   /* side panel */
   .side {
-    inline-size: 17rem; display: grid; grid-template-rows: auto minmax(0, 1fr) auto;
+    inline-size: 17rem; display: grid; grid-template-rows: auto auto minmax(0, 1fr) auto; grid-template-columns: minmax(0, 1fr);
     background: var(--sunken); border-inline-end: 1px solid var(--line); min-block-size: 0;
   }
   .app[data-side="closed"] .side { display: none; }
   .side-head { display: flex; align-items: center; gap: var(--s2); padding: var(--s3) var(--s3) var(--s2) var(--s4); }
-  .side-head h1 { flex: 1; font-size: var(--t5); font-weight: 650; letter-spacing: -0.02em; }
+  .side-name { flex: 1; font-size: var(--t5); font-weight: 650; letter-spacing: -0.02em; }
+  .side[data-drop="true"] { outline: 2px dashed var(--accent); outline-offset: -4px; background: var(--wash); }
+  .side-find { display: grid; gap: var(--s2); padding: 0 var(--s2) var(--s1); grid-template-columns: minmax(0, 1fr); }
+  .field-icon { position: relative; }
+  .field-icon .icon { position: absolute; inset: 0 auto 0 0.5rem; margin-block: auto; inline-size: 1rem; block-size: 1rem; color: var(--ink-3); pointer-events: none; }
+  .side-search { padding-inline-start: 2rem; min-block-size: 2rem; --field: var(--bg); border-color: var(--line); }
+  .chips { display: flex; gap: var(--s1); overflow-x: auto; scrollbar-width: none; padding: 2px; margin: -2px; }
+  .chip {
+    flex: none; min-block-size: 1.625rem; padding: 0 var(--s3); border: 1px solid var(--line); border-radius: 999px; background: var(--raised);
+    font-size: var(--t1); font-weight: 550; color: var(--ink-2); cursor: pointer; white-space: nowrap; max-inline-size: 12rem;
+    overflow: hidden; text-overflow: ellipsis;
+  }
+  .chip:hover { border-color: var(--edge); color: var(--ink); }
+  .chip[aria-pressed="true"] { background: var(--accent); border-color: transparent; color: var(--on-accent); }
   .side-list { overflow: hidden auto; padding: var(--s1) var(--s2) var(--s4); scrollbar-width: thin; }
   .side-list h2 {
     padding: var(--s4) var(--s2) var(--s1); font-size: var(--t1); font-weight: 550; color: var(--ink-3);
@@ -31,7 +45,10 @@
     font-size: var(--t3); line-height: 1.4; border-radius: inherit; min-block-size: 2.25rem; color: var(--ink);
   }
   .row-mark { display: contents; }
-  .row-title { flex: 1; min-inline-size: 0; white-space: nowrap; overflow: hidden; text-overflow: ellipsis; }
+  .row-words { flex: 1; min-inline-size: 0; display: grid; }
+  .row-title, .row-tags { min-inline-size: 0; white-space: nowrap; overflow: hidden; text-overflow: ellipsis; }
+  .row-tags { font-size: var(--t1); color: var(--ink-3); line-height: 1.3; }
+  .row-check { inline-size: 1.0625rem; block-size: 1.0625rem; flex: none; margin-inline: var(--s2) 0; }
   .row[data-current="true"] .row-title { font-weight: 550; }
   .row-more { opacity: 0; margin-inline-end: 0.125rem; }
   .row:hover .row-more, .row:focus-within .row-more, .row-more[aria-expanded="true"] { opacity: 1; }
@@ -49,7 +66,7 @@
   /* the session */
   .main {
     display: grid; grid-template-rows: auto minmax(0, 1fr) auto; min-inline-size: 0; min-block-size: 0;
-    position: relative;
+    position: relative; grid-column: -2 / -1;
   }
   .top {
     display: flex; align-items: center; gap: var(--s2); min-block-size: 3.25rem;
@@ -148,5 +165,9 @@
     .foot { padding-block-end: max(var(--s3), env(safe-area-inset-bottom)); }
     .input, .composer textarea { font-size: 1rem; } /* under 16 px iOS zooms the page on focus */
   }
+  @media (max-width: 24rem) {
+    .top-meter > span, .gauge-words { display: none; }
+  }
   @keyframes slide { from { translate: -2rem 0; opacity: 0.4; } }
 }
+`)

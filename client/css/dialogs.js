@@ -1,5 +1,6 @@
-/* The composer, menus, the settings dialog and toasts: what floats over or sits under the thread. */
+// The composer, menus, the settings dialog and toasts: what floats over or sits under the thread.
 
+yaa.define('css/dialogs', ['ui/h'], ({ css }) => css`
 @layer dialogs {
   .composer {
     border: 1px solid var(--edge); border-radius: var(--r3); background: var(--raised); box-shadow: var(--shadow);
@@ -123,3 +124,4 @@
     .panel { padding: var(--s4); }
   }
 }
+`)

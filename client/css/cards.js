@@ -1,6 +1,7 @@
-/* Cards: a tool call and everything a run can wait for. A call at rest is one line; what needs the
-   reader is amber and open; what went wrong is red. Colour is never the only sign: each has words. */
+// Cards: a tool call and everything a run can wait for. A call at rest is one line; what needs the
+// reader is amber and open; what went wrong is red. Colour is never the only sign: each has words.
 
+yaa.define('css/cards', ['ui/h'], ({ css }) => css`
 @layer cards {
   .card {
     border: 1px solid var(--line); border-radius: var(--r2); background: var(--raised); min-inline-size: 0;
@@ -34,6 +35,11 @@
     flex: 1; min-inline-size: 0; font-family: var(--mono); font-size: var(--t2); color: var(--ink-3);
     white-space: nowrap; overflow: hidden; text-overflow: ellipsis;
   }
+  .tool-gist {
+    flex: none; max-inline-size: 40%; overflow: hidden; text-overflow: ellipsis; white-space: nowrap;
+    font-size: var(--t1); color: var(--ink-2); font-variant-numeric: tabular-nums;
+  }
+  .tool-gist:empty { display: none; }
   .tool-state {
     font-size: var(--t1); color: var(--ink-3); white-space: nowrap; font-variant-numeric: tabular-nums; flex: none;
   }
@@ -54,6 +60,9 @@
   .part-head .button { margin-inline-start: auto; }
   .part p { font-size: var(--t3); overflow-wrap: anywhere; white-space: pre-wrap; }
   .output-live { position: relative; }
+
+  .call-edits { display: flex; flex-wrap: wrap; gap: var(--s1); align-items: center; padding: var(--s1) var(--s2); border-block-start: 1px solid var(--line); }
+  .call-edits .button.square { margin-inline-start: auto; }
 
   /* arguments as a list of names and values: what a person has to judge before allowing */
   .args {
@@ -83,7 +92,7 @@
   .ask .args dd { background: var(--raised); box-shadow: inset 0 0 0 1px var(--line); }
   .ask-actions { display: flex; flex-wrap: wrap; gap: var(--s2); align-items: center; }
   .ask-actions > .input { flex: 1 1 16rem; inline-size: auto; }
-  .ask-actions .end { margin-inline-start: auto; }
+  .ask-actions .end { margin-inline-start: auto; display: inline-flex; align-items: center; }
   .ask-answered {
     display: flex; gap: var(--s2); align-items: center; font-size: var(--t3); color: var(--ink-2);
     min-block-size: 2rem;
@@ -116,3 +125,4 @@
   .checks b { font-weight: 600; }
   .checks .why { color: var(--ink-2); }
 }
+`)

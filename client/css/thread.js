@@ -1,6 +1,7 @@
-/* What was said: messages, Markdown, code. An assistant turn hangs on one thin rail on which
-   thinking, calls and words follow one another, so that what was done can be read at a glance. */
+// What was said: messages, Markdown, code. An assistant turn hangs on one thin rail on which
+// thinking, calls and words follow one another, so that what was done can be read at a glance.
 
+yaa.define('css/thread', ['ui/h'], ({ css }) => css`
 @layer thread {
   /* Plain blocks, not a grid: with thousands of articles a grid is laid out whole for every word that arrives.
      The padding keeps outlines and shadows of cards inside the box that containment cuts at. */
@@ -22,10 +23,40 @@
     font-size: var(--t1); color: var(--ink-3); font-variant-numeric: tabular-nums;
   }
   .message-foot .button { margin-inline-start: -0.25rem; }
+  .message-bar, .marks, .switches, .message-actions { display: inline-flex; align-items: center; flex-wrap: wrap; }
+  .message-bar { gap: 0 var(--s2); }
+  .message-actions { gap: var(--s1); }
+  .marks, .switches { gap: 0 var(--s2); }
+  .switch { display: inline-flex; align-items: center; }
+  .switch .where { min-inline-size: 1.75rem; text-align: center; }
+  .edited { display: inline-flex; align-items: center; gap: 0.2rem; color: var(--ask); font-size: var(--t1); white-space: nowrap; }
+  .edited .icon { inline-size: 0.75rem; block-size: 0.75rem; }
+  .notes { display: grid; gap: var(--s2); grid-template-columns: minmax(0, 1fr); margin-block-end: var(--s2); }
+  .notes:not(:has(> :not([hidden]))) { display: none; }
+  .note, .queue-item {
+    display: flex; flex-wrap: wrap; gap: var(--s1) var(--s2); align-items: center; padding: var(--s1) var(--s2) var(--s1) var(--s3);
+    border-radius: var(--r2); background: var(--sunken); border: 1px solid var(--line); font-size: var(--t2); color: var(--ink-2);
+  }
+  .note > span { flex: 1 1 12rem; }
+  .note .icon, .queue-item > .icon { inline-size: 1rem; block-size: 1rem; color: var(--ink-3); }
+  .offer { justify-self: end; color: var(--ink-3); }
+  .queue { list-style: none; display: grid; gap: var(--s1); grid-template-columns: minmax(0, 1fr); }
+  .queue-item { flex-wrap: nowrap; }
+  .queue-item > .input { flex: 1; min-inline-size: 0; field-sizing: content; }
+  .queue-words {
+    flex: 1; min-inline-size: 0; border: 0; background: none; padding: var(--s1) 0; text-align: start; cursor: text; color: var(--ink);
+    white-space: nowrap; overflow: hidden; text-overflow: ellipsis; font-size: var(--t3);
+  }
+  .aside {
+    display: flex; flex-wrap: wrap; gap: var(--s2); align-items: center; padding: var(--s2) var(--s3);
+    border: 1px dashed var(--edge); border-radius: var(--r2); font-size: var(--t3); color: var(--ink-2); margin-block-start: var(--s5);
+  }
+  .aside > span { flex: 1 1 10rem; }
   .message[data-role="user"] .message-foot { justify-content: flex-end; }
-  .message[data-role="user"] .message-foot { opacity: 0; transition: opacity 0.12s; }
-  .message[data-role="user"]:is(:hover, :focus-within) .message-foot { opacity: 1; }
-  @media (hover: none) { .message[data-role="user"] .message-foot { opacity: 1; } }
+  .message[data-role="user"] .message-foot { flex-direction: row-reverse; justify-content: flex-start; }
+  .message[data-role="user"] :is(.message-foot time, .message-actions) { opacity: 0; transition: opacity 0.12s; }
+  .message[data-role="user"]:is(:hover, :focus-within) :is(.message-foot time, .message-actions) { opacity: 1; }
+  @media (hover: none) { .message[data-role="user"] :is(.message-foot time, .message-actions) { opacity: 1; } }
 
   .turn { display: grid; grid-template-columns: minmax(0, 1fr); gap: var(--s3); }
   .cut-note { display: flex; gap: var(--s2); align-items: center; font-size: var(--t2); color: var(--ask); }
@@ -92,6 +123,7 @@
     text-align: left; } .prose .center { text-align: center; } .prose .right { text-align: right;
     font-variant-numeric: tabular-nums;
   }
+  .prose .formula.display { overflow-x: auto; overflow-y: hidden; padding-block: 0.15em; }
   .prose img { max-inline-size: 100%; block-size: auto; border-radius: var(--r1); }
   .image-off {
     display: inline-flex; align-items: center; gap: var(--s2); padding: var(--s1) var(--s3); min-block-size: 2rem;
@@ -144,3 +176,4 @@
   .earlier { justify-self: center; }
   @media (max-width: 48rem) { .bubble { max-inline-size: 92%; } .prose pre { font-size: var(--t1); } }
 }
+`)

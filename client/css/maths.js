@@ -1,0 +1,12 @@
+// Formulas. Loaded with js/ui/math.js.
+
+yaa.define('css/maths', ['ui/h'], ({ css }) => css`
+@layer thread {
+  .prose math { font-family: math; font-size: 1.12em; }
+  .prose math[display="block"] { margin-block: 0.2em; }
+  .prose mtd.left { text-align: left; }
+  .prose mtd.right { text-align: right; }
+  .prose mtable.aligned mtd { padding-inline: 0; }
+  .prose mtable.aligned mtd.left + mtd.right { padding-inline-start: 1.5em; }
+  .prose mrow.boxed { border: 1px solid currentColor; padding: 0.25em 0.4em; }
+}`)

@@ -1,0 +1,137 @@
+// What comes with the commands: small dialogs, the palette, selecting sessions.
+
+yaa.define('css/more', ['ui/h'], ({ css }) => css`
+@layer dialogs {
+  .small-dialog { inline-size: min(30rem, 100vw - 2rem); block-size: fit-content; max-block-size: calc(100dvh - 2rem); }
+  .small-dialog.wide { inline-size: min(46rem, 100vw - 2rem); }
+  .small-dialog[open] { grid-template-rows: auto minmax(0, 1fr) auto; }
+  .dialog-main {
+    padding: var(--s5); overflow-y: auto; display: grid; gap: var(--s4); align-content: start;
+    grid-template-columns: minmax(0, 1fr); scrollbar-width: thin;
+  }
+  .dialog-main .group { display: grid; gap: var(--s4); grid-template-columns: minmax(0, 1fr); }
+  .dialog-foot {
+    display: flex; flex-wrap: wrap; justify-content: flex-end; gap: var(--s2); padding: var(--s3) var(--s5);
+    border-block-start: 1px solid var(--line);
+  }
+  .form-end { display: flex; justify-content: flex-end; gap: var(--s2); }
+  .label { font-size: var(--t2); font-weight: 550; }
+  .hint.mono { font-family: var(--mono); font-size: var(--t1); overflow-wrap: anywhere; }
+  textarea.input.one-line { min-block-size: 2.25rem; }
+
+  .choices { display: grid; gap: var(--s2); grid-template-columns: repeat(auto-fit, minmax(min(100%, 12rem), 1fr)); }
+  .choice { position: relative; cursor: pointer; }
+  .choice input { position: absolute; inset: 0; opacity: 0; cursor: pointer; }
+  .choice > span {
+    display: grid; align-content: start; gap: var(--s1); padding: var(--s3); block-size: 100%;
+    border: 1px solid var(--line); border-radius: var(--r2);
+    background: var(--raised); font-size: var(--t3); line-height: 1.4;
+  }
+  .choice .hint { font-size: var(--t1); }
+  .choice:hover > span { border-color: var(--edge); }
+  .choice input:checked + span { border-color: var(--accent); background: var(--wash); box-shadow: inset 0 0 0 1px var(--accent); }
+  .choice input:focus-visible + span { outline: 2px solid var(--accent); outline-offset: 2px; }
+  .secrets { list-style: none; display: grid; gap: var(--s2); margin-block-start: var(--s2); }
+  .secrets li {
+    padding: var(--s2) var(--s3); border: 1px solid var(--ask-line); background: var(--ask-wash);
+    border-radius: var(--r1); min-inline-size: 0;
+  }
+  .secrets .check { flex-wrap: wrap; min-block-size: 1.5rem; }
+
+  .palette {
+    inline-size: min(38rem, 100vw - 2rem); block-size: fit-content; max-block-size: min(32rem, 100dvh - 4rem);
+    margin-block: max(10dvh, 1rem) auto;
+  }
+  .palette[open] { grid-template-rows: auto minmax(0, 1fr); }
+  .palette .field-icon { border-block-end: 1px solid var(--line); }
+  .palette .field-icon .icon { inset-inline-start: var(--s4); inline-size: 1.125rem; block-size: 1.125rem; }
+  .palette .input {
+    border: 0; min-block-size: 3rem; padding-inline: 2.75rem var(--s4); font-size: var(--t4); background: none;
+    border-radius: 0; outline: none;
+  }
+  .palette ul { list-style: none; overflow-y: auto; padding: var(--s2); scrollbar-width: thin; }
+  .palette li {
+    display: flex; align-items: center; gap: var(--s3); min-block-size: 2.375rem; padding: var(--s1) var(--s3);
+    border-radius: var(--r1); font-size: var(--t3); cursor: pointer;
+  }
+  .palette li .icon { inline-size: 1rem; block-size: 1rem; color: var(--ink-3); }
+  .palette li .name { flex: 1; min-inline-size: 0; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
+  .palette li[aria-selected="true"] { background: var(--wash); }
+  .palette mark { background: none; color: var(--accent); font-weight: 650; }
+  .palette .side-note { padding: 0 var(--s5) var(--s4); }
+  .keys { display: inline-flex; gap: var(--s1); }
+  kbd {
+    padding: 0.05rem 0.4rem; border: 1px solid var(--line); border-block-end-width: 2px; border-radius: var(--r1);
+    background: var(--raised);
+    font-size: var(--t1); color: var(--ink-2); white-space: nowrap;
+  }
+  .key-list {
+    list-style: none; display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 18rem), 1fr));
+    gap: 0 var(--s5); margin-block-start: var(--s2);
+  }
+  .key-list li {
+    display: flex; justify-content: space-between; align-items: center; gap: var(--s3); min-block-size: 2rem;
+    font-size: var(--t3); border-block-end: 1px solid var(--line);
+  }
+  .key-list li > :last-child { display: flex; gap: var(--s3); }
+
+  .prompts {
+    list-style: none; display: grid; border: 1px solid var(--line); border-radius: var(--r2); overflow: clip;
+    grid-template-columns: minmax(0, 1fr);
+  }
+  .prompts li { display: flex; align-items: center; gap: var(--s1); padding-inline-end: var(--s2); }
+  .prompts li + li { border-block-start: 1px solid var(--line); }
+  .prompts li:hover { background: var(--hover); }
+  .prompt-open {
+    flex: 1; min-inline-size: 0; display: grid; gap: 2px; padding: var(--s2) var(--s3); border: 0; background: none;
+    text-align: start; cursor: pointer; font-size: var(--t3);
+  }
+  .prompt-open:focus-visible { outline-offset: -2px; }
+  .prompt-open > span { display: flex; gap: var(--s2); align-items: baseline; min-inline-size: 0; }
+  .prompt-open b { font-weight: 550; } .prompt-open code { color: var(--ink-3); }
+  .prompt-open .hint { display: block; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
+
+  .composer { position: relative; }
+  .slash {
+    position: absolute; inset: auto 0 calc(100% + 0.375rem); z-index: 5; list-style: none; padding: var(--s1);
+    max-block-size: 45dvh; overflow-y: auto;
+    border: 1px solid var(--line); border-radius: var(--r2); background: var(--raised); box-shadow: var(--shadow-up);
+  }
+  .slash li {
+    display: flex; align-items: center; gap: var(--s3); min-block-size: 2.25rem; padding: 0 var(--s3);
+    border-radius: var(--r1); font-size: var(--t3); cursor: pointer; min-inline-size: 0;
+  }
+  .slash code { flex: none; }
+  .slash li span { min-inline-size: 0; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; color: var(--ink-2); }
+  .slash li .icon { inline-size: 1rem; block-size: 1rem; color: var(--ink-3); }
+  .slash li:hover { background: var(--hover); }
+  .slash li[aria-selected="true"] { background: var(--wash); }
+
+  .guest {
+    display: grid; gap: var(--s3); padding: var(--s4); border: 1px solid var(--line); border-radius: var(--r3);
+    background: var(--raised); box-shadow: var(--shadow); font-size: var(--t3); color: var(--ink-2);
+  }
+  .guest[data-joined="true"] {
+    display: flex; flex-wrap: wrap; align-items: center; justify-content: space-between; padding: var(--s2) var(--s3);
+    box-shadow: none; margin-block-end: var(--s2);
+  }
+  .chips.wrap { flex-wrap: wrap; overflow: visible; }
+
+  .select-bar {
+    display: grid; gap: var(--s1); padding: var(--s2) var(--s3); border-block-start: 1px solid var(--line);
+    background: var(--raised); font-size: var(--t2);
+  }
+  .select-bar > div { display: flex; align-items: center; gap: var(--s1); }
+  .select-bar b { flex: 1; font-weight: 550; }
+
+  @media (max-width: 48rem) {
+    .small-dialog, .small-dialog.wide {
+      inline-size: 100vw; block-size: fit-content; max-block-size: 100dvh; margin: auto 0 0;
+      border-radius: var(--r3) var(--r3) 0 0; border: 1px solid var(--line);
+    }
+    .palette { border-radius: var(--r3); }
+    .dialog-main { padding: var(--s4); }
+    .dialog-foot { padding: var(--s3) var(--s4) max(var(--s3), env(safe-area-inset-bottom)); }
+  }
+}
+`)

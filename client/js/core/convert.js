@@ -1,0 +1,163 @@
+// Sessions out of files: our own documents and pages, ChatGPT's export, messages in the form of Chat Completions, and
+// the JSONL of pi and of llama.cpp. What a file brings is never trusted with permissions: see `disarm`.
+
+yaa.define('core/convert', [
+  'core/ids', 'core/session', 'core/page', 'core/convert-foreign',
+], ({ id: newId }, sessions, { extract }, foreign) => {
+  const ROLES = new Set(['system', 'user', 'assistant', 'tool', 'error'])
+
+  /**
+   * @param {string} text of a file
+   * @param {string} [name] of the file; the title of a session that has none
+   * @returns {{kind: string, sessions: Session[], prompts?: any[]}} kind '' where nothing was recognised
+   */
+  function read(text, name = '') {
+    const start = text.slice(0, 2000).replace(/^\ufeff/, '').trimStart()
+    if (start.startsWith('<')) {
+      const page = extract(text)
+      return page ? { kind: 'page', sessions: list([page.session], name) } : { kind: '', sessions: [] }
+    }
+    const values = parse(text.replace(/^\ufeff/, ''))
+    return values ? recognise(values, name) : { kind: '', sessions: [] }
+  }
+
+  /** JSON, or a line of JSON each. @param {string} text @returns {{value: any, lines?: any[]} | null} */
+  function parse(text) {
+    try {
+      return { value: JSON.parse(text) }
+    } catch {
+      // not one document
+    }
+    try {
+      const lines = text.split('\n').filter((line) => line.trim()).map((line) => JSON.parse(line))
+      return lines.length ? { value: lines, lines } : null
+    } catch {
+      return null
+    }
+  }
+
+  /** @param {{value: any, lines?: any[]}} given @param {string} name */
+  function recognise({ value, lines }, name) {
+    if (value?.format === 'yaa.sessions') return { kind: 'all', sessions: list(value.sessions, name), prompts: arrayOf(value.prompts) }
+    if (lines?.[0]?.type === 'session') return { kind: 'pi', sessions: list([lines].map(safe(foreign.pi)), name) }
+    const all = Array.isArray(value) ? value : [value]
+    const first = all.find((one) => one && typeof one === 'object')
+    if (!first) return { kind: '', sessions: [] }
+    if (first.mapping) return { kind: 'chatgpt', sessions: list(all.map(safe(foreign.chatgpt)), name) }
+    if (first.conv && Array.isArray(first.messages)) return { kind: 'llama', sessions: list(all.map(safe(foreign.llama)), name) }
+    if (Array.isArray(first.messages)) return { kind: isOurs(first) ? 'session' : 'messages', sessions: list(all, name) }
+    if (Array.isArray(value) && isMessage(first)) return { kind: 'messages', sessions: list([{ messages: value }], name) }
+    return { kind: '', sessions: [] }
+  }
+
+  /**
+   * Of a thousand conversations one may be broken in a way nobody thought of: it is left out, the others are not.
+   * @param {(raw: any) => any} make
+   */
+  const safe = (make) => (/** @type {any} */ raw) => {
+    try {
+      return make(raw)
+    } catch {
+      return null
+    }
+  }
+
+  /** @param {any} one */
+  const isOurs = (one) => typeof one.id === 'string' && ('start_time' in one || 'version' in one)
+
+  /** @param {any} one */
+  const isMessage = (one) => ROLES.has(one?.role) || one?.role === 'developer'
+
+  /** @param {any} value @returns {any[]} */
+  const arrayOf = (value) => (Array.isArray(value) ? value : [])
+
+  /** @param {any} all @param {string} name @returns {Session[]} */
+  function list(all, name) {
+    const found = arrayOf(all).filter((one) => Array.isArray(one?.messages)).map(safe((one) => whole(one, name)))
+    return found.filter((one) => one?.messages.length > 0)
+  }
+
+  /** A document with everything a session has. @param {any} raw @param {string} name @returns {Session} */
+  function whole(raw, name) {
+    const id = typeof raw.id === 'string' && raw.id.length > 0 && raw.id.length <= 128 ? raw.id : undefined
+    const base = sessions.create({ ...(id ? { id } : {}), now: timeOf(raw) })
+    const title = typeof raw.title === 'string' && raw.title ? raw.title : titleOf(raw.messages, name)
+    const messages = paired(raw.messages.filter(isMessage).map(messageOf))
+    return disarm({ ...base, ...raw, id: base.id, title, start_time: raw.start_time ?? raw.startTime ?? base.start_time, messages })
+  }
+
+  /** @param {any} raw @returns {Message} */
+  function messageOf(raw) {
+    const role = raw.role === 'developer' ? 'system' : raw.role
+    return { ...raw, role, id: typeof raw.id === 'string' && raw.id ? raw.id : newId('msg'), content: raw.content ?? '' }
+  }
+
+  /**
+   * Every call has an id of its own and every result its call: what a provider asks for. A result without a call is
+   * shown as what was said.
+   * @param {Message[]} messages
+   */
+  function paired(messages) {
+    const calls = new Set()
+    const ids = new Set()
+    for (const message of messages) {
+      if (!isNew(message.id, ids)) message.id = newId('msg')
+      if (message.role === 'assistant' && Array.isArray(message.tool_calls)) {
+        message.tool_calls = message.tool_calls.filter((call) => isCall(call) && isNew(call.id, calls))
+        for (const { function: asked } of message.tool_calls) {
+          if (typeof asked.arguments !== 'string') asked.arguments = JSON.stringify(asked.arguments ?? {})
+        }
+        if (!message.tool_calls.length) delete message.tool_calls
+      } else delete message.tool_calls
+    }
+    return messages.filter((message) => message.role !== 'tool' || calls.has(message.tool_call_id))
+  }
+
+  /** @param {any} call */
+  const isCall = (call) => typeof call?.id === 'string' && typeof call.function?.name === 'string'
+
+  /** @param {string} id @param {Set<string>} seen */
+  const isNew = (id, seen) => !seen.has(id) && Boolean(seen.add(id))
+
+  /** @param {Message[]} messages @param {string} name */
+  function titleOf(messages, name) {
+    const first = messages.find((message) => message?.role === 'user')?.content ?? ''
+    const words = typeof first === 'string' ? first : arrayOf(first).find((part) => typeof part?.text === 'string')?.text ?? ''
+    return [...words.replace(/\s+/g, ' ').trim()].slice(0, 60).join('') || name.replace(/(?:\.yaa)?\.\w+$/, '')
+  }
+
+  /** @param {any} raw @returns {number} ms since 1970 */
+  function timeOf(raw) {
+    const time = Date.parse(raw.start_time ?? raw.startTime ?? '')
+    return Number.isFinite(time) ? time : Date.now()
+  }
+
+  /**
+   * Takes out what would let a session do things that the person in front of it has not allowed: approvals it brings
+   * along, answers it gives itself, and settings that let tools run unasked or name other servers.
+   * @param {Session} session
+   */
+  function disarm(session) {
+    delete session.grants
+    const { tool: _tool, llm_api: _api, ...config } = session.config ?? {}
+    if (session.config) session.config = config
+    disarmPath(session.interrupts, session.calls)
+    if (typeof session.ext === 'object' && session.ext !== null) {
+      // what waits for the end of a pause, what its runs may use, and that it is not to be kept
+      for (const key of ['held', 'limits', 'temporary']) delete session.ext[key]
+      for (const { state, calls } of sessions.treeOf(session).branches) disarmPath(state.interrupts, calls)
+    }
+    return session
+  }
+
+  /** The same for a path, set aside or not. @param {any} interrupts @param {any} calls */
+  function disarmPath(interrupts, calls) {
+    for (const one of arrayOf(interrupts)) delete one?.answer
+    for (const entry of Object.values(calls ?? {})) if (entry?.state === 'allowed') entry.state = 'asking'
+  }
+
+  /** All sessions in one document. @param {Session[]} all @param {any[]} prompts @param {string} exported when */
+  const together = (all, prompts, exported) => ({ format: 'yaa.sessions', version: 1, exported, sessions: all, prompts })
+
+  return { read, disarm, together }
+})

@@ -1,0 +1,95 @@
+// A session for people to read: as Markdown, or shortened to what was said. The document itself is never changed.
+
+yaa.define('core/transcript', ['core/session', 'core/search'], (sessions, { textOf }) => {
+  /** Longer results are cut in a focused copy: their beginning and their end stay. */
+  const LONG = 600
+  const KEEP = 240
+
+  /**
+   * @param {Session} session
+   * @param {{words: Record<'you' | 'assistant' | 'error' | 'thoughts' | 'result' | 'untitled' | 'image', string>, tools?: boolean}} options
+   *   `words`: the headings, in the language of the reader; `tools`: with calls and their results
+   */
+  function markdown(session, { words, tools = true }) {
+    const parts = [`# ${oneLine(session.title || words.untitled)}`]
+    if (session.start_time) parts.push(`*${session.start_time}*`)
+    let before = ''
+    for (const { message, calls } of sessions.items(session)) {
+      const role = message.role
+      if (role === 'system') continue
+      const heading = role === 'user' ? words.you : role === 'error' ? words.error : words.assistant
+      // an assistant that calls tools and goes on is one turn
+      if (heading !== before) parts.push(`## ${heading}`)
+      before = heading
+      if (tools && message.reasoning?.text) parts.push(details(words.thoughts, message.reasoning.text.trim()))
+      const text = contentOf(message.content, words.image)
+      if (text) parts.push(text)
+      if (tools) parts.push(...calls.map((call) => callOf(call, words.result)))
+    }
+    return `${parts.join('\n\n')}\n`
+  }
+
+  /** @param {any} content @param {string} image */
+  function contentOf(content, image) {
+    if (!Array.isArray(content)) return textOf(content).trim()
+    return content.map((part) => (part?.type === 'image_url' ? `*(${image})*` : textOf([part]))).filter(Boolean).join('\n\n').trim()
+  }
+
+  /** @param {CallItem} item @param {string} title */
+  function callOf({ call, result }, title) {
+    const { name, arguments: args } = call.function
+    const shown = `**${name}**\n\n${fenced(pretty(args), 'json')}`
+    return result ? `${shown}\n\n${details(title, fenced(textOf(result.content)))}` : shown
+  }
+
+  /** @param {string} args */
+  function pretty(args) {
+    try {
+      return JSON.stringify(JSON.parse(args), null, 2)
+    } catch {
+      return args
+    }
+  }
+
+  /** A fence longer than any in the text. @param {string} text @param {string} [lang] */
+  function fenced(text, lang = '') {
+    const longest = Math.max(2, ...[...text.matchAll(/`{3,}/g)].map(([ticks]) => ticks.length))
+    const fence = '`'.repeat(longest + 1)
+    return `${fence}${lang}\n${text.replace(/\n+$/, '')}\n${fence}`
+  }
+
+  /** @param {string} summary @param {string} body */
+  const details = (summary, body) => `<details><summary>${summary}</summary>\n\n${body}\n\n</details>`
+
+  /** @param {string} text */
+  const oneLine = (text) => text.replace(/\s+/g, ' ').trim()
+
+  /**
+   * A copy with what was said and little of the rest: no thoughts, no events, no branches that were set aside, and long
+   * results cut in the middle. It says of itself that it was shortened.
+   * @param {Session} session @param {(left: number) => string} note what stands for so many characters
+   * @returns {Session}
+   */
+  function focused(session, note) {
+    const copy = structuredClone(session)
+    for (const message of copy.messages) {
+      delete message.reasoning
+      if (message.role !== 'tool') continue
+      delete message.result
+      message.content = shorten(textOf(message.content), note)
+    }
+    const { tags, pinned } = copy.ext ?? {}
+    copy.ext = { ...(tags ? { tags } : {}), ...(pinned ? { pinned } : {}), focused: true }
+    for (const name of ['context', 'run', 'environment']) delete copy[name]
+    return copy
+  }
+
+  /** @param {string} text @param {(left: number) => string} note */
+  function shorten(text, note) {
+    if (text.length <= LONG) return text
+    const [head, tail] = [text.slice(0, KEEP).replace(/[\ud800-\udbff]$/, ''), text.slice(-KEEP).replace(/^[\udc00-\udfff]/, '')]
+    return `${head}\n${note(text.length - head.length - tail.length)}\n${tail}`
+  }
+
+  return { markdown, focused }
+})

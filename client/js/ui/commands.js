@@ -1,0 +1,91 @@
+// Everything the app can do, by name: what the palette lists, what `/` in the composer offers and what keys start.
+// Parts of the client register their commands here; what does the work may come later, in its own group of scripts.
+
+yaa.define('ui/commands', ['ui/text'], ({ t }) => {
+  /** @typedef {import('./types').Command} Command */
+  /** @typedef {import('./types').CommandContext} CommandContext */
+  const APPLE = /Mac|iP(?:hone|ad|od)/.test(globalThis.navigator?.platform ?? '')
+  /** The second key of a pair has to follow within this time. */
+  const PAIR_MS = 1500
+  /** Keys that mean something to the element they are pressed on. */
+  const OWN_KEYS = 'input, textarea, select, [contenteditable], dialog, [role="menu"], [role="tablist"], [role="slider"]'
+
+  /** @type {Map<string, Command>} */ const commands = new Map()
+  /** @type {CommandContext | null} */ let context = null
+  let first = { key: '', at: 0 }
+
+  /** @param {Command} command a second one of the same id takes the place of the first @returns {() => void} takes it out again */
+  function register(command) {
+    commands.set(command.id, command)
+    return () => { commands.delete(command.id) }
+  }
+
+  /** The app gives what commands work on. @param {CommandContext} given */
+  function bind(given) {
+    context = given
+  }
+
+  /** @param {Command} command */
+  const offered = (command) => Boolean(context && (!command.when || command.when(context)))
+
+  /** What a person can do now. @returns {Command[]} */
+  function list() {
+    return [...commands.values()].filter((command) => !command.hidden && offered(command))
+  }
+
+  /** Everything that has a name, now or at another time. @returns {Command[]} */
+  const table = () => [...commands.values()].filter((command) => !command.hidden)
+
+  /**
+   * What the command gives back; undefined when it is not there, or not to be done now. The table that comes after the
+   * page is waited for.
+   * @param {string} id @param {any[]} rest for the command @returns {Promise<any>}
+   */
+  async function run(id, ...rest) {
+    if (!commands.has(id)) await context?.more?.()
+    const command = commands.get(id)
+    if (!command || !context || !offered(command)) return undefined
+    return command.run(context, ...rest)
+  }
+
+  /** @param {Command} command */
+  const titleOf = (command) => (typeof command.title === 'function' ? command.title() : t(command.title))
+
+  /** @param {Command} command @returns {string[]} */
+  const keysOf = (command) => [command.keys ?? []].flat()
+
+  /**
+   * The command that this key starts. `Mod+K` works anywhere; `?`, `j` and the pair `g a` only outside of fields, and
+   * only while single keys are not switched off in the settings.
+   * @param {any} event a KeyboardEvent @param {number} [now]
+   */
+  function find(event, now = Date.now()) {
+    const before = now - first.at < PAIR_MS ? first.key : ''
+    first = { key: '', at: now }
+    if (event.defaultPrevented || event.isComposing || event.keyCode === 229) return null
+    const strong = (APPLE ? event.metaKey : event.ctrlKey) && !event.altKey
+    const by = (/** @type {string} */ keys) => [...commands.values()].find((one) => !one.hidden && keysOf(one).includes(keys) && offered(one))
+    if (strong) return by(`Mod+${event.shiftKey ? 'Shift+' : ''}${event.key.toUpperCase()}`) ?? null
+    if (event.ctrlKey || event.metaKey || event.altKey || event.target?.closest?.(OWN_KEYS)) return null
+    if (context?.app.settings.get('keys') === 'off' || event.key.length > 1) return null
+    const found = by(`${before} ${event.key}`) ?? by(event.key)
+    if (!found) first = { key: event.key, at: now }
+    return found ?? null
+  }
+
+  /** @param {KeyboardEvent} event */
+  function onkeydown(event) {
+    const command = find(event)
+    if (!command) return
+    event.preventDefault()
+    run(command.id)
+  }
+
+  /** The keys of a command as they are printed on this machine's keyboard. @param {string} keys */
+  function label(keys) {
+    const mod = APPLE ? '⌘' : 'Ctrl'
+    return keys.split(' ').map((one) => one.replace('Mod', mod).replaceAll('+', APPLE ? '' : '+').replace('Shift', APPLE ? '⇧' : 'Shift'))
+  }
+
+  return { register, bind, list, table, run, find, onkeydown, titleOf, keysOf, label }
+})

@@ -1,0 +1,103 @@
+// The commands of the app: one row each. The palette, the slash menu, the keys and the cheat sheet are all drawn from
+// here. A row is only a name and how to begin; what does the work is loaded when it is first wanted.
+
+yaa.define('ui/deeds', ['ui/commands', 'i18n/finding', 'ui/deeds-session'], ({ register }) => {
+  /** @typedef {import('./types').Command} Command */
+  /** @typedef {import('./types').CommandContext} CommandContext */
+
+  /** @param {CommandContext} context */
+  const hasMessages = ({ app }) => app.current.session.messages.length > 0
+
+  /** @param {CommandContext} context */
+  const hasSessions = ({ app }) => app.book.heads().length > 0
+
+  /** @param {CommandContext} context */
+  async function attach({ app }) {
+    await yaa.later('attach')
+    app.views.composer.attach(await yaa.use('ui/attach').pick())
+  }
+
+  /** @param {CommandContext} context */
+  function search({ app, actions, state }) {
+    if (!state().sideOpen && !app.drawer) actions.toggleSide()
+    requestAnimationFrame(() => app.views.side.search())
+  }
+
+  /** @param {number} step */
+  const walk = (step) => {
+    const articles = /** @type {HTMLElement[]} */ ([...document.querySelectorAll('.feed .message')])
+    const at = articles.findIndex((one) => one.contains(document.activeElement))
+    const next = articles[at < 0 ? (step > 0 ? 0 : articles.length - 1) : at + step]
+    next?.focus()
+    next?.scrollIntoView({ block: 'nearest' })
+  }
+
+  /**
+   * What is done by a module of another group of scripts.
+   * @param {string} group @param {string} module @param {string} name
+   * @returns {(context: CommandContext, ...rest: any[]) => Promise<any>}
+   */
+  const by = (group, module, name) => async (context, ...rest) => {
+    await yaa.later(group)
+    return yaa.use(/** @type {any} */ (module))[name](context, ...rest)
+  }
+
+  /** Offered to other commands and to views, not to people. */
+  const never = { title: () => '', hidden: true }
+
+  /** @type {Command[]} */
+  const DEEDS = [
+    { id: 'session.new', title: 'side.new', icon: 'plus', keys: 'n', slash: 'new', run: ({ actions }) => actions.newSession() },
+    { id: 'search', title: 'search.label', icon: 'search', keys: ['g f', 'Mod+Shift+F'], run: search },
+    { id: 'search.view', ...never, run: by('find', 'ui/search', 'resultsView') },
+    {
+      id: 'find', title: 'find.label', icon: 'search', keys: '/', slash: 'find', rest: true, menu: 'session',
+      when: hasMessages, run: by('find', 'ui/find', 'open'),
+    },
+    { id: 'session.pin', title: 'deed.pin', icon: 'pin', menu: 'session', when: hasMessages, run: by('more', 'ui/manage', 'pin') },
+    {
+      id: 'session.tags', title: 'side.tags', icon: 'tag', keys: 't', menu: 'session',
+      when: hasMessages, run: by('more', 'ui/manage', 'tags'),
+    },
+    {
+      id: 'session.export', title: 'deed.export', icon: 'download', keys: 'e', slash: 'export', menu: 'session',
+      when: hasMessages, run: by('more', 'ui/transfer', 'save'),
+    },
+    { id: 'sessions.export', title: 'deed.exportAll', icon: 'download', when: hasSessions, run: by('more', 'ui/transfer', 'saveAll') },
+    { id: 'sessions.import', title: 'deed.import', icon: 'upload', slash: 'import', run: by('more', 'ui/transfer', 'bring') },
+    { id: 'palette', title: 'palette.label', icon: 'search', keys: ['Mod+K', ':'], run: by('more', 'ui/palette', 'open') },
+    { id: 'keys', title: 'keys.title', icon: 'keyboard', keys: '?', slash: 'keys', run: by('more', 'ui/palette', 'keys') },
+    { id: 'prompts', title: 'prompts.title', icon: 'book', keys: 'p', slash: 'prompts', run: by('more', 'ui/prompts', 'open') },
+    {
+      id: 'prompts.keep', title: 'prompts.keep', icon: 'book',
+      when: ({ app }) => Boolean(app.views.composer.read().trim()), run: by('more', 'ui/prompts', 'keep'),
+    },
+    { id: 'prompts.insert', ...never, run: by('more', 'ui/prompts', 'insert') },
+    { id: 'slash', ...never, run: by('more', 'ui/slash', 'open') },
+    { id: 'attach.tray', ...never, run: (_context, onchange) => by('attach', 'ui/attach', 'tray')(onchange) },
+    { id: 'attach', title: 'attach.title', icon: 'clip', keys: 'f', slash: 'attach', run: attach },
+    { id: 'sessions.select', ...never, run: by('more', 'ui/manage', 'select') },
+    {
+      id: 'session.delete', title: 'deed.delete', icon: 'trash',
+      when: hasMessages, run: ({ app, actions }) => actions.remove(app.current.session.id),
+    },
+    { id: 'compose.focus', title: 'deed.write', icon: 'pencil', keys: 'i', run: ({ app }) => app.views.composer.focus() },
+    {
+      id: 'run.stop', title: 'deed.stop', icon: 'stop', keys: 's',
+      when: ({ state }) => state().live, run: ({ actions }) => actions.stop(),
+    },
+    { id: 'thread.next', title: 'deed.next', icon: 'down', keys: 'j', when: hasMessages, run: () => walk(1) },
+    { id: 'thread.previous', title: 'deed.previous', icon: 'down', keys: 'k', when: hasMessages, run: () => walk(-1) },
+    {
+      id: 'thread.ask', title: 'deed.ask', icon: 'hand', keys: 'g a',
+      when: () => Boolean(document.querySelector('.ask')), run: ({ app }) => app.views.thread.showAsk(),
+    },
+    { id: 'thread.end', title: 'thread.toEnd', icon: 'down', keys: 'g e', when: hasMessages, run: ({ app }) => app.views.thread.follow() },
+    { id: 'side.toggle', title: 'deed.side', icon: 'panel', keys: 'b', run: ({ actions }) => actions.toggleSide() },
+    { id: 'servers', title: 'deed.servers', icon: 'key', run: by('ground', 'ui/servers', 'choose') },
+    { id: 'settings', title: 'settings.title', icon: 'tune', keys: 'g s', run: ({ actions }) => actions.openSettings() },
+  ]
+
+  for (const deed of DEEDS) register(deed)
+  return {}
+})

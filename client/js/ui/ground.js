@@ -1,0 +1,170 @@
+// What is under the sessions: a bar over the composer that says when they are not safe (the browser refuses, nothing is
+// copied, a key is locked away), and the work behind the storage and server settings. Loaded once the page can be typed in.
+
+yaa.define('ui/ground', [
+  'ui/h', 'ui/text', 'ui/popup', 'core/keeping', 'io/download', 'io/vault', 'io/folder', 'i18n/ground', 'css/ground',
+], ({ h, icon, fill, attr }, { t }, { toast, say }, keeping, download, vaults, folders) => {
+  /** @typedef {import('./types').App} App */
+  /** @typedef {{key: string, tone: string, words: string, next?: string, buttons: any[], form?: any}} Notice */
+  /** @type {any} what `start` was given: `{app, actions}` */
+  let ground = null
+  const vault = vaultOf()
+  const folder = folders.open()
+  /** @type {Map<string, Notice>} */
+  const notices = new Map()
+  const el = h('div.notices')
+
+  /** Even looking at localStorage throws where cookies are off. */
+  function vaultOf() {
+    try {
+      return vaults.open()
+    } catch {
+      return vaults.open({ storage: /** @type {any} */ ({ getItem: () => null }) })
+    }
+  }
+
+  /** @param {{app: App, actions: import('./types').Actions}} given */
+  function start(given) {
+    ground = given
+    const { app } = given
+    addEventListener('yaa-storage', (event) => {
+      event.preventDefault()
+      troubled(/** @type {any} */ (event).detail)
+    })
+    addEventListener('yaa-saved', (event) => saved(/** @type {any} */ (event).detail))
+    app.watchers.add(place)
+    if (app.store.kind === 'memory') troubled({ code: 'blocked', message: '' })
+    if (vault.possible && vault.exists() && !app.settings.key()) notice(locked())
+    remind()
+    place()
+  }
+
+  /** The page is made anew when the language changes. */
+  function place() {
+    const column = document.querySelector('.foot .column')
+    if (column && el.parentElement !== column) column.prepend(el)
+    if (column && ground.app.settings.key()) put('vault', null)
+  }
+
+  /** @param {string} key @param {Notice | null} one */
+  function put(key, one) {
+    if (!one && !notices.has(key)) return
+    if (one) notices.set(key, one)
+    else notices.delete(key)
+    fill(el, [...notices.values()].map(({ tone, words, next, buttons, form }) => {
+      const text = h('p', null, words, next ? h('span.hint', null, ' ', next) : null)
+      const row = h('div.notice', { role: 'group', 'aria-label': words }, icon(tone === 'bad' ? 'alert' : 'download'), text, form, h('div.notice-buttons', null, buttons))
+      attr(row, 'data-tone', tone)
+      return row
+    }))
+  }
+
+  /** @param {Notice} one */
+  function notice(one) {
+    put(one.key, one)
+    say(one.words, one.tone === 'bad')
+  }
+
+  /** @param {string} label @param {() => void} onclick @param {string} [look] */
+  const button = (label, onclick, look = 'small') => h(`button.button.${look}`, { type: 'button', onclick }, label)
+
+  /** @param {StoreError} error */
+  function troubled({ code, message }) {
+    const words = code === 'blocked' && !message ? t('keep.memory') : t(`keep.${code}`, { detail: message })
+    const buttons = [button(t('keep.copy'), copyAll), button(t('toast.close'), () => put('store', null), 'small.ghost')]
+    notice({ key: 'store', tone: 'bad', words, next: t(`keep.${code}Next`), buttons })
+  }
+
+  // -- copies -------------------------------------------------------------------------------------
+
+  async function promised() {
+    return await navigator.storage?.persisted?.() ?? false
+  }
+
+  async function remind() {
+    const { app } = ground
+    const { settings } = app
+    const heads = app.book.heads()
+    const kept = { copied: settings.get('copied'), snoozed: settings.get('snoozed') }
+    const folderOn = folder.possible && (await folder.state()).state === 'ready'
+    const { due, days, changed } = keeping.reminder({ now: Date.now(), heads, persisted: await promised(), folder: folderOn, ...kept })
+    if (!due || app.store.kind === 'memory') return
+    const later = () => {
+      settings.set('snoozed', Date.now())
+      put('nag', null)
+    }
+    const words = t(days === null ? 'nag.first' : 'nag.again', { n: changed, days: days ?? 0 })
+    put('nag', { key: 'nag', tone: 'note', words, buttons: [button(t('keep.copy'), copyAll), button(t('nag.later'), later, 'small.ghost')] })
+  }
+
+  /** Every session, as it is known now, in one file. */
+  async function copyAll() {
+    const { app } = ground
+    const heads = await app.store.list()
+    const all = (await Promise.all(heads.map((/** @type {Head} */ head) => app.store.get(head.id)))).filter((one) => one !== null)
+    const now = Date.now()
+    download.json(`yaa-${new Date(now).toISOString().slice(0, 10)}.yaa.json`, keeping.backup(all, now))
+    app.settings.set('copied', now)
+    put('nag', null)
+    toast(t('keep.copyDone', { n: all.length }))
+    app.draw()
+  }
+
+  /** @param {File} file */
+  async function restore(file) {
+    const { app } = ground
+    const found = keeping.readBackup(await file.text().then(JSON.parse).catch(() => null))
+    if (!found) return toast(t('keep.notACopy'), { bad: true })
+    let taken = 0
+    for (const session of found.sessions) {
+      if (!keeping.isLater(session, await app.store.get(session.id))) continue
+      await app.book.restore(session)
+      taken++
+    }
+    toast(t('keep.restored', { taken, kept: found.sessions.length - taken }))
+  }
+
+  /** A session that has changed goes into the folder too. @param {Session} session */
+  function saved(session) {
+    if (folder.possible && !session.ext?.temporary) folder.write(session).catch((error) => troubled({ code: 'failed', message: error.message }))
+  }
+
+  // -- the vault ----------------------------------------------------------------------------------
+
+  /** @returns {Notice} */
+  function locked() {
+    const label = t('keep.vaultPass')
+    const input = h('input.input', { type: 'password', autocomplete: 'off', 'aria-label': label, placeholder: label })
+    async function onsubmit(/** @type {Event} */ event) {
+      event.preventDefault()
+      const keys = await vault.unseal(input.value)
+      input.value = ''
+      if (!keys) return toast(t('keep.vaultWrong'), { bad: true })
+      ground.app.settings.takeKeys(keys)
+      put('vault', null)
+      ground.actions.connect()
+    }
+    const form = h('form.inline-row', { onsubmit }, input, h('button.button.small', { type: 'submit' }, t('keep.vaultOpen')))
+    return { key: 'vault', tone: 'note', words: t('keep.vaultLocked'), form, buttons: [] }
+  }
+
+  /** The keys leave the open storage with it. @param {string} passphrase */
+  async function seal(passphrase) {
+    const { settings } = ground.app
+    await vault.seal(passphrase, settings.keys())
+    settings.setKey(settings.key(), { remember: false })
+  }
+
+  const context = () => ground
+  return { start, context, copyAll, restore, saved, promised, seal, vault, folder, storagePanel, serversPart }
+
+  /** @param {import('./types').Actions} actions */
+  function storagePanel(actions) {
+    return yaa.use(/** @type {any} */ ('ui/keeping')).panel(actions)
+  }
+
+  /** @param {import('./types').Actions} actions */
+  function serversPart(actions) {
+    return yaa.use(/** @type {any} */ ('ui/servers')).part(actions)
+  }
+})

@@ -1,0 +1,63 @@
+// Why the session stands still, and what is odd about it.
+
+yaa.define('ui/inspector/checks', [
+  'ui/h', 'ui/inspector/text', 'core/lint', 'core/session', 'core/usage',
+], (dom, texts, { lint }, sessions, usage) => {
+  const { h, fill, icon } = dom
+  const { t, count, duration, language } = texts
+  const SIGNS = { bad: 'alert', warn: 'alert', note: 'thought' }
+
+  /** @param {(id: string) => void} go */
+  function checksView(go) {
+    const why = h('p.why')
+    const rows = h('ul.findings')
+    const sum = h('p.hint')
+    const el = h('div.inspect-view', null, h('h3', null, t('checks.why')), why, sum, h('h3', null, t('inspect.checks')), rows)
+
+    let drawn = ''
+
+    /** @param {import('../types').State} state */
+    function update({ session, live }) {
+      const { id, rev, status, interrupts, messages } = session
+      const key = JSON.stringify([id, rev, status, live, interrupts, messages.length, messages.at(-1), language()])
+      if (key === drawn) return
+      drawn = key
+      fill(why, whyText(session, live))
+      const total = usage.ofSession(session)
+      const cost = total.cost_micro ? usage.money(total.cost_micro, total.cost_unit, language()) : ''
+      fill(sum, [t('meta.tokens', { n: total.total }), cost, duration(total.ms)].filter(Boolean).join(' · '))
+      const found = lint(session, { live })
+      fill(rows, found.length ? found.map((one) => rowView(one, go)) : h('li', null, icon('check'), t('checks.none')))
+    }
+
+    return { el, update }
+  }
+
+  /** @param {Finding} one @param {(id: string) => void} go */
+  function rowView(one, go) {
+    const kind = one.rule === 'secret' ? t(`checks.secret.${one.detail}`, { shown: one.shown ?? '' }) : one.detail ?? ''
+    const words = t(`checks.${one.rule}`, { detail: kind })
+    const { message } = one
+    const link = message ? h('button.button.small', { type: 'button', onclick: () => go(message) }, t('checks.show')) : null
+    return h('li', { 'data-tone': one.level }, icon(SIGNS[one.level]), h('span', null, words), link)
+  }
+
+  /** @param {Session} session @param {boolean} live */
+  function whyText(session, live) {
+    const why = sessions.why(session, { live })
+    if (why.kind === 'awaiting') {
+      const what = new Set(why.open.map((one) => one.tool ?? one.reason))
+      return t('why.awaiting', { n: why.open.length, what: [...what].join(', ') })
+    }
+    if (why.kind === 'limit') {
+      const one = why.interrupt
+      if (!one) return t('why.limited')
+      return t('why.limit', { name: one.limit ?? one.name ?? '', observed: count(one.observed ?? 0), allowed: count(one.allowed ?? 0) })
+    }
+    if (why.kind === 'model_error') return t('why.model_error', { detail: why.interrupt?.message ?? '' })
+    if (why.kind === 'failed') return t('why.failed', { detail: String(why.message?.content ?? '') })
+    return t(`why.${why.kind}`)
+  }
+
+  return { checksView, whyText }
+})

@@ -1,0 +1,65 @@
+// Where the model's view was made smaller, a line in the thread says so and opens to what became of what. The marks are
+// put at the end of the article they follow: articles come and go in chunks, so they are looked for again when chunks do.
+
+yaa.define('ui/inspector/markers', ['ui/h', 'ui/inspector/text', 'core/context'], ({ h, icon }, { t, count }, contexts) => {
+  /** @type {Session | null} */ let session = null
+  /** @type {any} */ let feed = null
+  /** @type {{key: string, els: Map<string, any>}} */ let made = { key: '', els: new Map() }
+  const watch = new MutationObserver(() => place())
+
+  /** @param {Session} now */
+  function placeMarkers(now) {
+    session = now
+    const found = document.querySelector('.feed')
+    if (found !== feed) {
+      feed = found
+      watch.disconnect()
+      if (feed) watch.observe(feed, { childList: true })
+    }
+    place()
+  }
+
+  function place() {
+    if (!session || !feed) return
+    const all = contexts.markers(session)
+    const key = JSON.stringify([session.id, all])
+    if (key !== made.key) {
+      for (const el of made.els.values()) el.remove()
+      made = { key, els: new Map(all.map((marker) => [marker.id, markerView(marker)])) }
+    }
+    for (const marker of all) {
+      const article = articleOf(session, marker.after)
+      const el = made.els.get(marker.id)
+      if (article && el.parentElement !== article) article.append(el)
+    }
+  }
+
+  /**
+   * The article that shows a message: a result is in the one of its call; what is nowhere stands at the end.
+   * @param {Session} now @param {string} id
+   */
+  function articleOf(now, id) {
+    const message = now.messages.find((one) => one?.id === id)
+    const owner = message?.role === 'tool' ? now.messages
+      .find((one) => one?.tool_calls?.some((call) => call?.id === message.tool_call_id)) : message
+    return owner ? document.getElementById(`message-${owner.id}`) : [...feed.querySelectorAll('.message')].at(-1)
+  }
+
+  /** @param {Marker} marker */
+  function markerView(marker) {
+    const sizes = marker.before !== null && marker.to !== null
+      ? t('marker.sizes', { before: count(marker.before), after: count(marker.to) }) : ''
+    const line = h('summary', null, icon('limit'), h('span', null, t('marker.title')), h('small', null, sizes), icon('chevron', 'chevron'))
+    const why = marker.trigger ? h('p.hint', null, t('marker.trigger', { trigger: marker.trigger })) : null
+    return h('details.marker', null, line, h('div.marker-body', null, why, h('ul', null, marker.ops.map(opView))))
+  }
+
+  /** @param {Marker['ops'][number]} one */
+  function opView({ kind, known, text, count: n, op }) {
+    const words = known ? t(`marker.op.${kind}`, { n }) : t('marker.unknown', { kind })
+    return h('li', null, words, text ? h('pre', { tabIndex: 0 }, text) : null,
+      known ? null : h('pre', { tabIndex: 0 }, JSON.stringify(op, null, 2)))
+  }
+
+  return { placeMarkers }
+})

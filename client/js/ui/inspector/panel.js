@@ -1,0 +1,121 @@
+// The inspector: a panel beside the conversation, over it where the screen is narrow. Each tab is a view that is made
+// when it is first opened and brought up to date only while it is seen.
+
+yaa.define('ui/inspector/panel', [
+  'ui/h', 'ui/inspector/text', 'ui/inspector/slider', 'ui/inspector/lens', 'ui/inspector/waterfall', 'ui/inspector/compare',
+  'ui/inspector/checks', 'ui/inspector/json', 'ui/inspector/desk', 'css/inspector',
+], (
+  { h, iconButton, attr, fill, uid }, { t }, { sliderView }, { lensView }, { waterfallView }, { compareView }, { checksView }, { jsonView },
+  { deskView },
+) => {
+  const TABS = ['context', 'waterfall', 'compare', 'checks', 'json', 'desk']
+
+  /**
+   * @param {import('../types').CommandContext} context @param {any} calls what waits for a person
+   */
+  function start(context, calls) {
+    const slider = sliderView(context)
+    const panel = panelView(context, calls)
+    const end = () => {
+      slider.end()
+      panel.close()
+    }
+    return { slider, panel, end, update: (/** @type {import('../types').State} */ state) => { slider.update(state); panel.update(state) } }
+  }
+
+  /** @param {import('../types').CommandContext} context @param {any} calls */
+  function panelView(context, calls) {
+    const go = goTo(context)
+    /** @type {Record<string, () => any>} */
+    const makers = {
+      context: () => lensView(context, go), waterfall: () => waterfallView(go), compare: () => compareView(context, go),
+      checks: () => checksView(go),
+      json: () => jsonView(), desk: () => deskView(context, calls),
+    }
+    /** @type {Record<string, any>} */ const made = {}
+    const id = uid('inspector')
+    const tabs = TABS.map((name) => h('button', { type: 'button', role: 'tab', id: `${id}-${name}`, 'aria-controls': id,
+      onclick: () => choose(name) }, t(`inspect.${name}`)))
+    const body = h('div.inspector-body', { id, role: 'tabpanel', tabIndex: 0 })
+    const el = h('aside.inspector', { 'aria-label': t('inspect.label'), onkeydown },
+      h('div.inspector-head', null, h('div.inspector-tabs', { role: 'tablist', 'aria-label': t('inspect.label'), onkeydown: move }, tabs),
+        iconButton('x', t('inspect.close'), { onclick: close })),
+      body)
+    let open = false
+    let chosen = 'context'
+    /** @type {Element | null} */ let before = null
+
+    /** @param {string} name @param {string} [what] for the view itself */
+    function show(name, what) {
+      if (!open) before = document.activeElement
+      open = true
+      mount()
+      choose(name)
+      if (what) made[name].choose?.(what)
+      tabs[TABS.indexOf(name)].focus()
+    }
+
+    function mount() {
+      const root = document.getElementById('app')
+      if (el.parentElement !== root) root?.append(el)
+      attr(/** @type {Element} */ (root), 'data-inspector', open ? 'open' : null)
+    }
+
+    /** @param {string} name */
+    function choose(name) {
+      made[chosen]?.hidden?.()
+      chosen = name
+      made[name] ??= makers[name]()
+      tabs.forEach((tab, i) => {
+        attr(tab, 'aria-selected', TABS[i] === name)
+        tab.tabIndex = TABS[i] === name ? 0 : -1
+      })
+      attr(body, 'aria-labelledby', `${id}-${name}`)
+      fill(body, made[name].el)
+      made[name].update(context.state())
+    }
+
+    function close() {
+      open = false
+      made[chosen]?.hidden?.()
+      el.remove()
+      attr(/** @type {Element} */ (document.getElementById('app')), 'data-inspector', null)
+      if (before?.isConnected) /** @type {HTMLElement} */ (before).focus()
+    }
+
+    /** @param {KeyboardEvent} event */
+    function move(event) {
+      const step = { ArrowRight: 1, ArrowLeft: -1, Home: -TABS.length, End: TABS.length }[event.key]
+      if (!step) return
+      event.preventDefault()
+      const at = Math.abs(step) > 1 ? (step > 0 ? TABS.length - 1 : 0) : (TABS.indexOf(chosen) + step + TABS.length) % TABS.length
+      choose(TABS[at])
+      tabs[at].focus()
+    }
+
+    /** @param {KeyboardEvent} event */
+    function onkeydown(event) {
+      if (event.key !== 'Escape' || event.defaultPrevented) return
+      event.preventDefault()
+      close()
+    }
+
+    /** @param {import('../types').State} state */
+    function update(state) {
+      if (!open) return
+      mount()
+      if (state.whole || !state.live) made[chosen]?.update(state)
+    }
+
+    return { open: show, update, close }
+  }
+
+  /** Bring an article into view; over a narrow page the panel makes room. @param {import('../types').CommandContext} context */
+  function goTo({ app }) {
+    return (/** @type {string} */ id) => {
+      app.views.thread.reveal(id)?.focus({ preventScroll: true })
+    }
+  }
+
+  return { start }
+})

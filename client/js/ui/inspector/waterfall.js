@@ -1,0 +1,91 @@
+// The waterfall: a row for each model call, tool, wait and further attempt on one time axis. Waiting for a person is
+// drawn apart and, where it is long, folded, so that the rest can be read.
+
+yaa.define('ui/inspector/waterfall', [
+  'ui/h', 'ui/inspector/text', 'core/timeline', 'core/usage',
+], (dom, texts, { timeline, axis }, usage) => {
+  const { h, fill } = dom
+  const { t, duration, language } = texts
+  /** A wait is drawn with at most this share of everything else. */
+  const WAIT_SHARE = 0.15
+  const MOST_ROWS = 400
+
+  /** @param {(id: string) => void} go */
+  function waterfallView(go) {
+    const legend = h('ul.legend')
+    const scale = h('div.scale', { 'aria-hidden': 'true' })
+    const rows = h('ol.bars')
+    const none = h('p.hint', { hidden: true }, t('waterfall.none'))
+    const el = h('div.inspect-view', null, h('h3', null, t('inspect.waterfall')), legend, none, scale, rows)
+    let drawn = ''
+
+    /** @param {import('../types').State} state */
+    function update({ session, live }) {
+      const all = timeline(session, { live })
+      const bars = all.bars.slice(-MOST_ROWS)
+      const key = JSON.stringify([language(), bars])
+      if (key === drawn) return
+      drawn = key
+      none.hidden = bars.length > 0
+      const busy = all.totals.model + all.totals.tool + all.totals.retry
+      const line = axis(bars, Math.max(1000, busy * WAIT_SHARE))
+      fill(legend, ['model', 'tool', 'retry', 'human'].filter((kind) => all.totals[kind]).map((kind) => (
+        h('li', null, h('i', { 'data-kind': kind, 'aria-hidden': 'true' }), t(`waterfall.${kind}`),
+          h('b', null, duration(all.totals[kind]))))))
+      fill(scale, bars.length ? [0, 0.25, 0.5, 0.75, 1].map((share) => tick(share, line.length)) : null)
+      fill(rows, bars.map((bar) => rowView(bar, line, go)))
+    }
+
+    const hidden = () => document.querySelectorAll('[data-lit]').forEach((one) => one.removeAttribute('data-lit'))
+    return { el, update, hidden }
+  }
+
+  /** @param {number} share @param {number} length */
+  function tick(share, length) {
+    const el = h('span', null, duration(length * share))
+    el.style.setProperty('left', `${share * 100}%`)
+    return el
+  }
+
+  /** @param {Bar} bar @param {{place: (at: number) => number, length: number}} line @param {(id: string) => void} go */
+  function rowView(bar, line, go) {
+    const from = (100 * line.place(bar.from)) / line.length
+    const width = (100 * (line.place(bar.to) - line.place(bar.from))) / line.length
+    const block = h('i', { 'data-kind': bar.kind })
+    block.style.setProperty('left', `${from}%`)
+    block.style.setProperty('width', `${Math.max(0.4, width)}%`)
+    const first = bar.first_ms && bar.ms ? Math.min(100, (100 * bar.first_ms) / bar.ms) : 0
+    if (first) {
+      const waiting = h('u')
+      waiting.style.setProperty('width', `${first}%`)
+      block.append(waiting)
+    }
+    const name = nameOf(bar)
+    const words = h('span.bar-words', null, name, h('small', null, figuresOf(bar)))
+    const signs = [bar.failed ? h('span.badge.bad', null, t('waterfall.failed')) : null,
+      bar.stalled ? h('span.badge.warn', null, t('waterfall.stalled')) : null]
+    const light = (/** @type {boolean} */ on) => document.getElementById(`message-${bar.message}`)?.toggleAttribute('data-lit', on)
+    const button = h('button', {
+      type: 'button', onclick: () => go(bar.message), onpointerenter: () => light(true), onpointerleave: () => light(false),
+      onfocus: () => light(true), onblur: () => light(false),
+    }, words, h('span.bar-signs', null, signs), h('span.track', { 'aria-hidden': 'true' }, block))
+    return h('li', { 'data-kind': bar.kind }, button)
+  }
+
+  /** @param {Bar} bar */
+  function nameOf(bar) {
+    if (bar.kind === 'human') return t(`waterfall.human.${bar.name}`)
+    if (bar.kind === 'error') return t('waterfall.error')
+    if (bar.kind === 'retry') return t('waterfall.again', { name: bar.name || t('waterfall.model') })
+    return bar.name || t(`waterfall.${bar.kind}`)
+  }
+
+  /** @param {Bar} bar */
+  function figuresOf(bar) {
+    const cost = bar.cost_micro ? usage.money(bar.cost_micro, bar.cost_unit, language()) : ''
+    const tokens = bar.tokens ? t('meta.tokens', { n: bar.tokens }) : ''
+    return [bar.kind === 'error' ? '' : duration(bar.ms), tokens, cost].filter(Boolean).join(' · ')
+  }
+
+  return { waterfallView }
+})

@@ -1,0 +1,213 @@
+// What runs may do without asking, and how far: the menu of an approval, rules made from a call, and the limits of the
+// open session with what its run has used of them.
+
+yaa.define('ui/limits', [
+  'ui/h', 'ui/text', 'ui/popup', 'core/rules', 'core/usage', 'i18n/branches', 'i18n/limits', 'css/branches', 'css/limits',
+], (dom, { t, count, language }, { openMenu, toast, say }, rules, { money }) => {
+  const { h, icon, iconButton, text, fill, uid } = dom
+  /** name, the counter of the run it is measured on, and how many of these a person's unit is */
+  const LIMITS = /** @type {const} */ ([
+    ['max_steps', 'step', 1], ['max_tokens', 'tokens', 1], ['max_cost_micro', 'cost_micro', 1e6], ['max_wall_s', 'wall_ms', 1],
+  ])
+  const RULES = ['', 'allow', 'ask', 'deny']
+
+  /** @param {import('./types').App} app @param {import('./types').Actions} actions @returns {Record<string, (...rest: any[]) => any>} */
+  function deeds(app, actions) {
+    const paused = () => Boolean(app.settings.get('paused'))
+
+    /**
+     * @param {any} anchor @param {Interrupt} interrupt
+     * @param {{tool: string, args: any, answer: (payload: any) => void, place: any}} asked
+     */
+    function approvalMenu(anchor, interrupt, { tool, args, answer, place }) {
+      const forTool = (/** @type {string} */ rule, /** @type {any} */ payload) => () => {
+        actions.setTool(tool, rule)
+        answer(payload)
+      }
+      openMenu(anchor, [
+        { label: t('rule.make'), icon: 'hand', action: () => builder(place, app.current.session, { interrupt, tool, args, answer }) },
+        { label: t('rule.always', { tool }), icon: 'check', action: forTool('allow', { approved: true, remember: 'once' }) },
+        { label: t('rule.never', { tool }), icon: 'x', danger: true, action: forTool('deny', { approved: false }) },
+        { label: t(paused() ? 'pause.end' : 'pause.start'), icon: 'clock', action: pause },
+        { label: t('limits.open'), icon: 'limit', action: limits },
+      ])
+    }
+
+    function pause() {
+      actions.set({ paused: !paused() })
+      say(t(paused() ? 'pause.started' : 'pause.ended')) // the note over the composer is seen by itself
+    }
+
+    /** How far this session's runs may go, and what they need not ask about. */
+    function limits() {
+      const heading = uid('limits')
+      const { session } = app.current
+      const fields = LIMITS.map((one) => limitRow(session, app, one))
+      const el = h('dialog.dialog.small', { 'aria-labelledby': heading, closedby: 'any', onclose: () => el.remove() },
+        h('header.dialog-head', null, h('h2', { id: heading }, t('limits.title')), iconButton('x', t('settings.close'), { onclick: () => el.close() })),
+        h('form.edit-form', { onsubmit: save },
+          h('section.group', null, h('h3', null, t('limits.limits')), h('p.hint', null, t('limits.lead')), h('div.limit-rows', null, fields.map((field) => field.el))),
+          h('section.group', null, h('h3', null, t('limits.approvals')), pauseRow(), toolRows(), grantRows(session)),
+          h('div.edit-actions', null, h('span.gap'), h('button.button', { type: 'button', onclick: () => el.close() }, t('branch.cancel')),
+            h('button.button.primary', { type: 'submit' }, t('branch.save')))))
+      document.body.append(el)
+      el.showModal()
+      fields[0].focus()
+
+      /** @param {Event} event */
+      function save(event) {
+        event.preventDefault()
+        const read = fields.map((field) => field.read())
+        const wrong = read.findIndex((one) => !one.ok)
+        if (wrong >= 0) return fields[wrong].focus()
+        const own = Object.fromEntries(read.flatMap((one) => (one.value === undefined ? [] : [[one.name, one.value]])))
+        const done = app.book.edit(app.current, (one) => setLimits(one, own))
+        if (done === null) return toast(t('branch.busy'))
+        el.close()
+      }
+    }
+
+    function pauseRow() {
+      const box = h('input', { type: 'checkbox', checked: paused(), onchange: () => actions.set({ paused: box.checked }) })
+      return h('div.field', null, h('label.check', null, box, t('pause.label')), h('p.hint', null, t('pause.hint')))
+    }
+
+    /** Tools of the server, each with what it may do in this session and new ones. */
+    function toolRows() {
+      const tools = app.server.info()?.tools ?? []
+      const set = app.settings.get('tools') ?? {}
+      if (!tools.length) return h('p.hint', null, t('settings.toolsNone'))
+      return h('details.tools-menu', null, h('summary', null, icon('chevron', 'chevron'), t('limits.tools')),
+        h('ul.grants', null, tools.map((/** @type {any} */ { name, policy }) => {
+          const select = h('select.select', { 'aria-label': t('settings.toolRule', { tool: name }), disabled: policy === 'deny', onchange: () => actions.setTool(name, select.value) },
+            RULES.map((value) => h('option', { value, selected: value === (set[name] ?? '') }, t(value ? `limits.rule.${value}` : 'settings.toolDefault', { policy }))))
+          return h('li', null, h('code', null, name), select)
+        })))
+    }
+
+    /** @param {Session} session */
+    function grantRows(session) {
+      const held = session.ext?.held?.grants ?? []
+      const all = [...(session.grants ?? []), ...held]
+      const holder = h('ul.grants', { 'aria-label': t('limits.grants') })
+      if (!all.length) return h('p.hint', null, t('limits.noGrants'))
+      fill(holder, all.map((/** @type {any} */ grant) => {
+        const words = Object.entries(grant.match ?? {}).map(([key, pattern]) => `${key}: ${pattern}`).join(', ')
+        const out = iconButton('trash', t('limits.forget'), { onclick: () => forget(grant, row) })
+        const row = h('li', null, h('span', null, h('code', null, grant.tool), words ? ` ${words}` : '', ' · ', t(`limits.decided.${grant.decision === 'deny' ? 'deny' : 'allow'}`)), out)
+        return row
+      }))
+      return holder
+    }
+
+    /** @param {any} grant @param {any} row */
+    function forget(grant, row) {
+      const done = app.book.edit(app.current, (one) => {
+        one.grants = (one.grants ?? []).filter((/** @type {any} */ other) => other !== grant)
+        if (one.ext?.held) one.ext.held.grants = one.ext.held.grants.filter((/** @type {any} */ other) => other !== grant)
+        return true
+      })
+      if (done) row.remove()
+      else toast(t('branch.busy'))
+    }
+
+    return { approvalMenu, limits, pause }
+  }
+
+  /** Limits a person set for this session; the app's own settings fill in the others. @param {Session} session @param {Record<string, number>} own */
+  function setLimits(session, own) {
+    session.ext ??= {}
+    const before = Object.keys(session.ext.limits ?? {})
+    session.config ??= {}
+    session.config.limits = { ...session.config.limits, ...own }
+    for (const name of before) if (!(name in own)) delete session.config.limits[name]
+    if (Object.keys(own).length) session.ext.limits = own
+    else delete session.ext.limits
+    if (!Object.keys(session.ext).length) delete session.ext
+    return true
+  }
+
+  /** @param {Session} session @param {import('./types').App} app @param {readonly [string, string, number]} limit */
+  function limitRow(session, app, [name, counter, scale]) {
+    const id = uid('limit')
+    const standard = session.config?.limits?.[name] ?? app.server.info()?.defaults?.config?.limits?.[name]
+    const own = session.ext?.limits?.[name]
+    const shown = (/** @type {number} */ n) => (scale > 1 ? money(n, session.usage?.cost_unit, language()) : count(n))
+    const used = (session.run?.[counter] ?? 0) / (counter === 'wall_ms' ? 1000 : 1)
+    const problem = h('p.problem', { hidden: true, id: `${id}-problem` }, t('limits.bad'))
+    const input = h('input.input', {
+      id, inputmode: 'decimal', autocomplete: 'off', value: own === undefined ? '' : String(own / scale), 'aria-describedby': `${id}-problem`,
+      placeholder: typeof standard === 'number' ? (scale > 1 ? String(standard / scale) : count(standard)) : t('limits.none'),
+    })
+    const el = h('div.field', null, h('label', { htmlFor: id }, t(`limits.${name}`)), input,
+      h('p.hint', null, t('limits.used', { n: shown(Math.round(used)) })), problem)
+
+    function read() {
+      const raw = input.value.trim().replace(',', '.')
+      const value = Math.round(Number(raw) * scale)
+      const ok = raw === '' || (Number.isSafeInteger(value) && value > 0)
+      problem.hidden = ok
+      return { ok, name, value: raw === '' ? undefined : value }
+    }
+
+    return { el, read, focus: () => input.focus() }
+  }
+
+  /**
+   * A rule made from a call: which of its arguments matter, and what they have to look like.
+   * @param {any} place the card's form @param {Session} session
+   * @param {{interrupt: Interrupt, tool: string, args: any, answer: (payload: any) => void}} asked
+   */
+  function builder(place, session, { interrupt, tool, args, answer }) {
+    place.querySelector('.rule')?.remove()
+    const offered = rules.suggest(args)
+    const told = h('p.hint', { role: 'status' })
+    const rows = offered.map((one) => ruleRow(one, args, draw))
+    const problem = h('p.problem', { hidden: true }, t('rule.misses'))
+    const close = () => {
+      el.remove()
+      place.querySelector('.ask-actions .button')?.focus()
+    }
+    const give = (/** @type {boolean} */ approved) => () => {
+      if (!rules.covers({ tool, match: matchOf() }, tool, args)) return rows[0]?.focus()
+      answer({ approved, remember: 'session', ...(rows.length ? { match: matchOf() } : {}) })
+    }
+    const el = h('section.rule', { 'aria-label': t('rule.title', { tool }) }, h('h4', null, t('rule.title', { tool })),
+      rows.length ? rows.map((row) => row.el) : h('p.hint', null, t('rule.noText')), told, problem,
+      offered.some((one) => one.key === 'command') ? h('p.hint', null, t('rule.chains')) : null,
+      h('div.ask-actions', null, h('button.button.primary', { type: 'button', onclick: give(true) }, t('rule.allow')),
+        h('button.button.danger', { type: 'button', onclick: give(false) }, t('rule.deny')),
+        h('button.button.ghost', { type: 'button', onclick: close }, t('branch.cancel'))))
+
+    /** @returns {Record<string, string>} */
+    function matchOf() {
+      return Object.fromEntries(rows.flatMap((row) => (row.on() ? [[row.key, row.pattern()]] : [])))
+    }
+
+    function draw() {
+      const grant = { tool, match: matchOf() }
+      const all = rules.earlier(session, grant, interrupt.call_id)
+      problem.hidden = rules.covers(grant, tool, args)
+      text(told, Object.keys(grant.match).length ? t('rule.earlier', { n: all.length }) : t('rule.every', { tool, n: all.length }))
+    }
+
+    draw()
+    place.append(el)
+    el.querySelector('input')?.focus()
+    el.scrollIntoView({ block: 'nearest' })
+  }
+
+  /** @param {{key: string, pattern: string, on: boolean}} offered @param {any} args @param {() => void} onchange */
+  function ruleRow({ key, pattern, on }, args, onchange) {
+    const box = h('input', { type: 'checkbox', checked: on, onchange: toggle })
+    const field = h('input.input.mono', { value: pattern, spellcheck: false, autocapitalize: 'off', autocomplete: 'off', 'aria-label': t('rule.pattern', { key }), disabled: !on, oninput: onchange })
+    const el = h('div.rule-row', null, h('label.check', null, box, h('code', null, key)), field)
+    function toggle() {
+      field.disabled = !box.checked
+      onchange()
+    }
+    return { key, el, on: () => box.checked, pattern: () => field.value, focus: () => field.focus() }
+  }
+
+  return { deeds, setLimits }
+})

@@ -1,0 +1,36 @@
+// Formulas on the page: the tree that core/tex makes, as MathML. What core/tex does not know stays as it was written.
+// Elements and attributes are on a list, as in ui/h; none of them has an address or runs anything.
+
+yaa.define('ui/math', ['core/tex', 'ui/h', 'css/maths'], (tex, { fill }) => {
+  const MATHML = 'http://www.w3.org/1998/Math/MathML'
+  const TAGS = new Set([
+    'mrow', 'mi', 'mn', 'mo', 'mtext', 'mspace', 'mfrac', 'msqrt', 'mroot', 'msub', 'msup', 'msubsup', 'munder', 'mover', 'munderover',
+    'mtable', 'mtr', 'mtd', 'mstyle', 'mphantom', 'mpadded',
+  ])
+  const ATTRIBUTES = new Set([
+    'mathvariant', 'stretchy', 'form', 'minsize', 'maxsize', 'lspace', 'rspace', 'movablelimits', 'width', 'linethickness', 'displaystyle',
+    'accent', 'accentunder', 'class',
+  ])
+
+  /** @param {MathNode} node @returns {Element} */
+  function elementOf({ tag, attrs = {}, children }) {
+    if (!TAGS.has(tag)) throw new TypeError(`<${tag}> is not on the list`)
+    const el = document.createElementNS(MATHML, tag)
+    for (const [name, value] of Object.entries(attrs)) if (ATTRIBUTES.has(name)) el.setAttribute(name, value)
+    for (const child of children) el.append(typeof child === 'string' ? child : elementOf(child))
+    return el
+  }
+
+  /** Puts the formula in place of its source. @param {Element} el @param {string} source @param {boolean} display */
+  function draw(el, source, display) {
+    const tree = tex.parse(source)
+    if (!tree) return
+    const math = document.createElementNS(MATHML, 'math')
+    if (display) math.setAttribute('display', 'block')
+    math.setAttribute('alttext', source)
+    math.append(elementOf(tree))
+    fill(el, math)
+  }
+
+  return { draw }
+})

@@ -1,0 +1,112 @@
+// Search over every session of this browser: what was typed is looked for in titles and contents, newest sessions
+// first, and the list grows while it is looked. A session that was read once is kept folded until it changes.
+
+yaa.define('ui/search', ['ui/h', 'ui/text', 'ui/popup', 'ui/find', 'core/search', 'css/find'], (dom, { t }, { say }, find, search) => {
+  const { h, list, text, fill, attr } = dom
+  /** Sessions read from storage at once. */
+  const TOGETHER = 8
+  const SHOWN = 60
+
+  /** @type {Map<string, {updated: number, pages: Page[]}>} */
+  const read = new Map()
+
+  /** @param {import('./types').CommandContext} context @returns {any} */
+  function resultsView(context) {
+    const count = h('p.found-count', { hidden: true })
+    const rows = h('ul.found-list')
+    const el = h('div', { hidden: true }, count, rows)
+    let turn = 0
+
+    /** @param {string} query '' ends the search */
+    async function update(query) {
+      const mine = ++turn
+      const words = search.terms(query)
+      el.hidden = !words.length
+      if (!words.length) return fill(rows)
+      /** @type {any[]} */ const found = []
+      const heads = context.app.book.heads()
+      for (let at = 0; at < heads.length; at += TOGETHER) {
+        const some = await Promise.all(heads.slice(at, at + TOGETHER).map((head) => lookIn(head, words)))
+        if (mine !== turn) return
+        found.push(...some.filter(Boolean))
+        draw(found, query)
+      }
+      const said = t('search.count', { n: found.length })
+      count.hidden = false
+      text(count, said)
+      say(said)
+    }
+
+    /** @param {any[]} found @param {string} query */
+    function draw(found, query) {
+      const best = [...found].sort((a, b) => b.score - a.score || b.updated - a.updated).slice(0, SHOWN)
+      list(rows, best.map((one) => ({ ...one, query })), (one) => one.id, () => foundView(context))
+    }
+
+    /** @param {Head} head @param {string[]} words */
+    async function lookIn(head, words) {
+      const title = head.title || t('session.untitled')
+      const found = search.look({ title, pages: await pagesOf(head) }, words)
+      return found && { ...found, id: head.id, updated: head.updated, title: search.marked(title, words) }
+    }
+
+    /** @param {Head} head @returns {Promise<Page[]>} */
+    async function pagesOf({ id, updated }) {
+      const known = read.get(id)
+      if (known?.updated === updated) return known.pages
+      const session = context.app.book.entry(id)?.session ?? await context.app.store.get(id)
+      const pages = session ? search.allPages(session) : []
+      read.set(id, { updated, pages })
+      return pages
+    }
+
+    return { el, update }
+  }
+
+  /** One session that was found, and the best places in it. @param {import('./types').CommandContext} context */
+  function foundView(context) {
+    const title = h('span.row-title')
+    const open = h('button.row-open', { type: 'button', onclick: () => jump({ id: '' }) }, title)
+    const hits = h('ul')
+    const el = h('li', null, h('div.row', null, open), hits)
+    /** @type {any} */ let shown = null
+
+    /** @param {{id: string, branch?: string}} hit */
+    const jump = (hit) => jumpTo(context, shown.id, hit, shown.query)
+
+    /** @param {any} next */
+    function update(next) {
+      shown = next
+      fill(title, partsOf(next.title))
+      attr(el.firstChild, 'data-current', next.id === context.app.current.session.id)
+      fill(hits, next.hits.map((/** @type {any} */ hit) => h('li', null, hitView(hit, () => jump(hit)))))
+    }
+
+    return { el, update }
+  }
+
+  /** @param {any} hit @param {() => void} onclick */
+  function hitView(hit, onclick) {
+    const where = hit.branch ? `${roleOf(hit.role)} · ${t('search.branch')}` : roleOf(hit.role)
+    return h('button.hit', { type: 'button', onclick }, h('b', null, where), partsOf(hit.parts))
+  }
+
+  /** @param {string} role */
+  const roleOf = (role) => t(role === 'user' ? 'thread.you' : role === 'error' ? 'thread.error' : 'thread.assistant')
+
+  /** @param {[string, boolean][]} parts */
+  const partsOf = (parts) => parts.map(([part, hit]) => (hit ? h('mark', null, part) : part))
+
+  /**
+   * Open a session at a message, with what was searched for marked in it.
+   * @param {import('./types').CommandContext} context @param {string} id
+   * @param {{id: string, branch?: string}} hit in another branch: that one is opened @param {string} query
+   */
+  async function jumpTo({ app, actions }, id, hit, query) {
+    await actions.open(id)
+    if (hit.branch) await actions.branch('switchTo', hit.branch)
+    if (hit.id) await find.show(app, hit.id, query)
+  }
+
+  return { resultsView, jumpTo }
+})

@@ -1,0 +1,80 @@
+// A file that was written or edited, as lines that went and lines that came. Signs and `ins`/`del` say what colours say.
+
+yaa.define('ui/tools/diff', [
+  'ui/h', 'ui/tools/text', 'core/diff', 'core/shape', 'ui/tools/parts',
+], (dom, { t, count }, diff, shape, parts) => {
+  const { h, fill, text } = dom
+  const { part, longList, size } = parts
+  const SIGNS = new Map([['\r', '␍'], ['\0', '␀'], ['\x1b', '␛']])
+  /** Control characters but the tab, and what has no width or turns the direction of what follows. */
+  const HIDDEN = /(?!\t)\p{Cc}|[\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/gu
+
+  /** @returns {ToolPicture} */
+  function diffView() {
+    const path = h('span.path')
+    const table = h('div.diff', { tabIndex: 0, role: 'group' })
+    let words = ''
+    const body = part('', () => words, table)
+    body.head.replaceWith(path)
+    const el = h('div.picture', null, body.el)
+    let drawn = ''
+
+    /** @param {ToolShown} shown */
+    function update({ args, result }) {
+      const key = JSON.stringify([args, result])
+      if (key === drawn) return
+      drawn = key
+      const rows = shape.changeOf(args, result)
+      const { added, removed } = diff.count(rows)
+      words = unified(rows)
+      text(path, result?.path ?? args?.path ?? '')
+      table.setAttribute('aria-label', t('diff.label', { path: path.textContent ?? '' }))
+      text(body.note, [noteOf(args, result), t('diff.count', { added: count(added), removed: count(removed) })].filter(Boolean).join(' · '))
+      drawRows(table, rows)
+    }
+
+    return { el, update, covers: ['args', 'result'] }
+  }
+
+  /** What the result says beyond its lines. @param {any} args @param {any} result */
+  function noteOf(args, result) {
+    if (!result) return ''
+    if (typeof args?.content === 'string') {
+      const bytes = Number.isInteger(result.bytes) ? size(result.bytes) : ''
+      return [t(result.replaced ? 'diff.replaced' : 'diff.created'), bytes].filter(Boolean).join(' · ')
+    }
+    return result.replaced > 1 ? t('diff.places', { n: result.replaced }) : ''
+  }
+
+  /** @param {any} table @param {DiffRow[]} rows */
+  function drawRows(table, rows) {
+    if (!rows.length) fill(table, h('p.diff-none', null, t('diff.none')))
+    else longList(table, rows, rowView)
+  }
+
+  /** @param {DiffRow} row */
+  function rowView(row) {
+    if (row.kind === 'gap') return h('div.diff-gap', null, row.count ? t('diff.gap', { n: row.count }) : '⋯')
+    const end = row.unended ? h('small', null, t('diff.unended')) : null
+    const line = h(row.kind === 'added' ? 'ins' : row.kind === 'removed' ? 'del' : 'span', null, partsOf(row), end)
+    return h('div.diff-row', { 'data-kind': row.kind },
+      h('span.no', { 'aria-hidden': 'true' }, row.before ?? ''), h('span.no', { 'aria-hidden': 'true' }, row.after ?? ''), line)
+  }
+
+  /** @param {DiffRow} row */
+  function partsOf(row) {
+    if (!row.parts) return seen(row.text) || ' '
+    return row.parts.map((one) => (one.changed ? h('mark', null, seen(one.text)) : seen(one.text)))
+  }
+
+  /** Nothing that is changed may be invisible. @param {string} text */
+  const seen = (text) => text.replace(HIDDEN, (char) => SIGNS.get(char) ?? `\\u{${char.codePointAt(0)?.toString(16)}}`)
+
+  /** @param {DiffRow[]} rows */
+  function unified(rows) {
+    const signs = { same: ' ', added: '+', removed: '-', gap: '@@' }
+    return rows.map((row) => signs[row.kind] + row.text).join('\n')
+  }
+
+  return { diffView, drawRows }
+})

@@ -1,0 +1,172 @@
+/**
+ * Every screen for everybody: axe-core in both themes, 320 pixels wide, without motion, by names and roles, and what a
+ * screen reader is told while a run goes on. The job: {url, other, key}; `other` is a second server with its key.
+ */
+import { main } from "./driver.mjs";
+import { put, session } from "./seen.mjs";
+
+const COMPOSER = "form.composer textarea";
+const TABS = ["server", "model", "tools", "limits", "look", "storage"];
+
+/** The app's own commands, as the palette runs them. */
+const command = (page, id, ...rest) => page.evaluate((name, more) => { yaa.use("ui/commands").run(name, ...more); }, id, rest);
+const ground = (page) => page.waitForFunction(() => { try { return Boolean(yaa.use("ui/ground").context()) } catch { return false } });
+const closed = async (page) => {
+  await page.keyboard.press("Escape");
+  await page.waitForFunction(() => !document.querySelector("dialog[open]"));
+};
+
+await main(async (walk, job) => {
+  const { page } = walk;
+  const settings = (changes) => page.evaluate((wanted) => yaa.use("ui/ground").context().actions.set(wanted), changes);
+  const tab = (name) => page.evaluate((wanted) => yaa.use("ui/ground").context().actions.openSettings(wanted), name);
+  const clean = async (screen) => {
+    const found = await walk.barriers();
+    if (found.length) throw new Error(`${screen}: ${found.join("\n")}`);
+  };
+
+  /** Name → how to get there; each ends with Escape. */
+  const SCREENS = {
+    ...Object.fromEntries(TABS.map((name) => [`settings, ${name}`, async () => {
+      await tab(name);
+      await page.waitForFunction((wanted) => document.querySelector(`dialog[open] [data-tab=${wanted}][aria-selected=true]`), {}, name);
+      if (name === "storage") await page.waitForSelector("dialog[open] section h3");
+      if (name === "server") await page.waitForSelector("dialog[open] .servers li");
+    }])),
+    palette: async () => { await command(page, "palette"); await page.waitForSelector("dialog[open]"); },
+    keys: async () => { await command(page, "keys"); await page.waitForSelector("dialog[open]"); },
+    prompts: async () => { await command(page, "prompts"); await page.waitForSelector("dialog[open]"); },
+    preview: async () => {
+      await page.evaluate(async () => { await yaa.later("artifact"); yaa.use("ui/artifact").open("<h1>Hi</h1>", "html"); });
+      await page.waitForSelector("dialog.artifact iframe");
+    },
+    "another server": async () => {
+      await page.evaluate((url, key) => {
+        const { app, actions } = yaa.use("ui/ground").context();
+        app.settings.keepKey(url, key);
+        app.settings.set("servers", [url]);
+        yaa.use("ui/servers").move(url, actions);
+      }, job.other, job.otherKey);
+      await page.waitForFunction(() => document.querySelector("dialog[open] .differences"));
+    },
+  };
+
+  await walk.step("open", async () => {
+    await page.goto(job.url);
+    await page.waitForSelector(COMPOSER, { visible: true });
+    await page.waitForSelector(".first-line .dot.good");
+    await ground(page);
+    await clean("empty");
+  });
+
+  await walk.step("names and roles", async () => {
+    const found = await page.evaluate(() => ({
+      main: document.querySelectorAll("main").length,
+      named: [...document.querySelectorAll("button, a[href], input, textarea, select, iframe, [role=button]")]
+        .filter((el) => el.getClientRects().length && !(el.innerText || el.getAttribute("aria-label") || el.getAttribute("aria-labelledby") || el.title || el.labels?.length))
+        .map((el) => el.outerHTML.slice(0, 120)),
+      small: [...document.querySelectorAll("button")].filter((el) => {
+        const { width, height } = el.getBoundingClientRect();
+        return width && (width < 24 || height < 24) && getComputedStyle(el).display !== "inline" && !el.classList.contains("skip");
+      }).map((el) => el.outerHTML.slice(0, 120)),
+      feed: document.querySelector("[role=feed], .feed")?.getAttribute("aria-label"),
+      live: [...document.querySelectorAll("[aria-live]")].map((el) => el.id || el.className),
+    }));
+    if (found.main !== 1 || found.named.length || found.small.length) throw new Error(JSON.stringify(found, null, 1));
+  });
+
+  await walk.step("what a screen reader is told", async () => {
+    await page.evaluate(() => {
+      globalThis.told = [];
+      for (const id of ["status", "alarm"]) {
+        const el = document.getElementById(id);
+        new MutationObserver(() => el.textContent && globalThis.told.push(`${id}: ${el.textContent}`)).observe(el, { childList: true, characterData: true, subtree: true });
+      }
+    });
+    await page.type(COMPOSER, "Hello");
+    await page.keyboard.press("Enter");
+    await walk.sees(".ask", "Allow ");
+    const focus = await page.evaluate(() => document.activeElement?.localName);
+    if (focus !== "textarea") throw new Error(`the focus was taken to ${focus}`);
+    const inside = await page.evaluate(() => [...document.querySelectorAll(".feed [aria-live]:not([aria-live=off])")].length);
+    if (inside) throw new Error("streamed text is in a live region");
+    await page.waitForFunction(() => globalThis.told.some((one) => /^status: .*(?:approv|allow|ask|wait)/i.test(one)));
+    const told = await page.evaluate(() => globalThis.told);
+    if (told.length > 4) throw new Error(`too much is said: ${told.join(" | ")}`);
+    const article = await page.evaluate(() => {
+      const last = [...document.querySelectorAll("article.message")].at(-1);
+      return { busy: last.getAttribute("aria-busy"), name: last.getAttribute("aria-label") ?? last.getAttribute("aria-labelledby") ?? last.querySelector("h2, h3, h4")?.textContent };
+    });
+    if (article.busy === "true" || !article.name) throw new Error(JSON.stringify(article));
+    await clean("asked");
+    return { told };
+  });
+
+  await walk.step("a session that has everything", async () => {
+    await put(page, session());
+    await page.waitForFunction(() => document.querySelectorAll("article.message").length > 3);
+    await ground(page);
+    await clean("session");
+  });
+
+  for (const theme of ["light", "dark"]) {
+    await walk.step(`every screen, ${theme}`, async () => {
+      await settings({ theme });
+      await clean("session");
+      for (const [name, open] of Object.entries(SCREENS)) {
+        await open();
+        await clean(name);
+        await walk.shot(`${theme}-${name.replace(/\W+/g, "-")}`);
+        await closed(page);
+      }
+    });
+  }
+
+  await walk.step("320 pixels", async () => {
+    await page.setViewport({ width: 320, height: 640 });
+    for (const [name, open] of Object.entries(SCREENS)) {
+      await open();
+      await walk.rest();
+      const wide = await page.evaluate(() => {
+        const outside = [...document.querySelectorAll("dialog[open] *")].filter((el) => {
+          const { right, width } = el.getBoundingClientRect();
+          const scrolls = (one) => one && (/auto|scroll|hidden/.test(getComputedStyle(one).overflowX) ? one.localName !== "dialog" : scrolls(one.parentElement?.closest("dialog *")));
+          return width && right > innerWidth + 1 && !scrolls(el);
+        });
+        return [document.documentElement.scrollWidth > innerWidth ? "the page scrolls" : "", ...outside.map((el) => el.outerHTML.slice(0, 100))].filter(Boolean);
+      });
+      if (wide.length) throw new Error(`${name}: ${wide.join("\n")}`);
+      await closed(page);
+    }
+    const cut = await page.evaluate(() => {
+      const title = document.querySelector(".top h1, .top h2")?.getBoundingClientRect().width ?? 0;
+      const send = document.querySelector(".composer .send").getBoundingClientRect().right;
+      return { title, over: send - document.querySelector(".composer").getBoundingClientRect().right };
+    });
+    if (cut.title < 60 || cut.over > 0) throw new Error(JSON.stringify(cut));
+    await walk.shot("320");
+    await page.setViewport({ width: 1280, height: 800 });
+  });
+
+  await walk.step("without motion", async () => {
+    if (job.browser !== "chromium") return; // Firefox's protocol cannot say that none is wanted
+    await page.emulateMediaFeatures([{ name: "prefers-reduced-motion", value: "reduce" }]);
+    await tab("look");
+    const moving = await page.evaluate(() => document.getAnimations().filter((one) => one.playState === "running" && one.effect.getComputedTiming().duration > 20).map((one) => one.animationName ?? one.transitionProperty));
+    await closed(page);
+    if (moving.length) throw new Error(moving.join());
+  });
+
+  await walk.step("the session goes on at the other server", async () => {
+    await SCREENS["another server"]();
+    await walk.sees("dialog[open] .differences", "max_steps");
+    await walk.press("Continue there", "dialog[open] button");
+    await walk.sees(".side", new URL(job.other).host);
+    await page.waitForFunction((url) => yaa.use("ui/ground").context().app.server.state().url === url && yaa.use("ui/ground").context().app.server.state().ok, {}, job.other);
+    await page.click(COMPOSER);
+    await page.type(COMPOSER, "Hello again");
+    await page.keyboard.press("Enter");
+    await page.waitForFunction(() => [...document.querySelectorAll("article.message")].some((one) => one.innerText.includes("Hello again")));
+    await walk.sees("article.message", "Welcome to yaa");
+  });
+});

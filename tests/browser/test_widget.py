@@ -1,0 +1,95 @@
+"""The widget on a page of another origin, which has an ordinary policy of its own."""
+
+from __future__ import annotations
+
+import threading
+import unittest
+from contextlib import ExitStack
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+from tests.bench import peers
+from tests.tooling import tools
+from tests.tooling.child import Yaa
+
+from .walks import NEEDED, walk
+
+TOOL = "page_time"
+PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><title>A shop</title>
+<style>button { background: red !important; color: black } * { font: 30px serif }</style>
+<main><h1>A shop</h1><button id="own">Buy</button>
+<div id="here" style="height: 30rem"></div></main>
+<script src="SERVER/yaa.js"></script>
+<script>
+heard = { calls: [], headers: 0 }
+given = {
+  server: "SERVER", container: "#here", title: "Ask the shop",
+  headers: async () => { heard.headers += 1; return { Authorization: "Bearer KEY" } },
+  environment: ["The shop sells shoes."],
+  tools: [{
+    name: "TOOL", description: "The time", parameters: { type: "object", properties: {} },
+    run(args) { heard.calls.push(args); return { time: "noon" } },
+  }],
+}
+widget = new YaaWidget(given)
+</script>"""
+
+
+class Shop:
+    """A web page somewhere else. Its policy names the server for scripts and requests, no more."""
+
+    def __init__(self, server: str, key: str) -> None:
+        page = PAGE.replace("SERVER", server).replace("KEY", key).replace("TOOL", TOOL).encode()
+        policy = (
+            f"default-src 'self'; script-src 'unsafe-inline' {server}; "
+            f"style-src 'unsafe-inline'; img-src 'self' data:; connect-src {server}"
+        )
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                known = self.path == "/"
+                self.send_response(200 if known else 204)
+                if known:
+                    self.send_header("Content-Type", "text/html")
+                    self.send_header("Content-Security-Policy", policy)
+                self.end_headers()
+                self.wfile.write(page if known else b"")
+
+            def log_message(self, format: str, *args: object) -> None:
+                pass
+
+        self._http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://localhost:{self._http.server_address[1]}/"
+
+    def __enter__(self) -> Shop:
+        threading.Thread(target=self._http.serve_forever, daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._http.shutdown()
+        self._http.server_close()
+
+
+class Widget(unittest.TestCase):
+    maxDiff = None
+
+    def check(self, browser: str) -> None:
+        with ExitStack() as stack:
+            yaa = stack.enter_context(Yaa(peers.config(peers.start(stack, "tests.bench.provider"))))
+            shop = stack.enter_context(Shop(yaa.url, yaa.key))
+            job = {"url": shop.url, "server": yaa.url, "tool": TOOL, "label": f"{browser}-widget"}
+            walked = walk("widget.mjs", browser, job, {})
+        self.assertEqual(walked.error, "", walked.complaints)
+        loud = [item for item in walked.complaints if item["step"] != "wrong key"]
+        self.assertEqual(loud, [], "the console is quiet")
+
+    @tools.needs(*NEEDED, tools.browser("chromium"))
+    def test_chromium(self) -> None:
+        self.check("chromium")
+
+    @tools.needs(*NEEDED, tools.browser("firefox"))
+    def test_firefox(self) -> None:
+        self.check("firefox")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,99 @@
+/**
+ * yaa on a page of another origin, with a policy of its own: a panel in an element, and a button in the corner.
+ * The model is the scripted one; the page has a tool. The job: {url, server, tool}.
+ */
+import { main } from "./driver.mjs";
+
+/** Runs in the page: the part of the nth widget that a selector names. */
+const part = (page, css, nth = 0) => page.waitForFunction((wanted, n) => {
+  const hosts = [...document.querySelectorAll("div")].filter((one) => one.shadowRoot?.querySelector(".panel"));
+  return hosts[n]?.shadowRoot.querySelector(wanted);
+}, {}, css, nth);
+
+const sees = (page, css, words) => page.waitForFunction((wanted, said) => (
+  [...document.querySelectorAll("div")].some((one) => [...(one.shadowRoot?.querySelectorAll(wanted) ?? [])].some((el) => el.innerText.includes(said)))
+), {}, css, words);
+
+async function send(page, words) {
+  const field = await part(page, "textarea");
+  await field.type(words);
+  await page.keyboard.press("Enter");
+}
+
+await main(async (walk, job) => {
+  const { page } = walk;
+
+  await walk.step("open", async () => {
+    await page.goto(job.url);
+    await page.evaluate(() => globalThis.widget.ready);
+    await part(page, "form.compose");
+    await walk.shot("1-embedded");
+  });
+
+  await walk.step("a tool of the page", async () => {
+    await send(page, `bench tokens=4 delay_us=0 tool=${job.tool}`);
+    await sees(page, "article", "@");
+    await sees(page, ".status", "Answer ready");
+    const { calls, headers } = await page.evaluate(() => globalThis.heard);
+    if (calls.length !== 1) throw new Error(`the tool ran ${calls.length} times`);
+    if (headers < 2) throw new Error("headers are asked for before each request");
+    const used = await page.evaluate(() => document.querySelector("#here > div").shadowRoot.querySelector(".used").innerText);
+    if (!used.includes(job.tool)) throw new Error(used);
+    await walk.shot("2-answer");
+  });
+
+  await walk.step("what the page says of itself", async () => {
+    await page.evaluate(() => globalThis.widget.setEnvironment(["It rains."]));
+    await send(page, "bench tokens=3 delay_us=0");
+    await page.waitForFunction(() => document.querySelector("#here > div").shadowRoot.querySelectorAll(".user").length === 2);
+    await sees(page, ".status", "Answer ready");
+    const stored = await page.evaluate((server) => JSON.parse(sessionStorage.getItem(`yaa.widget ${server}`)), job.server);
+    if (stored.environment[0] !== "It rains.") throw new Error(JSON.stringify(stored.environment));
+  });
+
+  await walk.step("the page and the widget leave each other alone", async () => {
+    const found = await page.evaluate(() => {
+      const root = document.querySelector("#here > div").shadowRoot;
+      return { button: getComputedStyle(root.querySelector("button")).backgroundColor, own: getComputedStyle(document.querySelector("#own")).backgroundColor };
+    });
+    if (found.own !== "rgb(255, 0, 0)" || found.button === found.own) throw new Error(JSON.stringify(found));
+  });
+
+  await walk.step("no barriers", async () => {
+    const found = await walk.barriers();
+    if (found.length) throw new Error(found.join("\n"));
+  });
+
+  await walk.step("it is there after a reload, and gone after a reset", async () => {
+    await page.reload();
+    await page.evaluate(() => globalThis.widget.ready);
+    await page.waitForFunction(() => document.querySelector("#here > div")?.shadowRoot.querySelectorAll(".user").length === 2);
+    await page.evaluate(() => globalThis.widget.reset());
+    await page.waitForFunction(() => document.querySelector("#here > div").shadowRoot.querySelectorAll("article").length === 0);
+  });
+
+  await walk.step("wrong key", async () => {
+    await page.evaluate(() => globalThis.widget.setHeaders({ Authorization: "Bearer wrong" }));
+    await send(page, "bench tokens=1 delay_us=0");
+    await sees(page, ".status", "did not work");
+  });
+
+  await walk.step("a button in the corner", async () => {
+    await page.evaluate(async () => {
+      globalThis.widget.destroy();
+      globalThis.corner = new globalThis.YaaWidget({ ...globalThis.given, container: null, title: "Help" });
+      await globalThis.corner.ready;
+    });
+    if (await page.evaluate(() => document.querySelector("#here").childElementCount)) throw new Error("it is still there");
+    await (await part(page, ".open-button")).click();
+    await send(page, "bench tokens=3 delay_us=0");
+    await sees(page, "article", "@");
+    await walk.shot("3-corner");
+    await page.keyboard.press("Escape");
+    await page.waitForFunction(() => {
+      const root = [...document.querySelectorAll("body > div")].find((one) => one.shadowRoot).shadowRoot;
+      return root.querySelector(".panel").hidden && root.activeElement === root.querySelector(".open-button");
+    });
+    await page.evaluate(() => globalThis.corner.destroy());
+  });
+});

@@ -1,0 +1,67 @@
+// What the model sees of a session, how much room it takes, where it was made smaller.
+'use strict'
+
+const test = require('node:test')
+const assert = require('node:assert')
+const { use } = require('./load.js')
+
+const { lens, gauge, windowFrom, markers, estimate } = use('core/context')
+
+const messages = () => [
+  { id: 'u1', role: 'user', content: 'x'.repeat(400) },
+  { id: 'a1', role: 'assistant', content: '', tool_calls: [{ id: 'c1', function: { name: 'read', arguments: '{}' } }] },
+  { id: 't1', role: 'tool', tool_call_id: 'c1', content: 'y'.repeat(4000) },
+  { id: 'a2', role: 'assistant', content: 'ok', meta: { usage: { prompt_tokens: 1500, completion_tokens: 100, total_tokens: 1600 } } },
+  { id: 'e1', role: 'error', content: 'z' },
+  { id: 'u2', role: 'user', content: '你好' },
+]
+const states = (ops, all = messages()) => lens({ id: 's', messages: all, context: { ops } }).map((row) => row.state + (row.pinned ? '!' : ''))
+
+test('how each message is sent', () => {
+  const whole = ['whole', 'whole', 'whole', 'whole', 'never', 'whole']
+  const rows = [
+    [undefined, whole], [[], whole], [[null, 3, { op: 'rewind', ids: ['t1'] }], whole],
+    [[{ op: 'stub', ids: ['t1'] }], whole.with(2, 'stub')], [[{ op: 'stub', ids: ['c1'] }], whole.with(2, 'stub')],
+    [[{ op: 'expire', ids: ['m1#0'] }], whole.with(2, 'expire')], [[{ op: 'preview', id: 'm2', head: 40, tail: 40 }], whole.with(2, 'preview')],
+    [[{ op: 'fold', from: 'u1', to: 'a2', text: 'sum' }], ['fold', 'fold', 'fold', 'fold', 'never', 'whole']],
+    [[{ op: 'fold', from: 'a2', to: 'u1', text: 'sum' }], whole], [[{ op: 'pin', ids: ['t1', 'u1'] }, { op: 'unpin', ids: ['u1'] }], whole.with(2, 'whole!')],
+    [[{ op: 'args', id: 'a1', fields: ['x'] }], whole.with(1, 'args')], [[{ op: 'stub', ids: ['none', 'm99', null, {}] }], whole], [[{ op: 'stub', ids: ['e1'] }], whole],
+  ]
+  for (const [ops, expected] of rows) assert.deepStrictEqual(states(ops), expected, JSON.stringify(ops))
+  const [row] = lens({ id: 's', messages: messages(), context: { ops: [{ op: 'stub', ids: ['t1'] }] } }).filter((one) => one.state === 'stub')
+  assert.deepStrictEqual([row.full, row.sent], [1004, 20])
+  assert.deepStrictEqual(lens({ id: 's', messages: null }), [])
+})
+
+test('the room taken: what the provider counted, and what came since', () => {
+  const all = messages()
+  const found = gauge({ id: 's', character: 'c'.repeat(80), messages: all, config: { yaa: { max_context: 4000 } } }, { window: 8000, tools: [] })
+  assert.strictEqual(found.used, 1600 + estimate('你好') + 4)
+  assert.deepStrictEqual([found.measured, found.window, found.free], [true, 4000, 4000 - found.used])
+  assert.strictEqual(Object.values(found.parts).reduce((sum, one) => sum + one, 0), found.used)
+  assert.ok(found.parts.results >= 1000 && found.parts.history >= 100)
+  const guess = gauge({ id: 's', messages: all.slice(0, 1) })
+  assert.deepStrictEqual([guess.measured, guess.window, guess.free, guess.share, guess.used], [false, null, null, null, guess.parts.history + guess.parts.tools])
+  const less = gauge({ id: 's', messages: [{ id: 'u', role: 'user', content: 'x'.repeat(9000) }, { id: 'a', role: 'assistant', content: '', meta: { usage: { prompt_tokens: 900, completion_tokens: 100 } } }] })
+  assert.ok(Math.abs(Object.values(less.parts).reduce((sum, one) => sum + one, 0) - 1000) <= 5)
+  const sums = gauge({ id: 's', messages: all.slice(0, 3), context: { ops: [{ op: 'fold', from: 'u1', to: 't1', text: 'k'.repeat(400) }] } })
+  assert.deepStrictEqual([sums.parts.summaries, sums.parts.results], [100, 0])
+})
+
+test('the window of a model', () => {
+  const info = { models: [{ name: 'a', max_context: 1000 }, { name: 'b', default: true, max_context: 2000 }, { name: 'c' }] }
+  const named = (name) => ({ id: 's', messages: [], config: { llm_api: { provider: { name } } } })
+  assert.deepStrictEqual(['a', 'b', 'auto', 'zz', 'c'].map((name) => windowFrom(info, named(name))), [1000, 2000, 2000, 2000, null])
+  assert.strictEqual(windowFrom(null, { id: 's', messages: [] }), null)
+})
+
+test('marks in the thread', () => {
+  const event = { id: 'c1', trigger: 'high', before: 9000, after: 4000, upto: 't1', ops: [{ op: 'stub', ids: ['t1'] }, { op: 'fold', from: 'u1', to: 'a1', text: 'S' }, { op: 'rewind', ids: ['u1'] }] }
+  const session = { id: 's', messages: messages(), context: { ops: [...event.ops, { op: 'expire', ids: ['m0'] }], events: [event] } }
+  const [first, rest] = markers(session)
+  assert.deepStrictEqual([first.id, first.after, first.trigger, first.before, first.to], ['context-c1', 't1', 'high', 9000, 4000])
+  assert.deepStrictEqual(first.ops.map(({ kind, known, text, count }) => [kind, known, text, count]), [['stub', true, '', 1], ['fold', true, 'S', 2], ['rewind', false, '', 1]])
+  assert.deepStrictEqual([rest.id, rest.after, rest.ops.length], ['context-rest', 'u1', 1])
+  assert.deepStrictEqual(markers({ id: 's', messages: [], context: { events: [null, { upto: 'gone' }] } }).map((one) => [one.after, one.ops.length]), [['', 0]])
+  for (const context of [undefined, null, 3, { ops: 'x', events: {} }]) assert.deepStrictEqual(markers({ id: 's', messages: [], context }), [])
+})

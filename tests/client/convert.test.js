@@ -1,0 +1,133 @@
+// Sessions out of files of every kind, and what they may not bring along.
+'use strict'
+
+const test = require('node:test')
+const assert = require('node:assert')
+const { use, yaa, random } = require('./load.js')
+
+const { read, disarm, together } = use('core/convert')
+const { page } = use('core/page')
+const plain = (value) => JSON.parse(JSON.stringify(value))
+const said = (session) => session.messages.map((message) => `${message.role}: ${typeof message.content === 'string' ? message.content : JSON.stringify(message.content)}`)
+const ours = { id: 'abc', version: 1, start_time: '2026-01-01T00:00:00Z', title: 'Mine', messages: [{ id: 'm1', role: 'user', content: 'hi', mine: 1 }], ext: { tags: ['a'] }, other: [1] }
+
+test('our own document, page, list and export of all', () => {
+  assert.deepStrictEqual(plain(read(JSON.stringify(ours))), { kind: 'session', sessions: [{ rev: 0, ...ours }] })
+  assert.deepStrictEqual(plain(read(page({ source: yaa.source(), session: ours })).sessions), [{ rev: 0, ...ours }])
+  assert.deepStrictEqual(read(`\ufeff${JSON.stringify([ours, { ...ours, id: 'def' }])}`).sessions.map((one) => one.id), ['abc', 'def'])
+  const all = read(JSON.stringify(together([ours], [{ name: 'p' }], '2026')))
+  assert.deepStrictEqual([all.kind, all.sessions.length, all.prompts], ['all', 1, [{ name: 'p' }]])
+})
+
+test('messages of Chat Completions: alone, in a request, in lines', () => {
+  const messages = [{ role: 'developer', content: 'be kind' }, { role: 'user', content: 'Hello\nthere' }, { role: 'assistant', content: 'Hi' }]
+  for (const text of [JSON.stringify(messages), JSON.stringify({ model: 'x', messages }), `${JSON.stringify({ messages })}\n`]) {
+    const { kind, sessions: [session] } = read(text, 'talk.json')
+    assert.deepStrictEqual([kind, session.title, said(session)], ['messages', 'Hello there', ['system: be kind', 'user: Hello\nthere', 'assistant: Hi']])
+    assert.ok(session.id && session.start_time && session.messages.every((message) => message.id))
+  }
+  assert.strictEqual(read(`${JSON.stringify({ messages })}\n${JSON.stringify({ messages })}`).sessions.length, 2)
+  assert.strictEqual(read(JSON.stringify([{ role: 'assistant', content: 'x' }]), 'my talk.yaa.json').sessions[0].title, 'my talk')
+})
+
+test('ChatGPT: the open path of the tree, its code and what came of it', () => {
+  const node = (id, parent, role, content, more = {}) => ({ id, parent, message: { id, author: { role, ...(role === 'tool' ? { name: 'python' } : {}) }, create_time: 1700000000.5, content, ...more } })
+  const text = (...parts) => ({ content_type: 'text', parts })
+  const nodes = [
+    { id: 'r', parent: null, message: null }, node('s', 'r', 'system', text('x'), { metadata: { is_visually_hidden_from_conversation: true } }),
+    node('u', 's', 'user', text('Add')), node('other', 'u', 'assistant', text('not this one')),
+    node('th', 'u', 'assistant', { content_type: 'thoughts', thoughts: [{ content: 'hmm' }] }),
+    node('c', 'th', 'assistant', { content_type: 'code', text: '1+1' }, { recipient: 'python' }),
+    node('o', 'c', 'tool', { content_type: 'execution_output', text: '2' }),
+    node('a', 'o', 'assistant', { content_type: 'multimodal_text', parts: ['It is 2.', { content_type: 'image_asset_pointer' }] }),
+  ]
+  const one = { title: 'Sum', create_time: 1700000000, conversation_id: 'conv', current_node: 'a', mapping: Object.fromEntries(nodes.map((each) => [each.id, each])) }
+  const { kind, sessions: [session, second] } = read(JSON.stringify([one, { ...one, conversation_id: 'two' }]))
+  assert.deepStrictEqual([kind, session.id, session.title, session.start_time, second.id], ['chatgpt', 'conv', 'Sum', '2023-11-14T22:13:20.000Z', 'two'])
+  assert.deepStrictEqual(said(session), ['user: Add', 'assistant: ', 'assistant: ', 'tool: 2', 'assistant: It is 2.\n[image_asset_pointer]'])
+  assert.strictEqual(session.messages[1].reasoning.text, 'hmm')
+  assert.deepStrictEqual(JSON.parse(session.messages[2].tool_calls[0].function.arguments), { input: '1+1' })
+  assert.strictEqual(session.messages[3].tool_call_id, session.messages[2].tool_calls[0].id)
+  assert.strictEqual(session.messages[0].at, 1700000000500)
+})
+
+test('pi: the last path of its tree, thoughts, calls and results', () => {
+  const lines = [
+    { type: 'session', id: 'p1', timestamp: '2026-02-02T00:00:00Z', cwd: '/x' },
+    { type: 'message', id: 'a', parentId: null, message: { role: 'user', content: [{ type: 'text', text: 'ls' }, { type: 'image', data: 'AA', mimeType: 'image/png' }] } },
+    { type: 'message', id: 'lost', parentId: 'a', message: { role: 'assistant', content: [{ type: 'text', text: 'another way' }] } },
+    { type: 'message', id: 'b', parentId: 'a', message: { role: 'assistant', content: [{ type: 'thinking', thinking: 'ok' }, { type: 'toolCall', id: 'c1', name: 'bash', arguments: { command: 'ls' } }] } },
+    { type: 'message', id: 'c', parentId: 'b', message: { role: 'toolResult', toolCallId: 'c1', toolName: 'bash', content: [{ type: 'text', text: 'x.txt' }], isError: true } },
+    { type: 'session_info', id: 'n', parentId: 'c', name: 'Listing' },
+  ]
+  const { kind, sessions: [session] } = read(lines.map((line) => JSON.stringify(line)).join('\n'))
+  assert.deepStrictEqual([kind, session.id, session.title, session.messages.map((message) => message.role)], ['pi', 'p1', 'Listing', ['user', 'assistant', 'tool']])
+  assert.deepStrictEqual(session.messages[0].content[1], { type: 'image_url', image_url: { url: 'data:image/png;base64,AA' } })
+  assert.deepStrictEqual(session.messages[2], { id: 'c', role: 'tool', tool_call_id: 'c1', name: 'bash', content: 'x.txt', is_error: true })
+})
+
+test('llama.cpp: the path to the current message', () => {
+  const messages = [
+    { id: 'r', type: 'root', parent: null, role: 'system', content: '' }, { id: '1', parent: 'r', role: 'user', content: 'q', timestamp: 5 },
+    { id: '2', parent: '1', role: 'assistant', content: 'old' }, { id: '3', parent: '1', role: 'assistant', content: 'new', reasoningContent: 'why' },
+  ]
+  const { kind, sessions: [session] } = read(JSON.stringify({ conv: { id: 'l', name: 'L', currNode: '3' }, messages }))
+  assert.deepStrictEqual([kind, session.id, session.title, said(session), session.messages[1].reasoning.text], ['llama', 'l', 'L', ['user: q', 'assistant: new'], 'why'])
+})
+
+test('calls and results fit together, and every id is there once', () => {
+  const call = (id) => ({ id, type: 'function', function: { name: 'f', arguments: { a: 1 } } })
+  const { sessions: [session] } = read(JSON.stringify([
+    { role: 'user', id: 'x', content: 'q' }, { role: 'assistant', id: 'x', content: null, tool_calls: [call('1'), call('1'), { id: 2 }, null] },
+    { role: 'tool', tool_call_id: '1', content: 'r' }, { role: 'tool', tool_call_id: 'nowhere', content: 'r' }, { role: 'user', content: 'y', tool_calls: [call('9')] },
+    { role: 'alien', content: 'z' }, 7, null,
+  ]))
+  assert.deepStrictEqual(session.messages.map((message) => message.role), ['user', 'assistant', 'tool', 'user'])
+  assert.deepStrictEqual(session.messages[1].tool_calls, [{ id: '1', type: 'function', function: { name: 'f', arguments: '{"a":1}' } }])
+  assert.strictEqual(session.messages[3].tool_calls, undefined)
+  assert.strictEqual(new Set(session.messages.map((message) => message.id)).size, 4)
+})
+
+test('a file cannot bring permissions: not approvals, not answers, not servers', () => {
+  const { sessions: [session] } = read(JSON.stringify({
+    ...ours, grants: [{ tool: 'shell', decision: 'allow' }], calls: { c: { state: 'allowed' }, d: { state: 'done' } },
+    interrupts: [{ id: 'i', reason: 'tool_call', answer: { status: 'resolved', payload: { approved: true } } }],
+    config: { tool: { shell: { auto_approve: true } }, llm_api: { provider: { base_url: 'http://evil' } }, limits: { max_steps: 3 } },
+  }))
+  assert.strictEqual(session.grants, undefined)
+  assert.deepStrictEqual(session.interrupts, [{ id: 'i', reason: 'tool_call' }])
+  assert.deepStrictEqual(session.config, { limits: { max_steps: 3 } })
+  assert.deepStrictEqual(session.calls, { c: { state: 'asking' }, d: { state: 'done' } })
+  assert.doesNotThrow(() => disarm({ id: 'x', messages: [] }))
+})
+
+test('nor in a branch that was set aside', () => {
+  const answered = () => [{ id: 'i', reason: 'tool_call', answer: { status: 'resolved', payload: { approved: true } } }]
+  const branch = { id: 'b', at: '', messages: [{ id: 'x', role: 'user', content: 'q' }], state: { interrupts: answered() }, calls: { c: { state: 'allowed' }, d: null } }
+  const of = (ext) => read(JSON.stringify({ ...ours, ext })).sessions[0].ext
+  const [kept] = of({ tree: { branches: [branch] }, temporary: true, tags: ['a'] }).tree.branches
+  assert.deepStrictEqual([kept.state.interrupts, kept.calls], [[{ id: 'i', reason: 'tool_call' }], { c: { state: 'asking' }, d: null }])
+  assert.deepStrictEqual(of({ temporary: true, tags: ['a'] }), { tags: ['a'] })
+})
+
+test('what is not a session is nothing, and never an error', () => {
+  for (const text of ['', '{', 'null', '7', '"x"', '[]', '{}', '[null]', '[[]]', '<html>', 'a,b\n1,2', '{"messages":[]}', '{"messages":7}', '{"mapping":7}', '[{"mapping":{"a":null}}]', '{"conv":{},"messages":[null]}', '{"type":"session"}']) {
+    assert.deepStrictEqual(plain(read(text).sessions), [], text)
+  }
+})
+
+test('files that are broken anywhere never throw', () => {
+  const next = random(7)
+  const text = JSON.stringify([{ title: 't', current_node: 'b', mapping: { a: { parent: null, message: { author: { role: 'user' }, content: { parts: ['x'] } } }, b: { parent: 'a', message: { author: { role: 'assistant' }, recipient: 'python', content: { text: 'y' } } } } }, ours])
+  const VALUES = ['null', '7', '[]', '{}', '"x"', '{"a":{"parent":"a"}}']
+  for (let round = 0; round < 2000; round++) {
+    // one value somewhere becomes another
+    const from = JSON.parse(text)
+    const walk = (value, left = { n: Math.floor(next() * 30) }) => {
+      if (!value || typeof value !== 'object') return value
+      for (const name of Object.keys(value)) value[name] = left.n-- === 0 ? JSON.parse(VALUES[Math.floor(next() * VALUES.length)]) : walk(value[name], left)
+      return value
+    }
+    assert.doesNotThrow(() => read(JSON.stringify(walk(from))))
+  }
+})

@@ -1,0 +1,54 @@
+// The texts of tool pictures and the inspector: in both languages, with the same holes, all used, none missing.
+'use strict'
+
+const test = require('node:test')
+const assert = require('node:assert')
+const fs = require('node:fs')
+const path = require('node:path')
+const vm = require('node:vm')
+const { JS } = require('./load.js')
+
+const read = (...parts) => fs.readFileSync(path.join(JS, ...parts), 'utf8')
+function texts(name) {
+  let found
+  vm.runInContext(read('i18n', `${name}.js`), vm.createContext({ yaa: { define: (_, deps, factory) => { found = factory() } } }))
+  return found
+}
+/** Names in a text, without the words of its cases. */
+const holes = (text) => [...new Set([...text.matchAll(/\{(\w+)(?=,|\})/g)].map(([, name]) => name))].filter((name) => !/^(bytes|characters|other)$/.test(name)).sort()
+const sources = (room) => fs.readdirSync(path.join(JS, 'ui', room)).filter((name) => name.endsWith('.js')).map((name) => read('ui', room, name)).join('\n')
+const BASE = texts('en')
+
+for (const [name, room] of [['tools', 'tools'], ['inspect', 'inspector']]) {
+  const [en, zh] = [texts(`${name}-en`), texts(`${name}-zh`)]
+  const source = sources(room)
+
+  test(`${name}: the same keys and holes in both languages, none of them given elsewhere`, () => {
+    assert.deepStrictEqual(Object.keys(zh), Object.keys(en))
+    for (const key of Object.keys(en)) {
+      assert.deepStrictEqual(holes(zh[key]), holes(en[key]), key)
+      assert.ok(!(key in BASE), `${key} is in en.js too`)
+    }
+  })
+
+  test(`${name}: every text that is asked for is there`, () => {
+    const known = { ...BASE, ...texts('tools-en'), ...en }
+    const asked = [...source.matchAll(/\bt\('([^']+)'/g)].map(([, key]) => key)
+    assert.ok(asked.length > 20)
+    for (const key of asked) assert.ok(key in known, key)
+  })
+
+  test(`${name}: every text is asked for, by name or by the beginning of its name`, () => {
+    const begins = [...source.matchAll(/`([\w.]+)\$\{/g)].map(([, start]) => start)
+    for (const key of Object.keys(en)) {
+      const named = source.includes(`'${key}'`) || begins.some((start) => key.startsWith(start))
+      assert.ok(named, key)
+    }
+  })
+}
+
+test('every rule of the checks has its words', () => {
+  const rules = [...read('core', 'lint.js').matchAll(/(?:rule: |add\()'(\w+)'/g)].map(([, rule]) => rule)
+  assert.ok(rules.length > 8)
+  for (const rule of rules) assert.ok(`checks.${rule}` in texts('inspect-en'), rule)
+})

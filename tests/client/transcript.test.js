@@ -1,0 +1,88 @@
+// A session as Markdown, and its short form.
+'use strict'
+
+const test = require('node:test')
+const assert = require('node:assert')
+const { use } = require('./load.js')
+
+const { markdown, focused } = use('core/transcript')
+const words = { you: 'You', assistant: 'yaa', error: 'Error', thoughts: 'Thoughts', result: 'Result', untitled: 'New', image: 'image' }
+const session = () => ({
+  id: 's', title: 'A\n title', start_time: '2026-01-01T00:00:00Z', ext: { tags: ['x'], tree: { branches: [{}] } }, context: { ops: [] },
+  messages: [
+    { id: '1', role: 'user', content: 'Look' },
+    { id: '2', role: 'assistant', content: '', reasoning: { text: 'hm' }, tool_calls: [{ id: 'c', type: 'function', function: { name: 'shell', arguments: '{"command":"ls"}' } }] },
+    { id: '3', role: 'tool', tool_call_id: 'c', name: 'shell', content: '```\nfile\n```', result: { content: 'much' } },
+    { id: '4', role: 'assistant', content: 'There **it** is.' },
+    { id: '5', role: 'user', content: [{ type: 'text', text: 'And?' }, { type: 'image_url', image_url: { url: 'data:image/png;base64,AA' } }] },
+    { id: '6', role: 'system', content: 'not for readers' },
+    { id: '7', role: 'error', content: 'broken' },
+  ],
+})
+
+test('Markdown: headings, calls, results; one turn of the assistant is one section', () => {
+  const text = markdown(session(), { words })
+  assert.strictEqual(text, `# A title
+
+*2026-01-01T00:00:00Z*
+
+## You
+
+Look
+
+## yaa
+
+<details><summary>Thoughts</summary>
+
+hm
+
+</details>
+
+**shell**
+
+\`\`\`json
+{
+  "command": "ls"
+}
+\`\`\`
+
+<details><summary>Result</summary>
+
+\`\`\`\`
+\`\`\`
+file
+\`\`\`
+\`\`\`\`
+
+</details>
+
+There **it** is.
+
+## You
+
+And?
+
+*(image)*
+
+## Error
+
+broken
+`)
+  assert.ok(!markdown(session(), { words, tools: false }).includes('shell'))
+  assert.ok(markdown({ id: 'x', messages: [] }, { words }).startsWith('# New'))
+  assert.ok(markdown({ id: 'x', messages: [{ id: 'a', role: 'assistant', content: null, tool_calls: [{ id: 'b', type: 'function', function: { name: 'f', arguments: '{no' } }] }] }, { words }).includes('{no'))
+})
+
+test('focused: long results are cut in the middle, thoughts and branches stay at home', () => {
+  const one = session()
+  one.messages[2].content = `${'a'.repeat(400)}${'b'.repeat(2000)}${'z'.repeat(400)}`
+  const before = JSON.stringify(one)
+  const copy = focused(one, (left) => `[${left} left out]`)
+  assert.strictEqual(JSON.stringify(one), before, 'the document itself is not changed')
+  assert.strictEqual(copy.messages[2].content, `${'a'.repeat(240)}\n[2320 left out]\n${'z'.repeat(240)}`)
+  assert.strictEqual(copy.messages[2].result, undefined)
+  assert.strictEqual(copy.messages[1].reasoning, undefined)
+  assert.deepStrictEqual(copy.ext, { tags: ['x'], focused: true })
+  assert.deepStrictEqual(copy.messages.map((message) => message.id), one.messages.map((message) => message.id))
+  assert.strictEqual(copy.messages[3].content, 'There **it** is.', 'what was said is whole')
+})
