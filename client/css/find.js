@@ -13,7 +13,7 @@ yaa.define('css/find', ['ui/h'], ({ css }) => css`
   .hit:hover { background: var(--hover); }
   .hit b { font-weight: 550; color: var(--ink-3); margin-inline-end: var(--s1); }
   .hit:focus-visible, .found-list .row-open:focus-visible { outline-offset: -2px; }
-  mark { background: var(--mark); color: inherit; border-radius: 0.2em; }
+  mark { background: var(--mark); color: var(--ink); border-radius: 0.2em; }
 
   .find-bar {
     position: absolute; inset: 3.5rem max(var(--s4), calc(50% - var(--column) / 2)) auto auto; z-index: 6;
@@ -29,6 +29,6 @@ yaa.define('css/find', ['ui/h'], ({ css }) => css`
   .find-bar .up { rotate: 180deg; }
   ::highlight(found) { background-color: var(--mark); }
   ::highlight(found-now) { background-color: light-dark(oklch(0.8 0.15 75), oklch(0.58 0.13 70)); color: light-dark(black, white); }
-  :root { --mark: light-dark(oklch(0.92 0.1 95), oklch(0.45 0.085 90)); }
+  :root { --mark: light-dark(oklch(0.92 0.1 95), oklch(0.42 0.08 90)); }
 }
 `)
