@@ -151,6 +151,58 @@ interface Settings {
   takeKeyFromHash(): string
 }
 
+// -- tools of the page ----------------------------------------------------------------------------------------------
+
+/** A tool that runs in this page (docs/howto/page-tools.md). */
+interface PageTool {
+  name: string
+  /** for the model */
+  description: string
+  /** JSON Schema of an object; without one it takes no arguments */
+  parameters?: Json
+  /** text, content parts, or any JSON; what it throws is its error. `signal` is aborted when nobody waits any more. */
+  run(args: any, context: { signal: AbortSignal }): unknown
+  hints?: { read_only?: boolean; destructive?: boolean; idempotent?: boolean; parallel_safe?: boolean }
+  /** false: an action. The model goes on at once and never hears of it. */
+  wait?: boolean
+  /** a person is asked before each call */
+  confirm?: boolean | ((args: any) => boolean)
+  /** the browser allows it only in a click: there is a button */
+  gesture?: boolean | ((args: any) => boolean)
+  /** 30 if nothing is said; 0: as long as it takes */
+  timeout_s?: number
+  /** one line for the person who switches it on */
+  about?: () => string
+  /** what the button says */
+  label?: () => string
+  /** called in the click that switches it on */
+  enabled?: () => void
+}
+interface Outcome { content?: Json; is_error?: boolean; gesture?: boolean }
+interface DeskEntry { session: Session; state?: RunState | null }
+interface Doing { session: string; interrupt: string; controller: AbortController; running: boolean; outcome?: Outcome }
+interface DeskOptions {
+  enabled(): Record<string, boolean>
+  /** is a run of this session going on? */
+  busy(entry: any): boolean
+  /** resolves when the session is kept; null: what was heard of any */
+  save(entry: any): Promise<void>
+  answer(entry: any, answers: [string, Answer][]): void
+  /** something a card shows is different */
+  changed(entry: any): void
+  /** an action went wrong */
+  failed(tool: PageTool, why: string): void
+}
+interface Desk {
+  begins(entry: DeskEntry): void
+  hears(entry: DeskEntry, event: YaaEvent): void
+  rests(entry: DeskEntry): void
+  run(entry: DeskEntry, interrupt: Interrupt): Promise<void>
+  stop(entry: DeskEntry, interrupt: Interrupt): void
+  status(entry: DeskEntry, interrupt: Interrupt): 'running' | 'waiting' | 'click' | 'begun'
+  toolFor(interrupt: { tool?: string }): PageTool | null
+}
+
 // -- the registry ---------------------------------------------------------------------------------------------------
 
 interface Modules {
@@ -166,6 +218,15 @@ interface Modules {
     own(value: Json): Json
   }
   'core/fold': { fold(session: Session, event: YaaEvent): void; digest(session: Session): string }
+  'core/clienttools': {
+    register(tool: PageTool): () => void
+    get(name: string): PageTool | undefined
+    all(): PageTool[]
+    declare(enabled: Record<string, boolean>, taken: Iterable<string>): Json[]
+    perform(tool: PageTool, args: Json, signal: AbortSignal): Promise<Outcome>
+    gestureNeeded(): Error
+    openDesk(options: DeskOptions): Desk
+  }
   'core/session': {
     create(options?: { id?: string; title?: string; character?: string; agent?: string; config?: Json; tools?: Json[]; now?: number }): Session
     append(session: Session, content: Json, options?: { id?: string; now?: number }): Message

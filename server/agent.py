@@ -10,28 +10,31 @@ is what makes `tool.exec` a write-ahead mark (resume rule 5).
 
 from __future__ import annotations
 
+import asyncio
 import secrets
 import time
 from collections.abc import AsyncGenerator, Callable, Iterator
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from typing import Any
 from weakref import WeakValueDictionary
 
 from . import log
 from .config import Config
 from .errors import Problem
-from .jsontext import LARGEST_COUNT
 from .llm import Options
 from .llm.registry import Model, Models
-from .session import events, intake, prompts
-from .session.answers import ANSWERS
-from .session.calls import Execute, Recover, Reply, unanswered
+from .session import account, events, intake, prompts
+from .session.context import changes as context
+from .session.context.compact import Compaction
+from .session.context.size import Measure
 from .session.context.view import pairing_errors, view
-from .session.decide import CallModel, NameSession, RunTools, Stop, capped, next_step
+from .session.decide import CallModel, Compact, NameSession, RunTools, Step, Stop, capped, next_step
+from .session.decide import Model as Facts
 from .session.events import Event, put, state_delta
 from .session.fold import Folder, digest
 from .tools.claims import Claims
-from .tools.executions import Executions, Key
+from .tools.executions import Executions
+from .tools.jobs import Jobs
 from .tools.toolbox import Toolbox
 
 Session = dict[str, Any]
@@ -40,10 +43,6 @@ logger = log.get("agent")
 deltas = log.get("model")
 
 TITLE_TIMEOUT_S = 30
-TOKEN_COUNTS = (
-    *("prompt_tokens", "completion_tokens", "total_tokens"),
-    *("reasoning_tokens", "cached_tokens", "cost_micro"),
-)
 
 
 def new_id(kind: str) -> str:
@@ -72,7 +71,8 @@ class BaseAgent:
         self.defaults = config.session
         self.ceilings: dict[str, Any] = limits["session"]
         self.models, self.toolbox = models, toolbox
-        self.executions = Executions(claims, limits["disconnect_grace_s"])
+        grace_s, most = limits["disconnect_grace_s"], limits["max_parallel_calls"]
+        self.executions = Executions(claims, grace_s, most)
         self.clock, self.ids = clock, ids
         self.tells_deltas: bool = config.server["log"]["model_deltas"]
         self.stopping = False
@@ -84,6 +84,7 @@ class BaseAgent:
         `key` is the name of the API key, for the log. The document becomes the run's own.
         """
         session = intake.accept(document)
+        self.toolbox.admit(session)
         if session.get("id") in self._active:
             raise Problem(
                 "run_active",
@@ -124,16 +125,19 @@ class Run:
         self.first_message = len(session.get("messages") or [])
         self._agent, self._model, self._opening = agent, model, opening
         self._folder = Folder(session)
+        self._jobs = Jobs(session, agent.toolbox, agent.executions, agent.clock)
         self._started_ms = agent.clock()
         self._step = ""  # the open step's name
-        self._spent: dict[str, int] = {}  # this POST's tokens, for RUN_FINISHED
+        self._used: dict[str, int] = dict(session.get("usage", {}))  # before this POST
+        self._facts = Facts(model.model, model.facts)
+        self._refused = False  # the provider has found the last request too large
 
     async def events(self) -> AsyncGenerator[Event, None]:
         """Every event of the run, folded into `session` before it is given out.
 
         Exactly one terminal event ends the stream, unless the server stops in the middle of a
-        message, or the consumer closes it: that cancels the model call at once and the running
-        tool as executions.py says.
+        message, or the consumer closes it: that cancels the model call at once and running tools
+        as executions.py says.
         """
         session_id = self._opening[0]["threadId"]
         try:
@@ -167,9 +171,11 @@ class Run:
         while True:
             match self._next_step(limits):
                 case RunTools(jobs):
-                    source = self._run_tools(jobs)
-                case CallModel():
-                    source = self._call_model(limits)
+                    source = self._jobs.perform(jobs)
+                case CallModel(measure):
+                    source = self._call_model(limits, measure)
+                case Compact(compaction):
+                    source = self._compact(compaction)
                 case NameSession():
                     source = self._name_session()
                 case Stop() as stop:
@@ -184,20 +190,23 @@ class Run:
                     if self._agent.stopping and self.session["messages"][-1].get("open"):
                         return  # lost, not finished: the client goes on by itself, elsewhere
 
-    def _next_step(self, limits: dict[str, Any]) -> RunTools | CallModel | NameSession | Stop:
+    def _next_step(self, limits: dict[str, Any]) -> Step:
         if self._agent.stopping:  # a safe point: every message is whole, no call is running
             return Stop("interrupted", "cancelled")
         return next_step(
             self.session,
             self._agent.toolbox,
             limits,
+            self._facts,
             elapsed_ms=self._elapsed_ms(),
-            recoverable=self._recoverable(),
+            recoverable=self._jobs.recoverable(),
         )
 
     # -- the model --------------------------------------------------------------------------------
 
-    async def _call_model(self, limits: dict[str, Any]) -> AsyncGenerator[Event, None]:
+    async def _call_model(
+        self, limits: dict[str, Any], measure: Measure
+    ) -> AsyncGenerator[Event, None]:
         session, agent = self.session, self._agent
         for event in self._close_step():
             yield event
@@ -212,37 +221,29 @@ class Run:
         async with aclosing(self._model.api.stream(messages, tools, options)) as source:
             async for event in source:
                 if event["type"] == "RUN_ERROR":
-                    yield state_delta(put("interrupts", value=[_model_error(event)]))
+                    if event["code"] == "context_overflow" and not self._refused:
+                        self._refused = True
+                        async for each in self._after_refusal(event):
+                            yield each
+                        return  # next_step decides anew
+                    yield state_delta(put("interrupts", value=[account.model_error(event)]))
                     yield self._error(event)
                     return
                 if agent.tells_deltas:
                     deltas.info("%s %s %s", self.id, self._step, events.dumps(event))
                 yield event
-        yield self._account(options.message_id)
+        self._refused = False
+        yield self._account(options.message_id, measure)
 
-    def _account(self, message_id: str) -> Event:
-        """What the call cost, and a ledger entry for every tool call it asks for."""
+    def _account(self, message_id: str, measure: Measure) -> Event:
         session = self.session
         message = next(m for m in reversed(session["messages"]) if m["id"] == message_id)
         usage = message["meta"].get("usage", {})
-        run = {**session["run"], "step": session["run"]["step"] + 1}
-        run["tokens"] += usage.get("total_tokens", 0)
-        run["cost_micro"] += usage.get("cost_micro", 0)
-        entries = [
-            put("calls", call["id"], value=_proposed(call))
-            for call in message.get("tool_calls") or ()
-        ]
-        return state_delta(put("run", value=run), self._add_usage(usage), *entries)
-
-    def _add_usage(self, usage: dict[str, Any]) -> dict[str, Any]:
-        total = {**self.session.get("usage", {})}
-        for name in TOKEN_COUNTS:
-            total[name] = min(total.get(name, 0) + usage.get(name, 0), LARGEST_COUNT)
-            self._spent[name] = self._spent.get(name, 0) + usage.get(name, 0)
-        total["calls"] = total.get("calls", 0) + 1
-        if unit := usage.get("cost_unit"):
-            total["cost_unit"] = unit
-        return put("usage", value=total)
+        return state_delta(
+            *account.answered(session, message),
+            account.used(session, usage),
+            *context.calibrated(session, self._facts.name, measure, usage),
+        )
 
     def _options(self, seconds_left: float | None) -> Options:
         return Options.of(
@@ -256,84 +257,64 @@ class Run:
     async def _name_session(self) -> AsyncGenerator[Event, None]:
         """The one extra call of `auto_title`. Without an answer the first words must do."""
         messages = prompts.title_request(self.session, view(self.session))
-        options = self._options(TITLE_TIMEOUT_S)
-        text, usage = "", {}
-        async with aclosing(self._model.api.stream(messages, [], options)) as source:
-            async for event in source:
-                if event["type"] == "TEXT_MESSAGE_CONTENT":
-                    text += event["delta"]
-                elif event["type"] == "TEXT_MESSAGE_END":
-                    usage = event["metadata"]["yaa"]["meta"].get("usage", {})
+        text, usage = await self._aside(messages, TITLE_TIMEOUT_S)
         title = " ".join(text.split()).strip("\"'«»“”")[:80] or intake.title(
             self.session["messages"]
         )
-        yield state_delta(put("title", value=title or "…"), self._add_usage(usage))
+        yield state_delta(put("title", value=title or "…"), *account.aside(self.session, usage))
 
-    # -- tools ------------------------------------------------------------------------------------
+    async def _aside(
+        self, messages: list[dict[str, Any]], timeout_s: float
+    ) -> tuple[str, dict[str, int]]:
+        """(what the model says, its usage) to a request that is no part of the conversation; ("",
+        {}) if it does not say it in time."""
+        options = self._options(timeout_s)
+        text = ""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(timeout_s):
+                async with aclosing(self._model.api.stream(messages, [], options)) as source:
+                    async for event in source:
+                        if event["type"] == "TEXT_MESSAGE_CONTENT":
+                            text += event["delta"]
+                        elif event["type"] == "TEXT_MESSAGE_END":
+                            return text, event["metadata"]["yaa"]["meta"].get("usage", {})
+        return "", {}
 
-    async def _run_tools(
-        self, jobs: tuple[Execute | Recover | Reply, ...]
-    ) -> AsyncGenerator[Event, None]:
-        for job in jobs:
-            match job:
-                case Reply():
-                    for event in self._reply(job):
-                        yield event
-                case Recover(call, attempt):
-                    key = self._key(call, attempt)
-                    if found := await self._agent.executions.result(key):
-                        yield found
-                case Execute():
-                    async with aclosing(self._execute(job)) as source:
-                        async for event in source:
-                            yield event
+    # -- the context ------------------------------------------------------------------------------
 
-    def _reply(self, job: Reply) -> Iterator[Event]:
-        if job.grant:
-            yield state_delta(put("grants", "-", value=job.grant))
-        status = job.status or job.state
-        said: Any = {"type": status, "message": job.content} if job.is_error else job.content
-        yield events.tool_result(
-            job.call["id"],
-            job.call["function"]["name"],
-            job.content,
-            self._agent.clock(),
-            state=job.state,
-            is_error=job.is_error,
-            result={"status": status, "error" if job.is_error else "result": said},
+    async def _compact(self, compaction: Compaction) -> AsyncGenerator[Event, None]:
+        """Make the view smaller as was planned; with `context.summary: llm` a model's summary goes
+        in the place of an extract, unless it fails, is empty, or is no shorter than its source."""
+        session = self.session
+        wanted = session["config"]["context"]
+        ops: list[dict[str, Any]] = []
+        for op in compaction.ops:
+            if op["op"] == "fold" and wanted["summary"] == "llm":
+                messages = context.summary_request(session, op)
+                text, usage = await self._aside(messages, wanted["summary_timeout_s"])
+                yield state_delta(*account.aside(session, usage))
+                op = context.summarised(op, text)
+            ops.append(op)
+        record = {**compaction.record, "timestamp": self._agent.clock()}
+        yield context.compressed(session, ops, record)
+
+    async def _after_refusal(self, refusal: Event) -> AsyncGenerator[Event, None]:
+        """The provider finds the request too large: learn its window and make the view smaller,
+        once for a model call. If it cannot be, next_step stops for it."""
+        told = refusal.get("metadata", {}).get("yaa", {}).get("n_ctx")
+        toolbox, session = self._agent.toolbox, self.session
+        learned, compaction = context.after_refusal(
+            session,
+            self._facts.name,
+            self._facts.facts,
+            lambda: (prompts.system(session), toolbox.declared(session)),
+            told,
         )
-
-    async def _execute(self, job: Execute) -> AsyncGenerator[Event, None]:
-        """Claim, announce, run. Whatever does not get the claim is not run here again."""
-        agent, call_id = self._agent, job.call["id"]
-        key = self._key(job.call, job.entry["attempt"])
-        if not job.repeatable and not agent.executions.claims.take(*key):
-            yield state_delta(put("calls", call_id, value=job.entry))  # next_step looks again
-            return
-        waiting = [i for i in self.session["interrupts"] if i.get("call_id") != call_id]
-        changes = [put("calls", call_id, value=job.entry), put("interrupts", value=waiting)]
-        if job.grant:
-            changes.append(put("grants", "-", value=job.grant))
-        yield events.tool_exec(call_id, changes, agent.clock())
-        source = agent.toolbox.execute(self.session, job.call, job.args, job.entry)
-        lasting = not job.repeatable
-        async with aclosing(agent.executions.run(key, source, lasting=lasting)) as performed:
-            async for event in performed:
-                yield event
-
-    def _key(self, call: dict[str, Any], attempt: int) -> Key:
-        return self.session["id"], call["id"], attempt
-
-    def _recoverable(self) -> set[str]:
-        """Calls that were started, lost their result on the way, and whose result is still here."""
-        ledger = self.session["calls"]
-        lost = {i for i, e in ledger.items() if e["state"] in ("started", "indeterminate")}
-        return {
-            call["id"]
-            for call, _, _ in (unanswered(self.session) if lost else ())
-            if call["id"] in lost
-            and self._agent.executions.knows(self._key(call, ledger[call["id"]].get("attempt", 0)))
-        }
+        yield state_delta(learned)
+        if compaction:
+            async with aclosing(self._compact(compaction)) as source:
+                async for event in source:
+                    yield event
 
     # -- the end ----------------------------------------------------------------------------------
 
@@ -347,7 +328,7 @@ class Run:
             *(put("calls", ask.interrupt["call_id"], value=ask.entry) for ask in stop.asks),
             put("interrupts", value=asked),
         )
-        usage = [_agui_usage(self._model.model, self._spent)] if self._spent else []
+        usage = account.agui(self._facts.name, self._used, self.session.get("usage", {}))
         now = self._agent.clock()
         yield events.run_finished(self.session, stop.status, stop.reason, usage, now)
 
@@ -371,26 +352,3 @@ class Run:
             return None
         spent_ms: int = self.session["run"]["wall_ms"] + self._elapsed_ms()
         return max(1.0, float(allowed) - spent_ms / 1000)
-
-
-def _proposed(call: dict[str, Any]) -> dict[str, Any]:
-    return {"name": call["function"]["name"], "state": "proposed", "attempt": 0}
-
-
-def _model_error(event: Event) -> dict[str, Any]:
-    return {
-        "id": "int-model",
-        "reason": "model_error",
-        "message": event["message"],
-        "code": event["code"],
-        "response_schema": ANSWERS["model_error"],
-    }
-
-
-def _agui_usage(model: str, spent: dict[str, int]) -> dict[str, Any]:
-    return {
-        "model": model,
-        "inputTokens": spent.get("prompt_tokens", 0),
-        "outputTokens": spent.get("completion_tokens", 0),
-        "totalTokens": spent.get("total_tokens", 0),
-    }

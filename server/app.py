@@ -18,6 +18,7 @@ from typing import Any
 from . import VERSION, log
 from .agent import BaseAgent
 from .api.auth import Keys
+from .api.files import Downloads
 from .api.info import Info
 from .api.router import Route, Router
 from .api.session import Sessions
@@ -103,6 +104,7 @@ def routes(app: App, keys: Keys) -> Router:
     info = Info(VERSION, server["limits"], session, **app.facts())
     streams = session["config"]["yaa"]["stream"]
     sessions = Sessions(app.agent, server["limits"], streams=streams)
+    downloads = Downloads(app.toolbox, server["limits"]["max_request_size"])
     files = Files(shipped("client"))
     table = {
         ("GET", "/"): Route(files.get, open=True),
@@ -110,6 +112,7 @@ def routes(app: App, keys: Keys) -> Router:
         ("GET", "/info"): Route(info.info),
         ("POST", "/session"): Route(sessions.post),
         ("POST", "/"): Route(sessions.post),
+        ("POST", "/files"): Route(downloads.post),
     }
     return Router(table, files.get, keys, origins=server["cors_origins"])
 

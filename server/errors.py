@@ -32,6 +32,8 @@ CODES: dict[str, tuple[int, str]] = {
     "unsupported_media_type": (415, "Send application/json"),
     "range_not_satisfiable": (416, "The range lies outside the file"),
     "expectation_failed": (417, "This expectation is not supported"),
+    "request_invalid": (422, "The request does not say what is needed"),
+    "file_too_large": (422, "The file is larger than may be fetched"),
     "session_invalid": (422, "The session is not valid"),
     "session_version": (422, "The session is newer than this server"),
     "answer_invalid": (422, "An answer does not fit its interrupt"),
@@ -41,6 +43,7 @@ CODES: dict[str, tuple[int, str]] = {
     "headers_too_large": (431, "The request head is too large"),
     "internal": (500, "The server made a mistake"),
     "not_implemented": (501, "This method is not known"),
+    "sandbox_unavailable": (503, "This server cannot run tools safely"),
     "overloaded": (503, "Too many connections"),
     "http_version": (505, "Only HTTP/1.1 and HTTP/1.0 are spoken here"),
 }

@@ -112,13 +112,16 @@ SHAPES: dict[str, Any] = {
     "server.limits.max_connections": Range(1, 1_000_000),
     "server.limits.max_request_size": Range(1, 1 << 40),
     "server.limits.max_runs": Range(1, 1_000_000),
+    "server.limits.max_parallel_calls": Range(1, 1_000),
     "server.log.level": Choice(log.LEVELS),
     "session.config.yaa.reply": Choice(("full", "delta")),
     "session.config.yaa.tool_mode": TOOL_MODE,
     "session.config.llm_api.provider": PROVIDER_CHOICE,
     "session.config.prompt": MapOf(ANY),
     "session.config.tool": MapOf(MapOf(ANY)),
-    "session.config.context": MapOf(ANY),
+    "session.config.context.summary": Choice(("extract", "llm")),
+    "session.config.context.strategies": [""],
+    "session.config.context.exempt_tools": [""],
 }
 
 
@@ -226,6 +229,9 @@ def _unknown(key: str, kind: Mapping[str, Any], at: At, source: str) -> str:
     name = ".".join((*at, key))
     if kind is PROVIDER_CHOICE and key in PROVIDER:
         return f"{source}: {name} would travel to every client; put it under server.providers"
+    below = [each for each, inner in kind.items() if isinstance(inner, dict) and key in inner]
+    if below:  # most often a whole `mcpServers`, pasted at the top
+        return f"{source}: unknown key {name}; did you mean {'.'.join((*at, below[0], key))}?"
     known = {each.lower(): each for each in kind}
     near = difflib.get_close_matches(key.lower(), known, n=1)
     if near:

@@ -52,6 +52,7 @@ class Verdict:
     args: dict[str, Any] | None = None
     fingerprint: str = ""
     repeatable: bool = False
+    parallel_safe: bool = False
     status: str = "invalid_arguments"
     offer: dict[str, Any] = field(default_factory=dict)
 
@@ -64,6 +65,7 @@ class ScriptedModel(BaseAPI):
     """
 
     model = name = "scripted"
+    facts: dict[str, Any] = {}
 
     def __init__(self, script: Callable[[list[dict[str, Any]]], list[tuple[Any, ...]]]) -> None:
         self.script = script
@@ -130,13 +132,18 @@ class CountingToolbox:
     """Tools that only count: `counts[(name, call id)]` executions, whoever asked for them.
 
     `tools` maps a name to "read" (runs, repeatable), "write" (asks), "auto" (runs, not
-    repeatable), "page" (client), "question" or "deny".
+    repeatable), "page" (client), "action" (send), "question" or "deny"; with the word "safe" behind
+    it, it may run beside others, with "slow" it takes its time.
     """
 
     def __init__(self, tools: dict[str, str], counts: dict[tuple[str, str], int]) -> None:
         self.tools, self.counts = tools, counts
         self.gate: asyncio.Event | None = None  # a tool that is running waits for it
         self.cancelled: list[str] = []
+        self.running = self.most = 0  # at once
+
+    def admit(self, session: Session) -> None:
+        """Any session is fine."""
 
     def declared(self, session: Session) -> list[dict[str, Any]]:
         return [{"type": "function", "function": {"name": name}} for name in self.tools]
@@ -149,18 +156,20 @@ class CountingToolbox:
             return Verdict("error", f"bad arguments: {error}")
         text = f"{name}\n{canonical(args)}"
         fingerprint = f"sha256:{sha256(text.encode()).hexdigest()}"
-        kind = self.tools.get(name)
+        kind, *words = self.tools.get(name, "unknown").split()
         granted = any(grant["tool"] == name for grant in session["grants"])
         action = {
             "read": "run",
             "auto": "run",
             "write": "run" if granted else "ask",
             "page": "client",
+            "action": "send",
             "question": "question",
             "deny": "deny",
-            None: "error",
+            "unknown": "error",
         }[kind]
-        return Verdict(action, f"{name}: {action}", args, fingerprint, kind == "read")
+        safe = "safe" in words
+        return Verdict(action, f"{name}: {action}", args, fingerprint, kind == "read", safe)
 
     async def execute(
         self, session: Session, call: dict[str, Any], args: dict[str, Any], entry: dict[str, Any]
@@ -168,13 +177,19 @@ class CountingToolbox:
         name, call_id = call["function"]["name"], call["id"]
         key = (name, call_id)
         self.counts[key] = self.counts.get(key, 0) + 1
+        self.running += 1
+        self.most = max(self.most, self.running)
         yield events.tool_output(call_id, "working\n", first=True)
         try:
             if self.gate is not None:
                 await self.gate.wait()
+            for _ in range(20 if "slow" in self.tools[name] else 0):
+                await asyncio.sleep(0)
         except asyncio.CancelledError:
             self.cancelled.append(call_id)
             raise
+        finally:
+            self.running -= 1
         text = f"{name} did {canonical(args)}"
         yield events.tool_result(call_id, name, text, 3, result={"status": "ok", "result": text})
 

@@ -30,12 +30,13 @@ from .fakes import (
 
 Session = dict[str, Any]
 
-TOOLS = {"time": "read", "rm": "write", "title": "page", "ask_user": "question", "no": "deny"}
-TOOLS["finish"] = "read"
+TOOLS = {"time": "read", "title": "page", "ask_user": "question", "no": "deny"}
+TOOLS |= {"finish": "read", "rm": "write safe slow", "note": "write safe"}
 
 
 def plan(messages: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
-    """Four calls at once, then an answer that names each result: from the messages alone."""
+    """Five calls at once, two of which run side by side, then an answer that counts the results:
+    from the messages alone."""
     results = [m for m in messages if m["role"] == "tool"]
     if not results:
         return [
@@ -43,6 +44,7 @@ def plan(messages: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
             ("text", ["I ", "will ", "look", ".", "\n", " "]),
             ("call", "time", ["{", "}"]),
             ("call", "rm", ['{"path"', ": ", '"x"', "}"]),
+            ("call", "note", ["{}"]),
             ("call", "title", ["{}"]),
             ("call", "ask_user", ['{"question":"', 'Sure?"}']),
         ]
@@ -97,7 +99,7 @@ class Flow(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(self.session["status"], "interrupted")
         self.assertEqual(self.session["finish_reason"], "awaiting")
         reasons = [i["reason"] for i in self.session["interrupts"]]
-        self.assertEqual(reasons, ["tool_call", "client_tool", "input_required"])
+        self.assertEqual(reasons, ["tool_call", "tool_call", "client_tool", "input_required"])
         self.assertEqual(found[-1]["outcome"]["type"], "interrupt")
         names = [alias(event) for event in found]
         self.assertEqual(names[0], "run.start")
@@ -107,8 +109,8 @@ class Flow(unittest.IsolatedAsyncioTestCase):
         found = await self.post(complete(self.session), host)
         self.assertEqual(self.session["status"], "completed")
         self.assertEqual(self.session["rev"], 2)
-        self.assertEqual(self.session["messages"][-1]["content"], "Done: 4 results.")
-        self.assertEqual(sorted(name for name, _ in self.counts), ["rm", "time"])
+        self.assertEqual(self.session["messages"][-1]["content"], "Done: 5 results.")
+        self.assertEqual(sorted(name for name, _ in self.counts), ["note", "rm", "time"])
         self.assertEqual(self.session["interrupts"], [])
         self.assertNotIn("TOOL_CALL_START", [e["type"] for e in found][:-8])
         self.assertEqual(self.session["usage"]["total_tokens"], 36)
@@ -133,7 +135,7 @@ class Flow(unittest.IsolatedAsyncioTestCase):
         await self.post({"messages": [user("go")]}, host)
         await self.post(complete(self.session), host)
         told = [m.get("name") for m in self.model.requests[-1] if m["role"] == "tool"]
-        self.assertEqual(told, ["time", "rm", "title", "ask_user"])
+        self.assertEqual(told, ["time", "rm", "note", "title", "ask_user"])
 
     async def test_denied_with_a_reason(self) -> None:
         host = self.agent()
@@ -191,7 +193,7 @@ class Flow(unittest.IsolatedAsyncioTestCase):
         reasons = [i["reason"] for i in self.session["interrupts"]]
         self.assertEqual(reasons, ["client_tool", "input_required"])
         await self.post(self.session, host)  # nothing new: still asks, runs nothing
-        self.assertEqual(sum(self.counts.values()), 2)
+        self.assertEqual(sum(self.counts.values()), 3)
 
     async def test_a_new_user_message_supersedes_what_is_open(self) -> None:
         host = self.agent()
@@ -201,7 +203,7 @@ class Flow(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(self.session["status"], "completed")
         self.assertEqual(sum(self.counts.values()), 1)
         skipped = [m for m in self.session["messages"] if "superseded" in str(m.get("content"))]
-        self.assertEqual(len(skipped), 3)
+        self.assertEqual(len(skipped), 4)
         self.assertEqual([m["role"] for m in self.model.requests[-1]][-1], "user")
 
     async def test_unknown_denied_and_malformed_calls_are_results(self) -> None:
@@ -468,12 +470,13 @@ class CutEverywhere(unittest.IsolatedAsyncioTestCase):
                     self.check(session)
 
     def check(self, session: Session) -> None:
-        self.assertEqual(session["messages"][-1]["content"], "Done: 4 results.")
+        self.assertEqual(session["messages"][-1]["content"], "Done: 5 results.")
         whole = [m for m in session["messages"] if not m.get("open")]
         calls = [c["id"] for m in whole for c in m.get("tool_calls", ())]
         results = [m["tool_call_id"] for m in whole if m["role"] == "tool"]
         self.assertEqual(sorted(calls), sorted(results))
-        twice = {key for key, count in self.counts.items() if count > 1 and key[0] == "rm"}
+        once = ("rm", "note")
+        twice = {key for key, count in self.counts.items() if count > 1 and key[0] in once}
         self.assertEqual(twice, set(), "a call that may not repeat ran twice")
 
 

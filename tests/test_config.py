@@ -161,7 +161,7 @@ class Kinds(Case):
             {"server": {"tools": {"shell": {"celing": "ask"}}}},
             "did you mean server.tools.shell.cei",
         ),
-        ({"port": 1}, "unknown key port; known here: server, session"),
+        ({"port": 1}, "unknown key port; did you mean server.port?"),
         (
             {"server": {"providers": {"main": {"apikey": "x"}}}},
             "unknown key server.providers.main.apikey; did you mean server.providers.main.api_key",
@@ -204,7 +204,9 @@ class Kinds(Case):
             with self.subTest(server=server):
                 self.load({"server": server})
         self.load({"session": {"config": {"tool": {"finish": {"auto_approve": True}}}}})
-        self.load({"session": {"config": {"context": {"keep": 5}, "prompt": {"custom": "x"}}}})
+        self.load(
+            {"session": {"config": {"context": {"keep_turns": 5}, "prompt": {"custom": "x"}}}}
+        )
         self.load({"session": {"config": {"llm_api": {"interval": 0.5, "retry": {"delay": 1.5}}}}})
 
     def test_text_that_is_not_json_says_line_and_column(self) -> None:

@@ -20,7 +20,7 @@ from typing import Any
 
 from server import errors, jsontext
 from server.config import Config
-from server.session import events, shape
+from server.session import events, fields
 from server.tools.toolbox import Toolbox
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -51,15 +51,15 @@ class Reference(unittest.TestCase):
         self.assert_rows("errors.md", "Code", set(errors.CODES))
 
     def test_events(self) -> None:
-        names = {*events.ALIASES.values(), events.EXEC}
+        names = {*events.ALIASES.values(), events.EXEC, events.COMPRESS}
         self.assert_rows("events.md", "Event", names)
         types = set(first_column((REFERENCE / "events.md").read_text(), "AG-UI type", column=1))
         self.assertEqual(types, set(events.ALIASES), "second column of the same table")
 
     def test_session(self) -> None:
-        names = set(shape.TOP) - SPELLINGS | UNCHECKED
+        names = set(fields.TOP) - SPELLINGS | UNCHECKED
         self.assert_rows("session.md", "Key", names)
-        self.assert_rows("session.md", "Reason", set(shape.REASONS))
+        self.assert_rows("session.md", "Reason", set(fields.REASONS))
 
     def test_routes(self) -> None:
         routes = set(method_and_path("server/app.py"))
@@ -88,7 +88,7 @@ class Examples(unittest.IsolatedAsyncioTestCase):
             (Path(folder) / "tools" / "word_count.py").write_text(source)
             toolbox = Toolbox(Config(default["server"], default["session"], Path(folder)))
             await toolbox.open()
-            self.addCleanup(toolbox.close)
+            self.addAsyncCleanup(toolbox.close)
             await toolbox.load_owner_tools()
             self.assertEqual(toolbox.problems, [])
             session = {

@@ -9,7 +9,7 @@ from server.errors import CODES, Problem
 
 class Problems(unittest.TestCase):
     def test_every_code_has_a_status_that_says_whose_fault_it_is(self) -> None:
-        ours = {"internal", "not_implemented", "overloaded", "http_version"}
+        ours = {"internal", "not_implemented", "overloaded", "http_version", "sandbox_unavailable"}
         for code, (status, title) in CODES.items():
             with self.subTest(code):
                 self.assertEqual(status >= 500, code in ours)

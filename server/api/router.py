@@ -39,7 +39,7 @@ ALLOW_HEADERS = ", ".join(
         ),
     )
 )
-EXPOSE_HEADERS = "allow, retry-after, x-should-retry"
+EXPOSE_HEADERS = "allow, content-disposition, retry-after, x-should-retry"
 
 _access = log.get("access")
 _log = log.get("api")

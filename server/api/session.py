@@ -170,7 +170,7 @@ def wants_stream(accept: str, otherwise: bool) -> bool:
     return stream > whole
 
 
-async def read_object(call: Call, max_bytes: int) -> dict[str, Any]:
+async def read_object(call: Call, max_bytes: int, code: str = "session_invalid") -> dict[str, Any]:
     """The body as one JSON object. Raises Problem, JSONError or ProtocolError.
 
     What the head alone gives away is refused before the body is asked for.
@@ -189,8 +189,8 @@ async def read_object(call: Call, max_bytes: int) -> dict[str, Any]:
         value = jsontext.loads(data)
     if not isinstance(value, dict):
         raise Problem(
-            "session_invalid",
-            "The body must be a session: one JSON object",
+            code,
+            "The body must be one JSON object",
             errors=[{"pointer": "", "detail": "wanted an object"}],
         )
     return value

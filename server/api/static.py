@@ -17,6 +17,7 @@ from .router import Call
 
 INDEX = "index.html"
 ARTIFACT = "artifact.html"
+SANDBOX = "sandbox.html"
 
 # The client's own <meta> policy, which also holds on file://, and what a <meta> cannot say. Any
 # http address may be connected to: a session can go on at another server.
@@ -31,6 +32,13 @@ ARTIFACT_CSP = (
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
     "img-src data: blob:; frame-ancestors 'self'"
 )
+# The frame whose workers run code written by models: no network, no storage, no origin of its own,
+# also where somebody opens it by its address.
+SANDBOX_CSP = (
+    "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval' blob:; worker-src blob:; "
+    "frame-ancestors 'self'; sandbox allow-scripts"
+)
+POLICIES = {ARTIFACT: ARTIFACT_CSP, SANDBOX: SANDBOX_CSP}
 
 TYPES = {
     ".css": "text/css; charset=utf-8",
@@ -66,7 +74,7 @@ class Files:
         etag = f'"{hashlib.blake2b(body, digest_size=12).hexdigest()}"'
         headers = {
             "Content-Type": TYPES.get(Path(name).suffix.lower(), "application/octet-stream"),
-            "Content-Security-Policy": ARTIFACT_CSP if name == ARTIFACT else CSP,
+            "Content-Security-Policy": POLICIES.get(name, CSP),
             "Cache-Control": "no-cache",  # kept, but asked for again: an update shows at once
             "ETag": etag,
             "Accept-Ranges": "bytes",

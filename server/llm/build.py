@@ -13,6 +13,7 @@ import zlib
 from collections.abc import Mapping
 from typing import Any
 
+from ..schema.inline import inline
 from . import Message, Options, Tool, text_calls
 from .decode import DETAILS, PARTS, TAGS
 from .presets import Provider
@@ -56,6 +57,8 @@ def request(
     names: Names,
 ) -> dict[str, Any]:
     """The body of one call. `mode` is native, json_schema or text, never auto."""
+    if mode != "native" or not provider.preset.references:
+        tools = [_written_out(tool) for tool in tools]
     if mode != "native":
         messages = text_calls.transcript(messages, tools, mode)
     choice = _tool_choice(provider, options.tool_choice, names)
@@ -178,6 +181,15 @@ def plain_text(content: Any) -> str:
     parts = content if isinstance(content, list) else []
     texts = [part.get("text") for part in parts if isinstance(part, dict)]
     return "\n".join(text for text in texts if isinstance(text, str))
+
+
+def _written_out(tool: Tool) -> Tool:
+    """The tool with its schema's references written out: Gemini and others refuse `$ref`, and one
+    such tool costs the whole request."""
+    function = tool["function"]
+    if '"$ref"' not in json.dumps(function.get("parameters")):
+        return tool
+    return {**tool, "function": {**function, "parameters": inline(function["parameters"])}}
 
 
 def _tool(tool: Tool, strict: bool, names: Names) -> Tool:

@@ -36,6 +36,7 @@ class Preset:
     stream_with_tools              streams correctly when tools are offered
     tool_choice_modes              what tool_choice may be
     strict, parallel_tool_calls, message_name   accepts that field
+    references                     understands `$ref` into `$defs` in a tool's schema
     single_system_message          accepts one system message, at the start
     timeout_first_byte, timeout_idle  seconds, where the vendor needs longer than the session asks
     """
@@ -55,6 +56,7 @@ class Preset:
     stream_with_tools: bool = True
     tool_choice_modes: frozenset[str] = EVERY_CHOICE
     strict: bool = False
+    references: bool = False
     parallel_tool_calls: bool = False
     single_system_message: bool = False
     message_name: bool = False
@@ -77,6 +79,7 @@ PRESETS: dict[str, Preset] = {
             send_back_reasoning="never",
             think_tags=False,
             strict=True,
+            references=True,
             parallel_tool_calls=True,
             message_name=True,
         ),
@@ -161,6 +164,7 @@ PRESETS: dict[str, Preset] = {
             "llamacpp",
             "http://127.0.0.1:8080/v1",
             max_tokens_field="max_tokens",
+            references=True,  # measured with b11549, recursive ones too
             timeout_first_byte=300,
         ),
         Preset("vllm", "http://127.0.0.1:8000/v1", reasoning_field="reasoning"),

@@ -197,11 +197,14 @@ def keep(
     poll.register(os.pidfd_open(tool), select.POLLIN)
     poll.register(control, select.POLLIN)
     pause = FIRST_LOOK_S
-    while status is None:
+    over_at: float | None = None
+    while status is None and (over_at is None or time.monotonic() < over_at):
         ready = [descriptor for descriptor, _ in poll.poll(pause * 1000)]
         status = reap(tool)
         if control in ready:  # nothing is ever written after the call: this is the server's end
-            break
+            poll.unregister(control)
+            signal_to(tool, signal.SIGTERM)  # Context.cancelled
+            over_at = time.monotonic() + child.ENDING_S
         if status is None and not ready:
             use = watch.measure(os.getpid(), scratch)
             most = most.peak(use)

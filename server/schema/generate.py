@@ -24,8 +24,8 @@ from .validate import SchemaError, Validator
 __all__ = ["Parameter", "Signature", "SignatureError", "response_schema", "schema_of"]
 
 STATUSES = (
-    *("ok", "error", "timeout", "limit", "denied", "cancelled", "not_found"),
-    *("invalid_arguments", "skipped"),
+    *("ok", "error", "timeout", "limit", "denied", "skipped", "invalid_arguments", "not_found"),
+    *("sandbox_unavailable", "policy_exceeded", "indeterminate"),
 )
 
 
@@ -114,12 +114,16 @@ def schema_of(function: Callable[..., Any], *, inject: Collection[str | type] = 
 
 
 def response_schema(returns: Schema | None) -> Schema:
-    """The envelope that every result comes in; without `result` if nothing is returned."""
+    """The envelope that every result comes in (tools/envelope.py); without `result` if nothing is
+    returned."""
     text: Schema = {"type": "string"}
     attachment = {
         "type": "object",
-        "properties": {"name": text, "mime": text, "size": {"type": "integer"}, "handle": text},
-        "required": ["name", "mime", "size", "handle"],
+        "properties": {
+            **dict.fromkeys(("path", "name", "media_type"), text),
+            "bytes": {"type": "integer"},
+        },
+        "required": ["path", "name", "media_type", "bytes"],
     }
     error = {
         "type": "object",
@@ -135,6 +139,10 @@ def response_schema(returns: Schema | None) -> Schema:
     properties["logs"] = {"type": "array", "items": text}
     properties["attachments"] = {"type": "array", "items": attachment}
     properties["error"] = error
+    properties |= {name: {"type": "object"} for name in ("usage", "sandbox", "modified_args")}
+    properties |= {name: {"type": "integer"} for name in ("duration_ms", "keep")}
+    properties["repairs"] = properties["logs"]
+    properties["hint"] = text
     return envelope
 
 

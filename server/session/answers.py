@@ -1,5 +1,8 @@
-"""What an answer to each kind of interrupt looks like, as JSON Schema: shown to the client with the
-interrupt, and what its answer is checked against (intake.py)."""
+"""What people and pages may answer, one JSON Schema for each reason.
+
+In the walk: a question carries its schema (`response_schema`) to whoever is asked, and intake holds
+the answer against the same one. `input_required` brings a schema of its own. Pure.
+"""
 
 from __future__ import annotations
 

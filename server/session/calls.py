@@ -8,87 +8,30 @@ that a person has answered, and one that was cut in the middle on a server that 
 from __future__ import annotations
 
 from collections.abc import Container
-from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from ..jsontext import dumps
 from ..schema.validate import check_schema
 from .answers import ANSWERS
-
-Session = dict[str, Any]
-Call = dict[str, Any]
+from .jobs import (
+    Ask,
+    Call,
+    Execute,
+    Given,
+    Job,
+    Recover,
+    Reply,
+    Send,
+    Session,
+    Toolbox,
+    Verdict,
+    Wait,
+)
 
 # A call in one of these states may have had its effect, whatever the messages say (rule 6).
 MAYBE_EXECUTED = ("started", "done", "failed")
-
-
-class Verdict(Protocol):
-    """What the policy says of one call; made by the toolbox (tools/policy.py)."""
-
-    @property
-    def action(self) -> str: ...  # run, ask, deny, error, question, client, wait
-    @property
-    def reason(self) -> str: ...
-    @property
-    def args(self) -> dict[str, Any] | None: ...
-    @property
-    def fingerprint(self) -> str: ...
-    @property
-    def repeatable(self) -> bool: ...  # read-only or idempotent
-    @property
-    def status(self) -> str: ...  # of the result, where the action is `error`
-    @property
-    def offer(self) -> dict[str, Any]: ...  # what an approval may change of the call's network
-
-
-class Toolbox(Protocol):
-    """The part of the toolbox that deciding needs."""
-
-    def verdict(self, session: Session, call: Call) -> Verdict: ...
-
-
-@dataclass(frozen=True)
-class Execute:
-    """Run the tool. `entry` is the ledger entry that says so, written before it starts."""
-
-    call: Call
-    args: dict[str, Any]
-    entry: dict[str, Any]
-    repeatable: bool
-    grant: dict[str, Any] | None = None
-
-
-@dataclass(frozen=True)
-class Recover:
-    """Fetch the result that this host still holds of an execution that was cut."""
-
-    call: Call
-    attempt: int
-
-
-@dataclass(frozen=True)
-class Reply:
-    """Answer the call without running anything."""
-
-    call: Call
-    content: str
-    state: str
-    is_error: bool = True
-    status: str = ""
-    grant: dict[str, Any] | None = None
-
-
-@dataclass(frozen=True)
-class Ask:
-    """Leave the call to people: the interrupt they see and the ledger entry beside it."""
-
-    interrupt: dict[str, Any]
-    entry: dict[str, Any]
-
-
-@dataclass(frozen=True)
-class Wait:
-    """Leave the call until one before it has its result, which this one's arguments name."""
+# A call whose page has not answered yet; `started` is the page's own mark.
+WITH_PAGE = ("proposed", "waiting", "started")
 
 
 def unanswered(session: Session) -> list[tuple[Call, dict[str, Any], bool]]:
@@ -118,10 +61,12 @@ def plan(
     call: Call,
     message: dict[str, Any],
     moved_on: bool,
-) -> Execute | Recover | Reply | Ask | Wait:
+) -> Job | Ask | Wait:
     """What to do about one call: by what its ledger entry and its interrupt's answer say."""
     entry = session["calls"].get(call["id"]) or {"state": "proposed"}
     reason, answer = answer_to(session, call["id"])
+    if reason == "client_tool" and entry["state"] in WITH_PAGE:
+        return with_page(session, toolbox, call, entry, moved_on)
     if entry["state"] in MAYBE_EXECUTED or entry["state"] == "indeterminate":
         answer = answer if reason == "indeterminate" else None
         return replay(session, toolbox, recoverable, call, entry, answer, moved_on)
@@ -129,10 +74,10 @@ def plan(
         return Reply(call, "Not run: the model's answer was cut off by its length limit.", "failed")
     if moved_on and answer is None:
         return Reply(call, SUPERSEDED, "skipped", status="skipped")
-    if answer is not None and answer["status"] == "cancelled":
-        return Reply(call, "The user cancelled this call.", "skipped", status="skipped")
     if entry["state"] == "waiting" and isinstance(entry.get("input"), dict):
         return go_on(session, toolbox, call, entry, answer if reason == "input_required" else None)
+    if answer is not None and answer["status"] == "cancelled":
+        return cancelled(call, answer)
     verdict = toolbox.verdict(session, call)
     match verdict.action:
         case "wait":
@@ -143,8 +88,8 @@ def plan(
             return Reply(call, verdict.reason, "failed", status=verdict.status)
         case "question":
             return question(call, verdict, entry, answer if reason == "input_required" else None)
-        case "client":
-            return hand_over(call, verdict, entry, answer if reason == "client_tool" else None)
+        case "client" | "send":
+            return to_page(call, verdict, entry)
     same = reason == "tool_call" and entry.get("fingerprint") == verdict.fingerprint
     if answer is not None and same:
         return decided(session, toolbox, call, verdict, entry, answer["payload"])
@@ -185,7 +130,7 @@ def replay(
     entry: dict[str, Any],
     answer: dict[str, Any] | None,
     moved_on: bool,
-) -> Execute | Recover | Reply | Ask:
+) -> Job | Ask:
     """A call that may have run already, and whose result is not here (rule 6). Arguments that are
     no longer those it was allowed with are asked about, as ever (rule 4)."""
     if call["id"] in recoverable:
@@ -199,6 +144,8 @@ def replay(
         payload = answer.get("payload") or {"action": "skip"}
         if payload["action"] == "result":
             return Reply(call, payload.get("content", ""), "done", is_error=False, status="ok")
+        if payload["action"] == "retry" and verdict.action in ("client", "send"):
+            return to_page(call, verdict, entry)
         if payload["action"] == "skip" or not runnable:
             return Reply(call, LOST, "skipped", status="indeterminate")
         if agreed:
@@ -218,7 +165,7 @@ def go_on(
     answer: dict[str, Any] | None,
 ) -> Execute | Reply | Ask:
     """A call that ran until its tool asked the person something (`entry["input"]`). With the
-    answer beside the question it runs again; it was approved before, for these arguments."""
+    answer, or the refusal of one, it runs again; it was approved before, for these arguments."""
     as_run = call if entry.get("args") is None else with_args(call, entry["args"])
     verdict = toolbox.verdict(session, as_run)
     if verdict.action not in ("run", "ask"):
@@ -228,7 +175,10 @@ def go_on(
     if verdict.fingerprint != entry.get("fingerprint"):
         return approval(call, verdict, {k: v for k, v in entry.items() if k != "input"})
     if answer is not None:
-        entry = {**entry, "input": {**asked, "answer": answer.get("payload")}}
+        payload = answer.get("payload")
+        refused = "decline" if payload == {"action": "decline"} else "cancel"  # a no, or no answer
+        said = {"answer": payload} if answer["status"] == "resolved" else {"refused": refused}
+        entry = {**entry, "input": {**asked, **said}}
         return execute(call, verdict, entry, edited=entry.get("args"))
     schema = asked.get("response_schema")
     schema = schema if isinstance(schema, dict) else {"type": "object"}
@@ -254,17 +204,48 @@ def question(
     return found
 
 
-def hand_over(
-    call: Call, verdict: Verdict, entry: dict[str, Any], answer: dict[str, Any] | None
-) -> Reply | Ask:
-    """A tool that lives in the page: the page answers with its result."""
-    if answer is None:
-        text = f"Run {call['function']['name']} in the page"
-        return ask(call, "client_tool", "waiting", verdict, entry, text)
-    payload = answer.get("payload") or {}
-    failed = payload.get("is_error") is True
-    state, status = ("failed", "error") if failed else ("done", "ok")
-    return Reply(call, as_text(payload.get("content")), state, is_error=failed, status=status)
+def to_page(
+    call: Call, verdict: Verdict, entry: dict[str, Any], state: str = "waiting"
+) -> Ask | Send:
+    """A tool that lives in the page: asked for its result, or only told. A reason in the verdict
+    is why the page must ask the person first."""
+    if verdict.action == "send":
+        return Send(call, verdict.args or {})
+    text = f"Run {call['function']['name']} in the page"
+    found = ask(call, "client_tool", state, verdict, entry, text)
+    if verdict.reason:
+        found.interrupt["confirm"] = verdict.reason
+    return found
+
+
+def with_page(
+    session: Session, toolbox: Toolbox, call: Call, entry: dict[str, Any], moved_on: bool
+) -> Given | Send | Reply | Ask:
+    """A call that the page was given. It stays the page's, whatever tools the session declares by
+    now, until the page answers or the user moves on; `started` is the page's own write-ahead mark.
+    An answer is for the arguments that were handed over: others are handed over anew (rule 4)."""
+    interrupt = next(i for i in session["interrupts"] if i.get("call_id") == call["id"])
+    answer = interrupt.get("answer")
+    begun = entry["state"] == "started"
+    if answer is None and moved_on:
+        status = "indeterminate" if begun else "skipped"
+        return Reply(call, LOST if begun else SUPERSEDED, "skipped", status=status)
+    if answer is not None and answer["status"] == "cancelled":
+        return cancelled(call, answer)
+    verdict = toolbox.verdict(session, call)
+    changed = entry.get("fingerprint") not in (None, verdict.fingerprint)
+    if verdict.action in ("client", "send") and changed:
+        return to_page(call, verdict, entry, "started" if begun else "waiting")
+    if answer is not None:
+        return Given(call, answer.get("payload") or {})
+    return Ask(interrupt, entry)
+
+
+def cancelled(call: Call, answer: dict[str, Any]) -> Reply:
+    payload = answer.get("payload")
+    reason = payload.get("reason") if isinstance(payload, dict) else None
+    why = f" Reason: {reason}" if isinstance(reason, str) and reason else ""
+    return Reply(call, f"The user cancelled this call.{why}", "skipped", status="skipped")
 
 
 def approval(call: Call, verdict: Verdict, entry: dict[str, Any]) -> Ask:
@@ -310,7 +291,8 @@ def execute(
         started["args"] = edited
     if policy is not None:
         started["policy"] = policy
-    return Execute(call, verdict.args or {}, started, verdict.repeatable, grant)
+    args = verdict.args or {}
+    return Execute(call, args, started, verdict.repeatable, grant, verdict.parallel_safe)
 
 
 def ledger_entry(

@@ -6,6 +6,7 @@ but consequences of this decision and of calls.py.
     next_step ─┬─ RunTools    calls that can be settled now: executed, recovered or answered
                ├─ Stop        awaiting people, over a limit, or done
                ├─ NameSession the answer is there, the title is not (config.yaa.auto_title)
+               ├─ Compact     the request would be too large: make the view of the session smaller
                └─ CallModel
 """
 
@@ -15,30 +16,39 @@ from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from . import prompts
 from .answers import ANSWERS
-from .calls import (
-    Ask,
-    Execute,
-    Recover,
-    Reply,
-    Session,
-    Toolbox,
-    Wait,
-    plan,
-    unanswered,
-)
+from .calls import plan, unanswered
+from .context.compact import Compaction, room_for
+from .context.size import Measure
+from .jobs import Ask, Job, Session, Toolbox, Wait
 
 FINISH = "finish"  # the tool that ends a run by being called
 
 
 @dataclass(frozen=True)
 class RunTools:
-    jobs: tuple[Execute | Recover | Reply, ...]
+    jobs: tuple[Job, ...]
+
+
+@dataclass(frozen=True)
+class Model:
+    """What deciding needs to know of the model: its name, and facts such as max_context."""
+
+    name: str
+    facts: Mapping[str, Any]
 
 
 @dataclass(frozen=True)
 class CallModel:
-    pass
+    """Ask the model. `measure`: how large the request is, as far as that is known."""
+
+    measure: Measure
+
+
+@dataclass(frozen=True)
+class Compact:
+    compaction: Compaction
 
 
 @dataclass(frozen=True)
@@ -54,13 +64,14 @@ class Stop:
     interrupts: tuple[dict[str, Any], ...] = ()
 
 
-Step = RunTools | CallModel | NameSession | Stop
+Step = RunTools | CallModel | NameSession | Compact | Stop
 
 
 def next_step(
     session: Session,
     toolbox: Toolbox,
     limits: Mapping[str, Any],
+    model: Model,
     *,
     elapsed_ms: int = 0,
     recoverable: Container[str] = (),
@@ -83,7 +94,21 @@ def next_step(
         return over
     if limit := over_limit(session, limits, elapsed_ms):  # after answers: one is never withheld
         return Stop("interrupted", "limit", interrupts=(limit,))
-    return CallModel()
+    return with_room(session, toolbox, model)
+
+
+def with_room(session: Session, toolbox: Toolbox, model: Model) -> CallModel | Compact | Stop:
+    """The model call, or what has to be done so that it fits the model's window."""
+
+    def beside() -> tuple[str, list[dict[str, Any]]]:
+        return prompts.system(session), toolbox.declared(session)
+
+    compaction, too_large, measure = room_for(session, model.name, model.facts, beside)
+    if compaction:
+        return Compact(compaction)
+    if too_large:
+        return Stop("interrupted", "limit", interrupts=(overflow_interrupt(too_large, measure),))
+    return CallModel(measure)
 
 
 # -- the end --------------------------------------------------------------------------------------
@@ -174,6 +199,22 @@ def consecutive_errors(session: Session) -> int:
         elif role != "assistant":
             break
     return count
+
+
+def overflow_interrupt(largest: list[dict[str, Any]], measure: Measure) -> dict[str, Any]:
+    return {
+        "id": "int-context_overflow",
+        "reason": "limit",
+        "limit": "context_overflow",
+        "observed": measure.total,
+        "largest": largest,
+        "message": (
+            f"The next request would have about {measure.total} tokens, more than the model takes,"
+            " and nothing more can be left out. Unpin or shorten the largest messages, or choose a"
+            " model with a larger window."
+        ),
+        "response_schema": ANSWERS["limit"],
+    }
 
 
 def limit_interrupt(name: str, allowed: float, observed: float) -> dict[str, Any]:

@@ -47,12 +47,13 @@ ALIASES: dict[str, str] = {
     "CUSTOM": "custom",
 }
 EXEC = "tool.exec"  # a STATE_DELTA that sets a call to `started`
+COMPRESS = "context.compress"  # a STATE_DELTA that makes the view of the session smaller
 
 
 def alias(event: Event) -> str:
-    """The dotted name of an event; `tool.exec` for the STATE_DELTA that starts a call."""
-    if event["type"] == "STATE_DELTA" and "exec" in event.get("metadata", {}).get("yaa", {}):
-        return EXEC
+    """The dotted name of an event; some STATE_DELTAs have one of their own."""
+    if event["type"] == "STATE_DELTA" and (ours := event.get("metadata", {}).get("yaa")):
+        return EXEC if "exec" in ours else COMPRESS if "compaction" in ours else "session.delta"
     return ALIASES[event["type"]]
 
 

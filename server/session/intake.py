@@ -8,14 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
+from itertools import islice
 from typing import Any
 
 from ..errors import Problem
 from ..jsontext import LARGEST_COUNT
 from ..schema.validate import SchemaError, validate
+from . import offers
 from .answers import ANSWERS
 from .events import Event, Patch, messages_filled, pointer, put, run_started, state_delta
-from .shape import ROLE_ALIASES, VERSION, check, role_of
+from .fields import MAX_ERRORS, ROLE_ALIASES, VERSION
+from .shape import check, role_of
 
 Session = dict[str, Any]
 
@@ -46,6 +49,8 @@ def accept(document: Any) -> Session:
             errors=[{"pointer": "/version", "detail": f"expected at most {VERSION}"}],
         )
     if errors := check(document):
+        raise Problem("session_invalid", _summary(errors), errors=errors)
+    if errors := list(islice(offers.misfits(document.get("tools", [])), MAX_ERRORS)):
         raise Problem("session_invalid", _summary(errors), errors=errors)
     if errors := list(_bad_answers(document)):
         raise Problem("answer_invalid", _summary(errors), errors=errors)
@@ -132,7 +137,7 @@ def _filled(session: Session, defaults: Session, now_ms: int) -> Iterator[dict[s
         now = datetime.fromtimestamp(now_ms // 1000, UTC)
         value = session.get("startTime") or now.strftime("%Y-%m-%dT%H:%M:%SZ")
         yield put("start_time", value=value)
-    for name, empty in (("calls", {}), ("interrupts", []), ("grants", [])):
+    for name, empty in (("calls", {}), ("interrupts", []), ("grants", []), ("context", {})):
         if name not in session:
             yield put(name, value=empty)
     for name, number in (("version", VERSION), ("rev", 0)):

@@ -9,6 +9,7 @@ import asyncio
 import importlib.util
 import inspect
 import linecache
+import signal
 import sys
 import types
 from collections.abc import Callable
@@ -17,8 +18,8 @@ from typing import Any
 
 from ..schema.convert import convert
 from ..schema.generate import SignatureError, schema_of
-from ..schema.inline import inline
 from ..schema.plain import plain
+from ..schema.validate import validate
 from .tool import KIT, MARK, Context, ToolError, tool, toolkit
 
 
@@ -32,9 +33,14 @@ def call(
     if values.errors:
         raise ToolError(values.error)
     values.values.update(dict.fromkeys(signature.injected, context))
+    if signature.injected:  # it may look whether it is being ended; any other just ends
+        signal.signal(signal.SIGTERM, lambda *_: setattr(context, "cancelled", True))
     positional, named = signature.bind(values.values)
     value = function(*positional, **named)
-    return plain(asyncio.run(_awaited(value)) if inspect.isawaitable(value) else value)
+    result = plain(asyncio.run(_awaited(value)) if inspect.isawaitable(value) else value)
+    if signature.returns and (misfits := validate(result, signature.returns)):
+        context.log(f"The result is not what its annotation says: {misfits[0]}")
+    return result
 
 
 def load(path: str, source: str | None = None) -> types.ModuleType:
@@ -62,9 +68,10 @@ def declared(module: types.ModuleType) -> dict[str, tuple[Callable[..., Any], di
         if getattr(thing, "__module__", None) != module.__name__:
             continue
         if isinstance(thing, type) and getattr(thing, KIT, False):
-            one = thing()
+            one, shared = thing(), getattr(thing, KIT)
             for name, method in inspect.getmembers(one, callable):
                 if (options := getattr(method, MARK, None)) is not None:
+                    options = {**shared, **options}
                     tools[f"{thing.__name__}_{options.get('name') or name}"] = (method, options)
         elif callable(thing) and (options := getattr(thing, MARK, None)) is not None:
             tools[options.get("name") or thing.__name__] = (thing, options)
@@ -93,7 +100,8 @@ def _about(name: str, function: Callable[..., Any], options: dict[str, Any]) -> 
     return {
         "name": name,
         "description": options.get("description") or signature.description or "",
-        "parameters": inline(signature.parameters),
+        "parameters": signature.parameters,
+        "returns": signature.returns,
         "options": {k: v for k, v in options.items() if k not in ("name", "description")},
     }
 

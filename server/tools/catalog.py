@@ -16,7 +16,6 @@ from typing import Any
 from .. import log
 from ..jsontext import JSONError, loads
 from ..schema.generate import schema_of
-from ..schema.inline import inline
 from ..schema.validate import SchemaError, Validator
 from . import builtin
 from .mcp import Servers
@@ -28,6 +27,7 @@ from .tool import BaseTool, Context, ToolError, hints_of, resources_of
 KINDS = {
     **dict.fromkeys(("calculator", "datetime", "finish"), "inline"),
     "tool_detail": "detail",
+    **dict.fromkeys(("context_reload", "context_retain"), "history"),
     "ask_user": "question",
     "fetch_url": "fetch",
 }
@@ -41,6 +41,8 @@ DESCRIBE_LIMITS: dict[str, float] = {
     "processes": 64,
     "open_files": 256,
 }
+
+MAX_PROBLEMS = 500  # an MCP server could find new ones for ever
 
 logger = log.get("tools")
 
@@ -61,6 +63,8 @@ class Catalog:
         """The built-in tools; those that need the network only with one."""
         self.entries: dict[str, Entry] = {}
         self.problems: list[str] = []
+        self._servers: Servers | None = None
+        self._by_server: dict[str, list[BaseTool]] = {}
         for function in (*builtin.PYTHON, *(builtin.NETWORK if network else ()), *builtin.CONTROL):
             self.add(_builtin(function))
 
@@ -114,15 +118,37 @@ class Catalog:
                     self._problem(str(error))
 
     async def add_mcp(self, servers: Servers) -> None:
-        """Start every MCP server and add the tools that it lists."""
-        for tool in await servers.load():
-            try:
-                self.add(tool)
-            except (ToolError, SchemaError) as error:
-                self._problem(f"mcpServers.{tool.where[1]}: {tool.where[2]}: {error}")
+        """Start every MCP server and add the tools that it lists, now and whenever they change."""
+        self._servers = servers
+        await servers.load(self._listed)
         self.problems += servers.problems
 
+    def look_again(self) -> None:
+        """Ask MCP servers for their tools where that is due; what they say comes in later."""
+        if self._servers is not None:
+            self._servers.look_again()
+
+    def _listed(self, server: str, tools: list[BaseTool]) -> None:
+        """All tools of an MCP server, in place of those that it had. What is offered keeps its
+        order: providers cache a prompt up to its first difference."""
+        self._by_server[server] = tools
+        known = {name: e for name, e in self.entries.items() if e.tool.kind == "mcp"}
+        for name in known:
+            del self.entries[name]
+        for each in self._servers.names if self._servers else ():
+            for tool in self._by_server.get(each, ()):
+                try:
+                    old = known.get(tool.name)
+                    if old is not None and old.tool == tool and tool.name not in self.entries:
+                        self.entries[tool.name] = old
+                    else:
+                        self.add(tool)
+                except (ToolError, SchemaError) as error:
+                    self._problem(f"mcpServers.{each}: {tool.where[2]}: {error}")
+
     def _problem(self, text: str) -> None:
+        if text in self.problems or len(self.problems) >= MAX_PROBLEMS:
+            return
         self.problems.append(text)
         logger.warning("not loaded: %s", text)
 
@@ -145,12 +171,13 @@ def _builtin(function: Any) -> BaseTool:
     return BaseTool(
         signature.name,
         signature.description or "",
-        inline(signature.parameters),
+        signature.parameters,
         kind=kind,
         where=("module", *where),
         hints=hints_of(options),
         required_resources=resources_of(options),
         keep=options.get("keep"),
+        returns=signature.returns,
     )
 
 
@@ -168,4 +195,5 @@ def _owned(path: Path, about: dict[str, Any]) -> BaseTool:
         hints=hints_of(options),
         required_resources=resources_of(options),
         keep=options.get("keep"),
+        returns=about["returns"],
     )

@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ..config import Config
+from ..schema.inline import inline
+from .disclosure import result_schema
 from .tool import BaseTool
 from .toolbox import Toolbox
 
@@ -57,9 +59,10 @@ def described(tool: BaseTool, policy: str, most: dict[str, float]) -> Iterator[s
         capped = "" if value <= most.get(name, value) else f", the server allows {most[name]:g}"
         yield f"  limit    {name} {value:g}{capped}"
     yield from (f"  better   {line}" for line in advice(tool, most))
-    yield "  schema"
-    schema = json.dumps(tool.parameters, indent=2, ensure_ascii=False)
-    yield from (f"    {line}" for line in schema.splitlines())
+    for title, schema in (("schema", inline(tool.parameters)), ("result", result_schema(tool))):
+        yield f"  {title}"
+        text = json.dumps(schema, indent=2, ensure_ascii=False)
+        yield from (f"    {line}" for line in text.splitlines())
 
 
 def advice(tool: BaseTool, most: dict[str, float]) -> Iterator[str]:

@@ -23,12 +23,14 @@ import resource
 import select
 import signal
 import sys
+import time
 from collections.abc import Callable
 from typing import Any, NoReturn
 
 from .tool import Context, LimitReached
 
 WATCH_S = 0.05  # between two looks at memory and processes
+ENDING_S = 2.0  # what a tool that looks at Context.cancelled has left, when the server ends it
 PR_SET_CHILD_SUBREAPER = 36  # prctl(2)
 PAGE_KB = resource.getpagesize() // 1024
 LIMIT_ERRNOS = {errno.EFBIG: "file_mb", errno.EMFILE: "open_files", errno.EAGAIN: "processes"}
@@ -68,10 +70,13 @@ def keep(worker: int, lifeline: int, limits: dict[str, float]) -> dict[str, Any]
     status: int | None = None
     watch = os.pidfd_open(worker) if hasattr(os, "pidfd_open") else -1
     waiting = [lifeline] + ([watch] if watch >= 0 else [])
-    while status is None:
+    over_at: float | None = None
+    while status is None and (over_at is None or time.monotonic() < over_at):
         ready, _, _ = select.select(waiting, [], [], WATCH_S)
         if lifeline in ready:  # nothing is ever written to it: this is its end
-            break
+            waiting.remove(lifeline)
+            _kill(worker, signal.SIGTERM)  # Context.cancelled
+            over_at = time.monotonic() + ENDING_S
         reaped, code = os.waitpid(worker, os.WNOHANG)
         status = code if reaped else None
         processes, memory_kb = measure()
@@ -156,9 +161,9 @@ def kill_all(worker: int) -> None:
             _kill(pid)
 
 
-def _kill(pid: int) -> None:
+def _kill(pid: int, number: int = signal.SIGKILL) -> None:
     try:
-        os.kill(pid, signal.SIGKILL)
+        os.kill(pid, number)
     except OSError:
         pass
 
@@ -186,9 +191,20 @@ def work(
     """Call the tool. The child's border: whatever goes wrong in it is a message."""
     os.setpgid(0, 0)
     os.set_inheritable(results, False)
+    attached: dict[str, dict[str, Any]] = {}
+
+    def write(message: dict[str, Any]) -> None:
+        if "attach" in message:
+            folder = importlib.import_module(".folder", __package__)
+            found = folder.attachment(**message["attach"])
+            attached[found["path"]] = found
+        else:
+            send(results, message)
+
+    context = Context(request.get("state", {}), write, request["limits"])
     try:
         confine(request)
-        message = call(request, results)
+        message = {"result": call(request, context)}
     except MemoryError:
         error_text = {"type": "MemoryError", "message": "out of memory", "limit": "memory_mb"}
         message = {"error": error_text}
@@ -196,6 +212,7 @@ def work(
         message = failure(error)
     except SystemExit as error:
         message = {"error": {"type": "SystemExit", "message": f"the tool exited with {error.code}"}}
+    message |= {"attachments": list(attached.values()), "keep": context.keep}
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
@@ -224,29 +241,17 @@ def confine(request: dict[str, Any]) -> None:
     os.chdir(request["folder"])
 
 
-def call(request: dict[str, Any], results: int) -> dict[str, Any]:
+def call(request: dict[str, Any], context: Context) -> Any:
     """Built-in tools take JSON as it is: the server has checked their arguments. An owner's
     function needs its types, and so the schema package: calling.py, loaded for it alone."""
-    attached: list[dict[str, Any]] = []
-
-    def write(message: dict[str, Any]) -> None:
-        if "attach" in message:
-            attached.append(message["attach"])
-        else:
-            send(results, message)
-
     kind, place, name = request["where"]
     source = request.get("source")
-    if kind == "describe":
-        return {"result": importlib.import_module(".calling", __package__).describe(place, source)}
-    context = Context(request.get("state", {}), write, request["limits"])
     if kind == "module":
-        function = getattr(importlib.import_module(place), name)
-        value = function(context, **request["args"])
-    else:
-        calling = importlib.import_module(".calling", __package__)
-        value = calling.call(place, name, request["args"], context, source)
-    return {"result": value, "attachments": attached, "keep": context.keep}
+        return getattr(importlib.import_module(place), name)(context, **request["args"])
+    calling = importlib.import_module(".calling", __package__)
+    if kind == "describe":
+        return calling.describe(place, source)
+    return calling.call(place, name, request["args"], context, source)
 
 
 def failure(error: Exception) -> dict[str, Any]:

@@ -8,10 +8,29 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..jsontext import dumps
 from ..schema.example import NOTHING, example
+from ..schema.generate import response_schema
+from ..schema.inline import inline
 from .tool import BaseTool
 
 MAX_LINE = 100  # characters of the one line
+
+
+def declaration(tool: BaseTool, *, results: bool) -> dict[str, Any]:
+    """What a model is offered. There is no field for what comes back, so with `results`, and where
+    anything is known of it, the description says it."""
+    offered = tool.declaration()
+    if results and tool.returns:
+        about = offered["function"]
+        said = f"Returns {dumps(inline(tool.returns))}"
+        offered["function"] = {**about, "description": f"{about['description']}\n\n{said}".strip()}
+    return offered
+
+
+def result_schema(tool: BaseTool) -> dict[str, Any]:
+    """The envelope that results of this tool come in, for people and programs."""
+    return inline(response_schema(tool.returns))
 
 
 def brief(tool: BaseTool) -> dict[str, Any]:
@@ -29,12 +48,14 @@ def brief(tool: BaseTool) -> dict[str, Any]:
 
 def detail(tool: BaseTool) -> dict[str, Any]:
     """All there is to know before a call."""
-    found = {
+    found: dict[str, Any] = {
         "name": tool.name,
         "description": tool.description,
-        "parameters": tool.parameters,
+        "parameters": inline(tool.parameters),
     }
-    shown = example(tool.parameters)
+    if tool.returns:
+        found["returns"] = inline(tool.returns)
+    shown = example(found["parameters"])
     return found if shown is NOTHING else {**found, "example": shown}
 
 

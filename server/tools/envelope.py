@@ -6,6 +6,9 @@ envelope  {status, result?, error?, logs, attachments, duration_ms, usage, sandb
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
+from itertools import islice
 from typing import Any
 
 from ..jsontext import browser_safe, depth_exceeds, dumps
@@ -14,7 +17,11 @@ from .running import Outcome
 MAX_TEXT = 20_000  # characters of one result that a model reads: about 5,000 tokens
 MAX_RESULT = 200_000  # characters of one result that travel in the session
 MAX_LOGS = 200
+MAX_ATTACHMENTS = 50
+MAX_PATH = 4096
 MAX_NESTED = 64  # levels of arguments and results: a session holds them some levels down
+
+_MEDIA_TYPE = re.compile(r"[a-z0-9][a-z0-9.+-]{0,60}/[a-z0-9][a-z0-9.+-]{0,80}", re.IGNORECASE)
 
 
 def envelope(
@@ -30,7 +37,7 @@ def envelope(
     if len(outcome.logs) > MAX_LOGS:
         logs.append(f"… {len(outcome.logs) - MAX_LOGS} more lines")
     found["logs"] = browser_safe(logs)
-    found["attachments"] = browser_safe(list(outcome.attachments))
+    found["attachments"] = browser_safe(attachments(outcome.attachments))
     found["duration_ms"] = outcome.usage.get("wall_ms", 0)
     found["usage"] = outcome.usage
     found["sandbox"] = {"tier": outcome.tier}
@@ -75,6 +82,25 @@ def as_text(value: Any) -> str:
     if isinstance(value, str):
         return value
     return "done" if value is None else dumps(value)
+
+
+def attachments(said: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """{path, name, media_type, bytes} of each file that a tool offers, whatever it said of them."""
+    found = []
+    for item in islice(said, MAX_ATTACHMENTS):
+        path, name, kind, size = (item.get(k) for k in ("path", "name", "media_type", "bytes"))
+        if not isinstance(path, str) or not 0 < len(path) <= MAX_PATH:
+            continue
+        usual = isinstance(kind, str) and _MEDIA_TYPE.fullmatch(kind)
+        found.append(
+            {
+                "path": path,
+                "name": (name if isinstance(name, str) and name else path)[-255:],
+                "media_type": kind if usual else "application/octet-stream",
+                "bytes": size if type(size) is int and size >= 0 else 0,
+            }
+        )
+    return found
 
 
 def limited(value: Any) -> Any:

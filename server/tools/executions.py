@@ -8,20 +8,26 @@ of the session finds its result instead of a question (resume rule 9).
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
+from dataclasses import dataclass, field
+from types import TracebackType
 from typing import Any
 
 from .claims import Claims
 
 Event = dict[str, Any]
 Key = tuple[str, str, int]  # session id, call id, attempt
+Tell = Callable[[Event | None], None]
+
+LIVE = ("ACTIVITY_SNAPSHOT", "ACTIVITY_DELTA")  # output: shown at once, part of no result
 
 
 class Executions:
-    def __init__(self, claims: Claims, grace_s: float) -> None:
-        self.claims = claims
-        self.grace_s = grace_s
+    """`most`: calls of one run that may go on side by side."""
+
+    def __init__(self, claims: Claims, grace_s: float, most: int) -> None:
+        self.claims, self.grace_s, self.most = claims, grace_s, most
         self._running: dict[Key, asyncio.Task[None]] = {}
 
     def knows(self, key: Key) -> bool:
@@ -34,24 +40,25 @@ class Executions:
             await asyncio.wait([task])
         return self.claims.fetch(*key)
 
-    async def run(
-        self, key: Key, source: AsyncGenerator[Event, None], *, lasting: bool
-    ) -> AsyncGenerator[Event, None]:
-        """The events of one call as they come. If the caller goes away the call is killed at once,
-        or, where it is `lasting`, after the grace; its result is kept."""
-        queue: asyncio.Queue[Event | None] = asyncio.Queue()
-        task = asyncio.create_task(self._pump(key, source, queue, lasting))
+    def begin(
+        self, key: Key, source: AsyncGenerator[Event, None], tell: Tell, *, lasting: bool
+    ) -> asyncio.Task[None]:
+        """Run a call beside the caller. `tell` gets its events, and None when it has ended."""
+        task = asyncio.create_task(self._pump(key, source, tell, lasting))
         self._running[key] = task
-        task.add_done_callback(lambda _: self._running.pop(key, None))
-        try:
-            while (event := await queue.get()) is not None:
-                yield event
-            await task  # its exception, if it had one, is ours
-        finally:
-            if lasting and not task.done():
-                asyncio.get_running_loop().call_later(self.grace_s, task.cancel)
-            else:
-                task.cancel()
+        task.add_done_callback(lambda ended: self._forget(key, ended))
+        return task
+
+    def leave(self, task: asyncio.Task[None], *, lasting: bool) -> None:
+        """Nobody listens to this call any more."""
+        if lasting and not task.done():
+            asyncio.get_running_loop().call_later(self.grace_s, task.cancel)
+        else:
+            task.cancel()
+
+    def _forget(self, key: Key, ended: asyncio.Task[None]) -> None:
+        if self._running.get(key) is ended:  # and not a later one of the same call
+            del self._running[key]
 
     async def close(self) -> None:
         """Kill what still runs and wait until it is gone."""
@@ -61,17 +68,76 @@ class Executions:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _pump(
-        self,
-        key: Key,
-        source: AsyncGenerator[Event, None],
-        queue: asyncio.Queue[Event | None],
-        lasting: bool,
+        self, key: Key, source: AsyncGenerator[Event, None], tell: Tell, lasting: bool
     ) -> None:
         try:
             async with aclosing(source) as events:
                 async for event in events:
                     if lasting and event["type"] == "TOOL_CALL_RESULT":
                         self.claims.store(*key, event)
-                    queue.put_nowait(event)
+                    tell(event)
         finally:
-            queue.put_nowait(None)
+            tell(None)
+
+
+@dataclass
+class _Member:
+    task: asyncio.Task[None]
+    lasting: bool
+    held: list[Event] = field(default_factory=list)
+    ended: bool = False
+
+
+class Batch:
+    """Calls side by side: `with Batch(executions) as batch`, which ends whatever still runs when
+    it is left. Output comes as it is printed; all else in the order in which the calls began,
+    whichever of them is done first."""
+
+    def __init__(self, executions: Executions) -> None:
+        self._executions = executions
+        self._members: list[_Member] = []
+        self._front = 0  # the first one that has not ended
+        self._said: asyncio.Queue[tuple[int, Event | None]] = asyncio.Queue()
+
+    @property
+    def running(self) -> int:
+        return sum(not member.ended for member in self._members)
+
+    def begin(self, key: Key, source: AsyncGenerator[Event, None], *, lasting: bool) -> None:
+        number = len(self._members)
+        task = self._executions.begin(
+            key, source, lambda event: self._said.put_nowait((number, event)), lasting=lasting
+        )
+        self._members.append(_Member(task, lasting))
+
+    async def next(self) -> list[Event]:
+        """The next events that may be told. Raises what a call's own code raised."""
+        number, event = await self._said.get()
+        member = self._members[number]
+        if event is None:
+            member.ended = True
+            await member.task
+        elif event["type"] in LIVE:
+            return [event]
+        else:
+            member.held.append(event)
+        told: list[Event] = []
+        for member in self._members[self._front :]:
+            told += member.held
+            member.held = []
+            if not member.ended:
+                break
+            self._front += 1
+        return told
+
+    def __enter__(self) -> Batch:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        for member in self._members:
+            self._executions.leave(member.task, lasting=member.lasting)

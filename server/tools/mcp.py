@@ -1,51 +1,44 @@
 """The MCP servers of the configuration, as tools of this one.
 
-In the walk: the toolbox loads their tools at start and sends calls of kind `mcp` here. Servers come
-from `server.mcpServers` and nowhere else: a session must not be able to start a process. One
-process serves all sessions, is started again when it has ended, and is shared by entries that say
-the same. The rule of the file: a server that is broken, slow or lying costs its own tools and no
-more; what is wrong is told to the owner, in `problems`.
+In the walk: the catalog takes their tools from here, at start and whenever a list has changed, and
+the toolbox sends calls of kind `mcp` here. Servers come from `server.mcpServers` and nowhere else:
+a session must not be able to start a process. One process serves all sessions, is started again
+when it has ended, and is shared by entries that say the same. The rule of the file: a server that
+is broken, slow or lying costs its own tools and no more; what is wrong is told to the owner, in
+`problems`.
 """
 
 from __future__ import annotations
 
 import asyncio
+import json
 import math
 import time
-from collections.abc import AsyncGenerator, Iterator, Mapping
-from dataclasses import dataclass
-from fnmatch import fnmatchcase
+from collections.abc import AsyncGenerator, Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from .. import log
-from ..jsontext import canonical
 from ..wire.client import Client
+from .mcp_entry import allowed, identity, usable
 from .mcp_http import HttpLink
 from .mcp_message import LinkError, Message, RpcError, header_params, header_places
-from .mcp_peer import Link, Peer
+from .mcp_peer import MAX_TOOLS, Link, Peer
 from .mcp_result import answered, outcome_of, question_of, tool_of
 from .mcp_stdio import Launch, StdioLink
 from .running import Outcome, limit_error
 from .tool import BaseTool, ToolError
 
 Json = dict[str, Any]
+Found = Callable[[str, list[BaseTool]], None]  # a server's name and all of its tools
 
 START_S = 30.0  # from nothing to a list of tools; the first start of an npx package takes long
 TIMEOUT_S = 60.0
 PROBE_S = 5.0
 MAX_ROUNDS = 5  # how often a server may say "again" without a question
 MAX_PROGRESS = 2_000  # characters of one line
-KINDS = {
-    "stdio": "stdio",
-    "http": "http",
-    "streamable-http": "http",
-    "streamableHttp": "http",
-    "streamable_http": "http",
-}
-KEYS = frozenset(
-    "command args env cwd type transport url headers disabled allowedTools disabledTools trust era"
-    " timeout probe_timeout start_timeout description".split()
-)
+MAX_PROBLEMS = 20  # lines about one server
+MAX_SCHEMAS = 2 * 1024 * 1024  # characters of one server's; 64 kB take 15 ms to compile
 
 logger = log.get("mcp")
 
@@ -57,24 +50,61 @@ class Question:
     input: Json
 
 
+@dataclass
+class Server:
+    """One entry of the configuration, and what its server has said."""
+
+    name: str
+    entry: Json
+    peer: Peer
+    headers: dict[str, dict[tuple[str, ...], str]] = field(default_factory=dict)  # by tool name
+    problems: list[str] = field(default_factory=list)
+    listing: asyncio.Task[None] | None = None
+
+    def problem(self, text: str) -> None:
+        if len(self.problems) < MAX_PROBLEMS:
+            self.problems.append(f"mcpServers.{self.name}: {text}")
+            logger.warning("%s", self.problems[-1])
+
+
 class Servers:
-    """`configured` is server.mcpServers. Make it, `load` its tools, `call` them, `close` it."""
+    """`configured` is server.mcpServers, `most_s` the longest a call may take. Make it, `load` its
+    tools, `call` them, `close` it."""
 
-    def __init__(self, configured: Mapping[str, Json], client: Client) -> None:
-        self._configured, self._client = configured, client
+    def __init__(
+        self, configured: Mapping[str, Json], client: Client, most_s: float = math.inf
+    ) -> None:
+        self._client, self._most_s = client, most_s
         self._peers: dict[str, Peer] = {}  # by what their entries say
-        self._by_name: dict[str, Peer] = {}
-        self._headers: dict[str, dict[tuple[str, ...], str]] = {}  # tool name → places
-        self.problems: list[str] = []
+        self._servers: dict[str, Server] = {}
+        self._unusable: list[str] = []
+        self._found: Found = lambda name, tools: None
+        for name, written in configured.items():
+            self._add(name, written)
 
-    async def load(self) -> list[BaseTool]:
-        """Every tool of every server that answers, in the order of the configuration."""
-        found = await asyncio.gather(
-            *(self._load(name, entry) for name, entry in self._configured.items())
-        )
-        for problem in self.problems:
-            logger.warning("%s", problem)
-        return [tool for tools in found for tool in tools]
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The servers, in the order of the configuration."""
+        return tuple(self._servers)
+
+    @property
+    def problems(self) -> list[str]:
+        """What is wrong, a line each."""
+        return [*self._unusable, *(line for s in self._servers.values() for line in s.problems)]
+
+    async def load(self, found: Found) -> None:
+        """Give every server that answers to `found`, with its tools; and again, later, each whose
+        tools have changed or could not be listed before."""
+        self._found = found
+        self.look_again()
+        listings = [server.listing for server in self._servers.values() if server.listing]
+        await asyncio.gather(*listings)
+
+    def look_again(self) -> None:
+        """Begin to list the tools of servers where that is due. Waits for none of them."""
+        for server in self._servers.values():
+            if server.peer.due and (server.listing is None or server.listing.done()):
+                server.listing = asyncio.create_task(self._list(server))
 
     async def call(
         self, tool: BaseTool, args: Json, question: Json | None, limits: Mapping[str, float]
@@ -121,28 +151,26 @@ class Servers:
 
     async def close(self) -> None:
         """End every process."""
+        listings = [server.listing for server in self._servers.values() if server.listing]
+        for listing in listings:
+            listing.cancel()
+        await asyncio.gather(*listings, return_exceptions=True)
         await asyncio.gather(*(peer.close() for peer in self._peers.values()))
 
-    # -- starting ---------------------------------------------------------------------------------
+    # -- their tools ------------------------------------------------------------------------------
 
-    async def _load(self, name: str, entry: Json) -> list[BaseTool]:
-        if entry.get("disabled") is True:
-            return []
+    def _add(self, name: str, written: Json) -> None:
         try:
-            check_entry(entry)
-            peer = self._peers.setdefault(_identity(entry), self._peer(name, entry))
-            self._by_name[name] = peer
-            async with asyncio.timeout(_seconds(entry, "start_timeout", START_S)):
-                listed = await peer.tools()
-        except (ToolError, LinkError, RpcError) as error:
-            self.problems.append(f"mcpServers.{name}: {error}")
-        except TimeoutError:
-            self.problems.append(f"mcpServers.{name}: it did not list its tools in time")
-        else:
-            return list(self._usable(name, entry, listed))
-        if (broken := self._by_name.get(name)) is not None:
-            await broken.close()
-        return []
+            entry = usable(written)
+        except ToolError as error:
+            self._unusable.append(f"mcpServers.{name}: {error}")
+            logger.warning("%s", self._unusable[-1])
+            return
+        if not entry.get("disabled"):
+            key = identity(entry)
+            peer = self._peers.get(key) or self._peer(name, entry)
+            self._peers[key] = peer
+            self._servers[name] = Server(name, entry, peer)
 
     def _peer(self, name: str, entry: Json) -> Peer:
         link: Link
@@ -152,24 +180,45 @@ class Servers:
             link = StdioLink(name, launch)
         else:
             link = HttpLink(self._client, entry["url"], entry.get("headers", {}))
-        return Peer(link, entry.get("era", ""), _seconds(entry, "probe_timeout", PROBE_S))
+        return Peer(link, entry.get("era", ""), entry.get("probe_timeout", PROBE_S))
 
-    def _usable(self, server: str, entry: Json, listed: list[Message]) -> Iterator[BaseTool]:
+    async def _list(self, server: Server) -> None:
+        server.problems.clear()
+        try:
+            async with asyncio.timeout(server.entry.get("start_timeout", START_S)):
+                listed = await server.peer.tools()
+        except (LinkError, RpcError) as error:
+            server.problem(str(error))
+        except TimeoutError:
+            server.problem("it did not list its tools in time")
+        else:
+            self._found(server.name, self._usable(server, listed))
+
+    def _usable(self, server: Server, listed: list[Message]) -> list[BaseTool]:
         """The tools that may and can be used, by name; what is wrong with others is a problem."""
-        timeout_s = _seconds(entry, "timeout", TIMEOUT_S)
-        tools: list[BaseTool] = []
-        for about in listed:
+        entry = server.entry
+        timeout_s = min(entry.get("timeout", TIMEOUT_S), self._most_s)
+        tools: dict[str, BaseTool] = {}
+        server.headers, size = {}, 0
+        if len(listed) > MAX_TOOLS:
+            server.problem(f"it lists more than {MAX_TOOLS} tools; the first of them are taken")
+        for about in listed[:MAX_TOOLS]:
             if not allowed(str(about.get("name")), entry):
                 continue
             try:
-                tool = tool_of(server, about, timeout_s, trusted=entry.get("trust") is True)
-                if "url" in entry:
-                    self._headers[tool.name] = header_places(tool.parameters)
+                tool = tool_of(server.name, about, timeout_s, trusted=entry.get("trust") is True)
+                places = header_places(tool.parameters) if "url" in entry else {}
+                if (size := size + len(json.dumps(tool.parameters))) > MAX_SCHEMAS:
+                    server.problem("its schemas are too large together; the first are taken")
+                    break
+                if tool.name in tools:
+                    raise ToolError(f"{tool.where[2][:100]}: it lists two tools of this name")
             except (ToolError, ValueError) as error:
-                self.problems.append(f"mcpServers.{server}: {error}")
+                server.problem(str(error))
             else:
-                tools.append(tool)
-        yield from sorted(tools, key=lambda tool: tool.name)
+                tools[tool.name] = tool
+                server.headers[tool.name] = places
+        return sorted(tools.values(), key=lambda tool: tool.name)
 
     # -- one call ---------------------------------------------------------------------------------
 
@@ -177,69 +226,33 @@ class Servers:
         self, tool: BaseTool, args: Json, question: Json | None, hear: Any
     ) -> Outcome | Question:
         """The call from its first request to its end, whatever that is."""
-        _, server, name = tool.where
-        peer, headers = self._by_name[server], header_params(self._headers.get(tool.name, {}), args)
-        params: Json = {"name": name, "arguments": args}
+        _, name, of_theirs = tool.where
+        server = self._servers[name]
+        headers = header_params(server.headers.get(tool.name, {}), args)
+        params: Json = {"name": of_theirs, "arguments": args}
         more = answered(question) if question else {}
         try:
             for _ in range(MAX_ROUNDS):
-                result = await peer.call({**params, **more}, hear, headers)
+                result = await server.peer.call({**params, **more}, hear, headers)
                 kind = result.get("resultType", "complete")
                 if kind == "complete":
                     return outcome_of(result)
                 if kind != "input_required":
-                    return _failed(f"the MCP server {server} sent a result of an unknown kind")
+                    return _failed(f"the MCP server {name} sent a result of an unknown kind")
                 asked = question_of(result)
                 if asked["keys"]:
                     return Question(asked)
                 more = answered(asked)
-            return _failed(f"the MCP server {server} asked for the same call {MAX_ROUNDS} times")
+            return _failed(f"the MCP server {name} asked for the same call {MAX_ROUNDS} times")
         except RpcError as error:
             if question and question.get("state") is not None:
                 return _failed(
-                    f"the MCP server {server} did not take the answer: {error}. It may have"
+                    f"the MCP server {name} did not take the answer: {error}. It may have"
                     " forgotten its question (restarted, or too long ago); call the tool again"
                 )
-            return _failed(f"the MCP server {server} refused the call: {error}")
+            return _failed(f"the MCP server {name} refused the call: {error}")
         except (LinkError, ToolError) as error:
-            return _failed(f"the MCP server {server}: {error}")
-
-
-def allowed(name: str, entry: Json) -> bool:
-    """Whether the configuration lets this tool in: patterns as in a shell, denial wins."""
-    wanted, unwanted = entry.get("allowedTools"), entry.get("disabledTools", ())
-    if any(fnmatchcase(name, pattern) for pattern in unwanted):
-        return False
-    return wanted is None or any(fnmatchcase(name, pattern) for pattern in wanted)
-
-
-def check_entry(entry: Json) -> None:
-    """Raises ToolError for an entry that says nothing usable."""
-    kind = entry.get("type", entry.get("transport"))
-    if unknown := sorted(entry.keys() - KEYS):
-        raise ToolError(f"unknown key {unknown[0]}; known are {', '.join(sorted(KEYS))}")
-    if ("command" in entry) == ("url" in entry):
-        raise ToolError("wanted either a `command` (a process) or a `url` (HTTP)")
-    if kind is not None and KINDS.get(kind) != ("stdio" if "command" in entry else "http"):
-        raise ToolError(f"the type {str(kind)[:40]!r} does not fit; known are {', '.join(KINDS)}")
-    for key in ("command", "url", "cwd"):
-        if not isinstance(entry.get(key, ""), str):
-            raise ToolError(f"{key} is no text")
-    for key in ("args", "allowedTools", "disabledTools"):
-        value = entry.get(key, [])
-        if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-            raise ToolError(f"{key} is no list of texts")
-    for key in ("env", "headers"):
-        value = entry.get(key, {})
-        if not isinstance(value, dict) or not all(isinstance(v, str) for v in value.values()):
-            raise ToolError(f"{key} is no object whose values are texts")
-    for key in ("trust", "disabled"):
-        if not isinstance(entry.get(key, False), bool):
-            raise ToolError(f"{key} is neither true nor false")
-    if entry.get("era", "modern") not in ("modern", "legacy"):
-        raise ToolError("era is neither modern nor legacy")
-    for key in ("timeout", "probe_timeout", "start_timeout"):
-        _seconds(entry, key, 1.0)
+            return _failed(f"the MCP server {name}: {error}")
 
 
 def progress_line(params: Message) -> str:
@@ -257,19 +270,6 @@ def _plain(number: Any) -> Any:
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _seconds(entry: Json, key: str, default: float) -> float:
-    value = entry.get(key, default)
-    if not _is_number(value) or not 0 < value < math.inf:
-        raise ToolError(f"{key} is not a number of seconds")
-    return float(value)
-
-
-def _identity(entry: Json) -> str:
-    """What makes two entries one process: everything about how it is reached."""
-    keys = ("command", "args", "env", "cwd", "url", "headers", "era")
-    return canonical({key: entry[key] for key in keys if key in entry})
 
 
 def _failed(text: str) -> Outcome:

@@ -2,8 +2,8 @@
 
 In the walk: mcp_peer.py asks, this carries. An answer is JSON, or a stream of events that ends
 with it; closing the stream is how a call is cancelled. The legacy era adds a session id and streams
-that may be taken up again. The rule of the file: redirects are not followed, and what goes wrong
-names the host, never the whole address, which may hold a key.
+that may be taken up again. The rule of the file: no redirect leads to another host, and what goes
+wrong names the host, never the whole address, which may hold a key.
 """
 
 from __future__ import annotations
@@ -14,15 +14,17 @@ import json
 from collections.abc import Mapping
 from contextlib import aclosing
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import urljoin, urlsplit
 
 from ..wire.client import Client, ClientError, Response, Timeouts
 from ..wire.sse import Decoder, EventTooLarge
 from .mcp_message import (
+    LIST_CHANGED,
     MAX_MESSAGE,
     Hear,
     LinkError,
     Message,
+    cancelled,
     header_value,
     is_progress,
     parsed,
@@ -33,7 +35,17 @@ ACCEPT = "application/json, text/event-stream"
 MAX_ERROR = 64 * 1024  # bytes of an answer that says no
 MAX_RESUMES = 5
 MAX_RETRY_MS = 10_000
-BYE_S = 2.0
+MAX_MOVES = 3
+BYE_S = 2.0  # for what has no answer that matters
+WHY = {
+    **dict.fromkeys(
+        (301, 302, 303, 307, 308), "it redirects to another address: configure that one"
+    ),
+    **dict.fromkeys((401, 403), "the credentials in its `headers` are missing or wrong"),
+    404: "there is nothing at this address",
+    405: "this address does not speak Streamable HTTP",
+    429: "it is asked too often",
+}
 NAMED = {"tools/call": "name"}
 
 
@@ -44,15 +56,21 @@ class HttpLink:
         self._client, self._url, self._own = client, url, dict(headers)
         self.host = urlsplit(url).netloc.rpartition("@")[2]
         self.modern, self.version = True, ""
+        self.changed = False  # it said that its tools are others now
         self._session = ""
+        self._leaving: set[asyncio.Task[None]] = set()
         self.alive = True
 
     async def restart(self) -> None:
         """Forget what the server knows of us: there is nothing to start."""
         self._session, self.version, self.alive = "", "", True
 
+    def abort(self) -> None:
+        """There is nothing to end."""
+
     async def close(self) -> None:
         """Say goodbye where the server keeps a session for us."""
+        await asyncio.gather(*self._leaving)
         if self._session and not self.modern:
             with contextlib.suppress(ClientError, TimeoutError):
                 async with asyncio.timeout(BYE_S):
@@ -70,9 +88,15 @@ class HttpLink:
                     return answer
                 if response.headers.get("content-type", "").lower().startswith("text/event-stream"):
                     return await self._streamed(response, message["id"], hear)
-                return _whole(await response.read(MAX_MESSAGE))
+                return self._whole(await response.read(MAX_MESSAGE), message["id"])
         except (ClientError, EventTooLarge) as error:
             raise LinkError(str(error)) from None
+        except asyncio.CancelledError:
+            if not self.modern and self.version:  # closing the stream says it in the modern era
+                task = asyncio.create_task(self._leave(message["id"]))
+                self._leaving.add(task)
+                task.add_done_callback(self._leaving.discard)
+            raise
 
     async def send(self, message: Message) -> None:
         """A message that has no answer. Raises LinkError."""
@@ -81,6 +105,11 @@ class HttpLink:
             await response.close()
         except ClientError as error:
             raise LinkError(str(error)) from None
+
+    async def _leave(self, request_id: Any) -> None:
+        with contextlib.suppress(LinkError, TimeoutError):
+            async with asyncio.timeout(BYE_S):
+                await self.send(cancelled(request_id))
 
     async def _post(self, message: Message, more: Mapping[str, str]) -> Response:
         fields = {"Content-Type": "application/json", "Accept": ACCEPT, **more}
@@ -99,9 +128,26 @@ class HttpLink:
             fields["MCP-Protocol-Version"] = self.version
         if self._session:
             fields["Mcp-Session-Id"] = self._session
-        return await self._client.request(
-            method, self._url, fields, body, timeouts=Timeouts(connect=10), resendable=False
-        )
+        wait = Timeouts(connect=10)
+        for _ in range(MAX_MOVES):
+            response = await self._client.request(
+                method, self._url, fields, body, timeouts=wait, resendable=False
+            )
+            if response.status not in (307, 308) or not self._moved(response):
+                break
+            await response.close()
+        return response
+
+    def _moved(self, response: Response) -> bool:
+        """Whether it moved within its host, as many do to the same address with a / at its end.
+        To another one nothing of ours may go, least of all `headers`."""
+        try:
+            url = urljoin(self._url, response.headers.get("location", "")).partition("#")[0]
+            same = urlsplit(url)[:2] == urlsplit(self._url)[:2] and url != self._url
+        except ValueError:
+            return False
+        self._url = url if same else self._url
+        return same
 
     async def _refusal(self, response: Response) -> Message | None:
         """The error in an answer that says no; None for one that says yes. Raises LinkError."""
@@ -112,8 +158,8 @@ class HttpLink:
             if message is not None and isinstance(message.get("error"), dict):
                 return message
         text = f"{self.host} answered {response.status}"
-        if 300 <= response.status < 400:
-            text += " (redirects are not followed: configure the address it leads to)"
+        if why := WHY.get(response.status):
+            text += f" ({why})"
         raise LinkError(text, expired=response.status == 404 and bool(self._session))
 
     async def _streamed(self, response: Response, request_id: Any, hear: Hear | None) -> Message:
@@ -150,12 +196,15 @@ class HttpLink:
             return message if message.get("id") == request_id else None
         if "id" in message:
             await self.send(reply_to(message))
+        elif message["method"] == LIST_CHANGED:
+            self.changed = True
         elif hear is not None and is_progress(message, request_id):
             hear(message["params"])
         return None
 
-
-def _whole(body: bytes) -> Message:
-    if (message := parsed(body)) is None:
-        raise LinkError("it sent an answer that is not a JSON object")
-    return message
+    def _whole(self, body: bytes, request_id: Any) -> Message:
+        if (message := parsed(body)) is None:
+            raise LinkError(f"{self.host} sent an answer that is not a JSON object")
+        if message.get("id") != request_id and "error" not in message:
+            raise LinkError(f"{self.host} answered a request that was not made")
+        return message

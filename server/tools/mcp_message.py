@@ -21,6 +21,7 @@ Hear = Callable[[Message], None]  # gets the params of a progress notification
 MODERN = "2026-07-28"
 LEGACY = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
 CLIENT = {"name": "yaa", "version": "1"}  # of this client, not of the server it is in
+LIST_CHANGED = "notifications/tools/list_changed"
 METHOD_NOT_FOUND = -32601
 UNSUPPORTED_VERSION = -32022
 MAX_MESSAGE = 8 * 1024 * 1024  # bytes
@@ -81,6 +82,12 @@ def reply_to(message: Message) -> Message:
         return {"jsonrpc": "2.0", "id": message["id"], "result": {}}
     error = {"code": METHOD_NOT_FOUND, "message": "Method not found"}
     return {"jsonrpc": "2.0", "id": message["id"], "error": error}
+
+
+def cancelled(request_id: Any) -> Message:
+    """Says that nobody waits for this answer any longer."""
+    params = {"requestId": request_id, "reason": "the client does not wait any longer"}
+    return {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params}
 
 
 def is_progress(message: Message, request_id: Any) -> bool:

@@ -3,14 +3,18 @@
 In the walk: mcp.py keeps one of these for each server configured. A server of the modern era
 (2026-07-28) knows nothing of us between requests; one of the legacy era wants a handshake. Which it
 is, is asked once; a server that answers the question oddly, or not at all, is started again before
-the handshake, because some end when it comes second. The rule of the file: every wait is bounded.
+the handshake, because some end when it comes second. One that fails again and again is left alone
+for longer each time. The rule of the file: every wait is bounded.
 """
 
 from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import Mapping
+import json
+import math
+import time
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 from .mcp_message import (
@@ -27,7 +31,10 @@ from .mcp_message import (
 )
 
 MAX_PAGES = 100
-MAX_TOOLS = 2_000
+MAX_TOOLS = 1_000
+MAX_LIST = 16 * 1024 * 1024  # characters of all its pages
+BACKOFF_S = (0.0, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 60.0)  # by failures in a row
+FRESH_S = 60.0  # how long a list of tools is good at least, whatever the server says
 
 
 class Link(Protocol):
@@ -35,10 +42,12 @@ class Link(Protocol):
 
     modern: bool
     version: str
+    changed: bool  # the server said that its tools are others now
 
     @property
     def alive(self) -> bool: ...
     async def restart(self) -> None: ...
+    def abort(self) -> None: ...
     async def close(self) -> None: ...
     async def send(self, message: Message) -> None: ...
     async def request(
@@ -49,22 +58,45 @@ class Link(Protocol):
 class Peer:
     """`era`: modern, legacy, or empty to find out, within `probe_s`."""
 
-    def __init__(self, link: Link, era: str = "", probe_s: float = 5.0) -> None:
+    def __init__(
+        self,
+        link: Link,
+        era: str = "",
+        probe_s: float = 5.0,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self.link, self.era = link, era
-        self._probe_s = probe_s
+        self._probe_s, self._clock = probe_s, clock
         self._ids = itertools.count(1)
         self._opening = asyncio.Lock()
         self._opened = False
+        self._failures = 0  # since its last answer
+        self._again_at = 0.0
+        self._stale_at = 0.0
+
+    @property
+    def due(self) -> bool:
+        """Whether its tools should be listed (again): never done, changed, or too long ago."""
+        now = self._clock()
+        return now >= self._again_at and (self.link.changed or now >= self._stale_at)
 
     async def tools(self) -> list[Message]:
-        """All its tools, page by page. Raises RpcError, LinkError."""
+        """All its tools, page by page; one more than MAX_TOOLS where there are more. Raises
+        RpcError, LinkError."""
+        self.link.changed = False
+        self._stale_at = self._clock() + FRESH_S
         found: list[Message] = []
         params: Message = {}
         seen: set[str] = set()
+        size = 0
         for _ in range(MAX_PAGES):
             page = await self._ask("tools/list", params)
             listed = page.get("tools")
-            found += [tool for tool in listed if isinstance(tool, dict)] if listed else []
+            if not isinstance(listed, list):
+                raise LinkError("its list of tools is no list")
+            if (size := size + len(json.dumps(listed))) > MAX_LIST:
+                raise LinkError(f"its list of tools has more than {MAX_LIST} characters")
+            found += [tool for tool in listed if isinstance(tool, dict)]
             cursor = page.get("nextCursor")
             if not isinstance(cursor, str) or not cursor or len(found) > MAX_TOOLS:
                 break
@@ -72,7 +104,15 @@ class Peer:
                 raise LinkError("its list of tools goes in a circle")
             seen.add(cursor)
             params = {"cursor": cursor}
-        return found[:MAX_TOOLS]
+        self._stale_at = self._clock() + self._good_for(page.get("ttlMs"))
+        return found[: MAX_TOOLS + 1]
+
+    def _good_for(self, ttl_ms: Any) -> float:
+        """Seconds until the list is asked for again. The legacy era says when it changes."""
+        if not self.link.modern:
+            return math.inf
+        told = isinstance(ttl_ms, int | float) and not isinstance(ttl_ms, bool)
+        return max(FRESH_S, ttl_ms / 1000) if told else FRESH_S
 
     async def call(
         self, params: Message, hear: Hear | None = None, headers: Mapping[str, str] | None = None
@@ -103,9 +143,33 @@ class Peer:
     ) -> Message:
         async with self._opening:
             if not (self._opened and self.link.alive):
-                await self._open()
+                await self._open_patiently()
         message = self._message(method, params, progress=hear is not None)
-        return result_of(await self.link.request(message, hear, headers))
+        try:
+            answer = await self.link.request(message, hear, headers)
+        except LinkError:
+            if self._opened and not self.link.alive:  # of all who waited, the first to notice
+                self._failed()
+            raise
+        self._failures = 0
+        return result_of(answer)
+
+    async def _open_patiently(self) -> None:
+        """Open it, unless it has failed lately. Raises LinkError, RpcError."""
+        if (left := self._again_at - self._clock()) > 0:
+            times = f"{self._failures} times in a row"
+            raise LinkError(f"it failed {times} and is tried again in {math.ceil(left)} s")
+        try:
+            await self._open()
+        except (LinkError, RpcError, asyncio.CancelledError):
+            self._failed()
+            raise
+
+    def _failed(self) -> None:
+        delay = BACKOFF_S[min(self._failures, len(BACKOFF_S) - 1)]
+        self._failures, self._again_at = self._failures + 1, self._clock() + delay
+        self._opened = False
+        self.link.abort()
 
     async def _open(self) -> None:
         """Start it, and agree on an era. Raises LinkError, RpcError."""

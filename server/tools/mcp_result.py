@@ -7,6 +7,7 @@ sends is believed about itself, and everything is bounded before it goes into a 
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from typing import Any
 
@@ -23,14 +24,19 @@ MAX_BLOB = 4_000  # characters of base64 that stay in the session; a picture has
 MAX_TEXT = 200_000
 MAX_STATE = 64 * 1024
 MAX_QUESTIONS = 8
+MAX_SCHEMA = 64 * 1024  # characters of one tool's schema: a model reads it with every call
+
+_MARKED = re.compile(r"_[0-9a-f]{8}\Z")  # as `legal_name` ends names
 
 
 def legal_name(server: str, tool: str) -> str:
-    """`mcp__<server>__<tool>`, legal for every provider. Where that changes anything, a hash of
-    the real names follows, so that a name never depends on which other tools there are."""
+    """`mcp__<server>__<tool>`, legal for every provider. Where that changes anything, or could be
+    read in two ways, a hash of the real names follows, so that a name never depends on which other
+    tools there are."""
     full = f"mcp__{server}__{tool}"
     legal = re.sub(r"[^a-zA-Z0-9_-]", "_", full)
-    if legal == full and len(legal) <= MAX_NAME:
+    unclear = "__" in server or server.endswith("_") or _MARKED.search(full)
+    if legal == full and len(legal) <= MAX_NAME and not unclear:
         return legal
     mark = hashlib.sha256(f"{server}\n{tool}".encode("utf-8", "replace")).hexdigest()[:8]
     return f"{legal[: MAX_NAME - 9]}_{mark}"
@@ -43,6 +49,8 @@ def tool_of(server: str, listed: Json, timeout_s: float, *, trusted: bool) -> Ba
         raise ToolError("a tool has no name")
     if not isinstance(schema, dict) or schema.get("type") != "object":
         raise ToolError(f"{name[:100]}: its inputSchema does not describe an object")
+    if len(json.dumps(schema)) > MAX_SCHEMA:
+        raise ToolError(f"{name[:100]}: its inputSchema has more than {MAX_SCHEMA} characters")
     said = listed.get("annotations")
     notes: Json = said if trusted and isinstance(said, dict) else {}
     hints = {
@@ -167,11 +175,14 @@ def _asked(request: Any) -> tuple[str, Json]:
 def answered(question: Json) -> Json:
     """The params that a call is repeated with, from a ledger's question and its `answer`.
 
-    The question comes out of a session, so that any of it may be of any shape.
+    `refused` in place of an answer: the person said no (decline), or went away (cancel). The
+    question comes out of a session, so that any of it may be of any shape.
     """
     params: Json = {}
-    keys, answer = question.get("keys"), question.get("answer")
-    if isinstance(keys, list) and keys:
+    keys, answer, refused = question.get("keys"), question.get("answer"), question.get("refused")
+    if isinstance(keys, list) and keys and refused in ("decline", "cancel"):
+        params["inputResponses"] = {str(key): {"action": refused} for key in keys}
+    elif isinstance(keys, list) and keys:
         single = len(keys) == 1
         parts = answer if isinstance(answer, dict) else {}
         params["inputResponses"] = {

@@ -17,9 +17,22 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .. import log
-from .mcp_message import MAX_MESSAGE, Hear, LinkError, Message, is_progress, parsed, reply_to
+from .mcp_message import (
+    LIST_CHANGED,
+    MAX_MESSAGE,
+    Hear,
+    LinkError,
+    Message,
+    cancelled,
+    is_progress,
+    parsed,
+    reply_to,
+)
 
 GRACE_S = 2.0  # for the end of its input to be noticed, and again for SIGTERM
+CHUNK = 64 * 1024
+MAX_NOISE = 16 * 1024 * 1024  # bytes that it may say without answering anything …
+LINE_COST = 64  # … where each line counts for so many more: it costs as much time
 INHERITED = (
     *("HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER"),  # as the official clients do
     *("LANG", "LC_ALL", "TZ", "TMPDIR"),
@@ -42,7 +55,9 @@ class StdioLink:
     def __init__(self, name: str, launch: Launch) -> None:
         self.name, self.launch = name, launch
         self.modern, self.version = True, ""
+        self.changed = False  # it said that its tools are others now
         self._process: asyncio.subprocess.Process | None = None
+        self._pipes: list[asyncio.ReadTransport] = []
         self._readers: list[asyncio.Task[None]] = []
         self._waiting: dict[int, asyncio.Future[Message]] = {}
         self._hearing: dict[int, Hear] = {}
@@ -58,26 +73,47 @@ class StdioLink:
         await self.close()
         launch = self.launch
         kept = {key: os.environ[key] for key in INHERITED if key in os.environ}
+        theirs: list[int] = []
         try:
+            said, words = await self._pipe(theirs), await self._pipe(theirs)
             self._process = await asyncio.create_subprocess_exec(
                 launch.command,
                 *launch.args,
                 stdin=asyncio.subprocess.PIPE,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.PIPE,
+                stdout=theirs[0],
+                stderr=theirs[1],
                 env={**kept, **launch.env},
                 cwd=launch.cwd,
                 start_new_session=True,
-                limit=MAX_MESSAGE,
             )
         except (OSError, ValueError) as error:
+            self._close_pipes()
             why = getattr(error, "strerror", None) or "not a usable command"
             raise LinkError(f"{launch.command} cannot be started: {why}") from None
+        finally:
+            for end in theirs:
+                os.close(end)
         self._end = self._last_words = ""
         self._readers = [
-            asyncio.create_task(self._read(self._process)),
-            asyncio.create_task(self._overhear(self._process)),
+            asyncio.create_task(self._read(self._process, said)),
+            asyncio.create_task(self._overhear(words)),
         ]
+
+    async def _pipe(self, theirs: list[int]) -> asyncio.StreamReader:
+        """A pipe's end to read; the other is added to `theirs`. Ours rather than asyncio's, whose
+        end cannot be closed before the last writer's: that may be one who has left the group."""
+        ours, end = os.pipe()
+        theirs.append(end)
+        reader = asyncio.StreamReader(limit=CHUNK)
+        transport, _ = await asyncio.get_running_loop().connect_read_pipe(
+            lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(ours, "rb", 0)
+        )
+        self._pipes.append(transport)
+        return reader
+
+    def _close_pipes(self) -> None:
+        while self._pipes:
+            self._pipes.pop().close()
 
     async def request(
         self, message: Message, hear: Hear | None = None, headers: Mapping[str, str] | None = None
@@ -92,7 +128,7 @@ class StdioLink:
             await self.send(message)
             return await answer
         except asyncio.CancelledError:
-            self._write(_cancelled(request_id))
+            self._write(cancelled(request_id))
             raise
         finally:
             self._waiting.pop(request_id, None)
@@ -102,16 +138,24 @@ class StdioLink:
         """A message that has no answer. Raises LinkError."""
         if not self.alive or self._process is None or self._process.stdin is None:
             raise LinkError(self._end or "it is not running")
+        if self._process.stdin.transport.get_write_buffer_size() > MAX_MESSAGE:
+            raise LinkError("it does not read what it is sent")
         self._write(message)
         try:
             await self._process.stdin.drain()
         except OSError:
             raise LinkError(self._end or "it closed its input") from None
 
+    def abort(self) -> None:
+        """End it at once."""
+        if self._process is not None:
+            self._end_it(self._process, "it was ended")
+
     async def close(self) -> None:
         """End of input, then SIGTERM, then SIGKILL; the last for all of its group."""
         process, self._process = self._process, None
         if process is None:
+            self._close_pipes()
             return
         self._fail("it was stopped")
         try:
@@ -124,6 +168,7 @@ class StdioLink:
             _signal(process, signal.SIGKILL)  # what the leader left behind, too
             for reader in self._readers:
                 reader.cancel()
+            self._close_pipes()
         await process.wait()
         await asyncio.gather(*self._readers, return_exceptions=True)
 
@@ -132,46 +177,66 @@ class StdioLink:
         if stdin is not None and not stdin.is_closing():
             stdin.write(json.dumps(message).encode() + b"\n")
 
-    async def _read(self, process: asyncio.subprocess.Process) -> None:
+    async def _read(
+        self, process: asyncio.subprocess.Process, output: asyncio.StreamReader
+    ) -> None:
         """Every line of its output, until it ends."""
-        assert process.stdout is not None
-        try:
-            while line := await process.stdout.readline():
-                if (message := parsed(line)) is not None:
-                    self._take(message)
-                elif line.strip():
-                    logger.debug("%s: not a message: %.200r", self.name, line[:200])
-        except ValueError:  # from readline: a line longer than the limit
-            self._fail(f"it sent a line of more than {MAX_MESSAGE} bytes")
-            _signal(process, signal.SIGKILL)
-            return
-        except OSError:
-            pass
+        line, noise = bytearray(), 0
+        with contextlib.suppress(OSError):
+            while data := await output.read(CHUNK):
+                await asyncio.sleep(0)  # reading what is there already lets nobody else run
+                head, *others = data.split(b"\n")
+                line += head
+                for following in others:
+                    noise = 0 if self._heard(bytes(line)) else noise
+                    line = bytearray(following)
+                noise += len(data) + LINE_COST * len(others)
+                if len(line) > MAX_MESSAGE:
+                    return self._end_it(process, f"it sent a line of more than {MAX_MESSAGE} bytes")
+                if noise > MAX_NOISE:
+                    return self._end_it(process, "it sent too much that answers nothing")
+            self._heard(bytes(line))  # the last words of some have no end of line
         ended = await _ended(process)
         code = f"exit {process.returncode}" if ended else "its output ended"
         words = f": {self._last_words}" if self._last_words else ""
-        self._fail(f"its process ended ({code}){words}")
+        return self._end_it(process, f"its process ended ({code}){words}")
+
+    def _end_it(self, process: asyncio.subprocess.Process, why: str) -> None:
+        self._fail(why)
         _signal(process, signal.SIGKILL)
 
-    def _take(self, message: Message) -> None:
+    def _heard(self, line: bytes) -> bool:
+        """Whether the line answers a request of ours."""
+        if (message := parsed(line)) is not None:
+            return self._take(message)
+        if line.strip():
+            logger.debug("%s: not a message: %.200r", self.name, line[:200])
+        return False
+
+    def _take(self, message: Message) -> bool:
         if "method" not in message:
             answer = self._waiting.get(message["id"]) if _is_ours(message.get("id")) else None
-            if answer is not None and not answer.done():
-                answer.set_result(message)
-        elif "id" in message:
+            if answer is None or answer.done():
+                return False
+            answer.set_result(message)
+            return True
+        if "id" in message:
             self._write(reply_to(message))
+        elif message["method"] == LIST_CHANGED:
+            self.changed = True
         else:
             for request_id, hear in tuple(self._hearing.items()):
                 if is_progress(message, request_id):
                     hear(message["params"])
+        return False
 
-    async def _overhear(self, process: asyncio.subprocess.Process) -> None:
+    async def _overhear(self, words: asyncio.StreamReader) -> None:
         """Its log: free text. The last line is kept, to say what a dying server said."""
-        assert process.stderr is not None
         rest = b""
         with contextlib.suppress(OSError):
-            while data := await process.stderr.read(65_536):
-                *lines, rest = (rest + data)[-65_536:].split(b"\n")
+            while data := await words.read(CHUNK):
+                await asyncio.sleep(0)
+                *lines, rest = (rest + data)[-CHUNK:].split(b"\n")
                 for line in filter(None, map(bytes.strip, lines)):
                     self._last_words = log.mask(line[:200].decode("utf-8", "replace"))
                     logger.debug("%s says: %s", self.name, self._last_words)
@@ -200,8 +265,3 @@ def _signal(process: asyncio.subprocess.Process, number: signal.Signals) -> None
 
 def _is_ours(request_id: Any) -> bool:
     return isinstance(request_id, int) and not isinstance(request_id, bool)
-
-
-def _cancelled(request_id: int) -> Message:
-    params = {"requestId": request_id, "reason": "the client does not wait any longer"}
-    return {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params}

@@ -10,11 +10,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from typing import Any
+from urllib.parse import unquote
 
 from ..schema.inline import inline
 
+TABLES = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")
+DATA = ("default", "const", "enum", "examples", "required")
+LEFT_OUT = ("nullable", "example", "discriminator", "xml", "externalDocs")  # nothing to a model
 METHODS = ("get", "post", "put", "patch", "delete")
 MAX_OPERATIONS = 500
+MAX_REFERENCES = 10
+
+# OpenAPI 3 says of these that they are no parameters: they follow from elsewhere.
+NOT_PARAMETERS = ("accept", "content-type", "authorization")
 
 _JSON = re.compile(r"application/(.+\+)?json(;.*)?", re.IGNORECASE)
 
@@ -27,7 +35,11 @@ def tools_in(document: Any, wanted: list[str]) -> Iterator[dict[str, Any] | str]
         yield "this is no OpenAPI 3 document"
         return
     found: set[str] = set()
-    for path, method, item in _operations(document):
+    for operation in _operations(document):
+        if isinstance(operation, str):
+            yield operation
+            continue
+        path, method, item = operation
         name = _name(item, method, path)
         if wanted and name not in wanted:
             continue
@@ -44,12 +56,17 @@ def tools_in(document: Any, wanted: list[str]) -> Iterator[dict[str, Any] | str]
             yield f"there is no operation {name}"
 
 
-def _operations(document: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    for path, shared in _dict(document.get("paths")).items():
+def _operations(document: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]] | str]:
+    for path, written in _dict(document.get("paths")).items():
+        try:
+            shared = _resolved(document, written)
+        except ValueError as error:
+            yield f"{path}: {error}"
+            continue
         for method in METHODS:
-            if isinstance(item := _dict(shared).get(method), dict):
-                own = [*_list(_dict(shared).get("parameters")), *_list(item.get("parameters"))]
-                yield path, method, {**item, "parameters": own}
+            if isinstance(item := shared.get(method), dict):
+                both = [*_list(shared.get("parameters")), *_list(item.get("parameters"))]
+                yield path, method, {**item, "parameters": both}
 
 
 def _name(item: dict[str, Any], method: str, path: str) -> str:
@@ -63,31 +80,57 @@ def _tool(
 ) -> dict[str, Any]:
     """Raises ValueError for what has no place in a tool."""
     parameters: dict[str, Any] = {}
-    for each in item["parameters"]:
-        about = _resolved(document, each)
-        wire, place = about.get("name"), about.get("in")
-        if not isinstance(wire, str) or place not in ("path", "query", "header"):
+    for (place, wire), about in _parameters(document, item).items():
+        if place == "header" and wire.lower() in NOT_PARAMETERS:
+            continue
+        if place not in ("path", "query", "header"):
             if about.get("required") is True:
                 raise ValueError(f"it needs a parameter in {place}")
             continue
-        schema = _schema(document, about.get("schema", {}), about.get("description"))
+        described = about.get("schema", _json_schema(about) if "content" in about else {})
+        schema = _schema(document, described, about.get("description"))
         parameters[_free(wire, parameters)] = {
             **schema,
             "in": place,
             "as": wire,
-            "required": about.get("required") is True,
+            "needed": about.get("required") is True,
+            **({"style": style} if (style := _style(place, about)) else {}),
         }
     if "requestBody" in item:
         body = _resolved(document, item["requestBody"])
         parameters[_free("body", parameters)] = {
             **_schema(document, _json_schema(body), body.get("description")),
             "in": "content",
-            "required": body.get("required") is True,
+            "needed": body.get("required") is True,
         }
     texts = (item.get("summary"), item.get("description"))
     described = "\n\n".join(dict.fromkeys(str(text).strip() for text in texts if text))
     made = {"name": name, "description": described[:2000], "method": method.upper()}
     return {**made, "path": path, "parameters": parameters}
+
+
+def _parameters(
+    document: dict[str, Any], item: dict[str, Any]
+) -> dict[tuple[str, str], dict[str, Any]]:
+    """By place and name: an operation's own takes the place of its path's."""
+    found: dict[tuple[str, str], dict[str, Any]] = {}
+    for each in item["parameters"]:
+        about = _resolved(document, each)
+        place, wire = about.get("in"), about.get("name")
+        if isinstance(place, str) and isinstance(wire, str):
+            found[place, wire] = about
+    return found
+
+
+def _style(place: str, about: dict[str, Any]) -> str:
+    """How rest.py writes a list or object into a query, where it is not by repeating the name."""
+    style, explode = about.get("style", "form"), about.get("explode")
+    if place != "query" or "content" in about:
+        return ""
+    if style == "deepObject":
+        return "deep"
+    joined = {"form": "comma", "spaceDelimited": "space", "pipeDelimited": "pipe"}.get(style, "")
+    return joined if explode is False or (style != "form" and explode is not True) else ""
 
 
 def _json_schema(body: dict[str, Any]) -> Any:
@@ -102,21 +145,35 @@ def _json_schema(body: dict[str, Any]) -> Any:
 def _schema(document: dict[str, Any], schema: Any, description: Any) -> dict[str, Any]:
     """A schema on its own, with everything it refers to written out."""
     root = {"properties": {"it": schema}, "components": document.get("components", {})}
-    whole = _dict(_modern(inline(root)["properties"]["it"]))
+    whole = _dict(_modern(inline(root)["properties"]["it"], sent=True))
     if description and "description" not in whole:
         whole["description"] = str(description)[:500]
     return whole
 
 
-def _modern(schema: Any) -> Any:
-    """What OpenAPI 3.0 says otherwise than JSON Schema: nullable, and bounds that are flags."""
+def _modern(schema: Any, *, sent: bool) -> Any:
+    """What OpenAPI says otherwise than JSON Schema: nullable, bounds that are flags, and what is
+    only in answers (`readOnly`), required or not. `sent`: this is a schema, not a part of one."""
     if isinstance(schema, list):
-        return [_modern(item) for item in schema]
+        return [_modern(item, sent=sent) for item in schema]
     if not isinstance(schema, dict):
         return schema
-    found = {key: _modern(value) for key, value in schema.items() if key != "nullable"}
-    if schema.get("nullable") is True and isinstance(kind := schema.get("type"), str):
-        found["type"] = [kind, "null"]
+    if not sent:  # a table of names: no key of it is a keyword
+        return {name: _modern(inner, sent=True) for name, inner in schema.items()}
+    found: dict[str, Any] = {}
+    for key, value in schema.items():
+        if key in DATA:
+            found[key] = value
+        elif key not in LEFT_OUT:
+            found[key] = _modern(value, sent=key not in TABLES)
+    _without_answers(schema, found)
+    if schema.get("nullable") is True:
+        if isinstance(kind := schema.get("type"), str):
+            found["type"] = [kind, "null"]
+            if isinstance(values := found.get("enum"), list) and None not in values:
+                found["enum"] = [*values, None]
+        elif found:
+            found = {"anyOf": [found, {"type": "null"}]}
     for flag, bound in (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")):
         if isinstance(schema.get(flag), bool):
             del found[flag]
@@ -125,17 +182,30 @@ def _modern(schema: Any) -> Any:
     return found
 
 
+def _without_answers(schema: dict[str, Any], found: dict[str, Any]) -> None:
+    """Leave out of `found` the properties that are only in answers."""
+    only = {
+        name
+        for name, inner in _dict(schema.get("properties")).items()
+        if _dict(inner).get("readOnly") is True
+    }
+    if only:
+        found["properties"] = {n: s for n, s in found["properties"].items() if n not in only}
+        found["required"] = [name for name in _list(schema.get("required")) if name not in only]
+
+
 def _resolved(document: dict[str, Any], about: Any) -> dict[str, Any]:
-    """A parameter or body, through one reference. Raises ValueError where it leads nowhere."""
-    reference = _dict(about).get("$ref")
-    if reference is None:
-        return _dict(about)
-    found: Any = document
-    for part in str(reference).removeprefix("#/").split("/"):
-        found = _dict(found).get(part.replace("~1", "/").replace("~0", "~"))
-    if not isinstance(found, dict):
-        raise ValueError(f"{reference} leads nowhere")
-    return found
+    """A path, parameter or body, through references. Raises ValueError where they lead nowhere."""
+    for _ in range(MAX_REFERENCES):
+        reference = _dict(about).get("$ref")
+        if reference is None:
+            return _dict(about)
+        about = document if str(reference).startswith("#/") else None
+        for part in str(reference).removeprefix("#/").split("/"):
+            about = _dict(about).get(unquote(part).replace("~1", "/").replace("~0", "~"))
+        if not isinstance(about, dict):
+            raise ValueError(f"{str(reference)[:100]} leads nowhere")
+    raise ValueError("its references lead in a circle")
 
 
 def _free(wire: str, taken: dict[str, Any]) -> str:

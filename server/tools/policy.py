@@ -22,8 +22,9 @@ Session = dict[str, Any]
 
 @dataclass(frozen=True)
 class Verdict:
-    """run, ask, deny, error, question, client, or wait for the result of a call before it; with the
-    reason, and the arguments as they would run. `repeatable`: executing twice does no harm.
+    """run, ask, deny, error, question, client (hand it to the page), send (tell the page), or wait
+    for the result of a call before it; with the reason, and the arguments as they would run.
+    `repeatable`: executing twice does no harm; `parallel_safe`: it may run beside others that are.
     `offer`: the network of the call, and the hosts that an approval may add to it."""
 
     action: str
@@ -31,6 +32,7 @@ class Verdict:
     args: dict[str, Any] | None = None
     fingerprint: str = ""
     repeatable: bool = False
+    parallel_safe: bool = False
     status: str = "invalid_arguments"  # what an error is called in the call's result
     repairs: list[str] = field(default_factory=list)
     offer: dict[str, Any] = field(default_factory=dict)
@@ -55,6 +57,8 @@ def decide(tool: BaseTool, args: dict[str, Any], ceiling: str, session: Session)
         return "run", "granted for this session"
     if "auto_approve" in own:
         return ("run", "auto_approve") if own["auto_approve"] else ("ask", "auto_approve is off")
+    if tool.kind == "client":
+        return "run", "the page asks where it has to"
     return ("run", "it only reads") if tool.read_only else ("ask", "it may change things")
 
 

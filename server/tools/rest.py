@@ -25,6 +25,8 @@ MAX_KB = 512
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
 KEYS = {"name", "description", "method", "path", "parameters", *HINTS}
 PLACES = ("path", "query", "header", "body", "content")  # content: the whole body, unwrapped
+STYLES = {"": "", "comma": ",", "space": " ", "pipe": "|", "deep": ""}
+NOT_SCHEMA = ("in", "as", "style", "needed")
 # Who is asking, and how the message is framed, is not for a model to say.
 NOT_FOR_MODELS = re.compile(
     r"host|connection|content-length|transfer-encoding|te|trailer|upgrade|expect|cookie|origin"
@@ -47,7 +49,8 @@ _PATH_NAME = re.compile(r"\{([^{}]+)\}")
 
 @dataclass(frozen=True)
 class Operation:
-    """One request: `places` says of each argument where it goes and under which name."""
+    """One request: `places` says of each argument where it goes and under which name, `styles` how
+    a list or an object is written into the query."""
 
     tool: BaseTool
     method: str
@@ -57,6 +60,7 @@ class Operation:
     headers: dict[str, str] = field(default_factory=dict)
     timeout_s: float = TIMEOUT_S
     max_kb: float = MAX_KB
+    styles: dict[str, str] = field(default_factory=dict)
 
 
 def operations(api: str, about: dict[str, Any], document: Any = None) -> Iterator[Operation | str]:
@@ -75,7 +79,8 @@ def operations(api: str, about: dict[str, Any], document: Any = None) -> Iterato
 
 def operation(api: str, about: dict[str, Any], each: dict[str, Any]) -> Operation:
     """One operation: {name, description?, method?, path, parameters?, read_only?, …}, where each
-    parameter is a schema with `in` and `required` beside. Raises ToolError."""
+    parameter is a schema with `in` and `required` beside; `needed` says the latter of a schema that
+    has a list of its own under that name. Raises ToolError."""
     if unknown := each.keys() - KEYS:
         raise ToolError(f"there is no setting {', '.join(sorted(unknown))}")
     method, path = str(each.get("method", "GET")).upper(), each.get("path")
@@ -85,16 +90,22 @@ def operation(api: str, about: dict[str, Any], each: dict[str, Any]) -> Operatio
         raise ToolError("path begins with /")
     if not re.fullmatch(r"https?://[^/?#@\s]+(/[^?#\s]*)?", about.get("base_url", "")):
         raise ToolError("base_url begins with https:// and has neither user, query nor fragment")
-    properties, places, required = {}, {}, []
+    properties, places, styles, required = {}, {}, {}, []
     for name, schema in (each.get("parameters") or {}).items():
         if not isinstance(schema, dict):
             raise ToolError(f"parameters.{name} is a schema with `in`")
         place = schema.get("in", "path" if f"{{{name}}}" in path else _usual(method))
         wire = str(schema.get("as", name))
+        if place == "header" and _is_told(wire, about, schema):
+            continue
         check_place(name, place, wire)
         places[name] = (place, wire)
-        properties[name] = {k: v for k, v in schema.items() if k not in ("in", "required", "as")}
-        if schema.get("required") is True or place == "path":
+        if (style := schema.get("style", "")) not in STYLES:
+            raise ToolError(f"parameters.{name}.style is none of {', '.join(filter(None, STYLES))}")
+        styles[name] = style
+        own = {k: v for k, v in schema.items() if k not in NOT_SCHEMA}
+        properties[name] = {k: v for k, v in own.items() if (k, type(v)) != ("required", bool)}
+        if True in (schema.get("required"), schema.get("needed")) or place == "path":
             required.append(name)
     missing = set(_PATH_NAME.findall(path)) - {w for p, w in places.values() if p == "path"}
     if missing:
@@ -119,7 +130,15 @@ def operation(api: str, about: dict[str, Any], each: dict[str, Any]) -> Operatio
         dict(about.get("headers", {})),
         about.get("timeout_s", TIMEOUT_S),
         about.get("max_kb", MAX_KB),
+        styles,
     )
+
+
+def _is_told(wire: str, about: dict[str, Any], schema: dict[str, Any]) -> bool:
+    """Whether a header needs no argument: the owner sets it, or a document does not insist on one
+    that is not for models."""
+    ours = wire.lower() in (name.lower() for name in about.get("headers", {}))
+    return ours or (schema.get("needed") is False and bool(NOT_FOR_MODELS.fullmatch(wire)))
 
 
 def check_place(name: str, place: str, wire: str) -> None:
@@ -160,8 +179,7 @@ def request(op: Operation, args: dict[str, Any]) -> tuple[str, dict[str, str], b
         if place == "path":
             path = path.replace(f"{{{wire}}}", segment(name, value))
         elif place == "query":
-            values = value if isinstance(value, list) else [value]
-            query += [(wire, plain(item)) for item in values]
+            query += in_query(wire, value, op.styles.get(name, ""))
         elif place == "header":
             headers[wire.lower()] = plain(value)
         elif place == "body":
@@ -177,6 +195,17 @@ def request(op: Operation, args: dict[str, Any]) -> tuple[str, dict[str, str], b
     # The owner's headers come last: none of them can be replaced by an argument.
     headers |= {name.lower(): value for name, value in op.headers.items()}
     return op.base_url + path + (f"?{urlencode(query)}" if query else ""), headers, body
+
+
+def in_query(wire: str, value: Any, style: str) -> list[tuple[str, str]]:
+    """The query's part of one argument: a list repeats the name, or is joined."""
+    if style == "deep" and isinstance(value, dict):
+        return [pair for k, v in value.items() for pair in in_query(f"{wire}[{k}]", v, "deep")]
+    if isinstance(value, list):
+        if style in ("", "deep"):
+            return [(wire, plain(item)) for item in value]
+        value = STYLES[style].join(map(plain, value))
+    return [(wire, plain(value))]
 
 
 def segment(name: str, value: Any) -> str:

@@ -186,22 +186,23 @@ class Child:
             return Outcome(
                 "error", error={"type": "error", "message": text}, logs=logs, usage=usage
             )
-        if "error" in said:
-            if "trace" in said:
-                logger.debug("a tool failed: %s", said["trace"])
-            if (name := said["error"].pop("limit", None)) in self.job.limits:
-                allowed = self.job.limits[name]
-                breach = {"limit": name, "allowed": allowed, "observed": f"over {allowed:g}"}
-                return Outcome(*limit_error(breach, self._last_words), logs=logs, usage=usage)
-            return Outcome("error", error=said["error"], logs=logs, usage=usage)
-        return Outcome(
+        outcome = Outcome(
             "ok",
-            said["result"],
+            said.get("result"),
             attachments=tuple(said.get("attachments", ())),
             keep=said.get("keep"),
             logs=logs,
             usage=usage,
         )
+        if "error" not in said:
+            return outcome
+        if "trace" in said:
+            logger.debug("a tool failed: %s", said["trace"])
+        if (name := said["error"].pop("limit", None)) in self.job.limits:
+            allowed = self.job.limits[name]
+            breach = {"limit": name, "allowed": allowed, "observed": f"over {allowed:g}"}
+            return Outcome(*limit_error(breach, self._last_words), logs=logs, usage=usage)
+        return replace(outcome, status="error", result=None, error=said["error"])
 
     def kill(self) -> None:
         """End everything the call started: the keeper does it when its lifeline goes."""

@@ -35,9 +35,10 @@ class Context:
     """What a tool can do beyond returning a value. Ask for it with a parameter typed `Context`.
 
     log(text)        a line for people, at once
-    attach(path)     name a file in the workspace as part of the result
+    attach(path)     offer a file of the session's folder as part of the result
     keep             how many model calls the result stays in the model's view; None: the default
     state            the session's `ext`, to read
+    cancelled        whether the call is being ended: what still has to be done has a moment
     limits           what this call may use, by the names of `required_resources`
     """
 
@@ -50,6 +51,7 @@ class Context:
         self.state = state
         self.limits = limits or {}
         self.keep: int | None = None
+        self.cancelled = False
         self._write = write
 
     def log(self, *values: object) -> None:
@@ -57,6 +59,8 @@ class Context:
         self._write({"log": " ".join(map(str, values))})
 
     def attach(self, path: str, name: str | None = None) -> None:
+        """Offer a file of the session's folder to the person, who can download it. Raises ToolError
+        for what is none."""
         self._write({"attach": {"path": str(path), "name": name or str(path).rpartition("/")[2]}})
 
 
@@ -94,11 +98,19 @@ def tool(function: Any = None, **options: Any) -> Any:
     return mark if function is None else mark(function)
 
 
-def toolkit(cls: C) -> C:
+@overload
+def toolkit(cls: C) -> C: ...
+@overload
+def toolkit(*, keep: int | None = None) -> Callable[[C], C]: ...
+def toolkit(cls: Any = None, *, keep: int | None = None) -> Any:
     """Mark a class whose @tool methods become tools named `<class>_<method>`. It is made once for
-    each call, without arguments."""
-    setattr(cls, KIT, True)
-    return cls
+    each call, without arguments. `keep` is for those of its tools that have none of their own."""
+
+    def mark(cls: C) -> C:
+        setattr(cls, KIT, {"keep": keep})
+        return cls
+
+    return mark if cls is None else mark(cls)
 
 
 @dataclass(frozen=True)
@@ -106,9 +118,13 @@ class BaseTool:
     """One tool as the server knows it; its code is reached by `where` in the child.
 
     kind: `python` runs in the child, `inline` in the server, `fetch` is fetched by the server and
-    read in the child, `rest` is a request (rest.py), `question` is answered by a person, `client`
+    read in the child, `rest` is a request (rest.py), `history` reads the session, `question` is
+    answered by a person, `client`
     runs in the page.
+    wait: whether a `client` tool's result is waited for; without, the page is only told.
     where: ("module", name, function) or ("file", path, function).
+    parameters, returns: JSON Schemas, with `$ref` where a type is used twice or contains itself.
+    `returns` is None where nothing is returned and {} where nothing is known of it.
     """
 
     name: str
@@ -120,6 +136,8 @@ class BaseTool:
     hints: dict[str, bool] = field(default_factory=dict)
     required_resources: dict[str, Any] = field(default_factory=dict)
     keep: int | None = None
+    returns: dict[str, Any] | None = field(default_factory=dict)
+    wait: bool = True
 
     @property
     def read_only(self) -> bool:

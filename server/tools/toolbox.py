@@ -18,30 +18,28 @@ from pathlib import Path
 from typing import Any
 
 from ..config import Config
+from ..errors import Problem
 from ..jsontext import browser_safe, depth_exceeds
 from ..sandbox.policy import TIERS
 from ..sandbox.reach import NETWORKS, Reach
 from ..schema.convert import error_text, parse
+from ..schema.inline import inline
 from ..schema.repair import repair
-from ..schema.validate import Validator
+from ..schema.validate import Validator, remembered
 from ..session import events
 from ..session.calls import with_args
+from ..session.context.compact import RETAIN
+from ..session.context.ops import RELOAD, ops_of
+from ..session.context.reload import NoSuchMessage, reload, retain, told
 from ..session.events import Event
 from ..wire.client import Client
-from . import builtin, failures, mcp
+from . import builtin, failures, mcp, page
 from .catalog import Catalog
-from .disclosure import brief, detail
+from .disclosure import brief, declaration, detail, result_schema
+from .download import Piece, read_piece
 from .envelope import MAX_NESTED, envelope, text_for_model
 from .perform import Performer
-from .policy import (
-    Verdict,
-    decide,
-    enforceable,
-    exceeded,
-    fingerprint,
-    narrowed,
-    reach_of,
-)
+from .policy import Verdict, decide, enforceable, exceeded, fingerprint, narrowed, reach_of
 from .runner import Job, Outcome, Runner
 from .templates import Pending, Unfilled, fill
 from .tool import BaseTool
@@ -71,7 +69,7 @@ class Toolbox:
         self._addable: list[str] = []  # hosts, in a sandbox that can filter
         self._withheld = self._sandbox["require"] != "none"  # until `open` has proven enough
         self._runner = Runner(config.home)
-        self._mcp = mcp.Servers(server["mcpServers"], client or Client())
+        self._mcp = mcp.Servers(server["mcpServers"], client or Client(), self._most["wall_s"])
         self._catalog = Catalog(network=client is not None)
         self._tools = self._catalog.entries
         self.problems = self._catalog.problems  # what could not be loaded, for the owner
@@ -102,35 +100,52 @@ class Toolbox:
         """Add the tools of one file. Each of them, or why it is refused."""
         return await self._catalog.add_file(path, self._runner)
 
+    def admit(self, session: Session) -> None:
+        """Before a run. Raises Problem for tools of the page that have the name of one of ours; MCP
+        servers are asked what they have by now, for the next time."""
+        page.admit(session, self._tools)
+        self._catalog.look_again()
+
     # -- what the model and the client are told ---------------------------------------------------
 
     def declared(self, session: Session) -> list[dict[str, Any]]:
         """What the model is offered, in a fixed order (a prompt's prefix is cached). Tools that
         are denied or cannot run are left out, and those that keep failing; `tool_detail` is for
         brief ones."""
-        in_brief = session["config"]["yaa"].get("tool_detail", False)
-        ours = [
-            entry.tool
-            for entry in self._tools.values()
-            if self.policy(entry.tool, session) != "deny" and not self.unavailable(entry.tool)
-        ]
-        left_out = failures.withheld(session) - CONTROL | ({DETAIL} if not in_brief else set())
+        wanted = session["config"]["yaa"]
+        in_brief, results = wanted.get("tool_detail", False), wanted.get("result_schema", False)
+        ours = [e.tool for e in self._tools.values() if not self.unavailable(e.tool)]
+        left_out = self._left_out(session)
         return [
-            brief(tool) if in_brief and tool.name not in CONTROL else tool.declaration()
-            for tool in (*ours, *self._page_tools(session).values())
-            if tool.name not in left_out
+            brief(tool)
+            if in_brief and tool.name not in CONTROL
+            else declaration(tool, results=results)
+            for tool in (*ours, *page.tools(session, self._tools).values())
+            if tool.name not in left_out and self.policy(tool, session) != "deny"
         ]
 
+    def _left_out(self, session: Session) -> set[str]:
+        """Tools that would be of no use now."""
+        names = failures.withheld(session) - CONTROL
+        if not session["config"]["yaa"].get("tool_detail", False):
+            names.add(DETAIL)
+        if not ops_of(session):
+            names.add(RELOAD)
+        if not session["config"].get("context", {}).get("retain_tool"):
+            names.add(RETAIN)
+        return names
+
     def info(self) -> list[dict[str, Any]]:
-        """For `/info`: name, description, parameters, hints, policy, origin; `unavailable` with
-        the reason for a tool that no call may use."""
+        """For `/info`: name, description, parameters, result_schema, hints, policy, origin;
+        `unavailable` with the reason for a tool that no call may use."""
         found = []
         for entry in self._tools.values():
             tool = entry.tool
             about = {
                 "name": tool.name,
                 "description": tool.description,
-                "parameters": tool.parameters,
+                "parameters": inline(tool.parameters),
+                "result_schema": result_schema(tool),
                 "hints": tool.hints,
                 "policy": self.policy(tool, None),
                 "origin": tool.origin,
@@ -182,31 +197,31 @@ class Toolbox:
         """What the policy says of a call. Reads only; says so in words where it says no."""
         name, raw = call["function"]["name"], call["function"]["arguments"]
         entry = self._tools.get(name)
-        if entry is None and name not in self._page_tools(session):
+        tool = entry.tool if entry else page.tools(session, self._tools).get(name)
+        if tool is None:
             return Verdict("error", self._unknown(name, session), status="not_found")
-        if entry and (reason := self.unavailable(entry.tool)):
+        if reason := self.unavailable(tool):
             return Verdict("error", reason, status=reason.partition(":")[0])
         if name not in CONTROL and name in failures.withheld(session, call):
             return Verdict("error", failures.refusal(name), status="not_found")
-        validator = entry.validator if entry else None
+        validator = entry.validator if entry else remembered(tool.parameters)
         try:
             args, error, repairs = fitted(raw, validator, partial(fill, session, call))
         except Pending as pending:
             return Verdict("wait", str(pending))
-        if entry and error and self._ceiling(name) == "deny":
+        if error and self._ceiling(name) == "deny":
             return Verdict("deny", f"this server does not allow {name}")
         if error:
             return Verdict("error", _joined(error, failures.note(session, call)))
         mark = fingerprint(name, args)
-        if entry is None:
-            return Verdict("client", "", args, mark, repairs=repairs)
-        action, reason = decide(entry.tool, args, self._ceiling(name), session)
-        if entry.tool.kind == "question" and action == "run":
+        action, reason = decide(tool, args, self._ceiling(name), session)
+        if tool.kind == "client" and action != "deny":
+            return page.handed(tool, action, reason, args=args, fingerprint=mark, repairs=repairs)
+        if tool.kind == "question" and action == "run":
             action = "question"
-        offer = self._offer(session, entry.tool) if action == "ask" else {}
-        return Verdict(
-            action, reason, args, mark, entry.tool.repeatable, repairs=repairs, offer=offer
-        )
+        may = (tool.repeatable, tool.hints.get("parallel_safe", False))
+        offer = self._offer(session, tool) if action == "ask" else {}
+        return Verdict(action, reason, args, mark, *may, repairs=repairs, offer=offer)
 
     def _offer(self, session: Session, tool: BaseTool) -> dict[str, Any]:
         """The network of a call, where an approval may change it."""
@@ -243,7 +258,11 @@ class Toolbox:
     async def _performed(
         self, session: Session, call: Call, args: dict[str, Any], ledger: dict[str, Any]
     ) -> AsyncGenerator[str | Outcome | mcp.Question, None]:
-        entry = self._tools[call["function"]["name"]]
+        name = call["function"]["name"]
+        if (entry := self._tools.get(name)) is None:  # an MCP server has just taken it away
+            message = self._unknown(name, session)
+            yield Outcome("not_found", error={"type": "not_found", "message": message})
+            return
         tool = entry.tool
         if reason := self.unavailable(tool):  # it was not when the call was judged, elsewhere
             kind = reason.partition(":")[0]
@@ -252,17 +271,14 @@ class Toolbox:
         if tool.kind == "detail":
             yield self._detail(session, args["name"])
             return
+        if tool.kind == "history":
+            yield _from_history(session, tool.name, args)
+            return
         wanted = session["config"].get("limits", {}).get("tool", {})
         limits = narrowed(wanted, tool.required_resources, self._most)
         job = Job(tool.where, args, session["id"], limits, session.get("ext", {}))
         if tool.kind == "python":
-            asked = ledger.get("policy")
-            asked = asked if isinstance(asked, dict) else None
-            reach = reach_of(self._runner.reach, session, tool.name, asked, self._addable)
-            beyond = reach if isinstance(reach, str) else ""
-            if isinstance(reach, Reach):
-                beyond = enforceable(reach, self._runner.sandbox["tier"])
-                job = replace(job, reach=reach)
+            job, beyond = self._reached(job, session, tool.name, ledger.get("policy"))
             if beyond:
                 said = {"type": "policy_exceeded", "message": f"not run: {beyond}"}
                 yield Outcome("policy_exceeded", error=said)
@@ -271,19 +287,28 @@ class Toolbox:
             async for item in items:
                 yield item
 
+    def _reached(self, job: Job, session: Session, name: str, asked: Any) -> tuple[Job, str]:
+        """The job with its network, and why that cannot be. `asked`: what a person approved."""
+        wanted = asked if isinstance(asked, dict) else None
+        reach = reach_of(self._runner.reach, session, name, wanted, self._addable)
+        if isinstance(reach, Reach):
+            return replace(job, reach=reach), enforceable(reach, self._runner.sandbox["tier"])
+        return job, reach
+
     def _result(self, session: Session, call: Call, outcome: Outcome, edited: Any) -> Event:
         """How the call ended, as people, models and programs each read it."""
-        tool = self._tools[call["function"]["name"]].tool
+        name = call["function"]["name"]
+        entry = self._tools.get(name)
         repairs = self.verdict(session, call if edited is None else with_args(call, edited)).repairs
         found = envelope(outcome, repairs, edited)
-        if tool.keep is not None:
-            found.setdefault("keep", tool.keep)
+        if entry and entry.tool.keep is not None:
+            found.setdefault("keep", entry.tool.keep)
         failed = outcome.status != "ok"
         if failed and (hint := failures.note(session, call)):
             found["hint"] = hint
         return events.tool_result(
             call["id"],
-            tool.name,
+            name,
             text_for_model(found, outcome.text),
             time.time_ns() // 1_000_000,
             state="failed" if failed else "done",
@@ -293,42 +318,40 @@ class Toolbox:
 
     def _detail(self, session: Session, name: str) -> Outcome:
         entry = self._tools.get(name)
-        if found := entry.tool if entry else self._page_tools(session).get(name):
+        if found := entry.tool if entry else page.tools(session, self._tools).get(name):
             return Outcome("ok", detail(found))
         error = {"type": "error", "message": self._unknown(name, session)}
         return Outcome("error", error=error)
 
-    # -- the tools of the page --------------------------------------------------------------------
-
-    def _page_tools(self, session: Session) -> dict[str, BaseTool]:
-        """Tools the page offers. None takes the name of one of ours: what runs on the server is
-        the server's to say."""
-        return {
-            tool["name"]: BaseTool(
-                tool["name"],
-                tool.get("description") or "",
-                tool.get("parameters") or {"type": "object"},
-                kind="client",
-                origin="client",
-            )
-            for tool in session.get("tools", ())
-            if tool["name"] not in self._tools
-        }
+    async def read_piece(self, session_id: str, path: str, offset: int, stamp: str) -> Piece:
+        """Some of a file of a session's folder, for `POST /files`. Raises Problem."""
+        if self._withheld:
+            raise Problem("sandbox_unavailable", "This server does not read files of sessions")
+        most = round(self._most["file_mb"] * 1024 * 1024)  # no tool could have written more
+        return await read_piece(self._runner, session_id, path, offset, stamp, most)
 
     def _unknown(self, name: str, session: Session) -> str:
-        names = [*self._tools, *self._page_tools(session)]
+        names = [*self._tools, *page.tools(session, self._tools)]
         close = difflib.get_close_matches(name[:100], names, 3)
         hint = f"; did you mean {' or '.join(close)}?" if close else ""
         return f"there is no tool named {name[:100]!r}{hint}"
+
+
+def _from_history(session: Session, name: str, args: dict[str, Any]) -> Outcome:
+    try:
+        if name == RETAIN:
+            return Outcome("ok", retain(session, **args))
+        found = reload(session, **args)
+    except NoSuchMessage as error:
+        return Outcome("error", error={"type": "error", "message": str(error)})
+    return Outcome("ok", found, text=told(found))
 
 
 def _joined(text: str, more: str) -> str:
     return f"{text}\n{more}" if more else text
 
 
-def fitted(
-    raw: Any, validator: Validator | None, fill: Fill
-) -> tuple[dict[str, Any], str, list[str]]:
+def fitted(raw: Any, validator: Validator, fill: Fill) -> tuple[dict[str, Any], str, list[str]]:
     """(arguments as they would run, what is wrong with them, what was changed in them)."""
     changes: list[str] = []
     if isinstance(raw, str):
@@ -342,8 +365,6 @@ def fitted(
         return {}, str(error), []
     if depth_exceeds(raw, MAX_NESTED):
         return {}, f"the arguments are nested deeper than {MAX_NESTED} levels", []
-    if validator is None:
-        return raw, "", changes + filled
     mended = repair(raw, validator)
     if mended.errors:
         return {}, error_text(mended.errors), []

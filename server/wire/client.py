@@ -19,7 +19,7 @@ from .headers import serialize_request
 from .http11 import Limits
 from .pool import ClientError, Connection, Exchange, Pool, Timeouts, plain
 from .proxy import Proxy, proxy_for
-from .ssrf import resolve_public
+from .ssrf import Resolve, resolve, resolve_public
 
 __all__ = ["Client", "ClientError", "Response", "Timeouts"]
 
@@ -114,7 +114,7 @@ class Response:
 
 class Client:
     """Connections to many servers. `env` says which proxies to use; `tls` replaces the system's
-    trust (tests). Not shared between event loops."""
+    trust and `resolve` its names (tests). Not shared between event loops."""
 
     def __init__(
         self,
@@ -122,9 +122,10 @@ class Client:
         *,
         tls: ssl.SSLContext | None = None,
         max_response: int = MAX_RESPONSE,
+        resolve: Resolve = resolve,
     ) -> None:
         self._env = dict(env or {})
-        self._tls = tls
+        self._tls, self._resolve = tls, resolve
         self._limits = Limits(body=max_response)
         self._pool = Pool(MAX_IDLE_PER_ORIGIN, IDLE_S)
 
@@ -241,7 +242,7 @@ class Client:
     async def _open(self, origin: Origin) -> Connection:
         addresses = [origin.host]
         if origin.public_only:
-            addresses = await resolve_public(origin.host, origin.port)
+            addresses = await resolve_public(origin.host, origin.port, self._resolve)
             if not addresses:
                 text = f"{origin.where} is not on the public internet"
                 raise ClientError("refused", text)

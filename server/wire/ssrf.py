@@ -10,8 +10,10 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import socket
+from collections.abc import Awaitable, Callable
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+Resolve = Callable[[str, int], Awaitable[list[str]]]  # (host, port) → addresses
 
 # IPv6 ranges that carry an IPv4 address and are called global all the same.
 _NAT64 = (ipaddress.IPv6Network("64:ff9b::/96"), ipaddress.IPv6Network("64:ff9b:1::/48"))
@@ -53,9 +55,9 @@ async def resolve(host: str, port: int) -> list[str]:
     return list(dict.fromkeys(str(entry[4][0]) for entry in found))
 
 
-async def resolve_public(host: str, port: int) -> list[str]:
+async def resolve_public(host: str, port: int, ask: Resolve = resolve) -> list[str]:
     """The addresses of a host, if all are public; [] if any is not. Raises OSError."""
-    addresses = await resolve(host, port)
+    addresses = await ask(host, port)
     return addresses if all(map(is_public, addresses)) else []
 
 

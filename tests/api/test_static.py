@@ -27,6 +27,7 @@ class Case(unittest.TestCase):
         (self.root / "js").mkdir(parents=True)
         (self.root / "index.html").write_text("<p>hello")
         (self.root / "artifact.html").write_text("<p>artifact")
+        (self.root / "sandbox.html").write_text("<p>sandbox")
         (self.root / "js" / "main.js").write_text("0123456789")
         (self.root / "a b%.txt").write_text("odd name")
         (self.root / "datei-ü.txt").write_text("unicode")
@@ -70,6 +71,19 @@ class Serving(Case):
         self.assertIn("default-src 'none'", policy)
         self.assertIn("frame-ancestors 'self'", policy)
         self.assertNotIn("connect-src", policy)
+
+    def test_the_sandbox_frame_has_neither_network_nor_origin(self) -> None:
+        policy = self.get("/sandbox.html").headers["content-security-policy"]
+        for part in ("default-src 'none'", "worker-src blob:", "frame-ancestors 'self'"):
+            self.assertIn(part, policy)
+        self.assertTrue(policy.endswith("; sandbox allow-scripts"), policy)
+        self.assertNotIn("connect-src", policy)
+        self.assertNotIn("allow-same-origin", policy)
+        page = (shipped("client") / "sandbox.html").read_text()
+        meta = re.search(r'http-equiv="Content-Security-Policy"\s+content="([^"]+)"', page)
+        assert meta is not None
+        header_only = "; frame-ancestors 'self'; sandbox allow-scripts"  # a <meta> cannot say these
+        self.assertEqual(meta[1] + header_only, policy)
 
     def test_the_policy_is_the_one_of_the_client(self) -> None:
         page = shipped("client") / "index.html"

@@ -4,6 +4,7 @@ The last `bench …` line of the request says what it does:
 
     bench tokens=100 delay_us=5000              so many deltas, so far apart
     bench tokens=5 delay_us=0 tool=NAME{"a":1}  calls that tool first; speaks when it has the answer
+    bench … tool=ONE{} tool=OTHER{}             calls both at once
 
 Each delta holds the clock's reading at the moment it was written, `@<CLOCK_MONOTONIC in ns>@`,
 which whoever reads it on the same machine can compare. `GET /gone` tells when a stream was last
@@ -77,7 +78,7 @@ class Provider(asyncio.Protocol):
             self._transport.write(HEAD)
             messages = json.loads(body)["messages"] if tool else []
             if tool and messages[-1]["role"] != "tool":
-                self._transport.write(_tool_call(*_wanted(messages)))
+                self._transport.write(_tool_calls(_wanted(messages)))
             else:
                 await self._speak(int(tokens), int(delay_us) / 1e6)
         self._done = True
@@ -106,17 +107,25 @@ def _delta(text: str) -> bytes:
     )
 
 
-def _wanted(messages: list[dict[str, Any]]) -> tuple[str, str]:
-    """(name, arguments) of the call that the last user's message orders."""
+def _wanted(messages: list[dict[str, Any]]) -> list[tuple[str, str]]:
+    """(name, arguments) of each call that the last user's message orders."""
     order = [str(message["content"]) for message in messages if message["role"] == "user"][-1]
-    name, _, arguments = order.partition("tool=")[2].partition("{")
-    return name.strip(), f"{{{arguments}" if arguments else "{}"
+    parts = [part.partition("{") for part in order.split(" tool=")[1:]]
+    return [(name.strip(), f"{{{rest}".strip() if rest else "{}") for name, _, rest in parts]
 
 
-def _tool_call(name: str, arguments: str) -> bytes:
-    function = {"name": name, "arguments": arguments}
-    call = {"index": 0, "id": f"call_{time.monotonic_ns()}", "type": "function"}
-    delta = {"role": "assistant", "tool_calls": [{**call, "function": function}]}
+def _tool_calls(wanted: list[tuple[str, str]]) -> bytes:
+    now = time.monotonic_ns()
+    calls = [
+        {
+            "index": index,
+            "id": f"call_{now}_{index}",
+            "type": "function",
+            "function": {"name": name, "arguments": arguments},
+        }
+        for index, (name, arguments) in enumerate(wanted)
+    ]
+    delta = {"role": "assistant", "tool_calls": calls}
     return _frame({"choices": [{"index": 0, "delta": delta}]}) + _end("tool_calls", 8)
 
 

@@ -1,7 +1,8 @@
 """Real server processes killed with SIGKILL, at every event of a conversation.
 
-What a tool did is counted where no server can lose it: in a file. The model is a scripted provider
-that speaks Chat Completions and numbers its calls from zero in every answer, as some do.
+What a tool did is counted where no server can lose it: in a file of the session's folder. The model
+is a scripted provider that speaks Chat Completions and numbers its calls from zero in every answer,
+as some do.
 """
 
 from __future__ import annotations
@@ -19,18 +20,28 @@ from typing import Any, NamedTuple
 from server.jsontext import canonical
 from server.session.events import Event
 from server.session.fold import Folder, digest
+from server.tools.runner import Runner
 from server.wire.sse import Decoder
 
 from ..test_agent import Client, complete
 from ..tooling.child import Yaa
 
+# Asks first, and never runs twice; beside others of its kind it may.
+OWNED = """
+from yaa import tool
+
+@tool(destructive=False, parallel_safe=True)
+def mark(name: str) -> str:
+    "Leave a mark."
+    with open(name, "a") as file:
+        file.write("ran ")
+    return name
+"""
 PAGE_TOOL = {"name": "page_title", "description": "The page's title", "parameters": {}}
 
 
 class Model(BaseHTTPRequestHandler):
-    """Four calls, then an answer that says how many results it got."""
-
-    counter = ""
+    """Six calls, two of them side by side, then an answer that says how many results it got."""
 
     def do_POST(self) -> None:
         request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
@@ -38,10 +49,11 @@ class Model(BaseHTTPRequestHandler):
         if results:
             deltas: list[dict[str, Any]] = [{"content": f"Done: {len(results)} results."}]
         else:
-            append = json.dumps({"command": f"echo ran >> {self.counter}"})
             calls = [
                 ("calculator", '{"expression": "6*7"}'),
-                ("shell", append),
+                ("shell", '{"command": "echo ran >> shell"}'),
+                ("mark", '{"name": "one"}'),
+                ("mark", '{"name": "two"}'),
                 ("page_title", "{}"),
                 ("ask_user", '{"question": "Sure?"}'),
             ]
@@ -107,10 +119,8 @@ class Killed(unittest.TestCase):
         holder = tempfile.TemporaryDirectory()
         self.addCleanup(holder.cleanup)
         self.folder = Path(holder.name)
-        self.counter = self.folder / "count"
-        self.model = ThreadingHTTPServer(
-            ("127.0.0.1", 0), type("Scripted", (Model,), {"counter": str(self.counter)})
-        )
+        self.homes = 0
+        self.model = ThreadingHTTPServer(("127.0.0.1", 0), Model)
         threading.Thread(target=self.model.serve_forever, daemon=True).start()
         self.addCleanup(self.model.server_close)
         self.addCleanup(self.model.shutdown)
@@ -119,7 +129,14 @@ class Killed(unittest.TestCase):
         self.config = {
             "server": {"discover": False, "providers": {"main": provider}},
         }
-        self.other = self.enterContext(Yaa(self.config))
+        self.other = self.enterContext(self.server())
+
+    def server(self) -> Yaa:
+        self.homes += 1
+        home = self.folder / f"home-{self.homes}"
+        (home / "tools").mkdir(parents=True)
+        (home / "tools" / "mark.py").write_text(OWNED)
+        return Yaa(self.config, home=home)
 
     def converse(self, number: int, cut: int | None) -> tuple[dict[str, Any], int]:
         """A conversation with one server, which is killed after `cut` events, and gone on with at
@@ -127,7 +144,7 @@ class Killed(unittest.TestCase):
         client, total = Client(), 0
         client.kept |= {"id": f"conversation-{number}", "tools": [PAGE_TOOL]}
         with contextlib.ExitStack() as stack:
-            first = stack.enter_context(Yaa(self.config)) if cut is not None else self.other
+            first = stack.enter_context(self.server()) if cut is not None else self.other
             for _ in range(8):
                 server = self.other if cut is None else first
                 left = None if cut is None else cut - total
@@ -144,23 +161,29 @@ class Killed(unittest.TestCase):
                 complete(client.kept)
         raise AssertionError(canonical(client.kept))
 
-    def executions(self) -> int:
-        return len(self.counter.read_text().split()) if self.counter.exists() else 0
+    def executions(self, number: int) -> list[int]:
+        """How often the command and each mark of a conversation ran, on all hosts together."""
+        folders = [
+            Runner(self.folder / f"home-{home}").folder(f"conversation-{number}")
+            for home in range(1, self.homes + 1)
+        ]
+        files = [[folder / name for folder in folders] for name in ("shell", "one", "two")]
+        return [sum(len(f.read_text().split()) for f in each if f.exists()) for each in files]
 
     def test_killed_after_every_event(self) -> None:
         session, total = self.converse(0, None)
-        self.assertEqual(session["messages"][-1]["content"], "Done: 4 results.")
-        self.assertGreaterEqual(total, 40)
+        self.assertEqual(session["messages"][-1]["content"], "Done: 6 results.")
+        self.assertEqual(self.executions(0), [1, 1, 1])
+        self.assertGreaterEqual(total, 50)
         for cut in range(1, total):
             with self.subTest(cut=cut):
-                before = self.executions()
                 session, _ = self.converse(cut, cut)
-                self.assertEqual(session["messages"][-1]["content"], "Done: 4 results.")
+                self.assertEqual(session["messages"][-1]["content"], "Done: 6 results.")
                 whole = [m for m in session["messages"] if not m.get("open")]
                 calls = sorted(c["id"] for m in whole for c in m.get("tool_calls") or ())
                 results = sorted(m["tool_call_id"] for m in whole if m["role"] == "tool")
                 self.assertEqual(calls, results)
-                self.assertLessEqual(self.executions() - before, 1, "the command ran twice")
+                self.assertLessEqual(max(self.executions(cut)), 1, "something ran twice")
 
 
 if __name__ == "__main__":

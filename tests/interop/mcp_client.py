@@ -33,7 +33,8 @@ async def main(url: str) -> int:
     client = Client()
     servers = Servers({"peer": {"url": url}}, client)
     try:
-        tools = await servers.load()
+        tools: list[BaseTool] = []
+        await servers.load(lambda _, listed: tools.extend(listed))
         print("problems", servers.problems)
         for tool in tools:
             for args in wanted(tool, tools):

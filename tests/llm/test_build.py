@@ -38,6 +38,48 @@ def sent(messages: list[dict[str, Any]], **changes: Any) -> list[dict[str, Any]]
     return found
 
 
+class Schemas(unittest.TestCase):
+    """`$ref` stays where the provider understands it, and is written out everywhere else."""
+
+    NODE = {
+        "title": "m.Node",
+        "type": "object",
+        "properties": {"kids": {"type": "array", "items": {"$ref": "#/$defs/Node"}}},
+    }
+    TREE = {
+        "type": "object",
+        "properties": {"root": {"$ref": "#/$defs/Node"}},
+        "$defs": {"Node": NODE},
+    }
+
+    def test_references(self) -> None:
+        given = {"type": "function", "function": {"name": "f", "parameters": self.TREE}}
+        before = json.dumps(given)
+        for preset, mode, kept in (
+            ("openai", "native", True),
+            ("llamacpp", "native", True),
+            ("custom", "native", False),
+            ("openrouter", "native", False),
+            ("openai", "json_schema", False),
+            ("openai", "text", False),
+        ):
+            with self.subTest(preset, mode=mode):
+                body = build([USER], [given], preset=preset, mode=mode)
+                self.assertEqual("$defs" in json.dumps(body), kept)
+                if mode == "native" and not kept:
+                    (sent_tool,) = body["tools"]
+                    kids = sent_tool["function"]["parameters"]["properties"]["root"]["properties"]
+                    self.assertEqual(
+                        kids["kids"]["items"],
+                        {
+                            "type": "object",
+                            "title": "m.Node",
+                            "description": "same shape as m.Node",
+                        },
+                    )
+        self.assertEqual(json.dumps(given), before)
+
+
 class Messages(unittest.TestCase):
     def test_only_what_providers_know(self) -> None:
         messages = [

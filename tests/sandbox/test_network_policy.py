@@ -12,7 +12,8 @@ from typing import Any
 
 from server.config import Config
 from server.session.answers import ANSWERS
-from server.session.calls import Ask, Execute, plan
+from server.session.calls import plan
+from server.session.jobs import Ask, Execute
 from server.session.shape import check
 from server.tools.toolbox import Toolbox
 

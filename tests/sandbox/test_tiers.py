@@ -40,6 +40,10 @@ class Failures(Sandboxed, test_runner.Failures):
     pass
 
 
+class Cancelled(Sandboxed, test_runner.Cancelled):
+    pass
+
+
 class Breaches(Sandboxed, test_runner.Breaches):
     async def test_memory(self) -> None:
         hungry = "python3 -c 'x = bytearray(10**9); x[::4096] = x[::4096]; input()'"

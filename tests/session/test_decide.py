@@ -7,13 +7,24 @@ import unittest
 from dataclasses import replace
 from typing import Any
 
-from server.session.calls import LOST, SUPERSEDED, Ask, Execute, Recover, Reply
-from server.session.decide import CallModel, NameSession, RunTools, Stop, next_step
+from server.session.calls import LOST, SUPERSEDED
+from server.session.decide import CallModel, Model, NameSession, RunTools, Stop, next_step
+from server.session.jobs import Ask, Execute, Given, Recover, Reply, Send
 
-from ..fakes import CountingToolbox, Verdict, user
+from ..fakes import DEFAULTS, CountingToolbox, Verdict, user
+
+MODEL = Model("m", {})
 
 TOOLBOX = CountingToolbox(
-    {"read": "read", "rm": "write", "job": "auto", "page": "page", "ask": "question", "no": "deny"},
+    {
+        "read": "read",
+        "rm": "write",
+        "job": "auto",
+        "ask": "question",
+        "no": "deny",
+        "page": "page",
+        "act": "action",
+    },
     {},
 )
 PRINT = TOOLBOX.verdict({"grants": []}, {"function": {"name": "rm", "arguments": "{}"}}).fingerprint
@@ -44,13 +55,18 @@ def resolved(reason: str, payload: Any, status: str = "resolved") -> list[dict[s
 
 
 def session(messages: list[dict[str, Any]], **more: Any) -> dict[str, Any]:
-    run = {"id": "r", "step": 0, "tokens": 0, "cost_micro": 0, "wall_ms": 0}
+    run = {"id": "r", "started_at": 0}
+    run |= dict.fromkeys(("step", "tokens", "cost_micro", "wall_ms"), 0)
     base = {"id": "s", "messages": messages, "calls": {}, "interrupts": [], "grants": []}
-    return {**base, "config": {"yaa": {}}, "run": run, **more}
+    config = {"yaa": {}, "context": DEFAULTS["session"]["config"]["context"]}
+    return {**base, "config": config, "context": {}, "run": run, **more}
 
 
 class Waiting:
     """A toolbox whose `later` waits, as templates make calls wait."""
+
+    def declared(self, session: dict[str, Any]) -> list[dict[str, Any]]:
+        return []
 
     def verdict(self, session: dict[str, Any], call: dict[str, Any]) -> Verdict:
         if call["function"]["name"] == "later":
@@ -61,6 +77,9 @@ class Waiting:
 class Repeatable:
     """A toolbox in which every tool may run twice."""
 
+    def declared(self, session: dict[str, Any]) -> list[dict[str, Any]]:
+        return []
+
     def verdict(self, session: dict[str, Any], call: dict[str, Any]) -> Verdict:
         return replace(TOOLBOX.verdict(session, call), repeatable=True)
 
@@ -68,7 +87,7 @@ class Repeatable:
 class Next(unittest.TestCase):
     def step(self, made: dict[str, Any], **options: Any) -> Any:
         before = copy.deepcopy(made)
-        found = next_step(made, TOOLBOX, options.pop("limits", {}), **options)
+        found = next_step(made, TOOLBOX, options.pop("limits", {}), MODEL, **options)
         self.assertEqual(made, before, "deciding changed the session")
         return found
 
@@ -112,7 +131,7 @@ class Next(unittest.TestCase):
     def test_a_call_that_waits_for_one_before_it(self) -> None:
         for first, kind in (("read", RunTools), ("rm", Stop)):
             made = session(asked(call(first), call("later", call_id="c2")))
-            found = next_step(made, Waiting(), {})
+            found = next_step(made, Waiting(), {}, MODEL)
             self.assertIsInstance(found, kind)
             left = found.jobs if isinstance(found, RunTools) else getattr(found, "asks", ())
             self.assertEqual(len(left), 1, "the one that waits is left alone")
@@ -131,6 +150,7 @@ class Next(unittest.TestCase):
             ("job", "{}", Execute, ""),
             ("rm", "{}", Ask, "tool_call"),
             ("page", "{}", Ask, "client_tool"),
+            ("act", "{}", Send, ""),
             ("ask", '{"question":"Q?"}', Ask, "input_required"),
             ("ask", '{"question":"Q?","response_schema":{"type":5}}', Reply, "failed"),
             ("no", "{}", Reply, "denied"),
@@ -145,7 +165,7 @@ class Next(unittest.TestCase):
                     self.assertEqual((job.entry["state"], job.entry["attempt"]), ("started", 1))
                 elif isinstance(job, Ask):
                     self.assertEqual(job.interrupt["reason"], detail)
-                else:
+                elif isinstance(job, Reply):
                     self.assertEqual(job.state, detail)
 
     def test_an_answered_approval(self) -> None:
@@ -233,14 +253,14 @@ class Next(unittest.TestCase):
             for repeatable in (False, True):
                 with self.subTest(state, repeatable=repeatable):
                     made = session(changed, calls=entry(state, 1), interrupts=answers)
-                    found = next_step(made, Repeatable() if repeatable else TOOLBOX, {})
+                    found = next_step(made, Repeatable() if repeatable else TOOLBOX, {}, MODEL)
                     self.assertIsInstance(found, Stop)
                     assert isinstance(found, Stop)
                     ask = found.asks[0]
                     self.assertEqual(ask.interrupt["reason"], "indeterminate")
                     self.assertEqual(ask.interrupt["args"], {"path": "/"})
                     made = session(changed, calls={"c1": ask.entry}, interrupts=answers)
-                    self.assertIsInstance(next_step(made, TOOLBOX, {}), RunTools)
+                    self.assertIsInstance(next_step(made, TOOLBOX, {}, MODEL), RunTools)
 
     def test_the_edited_arguments_are_what_a_retry_runs(self) -> None:
         job = self.job(
@@ -249,6 +269,77 @@ class Next(unittest.TestCase):
             interrupts=resolved("indeterminate", {"action": "retry"}),
         )
         self.assertEqual((job.args, job.entry["args"]), ({"a": 2}, {"a": 2}))
+
+    def test_a_call_that_the_page_has(self) -> None:
+        """state, answer (None: none), arguments' fingerprint, whether the user moved on → job."""
+        mark = TOOLBOX.verdict({"grants": []}, call("page")).fingerprint
+        given = {"content": "A page"}
+        cases: list[tuple[str, dict[str, Any] | None, str, bool, type, str]] = [
+            ("waiting", None, mark, False, Ask, "waiting"),
+            ("started", None, mark, False, Ask, "started"),
+            ("waiting", given, mark, False, Given, "A page"),
+            ("started", given, mark, False, Given, "A page"),
+            ("started", given, mark, True, Given, "A page"),
+            ("proposed", given, "", False, Given, "A page"),
+            ("waiting", None, mark, True, Reply, SUPERSEDED),
+            ("started", None, mark, True, Reply, LOST),
+            ("waiting", given, "sha256:0", False, Ask, "waiting"),
+            ("started", given, "sha256:0", False, Ask, "started"),
+        ]
+        for state, payload, print_, moved, kind, detail in cases:
+            with self.subTest(state=state, payload=payload, print_=print_, moved=moved):
+                answers = resolved("client_tool", payload)
+                if payload is None:
+                    del answers[0]["answer"]
+                ledger = entry(state)
+                ledger["c1"]["fingerprint"] = print_ or None
+                messages = asked(call("page")) + ([user("next", "u2")] if moved else [])
+                job = self.job(messages, calls=ledger, interrupts=answers)
+                self.assertIsInstance(job, kind)
+                if isinstance(job, Ask):
+                    self.assertEqual(job.entry["state"], detail)
+                    self.assertNotIn("answer", job.interrupt)
+                    self.assertEqual(job.entry["fingerprint"], mark)
+                elif isinstance(job, Given):
+                    self.assertEqual(job.payload["content"], detail)
+                else:
+                    self.assertEqual((job.content, job.state), (detail, "skipped"))
+
+    def test_a_page_without_the_tool_keeps_the_call(self) -> None:
+        """The tool may have been switched off meanwhile; the person can still say what to do."""
+        answers = resolved("client_tool", {"content": "x"})
+        for item, kind in ((answers, Given), ([{**answers[0], "answer": None}], Ask)):
+            job = self.job(asked(call("gone")), calls=entry("waiting"), interrupts=item)
+            self.assertIsInstance(job, kind)
+        self.assertEqual(self.job(asked(call("gone"))).state, "failed", "but it is not given out")
+
+    def test_an_action_is_sent_and_never_asked_about(self) -> None:
+        job = self.job(asked(call("act", '{"a": 1}')))
+        self.assertEqual((type(job), job.args), (Send, {"a": 1}))
+        moved = self.job([*asked(call("act")), user("next", "u2")])
+        self.assertEqual((moved.content, moved.state), (SUPERSEDED, "skipped"))
+
+    def test_a_page_call_that_lost_its_result_can_be_handed_over_again(self) -> None:
+        for name, kind in (("page", Ask), ("act", Send)):
+            for state in ("started", "done"):
+                lost = self.job(asked(call(name)), calls=entry(state, 1))
+                self.assertEqual(lost.interrupt["reason"], "indeterminate")
+            again = resolved("indeterminate", {"action": "retry"})
+            job = self.job(asked(call(name)), calls=entry("indeterminate", 1), interrupts=again)
+            self.assertIsInstance(job, kind)
+
+    def test_cancelled_with_a_reason(self) -> None:
+        for name, reason in (("rm", "tool_call"), ("page", "client_tool")):
+            for payload, text in (
+                (None, "The user cancelled this call."),
+                ({"reason": "not now"}, "The user cancelled this call. Reason: not now"),
+                ({"reason": 5}, "The user cancelled this call."),
+                ("x", "The user cancelled this call."),
+            ):
+                with self.subTest(name, payload=payload):
+                    answers = resolved(reason, payload, "cancelled")
+                    job = self.job(asked(call(name)), calls=entry("waiting"), interrupts=answers)
+                    self.assertEqual((job.content, job.state), (text, "skipped"))
 
     def test_superseded_and_cancelled(self) -> None:
         moved = self.job([*asked(call("rm")), user("next", "u2")])

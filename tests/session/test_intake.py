@@ -52,6 +52,38 @@ class Refused(unittest.TestCase):
         self.refused({"version": 2}, "session_version", "/version", "version 2")
         self.refused({"messages": [{"role": "x"}]}, "session_invalid", "/messages/0/role")
 
+    def test_tools_of_a_page(self) -> None:
+        good: dict[str, Any] = {
+            "name": "page_title",
+            "description": None,
+            "wait": False,
+            "hints": {},
+        }
+        accept({"tools": [good, {"name": "x" * 64, "parameters": {"type": "object"}}]})
+        cases: list[tuple[Any, str, str]] = [
+            ({}, "/name", "a tool's name"),
+            ({"name": ""}, "/name", "a tool's name"),
+            ({"name": "two words"}, "/name", "letters"),
+            ({"name": "x" * 65}, "/name", "letters"),
+            ({"name": "titel_größe"}, "/name", "letters"),
+            ({"name": "page_title"}, "/name", "already"),
+            ({"name": "a", "parameters": True}, "/parameters", "an object"),
+            ({"name": "a", "parameters": {"type": "array"}}, "/parameters/type", "an object"),
+            ({"name": "a", "parameters": {"type": 5}}, "/parameters/type", "an object"),
+            ({"name": "a", "parameters": {"required": "x"}}, "/parameters", "can't be used"),
+            ({"name": "a", "parameters": {"$ref": "http://x/y"}}, "/parameters", "can't be used"),
+            ({"name": "a", "wait": "no"}, "/wait", "true or false"),
+            ({"name": "a", "hints": ["read_only"]}, "/hints", "an object"),
+            ({"name": "a", "description": 5}, "/description", "a string"),
+            ("a", "", "an object"),
+        ]
+        for tool, place, detail in cases:
+            with self.subTest(tool):
+                document = {"tools": [good, tool]}
+                self.refused(document, "session_invalid", f"/tools/1{place}", detail)
+        many = [{"name": f"t{n}"} for n in range(257)]
+        self.refused({"tools": many}, "session_invalid", "/tools", "at most 256")
+
     def test_answers_that_fit_nothing(self) -> None:
         good = {"status": "resolved", "payload": {"approved": True}}
         cases: list[tuple[str, list[dict[str, Any]], dict[str, Any], str]] = [

@@ -6,7 +6,8 @@ import copy
 import unittest
 from typing import Any
 
-from server.session.shape import MAX_ERRORS, ROLE_ALIASES, STATUS_ALIASES, check
+from server.session.fields import MAX_ERRORS, ROLE_ALIASES, STATUS_ALIASES
+from server.session.shape import check
 
 CALL = {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}
 

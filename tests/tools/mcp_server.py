@@ -5,7 +5,8 @@
 It writes a line to the notes file for whatever a test may want to know afterwards. Manners: modern,
 legacy (refuses the question), silent (does not answer it, and ends when it is asked more), dead,
 nonsense, chatty (asks and notifies before it answers), endless (list), circle (list), stubborn
-(ignores end of input and SIGTERM), flood, parent (leaves a child behind), stuck.
+(ignores end of input and SIGTERM), flood, parent (leaves a child behind), stuck, growing
+(has a tool that makes another).
 """
 
 from __future__ import annotations
@@ -55,6 +56,10 @@ def call(request: Any) -> Any:
     match params["name"]:
         case "echo" | "odd.name":
             return text(args.get("text", "") + f" by {os.getpid()}")
+        case "grow":
+            TOOLS.append({"name": "grown", "inputSchema": TEXT})
+            send({"method": "notifications/tools/list_changed"})
+            return text("there is more now")
         case "fail":
             return text("it failed on purpose", isError=True)
         case "ask":
@@ -79,7 +84,11 @@ def call(request: Any) -> Any:
 
 def asked(params: Any) -> Any:
     if params.get("requestState") == f"state of {os.getpid()}":
-        return text(f"hello {params['inputResponses']['who']['content']['name']}")
+        answer = params["inputResponses"]["who"]
+        note(f"answer {answer['action']}")
+        if answer["action"] != "accept":
+            return text("hello stranger")
+        return text(f"hello {answer['content']['name']}")
     if "requestState" in params:
         raise LookupError("unknown requestState")
     form = {"mode": "form", "message": "Your name?", "requestedSchema": ASKED}
@@ -134,6 +143,9 @@ def answer(request: Any) -> None:
 
 def main() -> None:
     note(f"start {os.getpid()}")
+    note("env " + " ".join(f"{name}={os.environ[name]}" for name in sorted(os.environ)))
+    if "growing" in MANNERS:
+        TOOLS.append({"name": "grow", "inputSchema": TEXT})
     if "dead" in MANNERS:
         sys.exit("no configuration found")
     if "stubborn" in MANNERS:

@@ -52,6 +52,8 @@ class Checking(unittest.TestCase):
             "  better   a description of b",
             "there is no limit wal_s",
             '"description": "First"',
+            "  result\n    {\n",
+            '"result": {\n          "type": "integer"',
             "refused  unclear: ",
             "refused  shell: there is a tool named shell already",
             "refused  größe: a tool's name has",

@@ -2,12 +2,82 @@
 
 from __future__ import annotations
 
+import json
 import unittest
+from typing import Any
 
-from server.tools.disclosure import MAX_LINE, brief, detail, one_line
+from server.schema.validate import validate
+from server.tools.disclosure import (
+    MAX_LINE,
+    brief,
+    declaration,
+    detail,
+    one_line,
+    result_schema,
+)
+from server.tools.envelope import envelope
+from server.tools.running import Outcome, limit_error
 from server.tools.tool import BaseTool
 
 FIELDS = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+
+
+NODE = {
+    "$defs": {
+        "Node": {
+            "title": "m.Node",
+            "type": "object",
+            "properties": {"kids": {"type": "array", "items": {"$ref": "#/$defs/Node"}}},
+        }
+    }
+}
+
+
+class Results(unittest.TestCase):
+    """What comes back: in the description where that is wanted, and the envelope for people."""
+
+    def test_in_the_description(self) -> None:
+        cases: list[tuple[Any, bool, str]] = [
+            ({"type": "integer"}, True, 'Add.\n\nReturns {"type":"integer"}'),
+            ({"type": "integer"}, False, "Add."),
+            ({}, True, "Add."),
+            (None, True, "Add."),
+        ]
+        for returns, results, wanted in cases:
+            with self.subTest(returns, results=results):
+                tool = BaseTool("add", "Add.", FIELDS, returns=returns)
+                about = declaration(tool, results=results)["function"]
+                self.assertEqual(about["description"], wanted)
+        self.assertEqual(
+            detail(BaseTool("add", "", FIELDS, returns={"type": "integer"}))["returns"],
+            {"type": "integer"},
+        )
+
+    def test_the_envelope(self) -> None:
+        for returns, wanted in (({"type": "integer"},) * 2, ({}, {}), (None, None)):
+            tool = BaseTool("add", "", FIELDS, returns=returns)
+            schema = result_schema(tool)
+            self.assertEqual(schema["properties"].get("result"), wanted)
+            self.assertIn("attachments", schema["properties"])
+        inner = {**NODE, "$ref": "#/$defs/Node"}
+        schema = result_schema(BaseTool("tree", "", FIELDS, returns=inner))
+        self.assertNotIn("$ref", json.dumps(schema))
+        kids = schema["properties"]["result"]["properties"]["kids"]["items"]
+        self.assertEqual(kids["description"], "same shape as m.Node")
+
+    def test_what_results_really_look_like(self) -> None:
+        """Every key and status of an envelope is in the schema that is told of it."""
+        made = {"path": "a", "name": "a", "media_type": "text/plain", "bytes": 1}
+        error = {"type": "error", "message": "no"}
+        for outcome in (
+            Outcome("ok", 3, attachments=(made,), logs=("line",), keep=1),
+            Outcome("error", error=error),
+            Outcome(*limit_error({"limit": "wall_s", "allowed": 1, "observed": 2})),
+        ):
+            found = envelope(outcome, ["/a: x"], {"a": 1})
+            schema = result_schema(BaseTool("add", "", FIELDS, returns={"type": "integer"}))
+            self.assertEqual(validate(found, schema), [])
+            self.assertEqual(set(found) - set(schema["properties"]), set())
 
 
 class Disclosure(unittest.TestCase):

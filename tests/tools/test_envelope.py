@@ -39,6 +39,11 @@ class Envelopes(unittest.TestCase):
                 self.assertEqual(found["sandbox"], {"tier": "none"})
                 self.assertEqual("result" in found, outcome.status == "ok")
 
+    def test_how_long_it_stays(self) -> None:
+        for keep in (0, 3, -1):
+            self.assertEqual(envelope(Outcome("ok", 1, keep=keep), [], None)["keep"], keep)
+        self.assertNotIn("keep", envelope(Outcome("ok", 1), [], None))
+
     def test_what_a_person_changed_is_said(self) -> None:
         found = envelope(Outcome("ok", "x"), ["/n: read as a number"], {"n": 1})
         self.assertIn('{"n":1}', text_for_model(found))
@@ -58,6 +63,26 @@ class Envelopes(unittest.TestCase):
             self.assertIn("left out", found["result"])
         flat = [[1]] * 1000
         self.assertEqual(envelope(Outcome("ok", flat), [], None)["result"], flat)
+
+    def test_what_a_tool_says_of_files_is_put_in_shape(self) -> None:
+        said: list[Any] = [
+            {"path": "a.png", "name": "n", "media_type": "image/png", "bytes": 3},
+            {"path": "a", "name": 7, "media_type": "text/html\r\nX: y", "bytes": True, "more": 1},
+            {"path": "", "name": "n"},
+            {"name": "n"},
+            {"path": ["a"]},
+            {"path": "b", "bytes": -1},
+        ]
+        found = envelope(Outcome("ok", 1, attachments=tuple(said)), [], None)["attachments"]
+        unknown = {"media_type": "application/octet-stream", "bytes": 0}
+        self.assertEqual(
+            found,
+            [said[0], {"path": "a", "name": "a", **unknown}, {"path": "b", "name": "b"} | unknown],
+        )
+        many = tuple({"path": str(n)} for n in range(999))
+        self.assertEqual(
+            len(envelope(Outcome("ok", 1, attachments=many), [], None)["attachments"]), 50
+        )
 
     def test_large_results(self) -> None:
         found = envelope(Outcome("ok", "é" * 5_000_000), [], None)

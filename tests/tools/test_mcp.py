@@ -16,10 +16,11 @@ from pathlib import Path
 from typing import Any
 
 from server.config import Config
-from server.session.calls import Ask, Execute, Reply, plan
+from server.session.calls import plan
 from server.session.fold import fold
-from server.tools.mcp import Servers, allowed, check_entry, progress_line
-from server.tools.tool import ToolError
+from server.session.jobs import Ask, Execute, Reply
+from server.tools.mcp import Servers, progress_line
+from server.tools.mcp_stdio import INHERITED
 from server.tools.toolbox import Toolbox
 from server.wire.client import Client
 
@@ -311,6 +312,85 @@ class Asked(Case):
                 result, _, _ = await self.call(toolbox, "mcp__s__ask", job.entry)
                 self.assertIn((result or {}).get("status"), (None, "ok", "error"))
 
+    async def test_a_refusal_is_told_and_runs_nothing_else(self) -> None:
+        toolbox = await self.toolbox(s=self.entry("modern"))
+        call, ask = await self.waiting(toolbox)
+        for payload, wanted in (
+            (None, "cancel"),
+            ({"action": "decline"}, "decline"),
+            ({"action": "accept"}, "cancel"),
+            ("decline", "cancel"),
+        ):
+            with self.subTest(payload):
+                self.notes.write_text("")
+                self.session["calls"]["c1"] = ask.entry
+                answer = {"status": "cancelled", "payload": payload}
+                self.session["interrupts"] = [{**ask.interrupt, "answer": answer}]
+                job = self.planned(toolbox, call)
+                self.assertIsInstance(job, Execute)
+                _, content, _ = await self.call(toolbox, "mcp__s__ask", job.entry)
+                self.assertEqual(content, "hello stranger")
+                self.assertIn(f"answer {wanted}", self.noted())
+        self.session["calls"]["c1"] = ask.entry
+        changed = {**call, "function": {**call["function"], "arguments": '{"text": "changed"}'}}
+        again = self.planned(toolbox, changed)
+        self.assertIsInstance(again, Ask)
+        self.assertEqual(again.interrupt["reason"], "tool_call", "nothing runs that was not shown")
+
+
+class Changed(Case):
+    async def test_a_list_that_grows_is_read_again(self) -> None:
+        for era in ("modern", "legacy"):
+            with self.subTest(era):
+                toolbox = await self.toolbox(
+                    s=self.entry(era, "growing", allowedTools=["e*", "g*"]),
+                    t=self.entry(era, allowedTools=["echo"]),
+                )
+                before = self.names(toolbox)
+                self.assertEqual(before, ["mcp__s__echo", "mcp__s__grow", "mcp__t__echo"])
+                await self.call(toolbox, "mcp__s__grow")
+                await eventually(lambda box=toolbox: "mcp__s__grown" in self.names(box))  # type: ignore[misc]
+                wanted = ["mcp__s__echo", "mcp__s__grow", "mcp__s__grown", "mcp__t__echo"]
+                self.assertEqual(self.names(toolbox), wanted)
+                _, content, _ = await self.call(toolbox, "mcp__t__echo", text="same")
+                self.assertTrue(content.startswith("same by "), content)
+                await toolbox.close()
+
+    async def test_a_tool_that_is_gone_when_its_call_comes(self) -> None:
+        toolbox = await self.toolbox(s=self.entry("modern"))
+        call = {"id": "c1", "function": {"name": "mcp__s__gone", "arguments": "{}"}}
+        events = [event async for event in toolbox.execute(self.session, call, {}, {})]
+        found = events[-1]["metadata"]["yaa"]["result"]
+        self.assertEqual(found["status"], "not_found")
+        self.assertIn("no tool named 'mcp__s__gone'", found["error"]["message"])
+
+
+class Outside(Case):
+    async def test_its_environment_is_what_was_named(self) -> None:
+        os.environ["YAA_TEST_SECRET_API_KEY"] = "canary"
+        self.addCleanup(os.environ.pop, "YAA_TEST_SECRET_API_KEY")
+        await self.toolbox(s=self.entry("modern", env={"OWN": "mine", "HOME": "/elsewhere"}))
+        [line] = [note for note in self.noted() if note.startswith("env ")]
+        self.assertIn("OWN=mine", line)
+        self.assertIn("HOME=/elsewhere", line)
+        self.assertIn("PATH=", line)
+        self.assertNotIn("canary", line)
+        names = {pair.partition("=")[0] for pair in line.split()[1:] if "=" in pair}
+        # LC_CTYPE: CPython sets it for itself where the locale is C (PEP 538).
+        self.assertLessEqual(names, {*INHERITED, "OWN", "LC_CTYPE"})
+
+    async def test_no_result_claims_a_sandbox(self) -> None:
+        toolbox = await self.toolbox(s=self.entry("modern"))
+        for name in ("echo", "fail", "die"):
+            envelope, _, _ = await self.call(toolbox, f"mcp__s__{name}")
+            self.assertEqual(envelope["sandbox"], {"tier": "none"})
+
+    async def test_more_time_than_there_is(self) -> None:
+        """A number of milliseconds, as other programs have it, is as long as is allowed."""
+        toolbox = await self.toolbox(s=self.entry("modern", timeout=600_000))
+        told = {tool["name"]: tool for tool in toolbox.info()}
+        self.assertNotIn("unavailable", told["mcp__s__echo"])
+
 
 class Ended(Case):
     async def test_close_ends_everything(self) -> None:
@@ -338,43 +418,6 @@ class Ended(Case):
 
 
 class Words(unittest.TestCase):
-    def test_entries(self) -> None:
-        for entry in (
-            {"command": "x", "type": "stdio", "args": ["a"], "env": {"K": "v"}, "cwd": "."},
-            {"url": "http://x", "transport": "streamableHttp", "headers": {"A": "b"}},
-            {"url": "http://x", "type": "http", "era": "legacy", "timeout": 1.5},
-        ):
-            with self.subTest(entry):
-                check_entry(entry)
-        unusable: list[dict[str, Any]] = [
-            {},
-            {"command": 5},
-            {"command": "x", "args": "a"},
-            {"command": "x", "args": [1]},
-            {"command": "x", "env": {"K": 1}},
-            {"command": "x", "type": "http"},
-            {"url": "http://x", "type": "sse"},
-            {"url": "http://x", "headers": []},
-            {"url": "http://x", "trust": "yes"},
-            {"url": "http://x", "era": "old"},
-            {"url": "http://x", "timeout": 0},
-            {"url": "http://x", "timeout": True},
-        ]
-        for odd in unusable:
-            with self.subTest(odd), self.assertRaises(ToolError):
-                check_entry(odd)
-
-    def test_allow_and_deny(self) -> None:
-        for entry, name, wanted in (
-            ({}, "a", True),
-            ({"allowedTools": []}, "a", False),
-            ({"allowedTools": ["a*"]}, "ab", True),
-            ({"allowedTools": ["a*"], "disabledTools": ["ab"]}, "ab", False),
-            ({"disabledTools": ["*"]}, "a", False),
-        ):
-            with self.subTest(entry):
-                self.assertEqual(allowed(name, entry), wanted)
-
     def test_progress(self) -> None:
         for params, line in (
             ({"progress": 1, "total": 2, "message": "m"}, "1/2 m\n"),
@@ -389,7 +432,7 @@ class Words(unittest.TestCase):
                 self.assertEqual(progress_line(params), line)
 
     def test_no_servers(self) -> None:
-        self.assertEqual(asyncio.run(Servers({}, Client()).load()), [])
+        asyncio.run(Servers({}, Client()).load(lambda name, tools: self.fail(name)))
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ import json
 import logging
 import unittest
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from server.tools.mcp import Question, Servers
@@ -16,6 +17,7 @@ from server.wire.client import Client
 LIMITS = {"wall_s": 10.0, "output_kb": 64.0}
 Json = dict[str, Any]
 Answer = tuple[int, str, bytes]  # status, header lines, body
+HTML = "Content-Type: text/html\r\n"
 SCHEMA: Json = {
     "type": "object",
     "properties": {"text": {"type": "string", "x-mcp-header": "Text"}},
@@ -41,15 +43,19 @@ class Peer:
         headers = {name.lower(): value for name, value in (line.split(": ", 1) for line in lines)}
         body = await reader.readexactly(int(headers.get("content-length", 0)))
         message = json.loads(body) if body else {}
+        headers[":path"] = first.split()[1]
         self.seen.append((first.split()[0], headers, message))
         answer = self.say(first.split()[0], headers, message)
         if answer is None:
             await reader.read()
             self.left.set()
         else:
-            status, more, body = answer
-            writer.write(f"HTTP/1.1 {status} X\r\nConnection: close\r\n{more}\r\n".encode() + body)
+            await self.reply(answer, writer)
         writer.close()
+
+    async def reply(self, answer: Answer, writer: asyncio.StreamWriter) -> None:
+        status, more, body = answer
+        writer.write(f"HTTP/1.1 {status} X\r\nConnection: close\r\n{more}\r\n".encode() + body)
 
 
 def whole(message: Json, result: Json, more: str = "") -> Answer:
@@ -93,7 +99,8 @@ class Case(unittest.IsolatedAsyncioTestCase):
         url = await peer.start()
         self.addCleanup(peer.server.close)
         servers = Servers({"s": {"url": url, "headers": {"X-Key": "k"}, **more}}, self.client)
-        tools = await servers.load()
+        tools: list[Any] = []
+        await servers.load(lambda _, listed: tools.extend(listed))
         self.addAsyncCleanup(servers.close)
         return servers, tools
 
@@ -148,7 +155,34 @@ class Modern(Case):
             ("cut in an event", lambda m: stream("data: {"), "ended its stream"),
             ("refused", lambda m: refused(m, -32602, 400), "no such thing"),
             ("no JSON", lambda m: (200, "Content-Length: 2\r\n", b"hi"), "not a JSON object"),
-            ("moved", lambda m: (302, "Location: /x\r\nContent-Length: 0\r\n", b""), "redirects"),
+            (
+                "moved",
+                lambda m: (302, "Location: /x\r\nContent-Length: 0\r\n", b""),
+                "302 (it redi",
+            ),
+            ("in a circle", lambda m: (307, "Location: /a\r\nContent-Length: 0\r\n", b""), "307"),
+            ("nowhere", lambda m: (308, "Location: http://[\r\nContent-Length: 0\r\n", b""), "308"),
+            ("no key", lambda m: (401, "Content-Length: 0\r\n", b""), "401 (the credentials in"),
+            ("forbidden", lambda m: (403, "Content-Length: 0\r\n", b""), "403 (the credentials"),
+            ("gone", lambda m: (404, "Content-Length: 0\r\n", b""), "404 (there is nothing"),
+            ("often", lambda m: (429, "Content-Length: 0\r\n", b""), "429 (it is asked"),
+            (
+                "a page",
+                lambda m: (200, f"{HTML}Content-Length: 4\r\n", b"<hr>"),
+                "not a JSON object",
+            ),
+            ("a list", lambda m: (200, "Content-Length: 2\r\n", b"[]"), "not a JSON object"),
+            ("empty", lambda m: (202, "Content-Length: 0\r\n", b""), "not a JSON object"),
+            ("huge", lambda m: (200, f"Content-Length: {10**12}\r\n", b"{"), "127.0.0.1"),
+            ("odd length", lambda m: (200, "Content-Length: -1\r\n", b"{}"), "127.0.0.1"),
+            ("another's", lambda m: whole({"id": -7}, {}), "a request that was not made"),
+            (
+                "another's in a stream",
+                lambda m: stream({"id": -7, "result": {}}),
+                "ended its stream",
+            ),
+            ("a long event", lambda m: stream("data: " + "x" * 9_000_000), ""),
+            ("packed", lambda m: (200, "Content-Encoding: gzip\r\n", b"x"), "compressed"),
             ("broken", lambda m: (500, "Content-Length: 2\r\n", b"no"), "answered 500"),
             ("no result", lambda m: whole(m, []), "without a result"),  # type: ignore[arg-type]
             ("deep", lambda m: whole(m, _deep(200)), "nested deeper"),
@@ -176,10 +210,76 @@ class Modern(Case):
         self.assertIsInstance(found[-1], Question)
         self.assertEqual(found[-1].input["state"], "s")
 
+    async def test_streams_that_never_end(self) -> None:
+        for name, frame in (
+            ("pings", b": ping\n\n"),
+            ("notices", b'data: {"method": "notifications/message"}\n\n' * 200),
+            ("fields", b"data: x\n"),
+            ("one line", b"x" * 60_000),
+        ):
+            with self.subTest(name):
+                endless = Endless(frame)
+                servers, tools = await self.servers(endless)
+                limits = {**LIMITS, "wall_s": 0.5}
+                found = [item async for item in servers.call(tools[0], {}, None, limits)]
+                assert isinstance(found[-1], Outcome)
+                self.assertIn(found[-1].status, ("timeout", "error"))
+                async with asyncio.timeout(10):
+                    await endless.left.wait()
+
+    async def test_nothing_of_ours_goes_to_another_host(self) -> None:
+        trap = Peer(lambda *_: (200, "Content-Length: 0\r\n", b""))
+        elsewhere = await trap.start()
+        self.addCleanup(trap.server.close)
+        for status in (301, 302, 303, 307, 308):
+            for place in (elsewhere, elsewhere.replace("http:", ""), "https://127.0.0.1:1/"):
+                with self.subTest(place, status=status):
+                    lines = f"Location: {place}\r\nContent-Length: 0\r\n"
+                    found, _ = await self.call(partial(_said, (status, lines, b"")))
+                    self.assertIn("redirects to another", found[-1].error["message"])
+                    self.assertNotIn("hidden", found[-1].error["message"])
+        self.assertEqual(trap.seen, [])
+
+    async def test_a_move_within_the_host_is_followed(self) -> None:
+        def say(method: str, headers: Json, message: Json) -> Answer | None:
+            if not headers[":path"].startswith("/mcp/"):
+                return 307, "Location: /mcp/?key=hidden\r\nContent-Length: 0\r\n", b""
+            return modern(lambda m: whole(m, {"content": []}))(method, headers, message)
+
+        peer = Peer(say)
+        servers, tools = await self.servers(peer)
+        found = [item async for item in servers.call(tools[0], {}, None, LIMITS)]
+        assert isinstance(found[-1], Outcome)
+        self.assertEqual(found[-1].status, "ok")
+        paths = [headers[":path"] for _, headers, _ in peer.seen]
+        self.assertEqual(paths, ["/mcp?key=hidden", *["/mcp/?key=hidden"] * 3])
+        self.assertEqual({headers["x-key"] for _, headers, _ in peer.seen}, {"k"})
+
+
+class Endless(Peer):
+    """Answers calls with the same bytes for ever."""
+
+    def __init__(self, frame: bytes) -> None:
+        super().__init__(modern(lambda m: (0, "", frame)))
+
+    async def reply(self, answer: Answer, writer: asyncio.StreamWriter) -> None:
+        status, _, frame = answer
+        if status:
+            return await super().reply(answer, writer)
+        writer.write(b"HTTP/1.1 200 X\r\nContent-Type: text/event-stream\r\n\r\n")
+        try:
+            while True:
+                writer.write(frame)
+                await writer.drain()
+                await asyncio.sleep(0)
+        except OSError:
+            self.left.set()
+
 
 class Legacy(Case):
     sessions = 0
     forget = False
+    silent = False
     waiting = 0
 
     def say(self, http: str, headers: Json, message: Json) -> Answer | None:
@@ -194,7 +294,7 @@ class Legacy(Case):
             self.sessions += 1
             result = {"protocolVersion": "2025-06-18", "capabilities": {}}
             return whole(message, result, f"Mcp-Session-Id: id{self.sessions}\r\n")
-        if method in (None, "notifications/initialized"):
+        if method in (None, "notifications/initialized", "notifications/cancelled"):
             return 202, "Content-Length: 0\r\n", b""
         if headers.get("mcp-session-id") != f"id{self.sessions}" or self.forget:
             self.forget = False
@@ -202,6 +302,8 @@ class Legacy(Case):
         if method == "tools/list":
             return whole(message, {"tools": [{"name": "t", "inputSchema": SCHEMA}]})
         self.waiting = message["id"]
+        if self.silent:
+            return None
         return stream(f"id: e1\nretry: 10\ndata: {json.dumps({'id': 5, 'method': 'ping'})}\n\n")
 
     def resumed(self, headers: Json) -> Answer:
@@ -223,6 +325,35 @@ class Legacy(Case):
         self.assertEqual(pongs[0].get("result"), {})
         await servers.close()
         self.assertEqual(peer.seen[-1][0], "DELETE")
+
+    async def test_a_call_that_is_given_up_is_cancelled_in_words(self) -> None:
+        self.silent = True
+        peer = Peer(self.say)
+        servers, tools = await self.servers(peer)
+        limits = {**LIMITS, "wall_s": 0.2}
+        found = [item async for item in servers.call(tools[0], {}, None, limits)]
+        assert isinstance(found[-1], Outcome)
+        self.assertEqual(found[-1].status, "timeout")
+        await servers.close()
+        said = [m for _, _, m in peer.seen if m.get("method") == "notifications/cancelled"]
+        self.assertEqual([m["params"]["requestId"] for m in said], [self.waiting])
+
+    async def test_a_session_that_is_forgotten_for_ever(self) -> None:
+        def say(http: str, headers: Json, message: Json) -> Answer | None:
+            self.forget = message.get("method") == "tools/call"
+            return self.say(http, headers, message)
+
+        peer = Peer(say)
+        servers, tools = await self.servers(peer)
+        found = [item async for item in servers.call(tools[0], {}, None, LIMITS)]
+        assert isinstance(found[-1], Outcome)
+        self.assertIn("answered 404", found[-1].error["message"])
+        calls = [m for _, _, m in peer.seen if m.get("method") == "tools/call"]
+        self.assertEqual(len(calls), 2)
+
+
+def _said(answer: Answer, _: Json) -> Answer:
+    return answer
 
 
 def _deep(levels: int) -> Json:

@@ -21,6 +21,23 @@ class Tools(unittest.TestCase):
         for name in names:
             self.assertRegex(name, re.compile(r"^mcp__s__[a-zA-Z0-9_-]{1,56}$"))
 
+    def test_no_two_tools_have_one_name(self) -> None:
+        """Whichever way servers and tools are cut, or dressed up as what a hash has been put to."""
+        pairs = [("a", "b__c"), ("a__b", "c"), ("a_", "b"), ("a", "_b"), ("a", "b"), ("a__", "b")]
+        pairs += [("a.b", "c"), ("a_b", "c"), ("a", "b.c"), ("a", "b_c"), ("", "a"), ("_", "a")]
+        pairs += [("a", legal_name("a", "b.c").removeprefix("mcp__a__"))]
+        pairs += [("a", legal_name("a__b", "c").removeprefix("mcp__a__"))]
+        names = [legal_name(*pair) for pair in pairs]
+        self.assertEqual(len(set(names)), len(pairs), names)
+        for name in names:
+            self.assertRegex(name, re.compile(r"\Amcp__[a-zA-Z0-9_-]{1,59}\Z"))
+        self.assertEqual(names, [legal_name(*pair) for pair in pairs], "the same at each start")
+
+    def test_large_schemas_are_left_out(self) -> None:
+        listed = {"name": "a", "inputSchema": {**OBJECT, "description": "x" * 70_000}}
+        with self.assertRaisesRegex(ToolError, "more than 65536 characters"):
+            tool_of("s", listed, 5, trusted=True)
+
     def test_hints_count_only_where_trusted(self) -> None:
         notes = {"readOnlyHint": True, "idempotentHint": True, "destructiveHint": False}
         listed = {"name": "a", "inputSchema": OBJECT, "annotations": notes}
@@ -105,6 +122,15 @@ class Questions(unittest.TestCase):
                 "requestState": "s",
             },
         )
+
+    def test_a_refusal(self) -> None:
+        question = question_of(self.ask(a=self.form("A?"), b=self.form("B?")))
+        for how in ("decline", "cancel"):
+            told = answered({**question, "refused": how, "answer": {"a": 1}})
+            wanted = {"a": {"action": how}, "b": {"action": how}}
+            self.assertEqual(told, {"inputResponses": wanted, "requestState": "s"})
+        odd = answered({**question, "refused": "accept"})["inputResponses"]["a"]
+        self.assertEqual(odd, {"action": "accept", "content": {}})
 
     def test_several_become_one(self) -> None:
         question = question_of(self.ask(a=self.form("A?"), b=self.form("B?")))

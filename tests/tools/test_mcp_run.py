@@ -44,6 +44,7 @@ class Run(Case):
         toolbox = await self.toolbox(s=self.entry("modern"))
         for how in ("cancelled", "passed over"):
             with self.subTest(how):
+                self.notes.write_text("")
                 session = await self.post({"messages": [fakes.user("go")]}, toolbox)
                 fakes.answer(session, "tool_call", {"approved": True})
                 session = await self.post(session, toolbox)
@@ -52,8 +53,10 @@ class Run(Case):
                 else:
                     session["messages"].append(fakes.user("never mind", "u2"))
                 session = await self.post(session, toolbox)
-                results = [m for m in session["messages"] if m["role"] == "tool"]
-                self.assertEqual(results[0]["result"]["status"], "skipped")
+                [result] = [m for m in session["messages"] if m["role"] == "tool"]
+                told = how == "cancelled"
+                self.assertEqual(result["result"]["status"], "ok" if told else "skipped")
+                self.assertEqual("answer cancel" in self.noted(), told)
                 self.assertEqual((session["status"], session["interrupts"]), ("completed", []))
 
     async def test_an_answer_that_does_not_fit_is_refused(self) -> None:

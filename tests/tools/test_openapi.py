@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import json
+import time
 import unittest
+from pathlib import Path
 from typing import Any
 
+from server.schema.validate import Validator, check_schema
 from server.tools.openapi import tools_in
 from server.tools.rest import Operation, operations, request
 
+BASE = "https://api.example.org/v1"
 PETS: dict[str, Any] = {
     "openapi": "3.0.3",
     "paths": {
@@ -98,6 +103,130 @@ class Imported(unittest.TestCase):
             with self.subTest(paths):
                 found = list(tools_in({"openapi": "3.1.0", "paths": paths}, []))
                 self.assertFalse([item for item in found if isinstance(item, str)])
+
+
+class Documents(unittest.TestCase):
+    """Documents in the shape of those that people have: what comes of each operation, and what of
+    arguments that fit it and that do not."""
+
+    def read(self, name: str) -> dict[str, Operation]:
+        file = Path(__file__).parents[1] / "vectors" / "openapi" / f"{name}.json"
+        about = {"base_url": BASE, "headers": {"authorization": "Bearer owner"}}
+        found = list(operations("x", about, json.loads(file.read_text())))
+        self.problems = [item for item in found if isinstance(item, str)]
+        made = {item.tool.name[2:]: item for item in found if isinstance(item, Operation)}
+        for item in made.values():
+            self.assertEqual(check_schema(item.tool.parameters), [], item.tool.name)
+        return made
+
+    def sent(self, op: Operation, args: dict[str, Any]) -> tuple[str, Any]:
+        """(what is behind the base URL, the body) of arguments that fit."""
+        self.assertEqual(Validator(op.tool.parameters).errors(args), [])
+        url, headers, body = request(op, args)
+        self.assertTrue(url.startswith(BASE), url)
+        self.assertEqual(headers["authorization"], "Bearer owner")
+        return url.removeprefix(BASE), json.loads(body) if body else None
+
+    def unfit(self, op: Operation, args: dict[str, Any]) -> None:
+        self.assertTrue(Validator(op.tool.parameters).errors(args), args)
+
+    def test_petstore(self) -> None:
+        found = self.read("petstore-3.0")
+        self.assertEqual(
+            set(found),
+            {"updatePet", "addPet", "findPetsByStatus", "findPetsByTags", "getPetById"}
+            | {"updatePetWithForm", "deletePet", "uploadFile", "createUsersWithListInput"},
+        )
+        self.assertEqual(self.problems, [])
+        self.assertEqual([*found["deletePet"].tool.parameters["properties"]], ["petId"])
+        pet = {"name": "Rex", "photoUrls": [], "category": {"id": 1}}
+        self.assertEqual(self.sent(found["addPet"], {"body": pet}), ("/pet", pet))
+        self.unfit(found["addPet"], {"body": {"name": "Rex"}})
+        self.unfit(found["addPet"], {})
+        self.assertEqual(
+            self.sent(found["findPetsByTags"], {"tags": ["a", "b&c"]})[0],
+            "/pet/findByTags?tags=a&tags=b%26c",
+        )
+        self.unfit(found["findPetsByStatus"], {"status": "gone"})
+        users = [{"username": "me"}]  # without the id that is only in answers
+        self.assertEqual(
+            self.sent(found["createUsersWithListInput"], {"body": users}),
+            ("/user/createWithList", users),
+        )
+
+    def test_references(self) -> None:
+        found = self.read("references-3.0")
+        self.assertEqual(self.problems, [])
+        self.assertEqual(set(found), {"listOrders", "createOrder", "patchOrder"})
+        listing = found["listOrders"]
+        self.assertNotIn("Authorization", listing.tool.parameters["properties"])
+        wanted = "?limit=10&ids=a%2Cb&created%5Bgte%5D=1&created%5Blt%5D=9&tags=x%7Cy"
+        args = {"shop-id": "s/1", "limit": 10, "ids": ["a", "b"], "created": {"gte": 1, "lt": 9}}
+        args |= {"tags": ["x", "y"], "filter": {"open": True}}
+        self.assertEqual(
+            self.sent(listing, args)[0],
+            f"/shops/s%2F1/orders{wanted}&filter=%7B%22open%22%3Atrue%7D",
+        )
+        self.unfit(listing, {"shop-id": "s", "limit": 11})
+        self.unfit(listing, {"limit": 1})
+        order: dict[str, Any] = {"kind": "o", "lines": [{"sku": "a"}, {"percent": 5}], "note": None}
+        order |= {"state": None, "parent": None, "nullable": True, "example": "x"}
+        args = {"shop-id": "s", "body": order}
+        self.assertEqual(self.sent(found["createOrder"], args), ("/shops/s/orders", order))
+        wrong: Any
+        for wrong in ({"lines": []}, {"lines": [{"sku": "a", "count": 0}]}, {"kind": None}):
+            self.unfit(found["createOrder"], {"shop-id": "s", "body": {**order, **wrong}})
+        patch = {"shop-id": "s", "id": "..x", "body": {"a": None, "b": "c"}}
+        self.assertEqual(self.sent(found["patchOrder"], patch)[0], "/shops/s/orders/..x")
+
+    def test_modern(self) -> None:
+        found = self.read("modern-3.1")
+        self.assertEqual(set(found), {"notes_create", "get_notes_id", "odd_path"})
+        self.assertEqual(len(self.problems), 1)
+        self.assertIn("/lost: #/components/pathItems/Lost leads nowhere", self.problems[0])
+        self.assertEqual(found["get_notes_id"].tool.description, "One note.")
+        note: dict[str, Any] = {
+            "text": None,
+            "kind": "note",
+            "rows": ["a", 1],
+            "inner": {"text": "b"},
+            "any": 5,
+        }
+        self.assertEqual(self.sent(found["notes_create"], {"body": note}), ("/notes", note))
+        wrong: Any
+        for wrong in ({"kind": "x"}, {"rows": ["a", 1, 2]}, {"at": 0}, {"more": 1}):
+            self.unfit(found["notes_create"], {"body": {**note, **wrong}})
+        self.assertEqual(
+            self.sent(found["odd_path"], {"a": "{b}", "b": "é"})[0], "/x-y/~odd/%7Bb%7D%C3%A9"
+        )
+
+    def test_documents_that_lie(self) -> None:
+        circle = {"$ref": "#/components/parameters/A"}
+        deep: Any = {"type": "string"}
+        for _ in range(200):
+            deep = {"type": "object", "properties": {"a": deep}}
+        many = {f"S{n}": {"properties": {k: {"$ref": f"#/components/schemas/S{n + 1}"}
+                for k in "ab"}} for n in range(30)}  # fmt: skip
+        for name, item, components in (
+            ("a circle", {"parameters": [circle]}, {"parameters": {"A": circle}}),
+            ("elsewhere", {"parameters": [{"$ref": "http://127.0.0.1/x"}]}, {}),
+            ("a file", {"requestBody": {"$ref": "/etc/passwd"}}, {}),
+            ("odd", {"parameters": [5, None, {"in": [], "name": {}}], "requestBody": []}, {}),
+            ("deep", {"requestBody": {"content": {"application/json": {"schema": deep}}}}, {}),
+            (
+                "a billion",
+                {"parameters": [{"name": "a", "in": "query",
+                                 "schema": {"$ref": "#/components/schemas/S0"}}]},
+                {"schemas": many},
+            ),
+        ):  # fmt: skip
+            with self.subTest(name):
+                document = {"openapi": "3.0.0", "paths": {"/a": {"get": item}}}
+                document["components"] = components
+                began = time.monotonic()
+                found = list(tools_in(document, []))
+                self.assertEqual(len(found), 1)
+                self.assertLess(time.monotonic() - began, 5)
 
 
 if __name__ == "__main__":

@@ -78,7 +78,7 @@ class Requests(unittest.TestCase):
             ({"path": "/a", "parameters": {"x": {"in": "cookie"}}}, "x.in is cookie"),
             ({"path": "/a", "parameters": {"x": 1}}, "parameters.x is a schema"),
         ]
-        for name in ("Authorization", "cookie", "Host", "X-Api-Key", "x-auth-token", "a b"):
+        for name in ("Proxy-Authorization", "cookie", "Host", "X-Api-Key", "x-auth-token", "a b"):
             header = {"x": {"in": "header", "as": name}}
             cases.append(({"path": "/a", "parameters": header}, "may not write the header"))
         for each, wanted in cases:
@@ -145,6 +145,73 @@ class Answers(unittest.IsolatedAsyncioTestCase):
         self.assertIn("more than 1024 bytes", found)
         silent = b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nx"
         self.assertIn("0.2 s", await self.said(silent, timeout_s=0.2))
+
+    async def test_no_value_breaks_out_of_its_place(self) -> None:
+        """Arguments as an attacker would write them, and the request as the server gets it."""
+        evil = [
+            "x\r\nAuthorization: Bearer stolen",
+            "x\nHost: evil.example",
+            "x HTTP/1.1\r\n\r\nGET /secret",
+            "../../admin",
+            "..\\..\\admin",
+            "%2e%2e%2fadmin",
+            "//evil.example/",
+            "@evil.example",
+            "a#b?c=d&e",
+            "\x00",
+            "\u2028\u202e",
+            "é\U0001f600",
+        ]
+        for value in evil:
+            async with serving(answer(b"{}", kind="application/json")) as server:
+                about = {"base_url": server.url, "headers": {"Authorization": "Bearer canary"}}
+                parameters = {name: {"in": name} for name in ("path", "query", "body", "header")}
+                parameters["header"]["as"] = "X-Trace"
+                each = {
+                    "name": "op",
+                    "method": "POST",
+                    "path": "/a/{path}",
+                    "parameters": parameters,
+                }
+                op = operation("api", about, each)
+                for place in parameters:
+                    with self.subTest(value, place=place):
+                        server.requests.clear()
+                        outcome = await call(self.client, op, {"path": "p", place: value}, 5)
+                        if outcome.status != "ok":  # it has no form in a header
+                            self.assertEqual((place, server.requests), ("header", []))
+                            continue
+                        [request] = server.requests
+                        method, target, version = request.line.split(" ")
+                        self.assertEqual((method, version.strip()), ("POST", "HTTP/1.1"))
+                        self.assertEqual(target.partition("?")[0].count("/"), 3)
+                        self.assertTrue(target.startswith("/v1/a/"))
+                        self.assertEqual(request.headers["authorization"], "Bearer canary")
+                        self.assertEqual(request.headers["host"], server.url.split("/")[2])
+
+    async def test_credentials_do_not_follow_a_redirect(self) -> None:
+        async with serving(*[answer(b"stolen")] * 5) as trap:
+            for status in ("301 Moved", "302 Found", "303 See", "307 Same", "308 Same"):
+                reply = answer(b"", status, f"location: {trap.url}/x")
+                found = await self.said(reply, headers={"authorization": "Bearer canary"})
+                self.assertIn("it redirects, which is not followed", found)
+            self.assertEqual(trap.requests, [])
+
+    async def test_answers_that_attack(self) -> None:
+        cases = [
+            (b"HTTP/1.1 200 OK\r\ncontent-length: 1000000000000\r\n\r\n", "127.0.0.1"),
+            (b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\ncontent-length: 3\r\n\r\nab", "127.0"),
+            (b"HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\n\r\nx", "compressed"),
+            (b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nffffffffff\r\n", "127.0.0.1"),
+            (b"\r\n" * 10_000, "127.0.0.1"),
+            (b"", "127.0.0.1"),
+        ]
+        for reply, part in cases:
+            with self.subTest(reply[:60]):
+                self.assertIn(part, await self.said(reply, timeout_s=1))
+        deep = b"[" * 100_000 + b"]" * 100_000
+        found = await self.said(answer(deep, kind="application/json"))
+        self.assertIsInstance(found, str)  # as text, cut by the envelope
 
 
 class Collected(unittest.IsolatedAsyncioTestCase):

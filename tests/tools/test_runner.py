@@ -175,8 +175,18 @@ def leaves(): raise SystemExit(3)
 @tool
 def dies(): os.kill(os.getpid(), signal.SIGKILL)
 @tool
+def lies(ctx: Context): ctx.attach("/etc/passwd")
+@tool
+def regrets(ctx: Context):
+    ctx.keep = 10; open("log.txt", "w").write("x"); ctx.attach("log.txt")
+    raise ToolError("refused")
+@tool
+def strays() -> list[int]: return ["a"]
+@tool
 async def later(n: int, ctx: Context) -> int:
-    ctx.log("waiting", n); ctx.keep = 2; ctx.attach("out/a.txt")
+    ctx.log("waiting", n); ctx.keep = 2
+    os.makedirs("out", exist_ok=True); open("out/a.txt", "w").write("abc")
+    ctx.attach("out/a.txt"); ctx.attach(os.path.abspath("out/a.txt"), "b.txt")
     await asyncio.sleep(0); return n + 1
 @tool
 def odd() -> object: return {1: {2, 3}, "x": object}
@@ -191,6 +201,7 @@ class Kit:
             ("said", {}, "error", "use a smaller number"),
             ("leaves", {}, "error", "exited with 3"),
             ("dies", {}, "error", "ended without a result"),
+            ("lies", {}, "error", "outside of the session's folder"),
             ("gone", {}, "error", "no longer has a tool"),
         ]
         for name, args, status, message in cases:
@@ -201,8 +212,15 @@ class Kit:
                 self.assertNotIn("Traceback", str(found.error))
         found = await self.run_tool(("file", path, "later"), {"n": "4"})
         self.assertEqual((found.result, found.keep, found.logs), (5, 2, ("waiting 4",)))
-        self.assertEqual(found.attachments, ({"path": "out/a.txt", "name": "a.txt"},))
+        about = {"path": "out/a.txt", "name": "b.txt", "media_type": "text/plain", "bytes": 3}
+        self.assertEqual(found.attachments, (about,), "the last name counts")
         self.assertIn("noise at import", self.output)
+        failed = await self.run_tool(("file", path, "regrets"), {})
+        self.assertEqual((failed.status, failed.keep), ("error", 10))
+        self.assertEqual([item["path"] for item in failed.attachments], ["log.txt"])
+        strays = await self.run_tool(("file", path, "strays"), {})
+        self.assertEqual(strays.result, ["a"], "an annotation informs, and refuses nothing")
+        self.assertIn("annotation says: /0: expected integer", strays.logs[0])
         self.assertEqual((await self.run_tool(("file", path, "Kit_twice"), {"n": 4})).result, 8)
         wrong = await self.run_tool(("file", path, "later"), {"n": "x"})
         self.assertIn("expected integer", wrong.error["message"])
@@ -275,6 +293,12 @@ class Breaches(Case):
         found = await self.run_tool(("file", path, "fill"), {}, file_mb=1)
         self.assertEqual(found.error["details"]["limit"], "file_mb")
 
+    async def test_a_built_in_tool_at_a_limit(self) -> None:
+        where = ("module", "server.tools.builtin.files", "write_file")
+        found = await self.run_tool(where, {"path": "f", "content": "x" * 3_000_000}, file_mb=1)
+        self.assertEqual(found.error.get("details", {}).get("limit"), "file_mb", found)
+        self.assertEqual((await self.shell("ls -A")).result["output"], "")
+
     async def test_open_files(self) -> None:
         path = self.owned(
             "from yaa import tool\n@tool\ndef hoard():\n"
@@ -282,6 +306,78 @@ class Breaches(Case):
         )
         found = await self.run_tool(("file", path, "hoard"), {}, open_files=32)
         self.assertEqual(found.error["details"]["limit"], "open_files")
+
+
+PATIENT = """
+import os, time
+from yaa import tool, Context
+
+@tool
+def tidy(ctx: Context) -> None:
+    print("started", flush=True)
+    while not ctx.cancelled:
+        time.sleep(0.01)
+    open("tidied", "w").write("yes")
+
+@tool
+async def tidy_async(ctx: Context) -> None:
+    await __import__("asyncio").to_thread(print, "started", flush=True)
+    while not ctx.cancelled:
+        await __import__("asyncio").sleep(0.01)
+    open("tidied", "w").write("yes")
+
+@tool
+def deaf(ctx: Context) -> None:
+    print("started", flush=True)
+    while True:
+        open("beat", "w").write(str(time.monotonic_ns()))
+        time.sleep(0.01)
+
+@tool
+def unaware() -> None:
+    time.sleep(300)
+"""
+
+
+class Cancelled(Case):
+    """`ctx.cancelled`: a call that is being ended has a moment, if it looks."""
+
+    async def tidied(self) -> str:
+        found = await self.shell("until [ -e tidied ]; do sleep 0.02; done; cat tidied; rm tidied")
+        return str(found.result["output"])
+
+    async def test_at_its_deadline(self) -> None:
+        path = self.owned(PATIENT)
+        for name in ("tidy", "tidy_async"):
+            with self.subTest(name):
+                found = await self.run_tool(("file", path, name), {}, wall_s=3)
+                self.assertEqual(found.error["details"]["limit"], "wall_s")
+                self.assertEqual(await self.tidied(), "yes")
+
+    async def test_when_nobody_listens(self) -> None:
+        job = Job(("file", self.owned(PATIENT), "tidy"), {}, "s1", LIMITS)
+        async with aclosing(self.runner.run(job)) as items:
+            async for item in items:
+                self.assertEqual(item, "started\n")
+                break
+        self.assertEqual(await self.tidied(), "yes")
+
+    async def test_nobody_lives_on_by_not_looking(self) -> None:
+        job = Job(("file", self.owned(PATIENT), "deaf"), {}, "s1", LIMITS)
+        async with aclosing(self.runner.run(job)) as items:
+            async for _ in items:
+                break
+        stops = 'until a=$(cat beat); sleep 0.2; [ "$a" = "$(cat beat)" ]; do :; done; echo stopped'
+        found = await self.shell(stops, wall_s=10)
+        self.assertEqual(found.status, "ok", found)
+
+    async def test_whoever_does_not_look_ends_all_the_same(self) -> None:
+        path = self.owned(PATIENT)
+        for name, most in (("deaf", 5), ("unaware", 2)):
+            with self.subTest(name):
+                found = await self.run_tool(("file", path, name), {}, wall_s=0.3)
+                self.assertEqual(found.status, "timeout")
+                self.assertLess(found.usage["wall_ms"], most * 1000)
 
 
 @unittest.skipUnless(sys.platform == "linux", "needs /proc")

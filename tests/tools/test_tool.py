@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import types
 import unittest
 
+from server.tools.calling import declared
 from server.tools.tool import MARK, BaseTool, Context, hints_of, tool, toolkit
 
 
@@ -31,6 +33,21 @@ class Decorators(unittest.TestCase):
             pass
 
         self.assertIsInstance(Kit(), Kit)
+
+    def test_a_toolkits_keep_is_for_tools_without_their_own(self) -> None:
+        module = types.ModuleType("owned")
+        source = (
+            "@toolkit(keep=2)\nclass Kit:\n"
+            "    @tool\n    def a(self): ...\n    @tool(keep=0)\n    def b(self): ...\n"
+            "    def c(self): ...\n"
+            "@toolkit\nclass Other:\n    @tool\n    def a(self): ...\n"
+        )
+        exec(source, module.__dict__ | {"tool": tool, "toolkit": toolkit}, module.__dict__)
+        for thing in vars(module).values():
+            if isinstance(thing, type):
+                thing.__module__ = "owned"
+        kept = {name: options["keep"] for name, (_, options) in declared(module).items()}
+        self.assertEqual(kept, {"Kit_a": 2, "Kit_b": 0, "Other_a": None})
 
 
 class Hints(unittest.TestCase):

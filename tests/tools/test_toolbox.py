@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from server.config import Config
+from server.schema.example import NOTHING, example
 from server.session.events import Event
 from server.tools.envelope import MAX_NESTED
 from server.tools.toolbox import Toolbox
@@ -32,6 +33,16 @@ async def add(p: Point, ctx: Context) -> int:
     "Add the coordinates of a point."
     ctx.log("adding")
     return p.x + p.y
+
+@dataclass
+class Node:
+    name: str
+    kids: list["Node"]
+
+@tool(read_only=True)
+def tree(top: Node) -> Node:
+    "Turn a tree."
+    return top
 
 @tool(required_resources={"wall_s": 9999})
 def change(text: str) -> None:
@@ -202,6 +213,28 @@ class Judged(Case):
                 self.assertIn(reason, verdict.reason)
                 self.assertLess(len(verdict.reason), 1100)
 
+    def test_no_tool_runs_with_arguments_that_do_not_fit(self) -> None:
+        toolbox = self.toolbox()
+        for tool in toolbox.info():
+            name, schema = tool["name"], tool["parameters"]
+            good = example(schema)
+            self.assertIsNot(good, NOTHING)
+            wrong: list[Any] = ["[]", "3", '"x"', "{", '{"a":1', "{} {}", "{'a': 1}", "[{}]"]
+            wrong += [{**good, "unknown_field": 1}, {**good, "": None}]
+            wrong += [
+                {k: v for k, v in good.items() if k != gone} for gone in schema.get("required", ())
+            ]
+            for field, about in schema["properties"].items():
+                odd = [[1], [[]]] if "object" in json.dumps(about) else [{"a": {}}, [{"b": []}]]
+                wrong += [{**good, field: value} for value in odd]
+            self.assertGreaterEqual(len(wrong), 12)
+            fits = toolbox.verdict(self.session, self.call(name, good))
+            self.assertNotEqual(fits.action, "error", fits.reason)
+            for arguments in wrong:
+                with self.subTest(name, arguments=arguments):
+                    verdict = toolbox.verdict(self.session, self.call(name, arguments))
+                    self.assertEqual(verdict.action, "error")
+
     def test_arguments_that_do_not_fit_are_never_auto_approved(self) -> None:
         self.session["config"]["tool"]["shell"] = {"auto_approve": True}
         self.session["grants"] = [{"tool": "shell", "decision": "allow"}]
@@ -234,6 +267,17 @@ class Judged(Case):
         same = self.toolbox().verdict(self.session, plain)
         self.assertEqual(verdict.fingerprint, same.fingerprint)
         self.assertEqual(len(verdict.repairs), 2)
+
+    def test_what_may_run_beside_others(self) -> None:
+        cases: list[tuple[str, Any, bool]] = [
+            ("calculator", {"expression": "1"}, True),
+            ("read_file", {"path": "a"}, True),
+            ("shell", {"command": "ls"}, False),
+            ("write_file", {"path": "a", "content": ""}, False),
+        ]
+        for name, arguments, safe in cases:
+            verdict = self.toolbox().verdict(self.session, self.call(name, arguments))
+            self.assertEqual((name, verdict.parallel_safe), (name, safe))
 
     def test_unknown_tools_are_marked(self) -> None:
         verdict = self.toolbox().verdict(self.session, self.call("nope", {}))
@@ -346,6 +390,48 @@ class Owners(Case):
         found = await self.execute(toolbox, "add", {"p": {"x": "5"}})
         ours = found[-1]["metadata"]["yaa"]["result"]
         self.assertEqual((ours["result"], ours["keep"], ours["logs"]), (7, 3, ["adding"]))
+
+    async def test_a_type_that_contains_itself(self) -> None:
+        """Described where it is shown, and checked at every level all the same."""
+        (self.home / "tools").mkdir()
+        (self.home / "tools" / "mine.py").write_text(OWNED)
+        toolbox = self.toolbox()
+        await toolbox.load_owner_tools()
+        (about,) = (tool for tool in toolbox.info() if tool["name"] == "tree")
+        self.assertNotIn("$ref", json.dumps(about))
+        top = about["parameters"]["properties"]["top"]
+        inside = {
+            "type": "object",
+            "title": top["title"],
+            "description": f"same shape as {top['title']}",
+        }
+        self.assertTrue(top["title"].endswith(".Node"))
+        self.assertEqual(top["properties"]["kids"]["items"], inside)
+        deep = {"name": "a", "kids": [{"name": "b", "kids": [{"name": [1], "kids": []}]}]}
+        verdict = toolbox.verdict(self.session, self.call("tree", {"top": deep}))
+        self.assertEqual(verdict.action, "error")
+        self.assertIn("/top/kids/0/kids/0/name", verdict.reason)
+        deep["kids"][0]["kids"][0]["name"] = "c"  # type: ignore[index]
+        found = await self.execute(toolbox, "tree", {"top": deep})
+        self.assertEqual(json.loads(found[-1]["content"]), deep)
+
+    async def test_what_comes_back_is_told(self) -> None:
+        (self.home / "tools").mkdir()
+        (self.home / "tools" / "mine.py").write_text(OWNED)
+        toolbox = self.toolbox()
+        await toolbox.load_owner_tools()
+        about = {tool["name"]: tool["result_schema"]["properties"] for tool in toolbox.info()}
+        self.assertEqual(about["add"]["result"], {"type": "integer"})
+        self.assertNotIn("result", about["change"])
+        self.assertIn("status", about["change"])
+
+        def described() -> str:
+            offered = {t["function"]["name"]: t["function"] for t in toolbox.declared(self.session)}
+            return str(offered["add"]["description"])
+
+        self.assertEqual(described(), "Add the coordinates of a point.")
+        self.session["config"]["yaa"]["result_schema"] = True
+        self.assertIn('Returns {"type":"integer"}', described())
 
 
 if __name__ == "__main__":

@@ -24,6 +24,7 @@ yaa.define('ui/app', [
     /** @type {App} */
     const app = { settings, server, book, current: book.fresh(), drawer: false, views: null, show, draw, mount }
     const actions = actionsOf(app)
+    yaa.use('ui/clienttools').open(app, store)
     let frame = 0
     let timer = 0
     let tick = 0

@@ -16,6 +16,7 @@ yaa.define('ui/asks', ['ui/h', 'ui/text', 'ui/form'], ({ h, icon, fill }, { t, c
    * @typedef {object} Body
    * @property {string} icon @property {string} title @property {string} [text]
    * @property {any[]} content everything under the heading
+   * @property {(interrupt: any) => void} [update] it is looked at again
    */
 
   /**
@@ -38,6 +39,7 @@ yaa.define('ui/asks', ['ui/h', 'ui/text', 'ui/form'], ({ h, icon, fill }, { t, c
     /** @param {any} now the same interrupt, later */
     function update(now) {
       const given = now.answer
+      body.update?.(now)
       open.hidden = Boolean(given)
       done.hidden = !given
       if (given && done.dataset.given !== JSON.stringify(given)) {
@@ -100,11 +102,11 @@ yaa.define('ui/asks', ['ui/h', 'ui/text', 'ui/form'], ({ h, icon, fill }, { t, c
   /** The server's question only where it says more than the title. @param {Interrupt} interrupt @param {string} tool */
   const ownWords = ({ message }, tool) => (message && message !== `Allow ${tool}?` ? message : undefined)
 
-  /** The reason for a refusal; shown in place of the buttons. @param {(reason: string) => void} send @param {() => void} back */
-  function denial(send, back) {
+  /** The reason for a refusal; shown in place of the buttons. @param {(reason: string) => void} send @param {() => void} back @param {string} [words] */
+  function denial(send, back, words = 'ask.denySend') {
     const placeholder = `${t('ask.denyReason')} (${t('ask.denyHint')})`
     const input = h('input.input', { 'aria-label': t('ask.denyReason'), placeholder, autocomplete: 'off', onkeydown })
-    const give = button('ask.denySend', '.danger', () => send(input.value.trim()))
+    const give = button(words, '.danger', () => send(input.value.trim()))
     const el = h('div.ask-actions', { hidden: true }, input, give, button('ask.back', '.ghost', hide))
     function hide() {
       el.hidden = true
@@ -194,11 +196,16 @@ yaa.define('ui/asks', ['ui/h', 'ui/text', 'ui/form'], ({ h, icon, fill }, { t, c
     const tool = interrupt.tool ?? call?.function.name ?? interrupt.reason
     const input = h('textarea.input.mono', { 'aria-label': t('client.label'), placeholder: t('client.label'), spellcheck: false })
     const send = (/** @type {boolean} */ bad) => answer({ content: input.value, ...(bad ? { is_error: true } : {}) })
+    const decline = declining(answer, () => { actions.hidden = false })
     const actions = h('div.ask-actions', null,
-      button('client.send', '.primary', () => send(false)), button('client.error', '.danger', () => send(true)))
-    const content = [callArgs(interrupt, call), input, actions]
+      button('client.send', '.primary', () => send(false)), button('client.error', '', () => send(true)),
+      button('client.decline', '.danger', () => { actions.hidden = true; decline.show() }))
+    const content = [callArgs(interrupt, call), input, actions, decline.el]
     return { icon: 'question', title: t('client.title', { tool }), text: t('client.text'), content }
   }
+
+  /** A call that is left undone, with a reason for the model. @param {(payload: any, status?: string) => void} answer @param {() => void} back */
+  const declining = (answer, back) => denial((reason) => answer(reason ? { reason } : undefined, 'cancelled'), back, 'client.decline')
 
   /** @param {any} interrupt @param {any} call */
   function callArgs(interrupt, call) {
@@ -255,5 +262,5 @@ yaa.define('ui/asks', ['ui/h', 'ui/text', 'ui/form'], ({ h, icon, fill }, { t, c
   /** @param {any} value */
   const isObject = (value) => typeof value === 'object' && value !== null && !Array.isArray(value)
 
-  return { askView, argsList }
+  return { askView, argsList, bodies: BODIES, declining, callArgs, button }
 })

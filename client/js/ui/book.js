@@ -19,6 +19,8 @@ yaa.define('ui/book', ['core/session', 'io/stream', 'io/lock', 'io/channel'], (s
   function openBook({ store, api, prepare, onChange, onEnd, onElsewhere }) {
     /** @type {Map<string, Entry>} */ const entries = new Map()
     /** @type {Head[]} */ let heads = []
+    /** What others do when a run begins, at each of its events, and when it has come to rest. @type {import('./types').Hooks[]} */
+    const hooks = []
     const lock = locks.create()
     const channel = channels.open()
     channel.listen(onOtherTab)
@@ -85,10 +87,14 @@ yaa.define('ui/book', ['core/session', 'io/stream', 'io/lock', 'io/channel'], (s
         return onElsewhere()
       }
       prepare(entry.session)
+      for (const hook of hooks) hook.begins(entry)
       remember(id, true)
       entry.run = stream.start(entry.session, {
         api: api(), store, wake,
-        onEvent: (event) => onChange(id, event.type === 'yaa.reset'),
+        onEvent: (event) => {
+          for (const hook of hooks) hook.hears(entry, event)
+          onChange(id, event.type === 'yaa.reset')
+        },
         onState: (state) => onState(entry, state),
       })
       entry.state = entry.run.state
@@ -97,8 +103,10 @@ yaa.define('ui/book', ['core/session', 'io/stream', 'io/lock', 'io/channel'], (s
       remember(id, false)
       release()
       takeBackRefused(entry)
-      await changed(id)
+      // at once: what goes on by itself is not drawn as a question first
+      for (const hook of hooks) hook.rests(entry)
       onEnd(entry)
+      await changed(id)
     }
 
     /** @param {Entry} entry @param {RunState} state */
@@ -169,7 +177,7 @@ yaa.define('ui/book', ['core/session', 'io/stream', 'io/lock', 'io/channel'], (s
     }
 
     const entry = (/** @type {string} */ id) => entries.get(id)
-    return { refresh, open, fresh, send, answer, retry, rename, remove, restore, heads: () => heads, entry }
+    return { refresh, open, fresh, send, answer, retry, rename, remove, restore, heads: () => heads, entry, hooks }
   }
 
   /** @param {Entry | undefined} entry */

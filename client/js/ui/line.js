@@ -58,7 +58,8 @@ yaa.define('ui/line', ['ui/text', 'ui/popup', 'ui/message', 'core/session'], (te
 
   /** One sentence for a screen reader; only failures interrupt. @param {{session: Session, state: RunState | null}} entry */
   function announce({ session, state }) {
-    const [first] = sessions.open(session)
+    // what the page has begun by itself asks nobody
+    const [first] = sessions.open(session).filter((one) => session.calls?.[one.call_id ?? '']?.state !== 'started')
     if (first?.reason === 'tool_call') say(t('say.approval', { tool: first.tool ?? '' }))
     else if (first?.reason === 'limit') say(t('say.limit'))
     else if (first) say(t('say.question'))

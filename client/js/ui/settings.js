@@ -9,6 +9,8 @@ yaa.define('ui/settings', ['ui/h', 'ui/text', 'ui/connection'], (dom, { t }, { t
   ]
   const RULES = [['', 'settings.toolDefault'], ['allow', 'settings.toolAllow'], ['ask', 'settings.toolAsk'], ['deny', 'settings.toolDeny']]
   const LANGUAGES = [['en', 'English'], ['zh', '中文']]
+  /** What others add to the panel of tools. @type {{name: string, make: (actions: any) => import('./types').View<any>}[]} */
+  const toolSections = []
   const THEMES = [['', 'settings.themeSystem'], ['light', 'settings.themeLight'], ['dark', 'settings.themeDark']]
 
   /** @param {import('./types').Actions} actions @returns {any} */
@@ -162,10 +164,13 @@ yaa.define('ui/settings', ['ui/h', 'ui/text', 'ui/connection'], (dom, { t }, { t
   function toolsPanel(actions) {
     const rules = h('ul.rules')
     const none = h('p.hint', null, t('settings.toolsNone'))
-    const el = h('div.group', null, h('p.hint', null, t('settings.toolsLead')), none, rules)
+    const more = h('div')
+    const el = h('div.group', null, h('p.hint', null, t('settings.toolsLead')), none, rules, more)
 
     /** @param {import('./types').State} state */
-    function update({ tools, settings }) {
+    function update(state) {
+      const { tools, settings } = state
+      list(more, toolSections.map((one) => ({ ...one, state })), (one) => one.name, (one) => one.make(actions))
       none.hidden = tools.length > 0
       rules.hidden = !tools.length
       const rows = tools.map((tool) => ({ ...tool, rule: settings.tools?.[tool.name] ?? '' }))
@@ -262,5 +267,5 @@ yaa.define('ui/settings', ['ui/h', 'ui/text', 'ui/connection'], (dom, { t }, { t
     return { el, write: (/** @type {string} */ value) => inputs.forEach((input) => { input.checked = input.value === value }) }
   }
 
-  return { settingsDialog }
+  return { settingsDialog, toolSections }
 })

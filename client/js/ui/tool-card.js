@@ -30,7 +30,7 @@ yaa.define('ui/tool-card', ['ui/h', 'ui/text', 'ui/code', 'ui/popup', 'ui/asks']
     const body = h('div.tool-body', { hidden: true })
     const line = h('summary.tool-line', { onclick: () => { touched = true } }, sign, name, brief, state, icon('chevron', 'chevron'))
     const details = h('details', { ontoggle: () => draw() }, line, body)
-    const el = h('section.card.tool', null, details)
+    const el = h('section.card.tool', { role: 'group' }, details)
     const parts = bodyParts(body)
     /** @type {any} */ let ask = null
     /** @type {Call | null} */ let item = null

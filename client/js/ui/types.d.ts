@@ -81,6 +81,13 @@ export interface Actions {
   toggleSide(): void
 }
 
+/** What others do at the turns of a run. */
+export interface Hooks {
+  begins(entry: Entry): void
+  hears(entry: Entry, event: YaaEvent): void
+  rests(entry: Entry): void
+}
+
 export interface Book {
   refresh(): Promise<void>
   open(id: string): Promise<Entry | null>
@@ -93,6 +100,7 @@ export interface Book {
   restore(session: Session): Promise<void>
   heads(): Head[]
   entry(id: string): Entry | undefined
+  hooks: Hooks[]
 }
 
 export interface ServerLink {
@@ -158,6 +166,13 @@ declare global {
     'ui/asks': {
       askView(interrupt: Interrupt, actions: Actions, call?: ToolCall): View<Interrupt>
       argsList(args: Record<string, any>): any
+      /** the inside of a card by the reason of its interrupt */
+      bodies: Record<string, (interrupt: any, answer: (payload: any, status?: string) => void, call?: any) => {
+        icon: string; title: string; text?: string; content: any[]; update?(interrupt: any): void
+      }>
+      declining(answer: (payload: any, status?: string) => void, back: () => void): { el: any; show(): void }
+      callArgs(interrupt: any, call: any): any
+      button(key: string, classes: string, onclick: () => void): any
     }
     'ui/tool-card': { toolCard(actions: Actions): View }
     'ui/message': { messageView(item: any, actions: Actions): View; plainText(content: any): string }
@@ -170,7 +185,12 @@ declare global {
     'ui/thread': { threadView(actions: Actions): View<State> & { toEnd: any; follow(): void; showAsk(): void } }
     'ui/composer': { composerView(actions: Actions): View<State> & { write(words: string): void; focus(): void } }
     'ui/sidebar': { sidebarView(actions: Actions): View<State>; headerView(actions: Actions): View<State> }
-    'ui/settings': { settingsDialog(actions: Actions): View<State> & { show(tab?: string): void } }
+    'ui/settings': {
+      settingsDialog(actions: Actions): View<State> & { show(tab?: string): void }
+      toolSections: { name: string; make: (actions: Actions) => View<any> }[]
+    }
+    'ui/clienttools': { open(app: App, store: Store): void }
+    'ui/page-tools': Record<never, never>
     'ui/line': {
       statusLine(entry: Entry): Line | null
       markOf(entry: Entry): '' | 'busy' | 'asking' | 'failed'

@@ -1,14 +1,17 @@
 """The messages that a model sees, made of the messages that a session has.
 
-`messages` is never edited; the view leaves out what is for people only, repairs the order and
-pairs every call with exactly one result, because providers refuse a history where one dangles.
-The prefix is byte-stable: appending to the session never changes what was said before it, so
-providers can cache it.
+`messages` is never edited; the view makes smaller what `context.ops` name, leaves out what is for
+people only, repairs the order and pairs every call with exactly one result, because providers
+refuse a history where one dangles. Pairing is last, after every other change. The prefix is
+byte-stable: appending to the session never changes what was said before it, so providers can cache
+it; only a new operation does, once.
 """
 
 from __future__ import annotations
 
 from typing import Any
+
+from .ops import applied, ops_of
 
 Session = dict[str, Any]
 Message = dict[str, Any]
@@ -23,9 +26,10 @@ def view(session: Session) -> list[Message]:
     Left out: errors (for people), messages still open (they were cut), results of no call, second
     results, and assistant messages that say nothing.
     """
-    results = first_results(session["messages"])
+    messages = within_window(applied(session["messages"], ops_of(session)), session)
+    results = first_results(messages)
     seen: list[Message] = []
-    for message in session["messages"]:
+    for message in messages:
         role = message["role"]
         if role in ("error", "tool") or message.get("open"):
             continue
@@ -35,7 +39,32 @@ def view(session: Session) -> list[Message]:
         elif calls or message.get("content"):
             seen.append(message)
             seen.extend(result_of(call, results) for call in calls or ())
+    if session.get("config", {}).get("context", {}).get("retain_tool"):
+        return with_handles(seen, session["messages"])
     return seen
+
+
+def with_handles(seen: list[Message], messages: list[Message]) -> list[Message]:
+    """Results under their handles, so that the model can name them to `context_retain`."""
+    places = {message.get("id"): place for place, message in enumerate(messages)}
+    return [
+        {**message, "content": f"[m{places[message['id']]}] {message['content']}"}
+        if message["role"] == "tool"
+        and message.get("id") in places
+        and isinstance(message.get("content"), str)
+        else message
+        for message in seen
+    ]
+
+
+def within_window(messages: list[Message], session: Session) -> list[Message]:
+    """All messages, or those of the last `context.window_runs` runs: a run begins with what the
+    user says. The rest stays in the session, where `context_reload` reaches it."""
+    runs = session.get("config", {}).get("context", {}).get("window_runs")
+    if not isinstance(runs, int) or isinstance(runs, bool) or runs < 1:
+        return messages
+    spoken = [place for place, message in enumerate(messages) if message["role"] == "user"]
+    return messages[spoken[-runs] :] if len(spoken) > runs else messages
 
 
 def without_calls(message: Message) -> Message:

@@ -27,6 +27,8 @@ CONTROL: tuple[Callable[..., Any], ...] = (
     control.ask_user,
     control.finish,
     control.tool_detail,
+    control.context_reload,
+    control.context_retain,
 )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from ..tool import Context, tool
 
@@ -21,6 +21,31 @@ def ask_user(
 @tool(read_only=True)
 def tool_detail(ctx: Context, name: Annotated[str, "A tool's name"]) -> dict[str, Any]:
     """Tell what a tool does, which arguments it takes, and an example. Ask before a first call."""
+    raise AssertionError("answered by the toolbox")
+
+
+@tool(read_only=True, keep=1)
+def context_reload(
+    ctx: Context,
+    handle: Annotated[str, "The message, like m12"],
+    offset: Annotated[int, "Where to go on, in characters"] = 0,
+    limit: Annotated[int, "How many characters"] = 6_000,
+    grep: Annotated[str, "Only the lines that contain this"] = "",
+) -> dict[str, Any]:
+    """Show a message of this conversation that was left out or shortened to save space. Long ones
+    come in pages; what you load is left out again soon."""
+    raise AssertionError("answered by the toolbox")
+
+
+@tool(read_only=True)
+def context_retain(
+    ctx: Context,
+    handles: Annotated[list[str], "Messages, like m12"],
+    action: Literal["keep", "pin", "drop", "auto"],
+    turns: Annotated[int, "For keep: for how many of your next answers"] = 5,
+) -> dict[str, Any]:
+    """Say how long messages are worth their space: keep them for some answers, pin them, drop them
+    now, or leave it to the server. Nothing is lost; context_reload brings a message back."""
     raise AssertionError("answered by the toolbox")
 
 

@@ -1,19 +1,18 @@
-"""Files in the session's folder, and nowhere else.
-
-Every path is resolved, links included, and must end up inside the folder; the last step is opened
-without following a link. This guards against mistakes and simple tricks. It is no proof against a
-program that changes links at the same moment: that is the sandbox's part.
-"""
+"""Files in the session's folder, and nowhere else: every path goes through `folder.inside`."""
 
 from __future__ import annotations
 
 import difflib
+import errno
 import fnmatch
 import os
+import secrets
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
 
+from ..folder import inside, media_type, opened
 from ..tool import Context, ToolError, tool
 
 MAX_READ = 10 * 1024 * 1024
@@ -50,10 +49,9 @@ def write_file(
     ctx: Context, path: _Path, content: Annotated[str, "The whole new content"]
 ) -> dict[str, Any]:
     """Write a text file, replacing what was there; folders are made as needed."""
-    target = inside(path)
-    existed = target.exists()
-    write_text(target, content, path)
-    return {"path": path, "bytes": len(content.encode()), "replaced": existed}
+    replaced = write_text(inside(path), content, path)
+    ctx.attach(path)
+    return {"path": path, "bytes": len(content.encode()), "replaced": replaced}
 
 
 @tool(destructive=True)
@@ -66,14 +64,15 @@ def edit_file(
 ) -> dict[str, Any]:
     """Replace a text that occurs exactly once in a file (or everywhere with replace_all)."""
     target = inside(path)
-    text = read_text(target, path)
+    text = read_text(target, path, "surrogateescape")  # what is no UTF-8 stays as it is
     count = text.count(old)
     if count == 0:
         raise ToolError(f"the text was not found in {path}{nearest(text, old)}")
     if count > 1 and not replace_all:
         raise ToolError(f"the text occurs {count} times in {path}; give more of it, or replace_all")
     changed = text.replace(old, new)
-    write_text(target, changed, path)
+    write_text(target, changed, path, "surrogateescape")
+    ctx.attach(path)
     diff = difflib.unified_diff(
         text.splitlines(), changed.splitlines(), path, path, lineterm="", n=2
     )
@@ -121,50 +120,43 @@ def walk(root: Path, depth: int, hidden: bool, prefix: str = "") -> Iterator[dic
             yield {"path": name, "type": "file", "size": entry.stat(follow_symlinks=False).st_size}
 
 
-def inside(path: str) -> Path:
-    """The real place of a path, if it is in the session's folder. Raises ToolError."""
-    if "\0" in path:
-        raise ToolError("a path cannot hold a NUL character")
-    root = Path.cwd().resolve()
-    target = (root / path).resolve()
-    if target != root and root not in target.parents:
-        raise ToolError(f"{path} lies outside of the session's folder")
-    return target
-
-
-def read_text(target: Path, path: str) -> str:
-    try:
-        with open(target, "rb", opener=_no_link) as file:
+def read_text(target: Path, path: str, errors: str = "replace") -> str:
+    with opened(target, path) as file:
+        try:
             data = file.read(MAX_READ + 1)
-    except OSError as error:
-        raise ToolError(f"{path}: {error.strerror}") from None
+        except OSError as error:
+            raise ToolError(f"{path}: {error.strerror}") from None
     if len(data) > MAX_READ:
         raise ToolError(f"{path} is larger than {MAX_READ // 1024 // 1024} MB; use shell")
     if b"\0" in data[:8192]:
-        raise ToolError(f"{path} is not a text file ({len(data)} bytes)")
-    return data.decode("utf-8", "replace")
+        raise ToolError(f"{path} is not a text file ({media_type(path)}, {len(data)} bytes)")
+    return data.decode("utf-8", errors)
 
 
-def write_text(target: Path, content: str, path: str) -> None:
-    """Whole or not at all: into a file beside it, then renamed over it."""
-    draft = target.with_name(f".{target.name}.{os.getpid()}.draft")
+def write_text(target: Path, content: str, path: str, errors: str = "strict") -> bool:
+    """Whole or not at all: into a file beside it, then renamed over it. Whether it replaced one.
+    A limit that is met is the call's (child.py); a full disk and the like are named."""
+    draft = target.with_name(f".{secrets.token_hex(8)}.draft")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         if target.is_dir():
             raise ToolError(f"{path} is a folder")
-        with draft.open("x", encoding="utf-8", newline="") as file:
+        with draft.open("x", encoding="utf-8", errors=errors, newline="") as file:
             file.write(content)
-        if target.exists():
+        replaced = target.exists()
+        if replaced:
             draft.chmod(target.stat().st_mode & 0o777)
         draft.replace(target)
+        return replaced
     except UnicodeEncodeError:
         raise ToolError("the content holds half of a surrogate pair") from None
+    except OSError as error:
+        if error.errno == errno.EFBIG:
+            raise
+        raise ToolError(f"{path}: {error.strerror}") from None
     finally:
-        draft.unlink(missing_ok=True)
-
-
-def _no_link(path: str, flags: int) -> int:
-    return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK)
+        with suppress(OSError):
+            draft.unlink(missing_ok=True)
 
 
 def nearest(text: str, old: str) -> str:

@@ -32,7 +32,7 @@ BLOCKS = frozenset(
 VOID = frozenset("br hr img input link meta wbr area base col embed source track".split())
 
 
-@tool(destructive=False, idempotent=True)
+@tool(destructive=False, idempotent=True, parallel_safe=True)
 def fetch_url(
     ctx: Context,
     url: Annotated[str, "Address, http:// or https://", {"maxLength": 4096}],

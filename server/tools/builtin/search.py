@@ -15,14 +15,14 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from ...schema.patterns import MAX_STEPS, Pattern, PatternError
+from ..folder import SKIPPED, inside
 from ..tool import Context, ToolError, tool
-from .files import inside, read_text
+from .files import read_text
 
 MAX_FILE = 5 * 1024 * 1024
 MAX_FILES = 20_000
 MAX_LINE = 400  # characters shown of one line
 MAX_MATCHES = 500
-SKIPPED = frozenset({"__pycache__", "node_modules"})  # besides what begins with a dot
 
 Finds = Callable[[str], bool]
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import os
+import subprocess
+import sys
 import tempfile
 import unittest
 from functools import partial
@@ -12,7 +14,9 @@ from pathlib import Path
 from server.tools.builtin.files import edit_file, list_files, read_file, write_file
 from server.tools.tool import Context, ToolError
 
+ROOT = Path(__file__).resolve().parents[3]
 CTX = Context({}, lambda _: None)
+LONG = "é" * 120 + ".txt"  # 244 bytes: as long as a name may be, nearly
 
 
 class Case(unittest.TestCase):
@@ -37,6 +41,22 @@ class Writing(Case):
                 self.assertEqual((self.root / "deep/er/file.txt").read_bytes(), content.encode())
         self.assertEqual([p.name for p in (self.root / "deep/er").iterdir()], ["file.txt"])
 
+    def test_names(self) -> None:
+        for name in ("größe.txt", "日本語/ファイル", "😀", " leading", "a\nb", "-rf", LONG):
+            with self.subTest(name):
+                write_file(CTX, name, name)
+                self.assertEqual(
+                    read_file(CTX, name)["content"][7:], "\n     2\t".join(name.split("\n"))
+                )
+                self.assertEqual(edit_file(CTX, name, name, "x")["replaced"], 1)
+
+    def test_both_are_offered_to_the_person(self) -> None:
+        said: list[dict[str, object]] = []
+        ctx = Context({}, said.append)
+        write_file(ctx, "sub/f", "a")
+        edit_file(ctx, "sub/f", "a", "b")
+        self.assertEqual(said, [{"attach": {"path": "sub/f", "name": "f"}}] * 2)
+
     def test_mode_is_kept(self) -> None:
         write_file(CTX, "run.sh", "a")
         (self.root / "run.sh").chmod(0o755)
@@ -49,7 +69,36 @@ class Writing(Case):
             write_file(CTX, "folder", "x")
         with self.assertRaisesRegex(ToolError, "surrogate"):
             write_file(CTX, "x", "\ud800")
+        with self.assertRaisesRegex(ToolError, "xxx: File name too long"):
+            write_file(CTX, "x" * 300, "y")
+        with self.assertRaisesRegex(ToolError, "folder/f/g: (File exists|Not a directory)"):
+            write_file(CTX, "folder/f", "x")
+            write_file(CTX, "folder/f/g", "x")
+        (self.root / "folder" / "f").unlink()
         self.assertEqual(sorted(p.name for p in self.root.iterdir()), ["folder"])
+
+    def test_a_full_disk(self) -> None:
+        """In a mount namespace of its own, on 64 KB of memory."""
+        script = (
+            "from server.tools.builtin.files import write_file\n"
+            "from server.tools.tool import Context, ToolError\n"
+            "import os\n"
+            f"os.chdir({str(self.root)!r})\n"
+            "ctx = Context({}, lambda _: None)\n"
+            "write_file(ctx, 'f', 'as it was')\n"
+            "try:\n    write_file(ctx, 'f', 'x' * 1_000_000)\n"
+            "except ToolError as error:\n    print(error)\n"
+            "print(open('f').read(), os.listdir('.'))\n"
+        )
+        mount = f'mount -t tmpfs -o size=64k none {self.root} && exec {sys.executable} -c "$1"'
+        command = ["unshare", "-rm", "sh", "-c", mount, "sh", script]
+        try:
+            done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=30)
+        except FileNotFoundError:
+            self.skipTest("no unshare here")
+        if "unshare failed" in done.stderr or "permission denied" in done.stderr:
+            self.skipTest(done.stderr)
+        self.assertEqual(done.stdout, "f: No space left on device\nas it was ['f']\n", done.stderr)
 
 
 class Reading(Case):
@@ -65,8 +114,17 @@ class Reading(Case):
         (self.root / "bin").write_bytes(b"\x7fELF\0\0")
         (self.root / "latin").write_bytes(b"caf\xe9")
         os.mkfifo(self.root / "pipe")
-        with self.assertRaisesRegex(ToolError, "not a text file"):
+        (self.root / "a.png").write_bytes(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR")
+        with self.assertRaisesRegex(
+            ToolError, r"not a text file \(application/octet-stream, 6 bytes"
+        ):
             read_file(CTX, "bin")
+        with self.assertRaisesRegex(ToolError, r"not a text file \(image/png, 16 bytes"):
+            read_file(CTX, "a.png")
+        with (self.root / "huge").open("wb") as file:
+            file.truncate(1 << 40)  # no byte of it is on the disk
+        with self.assertRaisesRegex(ToolError, "larger than 10 MB; use shell"):
+            read_file(CTX, "huge")
         self.assertIn("caf\ufffd", read_file(CTX, "latin")["content"])
         self.assertEqual(read_file(CTX, "pipe")["content"], "")
         for path, message in ((".", "Is a directory"), ("none", "No such file"), ("a\0b", "NUL")):
@@ -85,6 +143,13 @@ class Editing(Case):
         self.assertIn("-beta\n+gamma", found["diff"])
         self.assertEqual(edit_file(CTX, "f", "alpha", "x", True)["replaced"], 2)
         self.assertEqual((self.root / "f").read_text(), "x\ngamma\nx\n")
+
+    def test_the_rest_of_the_file_stays_byte_for_byte(self) -> None:
+        before = b"\xef\xbb\xbfcaf\xe9\r\nold\rend \xff\n\n"
+        (self.root / "f").write_bytes(before)
+        edit_file(CTX, "f", "old", "neu é")
+        after = (self.root / "f").read_bytes()
+        self.assertEqual(after, before.replace(b"old", "neu é".encode()))
 
 
 class Listing(Case):

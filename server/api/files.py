@@ -1,0 +1,90 @@
+"""`POST /files`: a file that a session's tools made, for whoever holds a key and knows the session.
+
+In the walk: the router has checked the key; the toolbox reads the file in the sandbox, a piece at a
+time. The rule of the file: what comes is a stranger's bytes, to be saved and never shown by us, so
+it leaves as a download of no type that a browser would run.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from typing import Protocol
+from urllib.parse import quote
+
+from ..errors import Problem
+from .router import Call
+from .session import read_object
+
+HEADERS = {
+    "Content-Type": "application/octet-stream",
+    "Content-Security-Policy": "default-src 'none'; sandbox",
+}
+MAX_PATH = 4096
+AT_ONCE = 4  # pieces that are read at the same time, each by a process
+MAX_ID = 128  # of a session, as in its document
+
+
+class Piece(Protocol):
+    """Some of a file (tools/download.py)."""
+
+    @property
+    def data(self) -> bytes: ...
+    @property
+    def bytes(self) -> int: ...
+    @property
+    def stamp(self) -> str: ...
+
+
+class Toolbox(Protocol):
+    async def read_piece(self, session_id: str, path: str, offset: int, stamp: str) -> Piece: ...
+
+
+class Downloads:
+    """The handler of `POST /files`."""
+
+    def __init__(self, toolbox: Toolbox, max_bytes: int) -> None:
+        self._toolbox, self._max_bytes = toolbox, max_bytes
+        self._places = asyncio.Semaphore(AT_ONCE)
+
+    async def post(self, call: Call) -> None:
+        """Raises Problem for what is not there, before anything is sent."""
+        body = await read_object(call, self._max_bytes, "request_invalid")
+        session_id, path = _text(body, "id", MAX_ID), _text(body, "path", MAX_PATH)
+        piece = await self._read(session_id, path, 0, "")
+        size, sent = piece.bytes, len(piece.data)
+        length = {"Content-Length": str(size), "Content-Disposition": disposition(path)}
+        stream = call.stream(HEADERS | length)
+        stream.write(piece.data)
+        while sent < size:
+            await stream.drain()
+            # Changed or gone since: the answer stays short of its length, so the client can tell.
+            piece = await self._read(session_id, path, sent, piece.stamp)
+            if not piece.data:
+                raise Problem("not_found", "The file became shorter while it was read")
+            stream.write(piece.data)
+            sent += len(piece.data)
+        call.sent = sent
+        await stream.close()
+
+    async def _read(self, session_id: str, path: str, offset: int, stamp: str) -> Piece:
+        async with self._places:
+            return await self._toolbox.read_piece(session_id, path, offset, stamp)
+
+
+def disposition(path: str) -> str:
+    """RFC 6266: the last part of the path, in ASCII for old readers and exactly for all others."""
+    name = re.sub(r"[\x00-\x1f\x7f]", "_", path.rstrip("/").rpartition("/")[2]) or "file"
+    plain = re.sub(r'[^ -~]|["\\%]', "_", name)
+    exact = quote(name.encode("utf-8", "replace"), safe="")
+    return f"attachment; filename=\"{plain}\"; filename*=UTF-8''{exact}"
+
+
+def _text(body: dict[str, object], key: str, most: int) -> str:
+    value = body.get(key)
+    if isinstance(value, str) and 0 < len(value) <= most:
+        return value
+    detail = f"wanted a text of 1 to {most} characters"
+    raise Problem(
+        "request_invalid", f"/{key}: {detail}", errors=[{"pointer": f"/{key}", "detail": detail}]
+    )

@@ -1,0 +1,82 @@
+"""What model calls cost, summed up, and what is written down after each. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..jsontext import LARGEST_COUNT
+from .answers import ANSWERS
+from .events import Event, put
+
+Session = dict[str, Any]
+Change = dict[str, Any]
+
+TOKEN_COUNTS = (
+    *("prompt_tokens", "completion_tokens", "total_tokens"),
+    *("reasoning_tokens", "cached_tokens", "cost_micro"),
+)
+
+
+def used(session: Session, usage: Mapping[str, Any]) -> Change:
+    """The session's usage with that of one more call."""
+    total = {**session.get("usage", {})}
+    for name in TOKEN_COUNTS:
+        total[name] = min(total.get(name, 0) + usage.get(name, 0), LARGEST_COUNT)
+    total["calls"] = total.get("calls", 0) + 1
+    if unit := usage.get("cost_unit"):
+        total["cost_unit"] = unit
+    return put("usage", value=total)
+
+
+def aside(session: Session, usage: Mapping[str, Any]) -> list[Change]:
+    """What a call beside the conversation costs: its tokens and its money count, it is no step."""
+    run = {**session["run"]}
+    run["tokens"] += usage.get("total_tokens", 0)
+    run["cost_micro"] += usage.get("cost_micro", 0)
+    return [put("run", value=run), used(session, usage)]
+
+
+def answered(session: Session, message: dict[str, Any]) -> list[Change]:
+    """The run's counters after a model call, and a ledger entry for every tool call it asks for."""
+    usage = message["meta"].get("usage", {})
+    run = {**session["run"], "step": session["run"]["step"] + 1}
+    run["tokens"] += usage.get("total_tokens", 0)
+    run["cost_micro"] += usage.get("cost_micro", 0)
+    entries = [
+        put(
+            *("calls", call["id"]),
+            value={"name": call["function"]["name"], "state": "proposed", "attempt": 0},
+        )
+        for call in message.get("tool_calls") or ()
+    ]
+    return [put("run", value=run), *entries]
+
+
+def model_error(event: Event) -> dict[str, Any]:
+    """The interrupt that offers to ask the model once more."""
+    return {
+        "id": "int-model",
+        "reason": "model_error",
+        "message": event["message"],
+        "code": event["code"],
+        "response_schema": ANSWERS["model_error"],
+    }
+
+
+def agui(model: str, before: Mapping[str, int], after: Mapping[str, int]) -> list[dict[str, Any]]:
+    """What this POST used, as RUN_FINISHED tells it; nothing if no model was called."""
+    if after.get("calls", 0) == before.get("calls", 0):
+        return []
+
+    def spent(name: str) -> int:
+        return after.get(name, 0) - before.get(name, 0)
+
+    return [
+        {
+            "model": model,
+            "inputTokens": spent("prompt_tokens"),
+            "outputTokens": spent("completion_tokens"),
+            "totalTokens": spent("total_tokens"),
+        }
+    ]

@@ -1,0 +1,99 @@
+"""What compactions, reports and refusals change in `session.context`, as events of the run.
+
+In the walk: the loop performs a Compact step and tells what a model call cost; this file says what
+to write. It also has the one request that asks a model to sum up, and the judgement of its answer.
+Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..events import Event, put, state_delta
+from .compact import Compaction, planned
+from .extract import transcript
+from .ops import Op
+from .size import EXACT, Beside, Measure, budget_of, calibration, learned, measured
+
+Session = dict[str, Any]
+Change = dict[str, Any]
+
+REFUSED_TARGET = 0.35  # of the high watermark, after a provider has refused a request
+SUMMARY = (
+    "You keep the notes of a long conversation between a user and an agent with tools. Sum up the"
+    " part below for the agent, which will go on without seeing it. Write these five sections:"
+    " Task (what the user wants, in their words where they are precise); State (what is done, what"
+    " is not); Findings (facts, decisions and their reasons); Next steps; Verbatim (paths, names,"
+    " identifiers, addresses, numbers and dates that must not be lost). Keep the handles like m12"
+    " where they stand. Use absolute dates. Be short. Write nothing else."
+)
+
+
+def compressed(session: Session, ops: list[Op], record: dict[str, Any], *others: Change) -> Event:
+    """The STATE_DELTA of a compaction: its operations and its record appended, told by the alias
+    `context.compress`."""
+    event = state_delta(*_appended(session, "ops", ops), *_appended(session, "events", [record]))
+    event["metadata"] = {"yaa": {"compaction": record}}
+    return event
+
+
+def _appended(session: Session, name: str, items: list[Any]) -> list[Change]:
+    if name in session["context"]:
+        return [put("context", name, "-", value=item) for item in items]
+    return [put("context", name, value=items)]
+
+
+def calibrated(
+    session: Session, model: str, before: Measure, usage: Mapping[str, Any]
+) -> list[Change]:
+    """What a provider's report teaches about estimating for this model."""
+    if usage.get("estimated") or not usage.get("prompt_tokens"):
+        return []
+    fresh = learned(calibration(session, model), before, usage["prompt_tokens"])
+    if fresh is None:
+        return []
+    return [put("context", "calib", value={**session["context"].get("calib", {}), model: fresh})]
+
+
+def after_refusal(
+    session: Session, model: str, facts: Mapping[str, Any], beside: Beside, told: int | None
+) -> tuple[Change, Compaction | None]:
+    """What a request that the provider found too large teaches: the window, as the provider `told`
+    it or a little less than what was sent; and the compaction that makes the next one fit."""
+    sent = measured(session, model, EXACT, beside).total
+    window = told or max(sent * 9 // 10, 1)
+    windows = {**session["context"].get("windows", {}), model: window}
+    wiser = {**session, "context": {**session["context"], "windows": windows}}
+    budget = budget_of(wiser, model, facts)
+    measure = measured(wiser, model, EXACT, beside)
+    compaction = planned(wiser, budget, measure, target=REFUSED_TARGET)
+    return put("context", "windows", value=windows), compaction
+
+
+def summary_request(session: Session, fold: Op) -> list[dict[str, Any]]:
+    """The messages of the extra call that sums up what a fold takes away. Plain text: not every
+    provider takes a response_format there."""
+    places = {message.get("id"): place for place, message in enumerate(session["messages"])}
+    first, last = places[fold["from"]], places[fold["to"]]
+    earlier = [
+        op["text"]
+        for op in session["context"].get("ops", ())
+        if op.get("op") == "fold" and places.get(op["from"], -1) == first
+    ]
+    part = transcript(list(enumerate(session["messages"]))[first : last + 1])
+    notes = f"Notes of an even earlier part:\n{earlier[-1]}\n\n" if earlier else ""
+    return [
+        {"role": "system", "content": SUMMARY},
+        {"role": "user", "content": f"{notes}The part to sum up:\n{part}"},
+    ]
+
+
+def summarised(fold: Op, text: str) -> Op:
+    """The fold with a model's summary, or as it was: an extract, if the summary is empty or longer.
+    What a model left out is named, so that it can be reloaded."""
+    text = text.strip()
+    reach = fold["text"].rpartition("\n")[2]
+    if not text or len(text) >= len(fold["text"]) * 2:
+        return fold
+    return {**fold, "text": f"{text}\n{reach}", "source": "llm"}

@@ -1,0 +1,302 @@
+"""The words of a session, and for each key what may stand there. Tables; shape.py reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..jsontext import LARGEST_COUNT
+from .context.strategies import STRATEGIES
+
+VERSION = 1
+MAX_ID = 256  # messages, calls, interrupts
+MAX_SESSION_ID = 128
+MAX_PAUSE_S = 60  # between model calls: other sessions wait for the same provider
+MAX_RETRIES = 20
+MAX_ERRORS = 20  # enough to repair a document by; the rest would only repeat
+
+STATUSES = ("in_progress", "interrupted", "completed", "failed")
+FINISH_REASONS = ("completed", "awaiting", "limit", "cancelled", "failed")
+ROLES = ("system", "user", "assistant", "tool", "error")
+STATES = (
+    *("proposed", "asking", "allowed", "denied", "started", "done"),
+    *("failed", "waiting", "skipped", "indeterminate"),
+)
+REASONS = ("tool_call", "client_tool", "input_required", "indeterminate", "limit", "model_error")
+REPLIES = ("full", "delta")
+SUMMARIES = ("extract", "llm")
+TOOL_MODES = ("auto", "native", "json_schema", "text")
+LIMITS = ("max_steps", "max_tokens", "max_cost_micro", "max_wall_s", "max_consecutive_errors")
+
+# Other spellings, accepted and replaced by ours: seed 003 in Chinese and in its Rust version's
+# kebab-case, and the names other tools export.
+STATUS_ALIASES = {
+    "in-progress": "in_progress",
+    "进行中": "in_progress",
+    "已中断": "interrupted",
+    "已完成": "completed",
+    "失败": "failed",
+    "已失败": "failed",
+}
+ROLE_ALIASES = {
+    "agent": "assistant",
+    "智能体": "assistant",
+    "大模型": "assistant",
+    "ai": "assistant",
+    "model": "assistant",
+    "human": "user",
+    "用户": "user",
+    "developer": "system",
+    "系统": "system",
+    "工具": "tool",
+    "错误": "error",
+}
+
+Check = Callable[[Any], bool]
+Fields = dict[str, tuple[Check, str]]  # key -> what fits, and how to say so
+
+
+def is_id(value: Any) -> bool:
+    return isinstance(value, str) and 0 < len(value) <= MAX_ID
+
+
+def _is_content(value: Any) -> bool:
+    if value is None or isinstance(value, str):
+        return True
+    return isinstance(value, list) and all(
+        isinstance(part, dict) and isinstance(part.get("type"), str) for part in value
+    )
+
+
+def _count(value: Any) -> bool:
+    return isinstance(value, int) and _number(value)
+
+
+def _number(value: Any) -> bool:
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return number and bool(0 <= value <= LARGEST_COUNT)
+
+
+def _share(value: Any) -> bool:
+    return _number(value) and bool(value <= 1)
+
+
+def _texts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(item, str) for item in value)
+
+
+def _is_calibration(value: Any) -> bool:
+    return isinstance(value, dict) and _number(value.get("ratio")) and _count(value.get("n"))
+
+
+def _pause(value: Any) -> bool:
+    return _number(value) and bool(value <= MAX_PAUSE_S)
+
+
+def _optional(fits: Check) -> Check:
+    return lambda value: value is None or fits(value)
+
+
+def _of(kind: type) -> Check:
+    return lambda value: isinstance(value, kind)
+
+
+def _one_of(*names: str) -> Check:
+    return lambda value: isinstance(value, str) and value in names
+
+
+_TEXT = (_of(str), "a string")
+_OPTIONAL_TEXT = (_optional(_of(str)), "a string or null")
+_OBJECT = (_of(dict), "an object")
+_LIST = (_of(list), "an array")
+_BOOL = (_of(bool), "true or false")
+_COUNT = (_count, "a whole number, 0 or more and below 2^53")
+_LIMIT = (_optional(_number), "a number, 0 or more and below 2^53, or null for none")
+_MOST = (
+    lambda value: isinstance(value, dict) and all(map(_number, value.values())),
+    "an object of numbers, 0 or more and below 2^53",
+)
+_SHARE = (_share, "a number from 0 to 1")
+_MAYBE_COUNT = (_optional(_count), "a whole number, 0 or more, or null for none")
+_TEXTS = (_texts, "an array of strings")
+_SECONDS = (_number, "a number of seconds, 0 or more and below 2^53")
+_ID = (is_id, f"a string of 1 to {MAX_ID} characters")
+
+TOP: Fields = {
+    "id": (
+        lambda value: isinstance(value, str) and 0 < len(value) <= MAX_SESSION_ID,
+        f"a string of 1 to {MAX_SESSION_ID} characters",
+    ),
+    "title": _OPTIONAL_TEXT,
+    "start_time": _OPTIONAL_TEXT,
+    "startTime": _OPTIONAL_TEXT,
+    "character": _OPTIONAL_TEXT,
+    "status": (_optional(_one_of(*STATUSES, *STATUS_ALIASES)), f"one of {', '.join(STATUSES)}"),
+    "messages": _LIST,
+    "config": _OBJECT,
+    "version": (lambda value: _count(value) and value > 0, "a whole number, 1 or more"),
+    "rev": _COUNT,
+    "agent": _TEXT,
+    "finish_reason": _OPTIONAL_TEXT,
+    "calls": _OBJECT,
+    "interrupts": _LIST,
+    "grants": _LIST,
+    "context": _OBJECT,
+    "tools": _LIST,
+    "environment": (
+        _texts,
+        "an array of strings",
+    ),
+    "plan": _OBJECT,
+    "usage": _OBJECT,
+    "run": _OBJECT,
+    "ext": _OBJECT,
+}
+MESSAGE: Fields = {
+    "id": _ID,
+    "content": (_is_content, "a string, null, or an array of parts with a type"),
+    "tool_calls": (_optional(_of(list)), "an array"),
+    "tool_call_id": _ID,
+    "name": _OPTIONAL_TEXT,
+    "reasoning": (
+        lambda value: isinstance(value, dict) and isinstance(value.get("text", ""), str),
+        "an object with a text",
+    ),
+    "open": _BOOL,
+    "is_error": _BOOL,
+    "meta": _OBJECT,
+    "result": (_optional(_of(dict)), "an object"),
+}
+FUNCTION: Fields = {
+    "name": (is_id, "a tool's name"),
+    "arguments": (_of(str), "the arguments as a JSON string"),
+}
+CALL: Fields = {
+    "name": _TEXT,
+    "fingerprint": _TEXT,
+    "state": (_one_of(*STATES), f"one of {', '.join(STATES)}"),
+    "attempt": _COUNT,
+    "args": _OBJECT,
+    "input": _OBJECT,
+}
+INTERRUPT: Fields = {
+    "id": _ID,
+    "reason": (_one_of(*REASONS), f"one of {', '.join(REASONS)}"),
+    "call_id": _ID,
+    "message": _TEXT,
+    "response_schema": _OBJECT,
+    "limit": _TEXT,
+    "allowed": _LIMIT,
+    "observed": _LIMIT,
+    "answer": (
+        lambda value: isinstance(value, dict) and value.get("status") in ("resolved", "cancelled"),
+        'an object with status "resolved" or "cancelled"',
+    ),
+}
+GRANT: Fields = {
+    "tool": (is_id, "a tool's name"),
+    "match": (
+        lambda value: (
+            isinstance(value, dict) and all(isinstance(item, str) for item in value.values())
+        ),
+        "an object of patterns",
+    ),
+    "decision": (_one_of("allow", "deny"), "one of allow, deny"),
+}
+CLIENT_TOOL: Fields = {
+    "name": (is_id, "a tool's name"),
+    "description": _OPTIONAL_TEXT,
+    "parameters": _OBJECT,
+    "hints": _OBJECT,
+    "wait": _BOOL,
+}
+USAGE: Fields = {
+    **dict.fromkeys(("prompt_tokens", "completion_tokens", "total_tokens", "calls"), _COUNT),
+    **dict.fromkeys(("reasoning_tokens", "cached_tokens", "cost_micro"), _COUNT),
+    "cost_unit": _OPTIONAL_TEXT,
+}
+CONFIG: dict[str, Fields] = {
+    "yaa": {
+        "stream": _BOOL,
+        "language": _OPTIONAL_TEXT,
+        "reply": (_one_of(*REPLIES), f"one of {', '.join(REPLIES)}"),
+        "auto_title": _BOOL,
+        "max_context": _LIMIT,
+        "require_finish_tool": _BOOL,
+        "tool_detail": (_of(bool), "true or false"),
+        "result_schema": (_of(bool), "true or false"),
+        "tool_mode": (_one_of(*TOOL_MODES), f"one of {', '.join(TOOL_MODES)}"),
+    },
+    "llm_api": {
+        "provider": _OBJECT,
+        "stream": _BOOL,
+        "request_timeout": _SECONDS,
+        "first_byte_timeout": _SECONDS,
+        "idle_timeout": _SECONDS,
+        "interval": (_pause, f"a number of seconds, 0 to {MAX_PAUSE_S}"),
+        "retry": (
+            lambda value: (
+                isinstance(value, dict)
+                and _count(value.get("times", 0))
+                and value.get("times", 0) <= MAX_RETRIES
+                and _pause(value.get("delay", 0))
+            ),
+            f"times (0 to {MAX_RETRIES}) and delay (0 to {MAX_PAUSE_S} seconds)",
+        ),
+    },
+    "prompt": {},
+    "tool": {},
+    "limits": {**{name: _LIMIT for name in LIMITS}, "tool": _MOST},
+    "context": {
+        "enabled": _BOOL,
+        "budget": (lambda value: _count(value) and value > 0, "a whole number, 1 or more"),
+        **dict.fromkeys(("trigger_ratio", "target_ratio", "min_saving"), _SHARE),
+        **dict.fromkeys(("max_messages", "ingest_tokens", "window_runs"), _MAYBE_COUNT),
+        **dict.fromkeys(("keep_turns", "keep_messages", "large_chars", "preview_chars"), _COUNT),
+        "exempt_tools": (_texts, "an array of strings"),
+        "strategies": (
+            lambda value: _texts(value) and set(value) <= STRATEGIES.keys(),
+            f"an array of names: {', '.join(STRATEGIES)}",
+        ),
+        "summary": (_one_of(*SUMMARIES), f"one of {', '.join(SUMMARIES)}"),
+        "summary_timeout_s": _SECONDS,
+        "retain_tool": _BOOL,
+    },
+}
+# What there is beside the messages to say how a model sees them (context/ops.py).
+CONTEXT: Fields = {
+    "ops": _LIST,
+    "events": _LIST,
+    "pins": _OBJECT,
+    "windows": _MOST,
+    "calib": (
+        lambda value: isinstance(value, dict) and all(map(_is_calibration, value.values())),
+        "an object of {ratio, n}",
+    ),
+}
+OPS: dict[str, Fields] = {
+    "stub": {"ids": _TEXTS},
+    "preview": {"id": _TEXT, "head": _COUNT, "tail": _COUNT},
+    "args": {"id": _TEXT, "keep": _COUNT},
+    "fold": {"from": _TEXT, "to": _TEXT, "text": _TEXT},
+    "pin": {"ids": _TEXTS},
+    "unpin": {"ids": _TEXTS},
+    "expire": {"ids": _TEXTS, "after": _COUNT},
+}
+RECORD: Fields = {"id": _TEXT, "trigger": _TEXT, "at": _COUNT, "after": _COUNT, "before": _COUNT}
+PROVIDER: Fields = {
+    "name": _TEXT,
+    "api_url": _TEXT,
+    "api_key": _OPTIONAL_TEXT,
+    "model_name": _OPTIONAL_TEXT,
+    "model_type": _OBJECT,
+    "model_settings": _OBJECT,
+    "cost_per_ktoken": _LIMIT,
+    "cost_unit": _OPTIONAL_TEXT,
+    "max_tokens": _LIMIT,
+}
+TOOL: Fields = {
+    "auto_approve": _BOOL,
+    "deny": _BOOL,
+    "network": (lambda value: value in ("off", "proxy", "full"), "off, proxy or full"),
+}

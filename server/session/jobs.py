@@ -1,0 +1,105 @@
+"""What can be done about one tool call, and what deciding asks of the toolbox.
+
+In the walk: calls.py plans one of these for every call without a result, decide.py sorts them, the
+loop performs them. Plain values; nothing here decides.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+Session = dict[str, Any]
+Call = dict[str, Any]
+
+
+class Verdict(Protocol):
+    """What the policy says of one call; made by the toolbox (tools/policy.py)."""
+
+    @property
+    def action(self) -> str: ...  # run, ask, deny, error, question, client, send, wait
+    @property
+    def reason(self) -> str: ...
+    @property
+    def args(self) -> dict[str, Any] | None: ...
+    @property
+    def fingerprint(self) -> str: ...
+    @property
+    def repeatable(self) -> bool: ...  # read-only or idempotent
+    @property
+    def parallel_safe(self) -> bool: ...  # may run beside others that are
+    @property
+    def status(self) -> str: ...  # of the result, where the action is `error`
+    @property
+    def offer(self) -> dict[str, Any]: ...  # what an approval may change of the call's network
+
+
+class Toolbox(Protocol):
+    """The part of the toolbox that deciding needs."""
+
+    def verdict(self, session: Session, call: Call) -> Verdict: ...
+    def declared(self, session: Session) -> list[dict[str, Any]]: ...
+
+
+@dataclass(frozen=True)
+class Execute:
+    """Run the tool. `entry` is the ledger entry that says so, written before it starts."""
+
+    call: Call
+    args: dict[str, Any]
+    entry: dict[str, Any]
+    repeatable: bool
+    grant: dict[str, Any] | None = None
+    parallel_safe: bool = False
+
+
+@dataclass(frozen=True)
+class Recover:
+    """Fetch the result that this host still holds of an execution that was cut."""
+
+    call: Call
+    attempt: int
+
+
+@dataclass(frozen=True)
+class Reply:
+    """Answer the call without running anything."""
+
+    call: Call
+    content: str
+    state: str
+    is_error: bool = True
+    status: str = ""
+    grant: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True)
+class Given:
+    """Record what the page gave: `payload` is its answer, {content, is_error?}."""
+
+    call: Call
+    payload: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Send:
+    """Answer the call with the word that it was sent to the page, which acts on that event."""
+
+    call: Call
+    args: dict[str, Any]
+
+
+Job = Execute | Recover | Reply | Given | Send
+
+
+@dataclass(frozen=True)
+class Ask:
+    """Leave the call to people: the interrupt they see and the ledger entry beside it."""
+
+    interrupt: dict[str, Any]
+    entry: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Wait:
+    """Leave the call until one before it has its result, which this one's arguments name."""

@@ -1,0 +1,119 @@
+"""What was decided about the calls of a message (session/decide), performed: jobs in, events out.
+
+In the walk: `agent.Run` hands over a `RunTools`. The rule of the file: a call is claimed, then
+announced by a `tool.exec` that its reader has before the call begins, then run; calls that may go
+side by side do, and results are told in call order whichever is first.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
+from contextlib import aclosing
+from itertools import groupby
+from typing import Any
+
+from ..session import events
+from ..session.calls import unanswered
+from ..session.events import Event, put, state_delta
+from ..session.jobs import Execute, Given, Job, Recover, Reply, Send
+from . import page
+from .executions import Batch, Executions, Key
+from .toolbox import Toolbox
+
+Session = dict[str, Any]
+
+
+class Jobs:
+    """The calls of one run. `session` is the live document, folded between two events."""
+
+    def __init__(
+        self, session: Session, toolbox: Toolbox, executions: Executions, clock: Callable[[], int]
+    ) -> None:
+        self._session, self._toolbox = session, toolbox
+        self._executions, self._clock = executions, clock
+
+    async def perform(self, jobs: Iterable[Job]) -> AsyncGenerator[Event, None]:
+        """Neighbours that are parallel_safe side by side, everything else alone, in call order."""
+        for batch in _batches(jobs):
+            match batch:
+                case [Reply() as reply]:
+                    for event in self._reply(reply):
+                        yield event
+                case [Given() | Send() as told]:
+                    yield page.result(self._session, told, self._clock())
+                case [Recover(call, attempt)]:
+                    found = await self._executions.result(self._key(call, attempt))
+                    if found is None:  # it was not kept: next_step decides anew, before the others
+                        return
+                    yield found
+                case calls:
+                    async with aclosing(self._execute(calls)) as source:
+                        async for event in source:
+                            yield event
+
+    def recoverable(self) -> set[str]:
+        """Calls that were started, lost their result on the way, and whose result is still here."""
+        ledger = self._session["calls"]
+        lost = {i for i, e in ledger.items() if e["state"] in ("started", "indeterminate")}
+        return {
+            call["id"]
+            for call, _, _ in (unanswered(self._session) if lost else ())
+            if call["id"] in lost
+            and self._executions.knows(self._key(call, ledger[call["id"]].get("attempt", 0)))
+        }
+
+    def _reply(self, job: Reply) -> Iterator[Event]:
+        if job.grant:
+            yield state_delta(put("grants", "-", value=job.grant))
+        status = job.status or job.state
+        said: Any = {"type": status, "message": job.content} if job.is_error else job.content
+        yield events.tool_result(
+            job.call["id"],
+            job.call["function"]["name"],
+            job.content,
+            self._clock(),
+            state=job.state,
+            is_error=job.is_error,
+            result={"status": status, "error" if job.is_error else "result": said},
+        )
+
+    async def _execute(self, jobs: Iterable[Execute]) -> AsyncGenerator[Event, None]:
+        """Claim, announce, run; so many at once as may. Leaving ends all that still run."""
+        waiting = deque(jobs)
+        with Batch(self._executions) as batch:
+            while waiting or batch.running:
+                while waiting and batch.running < self._executions.most:
+                    job = waiting.popleft()
+                    key = self._key(job.call, job.entry["attempt"])
+                    if not job.repeatable and not self._executions.claims.take(*key):
+                        # Not run here again: next_step looks at it once more.
+                        yield state_delta(put("calls", job.call["id"], value=job.entry))
+                        continue
+                    yield self._announcement(job)
+                    source = self._toolbox.execute(self._session, job.call, job.args, job.entry)
+                    batch.begin(key, source, lasting=not job.repeatable)
+                if batch.running:
+                    for event in await batch.next():
+                        yield event
+
+    def _announcement(self, job: Execute) -> Event:
+        """The `tool.exec` of a call: with its ledger entry, and without what was asked about it."""
+        call_id = job.call["id"]
+        left = [i for i in self._session["interrupts"] if i.get("call_id") != call_id]
+        changes = [put("calls", call_id, value=job.entry), put("interrupts", value=left)]
+        if job.grant:
+            changes.append(put("grants", "-", value=job.grant))
+        return events.tool_exec(call_id, changes, self._clock())
+
+    def _key(self, call: dict[str, Any], attempt: int) -> Key:
+        return self._session["id"], call["id"], attempt
+
+
+def _batches(jobs: Iterable[Job]) -> Iterator[list[Any]]:
+    """Neighbours that may run side by side, and each other job by itself."""
+    for parallel, group in groupby(jobs, lambda j: isinstance(j, Execute) and j.parallel_safe):
+        if parallel:
+            yield list(group)
+        else:
+            yield from ([job] for job in group)

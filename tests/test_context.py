@@ -1,0 +1,218 @@
+"""Compaction in the loop: a model with a small window, sessions that outgrow it."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import json
+import unittest
+from collections.abc import AsyncGenerator
+from typing import Any
+
+from server.agent import BaseAgent
+from server.jsontext import canonical, dumps
+from server.llm import Options
+from server.session import events
+from server.session.context.tokens import estimate, of_message
+from server.session.context.view import pairing_errors
+from server.session.events import Event, alias
+from server.session.fold import Folder
+
+from .fakes import CountingToolbox, ScriptedModel, agent, user
+from .session.context.sessions import refusals
+
+Session = dict[str, Any]
+
+
+class Windowed(ScriptedModel):
+    """A strict model with a window: it counts what it is sent, reports it, and refuses more.
+
+    `summary`: what it says when asked to sum up; None: it never answers.
+    """
+
+    def __init__(
+        self, window: int, *, tells: bool = True, summary: str | None = "Notes: ok"
+    ) -> None:
+        super().__init__(self.plan)
+        self.window, self.tells, self.summary = window, tells, summary
+        self.refused = 0
+        self.sizes: list[int] = []
+
+    def plan(self, messages: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
+        return [("text", ["Here ", "it ", "is."])]
+
+    async def stream(
+        self, messages: list[dict[str, Any]], tools: list[dict[str, Any]], options: Options
+    ) -> AsyncGenerator[Event, None]:
+        size = sum(map(of_message, messages)) + estimate(dumps(tools))
+        self.sizes.append(size)
+        if size > self.window:
+            self.refused += 1
+            told = {"n_ctx": self.window} if self.tells else {}
+            yield events.run_error("the prompt is too long", "context_overflow", **told)
+            return
+        assert not pairing_errors(messages), pairing_errors(messages)
+        assert not refusals(messages), refusals(messages)
+        if "You keep the notes" in str(messages[0]["content"]):
+            if self.summary is None:
+                await asyncio.Event().wait()
+            yield events.text_start(options.message_id, 1)
+            yield events.text_delta(options.message_id, str(self.summary))
+            usage = {"prompt_tokens": size, "completion_tokens": 9, "total_tokens": size + 9}
+            yield events.text_end(options.message_id, {"usage": usage, "finish_reason": "stop"}, 2)
+            return
+        async for event in super().stream(messages, tools, options):
+            if event["type"] == "TEXT_MESSAGE_END":
+                usage = {"prompt_tokens": size, "completion_tokens": 6, "total_tokens": size + 6}
+                event["metadata"]["yaa"]["meta"]["usage"] = usage
+            yield event
+
+
+def long_session(turns: int, **context: Any) -> Session:
+    messages: list[dict[str, Any]] = []
+    for turn in range(turns):
+        call = {
+            "id": f"c{turn}",
+            "type": "function",
+            "function": {"name": "read", "arguments": "{}"},
+        }
+        messages += [
+            {"id": f"q{turn}", "role": "user", "content": f"Question {turn}: " + "why " * 20},
+            {"id": f"a{turn}", "role": "assistant", "content": "", "tool_calls": [call]},
+            {"id": f"t{turn}", "role": "tool", "tool_call_id": f"c{turn}", "name": "read",
+             "content": f"needle-{turn} " + "some result text\n" * 60, "result": {"status": "ok"}},
+            {"id": f"b{turn}", "role": "assistant", "content": f"Answer {turn}. " + "so " * 40},
+        ]  # fmt: skip
+    messages.append(user("And now?"))
+    return {"id": "s", "messages": messages, "config": {"context": context}}
+
+
+class InTheLoop(unittest.IsolatedAsyncioTestCase):
+    def host(self, model: ScriptedModel, max_context: int | None = None) -> BaseAgent:
+        model.facts = {"max_context": max_context} if max_context else {}
+        return agent(model, CountingToolbox({"read": "read"}, {}))
+
+    async def post(self, session: Session, host: BaseAgent) -> list[Event]:
+        before = json.loads(json.dumps(session))
+        run = host.prepare(copy.deepcopy(session))
+        found = [copy.deepcopy(event) async for event in run.events()]
+        folder = Folder(before)
+        for event in found:
+            folder.apply(event)
+        folder.flush()
+        self.assertEqual(canonical(folder.session), canonical(run.session))
+        self.session = run.session
+        return found
+
+    def records(self) -> list[dict[str, Any]]:
+        return list(self.session["context"].get("events", ()))
+
+    async def test_a_session_that_outgrows_the_window(self) -> None:
+        model = Windowed(4_000)
+        sent = long_session(30)
+        found = await self.post(sent, self.host(model, 4_000))
+        self.assertEqual(self.session["finish_reason"], "completed")
+        self.assertEqual(model.refused, 0)
+        (record,) = self.records()
+        self.assertEqual(record["trigger"], "size")
+        self.assertLess(record["after"], record["before"] / 3)
+        self.assertIn("context.compress", [alias(event) for event in found])
+        self.assertEqual(self.session["messages"][: len(sent["messages"])], sent["messages"])
+
+    async def test_a_small_session_is_left_alone(self) -> None:
+        model = Windowed(100_000)
+        await self.post(long_session(3), self.host(model))
+        self.assertEqual(self.session["context"], {})
+
+    async def test_the_prefix_stays_between_compactions(self) -> None:
+        model = Windowed(4_000)
+        host = self.host(model, 4_000)
+        session = long_session(8)
+        breaks = 0
+        for turn in range(40):
+            await self.post(session, host)
+            session = self.session
+            session["messages"].append({**user("more " * 30), "id": f"more{turn}"})
+        sent = [[dumps(message) for message in request] for request in model.requests]
+        for before, after in zip(sent, sent[1:], strict=False):
+            breaks += after[: len(before)] != before
+        self.assertEqual(breaks, len(self.records()))
+        self.assertLess(breaks, 8)
+        self.assertEqual(model.refused, 0)
+
+    async def test_a_window_nobody_knew_of_is_learned(self) -> None:
+        for tells in (True, False):
+            with self.subTest(tells=tells):
+                model = Windowed(3_000, tells=tells)
+                await self.post(long_session(20), self.host(model))
+                self.assertEqual(self.session["finish_reason"], "completed")
+                self.assertEqual(model.refused, 1)
+                self.assertEqual(self.records()[0]["trigger"], "overflow")
+                learned = self.session["context"]["windows"]["scripted"]
+                self.assertEqual(learned, 3_000) if tells else self.assertGreater(learned, 3_000)
+
+    async def test_what_fits_nowhere_stops_with_the_largest_messages(self) -> None:
+        session = {"id": "s", "messages": [{**user("word " * 9_000), "id": "big"}]}
+        await self.post(session, self.host(Windowed(2_000), 2_000))
+        (interrupt,) = self.session["interrupts"]
+        self.assertEqual(interrupt["limit"], "context_overflow")
+        self.assertEqual(interrupt["largest"][0]["id"], "big")
+        self.assertEqual(self.session["finish_reason"], "limit")
+        # With a larger window it goes on as it is.
+        interrupt["answer"] = {"status": "resolved", "payload": {"continue": True}}
+        await self.post(self.session, self.host(Windowed(90_000), 90_000))
+        self.assertEqual(self.session["finish_reason"], "completed")
+
+    async def test_a_refusal_that_nothing_helps_against(self) -> None:
+        session = {"id": "s", "messages": [{**user("word " * 9_000), "id": "big"}]}
+        await self.post(session, self.host(Windowed(2_000)))
+        (interrupt,) = self.session["interrupts"]
+        self.assertEqual(interrupt["limit"], "context_overflow")
+
+    async def test_a_large_result_comes_in_as_a_preview(self) -> None:
+        model = Windowed(6_000)
+        session = long_session(1)
+        session["messages"][2]["content"] = "row of a long table\n" * 2_000 + "the end"
+        del session["messages"][3:]
+        await self.post(session, self.host(model, 6_000))
+        (record,) = self.records()
+        self.assertEqual(record["trigger"], "ingest")
+        seen = model.requests[0][3]["content"]
+        self.assertTrue(seen.startswith("row of") and seen.endswith("the end"), seen[-200:])
+        self.assertIn('context_reload(handle="m2")', seen)
+
+    async def test_a_models_summary(self) -> None:
+        cases: list[tuple[str | None, str]] = [
+            ("Notes: the user asks why; needle-3 was found", "llm"),
+            ("", "extract"),
+            ("far too long " * 4_000, "extract"),
+            (None, "extract"),  # it never answers
+        ]
+        only = ["previous_round_conversation_summary"]
+        for summary, source in cases:
+            with self.subTest(summary=str(summary)[:20]):
+                model = Windowed(10**9, summary=summary)
+                session = long_session(
+                    40, summary="llm", summary_timeout_s=0.05, strategies=only, budget=4_000
+                )
+                await self.post(session, self.host(model))
+                (fold,) = self.session["context"]["ops"]
+                self.assertEqual(fold["source"], source)
+                self.assertEqual(self.session["finish_reason"], "completed")
+                self.assertIn("context_reload(", fold["text"])
+                if source == "llm":
+                    self.assertIn(str(summary), fold["text"])
+                    self.assertEqual(self.session["usage"]["calls"], 2)
+
+    async def test_switched_off(self) -> None:
+        model = Windowed(3_000)
+        await self.post(long_session(20, enabled=False), self.host(model, 100_000))
+        self.assertEqual(self.session["finish_reason"], "limit")
+        self.assertNotIn("ops", self.session["context"])
+
+    async def test_the_report_of_a_provider_is_learned_from(self) -> None:
+        model = Windowed(10**9)
+        await self.post(long_session(60, budget=50_000), self.host(model))
+        found = self.session["context"]["calib"]["scripted"]
+        self.assertEqual(found["n"], 1)
+        self.assertAlmostEqual(found["ratio"], 1.0, delta=0.35)
