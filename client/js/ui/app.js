@@ -265,7 +265,6 @@ yaa.define('ui/app', [
     }
   }
 
-  /** Not before the page can be typed in. @param {() => void} run */
   /** @type {Promise<void> | null} */ let joined = null
 
   /** Joins the tools of the page to its runs, once. @param {App} app */
@@ -277,6 +276,7 @@ yaa.define('ui/app', [
     return joined
   }
 
+  /** Not before the page can be typed in. @param {() => void} run */
   const idle = (run) => (window.requestIdleCallback ?? setTimeout)(run)
 
   /** @param {Settings} settings @param {string} name @param {any} value */

@@ -22,8 +22,8 @@ yaa.define('ui/clienttools', [
     })
     book.hooks.push({ ...desk, begins })
     const byHand = asks.bodies.client_tool
-    asks.bodies.client_tool = (interrupt, answer, call) => (
-      desk.toolFor(interrupt) ? cardBody(desk, app, interrupt, answer, call) : byHand(interrupt, answer, call)
+    asks.bodies.client_tool = (interrupt, answer, call, does) => (
+      desk.toolFor(interrupt) ? cardBody(desk, app, interrupt, answer, call) : byHand(interrupt, answer, call, does)
     )
 
     /** The session says what this page can do; what another one could does not count here. @param {import('./types').Entry} entry */

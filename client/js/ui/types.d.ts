@@ -228,7 +228,7 @@ declare global {
       askView(interrupt: Interrupt, actions: Actions, call?: ToolCall): View<Interrupt>
       argsList(args: Record<string, any>): any
       /** the inside of a card by the reason of its interrupt */
-      bodies: Record<string, (interrupt: any, answer: (payload: any, status?: string) => void, call?: any) => {
+      bodies: Record<string, (interrupt: any, answer: (payload: any, status?: string) => void, call?: any, does?: any) => {
         icon: string; title: string; text?: string; content: any[]; update?(interrupt: any): void
       }>
       declining(answer: (payload: any, status?: string) => void, back: () => void): { el: any; show(): void }
