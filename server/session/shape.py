@@ -86,8 +86,18 @@ def _messages(messages: list[Any]) -> Iterator[Error]:
             yield _error(("messages", index, "role"), f"one of {', '.join(ROLES)}", role)
         elif role == "tool" and not isinstance(message.get("tool_call_id"), str):
             yield _error(("messages", index, "tool_call_id"), "the id of a call", None)
+        yield from _report(message.get("meta"), ("messages", index, "meta", "usage"))
         for number, call in enumerate(_list(message.get("tool_calls"))):
             yield from _call(call, ("messages", index, "tool_calls", number), call_ids)
+
+
+def _report(meta: Any, place: Place) -> Iterator[Error]:
+    """What a provider reported is computed with: the size of the next request starts there."""
+    usage = meta.get("usage") if isinstance(meta, dict) else None
+    if isinstance(usage, dict):
+        yield from _fields(usage, place, USAGE)
+    elif usage is not None:
+        yield _error(place, "an object", usage)
 
 
 def _call(call: Any, place: Place, seen: set[str]) -> Iterator[Error]:

@@ -1,4 +1,4 @@
-"""What there is to see of a run, in two browsers: pictures of tool calls, gauge, inspector, time slider, desk.
+"""What there is to see of a run, in two browsers: pictures, gauge, inspector, slider, desk.
 
 Pictures of the way are in .cache/tests/screenshots, for looking at.
 """

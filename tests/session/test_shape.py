@@ -45,6 +45,16 @@ MISFITS: list[tuple[dict[str, Any], str, str]] = [
         "/messages/0/tool_calls/0/function/arguments",
         "JSON string",
     ),
+    (
+        {"messages": [{"role": "assistant", "meta": {"usage": [1]}}]},
+        "/messages/0/meta/usage",
+        "an object, got an array",
+    ),
+    (
+        {"messages": [{"role": "assistant", "meta": {"usage": {"prompt_tokens": -1}}}]},
+        "/messages/0/meta/usage/prompt_tokens",
+        "0 or more",
+    ),
     ({"config": []}, "/config", "an object"),
     ({"config": {"yaa": None}}, "/config/yaa", "an object"),
     ({"config": {"yaa": {"stream": "yes"}}}, "/config/yaa/stream", "true or false"),
