@@ -16,6 +16,7 @@ import signal
 import socket
 import struct
 import subprocess
+import time
 
 from yaa import tool
 
@@ -301,10 +302,12 @@ def delivered_by_owner():
 
 
 def signals_supervisor():
-    """The control's keeper does not wait for ever."""
-    parent = os.getppid()
+    """A moment to stop in, on another processor; the control's keeper does not wait for ever."""
+    parent, stopped, end = os.getppid(), False, time.monotonic() + 0.5
     os.kill(parent, signal.SIGSTOP)
-    stopped = open(f"/proc/{parent}/stat").read().rpartition(")")[2].split()[0] == "T"
+    while not stopped and time.monotonic() < end:
+        stopped = open(f"/proc/{parent}/stat").read().rpartition(")")[2].split()[0] == "T"
+        os.sched_yield()
     os.kill(parent, signal.SIGCONT)
     return "stopped" if stopped else None
 
