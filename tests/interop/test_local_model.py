@@ -173,14 +173,15 @@ class LocalModelTest(unittest.TestCase):
         done = api.run(short)
         self.assertLess(done["messages"][-1]["meta"]["first_ms"], 15_000)
 
-    def test_a_context_that_is_too_long_is_a_readable_error(self) -> None:
+    def test_a_message_larger_than_the_window_stops_the_run_and_says_so(self) -> None:
+        """What the person just wrote is not made smaller behind their back."""
         yaa = self.server()
         sent = session("word " * 12_000, history=False)
         done = Api(yaa.url, yaa.key).run(sent)
-        self.assertEqual(done["status"], "failed")
-        error = done["messages"][-1]
-        self.assertEqual((error["role"], error["code"]), ("error", "context_overflow"))
-        self.assertIn("context", error["content"].lower())
+        self.assertEqual(done["status"], "interrupted")
+        interrupt = done["interrupts"][0]
+        self.assertEqual((interrupt["reason"], interrupt["limit"]), ("limit", "context_overflow"))
+        self.assertEqual(interrupt["largest"][0]["id"], "question")
 
 
 if __name__ == "__main__":
