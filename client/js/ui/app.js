@@ -269,7 +269,10 @@ yaa.define('ui/app', [
 
   /** Joins the tools of the page to its runs, once. @param {App} app */
   function pageTools(app) {
-    joined ??= yaa.later('page').then(() => yaa.use('ui/clienttools').open(app, app.store), (error) => {
+    joined ??= yaa.later('page').then(() => {
+      yaa.use('ui/clienttools').open(app, app.store)
+      app.draw()
+    }, (error) => {
       joined = null
       console.warn(error)
     })

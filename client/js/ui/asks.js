@@ -31,19 +31,29 @@ yaa.define('ui/asks', ['ui/h', 'ui/text', 'ui/form', 'core/usage'], (dom, { t, c
    * @returns {import('./types').View}
    */
   function askView(interrupt, actions, call) {
-    const make = BODIES[interrupt.reason] ?? clientTool
     /** @type {Give} */
     const answer = (payload, status = 'resolved') => actions.answer(interrupt.id, { status, payload })
-    const body = make(interrupt, answer, call, actions.asking)
-    const open = h('div.form', null, body.content)
+    const el = h('div.ask', { id: `ask-${interrupt.id}`, role: 'group', tabIndex: -1 })
+    const open = h('div.form')
     const done = h('div.ask-answered', { hidden: true })
-    const head = h('div', null, h('h3', null, body.title), body.text ? h('p', null, body.text) : null)
-    const el = h('div.ask', { id: `ask-${interrupt.id}`, role: 'group', tabIndex: -1, 'aria-label': body.title },
-      h('div.ask-head', null, icon(body.icon), head), open, done)
+    /** @type {Body} */ let body
+    /** @type {unknown} */ let made
+
+    /** What makes a card may come later than the card: the tools of the page are loaded last. */
+    function build() {
+      const make = BODIES[interrupt.reason] ?? clientTool
+      if (make === made) return
+      made = make
+      body = make(interrupt, answer, call, actions.asking)
+      el.setAttribute('aria-label', body.title)
+      fill(open, body.content)
+      fill(el, h('div.ask-head', null, icon(body.icon), h('div', null, h('h3', null, body.title), body.text ? h('p', null, body.text) : null)), open, done)
+    }
 
     /** @param {any} now the same interrupt, later */
     function update(now) {
       const given = now.answer
+      build()
       body.update?.(now)
       open.hidden = Boolean(given)
       done.hidden = !given
@@ -55,6 +65,7 @@ yaa.define('ui/asks', ['ui/h', 'ui/text', 'ui/form', 'core/usage'], (dom, { t, c
       }
     }
 
+    build()
     return { el, update }
   }
 
