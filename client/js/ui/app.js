@@ -205,13 +205,13 @@ yaa.define('ui/app', [
 
     /** @type {import('./types').Actions} */
     const actions = {
-      set, open, remove, download: save, draw, branch, queue: app.queue,
+      set, open, remove, download: save, draw, branch, queue: app.queue, file: (path) => server.api().file(app.current.session.id, path),
       asking: {
         approvalMenu: (...rest) => { branch('approvalMenu', ...rest) },
         valueField: async (args) => (await ready() ? yaa.use('ui/editing').valueField(args, true) : null),
         picture: async (tool, args) => yaa.later('tools').then(() => yaa.use('ui/tools/body').previewOf(tool, args), () => null),
-        limits: () => { branch('limits') },
-        chooseModel: () => actions.openSettings('model'),
+        largest: async (found) => yaa.later('seeing').then(() => yaa.use('ui/inspector/largest').largestView(app, found), () => null),
+        limits: () => { branch('limits') }, chooseModel: () => actions.openSettings('model'),
         costUnit: () => app.current.session.usage?.cost_unit ?? '',
       },
       setTemporary(on) {

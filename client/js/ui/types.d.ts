@@ -81,6 +81,8 @@ export interface Actions {
   openSettings(tab?: string): void
   draw(): void
   toggleSide(): void
+  /** a file that a tool of the open session made, from the server that has it */
+  file(path: string): Promise<Blob>
   /** a deed of ui/branching, by name */
   branch(name: string, ...rest: any[]): Promise<void>
   asking: Asking
@@ -95,6 +97,8 @@ export interface Asking {
   valueField(args: any): Promise<Field | null>
   /** what a call would change, drawn; null where names and values say it best */
   picture?(tool: string, args: any): Promise<any>
+  /** the messages that take the most room, to be opened */
+  largest?(found: any): Promise<any>
   limits(): void
   chooseModel(): void
   costUnit(): string
