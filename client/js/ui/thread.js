@@ -94,8 +94,7 @@ yaa.define('ui/thread', ['ui/h', 'ui/text', 'ui/message', 'ui/asks', 'ui/connect
       idle(() => {
         if (id !== openId || !from) return
         from -= 1
-        drawFeed(from)
-        follow()
+        drawFeed(Infinity) // only what is new is drawn; `sizes` keeps the end in view
         later(id)
       })
     }

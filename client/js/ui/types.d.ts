@@ -71,7 +71,7 @@ export interface Actions {
   rename(id: string, title: string): void
   remove(id: string): void
   download(id: string): void
-  draft(text: string): void
+  draft(text: string, session: Session): void
   connect(): void
   signIn(key: string): void
   set(changes: Record<string, any>): void
