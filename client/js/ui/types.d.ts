@@ -197,7 +197,7 @@ declare global {
       grow(el: Element, value: string): void
       icon(name: string, className?: string): SVGElement
       iconButton(name: string, label: string, props: Record<string, any>, classes?: string): any
-      list(parent: Element, items: readonly any[], keyOf: (item: any, index: number) => string, make: (item: any) => View, from?: number): void
+      list(parent: Element, items: readonly any[], keyOf: (item: any, index: number) => string, make: (item: any) => View, from?: number): Map<string, View>
       uid(prefix: string): string
       css(parts: TemplateStringsArray): CSSStyleSheet
     }
