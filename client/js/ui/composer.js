@@ -32,6 +32,7 @@ yaa.define('ui/composer', ['ui/h', 'ui/text', 'ui/commands'], ({ h, icon, iconBu
     /** The files of each session that was written in. @type {Map<string, any>} */
     const trays = new Map()
     /** @type {any} */ let slash = null
+    /** @type {Promise<any> | null} one menu, however fast one types */ let slashed = null
 
     /** @param {any} state */
     function update(state) {
@@ -71,8 +72,13 @@ yaa.define('ui/composer', ['ui/h', 'ui/text', 'ui/commands'], ({ h, icon, iconBu
     async function oninput() {
       draw()
       rest ||= setTimeout(keep, REST_MS)
-      if (area.value.startsWith('/')) slash ??= await commands.run('slash', area, () => clear())
+      if (area.value.startsWith('/')) await slashMenu()
       slash?.update()
+    }
+
+    async function slashMenu() {
+      slash = await (slashed ??= commands.run('slash', area, () => clear()))
+      if (!slash) slashed = null
     }
 
     function keep() {
@@ -90,7 +96,7 @@ yaa.define('ui/composer', ['ui/h', 'ui/text', 'ui/commands'], ({ h, icon, iconBu
       const words = area.value.trim()
       if (isEmpty()) return // while a run is on it waits its turn
       if (words.startsWith('/')) {
-        slash ??= await commands.run('slash', area, () => clear())
+        await slashMenu()
         if (slash?.submit(words)) return
       }
       const files = parts()
