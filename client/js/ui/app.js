@@ -233,7 +233,7 @@ yaa.define('ui/app', [
         app.views.composer.focus()
       },
       rename: (id, title) => book.rename(id, title),
-      draft: (text) => { if (!app.current.session.ext?.temporary) settings.setDraft(draftKey(app.current.session), text) },
+      draft: (text, session) => { if (!session.ext?.temporary) settings.setDraft(draftKey(session), text) },
       connect: () => server.connect(),
       signIn: (key) => set({ key }),
       setProvider: (name) => set({ provider: name }),

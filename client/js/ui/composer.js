@@ -2,6 +2,9 @@
 // stops. Enter never sends while an input method is composing (isComposing, or keyCode 229 where that comes too late).
 
 yaa.define('ui/composer', ['ui/h', 'ui/text', 'ui/commands'], ({ h, icon, iconButton, attr, text, fill, uid }, { t }, commands) => {
+  /** What is being written is kept when the hand rests this long: to keep it is more work than a key should be. */
+  const REST_MS = 300
+
   /** @param {import('./types').Actions} actions @returns {any} */
   function composerView(actions) {
     const id = uid('compose')
@@ -23,12 +26,17 @@ yaa.define('ui/composer', ['ui/h', 'ui/text', 'ui/commands'], ({ h, icon, iconBu
     let busy = false
     let waits = false
     let current = ''
+    let rest = 0
+    /** @type {Session | null} */ let session = null
+    addEventListener('pagehide', () => rest && keep())
     /** The files of each session that was written in. @type {Map<string, any>} */
     const trays = new Map()
     /** @type {any} */ let slash = null
+    /** @type {Promise<any> | null} one menu, however fast one types */ let slashed = null
 
     /** @param {any} state */
     function update(state) {
+      session = state.session
       busy = state.live
       waits = !busy && (state.session.interrupts ?? []).some((/** @type {Interrupt} */ one) => !one.answer)
       area.placeholder = t(waits ? 'compose.placeholderAsk' : 'compose.placeholder')
@@ -63,9 +71,20 @@ yaa.define('ui/composer', ['ui/h', 'ui/text', 'ui/commands'], ({ h, icon, iconBu
 
     async function oninput() {
       draw()
-      actions.draft(area.value)
-      if (area.value.startsWith('/')) slash ??= await commands.run('slash', area, () => clear())
+      rest ||= setTimeout(keep, REST_MS)
+      if (area.value.startsWith('/')) await slashMenu()
       slash?.update()
+    }
+
+    async function slashMenu() {
+      slash = await (slashed ??= commands.run('slash', area, () => clear()))
+      if (!slash) slashed = null
+    }
+
+    function keep() {
+      clearTimeout(rest)
+      rest = 0
+      if (session) actions.draft(area.value, session)
     }
 
     function press() {
@@ -77,7 +96,7 @@ yaa.define('ui/composer', ['ui/h', 'ui/text', 'ui/commands'], ({ h, icon, iconBu
       const words = area.value.trim()
       if (isEmpty()) return // while a run is on it waits its turn
       if (words.startsWith('/')) {
-        slash ??= await commands.run('slash', area, () => clear())
+        await slashMenu()
         if (slash?.submit(words)) return
       }
       const files = parts()
@@ -89,7 +108,7 @@ yaa.define('ui/composer', ['ui/h', 'ui/text', 'ui/commands'], ({ h, icon, iconBu
 
     function clear() {
       area.value = ''
-      actions.draft('')
+      keep()
       draw()
       slash?.update()
     }
@@ -151,6 +170,7 @@ yaa.define('ui/composer', ['ui/h', 'ui/text', 'ui/commands'], ({ h, icon, iconBu
 
     /** @param {string} words */
     function write(words) {
+      if (rest) keep() // that of the session which was open until now
       area.value = words
       history.reset()
       draw()

@@ -71,7 +71,7 @@ export interface Actions {
   rename(id: string, title: string): void
   remove(id: string): void
   download(id: string): void
-  draft(text: string): void
+  draft(text: string, session: Session): void
   connect(): void
   signIn(key: string): void
   set(changes: Record<string, any>): void
@@ -201,7 +201,7 @@ declare global {
       grow(el: Element, value: string): void
       icon(name: string, className?: string): SVGElement
       iconButton(name: string, label: string, props: Record<string, any>, classes?: string): any
-      list(parent: Element, items: readonly any[], keyOf: (item: any, index: number) => string, make: (item: any) => View, from?: number): void
+      list(parent: Element, items: readonly any[], keyOf: (item: any, index: number) => string, make: (item: any) => View, from?: number): Map<string, View>
       uid(prefix: string): string
       css(parts: TemplateStringsArray): CSSStyleSheet
     }
