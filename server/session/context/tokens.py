@@ -55,7 +55,7 @@ class Costs(NamedTuple):
     thai: float
 
 
-# One row a family: o200k_base, cl100k_base, Qwen 3, Qwen 3.6, DeepSeek V3, Llama 3.1 and Gemma 3, as
+# One row a family: o200k_base, cl100k_base, Qwen 3 and 3.6, DeepSeek V3, Llama 3.1 and Gemma 3, as
 # measured on one half of tests/vectors/tokens.json. The last row is their mean, the old cl100k_base
 # left out.
 FAMILIES = {
