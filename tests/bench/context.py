@@ -264,7 +264,9 @@ def play(make: Callable[[], Policy], seed: int, turns: int) -> Outcome:
     day = Day(seed, policy.options)
     outcome = Outcome()
     before: list[Message] = []
+    asked_about = 0
     for _ in day.calls(turns):
+        asked_about = len(day.messages)
         now = policy.sent(day.session)
         size, cached = FIXED + sum(map(true_tokens, now)), FIXED + common(before, now)
         outcome.sizes.append(size)
@@ -275,7 +277,7 @@ def play(make: Callable[[], Policy], seed: int, turns: int) -> Outcome:
     outcome.summaries = len(policy.summaries)
     outcome.cost = sum(outcome.sizes) - (1 - CACHED) * sum(outcome.cached)
     outcome.cost += sum(CACHED * size + SUMMARY for size in policy.summaries)
-    _search(outcome, day, before, isinstance(policy, Yaa))
+    _search(outcome, day, before, asked_about, isinstance(policy, Yaa))
     return outcome
 
 
@@ -289,13 +291,15 @@ def common(before: list[Message], now: list[Message]) -> int:
     return found
 
 
-def _search(outcome: Outcome, day: Day, messages: list[Message], reloads: bool) -> None:
-    """Where the needles are: to be read in the last request, named in it so that they can be
-    loaded again, or lost."""
+def _search(outcome: Outcome, day: Day, messages: list[Message], until: int, reloads: bool) -> None:
+    """Where the needles before `until` are: to be read in the last request, within reach of a
+    handle that it names, or lost."""
     text = "\n".join(map(_everything, messages))
     named = _handles(text) if reloads else set()
     for place, needle in day.needles:
-        if place >= len(day.messages) or needle in text:
+        if place >= until:
+            continue  # the last answer, which nobody was sent
+        if needle in text:
             outcome.in_view += 1
         elif place in named and reload(day.session, f"m{place}", grep=needle)["matches"]:
             outcome.within_reach += 1

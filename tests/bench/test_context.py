@@ -7,7 +7,7 @@ import unittest
 
 from .context import POLICIES, Day, Outcome, common, play, render, true_tokens
 
-SEEDS = range(2)
+SEEDS = range(6)
 
 
 class Promise(unittest.TestCase):
@@ -19,12 +19,12 @@ class Promise(unittest.TestCase):
     def test_the_figures_of_the_document(self) -> None:
         ours, theirs = self.outcomes("yaa"), self.outcomes("summaries only")
         cached = sum(sum(each.cached) for each in ours) / sum(sum(each.sizes) for each in ours)
-        self.assertGreaterEqual(round(cached, 3), 0.95)
+        self.assertGreaterEqual(cached, 0.95)
         ratio = statistics.mean(each.cost for each in ours) / statistics.mean(
             each.cost for each in theirs
         )
         self.assertLessEqual(ratio, 1.2)
-        self.assertEqual([each.lost for each in ours], [0, 0])
+        self.assertEqual([each.lost for each in ours], [0] * len(SEEDS))
         self.assertTrue(all(each.within_reach > 50 for each in ours), "enough was left out to tell")
         self.assertTrue(all(each.lost > 50 for each in theirs), "the search finds what is lost")
         self.assertIn("yaa", render({"yaa": ours}))
