@@ -36,7 +36,18 @@ class System(unittest.TestCase):
         self.assertEqual(prompts.system(session({"system": "Only {date}."})), "Only 2023-11-14.")
 
     def test_unknown_placeholders_are_named(self) -> None:
-        self.assertEqual(prompts.unknown_placeholders(session({"rules": "{a} {date}"})), ["a"])
+        cases: list[tuple[dict[str, Any], list[str]]] = [
+            ({"rules": "{a} {date} {a} {b_c}"}, ["prompt.rules names {a}, {b_c}"]),
+            ({"rulez": "x"}, ["prompt.rulez is no section; there are persona"]),
+            ({"append": "{x}", "mode": "{{tool.field}} {mode} {X} {}", "title": "t"}, []),
+            ({"rules": 7, "system": "{character}"}, []),
+        ]
+        for templates, begins in cases:
+            with self.subTest(templates):
+                found = prompts.unknown_placeholders(templates)
+                self.assertEqual(len(found), len(begins))
+                for line, begin in zip(found, begins, strict=True):
+                    self.assertTrue(line.startswith(begin), line)
 
     def test_pure_and_stable(self) -> None:
         made = session(environment=["x"])
