@@ -77,16 +77,16 @@ def beyond(mode: Mode, session: Session, call: Call, message: dict[str, Any]) ->
         return _skipped(call, "Not run: the limit of this run is reached.")
     before = [each["id"] for each in counted(message)]
     place = before.index(call["id"]) if call["id"] in before else 0
+    earlier = sum(len(counted(each)) for each in answers(session) if each is not message)
+    if mode.per_run is not None and call["id"] in before and earlier + place >= mode.per_run:
+        text = f"Skipped: in mode {mode.name} {_tools(mode.per_run)} may be used. Answer now."
+        return _skipped(call, text)
     if mode.per_round is not None and place >= mode.per_round:
         return _skipped(
             call,
             f"Skipped: in mode {mode.name} {_tools(mode.per_round)} is used at a time. Call it"
             " again if you still need it.",
         )
-    earlier = sum(len(counted(each)) for each in answers(session) if each is not message)
-    if mode.per_run is not None and call["id"] in before and earlier + place >= mode.per_run:
-        text = f"Skipped: in mode {mode.name} {_tools(mode.per_run)} may be used. Answer now."
-        return _skipped(call, text)
     return None
 
 

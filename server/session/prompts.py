@@ -48,9 +48,9 @@ MODE_RULES = {
     "plan_execute": (
         "Begin with plan_set: the tasks that lead to the goal, in order. Say with plan_update when"
         " you begin a task and when it is completed, failed or cancelled, and what came of it."
-        " Tools you call together run one after another; a later one may use an earlier result as"
-        " {{tool.field}}. Mark a task failed only when the goal cannot be reached any more: that"
-        " ends the run."
+        " Tools you call together run one after another; an argument that is {{tool.field}} takes"
+        " what an earlier one gave. Mark a task failed only when the goal cannot be reached any"
+        " more: that ends the run."
     ),
 }
 TITLE = (
