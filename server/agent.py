@@ -19,19 +19,30 @@ from typing import Any
 from weakref import WeakValueDictionary
 
 from . import log
+from .agents.registry import Agents
 from .config import Config
 from .errors import Problem
 from .llm import Options
 from .llm.registry import Model, Models
-from .session import account, events, intake, prompts
+from .session import account, definition, events, intake, prompts
 from .session.context import changes as context
 from .session.context.compact import Compaction
-from .session.context.size import Measure
 from .session.context.view import pairing_errors, view
-from .session.decide import CallModel, Compact, NameSession, RunTools, Step, Stop, capped, next_step
+from .session.decide import (
+    CallModel,
+    Compact,
+    Fail,
+    NameSession,
+    RunTools,
+    Step,
+    Stop,
+    capped,
+    next_step,
+)
 from .session.decide import Model as Facts
 from .session.events import Event, put, state_delta
 from .session.fold import Folder, digest
+from .session.notes import with_notes
 from .tools.claims import Claims
 from .tools.executions import Executions
 from .tools.jobs import Jobs
@@ -64,6 +75,7 @@ class BaseAgent:
         toolbox: Toolbox,
         claims: Claims,
         *,
+        agents: Agents | None = None,
         clock: Callable[[], int] = now_ms,
         ids: Callable[[str], str] = new_id,
     ) -> None:
@@ -71,6 +83,7 @@ class BaseAgent:
         self.defaults = config.session
         self.ceilings: dict[str, Any] = limits["session"]
         self.models, self.toolbox = models, toolbox
+        self.agents = agents or Agents()
         grace_s, most = limits["disconnect_grace_s"], limits["max_parallel_calls"]
         self.executions = Executions(claims, grace_s, most)
         self.clock, self.ids = clock, ids
@@ -91,10 +104,12 @@ class BaseAgent:
                 "This session is running here already. Wait for that run, or close its stream.",
                 headers={"Retry-After": "1", "x-should-retry": "false"},
             )
-        wanted = session.get("config", {}).get("llm_api", {}).get("provider")
-        model = self.models.resolve(wanted or self.defaults["config"]["llm_api"]["provider"])
+        agent = self.agents.resolve(session)
+        own = session.get("config", {}).get("llm_api", {}).get("provider")
+        default = self.defaults["config"]["llm_api"]["provider"]
+        model = self.models.resolve(definition.provider(agent, own, default))
         run_id = self.ids("run")
-        opening = intake.opening(session, self.defaults, run_id, self.clock(), self.ids)
+        opening = intake.opening(session, self.defaults, agent, run_id, self.clock(), self.ids)
         run = Run(self, session, model, opening)
         self._active[opening[0]["threadId"]] = run
         logger.info("run %s of session %s for %s", run_id, opening[0]["threadId"], key or "-")
@@ -167,17 +182,26 @@ class Run:
     async def _produce(self) -> AsyncGenerator[Event, None]:
         for event in self._opening:
             yield event
-        limits = capped(self.session["config"]["limits"], self._agent.ceilings)
+        limits = capped(
+            self.session["config"]["limits"],
+            definition.of(self.session).get("limits", {}),
+            self._agent.ceilings,
+        )
         while True:
             match self._next_step(limits):
                 case RunTools(jobs):
                     source = self._jobs.perform(jobs)
-                case CallModel(measure):
-                    source = self._call_model(limits, measure)
+                case CallModel() as call:
+                    source = self._call_model(call, self._seconds_left(limits))
                 case Compact(compaction):
                     source = self._compact(compaction)
                 case NameSession():
                     source = self._name_session()
+                case Fail(code, message):
+                    for event in self._close_step():
+                        yield event
+                    yield self._error(events.run_error(message, code))
+                    return
                 case Stop() as stop:
                     for event in self._finish(stop):
                         yield event
@@ -205,7 +229,7 @@ class Run:
     # -- the model --------------------------------------------------------------------------------
 
     async def _call_model(
-        self, limits: dict[str, Any], measure: Measure
+        self, call: CallModel, seconds_left: float | None
     ) -> AsyncGenerator[Event, None]:
         session, agent = self.session, self._agent
         for event in self._close_step():
@@ -216,8 +240,9 @@ class Run:
         messages = [{"role": "system", "content": prompts.system(session)}, *view(session)]
         if errors := pairing_errors(messages):  # ours: view() must never leave one
             raise AssertionError(f"the view is not well paired: {errors}")
-        options = self._options(self._seconds_left(limits))
-        tools = agent.toolbox.declared(session)
+        messages = with_notes(session, messages, call.note)
+        options = self._options(seconds_left, call.choice)
+        tools = list(call.tools)
         async with aclosing(self._model.api.stream(messages, tools, options)) as source:
             async for event in source:
                 if event["type"] == "RUN_ERROR":
@@ -233,25 +258,26 @@ class Run:
                     deltas.info("%s %s %s", self.id, self._step, events.dumps(event))
                 yield event
         self._refused = False
-        yield self._account(options.message_id, measure)
+        yield self._account(options.message_id, call)
 
-    def _account(self, message_id: str, measure: Measure) -> Event:
+    def _account(self, message_id: str, call: CallModel) -> Event:
         session = self.session
         message = next(m for m in reversed(session["messages"]) if m["id"] == message_id)
         usage = message["meta"].get("usage", {})
         return state_delta(
-            *account.answered(session, message),
+            *account.answered(session, message, sums_up=call.sums_up),
             account.used(session, usage),
-            *context.calibrated(session, self._facts.name, measure, usage),
+            *context.calibrated(session, self._facts.name, call.measure, usage),
         )
 
-    def _options(self, seconds_left: float | None) -> Options:
+    def _options(self, seconds_left: float | None, choice: str | None = None) -> Options:
         return Options.of(
             self.session,
             message_id=self._agent.ids("msg"),
             reasoning_id=self._agent.ids("think"),
             new_id=self._agent.ids,
             seconds_left=seconds_left,
+            tool_choice=choice,
         )
 
     async def _name_session(self) -> AsyncGenerator[Event, None]:
@@ -327,6 +353,7 @@ class Run:
             put("run", value=run),
             *(put("calls", ask.interrupt["call_id"], value=ask.entry) for ask in stop.asks),
             put("interrupts", value=asked),
+            *(put("output", value=value) for value in stop.output),
         )
         usage = account.agui(self._facts.name, self._used, self.session.get("usage", {}))
         now = self._agent.clock()

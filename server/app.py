@@ -17,6 +17,7 @@ from typing import Any
 
 from . import VERSION, log
 from .agent import BaseAgent
+from .agents.registry import Agents
 from .api.auth import Keys
 from .api.files import Downloads
 from .api.info import Info
@@ -62,7 +63,10 @@ class App:
         self.toolbox = Toolbox(config, self.client)
         await self.toolbox.open(_strongest(self._env))
         await self.toolbox.load_owner_tools()
-        self.agent = BaseAgent(config, self.models, self.toolbox, claims)
+        self.agents = Agents(config.home / "agents", config.session["agent"])
+        for problem in self.agents.problems():
+            _log.warning("%s", problem)
+        self.agent = BaseAgent(config, self.models, self.toolbox, claims, agents=self.agents)
 
     async def close(self) -> None:
         """End what still runs, then close the connections it used."""
@@ -90,7 +94,8 @@ class App:
     def facts(self) -> dict[str, Callable[[], Any]]:
         """What `/info` tells beside the configuration; asked at every request."""
         return {
-            "agents": lambda: [{"name": self.config.session["agent"]}],
+            "agents": self.agents.info,
+            "agent_problems": self.agents.problems,
             "tools": self.toolbox.info,
             "models": self.models.catalog,
             "sandbox": self.toolbox.sandbox,

@@ -116,6 +116,8 @@ SHAPES: dict[str, Any] = {
     "server.log.level": Choice(log.LEVELS),
     "session.config.yaa.reply": Choice(("full", "delta")),
     "session.config.yaa.tool_mode": TOOL_MODE,
+    "session.config.yaa.output_schema": Either((None, MapOf(ANY))),
+    "session.config.limits.on_limit": Choice(("auto", "summarize", "stop")),
     "session.config.llm_api.provider": PROVIDER_CHOICE,
     "session.config.prompt": MapOf(ANY),
     "session.config.tool": MapOf(MapOf(ANY)),

@@ -71,6 +71,7 @@ class ScriptedModel(BaseAPI):
         self.script = script
         self.requests: list[list[dict[str, Any]]] = []
         self.tools: list[list[dict[str, Any]]] = []
+        self.choices: list[str | None] = []
         self.closed = 0
 
     @property
@@ -85,6 +86,7 @@ class ScriptedModel(BaseAPI):
     ) -> AsyncGenerator[Event, None]:
         self.requests.append(copy.deepcopy(messages))
         self.tools.append(tools)
+        self.choices.append(options.tool_choice)
         message_id = options.message_id
         parts = self.script(messages)
         ended = False

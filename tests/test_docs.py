@@ -19,8 +19,10 @@ from pathlib import Path
 from typing import Any
 
 from server import errors, jsontext
+from server.agents.registry import Agents
 from server.config import Config
-from server.session import events, fields
+from server.session import definition, events, fields, prompts
+from server.session.modes import MODES
 from server.tools.toolbox import Toolbox
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -51,10 +53,16 @@ class Reference(unittest.TestCase):
         self.assert_rows("errors.md", "Code", set(errors.CODES))
 
     def test_events(self) -> None:
-        names = {*events.ALIASES.values(), events.EXEC, events.COMPRESS}
+        names = {*events.ALIASES.values(), events.EXEC, events.COMPRESS, events.PLAN}
         self.assert_rows("events.md", "Event", names)
         types = set(first_column((REFERENCE / "events.md").read_text(), "AG-UI type", column=1))
         self.assertEqual(types, set(events.ALIASES), "second column of the same table")
+
+    def test_agents(self) -> None:
+        self.assert_rows("agents.md", "Agent key", set(definition.SCHEMA["properties"]))
+        self.assert_rows("agents.md", "Agent", {item["name"] for item in Agents().info()})
+        self.assert_rows("agents.md", "Mode", set(MODES))
+        self.assert_rows("agents.md", "Section", set(prompts.SECTIONS))
 
     def test_session(self) -> None:
         names = set(fields.TOP) - SPELLINGS | UNCHECKED

@@ -44,6 +44,7 @@ FLOORS = {
     "server.terminal": 5,
     "server.api": 4,
     "server.agent": 3,
+    "server.agents": 2,
     "server.hooks": 3,
     "server.llm": 2,
     "server.tools": 2,

@@ -37,10 +37,15 @@ def aside(session: Session, usage: Mapping[str, Any]) -> list[Change]:
     return [put("run", value=run), used(session, usage)]
 
 
-def answered(session: Session, message: dict[str, Any]) -> list[Change]:
-    """The run's counters after a model call, and a ledger entry for every tool call it asks for."""
+def answered(session: Session, message: dict[str, Any], *, sums_up: bool) -> list[Change]:
+    """The run's counters after a model call, and a ledger entry for every tool call it asks for.
+    A call that only sums up is marked as such, and is no step."""
     usage = message["meta"].get("usage", {})
-    run = {**session["run"], "step": session["run"]["step"] + 1}
+    run = {**session["run"]}
+    if sums_up:
+        run["summary"] = message["id"]
+    else:
+        run["step"] += 1
     run["tokens"] += usage.get("total_tokens", 0)
     run["cost_micro"] += usage.get("cost_micro", 0)
     entries = [

@@ -28,6 +28,7 @@ KINDS = {
     **dict.fromkeys(("calculator", "datetime", "finish"), "inline"),
     "tool_detail": "detail",
     **dict.fromkeys(("context_reload", "context_retain"), "history"),
+    **dict.fromkeys(("plan_set", "plan_update"), "plan"),
     "ask_user": "question",
     "fetch_url": "fetch",
 }

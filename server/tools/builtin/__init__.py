@@ -29,6 +29,8 @@ CONTROL: tuple[Callable[..., Any], ...] = (
     control.tool_detail,
     control.context_reload,
     control.context_retain,
+    control.plan_set,
+    control.plan_update,
 )
 
 
