@@ -72,6 +72,7 @@ class ScriptedModel(BaseAPI):
         self.requests: list[list[dict[str, Any]]] = []
         self.tools: list[list[dict[str, Any]]] = []
         self.choices: list[str | None] = []
+        self.providers: list[dict[str, Any]] = []
         self.closed = 0
 
     @property
@@ -79,6 +80,7 @@ class ScriptedModel(BaseAPI):
         return self
 
     def resolve(self, provider: dict[str, Any]) -> ScriptedModel:
+        self.providers.append(provider)
         return self
 
     async def stream(

@@ -115,6 +115,30 @@ class Flow(unittest.IsolatedAsyncioTestCase):
         self.assertNotIn("TOOL_CALL_START", [e["type"] for e in found][:-8])
         self.assertEqual(self.session["usage"]["total_tokens"], 36)
 
+    async def test_an_agent_says_which_model_and_how_far(self) -> None:
+        host = self.agent(lambda _: [("call", "time", ["{}"])])
+        copied = {"name": "mine", "provider": "p", "model": "m", "limits": {"max_steps": 2}}
+        session = {"messages": [user("go")], "agent": "mine", "config": {"agent": copied}}
+        await self.post(session, host)
+        self.assertEqual(self.model.providers, [{"name": "p", "model_name": "m"}])
+        self.assertEqual(len(self.model.requests), 2)
+        self.assertEqual(self.session["interrupts"][0]["allowed"], 2)
+        self.session["config"]["limits"]["max_steps"] = 50  # a session only narrows
+        self.session["messages"].append(user("again", "u2"))
+        await self.post(self.session, host)
+        self.assertEqual(len(self.model.requests), 4)
+        self.session["config"]["limits"]["max_steps"] = 1
+        self.session["messages"].append(user("again", "u3"))
+        await self.post(self.session, host)
+        self.assertEqual(len(self.model.requests), 5)
+
+    def test_an_unknown_agent_is_refused_before_anything(self) -> None:
+        host = self.agent()
+        with self.assertRaises(Problem) as caught:
+            host.prepare({"messages": [user("go")], "agent": "nobody"})
+        self.assertEqual((caught.exception.code, caught.exception.status), ("agent_unknown", 422))
+        self.assertEqual((self.model.providers, self.counts), ([], {}))
+
     async def test_posting_a_finished_session_again_changes_nothing_but_rev(self) -> None:
         host = self.agent(lambda _: [("text", ["hi"])])
         await self.post({"id": "s", "messages": [user("go")]}, host)

@@ -18,9 +18,8 @@ from .. import log
 from ..errors import Problem
 from ..jsontext import JSONError, dumps, loads
 from ..session import definition as definitions
-from ..session.definition import DEFAULT, Definition
+from ..session.definition import DEFAULT, MAX_FILE, Definition
 
-MAX_FILE = 1 << 20  # bytes
 _QUOTED = re.compile(r'"""(.*?)"""', re.DOTALL)
 
 logger = log.get("agents")

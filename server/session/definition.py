@@ -22,6 +22,7 @@ Session = dict[str, Any]
 Definition = dict[str, Any]
 Misfit = dict[str, str]
 
+MAX_FILE = 1 << 20  # bytes
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 DEFAULT = ("", "auto")  # what else the server's default agent may be called
 # What the server itself needs to keep a conversation going, whatever tools an agent lists.

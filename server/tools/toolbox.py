@@ -75,7 +75,9 @@ class Toolbox:
         self._tools = self._catalog.entries
         self.problems = self._catalog.problems  # what could not be loaded, for the owner
         allowed = self._ceilings.get("fetch_url", {}).get("allow", ())
-        self._performer = Performer(self._runner, client, self._mcp, allowed)
+        self._performer = Performer(
+            self._runner, client, self._mcp, allowed, config.home / "agents"
+        )
 
     async def open(self, most: str = "A") -> None:
         """Prove the sandbox that tools run in, up to the tier `most`. Below `require`, whatever

@@ -9,8 +9,9 @@ import unittest
 from pathlib import Path
 from typing import Any
 
-from server.agents.registry import MAX_FILE, Agents
+from server.agents.registry import Agents
 from server.errors import Problem
+from server.session.definition import MAX_FILE
 
 
 class Folder(unittest.TestCase):

@@ -88,6 +88,7 @@ yaa.define('i18n/en', [], () => {
     'compose.stop': 'Stop',
     'compose.hint': 'Enter sends, Shift+Enter starts a new line',
     'compose.model': 'Model',
+    'compose.agent': 'Agent',
     'compose.auto': 'Let the server choose',
     'compose.superseded': 'Sending withdraws the open question.',
 

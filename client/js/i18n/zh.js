@@ -88,6 +88,7 @@ yaa.define('i18n/zh', [], () => {
     'compose.stop': '停止',
     'compose.hint': '回车发送，Shift+回车换行',
     'compose.model': '模型',
+    'compose.agent': '智能体',
     'compose.auto': '由服务器选择',
     'compose.superseded': '发送会撤回未回答的问题。',
 

@@ -11,7 +11,8 @@ yaa.define('ui/composer', ['ui/h', 'ui/text', 'ui/commands'], ({ h, icon, iconBu
     const area = h('textarea', {
       id, rows: 1, placeholder: t('compose.placeholder'), enterkeyhint: 'send', autocomplete: 'off', onkeydown, oninput, onpaste,
     })
-    const model = modelPicker(actions)
+    const model = picker('compose.model', actions.setProvider)
+    const agent = picker('compose.agent', actions.setAgent)
     const badge = h('span.badge', { hidden: true, title: t('demo.note') }, t('demo.badge'))
     const button = h('button.button.primary.send', { type: 'submit', onclick: press })
     const clip = iconButton('clip', t('compose.attach'), { onclick: () => commands.run('attach') })
@@ -20,7 +21,7 @@ yaa.define('ui/composer', ['ui/h', 'ui/text', 'ui/commands'], ({ h, icon, iconBu
     const stay = (/** @type {Event} */ event) => event.preventDefault()
     const form = h('form.composer', { onsubmit: stay, onclick: focusArea, ondragover: over, ondragleave: leave, ondrop: drop },
       h('label.sr-only', { htmlFor: id }, t('compose.label')), area,
-      h('div.composer-bar', null, clip, model.el, badge, h('span.gap'), button))
+      h('div.composer-bar', null, clip, agent.el, model.el, badge, h('span.gap'), button))
     const el = h('div.column', null, status.el, form, note)
     const history = historyOf(area)
     let busy = false
@@ -40,7 +41,10 @@ yaa.define('ui/composer', ['ui/h', 'ui/text', 'ui/commands'], ({ h, icon, iconBu
       busy = state.live
       waits = !busy && (state.session.interrupts ?? []).some((/** @type {Interrupt} */ one) => !one.answer)
       area.placeholder = t(waits ? 'compose.placeholderAsk' : 'compose.placeholder')
-      model.update(state)
+      // one model alone that is no AI: the badge beside it says it all
+      model.update(state.models, state.provider, !state.models.length || (state.models.length === 1 && state.demo))
+      agent.update(state.agents, state.agent, state.agents.length < 2)
+      agent.el.disabled = state.live // a run keeps the one it began with
       badge.hidden = !state.demo
       status.update(state)
       history.update(state.session)
@@ -221,20 +225,19 @@ yaa.define('ui/composer', ['ui/h', 'ui/text', 'ui/commands'], ({ h, icon, iconBu
     return { onkeydown, reset, update: (/** @type {Session} */ next) => { session = next } }
   }
 
-  /** The model, where there is a choice. @param {import('./types').Actions} actions */
-  function modelPicker(actions) {
-    const label = t('compose.model')
-    const select = h('select.select', { 'aria-label': label, title: label, hidden: true, onchange: () => actions.setProvider(select.value) })
+  /** The model or the agent, where there is a choice. @param {string} name @param {(name: string) => void} choose */
+  function picker(name, choose) {
+    const label = t(name)
+    const select = h('select.select', { 'aria-label': label, title: label, hidden: true, onchange: () => choose(select.value) })
     let drawn = ''
 
-    /** @param {import('./types').State} state */
-    function update({ models, provider }) {
-      const key = JSON.stringify([models, provider])
+    /** @param {{name: string, label: string, title?: string}[]} offered @param {string} current @param {boolean} hidden */
+    function update(offered, current, hidden) {
+      const key = JSON.stringify([offered, current, hidden])
       if (key === drawn) return
       drawn = key
-      // the badge beside it says it all
-      select.hidden = !models.length || (models.length === 1 && models[0].demo)
-      fill(select, models.map((one) => h('option', { value: one.name, selected: one.name === provider }, one.label)))
+      select.hidden = hidden
+      fill(select, offered.map((one) => h('option', { value: one.name, selected: one.name === current, title: one.title ?? '' }, one.label)))
     }
 
     return { el: select, update }

@@ -27,6 +27,8 @@ export interface Entry {
   elsewhere?: boolean
 }
 
+/** An agent a session can name. `first`: that of a session which names none. */
+export interface AgentOffer { name: string; label: string; title: string; first: boolean }
 /** A provider a session can name. `first`: what the server takes when none is named. */
 export interface Offer { name: string; label: string; models: string[]; demo: boolean; first: boolean }
 export interface ToolRule { name: string; description: string; policy: 'run' | 'ask' | 'deny'; readOnly: boolean }
@@ -52,6 +54,8 @@ export interface State {
   sessions: { id: string; title: string; updated: number; current: boolean; mark: string; pinned: boolean; tags: string[]; temporary: boolean }[]
   models: Offer[]
   provider: string
+  agents: AgentOffer[]
+  agent: string
   demo: boolean
   tools: ToolRule[]
   defaults: any
@@ -76,6 +80,7 @@ export interface Actions {
   signIn(key: string): void
   set(changes: Record<string, any>): void
   setProvider(name: string): void
+  setAgent(name: string): void
   setTool(name: string, rule: string): void
   setLimit(name: string, value: string): void
   openSettings(tab?: string): void
@@ -272,6 +277,7 @@ declare global {
     'ui/server': {
       openServer(options: { settings: Settings; onChange: () => void }): ServerLink
       modelsOf(info: any): Offer[]
+      agentsOf(info: any, current: string | undefined, usual: string | undefined): { agents: AgentOffer[]; agent: string }
       toolsOf(info: any): ToolRule[]
     }
     'ui/commands': {
