@@ -15,7 +15,7 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Any
 
-from . import VERSION, log
+from . import VERSION, log, masking
 from .agent import BaseAgent
 from .api.auth import Keys
 from .api.files import Downloads
@@ -47,11 +47,11 @@ class App:
 
     async def open(self) -> None:
         config, server = self.config, self.config.server
-        log.register(config.secrets())
-        log.register(
+        masking.register(config.secrets())
+        masking.register(
             value
             for name, value in self._env.items()
-            if log.is_secret(name) and name not in ("PWD", "OLDPWD")
+            if masking.is_secret(name) and name not in ("PWD", "OLDPWD")
         )
         make_home(config.home)
         limits = server["limits"]

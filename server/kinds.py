@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from . import jsontext, log
+from . import jsontext, log, masking
 
 At = tuple[str, ...]
 
@@ -220,7 +220,7 @@ def _is_duration(at: At) -> bool:
 
 def _wrong(value: Any, kind: Any, at: At, source: str) -> str:
     key = next((name for name in reversed(at) if not name.isdigit()), "")
-    shown = jsontext.dumps(log.masked({key: value})[key])
+    shown = jsontext.dumps(masking.masked({key: value})[key])
     shown = shown if len(shown) <= 60 else shown[:59] + "…"
     return f"{source}: {'.'.join(at) or 'the whole'} is {shown}, wanted {say(kind, at)}"
 

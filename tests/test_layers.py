@@ -58,6 +58,7 @@ FLOORS = {
     "server.kinds": 0,
     "server.errors": 0,
     "server.log": 0,
+    "server.masking": 0,
     "server.jsontext": 0,
     "server.schema": 0,
 }
