@@ -117,7 +117,7 @@ def _config_file(option: str | None, env: Mapping[str, str]) -> Path | None:
 
 def _serve(config: Config, env: Mapping[str, str], options: argparse.Namespace) -> int:
     server = config.server
-    log.setup(server["log"]["level"])
+    log.setup(server["log"]["level"], style=server["log"]["format"])
     if options.check:
         asyncio.run(_check(config, env))
         return 0

@@ -18,7 +18,7 @@ from contextlib import aclosing, suppress
 from typing import Any
 from weakref import WeakValueDictionary
 
-from . import log
+from . import deltas, log
 from .config import Config
 from .errors import Problem
 from .llm import Options
@@ -40,7 +40,7 @@ from .tools.toolbox import Toolbox
 Session = dict[str, Any]
 
 logger = log.get("agent")
-deltas = log.get("model")
+runs = log.get("run")
 
 TITLE_TIMEOUT_S = 30
 
@@ -95,7 +95,7 @@ class BaseAgent:
         model = self.models.resolve(wanted or self.defaults["config"]["llm_api"]["provider"])
         run_id = self.ids("run")
         opening = intake.opening(session, self.defaults, run_id, self.clock(), self.ids)
-        run = Run(self, session, model, opening)
+        run = Run(self, session, model, opening, key)
         self._active[opening[0]["threadId"]] = run
         logger.info("run %s of session %s for %s", run_id, opening[0]["threadId"], key or "-")
         return run
@@ -118,7 +118,12 @@ class Run:
     """
 
     def __init__(
-        self, agent: BaseAgent, session: Session, model: Model, opening: list[Event]
+        self,
+        agent: BaseAgent,
+        session: Session,
+        model: Model,
+        opening: list[Event],
+        key: str = "",
     ) -> None:
         self.id: str = opening[0]["runId"]
         self.session = session
@@ -130,6 +135,8 @@ class Run:
         self._step = ""  # the open step's name
         self._used: dict[str, int] = dict(session.get("usage", {}))  # before this POST
         self._facts = Facts(model.model, model.facts)
+        self._key = key
+        self._deltas = deltas.Deltas() if agent.tells_deltas and deltas.wanted() else None
         self._refused = False  # the provider has found the last request too large
 
     async def events(self) -> AsyncGenerator[Event, None]:
@@ -151,6 +158,7 @@ class Run:
         finally:
             self._folder.flush()
             self._agent.forget(session_id)
+            self._tell()
 
     async def _guarded(self) -> AsyncGenerator[Event, None]:
         """The task guard: a mistake of ours still ends the run with its one terminal event."""
@@ -212,6 +220,8 @@ class Run:
             yield event
         event = events.step_started(session["run"]["step"] + 1, agent.clock())
         self._step = event["stepName"]
+        if self._deltas:
+            self._deltas.step(self._step)
         yield event
         messages = [{"role": "system", "content": prompts.system(session)}, *view(session)]
         if errors := pairing_errors(messages):  # ours: view() must never leave one
@@ -220,6 +230,8 @@ class Run:
         tools = agent.toolbox.declared(session)
         async with aclosing(self._model.api.stream(messages, tools, options)) as source:
             async for event in source:
+                if self._deltas:
+                    self._deltas.see(event)
                 if event["type"] == "RUN_ERROR":
                     if event["code"] == "context_overflow" and not self._refused:
                         self._refused = True
@@ -229,8 +241,6 @@ class Run:
                     yield state_delta(put("interrupts", value=[account.model_error(event)]))
                     yield self._error(event)
                     return
-                if agent.tells_deltas:
-                    deltas.info("%s %s %s", self.id, self._step, events.dumps(event))
                 yield event
         self._refused = False
         yield self._account(options.message_id, measure)
@@ -342,6 +352,14 @@ class Run:
         ours = event.setdefault("metadata", {}).setdefault("yaa", {})
         ours |= {"message_id": self._agent.ids("err"), "rev": self.session.get("rev", 0) + 1}
         return {**event, "timestamp": self._agent.clock()}
+
+    def _tell(self) -> None:
+        """The run's line in the log."""
+        if self._deltas:
+            self._deltas.flush()
+        about = {"run": self.id, "session": self._opening[0]["threadId"], "key_name": self._key}
+        told = account.told(self.session, self._used, self.first_message)
+        runs.info(about | {"model": self._facts.name, "ms": self._elapsed_ms()} | told)
 
     def _elapsed_ms(self) -> int:
         return self._agent.clock() - self._started_ms

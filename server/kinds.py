@@ -114,6 +114,7 @@ SHAPES: dict[str, Any] = {
     "server.limits.max_runs": Range(1, 1_000_000),
     "server.limits.max_parallel_calls": Range(1, 1_000),
     "server.log.level": Choice(log.LEVELS),
+    "server.log.format": Choice(tuple(log.FORMATS)),
     "session.config.yaa.reply": Choice(("full", "delta")),
     "session.config.yaa.tool_mode": TOOL_MODE,
     "session.config.llm_api.provider": PROVIDER_CHOICE,

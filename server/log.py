@@ -6,15 +6,17 @@ happens where a line is made, so nothing that reaches a handler of ours can skip
 
 from __future__ import annotations
 
+import json
 import logging
 import re
 import sys
 import time
 from contextvars import ContextVar
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 
-from .masking import mask, masked
+from . import spans
+from .masking import mask, masked, masked_whole
 
 LONGEST = 65_536  # characters of a line: masking costs about a millisecond per kilobyte at worst
 LEVELS = ("debug", "info", "warning", "error")
@@ -27,8 +29,15 @@ def get(area: str) -> logging.Logger:
     return logging.getLogger(f"yaa.{area}")
 
 
-def setup(level: str, *, stream: TextIO | None = None, folder: Path | None = None) -> None:
-    """Send the log to `stream` (stderr) and, where `folder` is given, to `<folder>/yaa.log`.
+def setup(
+    level: str,
+    *,
+    style: str = "text",
+    stream: TextIO | None = None,
+    folder: Path | None = None,
+) -> None:
+    """Send the log, in one of FORMATS, to `stream` (stderr) and, where `folder` is given, to
+    `<folder>/yaa.log`.
 
     Calling it again replaces the handlers. Raises OSError when the file cannot be opened.
     """
@@ -40,30 +49,66 @@ def setup(level: str, *, stream: TextIO | None = None, folder: Path | None = Non
         root.removeHandler(old)
         old.close()
     for handler in handlers:
-        handler.setFormatter(Line())
+        handler.setFormatter(FORMATS[style]())
         root.addHandler(handler)
     root.setLevel(level.upper())
     root.propagate = False
 
 
 class Line(logging.Formatter):
-    """`2026-11-21T05:20:07.123Z INFO yaa.api run=run_1 text`, with line breaks escaped.
+    """`2026-11-21T05:20:07.123Z INFO yaa.api run=run_1 trace=4bf9… text`, with line breaks escaped.
 
-    A trace follows its message on the same line: a record that spreads over lines could be forged
-    by anyone whose text is logged. `sed 's/\\\\n/\\n/g'` makes it readable again.
+    A record whose message is a dict is an object: its text is JSON. A trace follows its message on
+    the same line: a record that spreads over lines could be forged by anyone whose text is logged.
+    `sed 's/\\\\n/\\n/g'` makes it readable again.
     """
 
     def format(self, record: logging.LogRecord) -> str:
-        text = str(masked(record.msg))
-        if record.args:
-            text = text % masked(record.args)
-        if record.exc_info:
-            text += "\n" + self.formatException(record.exc_info)
-        run = run_id.get()
-        stamp = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created))
-        head = f"{stamp}.{int(record.msecs):03d}Z {record.levelname} {record.name}"
-        text = safe(text)
-        return one_line(f"{head} run={run} {text}" if run else f"{head} {text}")
+        head = f"{_stamp(record)} {record.levelname} {record.name}"
+        marks = "".join(f" {name}={value}" for name, value in _marks().items())
+        return one_line(f"{head}{marks} {safe(_text(record))}")
+
+
+class JsonLine(logging.Formatter):
+    """The same as one JSON object: `ts, level, logger, run?, trace?` and `msg`, or the members of
+    a record that is an object."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        line: dict[str, Any] = {"ts": _stamp(record), "level": record.levelname.lower()}
+        line |= {"logger": record.name, **_marks()}
+        if isinstance(record.msg, dict):
+            line |= masked_whole(record.msg)
+        else:
+            line["msg"] = safe(_text(record))
+        return one_line(json.dumps(line, ensure_ascii=False, default=str))
+
+
+FORMATS = {"text": Line, "json": JsonLine}
+
+
+def _text(record: logging.LogRecord) -> str:
+    value = masked(record.msg)
+    if isinstance(record.msg, dict):
+        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
+    else:
+        text = str(value)
+    if record.args:
+        text = text % masked(record.args)
+    if record.exc_info:
+        text += "\n" + logging.Formatter().formatException(record.exc_info)
+    return text
+
+
+def _stamp(record: logging.LogRecord) -> str:
+    at = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created))
+    return f"{at}.{int(record.msecs):03d}Z"
+
+
+def _marks() -> dict[str, str]:
+    """What the line belongs to, as far as that is known."""
+    trace = spans.current.get()
+    marks = {"run": run_id.get(), "trace": trace.trace_id if trace else ""}
+    return {name: value for name, value in marks.items() if value}
 
 
 def safe(text: str) -> str:

@@ -20,7 +20,7 @@ from typing import Any
 
 from server import errors, jsontext
 from server.config import Config
-from server.session import events, fields
+from server.session import account, events, fields
 from server.tools.toolbox import Toolbox
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -46,6 +46,13 @@ class Reference(unittest.TestCase):
     def test_configuration(self) -> None:
         default = json.loads((ROOT / "config.default.json").read_text())
         self.assert_rows("config.md", "Key", set(leaves(default)))
+
+    def test_log_lines(self) -> None:
+        access = set(members("server/api/router.py", "_write_access"))
+        self.assert_rows("logs.md", "Access member", access)
+        run = {*members("server/session/account.py", "told"), *account.TOKEN_COUNTS}
+        run |= set(members("server/agent.py", "_tell"))
+        self.assert_rows("logs.md", "Run member", run)
 
     def test_errors(self) -> None:
         self.assert_rows("errors.md", "Code", set(errors.CODES))
@@ -153,6 +160,16 @@ def calls_in(path: str) -> Iterator[tuple[str, list[str]]]:
         if isinstance(node, ast.Call):
             texts = [arg.value for arg in node.args if isinstance(arg, ast.Constant)]
             yield ast.unparse(node.func), [text for text in texts if isinstance(text, str)]
+
+
+def members(path: str, function: str) -> Iterator[str]:
+    """The names that stand before a colon in the objects that this function writes."""
+    for node in ast.walk(ast.parse((ROOT / path).read_text())):
+        if isinstance(node, ast.FunctionDef) and node.name == function:
+            for each in ast.walk(node):
+                for key in each.keys if isinstance(each, ast.Dict) else ():
+                    if isinstance(key, ast.Constant):
+                        yield str(key.value)
 
 
 def method_and_path(path: str) -> Iterator[str]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import io
+import json
 import logging
 import tempfile
 import unittest
 from pathlib import Path
 
-from server import log, masking
+from server import log, masking, spans
 
 CANARY = "Qx7canaryQx7"  # not that of the other tests: it stays registered
 
@@ -66,6 +67,34 @@ class Lines(unittest.TestCase):
             self.assertNotIn("Qx7", line)
             self.assertLess(len(line), 70_000)
             self.assertRegex(line, r"… \(\d+ characters\)$")
+
+    def test_a_record_that_is_an_object(self) -> None:
+        token = spans.current.set(spans.Context("4b" * 16))
+        self.log.info({"n": 1, "api_key": "hush-hush", "text": "é\n Bearer abc123def"})
+        log.setup("debug", style="json", stream=self.stream)
+        self.log.info({"n": 1, "api_key": "hush-hush", "text": "é\n Bearer abc123def"})
+        self.log.warning("plain %s", "text")
+        spans.current.reset(token)
+        first, second, third = self.stream.getvalue().splitlines()
+        said = {"n": 1, "api_key": "***", "text": "é\n Bearer ***"}
+        self.assertIn(f" INFO yaa.test trace={'4b' * 16} " + "{", first)
+        self.assertEqual(json.loads(first[first.index("{") :]), said)
+        whole = json.loads(second)
+        self.assertRegex(whole.pop("ts"), r"^\d{4}-\d\d-\d\dT[\d:]{8}\.\d{3}Z$")
+        marks = {"level": "info", "logger": "yaa.test", "trace": "4b" * 16}
+        self.assertEqual(whole, said | marks)
+        self.assertEqual(json.loads(third)["msg"], "plain text")
+        self.assertEqual(json.loads(third)["level"], "warning")
+
+    def test_json_lines_hold_their_line_whatever_is_in_them(self) -> None:
+        log.setup("debug", style="json", stream=self.stream)
+        try:
+            raise ValueError("a\nb\u2028c")
+        except ValueError:
+            self.log.exception("it\nfailed %s", {"token": "hush-hush"})
+        (line,) = self.stream.getvalue().splitlines()
+        self.assertIn("ValueError: a\nb\u2028c", json.loads(line)["msg"])
+        self.assertNotIn("hush-hush", line)
 
     def test_level_and_propagation(self) -> None:
         log.setup("warning", stream=self.stream)
