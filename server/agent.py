@@ -18,7 +18,7 @@ from contextlib import aclosing, suppress
 from typing import Any
 from weakref import WeakValueDictionary
 
-from . import deltas, log
+from . import deltas, log, tracing
 from .config import Config
 from .errors import Problem
 from .llm import Options
@@ -66,6 +66,7 @@ class BaseAgent:
         *,
         clock: Callable[[], int] = now_ms,
         ids: Callable[[str], str] = new_id,
+        sink: tracing.Sink | None = None,
     ) -> None:
         limits = config.server["limits"]
         self.defaults = config.session
@@ -73,7 +74,7 @@ class BaseAgent:
         self.models, self.toolbox = models, toolbox
         grace_s, most = limits["disconnect_grace_s"], limits["max_parallel_calls"]
         self.executions = Executions(claims, grace_s, most)
-        self.clock, self.ids = clock, ids
+        self.clock, self.ids, self.sink = clock, ids, sink
         self.tells_deltas: bool = config.server["log"]["model_deltas"]
         self.stopping = False
         self._active: WeakValueDictionary[str, Run] = WeakValueDictionary()
@@ -135,6 +136,7 @@ class Run:
         self._step = ""  # the open step's name
         self._used: dict[str, int] = dict(session.get("usage", {}))  # before this POST
         self._facts = Facts(model.model, model.facts)
+        self._trace = tracing.of_run(agent.sink, session, model.model, model.api)
         self._key = key
         self._deltas = deltas.Deltas() if agent.tells_deltas and deltas.wanted() else None
         self._refused = False  # the provider has found the last request too large
@@ -154,11 +156,13 @@ class Run:
                     if event["type"] in ("RUN_FINISHED", "RUN_ERROR"):
                         ours = event.setdefault("metadata", {}).setdefault("yaa", {})
                         ours["digest"] = digest(self.session)
+                    self._trace.see(event)
                     yield event
         finally:
             self._folder.flush()
             self._agent.forget(session_id)
             self._tell()
+            self._trace.end()
 
     async def _guarded(self) -> AsyncGenerator[Event, None]:
         """The task guard: a mistake of ours still ends the run with its one terminal event."""
@@ -228,6 +232,7 @@ class Run:
             raise AssertionError(f"the view is not well paired: {errors}")
         options = self._options(self._seconds_left(limits))
         tools = agent.toolbox.declared(session)
+        self._trace.asks(messages, tools)
         async with aclosing(self._model.api.stream(messages, tools, options)) as source:
             async for event in source:
                 if self._deltas:
@@ -280,10 +285,11 @@ class Run:
         {}) if it does not say it in time."""
         options = self._options(timeout_s)
         text = ""
-        with suppress(TimeoutError):
+        with suppress(TimeoutError), self._trace.aside() as see:
             async with asyncio.timeout(timeout_s):
                 async with aclosing(self._model.api.stream(messages, [], options)) as source:
                     async for event in source:
+                        see(event)
                         if event["type"] == "TEXT_MESSAGE_CONTENT":
                             text += event["delta"]
                         elif event["type"] == "TEXT_MESSAGE_END":

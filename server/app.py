@@ -24,6 +24,7 @@ from .api.router import Route, Router
 from .api.session import Sessions
 from .api.static import Files
 from .config import Config, ConfigError, make_home, shipped
+from .exporter import Exporter
 from .llm.discover import discover
 from .llm.registry import Models
 from .sandbox.policy import TIERS
@@ -58,16 +59,20 @@ class App:
         self.client = Client(self._env)
         self.found = await discover(server, self.client, self._env)
         self.models = Models(server, self.client, self._env, self.found)
+        logs = config.home / "logs"
+        self.exporter = Exporter(server["tracing"], logs, self.client, VERSION)
+        self.exporter.open()
         claims = Claims(config.home / "claims", limits["claim_ttl_s"], limits["result_ttl_s"])
         self.toolbox = Toolbox(config, self.client)
         await self.toolbox.open(_strongest(self._env))
         await self.toolbox.load_owner_tools()
-        self.agent = BaseAgent(config, self.models, self.toolbox, claims)
+        self.agent = BaseAgent(config, self.models, self.toolbox, claims, sink=self.exporter)
 
     async def close(self) -> None:
         """End what still runs, then close the connections it used."""
         await self.agent.close()
         await self.toolbox.close()
+        await self.exporter.close()
         await self.client.close()
 
     async def __aenter__(self) -> App:
@@ -94,6 +99,7 @@ class App:
             "tools": self.toolbox.info,
             "models": self.models.catalog,
             "sandbox": self.toolbox.sandbox,
+            "tracing": self.exporter.info,
             "demo": lambda: self.demo,
         }
 

@@ -176,6 +176,8 @@ def _contradictions(server: Mapping[str, Any]) -> Iterator[str]:
         for entry in server["sandbox"][key]:
             if wrong := reach.problem(entry):
                 yield f"server.sandbox.{key}: {wrong}"
+    if (url := server["tracing"]["url"]) and not re.match(r"https?://[^/]", url):
+        yield f"server.tracing.url is {url}, wanted an address such as http://127.0.0.1:4318"
     for index, entry in enumerate(server["api_keys"]):
         key = entry if isinstance(entry, str) else entry.get("key", "")
         if not re.fullmatch(r"[!-~]+", key):

@@ -113,6 +113,8 @@ SHAPES: dict[str, Any] = {
     "server.limits.max_request_size": Range(1, 1 << 40),
     "server.limits.max_runs": Range(1, 1_000_000),
     "server.limits.max_parallel_calls": Range(1, 1_000),
+    "server.tracing.headers": MapOf(""),
+    "server.tracing.max_queue": Range(1, 1_000_000),
     "server.log.level": Choice(log.LEVELS),
     "server.log.format": Choice(tuple(log.FORMATS)),
     "session.config.yaa.reply": Choice(("full", "delta")),

@@ -54,6 +54,17 @@ class Reference(unittest.TestCase):
         run |= set(members("server/agent.py", "_tell"))
         self.assert_rows("logs.md", "Run member", run)
 
+    def test_traces(self) -> None:
+        texts = set(strings("server/tracing.py"))
+        prefixes = ("gen_ai.", "server.", "error.", "yaa.")
+        names = {text for text in texts if text.startswith(prefixes) and not text.endswith(".")}
+        names |= {f"yaa.{key}" for key in ("status", "finish_reason")}
+        names |= {f"yaa.compaction.{key}" for key in ("trigger", "before", "after")}
+        self.assert_rows("traces.md", "Attribute", names)
+        kinds = {"invoke_agent", "execute_tool", "chat", "compact"}
+        self.assertLessEqual(kinds, {text.strip() for text in texts})
+        self.assert_rows("traces.md", "Span", kinds)
+
     def test_errors(self) -> None:
         self.assert_rows("errors.md", "Code", set(errors.CODES))
 
@@ -160,6 +171,13 @@ def calls_in(path: str) -> Iterator[tuple[str, list[str]]]:
         if isinstance(node, ast.Call):
             texts = [arg.value for arg in node.args if isinstance(arg, ast.Constant)]
             yield ast.unparse(node.func), [text for text in texts if isinstance(text, str)]
+
+
+def strings(path: str) -> Iterator[str]:
+    """Every text in a source file."""
+    for node in ast.walk(ast.parse((ROOT / path).read_text())):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.value
 
 
 def members(path: str, function: str) -> Iterator[str]:

@@ -61,6 +61,8 @@ FLOORS = {
     "server.masking": 0,
     "server.deltas": 0,
     "server.spans": 0,
+    "server.tracing": 2,
+    "server.exporter": 2,
     "server.jsontext": 0,
     "server.schema": 0,
 }
