@@ -221,7 +221,10 @@ def describe(app: App) -> list[str]:
             "           or name a provider in config.json, then start again.",
         ]
     lines.append(f"  tools    {', '.join(tool['name'] for tool in app.toolbox.info())}")
-    lines += [f"  problem  {problem}" for problem in app.toolbox.problems]
+    if loaded := app.hooks.info()["loaded"]:
+        lines.append(f"  hooks    {len(loaded)}: {', '.join(each['name'] for each in loaded)}")
+    problems = [*app.toolbox.problems, *app.hooks.problems]
+    lines += [f"  problem  {problem}" for problem in problems]
     sandbox = app.toolbox.sandbox()
     lines.append(f"  sandbox  {TIERS[sandbox['tier']]}")
     lines += [f"           open: {gap}" for gap in sandbox["missing"]]

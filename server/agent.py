@@ -18,11 +18,13 @@ from contextlib import aclosing, suppress
 from typing import Any
 from weakref import WeakValueDictionary
 
-from . import deltas, log, tracing
+from . import log, tracing
 from .config import Config
 from .errors import Problem
+from .hooks import HookFailed, Hooks
 from .llm import Options
 from .llm.registry import Model, Models
+from .points import Points
 from .session import account, events, intake, prompts
 from .session.context import changes as context
 from .session.context.compact import Compaction
@@ -36,11 +38,11 @@ from .tools.claims import Claims
 from .tools.executions import Executions
 from .tools.jobs import Jobs
 from .tools.toolbox import Toolbox
+from .witness import Witness
 
 Session = dict[str, Any]
 
 logger = log.get("agent")
-runs = log.get("run")
 
 TITLE_TIMEOUT_S = 30
 
@@ -67,6 +69,7 @@ class BaseAgent:
         clock: Callable[[], int] = now_ms,
         ids: Callable[[str], str] = new_id,
         sink: tracing.Sink | None = None,
+        hooks: Hooks | None = None,
     ) -> None:
         limits = config.server["limits"]
         self.defaults = config.session
@@ -75,6 +78,7 @@ class BaseAgent:
         grace_s, most = limits["disconnect_grace_s"], limits["max_parallel_calls"]
         self.executions = Executions(claims, grace_s, most)
         self.clock, self.ids, self.sink = clock, ids, sink
+        self.hooks = hooks or Hooks()
         self.tells_deltas: bool = config.server["log"]["model_deltas"]
         self.stopping = False
         self._active: WeakValueDictionary[str, Run] = WeakValueDictionary()
@@ -136,9 +140,10 @@ class Run:
         self._step = ""  # the open step's name
         self._used: dict[str, int] = dict(session.get("usage", {}))  # before this POST
         self._facts = Facts(model.model, model.facts)
-        self._trace = tracing.of_run(agent.sink, session, model.model, model.api)
-        self._key = key
-        self._deltas = deltas.Deltas() if agent.tells_deltas and deltas.wanted() else None
+        tells_deltas = agent.tells_deltas
+        self._witness = Witness(session, model, key, agent.sink, tells_deltas=tells_deltas)
+        about = {"run": self.id, "model": model.model, "key_name": key}
+        self._points = Points(agent.hooks, session, agent.toolbox, about)
         self._refused = False  # the provider has found the last request too large
 
     async def events(self) -> AsyncGenerator[Event, None]:
@@ -156,20 +161,23 @@ class Run:
                     if event["type"] in ("RUN_FINISHED", "RUN_ERROR"):
                         ours = event.setdefault("metadata", {}).setdefault("yaa", {})
                         ours["digest"] = digest(self.session)
-                    self._trace.see(event)
+                    self._witness.see(event)
                     yield event
         finally:
             self._folder.flush()
             self._agent.forget(session_id)
-            self._tell()
-            self._trace.end()
+            self._witness.end(self.id, session_id, self._elapsed_ms())
 
     async def _guarded(self) -> AsyncGenerator[Event, None]:
         """The task guard: a mistake of ours still ends the run with its one terminal event."""
         try:
             async with aclosing(self._produce()) as source:
                 async for event in source:
+                    if event["type"] in self._points.watched:
+                        event = await self._points.passing(event)
                     yield event
+        except HookFailed as error:
+            yield self._error(events.run_error(str(error), "hook_failed"))
         except Exception:
             incident = secrets.token_hex(6)
             logger.exception("run %s broke (incident %s)", self.id, incident)
@@ -179,11 +187,12 @@ class Run:
     async def _produce(self) -> AsyncGenerator[Event, None]:
         for event in self._opening:
             yield event
+        await self._points.opened()
         limits = capped(self.session["config"]["limits"], self._agent.ceilings)
         while True:
             match self._next_step(limits):
                 case RunTools(jobs):
-                    source = self._jobs.perform(jobs)
+                    source = self._jobs.perform(await self._points.acting(jobs))
                 case CallModel(measure):
                     source = self._call_model(limits, measure)
                 case Compact(compaction):
@@ -191,7 +200,7 @@ class Run:
                 case NameSession():
                     source = self._name_session()
                 case Stop() as stop:
-                    for event in self._finish(stop):
+                    async for event in self._end(stop):
                         yield event
                     return
             async with aclosing(source) as performed:
@@ -224,19 +233,16 @@ class Run:
             yield event
         event = events.step_started(session["run"]["step"] + 1, agent.clock())
         self._step = event["stepName"]
-        if self._deltas:
-            self._deltas.step(self._step)
         yield event
         messages = [{"role": "system", "content": prompts.system(session)}, *view(session)]
         if errors := pairing_errors(messages):  # ours: view() must never leave one
             raise AssertionError(f"the view is not well paired: {errors}")
         options = self._options(self._seconds_left(limits))
         tools = agent.toolbox.declared(session)
-        self._trace.asks(messages, tools)
+        messages = await self._points.asking(messages)
+        self._witness.asks(messages, tools)
         async with aclosing(self._model.api.stream(messages, tools, options)) as source:
             async for event in source:
-                if self._deltas:
-                    self._deltas.see(event)
                 if event["type"] == "RUN_ERROR":
                     if event["code"] == "context_overflow" and not self._refused:
                         self._refused = True
@@ -248,6 +254,8 @@ class Run:
                     return
                 yield event
         self._refused = False
+        async for event in self._points.answered(options.message_id):
+            yield event
         yield self._account(options.message_id, measure)
 
     def _account(self, message_id: str, measure: Measure) -> Event:
@@ -285,7 +293,7 @@ class Run:
         {}) if it does not say it in time."""
         options = self._options(timeout_s)
         text = ""
-        with suppress(TimeoutError), self._trace.aside() as see:
+        with suppress(TimeoutError), self._witness.aside() as see:
             async with asyncio.timeout(timeout_s):
                 async with aclosing(self._model.api.stream(messages, [], options)) as source:
                     async for event in source:
@@ -302,6 +310,7 @@ class Run:
         """Make the view smaller as was planned; with `context.summary: llm` a model's summary goes
         in the place of an extract, unless it fails, is empty, or is no shorter than its source."""
         session = self.session
+        await self._points.compressing(list(compaction.ops), compaction.record)
         wanted = session["config"]["context"]
         ops: list[dict[str, Any]] = []
         for op in compaction.ops:
@@ -334,6 +343,13 @@ class Run:
 
     # -- the end ----------------------------------------------------------------------------------
 
+    async def _end(self, stop: Stop) -> AsyncGenerator[Event, None]:
+        asked = [ask.interrupt for ask in stop.asks] + list(stop.interrupts)
+        async for event in self._points.stopping(stop.status, asked):
+            yield event
+        for event in self._finish(stop):
+            yield event
+
     def _finish(self, stop: Stop) -> Iterator[Event]:
         yield from self._close_step()
         asked = [ask.interrupt for ask in stop.asks] + list(stop.interrupts)
@@ -358,14 +374,6 @@ class Run:
         ours = event.setdefault("metadata", {}).setdefault("yaa", {})
         ours |= {"message_id": self._agent.ids("err"), "rev": self.session.get("rev", 0) + 1}
         return {**event, "timestamp": self._agent.clock()}
-
-    def _tell(self) -> None:
-        """The run's line in the log."""
-        if self._deltas:
-            self._deltas.flush()
-        about = {"run": self.id, "session": self._opening[0]["threadId"], "key_name": self._key}
-        told = account.told(self.session, self._used, self.first_message)
-        runs.info(about | {"model": self._facts.name, "ms": self._elapsed_ms()} | told)
 
     def _elapsed_ms(self) -> int:
         return self._agent.clock() - self._started_ms

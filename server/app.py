@@ -25,6 +25,7 @@ from .api.session import Sessions
 from .api.static import Files
 from .config import Config, ConfigError, make_home, shipped
 from .exporter import Exporter
+from .hooks import Hooks
 from .llm.discover import discover
 from .llm.registry import Models
 from .sandbox.policy import TIERS
@@ -62,11 +63,15 @@ class App:
         logs = config.home / "logs"
         self.exporter = Exporter(server["tracing"], logs, self.client, VERSION)
         self.exporter.open()
+        self.hooks = Hooks()
+        self.hooks.load(config.home / "hooks")
         claims = Claims(config.home / "claims", limits["claim_ttl_s"], limits["result_ttl_s"])
         self.toolbox = Toolbox(config, self.client)
         await self.toolbox.open(_strongest(self._env))
         await self.toolbox.load_owner_tools()
-        self.agent = BaseAgent(config, self.models, self.toolbox, claims, sink=self.exporter)
+        self.agent = BaseAgent(
+            config, self.models, self.toolbox, claims, sink=self.exporter, hooks=self.hooks
+        )
 
     async def close(self) -> None:
         """End what still runs, then close the connections it used."""
@@ -99,6 +104,7 @@ class App:
             "tools": self.toolbox.info,
             "models": self.models.catalog,
             "sandbox": self.toolbox.sandbox,
+            "hooks": self.hooks.info,
             "tracing": self.exporter.info,
             "demo": lambda: self.demo,
         }

@@ -51,7 +51,7 @@ class Reference(unittest.TestCase):
         access = set(members("server/api/router.py", "_write_access"))
         self.assert_rows("logs.md", "Access member", access)
         run = {*members("server/session/account.py", "told"), *account.TOKEN_COUNTS}
-        run |= set(members("server/agent.py", "_tell"))
+        run |= set(members("server/witness.py", "end")) | {"key_name", "model"}
         self.assert_rows("logs.md", "Run member", run)
 
     def test_traces(self) -> None:

@@ -45,6 +45,8 @@ FLOORS = {
     "server.api": 4,
     "server.agent": 3,
     "server.hooks": 3,
+    "server.points": 3,
+    "server.witness": 3,
     "server.llm": 2,
     "server.tools": 2,
     "server.sandbox": 2,

@@ -59,11 +59,9 @@ class Protocol(unittest.TestCase):
 class Names(unittest.TestCase):
     def test_every_name_is_in_the_list(self) -> None:
         known = {value for value in vars(CONVENTIONS).values() if isinstance(value, str)}
-        source = modules()[tracing.__name__]
-        texts = [
-            node.value for node in ast.walk(source) if isinstance(getattr(node, "value", None), str)
-        ]
-        ours = {text for text in texts if text.startswith("gen_ai.")}
+        nodes = ast.walk(modules()[tracing.__name__])
+        texts = [node.value for node in nodes if isinstance(node, ast.Constant)]
+        ours = {text for text in texts if str(text).startswith("gen_ai.")}
         self.assertGreater(len(ours), 15)
         self.assertEqual(sorted(ours - known), [])
 
