@@ -55,7 +55,6 @@ POINTS: dict[str, tuple[str, ...]] = {
     "error": ("RUN_ERROR",),
 }
 CHUNKS = ("reasoning_chunk", "acting_chunk")
-REPLACES = ("pre_reasoning", "post_reasoning", "pre_acting", "post_acting", "post_call")
 
 logger = log.get("hooks")
 

@@ -50,6 +50,15 @@ def masked_whole(value: Any) -> Any:
 
 def mask(text: str) -> str:
     """`text` with everything that looks like a secret, or is a registered one, replaced."""
+    shown = _masked_text(text)
+    if "\\u" not in shown:
+        return shown
+    plain = _ESCAPE.sub(_unescaped, shown)  # JSON that spells its names in ASCII
+    again = _masked_text(plain)
+    return shown if again == plain else again
+
+
+def _masked_text(text: str) -> str:
     for secret in sorted(_secrets, key=len, reverse=True):
         if secret in text:
             text = text.replace(secret, MASK)
@@ -97,11 +106,17 @@ def _mask_pair(match: re.Match[str]) -> str:
     return f"{match[1]}{quote[0]}{MASK}{quote[0]}" if quote else f"{match[1]}{MASK}"
 
 
+def _unescaped(match: re.Match[str]) -> str:
+    code = int(match[1], 16)
+    return match[0] if code < 32 or code in (34, 92) or 0xD800 <= code < 0xE000 else chr(code)
+
+
 def _keep_name(match: re.Match[str]) -> str:
     return f"{match[1] or match[2]}{MASK}"
 
 
 _PLAIN = (list, tuple)  # a named tuple cannot be rebuilt from one iterable
+_ESCAPE = re.compile(r"\\{1,8}u([0-9a-fA-F]{4})")
 _CAMEL = re.compile(r"([a-z0-9])([A-Z])")
 _QUOTE = re.compile(r"\\*[\"']")
 
@@ -109,6 +124,7 @@ _QUOTE = re.compile(r"\\*[\"']")
 
 # The list of seed 001 (authorization, api key, tokens, secret, password), what else the providers
 # and tools of this server call their secrets, and the commonest words of other languages.
+_BEGIN = r"(?:\b|(?<=\\[nrt]))"  # of a word, also behind a line break that JSON has escaped
 _GAP = r"(?:[ _.-]|%5[fF])?"
 _PASSWORDS = (
     r"passwords?|passwd|passphrase|passcode|passwort|kennwort|contrase(?:ñ|n)a|senha"
@@ -156,15 +172,16 @@ _LISTED = re.compile(
 
 # name, separator, value; quotes may be escaped (JSON inside JSON).
 _PAIR = re.compile(
-    rf"((?:{_WORDS}|(?<![a-z])(?:pass|auth|otp)"
+    rf"((?:{_WORDS}|(?:(?<![a-z])|(?<=\\[nrt]))(?:pass|auth|otp)"
     r"|(?<=[?#&])(?:key|code|sig|signature|[\w-]{1,20}-signature))"
-    r"(?:\\{0,4}[\"']?\s{0,4}(?:[:=：＝]|%3[dD])\s{0,4}|>))"
-    r"(\"(?:[^\"\\]|\\.)*\"?|'(?:[^'\\]|\\.)*'?|\\{1,4}\"[^\"]*\"?|\[[^\]]*\]?"
+    r"(?:\\{0,16}[\"']?\s{0,4}(?:[:=：＝]|%3[dD])\s{0,4}|>))"
+    r"(\"(?:[^\"\\]|\\.)*\"?|'(?:[^'\\]|\\.)*'?|\\{1,16}\"[^\"]*\"?|\[[^\]]*\]?"
     r"|[^\s,;&}\])\"'\\<]+)",
     re.IGNORECASE,
 )
 _SCHEME = re.compile(
-    r"\b((?i:bearer)\s{1,4}(?!(?i:token|auth|scheme|header|key|is|was|and|or|in|of|for|to)\w*\b)"
+    rf"{_BEGIN}"
+    + r"((?i:bearer)\s{1,4}(?!(?i:token|auth|scheme|header|key|is|was|and|or|in|of|for|to)\w*\b)"
     r"|(?i:yaa-api-key)\s{1,4}"
     r"|(?:Basic|Digest|Token)\s{1,4}(?=[\w+/=-]{8})(?=[A-Za-z]{0,64}(?:[0-9=+/]|[a-z][A-Z])))"
     r"[\w.~+/=:-]+"
@@ -172,8 +189,8 @@ _SCHEME = re.compile(
 
 # Options of programs: --password x, curl -u me:x, mysql -px.
 _COMMAND = re.compile(
-    rf"((?<![\w-])--?(?:[\w-]{{0,20}}-)?(?:{_WORDS}|pass)\s{{1,4}}"
-    r"|\s(?:-u|--user)[ =]{1,4}[^\s:]{1,64}:|\bmysql\w{0,10}(?=\s)[^\n]{0,80}?\s-p)(?![\s-])[^\s]+",
+    rf"((?:(?<![\w-])|(?<=\\[nrt]))--?(?:[\w-]{{0,20}}-)?(?:{_WORDS}|pass)\s{{1,4}}"
+    r"|\s(?:-u|--user)[ =]{1,4}[^\s:]{1,64}:|mysql\w{0,10}(?=\s)[^\n]{0,80}?\s-p)(?![\s-])[^\s\\]+",
     re.IGNORECASE,
 )
 
@@ -186,9 +203,9 @@ _NOT_ADJECTIVE = (
 _CHANCE = r"(?=\w{0,64}[a-z])(?=\w{0,64}[A-Z])(?=[^\s\d]{0,64}\d)"
 _PROSE = re.compile(
     rf"((?i:(?:{_PASSWORDS})(?:\s{{1,4}}(?:is|was|ist|lautet|es|est)\s{{1,4}}[\"'`]?"
-    rf"|\s{{0,2}}[是为]\s{{0,2}}){_NOT_ADJECTIVE}))[^\s\"'`,;。，]{{4,}}"
+    rf"|\s{{0,2}}[是为]\s{{0,2}}){_NOT_ADJECTIVE}))[^\s\"'`,;。，\\]{{4,}}"
     rf"|((?i:(?:{_WORDS}|key)(?:\s{{1,4}}(?:is|was)\s{{1,4}}|\s{{0,2}}[是为]\s{{0,2}}|\s{{1,4}})"
-    rf"[\"'`]?)(?:(?=[^\s\d]{{0,64}}\d)(?<=[是为])|{_CHANCE}))[^\s\"'`,;。，]{{8,}}"
+    rf"[\"'`]?)(?:(?=[^\s\d]{{0,64}}\d)(?<=[是为])|{_CHANCE}))[^\s\"'`,;。，\\]{{8,}}"
 )
 
 # -- shapes ---------------------------------------------------------------------------------------
@@ -196,12 +213,13 @@ _PROSE = re.compile(
 # What the vendors' keys look like, by their documentation and the rules of public secret scanners.
 # One \b for all of them: 0.1 µs a character instead of 1.
 _SHAPE = re.compile(
-    r"\b(?:(?:sk|rk|pk|csk)[-_][\w-]{8,}|sk_(?:live|test)_\w+|whsec_\w{8,}"  # models, payment
+    rf"{_BEGIN}"
+    + r"(?:(?:sk|rk|pk|csk)[-_][\w-]{8,}|sk_(?:live|test)_\w+|whsec_\w{8,}"  # models, payment
     r"|(?:gsk|hf|r8|fw|jina|nvapi|xai|pplx|tvly|fc|pa|ABSK)[-_][\w-]{10,}"
     r"|gh[pousr]_\w{16,}|github_pat_\w+|glpat-[\w-]{10,}|glsa_\w{16,}"  # code hosts
     r"|npm_\w{20,}|pypi-[\w-]{16,}|rubygems_\w{16,}|dckr_pat_[\w-]{10,}"
     r"|ATATT3[\w=-]{10,}|lin_api_\w{10,}|figd_[\w-]{10,}|ntn_\w{16,}"
-    r"|xox[abeprs]-[\w-]+|xapp-[\w-]{10,}|\d{6,12}:AA[\w-]{20,}|bot\d{6,12}:[\w-]{20,}"  # chat
+    r"|xox[abeprs]-[\w-]+|xapp-[\w-]{10,}|(?:bot)?\d{6,12}:AA[\w-]{8,}"  # chat
     r"|(?:AKIA|ASIA|LTAI|AKID)[0-9A-Za-z]{12,}|AIza[\w-]{20,}|ya29\.[\w-]+"  # clouds
     r"|GOCSPX-[\w-]{10,}|do[opr]_v1_\w{16,}|dapi[0-9a-f]{32}|hv[sb]\.[\w-]{10,}"
     r"|SG\.[\w-]{8,}\.[\w-]{8,}|SK[0-9a-f]{32}\b|key-[0-9a-f]{32}\b|shp[acps][ats]_\w{16,}"

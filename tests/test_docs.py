@@ -18,7 +18,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from server import errors, jsontext
+from server import errors, hooks, jsontext
 from server.config import Config
 from server.session import account, events, fields
 from server.tools.toolbox import Toolbox
@@ -53,6 +53,9 @@ class Reference(unittest.TestCase):
         run = {*members("server/session/account.py", "told"), *account.TOKEN_COUNTS}
         run |= set(members("server/witness.py", "end")) | {"key_name", "model"}
         self.assert_rows("logs.md", "Run member", run)
+
+    def test_hooks(self) -> None:
+        self.assert_rows("hooks.md", "Point", set(hooks.POINTS))
 
     def test_traces(self) -> None:
         texts = set(strings("server/tracing.py"))
@@ -122,6 +125,22 @@ class Examples(unittest.IsolatedAsyncioTestCase):
             assert verdict.args is not None
             found = [e async for e in toolbox.execute(session, call, verdict.args, {})]
         self.assertEqual(json.loads(found[-1]["content"]), {"a": 2, "b": 1})
+
+    async def test_the_hooks_of_the_how_to_load_and_do_what_they_say(self) -> None:
+        _, source = next(fenced((DOCS / "howto" / "hooks.md").read_text(), "python"))
+        found = hooks.Hooks()
+        with tempfile.TemporaryDirectory() as folder:
+            (Path(folder) / "house.py").write_text(source)
+            (Path(folder) / "house.py").chmod(0o600)
+            found.load(Path(folder))
+        self.assertEqual(found.problems, [])
+        calls = hooks.Calls(found, {}, {"run": "r", "model": "m", "key_name": ""})
+        force = {"name": "shell", "args": {"command": "git push --force"}}
+        fits = hooks.has(("name", str))
+        self.assertIn("no force", (await calls.ask("pre_acting", force, fits))["refused"])
+        harmless = {"name": "shell", "args": {"command": "ls"}}
+        self.assertEqual(await calls.ask("pre_acting", harmless, fits), harmless)
+        self.assertEqual(len(await calls.ask("pre_reasoning", [], hooks.is_json)), 1)
 
 
 class Text(unittest.TestCase):

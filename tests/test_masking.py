@@ -36,10 +36,12 @@ class Masking(unittest.TestCase):
 
     def test_text_inside_of_json(self) -> None:
         for text, secrets in corpus():
-            shown = masking.mask(json.dumps({"content": text}, ensure_ascii=False))
-            with self.subTest(text=text):
-                for secret in secrets:
-                    self.assertNotIn(secret, shown)
+            for ascii_only in (False, True):
+                inner = json.dumps({"content": f"see\n{text}"}, ensure_ascii=ascii_only)
+                for whole in (inner, json.dumps({"arguments": inner})):
+                    with self.subTest(whole=whole):
+                        shown = masking.mask(whole)
+                        self.assertFalse([each for each in secrets if each in shown])
 
     def test_structure_with_secret_keys(self) -> None:
         for key in VECTORS["keys"]:
