@@ -10,23 +10,24 @@ is what makes `tool.exec` a write-ahead mark (resume rule 5).
 
 from __future__ import annotations
 
-import asyncio
 import secrets
 import time
 from collections.abc import AsyncGenerator, Callable, Iterator
-from contextlib import aclosing, suppress
+from contextlib import aclosing
 from typing import Any
 from weakref import WeakValueDictionary
 
-from . import log
+from . import log, tracing
 from .agents.registry import Agents
+from .beside import Beside
 from .config import Config
 from .errors import Problem
+from .hooks import HookFailed, Hooks
 from .llm import Options
 from .llm.registry import Model, Models
+from .points import Points
 from .session import account, definition, events, intake, prompts
 from .session.context import changes as context
-from .session.context.compact import Compaction
 from .session.context.view import pairing_errors, view
 from .session.decide import (
     CallModel,
@@ -47,13 +48,11 @@ from .tools.claims import Claims
 from .tools.executions import Executions
 from .tools.jobs import Jobs
 from .tools.toolbox import Toolbox
+from .witness import Witness
 
 Session = dict[str, Any]
 
 logger = log.get("agent")
-deltas = log.get("model")
-
-TITLE_TIMEOUT_S = 30
 
 
 def new_id(kind: str) -> str:
@@ -78,6 +77,8 @@ class BaseAgent:
         agents: Agents | None = None,
         clock: Callable[[], int] = now_ms,
         ids: Callable[[str], str] = new_id,
+        sink: tracing.Sink | None = None,
+        hooks: Hooks | None = None,
     ) -> None:
         limits = config.server["limits"]
         self.defaults = config.session
@@ -86,7 +87,8 @@ class BaseAgent:
         self.agents = agents or Agents()
         grace_s, most = limits["disconnect_grace_s"], limits["max_parallel_calls"]
         self.executions = Executions(claims, grace_s, most)
-        self.clock, self.ids = clock, ids
+        self.clock, self.ids, self.sink = clock, ids, sink
+        self.hooks = hooks or Hooks()
         self.tells_deltas: bool = config.server["log"]["model_deltas"]
         self.stopping = False
         self._active: WeakValueDictionary[str, Run] = WeakValueDictionary()
@@ -110,7 +112,7 @@ class BaseAgent:
         model = self.models.resolve(definition.provider(agent, own, default))
         run_id = self.ids("run")
         opening = intake.opening(session, self.defaults, agent, run_id, self.clock(), self.ids)
-        run = Run(self, session, model, opening)
+        run = Run(self, session, model, opening, key)
         self._active[opening[0]["threadId"]] = run
         logger.info("run %s of session %s for %s", run_id, opening[0]["threadId"], key or "-")
         return run
@@ -133,7 +135,12 @@ class Run:
     """
 
     def __init__(
-        self, agent: BaseAgent, session: Session, model: Model, opening: list[Event]
+        self,
+        agent: BaseAgent,
+        session: Session,
+        model: Model,
+        opening: list[Event],
+        key: str = "",
     ) -> None:
         self.id: str = opening[0]["runId"]
         self.session = session
@@ -145,6 +152,13 @@ class Run:
         self._step = ""  # the open step's name
         self._used: dict[str, int] = dict(session.get("usage", {}))  # before this POST
         self._facts = Facts(model.model, model.facts)
+        tells_deltas = agent.tells_deltas
+        self._witness = Witness(session, model, key, agent.sink, tells_deltas=tells_deltas)
+        about = {"run": self.id, "model": model.model, "key_name": key}
+        self._points = Points(agent.hooks, session, agent.toolbox, about)
+        self._beside = Beside(
+            session, model.api, self._options, self._witness, self._points, agent.clock
+        )
         self._refused = False  # the provider has found the last request too large
 
     async def events(self) -> AsyncGenerator[Event, None]:
@@ -162,17 +176,23 @@ class Run:
                     if event["type"] in ("RUN_FINISHED", "RUN_ERROR"):
                         ours = event.setdefault("metadata", {}).setdefault("yaa", {})
                         ours["digest"] = digest(self.session)
+                    self._witness.see(event)
                     yield event
         finally:
             self._folder.flush()
             self._agent.forget(session_id)
+            self._witness.end(self.id, session_id, self._elapsed_ms())
 
     async def _guarded(self) -> AsyncGenerator[Event, None]:
         """The task guard: a mistake of ours still ends the run with its one terminal event."""
         try:
             async with aclosing(self._produce()) as source:
                 async for event in source:
+                    if event["type"] in self._points.watched:
+                        event = await self._points.passing(event)
                     yield event
+        except HookFailed as error:
+            yield self._error(events.run_error(str(error), "hook_failed"))
         except Exception:
             incident = secrets.token_hex(6)
             logger.exception("run %s broke (incident %s)", self.id, incident)
@@ -182,6 +202,7 @@ class Run:
     async def _produce(self) -> AsyncGenerator[Event, None]:
         for event in self._opening:
             yield event
+        await self._points.opened()
         limits = capped(
             self.session["config"]["limits"],
             definition.of(self.session).get("limits", {}),
@@ -190,20 +211,20 @@ class Run:
         while True:
             match self._next_step(limits):
                 case RunTools(jobs):
-                    source = self._jobs.perform(jobs)
+                    source = self._jobs.perform(await self._points.acting(jobs))
                 case CallModel() as call:
                     source = self._call_model(call, self._seconds_left(limits))
                 case Compact(compaction):
-                    source = self._compact(compaction)
+                    source = self._beside.compact(compaction)
                 case NameSession():
-                    source = self._name_session()
+                    source = self._beside.name_session()
                 case Fail(code, message):
                     for event in self._close_step():
                         yield event
                     yield self._error(events.run_error(message, code))
                     return
                 case Stop() as stop:
-                    for event in self._finish(stop):
+                    async for event in self._end(stop):
                         yield event
                     return
             async with aclosing(source) as performed:
@@ -243,6 +264,8 @@ class Run:
         messages = with_notes(session, messages, call.note)
         options = self._options(seconds_left, call.choice)
         tools = list(call.tools)
+        messages = await self._points.asking(messages)
+        self._witness.asks(messages, tools)
         async with aclosing(self._model.api.stream(messages, tools, options)) as source:
             async for event in source:
                 if event["type"] == "RUN_ERROR":
@@ -254,10 +277,10 @@ class Run:
                     yield state_delta(put("interrupts", value=[account.model_error(event)]))
                     yield self._error(event)
                     return
-                if agent.tells_deltas:
-                    deltas.info("%s %s %s", self.id, self._step, events.dumps(event))
                 yield event
         self._refused = False
+        async for event in self._points.answered(options.message_id):
+            yield event
         yield self._account(options.message_id, call)
 
     def _account(self, message_id: str, call: CallModel) -> Event:
@@ -280,50 +303,6 @@ class Run:
             tool_choice=choice,
         )
 
-    async def _name_session(self) -> AsyncGenerator[Event, None]:
-        """The one extra call of `auto_title`. Without an answer the first words must do."""
-        messages = prompts.title_request(self.session, view(self.session))
-        text, usage = await self._aside(messages, TITLE_TIMEOUT_S)
-        title = " ".join(text.split()).strip("\"'«»“”")[:80] or intake.title(
-            self.session["messages"]
-        )
-        yield state_delta(put("title", value=title or "…"), *account.aside(self.session, usage))
-
-    async def _aside(
-        self, messages: list[dict[str, Any]], timeout_s: float
-    ) -> tuple[str, dict[str, int]]:
-        """(what the model says, its usage) to a request that is no part of the conversation; ("",
-        {}) if it does not say it in time."""
-        options = self._options(timeout_s)
-        text = ""
-        with suppress(TimeoutError):
-            async with asyncio.timeout(timeout_s):
-                async with aclosing(self._model.api.stream(messages, [], options)) as source:
-                    async for event in source:
-                        if event["type"] == "TEXT_MESSAGE_CONTENT":
-                            text += event["delta"]
-                        elif event["type"] == "TEXT_MESSAGE_END":
-                            return text, event["metadata"]["yaa"]["meta"].get("usage", {})
-        return "", {}
-
-    # -- the context ------------------------------------------------------------------------------
-
-    async def _compact(self, compaction: Compaction) -> AsyncGenerator[Event, None]:
-        """Make the view smaller as was planned; with `context.summary: llm` a model's summary goes
-        in the place of an extract, unless it fails, is empty, or is no shorter than its source."""
-        session = self.session
-        wanted = session["config"]["context"]
-        ops: list[dict[str, Any]] = []
-        for op in compaction.ops:
-            if op["op"] == "fold" and wanted["summary"] == "llm":
-                messages = context.summary_request(session, op)
-                text, usage = await self._aside(messages, wanted["summary_timeout_s"])
-                yield state_delta(*account.aside(session, usage))
-                op = context.summarised(op, text)
-            ops.append(op)
-        record = {**compaction.record, "timestamp": self._agent.clock()}
-        yield context.compressed(session, ops, record)
-
     async def _after_refusal(self, refusal: Event) -> AsyncGenerator[Event, None]:
         """The provider finds the request too large: learn its window and make the view smaller,
         once for a model call. If it cannot be, next_step stops for it."""
@@ -338,11 +317,18 @@ class Run:
         )
         yield state_delta(learned)
         if compaction:
-            async with aclosing(self._compact(compaction)) as source:
+            async with aclosing(self._beside.compact(compaction)) as source:
                 async for event in source:
                     yield event
 
     # -- the end ----------------------------------------------------------------------------------
+
+    async def _end(self, stop: Stop) -> AsyncGenerator[Event, None]:
+        asked = [ask.interrupt for ask in stop.asks] + list(stop.interrupts)
+        async for event in self._points.stopping(stop.status, asked):
+            yield event
+        for event in self._finish(stop):
+            yield event
 
     def _finish(self, stop: Stop) -> Iterator[Event]:
         yield from self._close_step()

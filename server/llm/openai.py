@@ -15,7 +15,7 @@ from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass
 from typing import Any
 
-from .. import log
+from .. import log, spans
 from ..jsontext import dumps
 from ..session.events import Event
 from ..wire.client import Client, ClientError, Response, Timeouts
@@ -165,6 +165,7 @@ class OpenAIAPI(BaseAPI):
             "accept": "text/event-stream, application/json",
             "user-agent": "yaa",
         }
+        headers |= spans.outgoing()
         if self.provider.key:
             headers["authorization"] = f"Bearer {self.provider.key}"
         return headers | {name.lower(): value for name, value in self.provider.headers.items()}

@@ -69,6 +69,24 @@ def model_error(event: Event) -> dict[str, Any]:
     }
 
 
+def told(session: Session, before: Mapping[str, int], first_message: int) -> dict[str, Any]:
+    """What became of this POST, for its line in the log: no text, no arguments."""
+    messages = session.get("messages") or []
+    added = messages[first_message:] if isinstance(messages, list) else []
+    usage = session.get("usage", {})
+    spent = {name: usage.get(name, 0) - before.get(name, 0) for name in (*TOKEN_COUNTS, "calls")}
+    codes = [message["code"] for message in added[-1:] if "code" in message]
+    return {
+        "agent": session.get("agent", ""),
+        "status": session.get("status", ""),
+        "finish_reason": session.get("finish_reason", "cut"),
+        **({"code": codes[0]} if codes else {}),
+        "model_calls": spent.pop("calls"),
+        "tool_calls": sum(message["role"] == "tool" for message in added),
+        **spent,
+    }
+
+
 def agui(model: str, before: Mapping[str, int], after: Mapping[str, int]) -> list[dict[str, Any]]:
     """What this POST used, as RUN_FINISHED tells it; nothing if no model was called."""
     if after.get("calls", 0) == before.get("calls", 0):
