@@ -30,7 +30,9 @@ from . import netproxy, syscalls, watch
 from .policy import SCRATCH, WORKSPACE, Policy
 from .root import build, enter
 
-FIRST_LOOK_S, LOOK_S = 0.005, 0.05  # between two looks at the call: short at first
+# Between two looks at the call: the first comes when a short call has ended (a look is 1 ms of
+# work), then ever fewer, but many while memory is near its limit.
+FIRST_LOOK_S, NEAR_S, LOOK_S = 0.01, 0.005, 0.05
 GRACE_S = 2.0  # after the deadline, should the server not have ended the call itself
 SPARE_MB = 1024  # of address space for data above the limit: the watch names the breach first
 PREPARED = "prepared"
@@ -212,7 +214,7 @@ def keep(
                 break
             # Memory grows by gigabytes a second: look often while much of it is used.
             near = use.memory_kb > limits["memory_mb"] * 512
-            pause = FIRST_LOOK_S if near else min(pause * 1.5, LOOK_S)
+            pause = NEAR_S if near else min(pause * 1.5, LOOK_S)
     status = end_all(tool, status)
     spent = resource.getrusage(resource.RUSAGE_CHILDREN)
     cpu_s = spent.ru_utime + spent.ru_stime
