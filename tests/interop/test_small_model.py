@@ -26,7 +26,7 @@ from .local_model import NEEDED, LocalModel
 Json = dict[str, Any]
 
 CALLS = 40  # of the long session
-BUDGET = 1_600  # tokens at which it is made smaller
+BUDGET = 1_200  # tokens at which it is made smaller
 SEEN: list[str] = []  # figures to be printed
 RESULT = "row {n}: the value of item {n} is {m}, checked by the clerk and found to be in order; "
 
@@ -157,7 +157,7 @@ def grow(session: Json, number: int, asked: int) -> None:
     function = {"name": "look_up", "arguments": json.dumps({"item": number})}
     call = {"id": f"call_{number}", "type": "function", "function": function}
     say("assistant", "", tool_calls=[call])
-    text = "".join(RESULT.format(n=number * 10 + n, m=number * n) for n in range(3))
+    text = "".join(RESULT.format(n=number * 10 + n, m=number * n) for n in range(2))
     say("tool", text, tool_call_id=call["id"], name="look_up", result={"status": "ok"})
 
 
