@@ -32,7 +32,9 @@ def main() -> None:
     if walked.error:
         raise SystemExit(walked.error)
     files = sorted(folder.glob("*.webp"))
-    print(f"{len(files)} pictures, {sum(one.stat().st_size for one in files) / 1e6:.1f} MB: {folder}")
+    print(
+        f"{len(files)} pictures, {sum(one.stat().st_size for one in files) / 1e6:.1f} MB: {folder}"
+    )
 
 
 if __name__ == "__main__":

@@ -99,9 +99,7 @@ class Walks(unittest.TestCase):
             walked = walk("walk.mjs", browser, {**job, "label": f"{browser}-{place}"}, asks)
         self.assertEqual(walked.error, "", walked.complaints)
         loud = [
-            item
-            for item in walked.complaints
-            if not expected(item["step"], place, item["text"])
+            item for item in walked.complaints if not expected(item["step"], place, item["text"])
         ]
         self.assertEqual(loud, [], "the console is quiet")
         typable = walked.steps["type at once"]["typable_ms"]
