@@ -169,11 +169,14 @@ yaa.define('css/inspector', ['ui/h'], ({ css }) => css`
   .desk { gap: var(--s5) !important; inline-size: 100%; justify-items: stretch !important; }
   .desk-head { display: flex; gap: var(--s3); align-items: baseline; justify-content: space-between; margin-block-end: var(--s2); }
   .desk-head h4 { min-inline-size: 0; overflow-wrap: anywhere; }
+  .desk-head .link { text-align: start; }
+  .desk-head .hint { flex: none; }
   .desk-none { display: flex; gap: var(--s2); align-items: center; color: var(--ink-2); font-size: var(--t3); }
   .desk-none .icon { color: var(--good); }
   .inspect-view > .button { justify-self: start; }
 
   .top[data-time="open"] { flex-wrap: wrap; border-block-end-color: var(--line); }
+  .top[data-time="open"] h2 { flex: 1 1 0; }
   .time { flex: 1 0 100%; display: grid; gap: var(--s1); padding-block-end: var(--s2); min-inline-size: 0; }
   .time-row { display: flex; align-items: center; gap: var(--s2); min-inline-size: 0; }
   .time-row input { flex: 1; min-inline-size: 4rem; block-size: 1.75rem; }
