@@ -140,7 +140,10 @@ yaa.define('ui/book', ['core/session', 'io/stream', 'io/lock', 'io/channel', 'io
       const { session } = entry
       const waiting = slots.take({
         urgent: sessions.answered(session).length > 0,
-        onWait: () => onState(entry, { phase: 'posting', reason: 'queued', attempt: 0, resumed: 0 }),
+        onWait: () => {
+        onState(entry, { phase: 'posting', reason: 'queued', attempt: 0, resumed: 0 })
+        save(session).then(() => changed(session.id)) // a stream saves before it sends; this one may wait for long
+      },
       })
       entry.run = { session, state: /** @type {RunState} */ (entry.state), output: new Map(), events: [], done: new Promise(() => {}), stop: waiting.cancel, retryNow() {} }
       const release = await waiting.ready
