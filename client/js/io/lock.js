@@ -11,7 +11,7 @@ yaa.define('io/lock', ['core/ids'], ({ uuid }) => {
   function create({ locks = globalThis.navigator?.locks, indexedDB = globalThis.indexedDB } = {}) {
     const owner = uuid()
 
-    /** @param {string} name @returns {Promise<(() => void) | null>} how to let it go; null if another tab has it */
+    /** @param {string} name @returns {Promise<(() => any) | null>} how to let it go, and when it is gone; null if another tab has it */
     async function acquire(name) {
       if (locks) return acquireLock(locks, name)
       return indexedDB ? acquireLease(indexedDB, name, owner).catch(() => free) : free
@@ -20,13 +20,17 @@ yaa.define('io/lock', ['core/ids'], ({ uuid }) => {
     return { acquire }
   }
 
-  /** @param {LockManager} locks @param {string} name @returns {Promise<(() => void) | null>} */
+  /** @param {LockManager} locks @param {string} name @returns {Promise<(() => any) | null>} */
   function acquireLock(locks, name) {
     return new Promise((resolve, reject) => {
-      locks.request(`yaa ${name}`, { ifAvailable: true }, (lock) => {
+      const whole = locks.request(`yaa ${name}`, { ifAvailable: true }, (lock) => {
         if (!lock) return resolve(null)
-        return new Promise((release) => resolve(() => release(undefined)))
-      }).catch(reject)
+        return new Promise((release) => resolve(() => {
+          release(undefined)
+          return whole.then(free, free)
+        }))
+      })
+      whole.catch(reject)
     })
   }
 
@@ -34,7 +38,7 @@ yaa.define('io/lock', ['core/ids'], ({ uuid }) => {
    * @param {IDBFactory} indexedDB
    * @param {string} name
    * @param {string} owner
-   * @returns {Promise<(() => void) | null>}
+   * @returns {Promise<(() => any) | null>}
    */
   async function acquireLease(indexedDB, name, owner) {
     const database = await openDatabase(indexedDB)
@@ -46,7 +50,7 @@ yaa.define('io/lock', ['core/ids'], ({ uuid }) => {
     const timer = setInterval(() => lease(database, name, mine, LEASE_MS).catch(() => {}), RENEW_MS)
     return () => {
       clearInterval(timer)
-      lease(database, name, mine, 0).catch(() => {}).finally(() => database.close())
+      return lease(database, name, mine, 0).then(free, free).finally(() => database.close())
     }
   }
 
@@ -98,7 +102,7 @@ yaa.define('io/lock', ['core/ids'], ({ uuid }) => {
       take({ urgent = false, onWait = free } = {}) {
         let cancelled = false
         let stir = free
-        /** @returns {Promise<(() => void) | null>} */
+        /** @returns {Promise<(() => any) | null>} */
         async function look() {
           for (let waited = false; !cancelled; waited = true) {
             for (let slot = 0; slot < (urgent ? STREAMS + 1 : STREAMS); slot++) {
