@@ -18,11 +18,14 @@ yaa.define('io/lock', ['core/ids'], ({ uuid }) => {
     /** What is being let go, by name: whoever takes it again at once would be told that another tab has it. @type {Map<string, Promise<any>>} */
     const leaving = new Map()
 
-    /** @param {string} name @returns {Promise<(() => void) | null>} how to let it go; null if another tab has it */
+    /** @param {string} name @returns {Promise<(() => any) | null>} how to let it go, and when it is gone; null if another tab has it */
     async function acquire(name) {
       await leaving.get(name)
       const release = await (locks ? acquireLock(locks, name) : acquireOne(name))
-      return release && (() => { leaving.set(name, release()) })
+      return release && (() => {
+        leaving.set(name, release())
+        return leaving.get(name)
+      })
     }
 
     /** @param {string} name */
@@ -134,7 +137,7 @@ yaa.define('io/lock', ['core/ids'], ({ uuid }) => {
       take({ urgent = false, onWait = free } = {}) {
         let cancelled = false
         /** @type {() => void} */ let stir = free
-        /** @returns {Promise<(() => void) | null>} */
+        /** @returns {Promise<(() => any) | null>} */
         async function look() {
           for (let waited = false; !cancelled; waited = true) {
             for (let slot = 0; slot < (urgent ? STREAMS + 1 : STREAMS); slot++) {
