@@ -292,6 +292,7 @@ declare global {
       keysOf(command: Command): string[]
       label(keys: string): string[]
     }
+    'ui/state': { stateOf(app: App, whole: boolean): State; NARROW: MediaQueryList }
     'ui/app': { startApp(given: { root: HTMLElement; settings: Settings; store: Store; guest?: Guest }): { start(): Promise<void> } }
     'main': { main(): Promise<void> }
   }

@@ -1,0 +1,49 @@
+// What every view is drawn from: one object, put together from settings, server and sessions for each drawing.
+
+yaa.define('ui/state', ['ui/text', 'ui/book', 'ui/server', 'ui/line', 'core/session'], (
+  { t }, { isActive }, { modelsOf, agentsOf, toolsOf }, { statusLine, markOf }, sessions,
+) => {
+  const NARROW = matchMedia('(max-width: 48rem)')
+
+  /** @param {import('./types').App} app @param {boolean} whole @returns {import('./types').State} */
+  function stateOf({ settings, server, book, current, past, queue }, whole) {
+    const session = past ?? current.session
+    const live = !past && isActive(current)
+    const info = server.info()
+    const offered = modelsOf(info)
+    const first = offered.find((one) => one.first) ?? offered[0]
+    const models = offered.length > 1 ? [{ ...first, name: 'auto', label: t('compose.auto') }, ...offered] : offered
+    const provider = settings.get('provider') || 'auto'
+    return {
+      session, live, whole, models, provider, ...agentsOf(info, session.agent, settings.get('agent')),
+      items: sessions.items(whole ? session : lastTurn(session), { live: live || (!past && current.elsewhere) }),
+      outputs: current.run?.output ?? new Map(),
+      // a fresh branch has not been cut off: it waits for the person (ui/branches)
+      line: sessions.treeOf(session).active?.fresh && !live ? null : statusLine(current),
+      queue: queue.of(session),
+      server: server.state(),
+      sideOpen: !NARROW.matches && settings.get('side') !== 'closed',
+      sessions: book.heads().map((head) => rowOf(head, session.id, book.entry(head.id))),
+      demo: Boolean((models.find((one) => one.name === provider) ?? models[0])?.demo),
+      tools: toolsOf(info),
+      defaults: info?.defaults?.config?.limits,
+      onDisk: !settings.canRememberSafely,
+      settings: { ...settings.all(), url: settings.base(), key: settings.key(), remember: settings.remembers() },
+    }
+  }
+
+  /** The part of a session that a run writes to. @param {Session} session @returns {Session} */
+  function lastTurn(session) {
+    const start = session.messages.findLastIndex((message) => message.role === 'user')
+    return { ...session, messages: session.messages.slice(Math.max(0, start)) }
+  }
+
+  /** @param {Head} head @param {string} current @param {import('./types').Entry | undefined} entry */
+  function rowOf(head, current, entry) {
+    const mark = entry ? markOf(entry) : head.waiting ? 'asking' : ''
+    const labels = { pinned: Boolean(head.pinned), tags: head.tags ?? [], temporary: entry?.session.ext?.temporary === true }
+    return { id: head.id, title: entry?.session.title || head.title || t('session.untitled'), updated: head.updated, current: head.id === current, mark, ...labels }
+  }
+
+  return { stateOf, NARROW }
+})
