@@ -75,7 +75,6 @@ class BaseAgent:
         self.executions = Executions(claims, grace_s, most)
         self.clock, self.ids = clock, ids
         self.tells_deltas: bool = config.server["log"]["model_deltas"]
-        self.stopping = False
         self._active: WeakValueDictionary[str, Run] = WeakValueDictionary()
 
     def prepare(self, document: Any, key: str = "") -> Run:
@@ -83,6 +82,9 @@ class BaseAgent:
 
         `key` is the name of the API key, for the log. The document becomes the run's own.
         """
+        if self.executions.stopping:
+            text = "This server is stopping. Ask again in a moment, or another one."
+            raise Problem("overloaded", text, headers={"Retry-After": "1"})
         session = intake.accept(document)
         self.toolbox.admit(session)
         if session.get("id") in self._active:
@@ -100,9 +102,17 @@ class BaseAgent:
         logger.info("run %s of session %s for %s", run_id, opening[0]["threadId"], key or "-")
         return run
 
+    def stop(self) -> None:
+        """Let runs end at a safe point: no step and no call begins any more, and a model call, which
+        can be made again, is left at once. They end without a terminal event, so their clients
+        know that there is more to do and go on elsewhere."""
+        self.executions.stopping = True
+        for run in list(self._active.values()):
+            run.interrupt()
+
     async def close(self) -> None:
-        """End runs at their next safe point, then kill tools that still run."""
-        self.stopping = True
+        """`stop`, then kill tools that still run."""
+        self.stop()
         await self.executions.close()
 
     def forget(self, session_id: str) -> None:
@@ -131,13 +141,14 @@ class Run:
         self._used: dict[str, int] = dict(session.get("usage", {}))  # before this POST
         self._facts = Facts(model.model, model.facts)
         self._refused = False  # the provider has found the last request too large
+        self._waits: asyncio.Task[Any] | None = None  # the consumer, while a model is called
 
     async def events(self) -> AsyncGenerator[Event, None]:
         """Every event of the run, folded into `session` before it is given out.
 
-        Exactly one terminal event ends the stream, unless the server stops in the middle of a
-        message, or the consumer closes it: that cancels the model call at once and running tools
-        as executions.py says.
+        Exactly one terminal event ends the stream, unless the server stops, or the consumer closes
+        it: that cancels the model call at once and running tools as executions.py says. A server
+        that stops cancels the consumer where it waits for a model (`BaseAgent.stop`).
         """
         session_id = self._opening[0]["threadId"]
         try:
@@ -151,6 +162,11 @@ class Run:
         finally:
             self._folder.flush()
             self._agent.forget(session_id)
+
+    def interrupt(self) -> None:
+        """Leave a model call. A tool that runs is waited for."""
+        if self._waits is not None:
+            self._waits.cancel()
 
     async def _guarded(self) -> AsyncGenerator[Event, None]:
         """The task guard: a mistake of ours still ends the run with its one terminal event."""
@@ -169,7 +185,11 @@ class Run:
             yield event
         limits = capped(self.session["config"]["limits"], self._agent.ceilings)
         while True:
-            match self._next_step(limits):
+            step = self._next_step(limits)
+            if self._agent.executions.stopping and not isinstance(step, Stop):
+                return  # every message is whole and no call runs: the client goes on from here
+            self._waits = None if isinstance(step, RunTools) else asyncio.current_task()
+            match step:
                 case RunTools(jobs):
                     source = self._jobs.perform(jobs)
                 case CallModel(measure):
@@ -184,15 +204,13 @@ class Run:
                     return
             async with aclosing(source) as performed:
                 async for event in performed:
+                    if event["type"] == "TEXT_MESSAGE_END":
+                        self._waits = None  # the message is whole: a safe point is near
                     yield event
                     if event["type"] == "RUN_ERROR":
                         return
-                    if self._agent.stopping and self.session["messages"][-1].get("open"):
-                        return  # lost, not finished: the client goes on by itself, elsewhere
 
     def _next_step(self, limits: dict[str, Any]) -> Step:
-        if self._agent.stopping:  # a safe point: every message is whole, no call is running
-            return Stop("interrupted", "cancelled")
         return next_step(
             self.session,
             self._agent.toolbox,

@@ -122,8 +122,8 @@ async def serve(
 ) -> None:
     """Serve on bound sockets until SIGTERM or SIGINT; `ready` is called when requests are taken.
 
-    The first signal lets runs stop at their next safe point, with an end their clients can resume
-    from, for `disconnect_grace_s`; a second one ends them at once.
+    The first signal lets runs stop where their clients can go on elsewhere (`BaseAgent.stop`), tools
+    that run for `disconnect_grace_s`; a second one ends them at once.
     """
     config = app.config.server
     limits = config["limits"]
@@ -136,7 +136,7 @@ async def serve(
     ready()
     await signals.get()
     _log.info("stopping")
-    app.agent.stopping = True
+    app.agent.stop()
     closing = asyncio.create_task(server.close(limits["disconnect_grace_s"]))
     again = asyncio.create_task(signals.get())
     await asyncio.wait((closing, again), return_when=asyncio.FIRST_COMPLETED)

@@ -44,7 +44,7 @@ CODES: dict[str, tuple[int, str]] = {
     "internal": (500, "The server made a mistake"),
     "not_implemented": (501, "This method is not known"),
     "sandbox_unavailable": (503, "This server cannot run tools safely"),
-    "overloaded": (503, "Too many connections"),
+    "overloaded": (503, "This server takes no more now"),
     "http_version": (505, "Only HTTP/1.1 and HTTP/1.0 are spoken here"),
 }
 

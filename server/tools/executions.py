@@ -28,6 +28,7 @@ class Executions:
 
     def __init__(self, claims: Claims, grace_s: float, most: int) -> None:
         self.claims, self.grace_s, self.most = claims, grace_s, most
+        self.stopping = False  # no call is begun any more
         self._running: dict[Key, asyncio.Task[None]] = {}
 
     def knows(self, key: Key) -> bool:

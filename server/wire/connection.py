@@ -186,7 +186,8 @@ class Connection(asyncio.Protocol):
             self._cancel()
 
     def close_if_idle(self) -> None:
-        if self._phase in (Phase.IDLE, Phase.HEAD):
+        """A client that has never been answered is not idle: its first request is on its way."""
+        if self._phase is Phase.IDLE and self._written:
             self._transport.close()
 
     def abort(self) -> None:

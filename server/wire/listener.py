@@ -13,6 +13,7 @@ import contextlib
 import errno
 import itertools
 import os
+import select
 import socket
 import time
 from collections.abc import Awaitable, Callable, Collection
@@ -82,12 +83,14 @@ class BaseServer:
     async def close(self, grace_s: float = 0) -> None:
         """Stop accepting, let exchanges end for `grace_s`, cancel the rest, close everything."""
         self.closing = True
+        await self._accept_waiting()
         for listening in self._listening:
             listening.close()
         for connection in list(self._connections):
             connection.close_if_idle()
-        if self.tasks and grace_s > 0:
-            await asyncio.wait(self.tasks, timeout=grace_s)
+        ends = time.monotonic() + grace_s
+        while self.tasks and (left := ends - time.monotonic()) > 0:  # new ones begin meanwhile
+            await asyncio.wait(self.tasks, timeout=left)
         if self.tasks:
             for task in self.tasks:
                 task.cancel()
@@ -98,6 +101,19 @@ class BaseServer:
                 await asyncio.wait_for(self._empty.wait(), LAST_WORDS)
         for connection in list(self._connections):
             connection.abort()
+
+    async def _accept_waiting(self) -> None:
+        """Take who has connected already: closing the socket would reset them, and a proxy does not
+        send a POST again that it has begun to send."""
+        poll = select.poll()
+        for listening in self._listening:
+            for sock in listening.sockets:
+                poll.register(sock, select.POLLIN)
+        accepted = 0
+        while poll.poll(0) and accepted < BACKLOG:
+            accepted += 1
+            await asyncio.sleep(0)
+        await asyncio.sleep(0)  # asyncio makes a connection in a task of its own
 
     # What connections ask (see connection.Server)
 
