@@ -103,9 +103,9 @@ class BaseAgent:
         return run
 
     def stop(self) -> None:
-        """Let runs end at a safe point: no step and no call begins any more, and a model call, which
-        can be made again, is left at once. They end without a terminal event, so their clients
-        know that there is more to do and go on elsewhere."""
+        """Let runs end at a safe point: no step and no call begins any more, and a model call,
+        which can be made again, is left at once. They end without a terminal event, so their
+        clients know that there is more to do and go on elsewhere."""
         self.executions.stopping = True
         for run in list(self._active.values()):
             run.interrupt()

@@ -20,6 +20,7 @@ from .agent import BaseAgent
 from .api.auth import Keys
 from .api.files import Downloads
 from .api.info import Info
+from .api.rates import Rates
 from .api.router import Route, Router
 from .api.session import Sessions
 from .api.static import Files
@@ -114,7 +115,8 @@ def routes(app: App, keys: Keys) -> Router:
         ("POST", "/"): Route(sessions.post),
         ("POST", "/files"): Route(downloads.post),
     }
-    return Router(table, files.get, keys, origins=server["cors_origins"])
+    rates = Rates(server["limits"]["rate_limit"])
+    return Router(table, files.get, keys, origins=server["cors_origins"], rates=rates)
 
 
 async def serve(
@@ -122,8 +124,8 @@ async def serve(
 ) -> None:
     """Serve on bound sockets until SIGTERM or SIGINT; `ready` is called when requests are taken.
 
-    The first signal lets runs stop where their clients can go on elsewhere (`BaseAgent.stop`), tools
-    that run for `disconnect_grace_s`; a second one ends them at once.
+    The first signal lets runs stop where their clients can go on elsewhere (`BaseAgent.stop`), and
+    tools have `disconnect_grace_s` to end; a second one ends all at once.
     """
     config = app.config.server
     limits = config["limits"]

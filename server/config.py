@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from . import jsontext, log
-from .kinds import Anything, At, Choice, Either, MapOf, check, kinds_of, say
+from .kinds import Anything, At, Choice, Either, MapOf, Pattern, check, kinds_of, say
 from .sandbox import reach
 from .wire.headers import is_loopback
 
@@ -239,7 +239,7 @@ def _locate(names: list[str], kind: Any) -> tuple[At, Any]:
 
 def _from_text(text: str, kind: Any) -> Any:
     """The value of this kind that `text` spells. Raises ValueError when it spells none."""
-    if isinstance(kind, str | Choice):
+    if isinstance(kind, str | Choice | Pattern):
         return text
     if isinstance(kind, bool):
         return {"true": True, "1": True, "false": False, "0": False}.get(text.lower(), text)

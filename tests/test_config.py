@@ -121,6 +121,11 @@ class Kinds(Case):
         ({"server": {"limits": 5}}, "server.limits is 5, wanted an object"),
         ({"server": {"limits": []}}, "server.limits is [], wanted an object"),
         ({"server": {"limits": {"max_runs": -1}}}, "max_runs is -1, wanted a whole number from 1"),
+        ({"server": {"limits": {"rate_limit": "100"}}}, 'rate_limit is "100", wanted a rate such'),
+        (
+            {"server": {"api_keys": [{"key": "k", "limits": {"rate_limit": 5}}]}},
+            "rate_limit is 5, wanted a rate such as",
+        ),
         ({"server": {"limits": {"heartbeat_s": -1}}}, "heartbeat_s is -1, wanted a number, 0 or"),
         ({"server": {"limits": {"max_connections": 1.5}}}, "max_connections is 1.5, wanted a whol"),
         (
@@ -268,6 +273,7 @@ class Environment(Case):
             ["one", {"name": "n", "key": "two"}],
         ),
         ("YAA_SERVER__LIMITS__MAX_RUNS", "4", ("server", "limits", "max_runs"), 4),
+        ("YAA_SERVER__LIMITS__RATE_LIMIT", "5/s", ("server", "limits", "rate_limit"), "5/s"),
         ("YAA_SERVER__LIMITS__HEAD_TIMEOUT_S", "0.5", ("server", "limits", "head_timeout_s"), 0.5),
         (
             "YAA_SERVER__LIMITS__SESSION__MAX_TOKENS",
