@@ -16,6 +16,8 @@ import socket
 import sys
 import webbrowser
 from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 
 from . import VERSION, log
@@ -36,6 +38,7 @@ from .errors import Problem
 from .terminal import Terminal
 from .tools.check import check_file
 from .wire.listener import bind
+from .workers import Worker, Workers
 
 EPILOG = """\
 Settings come from config.default.json, then config.json in the home folder (or --config), then
@@ -45,6 +48,8 @@ YAA_* variables (YAA_PORT=80, YAA_SERVER__LIMITS__MAX_RUNS=4), then the options 
 1 when it failed, and 2 when the session or the configuration cannot be used. `tools check` exits
 with 0 when every tool of the file can be used, and else with 1."""
 
+
+WORKERS_END_S = 15.0  # beyond the grace of their tools, before they are killed
 
 # What a tier means for whoever reads the start of a server.
 TIERS = {
@@ -64,7 +69,11 @@ def main(arguments: list[str] | None = None) -> int:
             home_folder(options.home, env),
             _config_file(options.config, env),
             env,
-            {"server.host": options.host, "server.port": options.port},
+            {
+                "server.host": options.host,
+                "server.port": options.port,
+                "server.workers": options.workers,
+            },
         )
         if options.command == "run":
             return _run(config, env, options)
@@ -95,6 +104,7 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     )
     parser.add_argument("--host", metavar="ADDRESS", help="listen here (127.0.0.1)")
     parser.add_argument("--port", metavar="N", type=int, help="and here (12345; 0: any free one)")
+    parser.add_argument("--workers", metavar="N", type=int, help="processes that serve (1)")
     parser.add_argument("--check", action="store_true", help="check the configuration and stop")
     parser.add_argument("--open", action="store_true", help="open the page in a browser")
     parser.add_argument("--version", action="version", version=f"yaa {VERSION}")
@@ -129,27 +139,43 @@ def _serve(config: Config, env: Mapping[str, str], options: argparse.Namespace) 
     keys = Keys(entries, required=server["auth_required"])
     sockets = _bind(server["host"], server["port"])
     links = _links(server["host"], sockets[0].getsockname()[1], made)
-    asyncio.run(_listen(config, env, keys, sockets, links, opens=options.open))
-    return 0
+    listener = Listener(config, env, keys, sockets, links, opens=options.open)
+    patience_s = server["limits"]["disconnect_grace_s"] + WORKERS_END_S
+    with ExitStack() as held:
+        for sock in sockets:
+            held.enter_context(sock)
+        if server["workers"] == 1:
+            return listener.serve(None)
+        return Workers(server["workers"], sockets, patience_s).run(listener.serve)
 
 
-async def _listen(
-    config: Config,
-    env: Mapping[str, str],
-    keys: Keys,
-    sockets: list[socket.socket],
-    links: list[str],
-    *,
-    opens: bool,
-) -> None:
-    async with App(config, env) as app:
+@dataclass(frozen=True)
+class Listener:
+    """What one process serves; `links` is what to tell a person to open."""
 
-        def ready() -> None:
-            print("\n".join([*describe(app), "", *links]), flush=True)
-            if opens:
-                webbrowser.open(links[-1])
+    config: Config
+    env: Mapping[str, str]
+    keys: Keys
+    sockets: list[socket.socket]
+    links: list[str]
+    opens: bool
 
-        await serve(app, keys, sockets, ready)
+    def serve(self, worker: Worker | None) -> int:
+        """Until it is told to stop. Of several workers the first one speaks for all."""
+        asyncio.run(self._serve(worker))
+        return 0
+
+    async def _serve(self, worker: Worker | None) -> None:
+        async with App(self.config, self.env) as app:
+
+            def ready() -> None:
+                if worker is None or (worker.number == 0 and worker.first):
+                    print("\n".join([*describe(app), "", *self.links]), flush=True)
+                    if self.opens:
+                        webbrowser.open(self.links[-1])
+
+            lifeline = None if worker is None else worker.lifeline
+            await serve(app, self.keys, self.sockets, ready, lifeline)
 
 
 async def _check(config: Config, env: Mapping[str, str]) -> None:
@@ -229,6 +255,8 @@ def describe(app: App) -> list[str]:
     if sandbox["withheld"]:
         lines.append(f"           withheld below {sandbox['require']}: shell and file tools")
     lines.append(f"  home     {app.config.home}")
+    if (workers := app.config.server["workers"]) > 1:
+        lines.append(f"  workers  {workers} processes")
     return lines
 
 

@@ -16,7 +16,7 @@ import time
 from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import aclosing, suppress
 from typing import Any
-from weakref import WeakValueDictionary
+from weakref import WeakValueDictionary, finalize
 
 from . import log
 from .config import Config
@@ -35,6 +35,7 @@ from .session.fold import Folder, digest
 from .tools.claims import Claims
 from .tools.executions import Executions
 from .tools.jobs import Jobs
+from .tools.locks import Locks
 from .tools.toolbox import Toolbox
 
 Session = dict[str, Any]
@@ -64,6 +65,7 @@ class BaseAgent:
         toolbox: Toolbox,
         claims: Claims,
         *,
+        locks: Locks | None = None,
         clock: Callable[[], int] = now_ms,
         ids: Callable[[str], str] = new_id,
     ) -> None:
@@ -72,7 +74,7 @@ class BaseAgent:
         self.ceilings: dict[str, Any] = limits["session"]
         self.models, self.toolbox = models, toolbox
         grace_s, most = limits["disconnect_grace_s"], limits["max_parallel_calls"]
-        self.executions = Executions(claims, grace_s, most)
+        self.executions = Executions(claims, grace_s, most, locks or Locks())
         self.clock, self.ids = clock, ids
         self.tells_deltas: bool = config.server["log"]["model_deltas"]
         self._active: WeakValueDictionary[str, Run] = WeakValueDictionary()
@@ -87,19 +89,24 @@ class BaseAgent:
             raise Problem("overloaded", text, headers={"Retry-After": "1"})
         session = intake.accept(document)
         self.toolbox.admit(session)
-        if session.get("id") in self._active:
+        wanted = session.get("config", {}).get("llm_api", {}).get("provider")
+        model = self.models.resolve(wanted or self.defaults["config"]["llm_api"]["provider"])
+        run_id = self.ids("run")
+        opening = intake.opening(session, self.defaults, run_id, self.clock(), self.ids)
+        run = self._begin(Run(self, session, model, opening), opening[0]["threadId"])
+        logger.info("run %s of session %s for %s", run_id, opening[0]["threadId"], key or "-")
+        return run
+
+    def _begin(self, run: Run, session_id: str) -> Run:
+        """A run of a session is the only one on this host, as long as it is there."""
+        if session_id in self._active or not self.executions.locks.take(session_id):
             raise Problem(
                 "run_active",
                 "This session is running here already. Wait for that run, or close its stream.",
                 headers={"Retry-After": "1", "x-should-retry": "false"},
             )
-        wanted = session.get("config", {}).get("llm_api", {}).get("provider")
-        model = self.models.resolve(wanted or self.defaults["config"]["llm_api"]["provider"])
-        run_id = self.ids("run")
-        opening = intake.opening(session, self.defaults, run_id, self.clock(), self.ids)
-        run = Run(self, session, model, opening)
-        self._active[opening[0]["threadId"]] = run
-        logger.info("run %s of session %s for %s", run_id, opening[0]["threadId"], key or "-")
+        self._active[session_id] = run
+        run.release = finalize(run, self._forget, session_id)  # at the latest when it is dropped
         return run
 
     def stop(self) -> None:
@@ -115,8 +122,9 @@ class BaseAgent:
         self.stop()
         await self.executions.close()
 
-    def forget(self, session_id: str) -> None:
+    def _forget(self, session_id: str) -> None:
         self._active.pop(session_id, None)
+        self.executions.locks.free(session_id)
 
 
 class Run:
@@ -142,6 +150,7 @@ class Run:
         self._facts = Facts(model.model, model.facts)
         self._refused = False  # the provider has found the last request too large
         self._waits: asyncio.Task[Any] | None = None  # the consumer, while a model is called
+        self.release: Callable[[], object] = lambda: None  # lets another run of this session begin
 
     async def events(self) -> AsyncGenerator[Event, None]:
         """Every event of the run, folded into `session` before it is given out.
@@ -150,7 +159,6 @@ class Run:
         it: that cancels the model call at once and running tools as executions.py says. A server
         that stops cancels the consumer where it waits for a model (`BaseAgent.stop`).
         """
-        session_id = self._opening[0]["threadId"]
         try:
             async with aclosing(self._guarded()) as source:
                 async for event in source:
@@ -161,7 +169,7 @@ class Run:
                     yield event
         finally:
             self._folder.flush()
-            self._agent.forget(session_id)
+            self.release()
 
     def interrupt(self) -> None:
         """Leave a model call. A tool that runs is waited for."""

@@ -29,6 +29,7 @@ from .llm.discover import discover
 from .llm.registry import Models
 from .sandbox.policy import TIERS
 from .tools.claims import Claims
+from .tools.locks import Locks
 from .tools.toolbox import Toolbox
 from .wire.client import Client
 from .wire.listener import BaseServer, Limits
@@ -63,11 +64,13 @@ class App:
         self.toolbox = Toolbox(config, self.client)
         await self.toolbox.open(_strongest(self._env))
         await self.toolbox.load_owner_tools()
-        self.agent = BaseAgent(config, self.models, self.toolbox, claims)
+        self.locks = Locks(config.home / "claims.lock")
+        self.agent = BaseAgent(config, self.models, self.toolbox, claims, locks=self.locks)
 
     async def close(self) -> None:
         """End what still runs, then close the connections it used."""
         await self.agent.close()
+        self.locks.close()
         await self.toolbox.close()
         await self.client.close()
 
@@ -120,12 +123,17 @@ def routes(app: App, keys: Keys) -> Router:
 
 
 async def serve(
-    app: App, keys: Keys, sockets: list[socket.socket], ready: Callable[[], None]
+    app: App,
+    keys: Keys,
+    sockets: list[socket.socket],
+    ready: Callable[[], None],
+    lifeline: int | None = None,
 ) -> None:
     """Serve on bound sockets until SIGTERM or SIGINT; `ready` is called when requests are taken.
 
     The first signal lets runs stop where their clients can go on elsewhere (`BaseAgent.stop`), and
-    tools have `disconnect_grace_s` to end; a second one ends all at once.
+    tools have `disconnect_grace_s` to end; a second one ends all at once. A worker gets SIGTERM
+    only, and stops too when its parent has ended (workers.py).
     """
     config = app.config.server
     limits = config["limits"]
@@ -133,10 +141,14 @@ async def serve(
     await server.serve(sockets)
     signals: asyncio.Queue[None] = asyncio.Queue()
     loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
+    for number in (signal.SIGTERM, *([signal.SIGINT] if lifeline is None else [])):
         loop.add_signal_handler(number, signals.put_nowait, None)
+    if lifeline is not None:
+        loop.add_reader(lifeline, signals.put_nowait, None)
     ready()
     await signals.get()
+    if lifeline is not None:
+        loop.remove_reader(lifeline)
     _log.info("stopping")
     app.agent.stop()
     closing = asyncio.create_task(server.close(limits["disconnect_grace_s"]))

@@ -162,8 +162,6 @@ def _contradictions(server: Mapping[str, Any]) -> Iterator[str]:
             f"server.auth_required is false and server.host is {host}: without a key only this"
             " machine may reach the server; listen on 127.0.0.1 or require a key"
         )
-    if server["workers"] != 1:
-        yield "server.workers: only 1 is possible so far; start several servers on different ports"
     named = server["default_provider"]
     if named and named not in server["providers"]:
         known = ", ".join(server["providers"]) or "none"

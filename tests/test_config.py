@@ -242,7 +242,6 @@ class Kinds(Case):
             ({"sandbox": {"hosts": ["http://x.org"]}}, "server.sandbox.hosts: http://x.org is no"),
             ({"sandbox": {"hosts_on_approval": ["1.2/8"]}}, "1.2/8 is no network such as"),
             ({"default_provider": "x", "providers": {"a": {}, "b": {}}}, "configured are: a, b"),
-            ({"workers": 2}, "only 1 is possible so far"),
             ({"api_keys": ["two words"]}, "visible ASCII"),
             ({"api_keys": [""]}, "visible ASCII"),
             ({"api_keys": [{"name": "no key"}]}, "visible ASCII"),

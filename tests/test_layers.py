@@ -42,6 +42,7 @@ FLOORS = {
     "server.app": 5,
     "server.console": 5,
     "server.terminal": 5,
+    "server.workers": 5,
     "server.api": 4,
     "server.agent": 3,
     "server.hooks": 3,

@@ -30,8 +30,8 @@ _CHALLENGE = {"WWW-Authenticate": 'Bearer realm="yaa"'}
 
 @dataclass(frozen=True)
 class Key:
-    """What a valid key stands for. `max_runs` at once, `rate_limit` of requests (rates.py); None for
-    the server's own."""
+    """What a valid key stands for. `max_runs` at once, `rate_limit` of requests (rates.py); None
+    for the server's own."""
 
     name: str = ""
     max_runs: int | None = None
