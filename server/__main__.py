@@ -38,6 +38,7 @@ from .errors import Problem
 from .terminal import Terminal
 from .tools.check import check_file
 from .wire.listener import bind
+from .wire.tls import Certificate, reason
 from .workers import Worker, Workers
 
 EPILOG = """\
@@ -73,6 +74,8 @@ def main(arguments: list[str] | None = None) -> int:
                 "server.host": options.host,
                 "server.port": options.port,
                 "server.workers": options.workers,
+                "server.tls.cert": options.cert,
+                "server.tls.key": options.key,
             },
         )
         if options.command == "run":
@@ -105,6 +108,8 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--host", metavar="ADDRESS", help="listen here (127.0.0.1)")
     parser.add_argument("--port", metavar="N", type=int, help="and here (12345; 0: any free one)")
     parser.add_argument("--workers", metavar="N", type=int, help="processes that serve (1)")
+    parser.add_argument("--cert", metavar="FILE", help="serve HTTPS with this certificate (PEM)")
+    parser.add_argument("--key", metavar="FILE", help="and its key, if that is not in it")
     parser.add_argument("--check", action="store_true", help="check the configuration and stop")
     parser.add_argument("--open", action="store_true", help="open the page in a browser")
     parser.add_argument("--version", action="version", version=f"yaa {VERSION}")
@@ -137,9 +142,11 @@ def _serve(config: Config, env: Mapping[str, str], options: argparse.Namespace) 
     if made:
         entries = [{"name": "home", "key": made}]
     keys = Keys(entries, required=server["auth_required"])
+    tls = certificate(server["tls"])
     sockets = _bind(server["host"], server["port"])
-    links = _links(server["host"], sockets[0].getsockname()[1], made)
-    listener = Listener(config, env, keys, sockets, links, opens=options.open)
+    scheme = "https" if tls else "http"
+    links = _links(scheme, server["host"], sockets[0].getsockname()[1], made)
+    listener = Listener(config, env, keys, sockets, links, tls, opens=options.open)
     patience_s = server["limits"]["disconnect_grace_s"] + WORKERS_END_S
     with ExitStack() as held:
         for sock in sockets:
@@ -158,6 +165,7 @@ class Listener:
     keys: Keys
     sockets: list[socket.socket]
     links: list[str]
+    tls: Certificate | None
     opens: bool
 
     def serve(self, worker: Worker | None) -> int:
@@ -175,7 +183,7 @@ class Listener:
                         webbrowser.open(self.links[-1])
 
             lifeline = None if worker is None else worker.lifeline
-            await serve(app, self.keys, self.sockets, ready, lifeline)
+            await serve(app, self.keys, self.sockets, ready, tls=self.tls, lifeline=lifeline)
 
 
 async def _check(config: Config, env: Mapping[str, str]) -> None:
@@ -260,6 +268,18 @@ def describe(app: App) -> list[str]:
     return lines
 
 
+def certificate(tls: Mapping[str, str]) -> Certificate | None:
+    """What `server.tls` names. Raises ConfigError."""
+    if not tls["cert"]:
+        return None
+    key = Path(tls["key"]).expanduser() if tls["key"] else None
+    try:
+        return Certificate(Path(tls["cert"]).expanduser(), key)
+    except OSError as error:
+        files = " and ".join(filter(None, (tls["cert"], tls["key"])))
+        raise ConfigError(f"server.tls: {files}: {reason(error)}") from None
+
+
 def _home_key(home: Path) -> str:
     try:
         return home_key(home)
@@ -288,7 +308,7 @@ def _bind(host: str, port: int) -> list[socket.socket]:
         raise ConfigError(f"{where} {hint}") from None
 
 
-def _links(host: str, port: int, key: str) -> list[str]:
+def _links(scheme: str, host: str, port: int, key: str) -> list[str]:
     """What to tell a person to open; the last line is the address for this machine.
 
     The key rides behind the #, which browsers never send anywhere.
@@ -296,10 +316,10 @@ def _links(host: str, port: int, key: str) -> list[str]:
     tail = f":{port}/" + (f"#key={key}" if key else "")
     if host not in ("", "0.0.0.0", "::"):
         here = f"[{host}]" if ":" in host else host
-        return ["Open this link in a browser:", f"http://{here}{tail}"]
+        return ["Open this link in a browser:", f"{scheme}://{here}{tail}"]
     other = _own_address()
-    lines = ["From another device:", f"http://{other}{tail}"] if other else []
-    return [*lines, "Open this link in a browser:", f"http://127.0.0.1{tail}"]
+    lines = ["From another device:", f"{scheme}://{other}{tail}"] if other else []
+    return [*lines, "Open this link in a browser:", f"{scheme}://127.0.0.1{tail}"]
 
 
 def _own_address() -> str:

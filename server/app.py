@@ -33,6 +33,7 @@ from .tools.locks import Locks
 from .tools.toolbox import Toolbox
 from .wire.client import Client
 from .wire.listener import BaseServer, Limits
+from .wire.tls import Certificate
 
 _log = log.get("app")
 
@@ -127,6 +128,8 @@ async def serve(
     keys: Keys,
     sockets: list[socket.socket],
     ready: Callable[[], None],
+    *,
+    tls: Certificate | None = None,
     lifeline: int | None = None,
 ) -> None:
     """Serve on bound sockets until SIGTERM or SIGINT; `ready` is called when requests are taken.
@@ -138,7 +141,8 @@ async def serve(
     config = app.config.server
     limits = config["limits"]
     server = BaseServer(routes(app, keys), Limits.of(limits), hosts=config["hosts"])
-    await server.serve(sockets)
+    await server.serve(sockets, tls.context if tls else None)
+    watching = asyncio.create_task(tls.watch()) if tls else None
     signals: asyncio.Queue[None] = asyncio.Queue()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, *([signal.SIGINT] if lifeline is None else [])):
@@ -149,6 +153,8 @@ async def serve(
     await signals.get()
     if lifeline is not None:
         loop.remove_reader(lifeline)
+    if watching is not None:
+        watching.cancel()
     _log.info("stopping")
     app.agent.stop()
     closing = asyncio.create_task(server.close(limits["disconnect_grace_s"]))

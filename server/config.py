@@ -162,6 +162,8 @@ def _contradictions(server: Mapping[str, Any]) -> Iterator[str]:
             f"server.auth_required is false and server.host is {host}: without a key only this"
             " machine may reach the server; listen on 127.0.0.1 or require a key"
         )
+    if server["tls"]["key"] and not server["tls"]["cert"]:
+        yield "server.tls.key is given without server.tls.cert, the certificate it belongs to"
     named = server["default_provider"]
     if named and named not in server["providers"]:
         known = ", ".join(server["providers"]) or "none"

@@ -22,7 +22,7 @@ from . import log
 YOUNG_S = 10.0  # a worker that dies sooner than this died of its start
 FIRST_PAUSE_S = 0.5  # before it is started again; doubled each time ...
 LONGEST_PAUSE_S = 30.0  # ... up to this
-SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD)
+SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGCHLD)
 BAD_CONFIGURATION = 2  # a worker's exit code: starting it again would not help
 
 _log = log.get("workers")
@@ -104,8 +104,6 @@ class Workers:
     def _obey(self, number: int) -> None:
         if number == signal.SIGCHLD:
             self._bury()
-        elif number == signal.SIGHUP:
-            self._tell(signal.SIGHUP)
         else:  # the first time workers drain, the second time they end at once
             self._stop(0)
 

@@ -238,6 +238,7 @@ class Kinds(Case):
             ({"auth_required": False, "host": "0.0.0.0"}, "only this machine may reach"),
             ({"auth_required": False, "host": ""}, "only this machine may reach"),
             ({"default_provider": "x"}, "the providers configured are: none"),
+            ({"tls": {"key": "k.pem"}}, "without server.tls.cert"),
             ({"tools": {"fetch_url": {"allow": ["10.0.0/8"]}}}, "10.0.0/8 is no network such as"),
             ({"sandbox": {"hosts": ["http://x.org"]}}, "server.sandbox.hosts: http://x.org is no"),
             ({"sandbox": {"hosts_on_approval": ["1.2/8"]}}, "1.2/8 is no network such as"),

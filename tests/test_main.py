@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import os
 import pty
 import select
+import shutil
 import signal
 import socket
+import ssl
 import stat
 import subprocess
 import sys
@@ -20,6 +23,7 @@ from typing import Any
 
 from .tooling.api import Api
 from .tooling.child import Child, Yaa
+from .wire.test_tls import pair
 
 ROOT = Path(__file__).resolve().parents[1]
 SECONDS = 30
@@ -155,6 +159,21 @@ class Serving(Case):
         child.stop()
         self.assertNotIn("canary-key-1", child.output)
         self.assertFalse((self.home / "key").exists())
+
+    @unittest.skipUnless(shutil.which("openssl"), "needs openssl to make a certificate")
+    def test_https(self) -> None:
+        cert, key = pair(self.folder, "own")
+        child = self.start("--cert", str(cert), "--key", str(key))
+        link = child.wait_for(r"^https://127\.0\.0\.1:(\d+)/#key=(\S+)$", SECONDS)
+        context = ssl.create_default_context(cafile=str(cert))
+        client = http.client.HTTPSConnection("localhost", int(link[1]), context=context)
+        self.addCleanup(client.close)
+        client.request("GET", "/info", headers={"Authorization": f"Bearer {link[2]}"})
+        self.assertEqual(client.getresponse().status, 200)
+        self.assertEqual(child.stop(), 0)
+        refused = self.yaa("--port", "0", "--cert", str(key), "--key", str(cert))
+        self.assertEqual(refused.returncode, 2)
+        self.assertIn("no certificate and key in PEM", refused.stderr)
 
     def test_no_key_on_loopback_if_the_owner_says_so(self) -> None:
         child = self.start(env={"YAA_SERVER__AUTH_REQUIRED": "false"})

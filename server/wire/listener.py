@@ -15,6 +15,7 @@ import itertools
 import os
 import select
 import socket
+import ssl
 import time
 from collections.abc import Awaitable, Callable, Collection
 from email.utils import formatdate
@@ -67,8 +68,9 @@ class BaseServer:
         """Bind and serve; port 0 takes a free one, see `.port`. Raises OSError."""
         await self.serve(bind(host, port))
 
-    async def serve(self, sockets: list[socket.socket]) -> None:
+    async def serve(self, sockets: list[socket.socket], tls: ssl.SSLContext | None = None) -> None:
         """Serve on bound sockets; several processes may share them."""
+        patience_s = self.limits.head_timeout_s if tls else None
         self.loop = asyncio.get_running_loop()
         self.port = sockets[0].getsockname()[1]
         self._loopback &= all(is_loopback(sock.getsockname()[0]) for sock in sockets)
@@ -76,7 +78,14 @@ class BaseServer:
             # asyncio's `backlog` is also how often it tries to accept in a row, and without file
             # descriptors each try is logged before it pauses for a second: so one, then the real.
             self._listening.append(
-                await self.loop.create_server(lambda: Connection(self), sock=sock, backlog=1)
+                await self.loop.create_server(
+                    lambda: Connection(self),
+                    sock=sock,
+                    backlog=1,
+                    ssl=tls,
+                    ssl_handshake_timeout=patience_s,
+                    ssl_shutdown_timeout=LAST_WORDS if tls else None,
+                )
             )
             sock.listen(BACKLOG)
 
