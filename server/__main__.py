@@ -20,7 +20,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import VERSION, log
+from . import VERSION, doctor, log
 from .api.auth import Keys, home_key
 from .app import App, serve
 from .config import Config, ConfigError, home_folder, load, make_home
@@ -35,6 +35,8 @@ from .console import (
     write_session,
 )
 from .errors import Problem
+from .metrics import Metrics
+from .pack import pack
 from .terminal import Terminal
 from .tools.check import check_file
 from .wire.listener import bind
@@ -47,7 +49,7 @@ YAA_* variables (YAA_PORT=80, YAA_SERVER__LIMITS__MAX_RUNS=4), then the options 
 
 `run` exits with 0 when the session is completed, 3 when it waits for an answer (or was stopped),
 1 when it failed, and 2 when the session or the configuration cannot be used. `tools check` exits
-with 0 when every tool of the file can be used, and else with 1."""
+with 0 when every tool of the file can be used, `doctor` when nothing is missing, else with 1."""
 
 
 WORKERS_END_S = 15.0  # beyond the grace of their tools, before they are killed
@@ -82,6 +84,10 @@ def main(arguments: list[str] | None = None) -> int:
             return _run(config, env, options)
         if options.command == "chat":
             return _chat(config, env, options)
+        if options.command == "pack":
+            return _pack(Path(options.file))
+        if options.command == "doctor":
+            return asyncio.run(_doctor(config, env))
         if options.command == "tools":
             return _check_tools(config, options)
         return _serve(config, env, options)
@@ -120,6 +126,9 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     tools = commands.add_parser("tools", parents=[common], help="look at your own tools")
     tools.add_argument("action", choices=["check"], help="say what a model will see, or why not")
     tools.add_argument("file", help="a Python file of tools; it need not be in the home folder yet")
+    one = commands.add_parser("pack", parents=[common], help="put all of yaa into one file")
+    one.add_argument("file", nargs="?", default="yaa.pyz", help="the file to write (yaa.pyz)")
+    commands.add_parser("doctor", parents=[common], help="what works here, what is missing")
     chat = commands.add_parser("chat", parents=[common], help="talk on this terminal")
     chat.add_argument("file", nargs="?", help="a session to go on with")
     return parser.parse_args(arguments, argparse.Namespace(home=None, config=None))
@@ -134,6 +143,7 @@ def _serve(config: Config, env: Mapping[str, str], options: argparse.Namespace) 
     server = config.server
     log.setup(server["log"]["level"])
     if options.check:
+        certificate(server["tls"])
         asyncio.run(_check(config, env))
         return 0
     make_home(config.home)
@@ -146,7 +156,8 @@ def _serve(config: Config, env: Mapping[str, str], options: argparse.Namespace) 
     sockets = _bind(server["host"], server["port"])
     scheme = "https" if tls else "http"
     links = _links(scheme, server["host"], sockets[0].getsockname()[1], made)
-    listener = Listener(config, env, keys, sockets, links, tls, opens=options.open)
+    metrics = Metrics(server["workers"])
+    listener = Listener(config, env, keys, sockets, links, tls, metrics, opens=options.open)
     patience_s = server["limits"]["disconnect_grace_s"] + WORKERS_END_S
     with ExitStack() as held:
         for sock in sockets:
@@ -166,6 +177,7 @@ class Listener:
     sockets: list[socket.socket]
     links: list[str]
     tls: Certificate | None
+    metrics: Metrics
     opens: bool
 
     def serve(self, worker: Worker | None) -> int:
@@ -174,7 +186,8 @@ class Listener:
         return 0
 
     async def _serve(self, worker: Worker | None) -> None:
-        async with App(self.config, self.env) as app:
+        row = self.metrics.row(worker.number if worker else 0)
+        async with App(self.config, self.env, row) as app:
 
             def ready() -> None:
                 if worker is None or (worker.number == 0 and worker.first):
@@ -189,6 +202,24 @@ class Listener:
 async def _check(config: Config, env: Mapping[str, str]) -> None:
     async with App(config, env) as app:
         print("\n".join([*describe(app), "", "The configuration can be used."]))
+
+
+def _pack(target: Path) -> int:
+    try:
+        size = pack(target)
+    except OSError as error:
+        raise ConfigError(f"{target}: {error.strerror}") from None
+    print(f"{target}: {size >> 10} KiB; start it with python3 {target}")
+    return 0
+
+
+async def _doctor(config: Config, env: Mapping[str, str]) -> int:
+    log.setup("error")
+    certificate(config.server["tls"])
+    async with App(config, env) as app:
+        findings = doctor.examine(app)
+    print("\n".join([f"yaa {VERSION}", "", *doctor.lines(findings)]))
+    return FAILED if any(found.mark == doctor.MISSING for found in findings) else 0
 
 
 def _run(config: Config, env: Mapping[str, str], options: argparse.Namespace) -> int:

@@ -23,6 +23,7 @@ from .config import Config
 from .errors import Problem
 from .llm import Options
 from .llm.registry import Model, Models
+from .metrics import Metrics, Row
 from .session import account, events, intake, prompts
 from .session.context import changes as context
 from .session.context.compact import Compaction
@@ -66,6 +67,7 @@ class BaseAgent:
         claims: Claims,
         *,
         locks: Locks | None = None,
+        metrics: Row | None = None,
         clock: Callable[[], int] = now_ms,
         ids: Callable[[str], str] = new_id,
     ) -> None:
@@ -77,6 +79,7 @@ class BaseAgent:
         self.executions = Executions(claims, grace_s, most, locks or Locks())
         self.clock, self.ids = clock, ids
         self.tells_deltas: bool = config.server["log"]["model_deltas"]
+        self.metrics = metrics or Metrics().row(0)
         self._active: WeakValueDictionary[str, Run] = WeakValueDictionary()
 
     def prepare(self, document: Any, key: str = "") -> Run:
@@ -159,6 +162,8 @@ class Run:
         it: that cancels the model call at once and running tools as executions.py says. A server
         that stops cancels the consumer where it waits for a model (`BaseAgent.stop`).
         """
+        metrics = self._agent.metrics
+        metrics.run_began()
         try:
             async with aclosing(self._guarded()) as source:
                 async for event in source:
@@ -170,6 +175,8 @@ class Run:
         finally:
             self._folder.flush()
             self.release()
+            seconds = self._elapsed_ms() / 1000
+            metrics.run_ended(self.session, self.first_message, self._used, seconds)
 
     def interrupt(self) -> None:
         """Leave a model call. A tool that runs is waited for."""

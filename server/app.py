@@ -20,6 +20,7 @@ from .agent import BaseAgent
 from .api.auth import Keys
 from .api.files import Downloads
 from .api.info import Info
+from .api.metrics import Scrape
 from .api.rates import Rates
 from .api.router import Route, Router
 from .api.session import Sessions
@@ -27,6 +28,7 @@ from .api.static import Files
 from .config import Config, ConfigError, make_home, shipped
 from .llm.discover import discover
 from .llm.registry import Models
+from .metrics import Metrics, Row
 from .sandbox.policy import TIERS
 from .tools.claims import Claims
 from .tools.locks import Locks
@@ -44,8 +46,9 @@ class App:
     Raises ConfigError when the home folder cannot be used.
     """
 
-    def __init__(self, config: Config, env: Mapping[str, str]) -> None:
+    def __init__(self, config: Config, env: Mapping[str, str], metrics: Row | None = None) -> None:
         self.config = config
+        self.metrics = metrics or Metrics().row(0)
         self._env = env
 
     async def open(self) -> None:
@@ -66,7 +69,9 @@ class App:
         await self.toolbox.open(_strongest(self._env))
         await self.toolbox.load_owner_tools()
         self.locks = Locks(config.home / "claims.lock")
-        self.agent = BaseAgent(config, self.models, self.toolbox, claims, locks=self.locks)
+        self.agent = BaseAgent(
+            config, self.models, self.toolbox, claims, locks=self.locks, metrics=self.metrics
+        )
 
     async def close(self) -> None:
         """End what still runs, then close the connections it used."""
@@ -115,12 +120,15 @@ def routes(app: App, keys: Keys) -> Router:
         ("GET", "/"): Route(files.get, open=True),
         ("GET", "/health"): Route(info.health, open=True),
         ("GET", "/info"): Route(info.info),
+        ("GET", "/metrics"): Route(Scrape(app.metrics.text).get),
         ("POST", "/session"): Route(sessions.post),
         ("POST", "/"): Route(sessions.post),
         ("POST", "/files"): Route(downloads.post),
     }
     rates = Rates(server["limits"]["rate_limit"])
-    return Router(table, files.get, keys, origins=server["cors_origins"], rates=rates)
+    origins = server["cors_origins"]
+    count = app.metrics.answered
+    return Router(table, files.get, keys, origins=origins, rates=rates, count=count)
 
 
 async def serve(
@@ -140,7 +148,8 @@ async def serve(
     """
     config = app.config.server
     limits = config["limits"]
-    server = BaseServer(routes(app, keys), Limits.of(limits), hosts=config["hosts"])
+    count = app.metrics.connections
+    server = BaseServer(routes(app, keys), Limits.of(limits), hosts=config["hosts"], count=count)
     await server.serve(sockets, tls.context if tls else None)
     watching = asyncio.create_task(tls.watch()) if tls else None
     signals: asyncio.Queue[None] = asyncio.Queue()

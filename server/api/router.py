@@ -101,12 +101,14 @@ class Router:
         *,
         origins: Iterable[str] = ("*",),
         rates: Rates | None = None,
+        count: Callable[[int], None] = lambda status: None,
     ) -> None:
         self._routes = dict(routes)
         self._files = Route(files, open=True)
         self._keys = keys
         self._origins = frozenset(origins)
         self._rates = rates or Rates("")
+        self._count = count  # is told the status of every answer
 
     async def __call__(self, exchange: Exchange) -> None:
         began, clock = time.time(), time.perf_counter()
@@ -116,6 +118,7 @@ class Router:
                 await self._serve(call)
         finally:
             _write_access(call, began, time.perf_counter() - clock)
+            self._count(call.status or CLIENT_GONE)
 
     async def _serve(self, call: Call) -> None:
         request = call.request

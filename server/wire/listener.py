@@ -44,10 +44,19 @@ class BaseServer:
     """Listens, and calls `handle(exchange)` for each request in a task of its own.
 
     `hosts`: names beside localhost that a Host header may hold; see `headers.host_allowed`.
+    `count`: is told of each client that comes (1) and goes (-1).
     """
 
-    def __init__(self, handle: Handler, limits: Limits, *, hosts: Collection[str] = ()) -> None:
+    def __init__(
+        self,
+        handle: Handler,
+        limits: Limits,
+        *,
+        hosts: Collection[str] = (),
+        count: Callable[[int], None] = lambda by: None,
+    ) -> None:
         self._handle = handle
+        self._count = count
         self.limits = limits
         self.closing = False
         self.port = 0
@@ -129,6 +138,7 @@ class BaseServer:
     def admit(self, connection: Connection) -> bool:
         """Note a new connection; whether it is within `max_connections`."""
         self._connections.add(connection)
+        self._count(1)
         if not self._sweeping:
             self._sweeping = True
             self.loop.call_later(self._tick(), self._sweep)
@@ -141,6 +151,7 @@ class BaseServer:
 
     def dismiss(self, connection: Connection, admitted: bool) -> None:
         self._connections.discard(connection)
+        self._count(-1)
         self._admitted -= admitted
         if not self._connections:
             self._empty.set()
