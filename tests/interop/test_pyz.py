@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import ast
-import os
 import subprocess
 import sys
 import tempfile
 import unittest
 import zipfile
 from pathlib import Path
-from unittest import mock
 
 from server.pack import STARTER
 from tests.tooling import tools
@@ -28,11 +26,11 @@ class Pyz(unittest.TestCase):
         cls.folder.chmod(0o755)
         cls.file = cls.folder / "yaa.pyz"
         run([sys.executable, "-m", "server", "pack", str(cls.file)], tools.ROOT)
-        cache = {"XDG_CACHE_HOME": str(cls.folder / "cache")}
-        cls.enterClassContext(mock.patch.dict(os.environ, cache))
 
-    def command(self) -> list[str]:
-        return [sys.executable, "-W", "error", str(self.file)]
+    def command(self, **env: str) -> list[str]:
+        env = {"XDG_CACHE_HOME": str(self.folder / "cache")} | env
+        variables = [f"{name}={value}" for name, value in env.items()]
+        return ["env", *variables, sys.executable, "-W", "error", str(self.file)]
 
     def test_it_holds_all_and_packs_itself_again(self) -> None:
         names = {name for name in zipfile.ZipFile(self.file).namelist()}
@@ -44,7 +42,9 @@ class Pyz(unittest.TestCase):
         self.assertEqual(again.read_bytes(), self.file.read_bytes())
 
     def test_it_starts_by_its_own_name(self) -> None:
-        self.assertIn("yaa 0.", run([str(self.file), "--version"], self.folder))
+        self.assertIn(
+            "yaa 0.", run([*self.command()[:2], str(self.file), "--version"], self.folder)
+        )
 
     def test_an_old_python_can_read_what_tells_it_to_go(self) -> None:
         ast.parse(STARTER, feature_version=(3, 4))
@@ -68,12 +68,12 @@ class Pyz(unittest.TestCase):
         place = self.folder / "tmp"
         place.mkdir(exist_ok=True)
         env = {"XDG_CACHE_HOME": str(self.file / "no folder"), "TMPDIR": str(place)}
-        with mock.patch.dict(os.environ, env):
-            with Yaa(command=self.command(), cwd=self.folder, arguments=("--workers", "2")) as yaa:
-                self.assertEqual(Api(yaa.url).request("GET", "/health")[0], 200)
-                self.assertEqual(len(list(place.glob("yaa-*/yaa/__main__.py"))), 1)
-                assert yaa.child is not None
-                self.assertEqual(yaa.child.stop(30), 0)
+        command = self.command(**env)
+        with Yaa(command=command, cwd=self.folder, arguments=("--workers", "2")) as yaa:
+            self.assertEqual(Api(yaa.url).request("GET", "/health")[0], 200)
+            self.assertEqual(len(list(place.glob("yaa-*/yaa/__main__.py"))), 1)
+            assert yaa.child is not None
+            self.assertEqual(yaa.child.stop(30), 0)
         self.assertEqual(list(place.glob("yaa-*/yaa")), [])
 
 
