@@ -16,9 +16,11 @@ import socket
 import sys
 import webbrowser
 from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 
-from . import VERSION, log
+from . import VERSION, doctor, log
 from .api.auth import Keys, home_key
 from .app import App, serve
 from .config import Config, ConfigError, home_folder, load, make_home
@@ -33,9 +35,13 @@ from .console import (
     write_session,
 )
 from .errors import Problem
+from .metrics import Metrics
+from .pack import pack
 from .terminal import Terminal
 from .tools.check import check_file
 from .wire.listener import bind
+from .wire.tls import Certificate, reason
+from .workers import Worker, Workers
 
 EPILOG = """\
 Settings come from config.default.json, then config.json in the home folder (or --config), then
@@ -43,8 +49,10 @@ YAA_* variables (YAA_PORT=80, YAA_SERVER__LIMITS__MAX_RUNS=4), then the options 
 
 `run` exits with 0 when the session is completed, 3 when it waits for an answer (or was stopped),
 1 when it failed, and 2 when the session or the configuration cannot be used. `tools check` exits
-with 0 when every tool of the file can be used, and else with 1."""
+with 0 when every tool of the file can be used, `doctor` when nothing is missing, else with 1."""
 
+
+WORKERS_END_S = 15.0  # beyond the grace of their tools, before they are killed
 
 # What a tier means for whoever reads the start of a server.
 TIERS = {
@@ -64,12 +72,22 @@ def main(arguments: list[str] | None = None) -> int:
             home_folder(options.home, env),
             _config_file(options.config, env),
             env,
-            {"server.host": options.host, "server.port": options.port},
+            {
+                "server.host": options.host,
+                "server.port": options.port,
+                "server.workers": options.workers,
+                "server.tls.cert": options.cert,
+                "server.tls.key": options.key,
+            },
         )
         if options.command == "run":
             return _run(config, env, options)
         if options.command == "chat":
             return _chat(config, env, options)
+        if options.command == "pack":
+            return _pack(Path(options.file))
+        if options.command == "doctor":
+            return asyncio.run(_doctor(config, env))
         if options.command == "tools":
             return _check_tools(config, options)
         return _serve(config, env, options)
@@ -95,6 +113,9 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     )
     parser.add_argument("--host", metavar="ADDRESS", help="listen here (127.0.0.1)")
     parser.add_argument("--port", metavar="N", type=int, help="and here (12345; 0: any free one)")
+    parser.add_argument("--workers", metavar="N", type=int, help="processes that serve (1)")
+    parser.add_argument("--cert", metavar="FILE", help="serve HTTPS with this certificate (PEM)")
+    parser.add_argument("--key", metavar="FILE", help="and its key, if that is not in it")
     parser.add_argument("--check", action="store_true", help="check the configuration and stop")
     parser.add_argument("--open", action="store_true", help="open the page in a browser")
     parser.add_argument("--version", action="version", version=f"yaa {VERSION}")
@@ -105,6 +126,9 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     tools = commands.add_parser("tools", parents=[common], help="look at your own tools")
     tools.add_argument("action", choices=["check"], help="say what a model will see, or why not")
     tools.add_argument("file", help="a Python file of tools; it need not be in the home folder yet")
+    one = commands.add_parser("pack", parents=[common], help="put all of yaa into one file")
+    one.add_argument("file", nargs="?", default="yaa.pyz", help="the file to write (yaa.pyz)")
+    commands.add_parser("doctor", parents=[common], help="what works here, what is missing")
     chat = commands.add_parser("chat", parents=[common], help="talk on this terminal")
     chat.add_argument("file", nargs="?", help="a session to go on with")
     return parser.parse_args(arguments, argparse.Namespace(home=None, config=None))
@@ -119,6 +143,7 @@ def _serve(config: Config, env: Mapping[str, str], options: argparse.Namespace) 
     server = config.server
     log.setup(server["log"]["level"], style=server["log"]["format"])
     if options.check:
+        certificate(server["tls"])
         asyncio.run(_check(config, env))
         return 0
     make_home(config.home)
@@ -127,34 +152,74 @@ def _serve(config: Config, env: Mapping[str, str], options: argparse.Namespace) 
     if made:
         entries = [{"name": "home", "key": made}]
     keys = Keys(entries, required=server["auth_required"])
+    tls = certificate(server["tls"])
     sockets = _bind(server["host"], server["port"])
-    links = _links(server["host"], sockets[0].getsockname()[1], made)
-    asyncio.run(_listen(config, env, keys, sockets, links, opens=options.open))
-    return 0
+    scheme = "https" if tls else "http"
+    links = _links(scheme, server["host"], sockets[0].getsockname()[1], made)
+    metrics = Metrics(server["workers"])
+    listener = Listener(config, env, keys, sockets, links, tls, metrics, opens=options.open)
+    patience_s = server["limits"]["disconnect_grace_s"] + WORKERS_END_S
+    with ExitStack() as held:
+        for sock in sockets:
+            held.enter_context(sock)
+        if server["workers"] == 1:
+            return listener.serve(None)
+        return Workers(server["workers"], sockets, patience_s).run(listener.serve)
 
 
-async def _listen(
-    config: Config,
-    env: Mapping[str, str],
-    keys: Keys,
-    sockets: list[socket.socket],
-    links: list[str],
-    *,
-    opens: bool,
-) -> None:
-    async with App(config, env) as app:
+@dataclass(frozen=True)
+class Listener:
+    """What one process serves; `links` is what to tell a person to open."""
 
-        def ready() -> None:
-            print("\n".join([*describe(app), "", *links]), flush=True)
-            if opens:
-                webbrowser.open(links[-1])
+    config: Config
+    env: Mapping[str, str]
+    keys: Keys
+    sockets: list[socket.socket]
+    links: list[str]
+    tls: Certificate | None
+    metrics: Metrics
+    opens: bool
 
-        await serve(app, keys, sockets, ready)
+    def serve(self, worker: Worker | None) -> int:
+        """Until it is told to stop. Of several workers the first one speaks for all."""
+        asyncio.run(self._serve(worker))
+        return 0
+
+    async def _serve(self, worker: Worker | None) -> None:
+        row = self.metrics.row(worker.number if worker else 0)
+        async with App(self.config, self.env, row) as app:
+
+            def ready() -> None:
+                if worker is None or (worker.number == 0 and worker.first):
+                    print("\n".join([*describe(app), "", *self.links]), flush=True)
+                    if self.opens:
+                        webbrowser.open(self.links[-1])
+
+            lifeline = None if worker is None else worker.lifeline
+            await serve(app, self.keys, self.sockets, ready, tls=self.tls, lifeline=lifeline)
 
 
 async def _check(config: Config, env: Mapping[str, str]) -> None:
     async with App(config, env) as app:
         print("\n".join([*describe(app), "", "The configuration can be used."]))
+
+
+def _pack(target: Path) -> int:
+    try:
+        size = pack(target)
+    except OSError as error:
+        raise ConfigError(f"{target}: {error.strerror}") from None
+    print(f"{target}: {size >> 10} KiB; start it with python3 {target}")
+    return 0
+
+
+async def _doctor(config: Config, env: Mapping[str, str]) -> int:
+    log.setup("error")
+    certificate(config.server["tls"])
+    async with App(config, env) as app:
+        findings = doctor.examine(app)
+    print("\n".join([f"yaa {VERSION}", "", *doctor.lines(findings)]))
+    return FAILED if any(found.mark == doctor.MISSING for found in findings) else 0
 
 
 def _run(config: Config, env: Mapping[str, str], options: argparse.Namespace) -> int:
@@ -232,7 +297,21 @@ def describe(app: App) -> list[str]:
     if sandbox["withheld"]:
         lines.append(f"           withheld below {sandbox['require']}: shell and file tools")
     lines.append(f"  home     {app.config.home}")
+    if (workers := app.config.server["workers"]) > 1:
+        lines.append(f"  workers  {workers} processes")
     return lines
+
+
+def certificate(tls: Mapping[str, str]) -> Certificate | None:
+    """What `server.tls` names. Raises ConfigError."""
+    if not tls["cert"]:
+        return None
+    key = Path(tls["key"]).expanduser() if tls["key"] else None
+    try:
+        return Certificate(Path(tls["cert"]).expanduser(), key)
+    except OSError as error:
+        files = " and ".join(filter(None, (tls["cert"], tls["key"])))
+        raise ConfigError(f"server.tls: {files}: {reason(error)}") from None
 
 
 def _home_key(home: Path) -> str:
@@ -263,7 +342,7 @@ def _bind(host: str, port: int) -> list[socket.socket]:
         raise ConfigError(f"{where} {hint}") from None
 
 
-def _links(host: str, port: int, key: str) -> list[str]:
+def _links(scheme: str, host: str, port: int, key: str) -> list[str]:
     """What to tell a person to open; the last line is the address for this machine.
 
     The key rides behind the #, which browsers never send anywhere.
@@ -271,10 +350,10 @@ def _links(host: str, port: int, key: str) -> list[str]:
     tail = f":{port}/" + (f"#key={key}" if key else "")
     if host not in ("", "0.0.0.0", "::"):
         here = f"[{host}]" if ":" in host else host
-        return ["Open this link in a browser:", f"http://{here}{tail}"]
+        return ["Open this link in a browser:", f"{scheme}://{here}{tail}"]
     other = _own_address()
-    lines = ["From another device:", f"http://{other}{tail}"] if other else []
-    return [*lines, "Open this link in a browser:", f"http://127.0.0.1{tail}"]
+    lines = ["From another device:", f"{scheme}://{other}{tail}"] if other else []
+    return [*lines, "Open this link in a browser:", f"{scheme}://127.0.0.1{tail}"]
 
 
 def _own_address() -> str:

@@ -10,12 +10,13 @@ is what makes `tool.exec` a write-ahead mark (resume rule 5).
 
 from __future__ import annotations
 
+import asyncio
 import secrets
 import time
 from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import aclosing
 from typing import Any
-from weakref import WeakValueDictionary
+from weakref import WeakValueDictionary, finalize
 
 from . import log, tracing
 from .agents.registry import Agents
@@ -25,6 +26,7 @@ from .errors import Problem
 from .hooks import HookFailed, Hooks
 from .llm import Options
 from .llm.registry import Model, Models
+from .metrics import Metrics, Row
 from .points import Points
 from .session import account, definition, events, intake, prompts
 from .session.context import changes as context
@@ -47,6 +49,7 @@ from .session.notes import with_notes
 from .tools.claims import Claims
 from .tools.executions import Executions
 from .tools.jobs import Jobs
+from .tools.locks import Locks
 from .tools.toolbox import Toolbox
 from .witness import Witness
 
@@ -75,6 +78,8 @@ class BaseAgent:
         claims: Claims,
         *,
         agents: Agents | None = None,
+        locks: Locks | None = None,
+        metrics: Row | None = None,
         clock: Callable[[], int] = now_ms,
         ids: Callable[[str], str] = new_id,
         sink: tracing.Sink | None = None,
@@ -86,11 +91,11 @@ class BaseAgent:
         self.models, self.toolbox = models, toolbox
         self.agents = agents or Agents()
         grace_s, most = limits["disconnect_grace_s"], limits["max_parallel_calls"]
-        self.executions = Executions(claims, grace_s, most)
+        self.executions = Executions(claims, grace_s, most, locks or Locks())
         self.clock, self.ids, self.sink = clock, ids, sink
         self.hooks = hooks or Hooks()
         self.tells_deltas: bool = config.server["log"]["model_deltas"]
-        self.stopping = False
+        self.metrics = metrics or Metrics().row(0)
         self._active: WeakValueDictionary[str, Run] = WeakValueDictionary()
 
     def prepare(self, document: Any, key: str = "") -> Run:
@@ -98,32 +103,49 @@ class BaseAgent:
 
         `key` is the name of the API key, for the log. The document becomes the run's own.
         """
+        if self.executions.stopping:
+            text = "This server is stopping. Ask again in a moment, or another one."
+            raise Problem("overloaded", text, headers={"Retry-After": "1"})
         session = intake.accept(document)
         self.toolbox.admit(session)
-        if session.get("id") in self._active:
-            raise Problem(
-                "run_active",
-                "This session is running here already. Wait for that run, or close its stream.",
-                headers={"Retry-After": "1", "x-should-retry": "false"},
-            )
         agent = self.agents.resolve(session)
         own = session.get("config", {}).get("llm_api", {}).get("provider")
         default = self.defaults["config"]["llm_api"]["provider"]
         model = self.models.resolve(definition.provider(agent, own, default))
         run_id = self.ids("run")
         opening = intake.opening(session, self.defaults, agent, run_id, self.clock(), self.ids)
-        run = Run(self, session, model, opening, key)
-        self._active[opening[0]["threadId"]] = run
+        run = self._begin(Run(self, session, model, opening, key), opening[0]["threadId"])
         logger.info("run %s of session %s for %s", run_id, opening[0]["threadId"], key or "-")
         return run
 
+    def _begin(self, run: Run, session_id: str) -> Run:
+        """A run of a session is the only one on this host, as long as it is there."""
+        if session_id in self._active or not self.executions.locks.take(session_id):
+            raise Problem(
+                "run_active",
+                "This session is running here already. Wait for that run, or close its stream.",
+                headers={"Retry-After": "1", "x-should-retry": "false"},
+            )
+        self._active[session_id] = run
+        run.release = finalize(run, self._forget, session_id)  # at the latest when it is dropped
+        return run
+
+    def stop(self) -> None:
+        """Let runs end at a safe point: no step and no call begins any more, and a model call,
+        which can be made again, is left at once. They end without a terminal event, so their
+        clients know that there is more to do and go on elsewhere."""
+        self.executions.stopping = True
+        for run in list(self._active.values()):
+            run.interrupt()
+
     async def close(self) -> None:
-        """End runs at their next safe point, then kill tools that still run."""
-        self.stopping = True
+        """`stop`, then kill tools that still run."""
+        self.stop()
         await self.executions.close()
 
-    def forget(self, session_id: str) -> None:
+    def _forget(self, session_id: str) -> None:
         self._active.pop(session_id, None)
+        self.executions.locks.free(session_id)
 
 
 class Run:
@@ -160,15 +182,18 @@ class Run:
             session, model.api, agent.ids, agent.clock, self._witness, self._points
         )
         self._refused = False  # the provider has found the last request too large
+        self._waits: asyncio.Task[Any] | None = None  # the consumer, while a model is called
+        self.release: Callable[[], object] = lambda: None  # lets another run of this session begin
 
     async def events(self) -> AsyncGenerator[Event, None]:
         """Every event of the run, folded into `session` before it is given out.
 
-        Exactly one terminal event ends the stream, unless the server stops in the middle of a
-        message, or the consumer closes it: that cancels the model call at once and running tools
-        as executions.py says.
+        Exactly one terminal event ends the stream, unless the server stops, or the consumer closes
+        it: that cancels the model call at once and running tools as executions.py says. A server
+        that stops cancels the consumer where it waits for a model (`BaseAgent.stop`).
         """
-        session_id = self._opening[0]["threadId"]
+        metrics = self._agent.metrics
+        metrics.run_began()
         try:
             async with aclosing(self._guarded()) as source:
                 async for event in source:
@@ -180,8 +205,15 @@ class Run:
                     yield event
         finally:
             self._folder.flush()
-            self._agent.forget(session_id)
-            self._witness.end(self.id, session_id, self._elapsed_ms())
+            self.release()
+            self._witness.end(self.id, self._opening[0]["threadId"], self._elapsed_ms())
+            seconds = self._elapsed_ms() / 1000
+            metrics.run_ended(self.session, self.first_message, self._used, seconds)
+
+    def interrupt(self) -> None:
+        """Leave a model call. A tool that runs is waited for."""
+        if self._waits is not None:
+            self._waits.cancel()
 
     async def _guarded(self) -> AsyncGenerator[Event, None]:
         """The task guard: a mistake of ours still ends the run with its one terminal event."""
@@ -209,7 +241,11 @@ class Run:
             self._agent.ceilings,
         )
         while True:
-            match self._next_step(limits):
+            step = self._next_step(limits)
+            if self._agent.executions.stopping and not isinstance(step, Stop):
+                return  # every message is whole and no call runs: the client goes on from here
+            self._waits = None if isinstance(step, RunTools) else asyncio.current_task()
+            match step:
                 case RunTools(jobs):
                     source = self._jobs.perform(await self._points.acting(jobs))
                 case CallModel() as call:
@@ -229,15 +265,13 @@ class Run:
                     return
             async with aclosing(source) as performed:
                 async for event in performed:
+                    if event["type"] == "TEXT_MESSAGE_END":
+                        self._waits = None  # the message is whole: a safe point is near
                     yield event
                     if event["type"] == "RUN_ERROR":
                         return
-                    if self._agent.stopping and self.session["messages"][-1].get("open"):
-                        return  # lost, not finished: the client goes on by itself, elsewhere
 
     def _next_step(self, limits: dict[str, Any]) -> Step:
-        if self._agent.stopping:  # a safe point: every message is whole, no call is running
-            return Stop("interrupted", "cancelled")
         return next_step(
             self.session,
             self._agent.toolbox,

@@ -21,6 +21,8 @@ from .agents.registry import Agents
 from .api.auth import Keys
 from .api.files import Downloads
 from .api.info import Info
+from .api.metrics import Scrape
+from .api.rates import Rates
 from .api.router import Route, Router
 from .api.session import Sessions
 from .api.static import Files
@@ -29,11 +31,14 @@ from .exporter import Exporter
 from .hooks import Hooks
 from .llm.discover import discover
 from .llm.registry import Models
+from .metrics import Metrics, Row
 from .sandbox.policy import TIERS
 from .tools.claims import Claims
+from .tools.locks import Locks
 from .tools.toolbox import Toolbox
 from .wire.client import Client
 from .wire.listener import BaseServer, Limits
+from .wire.tls import Certificate
 
 _log = log.get("app")
 
@@ -44,8 +49,9 @@ class App:
     Raises ConfigError when the home folder cannot be used.
     """
 
-    def __init__(self, config: Config, env: Mapping[str, str]) -> None:
+    def __init__(self, config: Config, env: Mapping[str, str], metrics: Row | None = None) -> None:
         self.config = config
+        self.metrics = metrics or Metrics().row(0)
         self._env = env
 
     async def open(self) -> None:
@@ -73,9 +79,12 @@ class App:
         self.agents = Agents(config.home / "agents", config.session["agent"])
         for problem in self.agents.problems():
             _log.warning("%s", problem)
+        self.locks = Locks(config.home / "claims.lock")
         self.agent = BaseAgent(
             *(config, self.models, self.toolbox, claims),
             agents=self.agents,
+            locks=self.locks,
+            metrics=self.metrics,
             sink=self.exporter,
             hooks=self.hooks,
         )
@@ -83,6 +92,7 @@ class App:
     async def close(self) -> None:
         """End what still runs, then close the connections it used."""
         await self.agent.close()
+        self.locks.close()
         await self.toolbox.close()
         await self.exporter.close()
         await self.client.close()
@@ -130,33 +140,52 @@ def routes(app: App, keys: Keys) -> Router:
         ("GET", "/"): Route(files.get, open=True),
         ("GET", "/health"): Route(info.health, open=True),
         ("GET", "/info"): Route(info.info),
+        ("GET", "/metrics"): Route(Scrape(app.metrics.text).get),
         ("POST", "/session"): Route(sessions.post),
         ("POST", "/"): Route(sessions.post),
         ("POST", "/files"): Route(downloads.post),
     }
-    return Router(table, files.get, keys, origins=server["cors_origins"])
+    rates = Rates(server["limits"]["rate_limit"])
+    origins = server["cors_origins"]
+    count = app.metrics.answered
+    return Router(table, files.get, keys, origins=origins, rates=rates, count=count)
 
 
 async def serve(
-    app: App, keys: Keys, sockets: list[socket.socket], ready: Callable[[], None]
+    app: App,
+    keys: Keys,
+    sockets: list[socket.socket],
+    ready: Callable[[], None],
+    *,
+    tls: Certificate | None = None,
+    lifeline: int | None = None,
 ) -> None:
     """Serve on bound sockets until SIGTERM or SIGINT; `ready` is called when requests are taken.
 
-    The first signal lets runs stop at their next safe point, with an end their clients can resume
-    from, for `disconnect_grace_s`; a second one ends them at once.
+    The first signal lets runs stop where their clients can go on elsewhere (`BaseAgent.stop`), and
+    tools have `disconnect_grace_s` to end; a second one ends all at once. A worker gets SIGTERM
+    only, and stops too when its parent has ended (workers.py).
     """
     config = app.config.server
     limits = config["limits"]
-    server = BaseServer(routes(app, keys), Limits.of(limits), hosts=config["hosts"])
-    await server.serve(sockets)
+    count = app.metrics.connections
+    server = BaseServer(routes(app, keys), Limits.of(limits), hosts=config["hosts"], count=count)
+    await server.serve(sockets, tls.context if tls else None)
+    watching = asyncio.create_task(tls.watch()) if tls else None
     signals: asyncio.Queue[None] = asyncio.Queue()
     loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
+    for number in (signal.SIGTERM, *([signal.SIGINT] if lifeline is None else [])):
         loop.add_signal_handler(number, signals.put_nowait, None)
+    if lifeline is not None:
+        loop.add_reader(lifeline, signals.put_nowait, None)
     ready()
     await signals.get()
+    if lifeline is not None:
+        loop.remove_reader(lifeline)
+    if watching is not None:
+        watching.cancel()
     _log.info("stopping")
-    app.agent.stopping = True
+    app.agent.stop()
     closing = asyncio.create_task(server.close(limits["disconnect_grace_s"]))
     again = asyncio.create_task(signals.get())
     await asyncio.wait((closing, again), return_when=asyncio.FIRST_COMPLETED)

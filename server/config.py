@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from . import jsontext, masking
-from .kinds import Anything, At, Choice, Either, MapOf, check, kinds_of, say
+from .kinds import Anything, At, Choice, Either, MapOf, Pattern, check, kinds_of, say
 from .sandbox import reach
 from .wire.headers import is_loopback
 
@@ -162,8 +162,8 @@ def _contradictions(server: Mapping[str, Any]) -> Iterator[str]:
             f"server.auth_required is false and server.host is {host}: without a key only this"
             " machine may reach the server; listen on 127.0.0.1 or require a key"
         )
-    if server["workers"] != 1:
-        yield "server.workers: only 1 is possible so far; start several servers on different ports"
+    if server["tls"]["key"] and not server["tls"]["cert"]:
+        yield "server.tls.key is given without server.tls.cert, the certificate it belongs to"
     named = server["default_provider"]
     if named and named not in server["providers"]:
         known = ", ".join(server["providers"]) or "none"
@@ -241,7 +241,7 @@ def _locate(names: list[str], kind: Any) -> tuple[At, Any]:
 
 def _from_text(text: str, kind: Any) -> Any:
     """The value of this kind that `text` spells. Raises ValueError when it spells none."""
-    if isinstance(kind, str | Choice):
+    if isinstance(kind, str | Choice | Pattern):
         return text
     if isinstance(kind, bool):
         return {"true": True, "1": True, "false": False, "0": False}.get(text.lower(), text)

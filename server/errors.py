@@ -41,11 +41,12 @@ CODES: dict[str, tuple[int, str]] = {
     "provider_unknown": (422, "The provider or model is not known here"),
     "provider_not_allowed": (422, "This server does not call that provider"),
     "busy": (429, "Too many runs at once"),
+    "rate_limited": (429, "Too many requests in too short a time"),
     "headers_too_large": (431, "The request head is too large"),
     "internal": (500, "The server made a mistake"),
     "not_implemented": (501, "This method is not known"),
     "sandbox_unavailable": (503, "This server cannot run tools safely"),
-    "overloaded": (503, "Too many connections"),
+    "overloaded": (503, "This server takes no more now"),
     "http_version": (505, "Only HTTP/1.1 and HTTP/1.0 are spoken here"),
 }
 

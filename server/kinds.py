@@ -48,6 +48,14 @@ class Range:
     most: int
 
 
+@dataclass(frozen=True)
+class Pattern:
+    """A string of this form, which `words` describe."""
+
+    form: str
+    words: str
+
+
 class Anything:
     """Any JSON value; whoever uses it checks it."""
 
@@ -87,6 +95,9 @@ REST: dict[str, Any] = {
     "tools": [MapOf(ANY)],
 }
 
+RATE = Pattern("|[0-9]+/([1-9][0-9]*)?[smhd]", 'a rate such as "100/1m", or "" for none')
+KEY: dict[str, Any] = {"name": "", "key": "", "limits": {"max_runs": 0, "rate_limit": RATE}}
+
 # What a session may say about its provider by default. It travels, so it holds no secret.
 PROVIDER_CHOICE = {"name": ""} | {
     key: kind for key, kind in PROVIDER.items() if key not in ("api_key", "headers")
@@ -95,7 +106,7 @@ PROVIDER_CHOICE = {"name": ""} | {
 SHAPES: dict[str, Any] = {
     "server.port": Range(0, 65535),
     "server.workers": Range(1, 256),
-    "server.api_keys": [Either(("", {"name": "", "key": "", "limits": {"max_runs": 0}}))],
+    "server.api_keys": [Either(("", KEY))],
     "server.hosts": [""],
     "server.cors_origins": [""],
     "server.providers": MapOf(PROVIDER),
@@ -115,6 +126,7 @@ SHAPES: dict[str, Any] = {
     "server.limits.max_parallel_calls": Range(1, 1_000),
     "server.tracing.headers": MapOf(""),
     "server.tracing.max_queue": Range(1, 1_000_000),
+    "server.limits.rate_limit": RATE,
     "server.log.level": Choice(log.LEVELS),
     "server.log.format": Choice(tuple(log.FORMATS)),
     "session.config.yaa.reply": Choice(("full", "delta")),
@@ -171,6 +183,8 @@ def say(kind: Any, at: At) -> str:
             return " or ".join(say(each, at) for each in kinds)
         case Choice(names):
             return "one of " + ", ".join(names)
+        case Pattern():
+            return kind.words
         case Range(least, most):
             return f"a whole number from {least} to {most}"
         case bool():
@@ -204,6 +218,8 @@ def _is(value: Any, kind: Any, at: At) -> bool:
         return True
     if isinstance(kind, Choice):
         return value in kind.names
+    if isinstance(kind, Pattern):
+        return isinstance(value, str) and re.fullmatch(kind.form, value) is not None
     if isinstance(kind, bool) or isinstance(value, bool):
         return isinstance(kind, bool) and isinstance(value, bool)
     if isinstance(kind, str):

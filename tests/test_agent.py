@@ -338,7 +338,8 @@ class Flow(unittest.IsolatedAsyncioTestCase):
         incident = found[-1]["metadata"]["yaa"]["incident"]
         self.assertIn(incident, "".join(logged.output))
 
-    async def test_stopping_ends_runs_at_the_next_safe_point(self) -> None:
+    async def test_stopping_leaves_runs_at_the_next_safe_point(self) -> None:
+        """Without a terminal event: there is more to do, and the client goes on elsewhere."""
         host = self.agent()
         run = host.prepare({"messages": [user("go")]})
         found = []
@@ -346,19 +347,56 @@ class Flow(unittest.IsolatedAsyncioTestCase):
             found.append(event)
             if event["type"] == "TEXT_MESSAGE_END":
                 await host.close()
-        self.assertEqual(found[-1]["outcome"], {"type": "cancelled"})
-        self.assertEqual(run.session["finish_reason"], "cancelled")
+        self.assertNotIn(found[-1]["type"], ("RUN_FINISHED", "RUN_ERROR"))
+        self.assertEqual(run.session["status"], "in_progress")
         self.assertFalse(any(message.get("open") for message in run.session["messages"]))
         self.assertEqual(self.counts, {}, "no call is begun any more")
+        with self.assertRaises(Problem) as caught:
+            host.prepare({"messages": [user("another")]})
+        self.assertEqual((caught.exception.status, caught.exception.headers["Retry-After"]),
+                         (503, "1"))  # fmt: skip
+        again = self.agent().prepare(run.session)
+        await collect(again)
+        self.assertEqual(again.session["finish_reason"], "awaiting")
+
+    async def test_stopping_lets_a_run_that_is_done_say_so(self) -> None:
+        host = self.agent(lambda _: [("text", "all")])
+        run = host.prepare({"messages": [user("go")]})
+        found = []
+        async for event in run.events():
+            found.append(event)
+            if event["type"] == "TEXT_MESSAGE_END":
+                host.stop()
+        self.assertEqual(found[-1]["result"]["status"], "completed")
+
+    async def test_stopping_begins_no_further_call(self) -> None:
+        calls = [("call", "time", ["{}"]), ("call", "time", ["{}"])]
+        host = self.agent(lambda m: calls if m[-1]["role"] == "user" else [("text", "done")])
+        run = host.prepare({"messages": [user("go")]})
+        async for event in run.events():
+            if event.get("metadata", {}).get("yaa", {}).get("exec"):
+                host.stop()
+        results = [m for m in run.session["messages"] if m["role"] == "tool"]
+        self.assertEqual((len(results), sum(self.counts.values())), (1, 1))
+        again = self.agent(lambda m: [("text", "done")]).prepare(run.session)
+        await collect(again)
+        self.assertEqual(again.session["status"], "completed")
+        self.assertEqual(sorted(self.counts.values()), [1, 1], "each of them once")
 
     async def test_stopping_in_the_middle_of_a_message_cuts_it(self) -> None:
         host = self.agent()
         run = host.prepare({"messages": [user("go")]})
         found = []
-        async for event in run.events():
-            found.append(event)
-            if event["type"] == "TEXT_MESSAGE_CONTENT":
-                await host.close()
+
+        async def consume() -> None:
+            async with aclosing(run.events()) as events:
+                async for event in events:
+                    found.append(event)
+                    if event["type"] == "TEXT_MESSAGE_CONTENT":
+                        host.stop()
+
+        with self.assertRaises(asyncio.CancelledError):
+            await asyncio.create_task(consume())
         self.assertEqual(found[-1]["type"], "TEXT_MESSAGE_CONTENT")
         self.assertEqual((run.session["status"], self.model.closed), ("in_progress", 1))
         again = self.agent().prepare(run.session)

@@ -121,6 +121,11 @@ class Kinds(Case):
         ({"server": {"limits": 5}}, "server.limits is 5, wanted an object"),
         ({"server": {"limits": []}}, "server.limits is [], wanted an object"),
         ({"server": {"limits": {"max_runs": -1}}}, "max_runs is -1, wanted a whole number from 1"),
+        ({"server": {"limits": {"rate_limit": "100"}}}, 'rate_limit is "100", wanted a rate such'),
+        (
+            {"server": {"api_keys": [{"key": "k", "limits": {"rate_limit": 5}}]}},
+            "rate_limit is 5, wanted a rate such as",
+        ),
         ({"server": {"limits": {"heartbeat_s": -1}}}, "heartbeat_s is -1, wanted a number, 0 or"),
         ({"server": {"limits": {"max_connections": 1.5}}}, "max_connections is 1.5, wanted a whol"),
         (
@@ -233,11 +238,11 @@ class Kinds(Case):
             ({"auth_required": False, "host": "0.0.0.0"}, "only this machine may reach"),
             ({"auth_required": False, "host": ""}, "only this machine may reach"),
             ({"default_provider": "x"}, "the providers configured are: none"),
+            ({"tls": {"key": "k.pem"}}, "without server.tls.cert"),
             ({"tools": {"fetch_url": {"allow": ["10.0.0/8"]}}}, "10.0.0/8 is no network such as"),
             ({"sandbox": {"hosts": ["http://x.org"]}}, "server.sandbox.hosts: http://x.org is no"),
             ({"sandbox": {"hosts_on_approval": ["1.2/8"]}}, "1.2/8 is no network such as"),
             ({"default_provider": "x", "providers": {"a": {}, "b": {}}}, "configured are: a, b"),
-            ({"workers": 2}, "only 1 is possible so far"),
             ({"api_keys": ["two words"]}, "visible ASCII"),
             ({"api_keys": [""]}, "visible ASCII"),
             ({"api_keys": [{"name": "no key"}]}, "visible ASCII"),
@@ -268,6 +273,7 @@ class Environment(Case):
             ["one", {"name": "n", "key": "two"}],
         ),
         ("YAA_SERVER__LIMITS__MAX_RUNS", "4", ("server", "limits", "max_runs"), 4),
+        ("YAA_SERVER__LIMITS__RATE_LIMIT", "5/s", ("server", "limits", "rate_limit"), "5/s"),
         ("YAA_SERVER__LIMITS__HEAD_TIMEOUT_S", "0.5", ("server", "limits", "head_timeout_s"), 0.5),
         (
             "YAA_SERVER__LIMITS__SESSION__MAX_TOKENS",

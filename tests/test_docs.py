@@ -18,7 +18,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from server import errors, hooks, jsontext
+from server import errors, hooks, jsontext, metrics
 from server.agents.registry import Agents
 from server.config import Config
 from server.session import account, definition, events, fields, prompts
@@ -94,6 +94,10 @@ class Reference(unittest.TestCase):
         routes = set(method_and_path("server/app.py"))
         self.assertTrue(routes, "found none in server/app.py: does this test still read it right?")
         self.assert_rows("http.md", "Route", routes)
+
+    def test_metrics(self) -> None:
+        names = {family.name for family in metrics.FAMILIES} | {"yaa_resident_bytes"}
+        self.assert_rows("http.md", "Metric", names)
 
     def test_tools(self) -> None:
         names = set(built_in_tools())

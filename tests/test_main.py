@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import os
 import pty
 import select
+import shutil
 import signal
 import socket
+import ssl
 import stat
 import subprocess
 import sys
 import tempfile
 import time
 import unittest
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 from .tooling.api import Api
 from .tooling.child import Child, Yaa
+from .wire.test_tls import pair
 
 ROOT = Path(__file__).resolve().parents[1]
 SECONDS = 30
@@ -155,6 +160,21 @@ class Serving(Case):
         self.assertNotIn("canary-key-1", child.output)
         self.assertFalse((self.home / "key").exists())
 
+    @unittest.skipUnless(shutil.which("openssl"), "needs openssl to make a certificate")
+    def test_https(self) -> None:
+        cert, key = pair(self.folder, "own")
+        child = self.start("--cert", str(cert), "--key", str(key))
+        link = child.wait_for(r"^https://127\.0\.0\.1:(\d+)/#key=(\S+)$", SECONDS)
+        context = ssl.create_default_context(cafile=str(cert))
+        client = http.client.HTTPSConnection("localhost", int(link[1]), context=context)
+        self.addCleanup(client.close)
+        client.request("GET", "/info", headers={"Authorization": f"Bearer {link[2]}"})
+        self.assertEqual(client.getresponse().status, 200)
+        self.assertEqual(child.stop(), 0)
+        refused = self.yaa("--port", "0", "--cert", str(key), "--key", str(cert))
+        self.assertEqual(refused.returncode, 2)
+        self.assertIn("no certificate and key in PEM", refused.stderr)
+
     def test_no_key_on_loopback_if_the_owner_says_so(self) -> None:
         child = self.start(env={"YAA_SERVER__AUTH_REQUIRED": "false"})
         link = child.wait_for(r"^(http://127\.0\.0\.1:\d+)/$", SECONDS)
@@ -241,8 +261,33 @@ class Stopping(Case):
                         break
                 yaa.child.process.send_signal(signal.SIGTERM)
                 kinds = {event["type"] for event in events}
-            self.assertEqual(kinds, {"TEXT_MESSAGE_CONTENT"}, "cut, so that its client goes on")
+            self.assertLessEqual(kinds, {"TEXT_MESSAGE_CONTENT"}, "cut, so that its client goes on")
             self.assertEqual(yaa.child.process.wait(SECONDS), 0)
+
+    def test_a_model_that_says_nothing_is_not_waited_for(self) -> None:
+        """The document comes back as far as it came, whole frames or whole JSON."""
+        with socket.create_server(("127.0.0.1", 0)) as silent:
+            url = f"http://127.0.0.1:{silent.getsockname()[1]}/v1"
+            main = {"api_url": url, "api_key": "k", "model_name": "m"}
+            limits = {"disconnect_grace_s": 1000}
+            server = {"discover": False, "providers": {"main": main}, "limits": limits}
+            with Yaa({"server": server}) as yaa, ThreadPoolExecutor() as pool:
+                assert yaa.child is not None
+                api = Api(yaa.url, yaa.key)
+                whole = pool.submit(api.run, session("hello"))
+                peers = [silent.accept()[0]]
+                with api.stream(session("hello")) as stream:
+                    events = stream.events()
+                    peers.append(silent.accept()[0])
+                    yaa.child.process.send_signal(signal.SIGTERM)
+                    kinds = [event["type"] for event in events]
+                    self.assertEqual(stream.text[-2:], "\n\n")
+                self.assertNotIn("RUN_FINISHED", kinds)
+                found = whole.result(SECONDS)
+                self.assertEqual((found["status"], len(found["messages"])), ("in_progress", 1))
+                self.assertEqual(yaa.child.process.wait(SECONDS), 0)
+                for peer in peers:
+                    peer.close()
 
     def test_a_second_signal_does_not_wait(self) -> None:
         slow = {"server": {"discover": False, "limits": {"disconnect_grace_s": 1000}}}

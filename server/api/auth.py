@@ -30,10 +30,12 @@ _CHALLENGE = {"WWW-Authenticate": 'Bearer realm="yaa"'}
 
 @dataclass(frozen=True)
 class Key:
-    """What a valid key stands for. `max_runs`: how many runs at once, None for the server's own."""
+    """What a valid key stands for. `max_runs` at once, `rate_limit` of requests (rates.py); None
+    for the server's own."""
 
     name: str = ""
     max_runs: int | None = None
+    rate_limit: str | None = None
 
 
 ANYONE = Key()
@@ -97,7 +99,8 @@ def _entry(entry: str | Mapping[str, Any], number: int) -> tuple[bytes, Key]:
     hashed = text.startswith(HASHED)
     digest = bytes.fromhex(text.removeprefix(HASHED)) if hashed else _digest(text)
     limits = entry.get("limits", {})
-    return digest, Key(entry.get("name") or f"key-{number}", limits.get("max_runs"))
+    name = entry.get("name") or f"key-{number}"
+    return digest, Key(name, limits.get("max_runs"), limits.get("rate_limit"))
 
 
 def _digest(key: str) -> bytes:

@@ -20,6 +20,7 @@ from ..jsontext import JSONError, dumps
 from ..wire.exchange import Exchange, Stream, problem_of
 from ..wire.http11 import Request
 from .auth import ANYONE, Key, Keys
+from .rates import Rates
 
 CLIENT_GONE = 499  # nginx's number for "the client hung up first"; only ever in the log
 
@@ -99,11 +100,15 @@ class Router:
         keys: Keys,
         *,
         origins: Iterable[str] = ("*",),
+        rates: Rates | None = None,
+        count: Callable[[int], None] = lambda status: None,
     ) -> None:
         self._routes = dict(routes)
         self._files = Route(files, open=True)
         self._keys = keys
         self._origins = frozenset(origins)
+        self._rates = rates or Rates("")
+        self._count = count  # is told the status of every answer
 
     async def __call__(self, exchange: Exchange) -> None:
         began, clock = time.time(), time.perf_counter()
@@ -114,6 +119,7 @@ class Router:
                 await self._serve(call)
         finally:
             _write_access(call, began, time.perf_counter() - clock)
+            self._count(call.status or CLIENT_GONE)
 
     async def _serve(self, call: Call) -> None:
         request = call.request
@@ -123,6 +129,7 @@ class Router:
         route = self._find(request)
         if not route.open:
             call.key = self._keys.check(request.headers)
+            self._rates.take(call.key)
         await route.handler(call)
 
     def _find(self, request: Request) -> Route:

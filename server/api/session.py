@@ -90,15 +90,22 @@ class Sessions:
                     # Back-pressure; and before a tool starts its `tool.exec` has left: the run
                     # goes on to hand the call over only when it is asked for its next event.
                     await (stream.flush() if name == EXEC else stream.drain())
+        except asyncio.CancelledError:
+            if call.exchange.gone:
+                raise
         finally:
             pulse.stop()
-        await stream.close()
+        await stream.close()  # of a server that stops, too: whole frames, and no terminal event
 
     async def _collect(self, call: Call, run: Run) -> None:
-        async with aclosing(run.events()) as events:
-            async for _ in events:
-                pass
-        session = run.session
+        try:
+            async with aclosing(run.events()) as events:
+                async for _ in events:
+                    pass
+        except asyncio.CancelledError:
+            if call.exchange.gone:
+                raise
+        session = run.session  # of a server that stops: `in_progress`, as far as it came
         delta = session["config"]["yaa"].get("reply") == "delta"
         reply = delta_reply(session, run.first_message) if delta else session
         await call.json(reply, headers={"x-should-retry": "false"})

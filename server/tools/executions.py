@@ -15,10 +15,13 @@ from types import TracebackType
 from typing import Any
 
 from .claims import Claims
+from .locks import Locks
 
 Event = dict[str, Any]
 Key = tuple[str, str, int]  # session id, call id, attempt
 Tell = Callable[[Event | None], None]
+
+POLL_S = 0.1  # between two looks at a call that another process of this host runs
 
 LIVE = ("ACTIVITY_SNAPSHOT", "ACTIVITY_DELTA")  # output: shown at once, part of no result
 
@@ -26,18 +29,23 @@ LIVE = ("ACTIVITY_SNAPSHOT", "ACTIVITY_DELTA")  # output: shown at once, part of
 class Executions:
     """`most`: calls of one run that may go on side by side."""
 
-    def __init__(self, claims: Claims, grace_s: float, most: int) -> None:
-        self.claims, self.grace_s, self.most = claims, grace_s, most
+    def __init__(self, claims: Claims, grace_s: float, most: int, locks: Locks) -> None:
+        self.claims, self.grace_s, self.most, self.locks = claims, grace_s, most, locks
+        self.stopping = False  # no call is begun any more
         self._running: dict[Key, asyncio.Task[None]] = {}
 
     def knows(self, key: Key) -> bool:
-        """Whether `result` will have something: it runs here, or ran and was kept."""
-        return key in self._running or self.claims.fetch(*key) is not None
+        """Whether `result` may have something: it runs on this host, or ran and was kept."""
+        if key in self._running or self.claims.fetch(*key) is not None:
+            return True
+        return self.locks.held(repr(key))
 
     async def result(self, key: Key) -> Event | None:
         """The kept TOOL_CALL_RESULT of a lasting call, waiting for it while it still runs."""
         if task := self._running.get(key):
             await asyncio.wait([task])
+        while self.locks.held(repr(key)):
+            await asyncio.sleep(POLL_S)
         return self.claims.fetch(*key)
 
     def begin(
@@ -46,6 +54,8 @@ class Executions:
         """Run a call beside the caller. `tell` gets its events, and None when it has ended."""
         task = asyncio.create_task(self._pump(key, source, tell, lasting))
         self._running[key] = task
+        if lasting:
+            self.locks.take(repr(key))
         task.add_done_callback(lambda ended: self._forget(key, ended))
         return task
 
@@ -59,6 +69,7 @@ class Executions:
     def _forget(self, key: Key, ended: asyncio.Task[None]) -> None:
         if self._running.get(key) is ended:  # and not a later one of the same call
             del self._running[key]
+            self.locks.free(repr(key))
 
     async def close(self) -> None:
         """Kill what still runs and wait until it is gone."""

@@ -36,6 +36,8 @@ class Jobs:
     async def perform(self, jobs: Iterable[Job]) -> AsyncGenerator[Event, None]:
         """Neighbours that are parallel_safe side by side, everything else alone, in call order."""
         for batch in _batches(jobs):
+            if self._executions.stopping:  # what was not begun is still to be done, elsewhere
+                return
             match batch:
                 case [Reply() as reply]:
                     for event in self._reply(reply):
@@ -83,6 +85,8 @@ class Jobs:
         waiting = deque(jobs)
         with Batch(self._executions) as batch:
             while waiting or batch.running:
+                if self._executions.stopping:
+                    waiting.clear()
                 while waiting and batch.running < self._executions.most:
                     job = waiting.popleft()
                     key = self._key(job.call, job.entry["attempt"])

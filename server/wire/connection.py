@@ -27,6 +27,7 @@ from .headers import NO_BODY, ProtocolError, Truncated, serialize_response
 
 READ_AHEAD = 64 * 1024  # bytes kept of a client that sends more than is asked for; then it waits
 HIGH_WATER = 64 * 1024  # bytes the kernel has not taken before `drain` waits
+FLUSH_POLL_S = 0.002  # between two looks at what a TLS connection still holds
 HALF_CLOSE_GRACE = 0.25  # s; `printf … | nc -N` closes its half before it reads a quick answer
 
 _HANG_UP = getattr(select, "POLLRDHUP", 0)  # Linux only
@@ -81,14 +82,15 @@ class Connection(asyncio.Protocol):
 
     __slots__ = (
         "_admitted", "_arrived", "_body", "_buffer", "_deadline", "_expects", "_framing", "_peer",
-        "_phase", "_resumed", "_server", "_steps", "_stops_at", "_taken", "_taken_at", "_task",
-        "_transport", "_waiter", "_written", "ended", "gone",
+        "_phase", "_raw", "_resumed", "_server", "_steps", "_stops_at", "_taken", "_taken_at",
+        "_task", "_transport", "_waiter", "_written", "ended", "gone",
     )  # fmt: skip
 
     def __init__(self, server: Server) -> None:
         # Of the connection
         self._server = server
         self._transport: asyncio.Transport
+        self._raw: asyncio.Transport | None = None  # below TLS
         self._peer = ""
         self._admitted = False
         self._buffer = http11.Buffer()
@@ -116,6 +118,8 @@ class Connection(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)  # asyncio has set TCP_NODELAY
         self._transport.set_write_buffer_limits(high=HIGH_WATER)
+        # Not public, and the only way to see what of a TLS connection the kernel has not taken.
+        self._raw = getattr(getattr(transport, "_ssl_protocol", None), "_transport", None)
         peer = transport.get_extra_info("peername")
         self._peer = str(peer[0]).removeprefix("::ffff:") if peer else ""
         limits, now = self._server.limits, self._server.loop.time()
@@ -150,7 +154,7 @@ class Connection(asyncio.Protocol):
         self._buffer.feed_eof()
         if self._phase is Phase.BODY:
             self._read_body(0)
-        if self._task is None:
+        if self._task is None or self._raw is not None:  # TLS has no half connections
             return False
         self._server.loop.call_later(HALF_CLOSE_GRACE, self._cancel)
         return True
@@ -171,7 +175,7 @@ class Connection(asyncio.Protocol):
 
     def check(self, now: float) -> None:
         """Enforce what is due. Called every tick, so deadlines are late by at most one."""
-        waiting = self._transport.get_write_buffer_size()
+        waiting = self._unsent()
         if not waiting or self._written - waiting > self._taken:
             self._taken, self._taken_at = self._written - waiting, now
         elif now - self._taken_at > self._server.limits.write_timeout_s:
@@ -185,8 +189,14 @@ class Connection(asyncio.Protocol):
             self.ended = True
             self._cancel()
 
+    def _unsent(self) -> int:
+        """Bytes that the kernel has not taken yet."""
+        below = self._raw.get_write_buffer_size() if self._raw is not None else 0
+        return self._transport.get_write_buffer_size() + below
+
     def close_if_idle(self) -> None:
-        if self._phase in (Phase.IDLE, Phase.HEAD):
+        """A client that has never been answered is not idle: its first request is on its way."""
+        if self._phase is Phase.IDLE and self._written:
             self._transport.close()
 
     def abort(self) -> None:
@@ -291,7 +301,8 @@ class Connection(asyncio.Protocol):
             self._transport.close()
         else:
             try:
-                self._transport.write_eof()
+                if self._transport.can_write_eof():  # not with TLS; the length tells the end too
+                    self._transport.write_eof()
                 self._transport.resume_reading()
             except OSError:  # reset, and we have not heard yet
                 self.abort()
@@ -315,6 +326,8 @@ class Connection(asyncio.Protocol):
 
     async def flush(self) -> None:
         """Like drain, with a high-water mark of nothing: the kernel has every byte."""
+        while self._raw is not None and self._unsent() and not self.gone:
+            await asyncio.sleep(FLUSH_POLL_S)  # TLS in asyncio never resumes from a mark of nothing
         while self._transport.get_write_buffer_size() and not self.gone:
             self._transport.set_write_buffer_limits(high=0)
             await self.drain()

@@ -13,7 +13,9 @@ import contextlib
 import errno
 import itertools
 import os
+import select
 import socket
+import ssl
 import time
 from collections.abc import Awaitable, Callable, Collection
 from email.utils import formatdate
@@ -42,10 +44,19 @@ class BaseServer:
     """Listens, and calls `handle(exchange)` for each request in a task of its own.
 
     `hosts`: names beside localhost that a Host header may hold; see `headers.host_allowed`.
+    `count`: is told of each client that comes (1) and goes (-1).
     """
 
-    def __init__(self, handle: Handler, limits: Limits, *, hosts: Collection[str] = ()) -> None:
+    def __init__(
+        self,
+        handle: Handler,
+        limits: Limits,
+        *,
+        hosts: Collection[str] = (),
+        count: Callable[[int], None] = lambda by: None,
+    ) -> None:
         self._handle = handle
+        self._count = count
         self.limits = limits
         self.closing = False
         self.port = 0
@@ -66,8 +77,9 @@ class BaseServer:
         """Bind and serve; port 0 takes a free one, see `.port`. Raises OSError."""
         await self.serve(bind(host, port))
 
-    async def serve(self, sockets: list[socket.socket]) -> None:
+    async def serve(self, sockets: list[socket.socket], tls: ssl.SSLContext | None = None) -> None:
         """Serve on bound sockets; several processes may share them."""
+        patience_s = self.limits.head_timeout_s if tls else None
         self.loop = asyncio.get_running_loop()
         self.port = sockets[0].getsockname()[1]
         self._loopback &= all(is_loopback(sock.getsockname()[0]) for sock in sockets)
@@ -75,19 +87,28 @@ class BaseServer:
             # asyncio's `backlog` is also how often it tries to accept in a row, and without file
             # descriptors each try is logged before it pauses for a second: so one, then the real.
             self._listening.append(
-                await self.loop.create_server(lambda: Connection(self), sock=sock, backlog=1)
+                await self.loop.create_server(
+                    lambda: Connection(self),
+                    sock=sock,
+                    backlog=1,
+                    ssl=tls,
+                    ssl_handshake_timeout=patience_s,
+                    ssl_shutdown_timeout=LAST_WORDS if tls else None,
+                )
             )
             sock.listen(BACKLOG)
 
     async def close(self, grace_s: float = 0) -> None:
         """Stop accepting, let exchanges end for `grace_s`, cancel the rest, close everything."""
         self.closing = True
+        await self._accept_waiting()
         for listening in self._listening:
             listening.close()
         for connection in list(self._connections):
             connection.close_if_idle()
-        if self.tasks and grace_s > 0:
-            await asyncio.wait(self.tasks, timeout=grace_s)
+        ends = time.monotonic() + grace_s
+        while self.tasks and (left := ends - time.monotonic()) > 0:  # new ones begin meanwhile
+            await asyncio.wait(self.tasks, timeout=left)
         if self.tasks:
             for task in self.tasks:
                 task.cancel()
@@ -99,11 +120,25 @@ class BaseServer:
         for connection in list(self._connections):
             connection.abort()
 
+    async def _accept_waiting(self) -> None:
+        """Take who has connected already: closing the socket would reset them, and a proxy does not
+        send a POST again that it has begun to send."""
+        poll = select.poll()
+        for listening in self._listening:
+            for sock in listening.sockets:
+                poll.register(sock, select.POLLIN)
+        accepted = 0
+        while poll.poll(0) and accepted < BACKLOG:
+            accepted += 1
+            await asyncio.sleep(0)
+        await asyncio.sleep(0)  # asyncio makes a connection in a task of its own
+
     # What connections ask (see connection.Server)
 
     def admit(self, connection: Connection) -> bool:
         """Note a new connection; whether it is within `max_connections`."""
         self._connections.add(connection)
+        self._count(1)
         if not self._sweeping:
             self._sweeping = True
             self.loop.call_later(self._tick(), self._sweep)
@@ -116,6 +151,7 @@ class BaseServer:
 
     def dismiss(self, connection: Connection, admitted: bool) -> None:
         self._connections.discard(connection)
+        self._count(-1)
         self._admitted -= admitted
         if not self._connections:
             self._empty.set()

@@ -300,6 +300,7 @@ class Streaming(Case):
             call = self.call(headers=SSE)
             task = asyncio.create_task(router(call.exchange))
             await waiting.wait()
+            call.channel.ended = True
             task.cancel()
             with self.assertRaises(asyncio.CancelledError):
                 await task

@@ -113,6 +113,17 @@ def browser(name: str) -> Tool:
     )
 
 
+@cache
+def nginx() -> Tool:
+    """A real one. Systems keep it where only root's PATH looks; `YAA_TEST_NGINX` names another."""
+    named = os.environ.get("YAA_TEST_NGINX")
+    found = shutil.which(
+        named or "nginx", path=None if named else f"{os.environ['PATH']}:/usr/sbin"
+    )
+    why = "nginx is not on the PATH: install it (Debian: apt-get install nginx-light) or name it in"
+    return Tool("nginx", Path(found) if found else None, "" if found else f"{why} YAA_TEST_NGINX")
+
+
 def python() -> Path:
     """The interpreter of the tests' own environment; while there is none, the one that runs now."""
     own = VENV / "bin" / "python"

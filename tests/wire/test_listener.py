@@ -191,12 +191,14 @@ class Ending(unittest.IsolatedAsyncioTestCase):
         entered, release = asyncio.Event(), asyncio.Event()
 
         async def handle(exchange: Exchange) -> None:
-            entered.set()
-            await release.wait()
+            if exchange.request.path != "/quick":
+                entered.set()
+                await release.wait()
             await exchange.respond(200, {}, b"done")
 
         async with serving(handle) as server, connected(server) as client:
             async with connected(server) as idle:
+                self.assertEqual((await idle.ask(get("/quick")))[0].status, 200)
                 await client.send(get())
                 await soon(entered.wait())
                 closing = asyncio.create_task(server.close(5))
@@ -206,6 +208,22 @@ class Ending(unittest.IsolatedAsyncioTestCase):
             release.set()
             self.assertEqual((await client.answer())[1], b"done")
             self.assertTrue(await client.closed())
+            await soon(closing)
+
+    async def test_who_has_connected_already_is_answered(self) -> None:
+        """Nothing is reset: not what waits to be accepted, not a head of which a part is here."""
+        async with serving() as server, connected(server) as half:
+            await half.send(get()[:9])
+            waiting = [socket.create_connection(("127.0.0.1", server.port), 5) for _ in range(9)]
+            for sock in waiting:
+                sock.sendall(get())
+            closing = asyncio.create_task(server.close(5))
+            await asyncio.sleep(0)
+            response, body = await half.ask(get()[9:])
+            self.assertEqual((response.status, body), (200, b"GET /"))
+            for sock in waiting:
+                with sock:
+                    self.assertIn(b"200", await asyncio.to_thread(sock.recv, 99))
             await soon(closing)
 
     async def test_the_rest_is_cancelled(self) -> None:

@@ -1,0 +1,182 @@
+"""`python3 -m server doctor`: what works here, what is missing, and how to get it.
+
+In the walk: beside the command line, on an `App` that is open but serves nobody. The rule of the
+file: each finding is one line for a stranger; what is not well comes with the next step, and
+nothing is changed.
+"""
+
+from __future__ import annotations
+
+import platform
+import resource
+import socket
+import stat
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .app import App
+from .config import shipped
+from .wire.headers import is_loopback
+from .wire.listener import bind
+
+OK, NOTE, MISSING = "ok", "note", "missing"
+SPARE_FILES = 256  # descriptors beside connections: providers, tools, the sandbox
+NAMESPACES = (
+    ("kernel/apparmor_restrict_unprivileged_userns", "1", "0"),
+    ("kernel/unprivileged_userns_clone", "0", "1"),
+    ("user/max_user_namespaces", "0", "15000"),
+)
+
+
+@dataclass(frozen=True)
+class Finding:
+    mark: str  # OK, NOTE: it works and could be better, MISSING: something does not work
+    name: str
+    text: str
+    step: str = ""  # what to do about it
+
+
+def examine(app: App) -> list[Finding]:
+    """Everything that is looked at, in the order in which a newcomer meets it."""
+    server = app.config.server
+    return [
+        *_machine(),
+        *_home(app.config.home),
+        *_models(app),
+        *_sandbox(app.toolbox.sandbox(), _setting),
+        *(Finding(MISSING, "tools", problem) for problem in app.toolbox.problems),
+        *_network(server),
+        *_files(server),
+    ]
+
+
+def lines(findings: list[Finding]) -> Iterator[str]:
+    """As a person reads them."""
+    for found in findings:
+        yield f"  {found.mark:<8} {found.name:<8} {found.text}"
+        if found.step:
+            yield f"  {'':<8} {'':<8} → {found.step}"
+    missing = sum(found.mark == MISSING for found in findings)
+    notes = sum(found.mark == NOTE for found in findings)
+    yield ""
+    if missing:
+        yield f"{missing} missing. What is said above to do about it can be done in any order."
+    elif notes:
+        yield "Everything works; the notes say what could be better."
+    else:
+        yield "Everything works."
+
+
+def _machine() -> Iterator[Finding]:
+    version = platform.python_version()
+    yield Finding(OK, "python", f"{version}, {sys.executable}")
+    if sys.platform == "linux":
+        yield Finding(OK, "system", f"Linux {platform.release()} on {platform.machine()}")
+    else:
+        yield Finding(
+            NOTE,
+            "system",
+            f"{platform.system()}: the sandbox needs Linux, so tools that run here are withheld",
+            "run yaa in a Linux machine or container, or see server.sandbox.require",
+        )
+    client = shipped("client") / "index.html"
+    if not client.is_file():
+        yield Finding(MISSING, "client", f"{client} is not there", "install yaa again")
+
+
+def _home(home: Path) -> Iterator[Finding]:
+    mode = stat.S_IMODE(home.stat().st_mode)
+    if mode & 0o077:
+        text = f"{home} is open to other users of this machine (mode {mode:o})"
+        yield Finding(NOTE, "home", text, f"chmod 700 {home}")
+    else:
+        yield Finding(OK, "home", str(home))
+
+
+def _models(app: App) -> Iterator[Finding]:
+    real = [model for model in app.models.catalog() if not model.get("demo")]
+    for model in real:
+        mark = ", the default" if model.get("default") else ""
+        yield Finding(OK, "model", f"{model['name']}: {model['model']}{mark}")
+    if not real:
+        yield Finding(
+            MISSING,
+            "model",
+            "none was found: only the demo, which is a script and no AI, will answer",
+            "set OPENAI_API_KEY (or another vendor's key), start Ollama or LM Studio, or name a"
+            " provider in config.json",
+        )
+
+
+def _sandbox(told: Mapping[str, Any], setting: Callable[[str], str]) -> Iterator[Finding]:
+    """`setting` reads a value of /proc/sys, "" where there is none."""
+    tier = told["tier"]
+    if told["withheld"]:
+        yield Finding(
+            MISSING,
+            "sandbox",
+            f"tier {tier}, and {told['require']} is required: shell, file and owner's tools are"
+            " withheld",
+        )
+    elif tier == "A":
+        yield Finding(OK, "sandbox", "tier A, the strongest")
+    else:
+        yield Finding(NOTE, "sandbox", f"tier {tier}; A would be the strongest")
+    for wanted, why in told["tried"].items():
+        yield Finding(NOTE, "sandbox", f"not {wanted}: {why}", _mend(wanted, setting))
+
+
+def _mend(tier: str, setting: Callable[[str], str]) -> str:
+    if tier != "A":
+        return ""
+    for name, closed, opened in NAMESPACES:
+        if setting(name) == closed:
+            dotted = name.replace("/", ".")
+            return f"namespaces are switched off for users: sudo sysctl -w {dotted}={opened}"
+    if Path("/.dockerenv").exists() or setting("container"):
+        return "a container hides namespaces: run it with --security-opt seccomp=unconfined"
+    return ""
+
+
+def _setting(name: str) -> str:
+    try:
+        return Path("/proc/sys", name).read_text().strip()
+    except OSError:
+        return ""
+
+
+def _network(server: Mapping[str, Any]) -> Iterator[Finding]:
+    host, port = server["host"], server["port"]
+    where = f"{host or 'every address'}, port {port}"
+    try:
+        for sock in bind(host, port):
+            sock.close()
+    except socket.gaierror:
+        yield Finding(MISSING, "address", f"{host} is no address of this machine", "--host ADDRESS")
+    except OSError as error:
+        step = "is yaa running already? another port: --port N"
+        yield Finding(MISSING, "address", f"{where}: {error.strerror}", step)
+    else:
+        yield Finding(OK, "address", where)
+    if not is_loopback(host) and not server["tls"]["cert"]:
+        yield Finding(
+            NOTE,
+            "https",
+            "off: others on the network can read along",
+            "--cert FILE --key FILE, or a reverse proxy; docs/howto/lan.md",
+        )
+
+
+def _files(server: Mapping[str, Any]) -> Iterator[Finding]:
+    """A streaming run holds two descriptors: its client's and its provider's."""
+    most, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = 2 * server["limits"]["max_connections"] + SPARE_FILES
+    if most in (resource.RLIM_INFINITY, -1) or most >= wanted:
+        yield Finding(OK, "files", f"{most} may be open at once")
+        return
+    text = f"{most} may be open at once; max_connections wants {wanted}"
+    step = f"ulimit -n {wanted}, LimitNOFILE={wanted} in a unit, or a lower max_connections"
+    yield Finding(NOTE, "files", text, step)

@@ -1,0 +1,152 @@
+"""Counters of all workers, and their text for Prometheus.
+
+Every worker has a row of numbers in memory that all of them share (anonymous, made before they
+are forked) and writes only there, so counting takes no lock; whoever is asked adds the rows up. The
+rule of the file: the set of series is fixed. No label holds a word from a request, a session, a
+model or a key, so there is nothing to leak and nothing that grows.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import accumulate
+from pathlib import Path
+from typing import Any
+
+ENDS = ("completed", "awaiting", "limit", "cancelled", "failed", "cut")
+STATES = ("done", "failed", "denied", "skipped")
+TOKENS = ("prompt", "completion", "reasoning", "cached")
+STATUSES = tuple(f"{group}xx" for group in range(2, 6)) + ("401", "429", "499", "503")
+BUCKETS = (0.1, 0.5, 1, 5, 10, 30, 60, 300, 600)  # s; the last bucket is +Inf
+
+
+@dataclass(frozen=True)
+class Family:
+    name: str
+    kind: str  # counter, gauge, histogram
+    help: str
+    label: str = ""
+    values: tuple[str, ...] = ("",)
+
+
+FAMILIES = (
+    Family("yaa_requests_total", "counter", "Requests answered.", "status", STATUSES),
+    Family("yaa_connections", "gauge", "Clients connected."),
+    Family("yaa_runs", "gauge", "Runs going on."),
+    Family("yaa_runs_total", "counter", "Runs that ended.", "end", ENDS),
+    Family("yaa_run_seconds_total", "counter", "Seconds that ended runs took."),
+    Family(
+        "yaa_run_duration_seconds",
+        "histogram",
+        "Of ended runs.",
+        "le",
+        (*map(str, BUCKETS), "+Inf"),
+    ),
+    Family("yaa_tool_results_total", "counter", "Results of tool calls.", "state", STATES),
+    Family("yaa_tokens_total", "counter", "Tokens that providers reported.", "kind", TOKENS),
+    Family("yaa_process_starts_total", "counter", "Starts of serving processes."),
+)
+PID = ("pid", "")  # the first number of a row, for its memory
+PLACES = {
+    key: place
+    for place, key in enumerate(
+        [PID, *((family.name, value) for family in FAMILIES for value in family.values)]
+    )
+}
+
+
+class Metrics:
+    """Made once, before workers are forked. `rows`: how many processes count."""
+
+    def __init__(self, rows: int = 1) -> None:
+        self._rows = rows
+        shared = mmap.mmap(-1, rows * len(PLACES) * 8)  # doubles: each is written in one piece
+        self._numbers = memoryview(shared).cast("d")
+
+    def row(self, number: int) -> Row:
+        """For one process, which starts now."""
+        at = number * len(PLACES)
+        return Row(self, self._numbers[at : at + len(PLACES)])
+
+    def text(self) -> str:
+        """Prometheus text format 0.0.4."""
+        rows = [self._numbers[i * len(PLACES) : (i + 1) * len(PLACES)] for i in range(self._rows)]
+        return "\n".join([*self._lines(rows), *_memory(rows), ""])
+
+    def _lines(self, rows: list[memoryview[float]]) -> Iterator[str]:
+        for family in FAMILIES:
+            yield f"# HELP {family.name} {family.help}"
+            yield f"# TYPE {family.name} {family.kind}"
+            sums = [sum(r[PLACES[family.name, value]] for r in rows) for value in family.values]
+            name = family.name
+            if family.kind == "histogram":
+                sums, name = list(accumulate(sums)), f"{name}_bucket"
+            for value, number in zip(family.values, sums, strict=True):
+                label = f'{{{family.label}="{value}"}}' if family.label else ""
+                yield f"{name}{label} {number:.15g}"
+            if family.kind == "histogram":
+                yield f"{family.name}_count {sums[-1]:.15g}"
+                seconds = sum(row[PLACES["yaa_run_seconds_total", ""]] for row in rows)
+                yield f"{family.name}_sum {seconds:.15g}"
+
+
+class Row:
+    """What one process counts. Numbers of an earlier process in this place go on, but what that one
+    had open is closed."""
+
+    def __init__(self, whole: Metrics, numbers: memoryview[float]) -> None:
+        self.text = whole.text
+        self._numbers = numbers
+        for family in FAMILIES:
+            if family.kind == "gauge":
+                numbers[PLACES[family.name, ""]] = 0
+        numbers[PLACES[PID]] = os.getpid()
+        self._add("yaa_process_starts_total")
+
+    def answered(self, status: int) -> None:
+        exact = str(status)
+        self._add("yaa_requests_total", exact if exact in STATUSES else f"{exact[0]}xx")
+
+    def connections(self, by: int) -> None:
+        self._add("yaa_connections", by=by)
+
+    def run_began(self) -> None:
+        self._add("yaa_runs")
+
+    def run_ended(
+        self, session: Mapping[str, Any], first: int, before: Mapping[str, int], seconds: float
+    ) -> None:
+        """`first`: index of its first message; `before`: the session's usage when it began."""
+        self._add("yaa_runs", by=-1)
+        end = session.get("finish_reason") if session.get("status") != "in_progress" else "cut"
+        self._add("yaa_runs_total", end if end in ENDS else "cut")
+        self._add("yaa_run_seconds_total", by=seconds)
+        over = next((str(most) for most in BUCKETS if seconds <= most), "+Inf")
+        self._add("yaa_run_duration_seconds", over)
+        calls = session.get("calls", {})
+        for message in session["messages"][first:]:
+            if message["role"] == "tool":
+                state = calls.get(message.get("tool_call_id"), {}).get("state")
+                self._add("yaa_tool_results_total", state if state in STATES else "failed")
+        usage = session.get("usage", {})
+        for kind in TOKENS:
+            spent = usage.get(f"{kind}_tokens", 0) - before.get(f"{kind}_tokens", 0)
+            self._add("yaa_tokens_total", kind, max(0, spent))
+
+    def _add(self, name: str, value: str = "", by: float = 1) -> None:
+        self._numbers[PLACES[name, value]] += by
+
+
+def _memory(rows: list[memoryview[float]]) -> Iterator[str]:
+    """Of each process, where the system tells (Linux)."""
+    yield "# HELP yaa_resident_bytes Memory of a serving process."
+    yield "# TYPE yaa_resident_bytes gauge"
+    for number, row in enumerate(rows):
+        try:
+            pages = Path(f"/proc/{int(row[PLACES[PID]])}/statm").read_text().split()[1]
+        except OSError:  # it has died, or this is no Linux
+            continue
+        yield f'yaa_resident_bytes{{worker="{number}"}} {int(pages) * mmap.PAGESIZE}'

@@ -1,0 +1,73 @@
+"""The server's certificate: loaded once, looked at again when its files change.
+
+In the walk: `listener` serves with its context. The rule of the file: a pair that cannot be used is
+said and changes nothing; whoever is connected notices nothing of a new one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from pathlib import Path
+
+from .. import log
+
+LOOK_S = 5.0  # between two looks at the files: two calls of stat
+
+_log = log.get("tls")
+
+
+class Certificate:
+    """`cert`: PEM, the server's own first and then the chain. `key`: PEM, None where `cert` holds
+    it too. Raises OSError (ssl.SSLError is one) when the pair cannot be used."""
+
+    def __init__(self, cert: Path, key: Path | None = None) -> None:
+        self._cert, self._key = cert, key
+        self.context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+        self.context.minimum_version = ssl.TLSVersion.TLSv1_2
+        self.context.set_alpn_protocols(["http/1.1"])
+        self._seen = self._stamp()
+        self._load(self.context)
+
+    async def watch(self) -> None:
+        """Take what is new, until it is cancelled."""
+        while True:
+            await asyncio.sleep(LOOK_S)
+            self.refresh()
+
+    def refresh(self) -> bool:
+        """Whether there is a new pair, which is used from now on: handshakes begin with what the
+        context holds then (SSL_CTX_use_certificate(3))."""
+        try:
+            stamp = self._stamp()
+            if stamp == self._seen:
+                return False
+            self._seen = stamp  # said once, not every five seconds
+            self._load(ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER))  # half a pair must not come in
+            self._load(self.context)
+        except OSError as error:
+            _log.warning("%s: %s; the old certificate is kept", self._cert, reason(error))
+            return False
+        _log.info("a new certificate from %s", self._cert)
+        return True
+
+    def _load(self, context: ssl.SSLContext) -> None:
+        context.load_cert_chain(self._cert, self._key, password=_passphrase)
+
+    def _stamp(self) -> tuple[tuple[int, int, int], ...]:
+        found = [path.stat() for path in (self._cert, self._key) if path is not None]
+        return tuple((stat.st_mtime_ns, stat.st_ino, stat.st_size) for stat in found)
+
+
+def _passphrase() -> str:
+    """OpenSSL would ask for it on the terminal."""
+    raise OSError(0, "the key has a passphrase; remove it with openssl pkey -in KEY -out PLAIN")
+
+
+def reason(error: OSError) -> str:
+    """Why a pair cannot be used, in words that help."""
+    if not isinstance(error, ssl.SSLError):
+        return error.strerror or str(error)
+    if error.reason == "KEY_VALUES_MISMATCH":
+        return "certificate and key do not belong together"
+    return "no certificate and key in PEM"

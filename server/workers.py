@@ -1,0 +1,165 @@
+"""Several processes that serve the same sockets: forked, watched, started again, ended together.
+
+In the walk: between the command line and `app.serve`, where `server.workers` is more than one. The
+parent serves nothing: it holds the sockets open, so that nobody is refused while a worker is
+replaced, and passes signals on. The rules of the file: a worker that dies is started again, later
+each time when it dies young; workers end when their parent does, however it ended; nothing is
+shared but the sockets, the counters and what lies in the home folder (claims.py, locks.py).
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import socket
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from . import log
+
+YOUNG_S = 10.0  # a worker that dies sooner than this died of its start
+FIRST_PAUSE_S = 0.5  # before it is started again; doubled each time ...
+LONGEST_PAUSE_S = 30.0  # ... up to this
+SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGCHLD)
+BAD_CONFIGURATION = 2  # a worker's exit code: starting it again would not help
+
+_log = log.get("workers")
+
+
+@dataclass(frozen=True)
+class Worker:
+    """What a worker knows of itself. `lifeline`: readable once the parent has ended."""
+
+    number: int
+    first: bool  # this number was never started before
+    lifeline: int
+
+
+@dataclass
+class _Place:
+    number: int
+    pid: int = 0
+    began: float = 0.0
+    deaths: int = 0  # in its youth, one after the other
+    due: float = 0.0  # when to start it
+
+
+class Workers:
+    """`run` returns the exit code, in the parent and, as the last thing there, in each worker.
+
+    `sockets`: bound ones, closed in the parent once it is told to stop. `patience_s`: what workers
+    get then, before they are killed.
+    """
+
+    def __init__(self, count: int, sockets: Sequence[socket.socket], patience_s: float) -> None:
+        self._places = [_Place(number) for number in range(count)]
+        self._sockets = sockets
+        self._patience_s = patience_s
+        self._ends = float("inf")  # when workers are killed; finite once it stops
+        self._code = 0
+        self._ear, self._mouth = socket.socketpair()  # signals, as bytes (signal.set_wakeup_fd)
+        self._lifeline, self._life = os.pipe()
+
+    def run(self, work: Callable[[Worker], int]) -> int:
+        """`work(worker)` is what a worker does until it ends, and returns its exit code."""
+        for end in (self._ear, self._mouth):
+            end.setblocking(False)
+        signal.set_wakeup_fd(self._mouth.fileno(), warn_on_full_buffer=False)
+        for number in SIGNALS:
+            signal.signal(number, lambda *_: None)
+        with self._ear, self._mouth:
+            return self._watch(work)
+
+    def _watch(self, work: Callable[[Worker], int]) -> int:
+        while True:
+            now = time.monotonic()
+            for place in self._places:
+                if not place.pid and place.due <= now and not self._stopping:
+                    worker = self._fork(place, now)
+                    if worker is not None:
+                        return work(worker)
+            if self._stopping and not any(place.pid for place in self._places):
+                return self._code
+            if now >= self._ends:
+                self._tell(signal.SIGKILL)
+                self._ends = now + self._patience_s
+            for heard in self._heard(now):
+                self._obey(heard)
+
+    @property
+    def _stopping(self) -> bool:
+        return self._ends != float("inf")
+
+    def _heard(self, now: float) -> list[int]:
+        """Signals, waited for as long as nothing is to be done."""
+        idle = [] if self._stopping else [p.due for p in self._places if not p.pid]
+        until = min([self._ends, *idle])
+        timeout = None if until == float("inf") else max(0.0, until - now)
+        if not select.select([self._ear], [], [], timeout)[0]:
+            return []
+        return list(self._ear.recv(4096))
+
+    def _obey(self, number: int) -> None:
+        if number == signal.SIGCHLD:
+            self._bury()
+        else:  # the first time workers drain, the second time they end at once
+            self._stop(0)
+
+    def _stop(self, code: int) -> None:
+        if not self._stopping:
+            self._code = code
+            for sock in self._sockets:
+                sock.close()
+            self._ends = time.monotonic() + self._patience_s
+        self._tell(signal.SIGTERM)
+
+    def _tell(self, number: int) -> None:
+        for place in self._places:
+            if place.pid:
+                os.kill(place.pid, number)  # ours until it is waited for
+
+    def _bury(self) -> None:
+        for place in self._places:
+            if not place.pid:
+                continue
+            pid, status = os.waitpid(place.pid, os.WNOHANG)
+            if not pid:
+                continue
+            place.pid, now = 0, time.monotonic()
+            code = os.waitstatus_to_exitcode(status)
+            if self._stopping:
+                continue
+            if code == BAD_CONFIGURATION:  # it has said why
+                self._stop(code)
+                continue
+            place.deaths = place.deaths + 1 if now - place.began < YOUNG_S else 0
+            pause = FIRST_PAUSE_S * 2 ** (place.deaths - 1) if place.deaths else 0.0
+            place.due = now + min(pause, LONGEST_PAUSE_S)
+            how = f"by {signal.Signals(-code).name}" if code < 0 else f"with code {code}"
+            _log.warning(
+                "worker %d (%d) ended %s; it is started again in %g s",
+                *(place.number, pid, how, min(pause, LONGEST_PAUSE_S)),
+            )
+
+    def _fork(self, place: _Place, now: float) -> Worker | None:
+        """In the child what it is, in the parent None. No signal may come in between: the child
+        would tell it to the parent."""
+        first = not place.began
+        signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
+        try:
+            pid = os.fork()
+            if pid:
+                place.pid, place.began = pid, now
+                return None
+            signal.set_wakeup_fd(-1)
+            for number in SIGNALS:
+                signal.signal(number, signal.SIG_DFL)
+            signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all: the parent says it
+            self._ear.close()
+            self._mouth.close()
+            os.close(self._life)
+            return Worker(place.number, first, self._lifeline)
+        finally:
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)

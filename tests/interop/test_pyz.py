@@ -1,0 +1,90 @@
+"""The one-file build, started where no checkout is in sight: whole, sandboxed, and tidy."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+import tempfile
+import unittest
+import zipfile
+from pathlib import Path
+
+from server.pack import STARTER
+from tests.tooling import tools
+from tests.tooling.api import Api
+from tests.tooling.child import Yaa
+
+
+class Pyz(unittest.TestCase):
+    folder: Path
+    file: Path
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        cls.folder = Path(cls.enterClassContext(tempfile.TemporaryDirectory(prefix="yaa-pyz-")))
+        cls.folder.chmod(0o755)
+        cls.file = cls.folder / "yaa.pyz"
+        run([sys.executable, "-m", "server", "pack", str(cls.file)], tools.ROOT)
+
+    def command(self, **env: str) -> list[str]:
+        env = {"XDG_CACHE_HOME": str(self.folder / "cache")} | env
+        variables = [f"{name}={value}" for name, value in env.items()]
+        return ["env", *variables, sys.executable, "-W", "error", str(self.file)]
+
+    def test_it_holds_all_and_packs_itself_again(self) -> None:
+        names = {name for name in zipfile.ZipFile(self.file).namelist()}
+        for name in ("__main__.py", "yaa/__main__.py", "yaa/client/index.html"):
+            self.assertIn(name, names)
+        self.assertFalse([name for name in names if "__pycache__" in name or ".." in name])
+        again = self.folder / "again.pyz"
+        run([*self.command(), "pack", str(again)], self.folder)
+        self.assertEqual(again.read_bytes(), self.file.read_bytes())
+
+    def test_it_starts_by_its_own_name(self) -> None:
+        self.assertIn(
+            "yaa 0.", run([*self.command()[:2], str(self.file), "--version"], self.folder)
+        )
+
+    def test_an_old_python_can_read_what_tells_it_to_go(self) -> None:
+        ast.parse(STARTER, feature_version=(3, 4))
+
+    def test_it_serves_and_its_sandbox_is_that_of_a_checkout(self) -> None:
+        quiet = {"server": {"discover": False}}
+        with Yaa(quiet) as checkout:
+            wanted = Api(checkout.url, checkout.key).request("GET", "/info")[1]["sandbox"]
+        with Yaa(quiet, command=self.command(), cwd=self.folder) as yaa:
+            api = Api(yaa.url, yaa.key)
+            _, page = api.request("GET", "/", accept="text/html")
+            self.assertEqual(page, (tools.ROOT / "client" / "index.html").read_text())
+            self.assertEqual(api.request("GET", "/info")[1]["sandbox"]["tier"], wanted["tier"])
+            asked = {"role": "user", "content": "shell echo from the one file"}
+            allowed = {"shell": {"auto_approve": True}}
+            session = api.run({"messages": [asked], "config": {"tool": allowed}})
+        results = [m["content"] for m in session["messages"] if m["role"] == "tool"]
+        self.assertIn("from the one file", results[0])
+
+    def test_where_no_cache_can_be_it_leaves_nothing_behind(self) -> None:
+        place = self.folder / "tmp"
+        place.mkdir(exist_ok=True)
+        env = {"XDG_CACHE_HOME": str(self.file / "no folder"), "TMPDIR": str(place)}
+        command = self.command(**env)
+        with Yaa(command=command, cwd=self.folder, arguments=("--workers", "2")) as yaa:
+            self.assertEqual(Api(yaa.url).request("GET", "/health")[0], 200)
+            self.assertEqual(len(list(place.glob("yaa-*/yaa/__main__.py"))), 1)
+            assert yaa.child is not None
+            self.assertEqual(yaa.child.stop(30), 0)
+        self.assertEqual(list(place.glob("yaa-*/yaa")), [])
+
+
+def run(command: list[str], cwd: Path) -> str:
+    """What it prints. Raises AssertionError, with that, if it fails."""
+    done = subprocess.run(
+        command, cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
+    )
+    assert done.returncode == 0, f"{command}: {done.stdout}"
+    return done.stdout
+
+
+if __name__ == "__main__":
+    unittest.main()

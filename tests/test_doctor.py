@@ -1,0 +1,86 @@
+"""What the doctor finds: on this machine as a process, and on machines that lack things."""
+
+from __future__ import annotations
+
+import socket
+import unittest
+from typing import Any
+
+from server import doctor
+from server.doctor import MISSING, NOTE, OK, Finding
+
+from .test_main import Case
+
+
+class Here(Case):
+    def test_a_newcomer_learns_what_to_do(self) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as other:
+            port = str(other.getsockname()[1])
+            done = self.yaa("doctor", env={"YAA_PORT": port})
+        self.assertEqual((done.returncode, done.stderr), (1, ""))
+        for pattern in (
+            r"ok +python +3\.",
+            r"ok +home",
+            r"missing +model +none was found",
+            r"→ set OPENAI_API_KEY",
+            rf"missing +address +127\.0\.0\.1, port {port}: Address already in use",
+            r"→ is yaa running already",
+            r"(ok|note|missing) +sandbox",
+            r"2 missing",
+        ):
+            self.assertRegex(done.stdout, pattern)
+
+    def test_nothing_is_missing(self) -> None:
+        self.home.mkdir(mode=0o755)
+        env = {"YAA_PROVIDER_API_URL": "http://127.0.0.1:9/v1", "YAA_PROVIDER_MODEL_NAME": "m"}
+        env |= {"YAA_PORT": "0", "YAA_HOST": "0.0.0.0", "YAA_SERVER__SANDBOX__REQUIRE": "none"}
+        env |= {"YAA_PROVIDER_API_KEY": "canary-of-doctor"}
+        done = self.yaa("doctor", env=env)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertRegex(done.stdout, r"ok +model +main: m, the default")
+        self.assertRegex(done.stdout, rf"note +home +{self.home} is open to other users")
+        self.assertRegex(done.stdout, r"note +https +off")
+        self.assertIn("Everything works; the notes", done.stdout)
+        self.assertNotIn("canary-of-doctor", done.stdout)
+
+    def test_a_configuration_that_cannot_be_used(self) -> None:
+        done = self.yaa("doctor", env={"YAA_SERVER__TLS__CERT": "/nowhere"})
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertIn("/nowhere: No such file", done.stderr)
+
+
+class Elsewhere(unittest.TestCase):
+    def sandbox(self, setting: dict[str, str], **told: Any) -> list[Finding]:
+        known = {"tier": "A", "require": "B", "withheld": [], "tried": {}} | told
+        return list(doctor._sandbox(known, lambda name: setting.get(name, "")))
+
+    def test_sandboxes(self) -> None:
+        self.assertEqual([f.mark for f in self.sandbox({})], [OK])
+        poor = self.sandbox({}, tier="B", tried={"A": "no user namespace"})
+        self.assertEqual([f.mark for f in poor], [NOTE, NOTE])
+        self.assertIn("not A: no user namespace", poor[1].text)
+        none = self.sandbox({}, tier="C", withheld=["shell"])
+        self.assertEqual(none[0].mark, MISSING)
+        for setting, value, step in (
+            ("kernel/apparmor_restrict_unprivileged_userns", "1", "userns=0"),
+            ("kernel/unprivileged_userns_clone", "0", "unprivileged_userns_clone=1"),
+            ("user/max_user_namespaces", "0", "max_user_namespaces=15000"),
+        ):
+            with self.subTest(setting=setting):
+                found = self.sandbox({setting: value}, tier="B", tried={"A": "EPERM"})
+                self.assertIn(f"sysctl -w {setting.split('/')[0]}.", found[1].step)
+                self.assertTrue(found[1].step.endswith(step), found[1].step)
+
+    def test_the_last_line(self) -> None:
+        for marks, said in (
+            ([OK], "Everything works."),
+            ([OK, NOTE], "Everything works; the notes"),
+            ([MISSING, NOTE, MISSING], "2 missing."),
+        ):
+            found = [Finding(mark, "x", "text", "step") for mark in marks]
+            *_, last = doctor.lines(found)
+            self.assertTrue(last.startswith(said), last)
+
+
+if __name__ == "__main__":
+    unittest.main()
