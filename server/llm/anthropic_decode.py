@@ -85,8 +85,9 @@ class AnthropicDecoder(Answer):
         if chunk.get("type") != "content_block_delta" or not isinstance(delta, dict):
             return None
         text = delta.get("text")
-        plain = delta.get("type") == "text_delta" and isinstance(text, str)
-        return ("text", text) if plain else None
+        return (
+            ("text", text) if delta.get("type") == "text_delta" and isinstance(text, str) else None
+        )
 
     def again(self, name: str, text: str) -> list[Event]:
         """See Answer."""

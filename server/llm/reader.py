@@ -64,7 +64,8 @@ class Reader:
         if self._document is not None:
             yield from self._whole(bytes(self._document))
         elif not self.ended:
-            yield from self._read(self._stream.end())
+            # Some leave out the last blank line; an event that was cut in the middle is none.
+            yield from self._read([each for each in self._stream.end() if _is_whole(each.data)])
         yield from self._decoder.finish(sent)
 
     def _read(self, found: list[ServerEvent]) -> Iterator[Event]:
@@ -109,6 +110,14 @@ class Reader:
             said = read_error(body[:MAX_ERROR_BODY], key)
             raise failure or Failure("upstream_error", f"{name} sent no answer: {said}")
         return events
+
+
+def _is_whole(data: str) -> bool:
+    data = data.strip()
+    try:
+        return data == "[DONE]" or _scan(data)[1] == len(data)
+    except (ValueError, RecursionError):
+        return False
 
 
 class Template:

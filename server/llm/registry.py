@@ -21,9 +21,9 @@ from ..wire.client import Client
 from ..wire.headers import is_loopback
 from ..wire.ssrf import address_of, is_public
 from . import BaseAPI
+from .anthropic import AnthropicAPI
 from .demo import DemoAPI
 from .discover import Found
-from .anthropic import AnthropicAPI
 from .openai import OpenAIAPI
 from .presets import PATHS, PRESETS, Api, Preset, Provider, address, find_preset, spoken
 from .remote import Peer, RemoteAPI
@@ -322,7 +322,7 @@ def _facts(entry: Mapping[str, Any], preset: Preset) -> dict[str, Any]:
 
 
 def _costs(entry: Mapping[str, Any]) -> dict[str, float]:
-    """Prices per 1,000 tokens: `costs {input, output, cached, cache_write}`, or seed 003's one number."""
+    """Prices per 1,000 tokens: `costs {input, output, cached, cache_write}`, or one for all."""
     costs = {
         key: float(value)
         for key, value in _mapping(entry, "costs").items()

@@ -9,7 +9,7 @@ from tests.llm.fakes import KEY, provider
 
 NAMES = (
     *("openai", "bailian", "siliconflow", "zhipu", "minimax", "deepseek", "moonshot"),
-    *("openrouter", "ollama", "lmstudio", "llamacpp", "vllm", "custom"),
+    *("anthropic", "xai", "openrouter", "ollama", "lmstudio", "llamacpp", "vllm", "custom"),
 )
 
 

@@ -68,7 +68,7 @@ class Same(unittest.TestCase):
         for middle in ('x"y', "x\\", "x\ny", "\\u0041", '","role":"x', ""):
             frame = f"{start}{middle}{end}"
             template = Template()
-            template.learn(good, said("aa"), [{"delta": "aa"}])
+            template.learn(good, said("aa"), [{"delta": "aa"}], Decoder(provider(), options()))
             with self.subTest(middle):
                 self.assertEqual(template.text(f"{start}bb{end}"), "bb")
                 self.assertEqual(template.text(frame), "")
