@@ -256,6 +256,49 @@ class Alike(Case):
                 found = await self.collect(self.api(speaker, server), messages=messages)
                 self.assertEqual((found[-1]["code"], len(server.requests)), ("upstream_error", 2))
 
+    async def test_a_refused_field_is_left_out_from_then_on(self) -> None:
+        """By this model, and of an object only the member that is meant."""
+        cases: list[tuple[Speaker, str, dict[str, Any], str, list[Any]]] = [
+            (
+                SPEAKERS[1],
+                "Your organization must be verified to generate reasoning summaries."
+                " (reasoning.summary)",
+                {"is_reasoning": True, "settings": {"reasoning_effort": "low"}},
+                "reasoning",
+                [{"summary": "auto", "effort": "low"}, {"effort": "low"}, {"effort": "low"}],
+            ),
+            (
+                SPEAKERS[1],
+                'Encrypted content is not supported with this model: "include"',
+                {"is_reasoning": True},
+                "include",
+                [["reasoning.encrypted_content"], None, None],
+            ),
+            (
+                SPEAKERS[2],
+                "This model does not support the effort parameter.",
+                {"settings": {"reasoning_effort": "low"}},
+                "output_config",
+                [{"effort": "low"}, None, None],
+            ),
+            (
+                SPEAKERS[2],
+                "`temperature` is deprecated for this model.",
+                {"settings": {"use_custom_temp": True, "temperature": 0.5}},
+                "temperature",
+                [0.5, None, None],
+            ),
+        ]
+        for speaker, words, changes, name, wanted in cases:
+            body = json.dumps({"error": {"message": words, "param": "include"}}).encode()
+            refusal = answer(body, "400 No", kind="application/json")
+            async with serving(refusal, answer(speaker.stream(LAST))) as server:
+                api = self.api(speaker, server, **changes)
+                for _ in range(2):
+                    self.assertEqual(message(await self.collect(api))["content"], "It is noon.")
+                with self.subTest(words):
+                    self.assertEqual([each.json.get(name) for each in server.requests], wanted)
+
     async def test_text_tool_modes(self) -> None:
         add = tool("add", {"a": {"type": "integer"}})
         said = {"text": "<add><a>1</a></add>"}
