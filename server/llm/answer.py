@@ -70,7 +70,7 @@ class Answer(ABC):
         self._said = 0  # characters of text
         self._usage: dict[str, Any] | None = None
         self._finish: str | None = None
-        self._done = False
+        self.ended = False  # nothing that follows matters
 
     # -- what a reader calls ----------------------------------------------------------------------
 
@@ -92,16 +92,12 @@ class Answer(ABC):
 
     def done(self) -> None:
         """The provider said that nothing follows."""
-        self._done = True
-
-    @property
-    def ended(self) -> bool:
-        return self._done
+        self.ended = True
 
     @property
     def finished(self) -> bool:
         """Whether the answer is whole, even if the connection now breaks."""
-        return self._done or self._finish is not None
+        return self.ended or self._finish is not None
 
     def finish(self, sent: int) -> list[Event]:
         """The last events; `sent` is the size of the request in bytes. Raises Failure if the

@@ -111,6 +111,23 @@ class Whole(unittest.TestCase):
             + ['{"a"', ':"é"}', "{}"],
         )
 
+    def test_a_long_text_is_hardly_parsed(self) -> None:
+        """The reader learns what a delta looks like here, too."""
+        fed: list[Any] = []
+
+        class Counting(AnthropicDecoder):
+            def feed(self, chunk: Any) -> list[Event]:
+                fed.append(chunk)
+                return super().feed(chunk)
+
+        source = provider(api="messages")
+        reader = Reader(Counting(source, options()), source)
+        pieces = [f"word{n} " for n in range(500)]
+        found = list(reader.feed(SPEAKER.stream([("text", pieces)])))
+        found += reader.finish(1)
+        self.assertEqual(message(found)["content"], "".join(pieces))
+        self.assertLess(len(fed), 20)
+
     def test_an_answer_in_one_piece(self) -> None:
         thinking = {"type": "thinking", "thinking": "hm", "signature": "c2ln"}
         content = [

@@ -5,6 +5,7 @@ from __future__ import annotations
 import unittest
 from urllib.parse import urlsplit
 
+from server.kinds import PROVIDER
 from server.llm.presets import ALIASES, PATHS, PRESETS, address, endpoint, find_preset, spoken
 from tests.llm.fakes import KEY, provider
 
@@ -126,6 +127,9 @@ class Endpoints(unittest.TestCase):
         for (api, url), wanted in cases.items():
             with self.subTest(api=api, url=url):
                 self.assertEqual(endpoint(url, spoken(api, "", PRESETS["custom"])), wanted)
+
+    def test_the_configuration_knows_the_same_apis(self) -> None:
+        self.assertEqual(PROVIDER["api"].names, ("", *PATHS))
 
     def test_which_api_is_meant(self) -> None:
         cases = [
