@@ -41,6 +41,7 @@ Block = dict[str, Any]
 
 class AnthropicAPI(RemoteAPI):
     optional = {
+        "thinking": b"adaptive",  # not every model and vendor knows it, or no longer another one
         "output_config.format": b"output_config.format",
         "output_config.effort": b"effort",
         "temperature": b"temperature",

@@ -283,6 +283,13 @@ class Alike(Case):
             ),
             (
                 SPEAKERS[2],
+                "adaptive thinking is not supported on this model",
+                {"is_reasoning": True},
+                "thinking",
+                [{"type": "adaptive", "display": "summarized"}, None, None],
+            ),
+            (
+                SPEAKERS[2],
                 "`temperature` is deprecated for this model.",
                 {"settings": {"use_custom_temp": True, "temperature": 0.5}},
                 "temperature",
