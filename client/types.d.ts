@@ -104,6 +104,7 @@ interface Api {
   health(): Promise<any>
   info(): Promise<any>
   run(session: Session, options?: { signal?: AbortSignal; stream?: boolean }): Promise<Response>
+  file(id: string, path: string): Promise<Blob>
   with(changes: { base?: string; key?: string }): Api
 }
 type Health = 'ok' | 'bad' | 'unknown'

@@ -117,7 +117,7 @@ def _config_file(option: str | None, env: Mapping[str, str]) -> Path | None:
 
 def _serve(config: Config, env: Mapping[str, str], options: argparse.Namespace) -> int:
     server = config.server
-    log.setup(server["log"]["level"])
+    log.setup(server["log"]["level"], style=server["log"]["format"])
     if options.check:
         asyncio.run(_check(config, env))
         return 0
@@ -221,7 +221,10 @@ def describe(app: App) -> list[str]:
             "           or name a provider in config.json, then start again.",
         ]
     lines.append(f"  tools    {', '.join(tool['name'] for tool in app.toolbox.info())}")
-    lines += [f"  problem  {problem}" for problem in app.toolbox.problems]
+    if loaded := app.hooks.info()["loaded"]:
+        lines.append(f"  hooks    {len(loaded)}: {', '.join(each['name'] for each in loaded)}")
+    problems = [*app.toolbox.problems, *app.hooks.problems]
+    lines += [f"  problem  {problem}" for problem in problems]
     sandbox = app.toolbox.sandbox()
     lines.append(f"  sandbox  {TIERS[sandbox['tier']]}")
     lines += [f"           open: {gap}" for gap in sandbox["missing"]]

@@ -10,39 +10,49 @@ is what makes `tool.exec` a write-ahead mark (resume rule 5).
 
 from __future__ import annotations
 
-import asyncio
 import secrets
 import time
 from collections.abc import AsyncGenerator, Callable, Iterator
-from contextlib import aclosing, suppress
+from contextlib import aclosing
 from typing import Any
 from weakref import WeakValueDictionary
 
-from . import log
+from . import log, tracing
+from .agents.registry import Agents
+from .beside import Beside
 from .config import Config
 from .errors import Problem
+from .hooks import HookFailed, Hooks
 from .llm import Options
 from .llm.registry import Model, Models
-from .session import account, events, intake, prompts
+from .points import Points
+from .session import account, definition, events, intake, prompts
 from .session.context import changes as context
-from .session.context.compact import Compaction
-from .session.context.size import Measure
 from .session.context.view import pairing_errors, view
-from .session.decide import CallModel, Compact, NameSession, RunTools, Step, Stop, capped, next_step
+from .session.decide import (
+    CallModel,
+    Compact,
+    Fail,
+    NameSession,
+    RunTools,
+    Step,
+    Stop,
+    capped,
+    next_step,
+)
 from .session.decide import Model as Facts
 from .session.events import Event, put, state_delta
 from .session.fold import Folder, digest
+from .session.notes import with_notes
 from .tools.claims import Claims
 from .tools.executions import Executions
 from .tools.jobs import Jobs
 from .tools.toolbox import Toolbox
+from .witness import Witness
 
 Session = dict[str, Any]
 
 logger = log.get("agent")
-deltas = log.get("model")
-
-TITLE_TIMEOUT_S = 30
 
 
 def new_id(kind: str) -> str:
@@ -64,16 +74,21 @@ class BaseAgent:
         toolbox: Toolbox,
         claims: Claims,
         *,
+        agents: Agents | None = None,
         clock: Callable[[], int] = now_ms,
         ids: Callable[[str], str] = new_id,
+        sink: tracing.Sink | None = None,
+        hooks: Hooks | None = None,
     ) -> None:
         limits = config.server["limits"]
         self.defaults = config.session
         self.ceilings: dict[str, Any] = limits["session"]
         self.models, self.toolbox = models, toolbox
+        self.agents = agents or Agents()
         grace_s, most = limits["disconnect_grace_s"], limits["max_parallel_calls"]
         self.executions = Executions(claims, grace_s, most)
-        self.clock, self.ids = clock, ids
+        self.clock, self.ids, self.sink = clock, ids, sink
+        self.hooks = hooks or Hooks()
         self.tells_deltas: bool = config.server["log"]["model_deltas"]
         self.stopping = False
         self._active: WeakValueDictionary[str, Run] = WeakValueDictionary()
@@ -91,11 +106,13 @@ class BaseAgent:
                 "This session is running here already. Wait for that run, or close its stream.",
                 headers={"Retry-After": "1", "x-should-retry": "false"},
             )
-        wanted = session.get("config", {}).get("llm_api", {}).get("provider")
-        model = self.models.resolve(wanted or self.defaults["config"]["llm_api"]["provider"])
+        agent = self.agents.resolve(session)
+        own = session.get("config", {}).get("llm_api", {}).get("provider")
+        default = self.defaults["config"]["llm_api"]["provider"]
+        model = self.models.resolve(definition.provider(agent, own, default))
         run_id = self.ids("run")
-        opening = intake.opening(session, self.defaults, run_id, self.clock(), self.ids)
-        run = Run(self, session, model, opening)
+        opening = intake.opening(session, self.defaults, agent, run_id, self.clock(), self.ids)
+        run = Run(self, session, model, opening, key)
         self._active[opening[0]["threadId"]] = run
         logger.info("run %s of session %s for %s", run_id, opening[0]["threadId"], key or "-")
         return run
@@ -118,7 +135,12 @@ class Run:
     """
 
     def __init__(
-        self, agent: BaseAgent, session: Session, model: Model, opening: list[Event]
+        self,
+        agent: BaseAgent,
+        session: Session,
+        model: Model,
+        opening: list[Event],
+        key: str = "",
     ) -> None:
         self.id: str = opening[0]["runId"]
         self.session = session
@@ -130,6 +152,13 @@ class Run:
         self._step = ""  # the open step's name
         self._used: dict[str, int] = dict(session.get("usage", {}))  # before this POST
         self._facts = Facts(model.model, model.facts)
+        tells_deltas = agent.tells_deltas
+        self._witness = Witness(session, model, key, agent.sink, tells_deltas=tells_deltas)
+        about = {"run": self.id, "model": model.model, "key_name": key}
+        self._points = Points(agent.hooks, session, agent.toolbox, about)
+        self._beside = Beside(
+            session, model.api, self._options, self._witness, self._points, agent.clock
+        )
         self._refused = False  # the provider has found the last request too large
 
     async def events(self) -> AsyncGenerator[Event, None]:
@@ -147,17 +176,23 @@ class Run:
                     if event["type"] in ("RUN_FINISHED", "RUN_ERROR"):
                         ours = event.setdefault("metadata", {}).setdefault("yaa", {})
                         ours["digest"] = digest(self.session)
+                    self._witness.see(event)
                     yield event
         finally:
             self._folder.flush()
             self._agent.forget(session_id)
+            self._witness.end(self.id, session_id, self._elapsed_ms())
 
     async def _guarded(self) -> AsyncGenerator[Event, None]:
         """The task guard: a mistake of ours still ends the run with its one terminal event."""
         try:
             async with aclosing(self._produce()) as source:
                 async for event in source:
+                    if event["type"] in self._points.watched:
+                        event = await self._points.passing(event)
                     yield event
+        except HookFailed as error:
+            yield self._error(events.run_error(str(error), "hook_failed"))
         except Exception:
             incident = secrets.token_hex(6)
             logger.exception("run %s broke (incident %s)", self.id, incident)
@@ -167,19 +202,29 @@ class Run:
     async def _produce(self) -> AsyncGenerator[Event, None]:
         for event in self._opening:
             yield event
-        limits = capped(self.session["config"]["limits"], self._agent.ceilings)
+        await self._points.opened()
+        limits = capped(
+            self.session["config"]["limits"],
+            definition.of(self.session).get("limits", {}),
+            self._agent.ceilings,
+        )
         while True:
             match self._next_step(limits):
                 case RunTools(jobs):
-                    source = self._jobs.perform(jobs)
-                case CallModel(measure):
-                    source = self._call_model(limits, measure)
+                    source = self._jobs.perform(await self._points.acting(jobs))
+                case CallModel() as call:
+                    source = self._call_model(call, self._seconds_left(limits))
                 case Compact(compaction):
-                    source = self._compact(compaction)
+                    source = self._beside.compact(compaction)
                 case NameSession():
-                    source = self._name_session()
+                    source = self._beside.name_session()
+                case Fail(code, message):
+                    for event in self._close_step():
+                        yield event
+                    yield self._error(events.run_error(message, code))
+                    return
                 case Stop() as stop:
-                    for event in self._finish(stop):
+                    async for event in self._end(stop):
                         yield event
                     return
             async with aclosing(source) as performed:
@@ -205,7 +250,7 @@ class Run:
     # -- the model --------------------------------------------------------------------------------
 
     async def _call_model(
-        self, limits: dict[str, Any], measure: Measure
+        self, call: CallModel, seconds_left: float | None
     ) -> AsyncGenerator[Event, None]:
         session, agent = self.session, self._agent
         for event in self._close_step():
@@ -216,8 +261,11 @@ class Run:
         messages = [{"role": "system", "content": prompts.system(session)}, *view(session)]
         if errors := pairing_errors(messages):  # ours: view() must never leave one
             raise AssertionError(f"the view is not well paired: {errors}")
-        options = self._options(self._seconds_left(limits))
-        tools = agent.toolbox.declared(session)
+        messages = with_notes(session, messages, call.note)
+        options = self._options(seconds_left, call.choice)
+        tools = list(call.tools)
+        messages = await self._points.asking(messages)
+        self._witness.asks(messages, tools)
         async with aclosing(self._model.api.stream(messages, tools, options)) as source:
             async for event in source:
                 if event["type"] == "RUN_ERROR":
@@ -229,74 +277,31 @@ class Run:
                     yield state_delta(put("interrupts", value=[account.model_error(event)]))
                     yield self._error(event)
                     return
-                if agent.tells_deltas:
-                    deltas.info("%s %s %s", self.id, self._step, events.dumps(event))
                 yield event
         self._refused = False
-        yield self._account(options.message_id, measure)
+        async for event in self._points.answered(options.message_id):
+            yield event
+        yield self._account(options.message_id, call)
 
-    def _account(self, message_id: str, measure: Measure) -> Event:
+    def _account(self, message_id: str, call: CallModel) -> Event:
         session = self.session
         message = next(m for m in reversed(session["messages"]) if m["id"] == message_id)
         usage = message["meta"].get("usage", {})
         return state_delta(
-            *account.answered(session, message),
+            *account.answered(session, message, sums_up=call.sums_up),
             account.used(session, usage),
-            *context.calibrated(session, self._facts.name, measure, usage),
+            *context.calibrated(session, self._facts.name, call.measure, usage),
         )
 
-    def _options(self, seconds_left: float | None) -> Options:
+    def _options(self, seconds_left: float | None, choice: str | None = None) -> Options:
         return Options.of(
             self.session,
             message_id=self._agent.ids("msg"),
             reasoning_id=self._agent.ids("think"),
             new_id=self._agent.ids,
             seconds_left=seconds_left,
+            tool_choice=choice,
         )
-
-    async def _name_session(self) -> AsyncGenerator[Event, None]:
-        """The one extra call of `auto_title`. Without an answer the first words must do."""
-        messages = prompts.title_request(self.session, view(self.session))
-        text, usage = await self._aside(messages, TITLE_TIMEOUT_S)
-        title = " ".join(text.split()).strip("\"'«»“”")[:80] or intake.title(
-            self.session["messages"]
-        )
-        yield state_delta(put("title", value=title or "…"), *account.aside(self.session, usage))
-
-    async def _aside(
-        self, messages: list[dict[str, Any]], timeout_s: float
-    ) -> tuple[str, dict[str, int]]:
-        """(what the model says, its usage) to a request that is no part of the conversation; ("",
-        {}) if it does not say it in time."""
-        options = self._options(timeout_s)
-        text = ""
-        with suppress(TimeoutError):
-            async with asyncio.timeout(timeout_s):
-                async with aclosing(self._model.api.stream(messages, [], options)) as source:
-                    async for event in source:
-                        if event["type"] == "TEXT_MESSAGE_CONTENT":
-                            text += event["delta"]
-                        elif event["type"] == "TEXT_MESSAGE_END":
-                            return text, event["metadata"]["yaa"]["meta"].get("usage", {})
-        return "", {}
-
-    # -- the context ------------------------------------------------------------------------------
-
-    async def _compact(self, compaction: Compaction) -> AsyncGenerator[Event, None]:
-        """Make the view smaller as was planned; with `context.summary: llm` a model's summary goes
-        in the place of an extract, unless it fails, is empty, or is no shorter than its source."""
-        session = self.session
-        wanted = session["config"]["context"]
-        ops: list[dict[str, Any]] = []
-        for op in compaction.ops:
-            if op["op"] == "fold" and wanted["summary"] == "llm":
-                messages = context.summary_request(session, op)
-                text, usage = await self._aside(messages, wanted["summary_timeout_s"])
-                yield state_delta(*account.aside(session, usage))
-                op = context.summarised(op, text)
-            ops.append(op)
-        record = {**compaction.record, "timestamp": self._agent.clock()}
-        yield context.compressed(session, ops, record)
 
     async def _after_refusal(self, refusal: Event) -> AsyncGenerator[Event, None]:
         """The provider finds the request too large: learn its window and make the view smaller,
@@ -312,11 +317,18 @@ class Run:
         )
         yield state_delta(learned)
         if compaction:
-            async with aclosing(self._compact(compaction)) as source:
+            async with aclosing(self._beside.compact(compaction)) as source:
                 async for event in source:
                     yield event
 
     # -- the end ----------------------------------------------------------------------------------
+
+    async def _end(self, stop: Stop) -> AsyncGenerator[Event, None]:
+        asked = [ask.interrupt for ask in stop.asks] + list(stop.interrupts)
+        async for event in self._points.stopping(stop.status, asked):
+            yield event
+        for event in self._finish(stop):
+            yield event
 
     def _finish(self, stop: Stop) -> Iterator[Event]:
         yield from self._close_step()
@@ -327,6 +339,7 @@ class Run:
             put("run", value=run),
             *(put("calls", ask.interrupt["call_id"], value=ask.entry) for ask in stop.asks),
             put("interrupts", value=asked),
+            *(put("output", value=value) for value in stop.output),
         )
         usage = account.agui(self._facts.name, self._used, self.session.get("usage", {}))
         now = self._agent.clock()

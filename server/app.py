@@ -15,8 +15,9 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Any
 
-from . import VERSION, log
+from . import VERSION, log, masking
 from .agent import BaseAgent
+from .agents.registry import Agents
 from .api.auth import Keys
 from .api.files import Downloads
 from .api.info import Info
@@ -24,6 +25,8 @@ from .api.router import Route, Router
 from .api.session import Sessions
 from .api.static import Files
 from .config import Config, ConfigError, make_home, shipped
+from .exporter import Exporter
+from .hooks import Hooks
 from .llm.discover import discover
 from .llm.registry import Models
 from .sandbox.policy import TIERS
@@ -47,27 +50,41 @@ class App:
 
     async def open(self) -> None:
         config, server = self.config, self.config.server
-        log.register(config.secrets())
-        log.register(
+        masking.register(config.secrets())
+        masking.register(
             value
             for name, value in self._env.items()
-            if log.is_secret(name) and name not in ("PWD", "OLDPWD")
+            if masking.is_secret(name) and name not in ("PWD", "OLDPWD")
         )
         make_home(config.home)
         limits = server["limits"]
         self.client = Client(self._env)
         self.found = await discover(server, self.client, self._env)
         self.models = Models(server, self.client, self._env, self.found)
+        logs = config.home / "logs"
+        self.exporter = Exporter(server["tracing"], logs, self.client, VERSION)
+        self.exporter.open()
+        self.hooks = Hooks()
+        self.hooks.load(config.home / "hooks")
         claims = Claims(config.home / "claims", limits["claim_ttl_s"], limits["result_ttl_s"])
         self.toolbox = Toolbox(config, self.client)
         await self.toolbox.open(_strongest(self._env))
         await self.toolbox.load_owner_tools()
-        self.agent = BaseAgent(config, self.models, self.toolbox, claims)
+        self.agents = Agents(config.home / "agents", config.session["agent"])
+        for problem in self.agents.problems():
+            _log.warning("%s", problem)
+        self.agent = BaseAgent(
+            *(config, self.models, self.toolbox, claims),
+            agents=self.agents,
+            sink=self.exporter,
+            hooks=self.hooks,
+        )
 
     async def close(self) -> None:
         """End what still runs, then close the connections it used."""
         await self.agent.close()
         await self.toolbox.close()
+        await self.exporter.close()
         await self.client.close()
 
     async def __aenter__(self) -> App:
@@ -90,10 +107,13 @@ class App:
     def facts(self) -> dict[str, Callable[[], Any]]:
         """What `/info` tells beside the configuration; asked at every request."""
         return {
-            "agents": lambda: [{"name": self.config.session["agent"]}],
+            "agents": self.agents.info,
+            "agent_problems": self.agents.problems,
             "tools": self.toolbox.info,
             "models": self.models.catalog,
             "sandbox": self.toolbox.sandbox,
+            "hooks": self.hooks.info,
+            "tracing": self.exporter.info,
             "demo": lambda: self.demo,
         }
 

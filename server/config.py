@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from . import jsontext, log
+from . import jsontext, masking
 from .kinds import Anything, At, Choice, Either, MapOf, check, kinds_of, say
 from .sandbox import reach
 from .wire.headers import is_loopback
@@ -176,6 +176,8 @@ def _contradictions(server: Mapping[str, Any]) -> Iterator[str]:
         for entry in server["sandbox"][key]:
             if wrong := reach.problem(entry):
                 yield f"server.sandbox.{key}: {wrong}"
+    if (url := server["tracing"]["url"]) and not re.match(r"https?://[^/]", url):
+        yield f"server.tracing.url is {url}, wanted an address such as http://127.0.0.1:4318"
     for index, entry in enumerate(server["api_keys"]):
         key = entry if isinstance(entry, str) else entry.get("key", "")
         if not re.fullmatch(r"[!-~]+", key):
@@ -208,7 +210,7 @@ def _from_env(env: Mapping[str, str], kinds: dict[str, Any], problems: list[str]
         try:
             _put(layer, at, _from_text(env[variable], kind))
         except ValueError:
-            shown = log.masked({at[-1]: env[variable]})[at[-1]]
+            shown = masking.masked({at[-1]: env[variable]})[at[-1]]
             problems.append(f"the environment: {variable} is {shown}, wanted {say(kind, at)}")
     return layer
 
@@ -299,7 +301,7 @@ def _secrets(value: Any, *, hidden: bool) -> Iterator[str]:
             if key in ("headers", "env") and isinstance(item, dict):
                 yield from (text for text in item.values() if isinstance(text, str))
             else:
-                yield from _secrets(item, hidden=log.is_secret(key))
+                yield from _secrets(item, hidden=masking.is_secret(key))
     elif isinstance(value, list):
         for item in value:
             yield from _secrets(item, hidden=hidden)

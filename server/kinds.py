@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from . import jsontext, log
+from . import jsontext, log, masking
 
 At = tuple[str, ...]
 
@@ -114,9 +114,14 @@ SHAPES: dict[str, Any] = {
     "server.limits.max_request_size": Range(1, 1 << 40),
     "server.limits.max_runs": Range(1, 1_000_000),
     "server.limits.max_parallel_calls": Range(1, 1_000),
+    "server.tracing.headers": MapOf(""),
+    "server.tracing.max_queue": Range(1, 1_000_000),
     "server.log.level": Choice(log.LEVELS),
+    "server.log.format": Choice(tuple(log.FORMATS)),
     "session.config.yaa.reply": Choice(("full", "delta")),
     "session.config.yaa.tool_mode": TOOL_MODE,
+    "session.config.yaa.output_schema": Either((None, MapOf(ANY))),
+    "session.config.limits.on_limit": Choice(("auto", "summarize", "stop")),
     "session.config.llm_api.provider": PROVIDER_CHOICE,
     "session.config.prompt": MapOf(ANY),
     "session.config.tool": MapOf(MapOf(ANY)),
@@ -221,7 +226,7 @@ def _is_duration(at: At) -> bool:
 
 def _wrong(value: Any, kind: Any, at: At, source: str) -> str:
     key = next((name for name in reversed(at) if not name.isdigit()), "")
-    shown = jsontext.dumps(log.masked({key: value})[key])
+    shown = jsontext.dumps(masking.masked({key: value})[key])
     shown = shown if len(shown) <= 60 else shown[:59] + "…"
     return f"{source}: {'.'.join(at) or 'the whole'} is {shown}, wanted {say(kind, at)}"
 

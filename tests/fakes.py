@@ -71,6 +71,8 @@ class ScriptedModel(BaseAPI):
         self.script = script
         self.requests: list[list[dict[str, Any]]] = []
         self.tools: list[list[dict[str, Any]]] = []
+        self.choices: list[str | None] = []
+        self.providers: list[dict[str, Any]] = []
         self.closed = 0
 
     @property
@@ -78,6 +80,7 @@ class ScriptedModel(BaseAPI):
         return self
 
     def resolve(self, provider: dict[str, Any]) -> ScriptedModel:
+        self.providers.append(provider)
         return self
 
     async def stream(
@@ -85,6 +88,7 @@ class ScriptedModel(BaseAPI):
     ) -> AsyncGenerator[Event, None]:
         self.requests.append(copy.deepcopy(messages))
         self.tools.append(tools)
+        self.choices.append(options.tool_choice)
         message_id = options.message_id
         parts = self.script(messages)
         ended = False

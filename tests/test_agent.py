@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import copy
+import io
 import json
 import unittest
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import Any
 
+from server import log
 from server.agent import BaseAgent, Run
 from server.errors import Problem
 from server.jsontext import LARGEST_COUNT, canonical
@@ -114,6 +116,66 @@ class Flow(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(self.session["interrupts"], [])
         self.assertNotIn("TOOL_CALL_START", [e["type"] for e in found][:-8])
         self.assertEqual(self.session["usage"]["total_tokens"], 36)
+
+    async def test_an_agent_says_which_model_and_how_far(self) -> None:
+        host = self.agent(lambda _: [("call", "time", ["{}"])])
+        copied = {"name": "mine", "provider": "p", "model": "m", "limits": {"max_steps": 2}}
+        session = {"messages": [user("go")], "agent": "mine", "config": {"agent": copied}}
+        await self.post(session, host)
+        self.assertEqual(self.model.providers, [{"name": "p", "model_name": "m"}])
+        self.assertEqual(len(self.model.requests), 2)
+        self.assertEqual(self.session["interrupts"][0]["allowed"], 2)
+        self.session["config"]["limits"]["max_steps"] = 50  # a session only narrows
+        self.session["messages"].append(user("again", "u2"))
+        await self.post(self.session, host)
+        self.assertEqual(len(self.model.requests), 4)
+        self.session["config"]["limits"]["max_steps"] = 1
+        self.session["messages"].append(user("again", "u3"))
+        await self.post(self.session, host)
+        self.assertEqual(len(self.model.requests), 5)
+
+    def test_an_unknown_agent_is_refused_before_anything(self) -> None:
+        host = self.agent()
+        with self.assertRaises(Problem) as caught:
+            host.prepare({"messages": [user("go")], "agent": "nobody"})
+        self.assertEqual((caught.exception.code, caught.exception.status), ("agent_unknown", 422))
+        self.assertEqual((self.model.providers, self.counts), ([], {}))
+
+    async def test_one_line_for_each_run(self) -> None:
+        stream = io.StringIO()
+        log.setup("debug", style="json", stream=stream)
+        self.addCleanup(log.setup, "error", stream=io.StringIO())
+        host = self.agent()
+        run = host.prepare({"id": "s", "messages": [user("secret plans")]}, "phone")
+        found = await collect(run)
+        lines = [json.loads(line) for line in stream.getvalue().splitlines()]
+        (told,) = [line for line in lines if line["logger"] == "yaa.run"]
+        expected: dict[str, Any] = {"session": "s", "key_name": "phone", "status": "interrupted"}
+        expected |= {"finish_reason": "awaiting", "model": "scripted", "model_calls": 1}
+        expected |= {"tool_calls": 1, "total_tokens": 18, "prompt_tokens": 11, "agent": "default"}
+        self.assertEqual({k: told[k] for k in expected}, expected)
+        deltas = [line for line in lines if line["logger"] == "yaa.model"]
+        model = [e for e in found if e["type"].startswith(("TEXT", "REASONING", "TOOL_CALL"))]
+        of_model = [e for e in model if e["type"] != "TOOL_CALL_RESULT"]
+        self.assertEqual([line["event"] for line in deltas], [e["type"] for e in of_model])
+        self.assertEqual({line["stage"] for line in deltas}, {"step 1"})
+        self.assertNotIn("secret plans", stream.getvalue())
+
+    async def test_a_run_that_is_cut_is_told_too_and_deltas_can_be_switched_off(self) -> None:
+        stream = io.StringIO()
+        log.setup("debug", style="json", stream=stream)
+        self.addCleanup(log.setup, "error", stream=io.StringIO())
+        host = self.agent(lambda _: [("text", ["a", "b"])])
+        host.tells_deltas = False
+        run = host.prepare({"id": "s", "messages": [user("go")]})
+        async with aclosing(run.events()) as source:
+            async for event in source:
+                if event["type"] == "TEXT_MESSAGE_CONTENT":
+                    break
+        lines = [json.loads(line) for line in stream.getvalue().splitlines()]
+        (told,) = [line for line in lines if line["logger"] == "yaa.run"]
+        self.assertEqual(told["finish_reason"], "cut")
+        self.assertEqual([line for line in lines if line["logger"] == "yaa.model"], [])
 
     async def test_posting_a_finished_session_again_changes_nothing_but_rev(self) -> None:
         host = self.agent(lambda _: [("text", ["hi"])])

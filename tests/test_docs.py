@@ -19,10 +19,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from server import errors, jsontext, kinds
+from server import errors, hooks, jsontext, kinds
+from server.agents.registry import Agents
 from server.config import Config
 from server.llm import presets
-from server.session import events, fields
+from server.session import account, definition, events, fields, prompts
+from server.session.modes import MODES
 from server.tools.toolbox import Toolbox
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -49,14 +51,41 @@ class Reference(unittest.TestCase):
         default = json.loads((ROOT / "config.default.json").read_text())
         self.assert_rows("config.md", "Key", set(leaves(default)))
 
+    def test_log_lines(self) -> None:
+        access = set(members("server/api/router.py", "_write_access"))
+        self.assert_rows("logs.md", "Access member", access)
+        run = {*members("server/session/account.py", "told"), *account.TOKEN_COUNTS}
+        run |= set(members("server/witness.py", "end")) | {"key_name", "model"}
+        self.assert_rows("logs.md", "Run member", run)
+
+    def test_hooks(self) -> None:
+        self.assert_rows("hooks.md", "Point", set(hooks.POINTS))
+
+    def test_traces(self) -> None:
+        texts = set(strings("server/tracing.py"))
+        prefixes = ("gen_ai.", "server.", "error.", "yaa.")
+        names = {text for text in texts if text.startswith(prefixes) and not text.endswith(".")}
+        names |= {f"yaa.{key}" for key in ("status", "finish_reason")}
+        names |= {f"yaa.compaction.{key}" for key in ("trigger", "before", "after")}
+        self.assert_rows("traces.md", "Attribute", names)
+        kinds = {"invoke_agent", "execute_tool", "chat", "compact"}
+        self.assertLessEqual(kinds, {text.strip() for text in texts})
+        self.assert_rows("traces.md", "Span", kinds)
+
     def test_errors(self) -> None:
         self.assert_rows("errors.md", "Code", set(errors.CODES))
 
     def test_events(self) -> None:
-        names = {*events.ALIASES.values(), events.EXEC, events.COMPRESS}
+        names = {*events.ALIASES.values(), events.EXEC, events.COMPRESS, events.PLAN}
         self.assert_rows("events.md", "Event", names)
         types = set(first_column((REFERENCE / "events.md").read_text(), "AG-UI type", column=1))
         self.assertEqual(types, set(events.ALIASES), "second column of the same table")
+
+    def test_agents(self) -> None:
+        self.assert_rows("agents.md", "Agent key", set(definition.SCHEMA["properties"]))
+        self.assert_rows("agents.md", "Agent", {item["name"] for item in Agents().info()})
+        self.assert_rows("agents.md", "Mode", set(MODES))
+        self.assert_rows("agents.md", "Section", set(prompts.SECTIONS))
 
     def test_session(self) -> None:
         names = set(fields.TOP) - SPELLINGS | UNCHECKED
@@ -124,6 +153,22 @@ class Examples(unittest.IsolatedAsyncioTestCase):
             found = [e async for e in toolbox.execute(session, call, verdict.args, {})]
         self.assertEqual(json.loads(found[-1]["content"]), {"a": 2, "b": 1})
 
+    async def test_the_hooks_of_the_how_to_load_and_do_what_they_say(self) -> None:
+        _, source = next(fenced((DOCS / "howto" / "hooks.md").read_text(), "python"))
+        found = hooks.Hooks()
+        with tempfile.TemporaryDirectory() as folder:
+            (Path(folder) / "house.py").write_text(source)
+            (Path(folder) / "house.py").chmod(0o600)
+            found.load(Path(folder))
+        self.assertEqual(found.problems, [])
+        calls = hooks.Calls(found, {}, {"run": "r", "model": "m", "key_name": ""})
+        force = {"name": "shell", "args": {"command": "git push --force"}}
+        fits = hooks.has(("name", str))
+        self.assertIn("no force", (await calls.ask("pre_acting", force, fits))["refused"])
+        harmless = {"name": "shell", "args": {"command": "ls"}}
+        self.assertEqual(await calls.ask("pre_acting", harmless, fits), harmless)
+        self.assertEqual(len(await calls.ask("pre_reasoning", [], hooks.is_json)), 1)
+
 
 class Text(unittest.TestCase):
     def test_json_blocks_parse(self) -> None:
@@ -172,6 +217,23 @@ def calls_in(path: str) -> Iterator[tuple[str, list[str]]]:
         if isinstance(node, ast.Call):
             texts = [arg.value for arg in node.args if isinstance(arg, ast.Constant)]
             yield ast.unparse(node.func), [text for text in texts if isinstance(text, str)]
+
+
+def strings(path: str) -> Iterator[str]:
+    """Every text in a source file."""
+    for node in ast.walk(ast.parse((ROOT / path).read_text())):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.value
+
+
+def members(path: str, function: str) -> Iterator[str]:
+    """The names that stand before a colon in the objects that this function writes."""
+    for node in ast.walk(ast.parse((ROOT / path).read_text())):
+        if isinstance(node, ast.FunctionDef) and node.name == function:
+            for each in ast.walk(node):
+                for key in each.keys if isinstance(each, ast.Dict) else ():
+                    if isinstance(key, ast.Constant):
+                        yield str(key.value)
 
 
 def method_and_path(path: str) -> Iterator[str]:

@@ -173,7 +173,17 @@ class Serving(Case):
             status, info = Api(yaa.url, yaa.key).request("GET", "/info")
         self.assertEqual(status, 200)
         self.assertLessEqual(
-            {"version", "agents", "tools", "models", "sandbox", "limits", "defaults", "demo"},
+            {
+                "version",
+                "agents",
+                "agent_problems",
+                "tools",
+                "models",
+                "sandbox",
+                "limits",
+                "defaults",
+                "demo",
+            },
             set(info),
         )
         self.assertTrue(info["demo"])

@@ -7,6 +7,7 @@ yaa.define('css/thread', ['ui/h'], ({ css }) => css`
      The padding keeps outlines and shadows of cards inside the box that containment cuts at. */
   .chunk, .message { content-visibility: auto; padding-inline: 0.5rem; margin-inline: -0.5rem; }
   .chunk { contain-intrinsic-size: auto 400rem; }
+  .chunk:empty { min-block-size: 400rem; }
   .message { contain-intrinsic-size: auto 12rem; position: relative; min-inline-size: 0; scroll-margin-block: var(--s5); }
   .chunk + .chunk, .message + .message { margin-block-start: var(--s5); }
   .message:focus-visible { outline-offset: 0.25rem; border-radius: var(--r1); }

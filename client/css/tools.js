@@ -94,17 +94,14 @@ yaa.define('css/tools', ['ui/h'], ({ css }) => css`
   .page-head { display: grid; gap: var(--s1); font-size: var(--t3); }
   .page-head a { overflow-wrap: anywhere; }
 
-  .attached { list-style: none; display: grid; gap: var(--s3); }
-  .attached-row { display: flex; flex-wrap: wrap; align-items: center; gap: var(--s1) var(--s2); }
-  .attached-row .icon { inline-size: 1rem; block-size: 1rem; color: var(--ink-3); }
-  .attached img {
-    max-inline-size: 100%; max-block-size: 24rem; block-size: auto; margin-block-start: var(--s2); border-radius: var(--r1);
-    border: 1px solid var(--line);
-  }
-  .attached-text {
-    margin-block-start: var(--s2); padding: var(--s2) var(--s3); background: var(--sunken); border-radius: var(--r1);
-    white-space: pre-wrap;
-    overflow-wrap: anywhere; max-block-size: 16rem; overflow: auto;
+  .handed { list-style: none; display: grid; gap: var(--s2); margin: 0; padding: var(--s2) var(--s3); border-block-start: 1px solid var(--line); }
+  .handed-row { display: flex; flex-wrap: wrap; align-items: center; gap: var(--s1) var(--s2); }
+  .handed-row .icon { inline-size: 1rem; block-size: 1rem; color: var(--ink-3); }
+  .handed-row .path { min-inline-size: 0; overflow-wrap: anywhere; }
+  .handed-row .part-note { flex: 1; }
+  .handed-inside { margin-block-start: var(--s2); }
+  .handed img {
+    display: block; max-inline-size: 100%; max-block-size: 24rem; block-size: auto; border-radius: var(--r1); border: 1px solid var(--line);
   }
 }
 `)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
 
-from .. import log
+from .. import log, spans
 from ..errors import Problem
 from ..jsontext import JSONError, dumps
 from ..wire.exchange import Exchange, Stream, problem_of
@@ -107,6 +107,7 @@ class Router:
 
     async def __call__(self, exchange: Exchange) -> None:
         began, clock = time.time(), time.perf_counter()
+        spans.current.set(spans.begin(exchange.request.headers.get("traceparent", "")))
         call = Call(exchange, self._headers(exchange.request))
         try:
             async with Border(call):
@@ -210,17 +211,15 @@ def _write_access(call: Call, began: float, took: float) -> None:
     """Who asked for what and what became of it; the query is left out, it may hold anything."""
     stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(began))
     _access.info(
-        dumps(
-            {
-                "ts": stamp,
-                "ip": call.exchange.peer,
-                "key": call.key.name,
-                "run": call.run,
-                "method": call.request.method,
-                "path": call.request.path[:200],
-                "status": call.status or CLIENT_GONE,
-                "ms": round(took * 1000, 1),
-                "bytes": call.sent,
-            }
-        )
+        {
+            "began": stamp,
+            "ip": call.exchange.peer,
+            "key_name": call.key.name,
+            "run": call.run,
+            "method": call.request.method,
+            "path": call.request.path[:200],
+            "status": call.status or CLIENT_GONE,
+            "ms": round(took * 1000, 1),
+            "bytes": call.sent,
+        }
     )

@@ -207,7 +207,7 @@ class Decoder(Answer):
             for is_thought, piece in self._tags.end():
                 self._think(piece, TAGS) if is_thought else self._scan(piece)
             if self._tags.never_closed and not cut and not self._calls.all:
-                self._say("".join(self._thoughts))  # it did not think: that was the answer
+                self._scan("".join(self._thoughts))  # it did not think: that was the answer
         super()._end_text(cut)
 
 

@@ -20,7 +20,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from .. import log
+from .. import masking
 from ..jsontext import JSONError, browser_safe, loads
 from ..session.events import Event, run_error
 
@@ -186,8 +186,8 @@ def _context_size(body: bytes) -> dict[str, Any]:
 
 def quote(text: str, key: str) -> str:
     """A stranger's words: one line, at most MAX_QUOTE characters, no key, fit for JSON and eyes."""
-    if len(key) >= log.MIN_SECRET:
-        text = text.replace(key, log.MASK)
-    text = log.mask(str(browser_safe(text)))  # before it is cut: half a key is not recognised
+    if len(key) >= masking.MIN_SECRET:
+        text = text.replace(key, masking.MASK)
+    text = masking.mask(str(browser_safe(text)))  # before it is cut: half a key is not recognised
     text = " ".join("".join(c if c.isprintable() else " " for c in text).split())
     return text if len(text) <= MAX_QUOTE else text[:MAX_QUOTE] + "…"

@@ -33,6 +33,7 @@ class JsonReply:
         self._step: Callable[[list[Piece]], None] = self._begin
         self._depth = 0
         self._in_string = self._escaped = False
+        self._spoke = False  # something was found: white space behind it is none
 
     def feed(self, text: str) -> list[Piece]:
         out: list[Piece] = []
@@ -48,6 +49,8 @@ class JsonReply:
         held, self._held = self._held, ""
         if self._step == self._whole:
             return _read(held, self._names)
+        if self._spoke and not held.strip():
+            return []
         if self._step in (self._text, self._begin) or self._step == self._plain:
             return [("text", held)] if held else []
         return []
@@ -75,7 +78,9 @@ class JsonReply:
                 said += plain[0]
                 position = plain.end()
             elif held[position] == '"':
-                self._step, position = self._rest, len(held)
+                self._step = self._rest
+                position += 1
+                break
             else:
                 character, size = _unescape(held, position)
                 if not size:
@@ -94,26 +99,33 @@ class JsonReply:
 
     def _value(self, out: list[Piece], kind: str) -> None:
         """Pass one JSON value on as it is written, up to its end."""
+        end = self._end("},")
+        if piece := self._held[:end]:
+            out.append((kind, piece))
+        self._held = self._held[len(piece) :]
+        if end is not None:
+            if kind == "args":
+                out.append(("end", ""))
+            self._step = self._rest
+
+    def _end(self, closers: str, *, own: bool = True) -> int | None:
+        """Where what is being read ends in the text that is here; None if it goes on: before one
+        of `closers`, which are its surroundings', or behind its `own` bracket."""
         for position, character in enumerate(self._held):
             if self._in_string:
                 self._in_string = character != '"' or self._escaped
                 self._escaped = character == "\\" and not self._escaped
             elif character == '"':
                 self._in_string = True
+            elif not self._depth and character in closers:
+                return position
             elif character in "{[":
                 self._depth += 1
             elif character in "}]":
-                self._depth -= 1
-                if self._depth <= 0:
-                    end = position + (self._depth == 0)
-                    out.append((kind, self._held[:end]))
-                    if kind == "args":
-                        out.append(("end", ""))
-                    self._held, self._step = "", self._rest
-                    return
-        if self._held:
-            out.append((kind, self._held))
-            self._held = ""
+                self._depth = max(self._depth - 1, 0)
+                if own and not self._depth:
+                    return position + 1
+        return None
 
     def _plain(self, out: list[Piece]) -> None:
         if self._held:
@@ -124,8 +136,13 @@ class JsonReply:
         """Some other object: wait for all of it."""
 
     def _rest(self, out: list[Piece]) -> None:
-        """After the value only closing braces come."""
-        self._held = ""
+        """Up to the brace that closes the object; what stands there beside the value means nothing.
+        Then another object may come, or words."""
+        end = self._end("}", own=False)
+        self._held = "" if end is None else self._held[end + 1 :]
+        if end is not None:
+            self._spoke = True
+            self._step = self._begin
 
 
 def _undecided(text: str) -> bool:

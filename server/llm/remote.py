@@ -18,7 +18,7 @@ from collections.abc import AsyncGenerator, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from .. import log
+from .. import log, spans
 from ..jsontext import dumps
 from ..session.events import Event
 from ..wire.client import Client, ClientError, Response, Timeouts
@@ -224,6 +224,7 @@ class RemoteAPI(BaseAPI):
             "accept": "text/event-stream, application/json",
             "user-agent": "yaa",
         }
+        headers |= spans.outgoing()
         if self.provider.key:
             headers |= self.key_headers(self.provider.key)
         return headers | {name.lower(): value for name, value in self.provider.headers.items()}

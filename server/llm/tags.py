@@ -46,6 +46,7 @@ class TagScanner:
         self._longest = max(map(len, (*self._openers, *keys)), default=0) + 8
         self._held = ""
         self._name = ""  # the call that is being read
+        self._opened = ""
         self._searched = 0
 
     def feed(self, text: str) -> list[Piece]:
@@ -62,7 +63,8 @@ class TagScanner:
         if not name:
             return [("text", held)] if held else []
         if name in _JSON_TAGS:
-            return [("text", f"<{name}>{held}")]
+            call = rescue(held, self._schemas)  # a whole call, though its tag was never closed
+            return _call(*call) if call else [("text", self._opened + held)]
         arguments = self._arguments(name, held)
         if not arguments or self._open_parameter(name, held):
             return [("args", dumps({"incomplete": held})[:-1])]  # never taken for a whole call
@@ -86,6 +88,7 @@ class TagScanner:
             return False
         if begins and name:
             self._name, self._searched = name, 0
+            self._opened = self._held[: close + 1]  # as it was written, should it be text after all
             self._held = self._held[close + 1 :]
             if name not in _JSON_TAGS:
                 out.append(("call", name))
@@ -121,9 +124,9 @@ class TagScanner:
         if name not in _JSON_TAGS:
             out += [("args", dumps(self._arguments(name, body))), ("end", "")]
         elif call := rescue(body, self._schemas):
-            out += [("call", call[0]), ("args", call[1]), ("end", "")]
+            out += _call(*call)
         else:
-            out.append(("text", f"<{name}>{body}{closing}"))
+            out.append(("text", self._opened + body + match[0]))
         return True
 
     def _inside_value(self, name: str, body: str) -> bool:
@@ -161,6 +164,10 @@ class TagScanner:
             else:
                 found[key] = value
         return found
+
+
+def _call(name: str, arguments: str) -> list[Piece]:
+    return [("call", name), ("args", arguments), ("end", "")]
 
 
 def _value(text: str, schema: Any) -> Any:

@@ -37,10 +37,15 @@ def aside(session: Session, usage: Mapping[str, Any]) -> list[Change]:
     return [put("run", value=run), used(session, usage)]
 
 
-def answered(session: Session, message: dict[str, Any]) -> list[Change]:
-    """The run's counters after a model call, and a ledger entry for every tool call it asks for."""
+def answered(session: Session, message: dict[str, Any], *, sums_up: bool) -> list[Change]:
+    """The run's counters after a model call, and a ledger entry for every tool call it asks for.
+    A call that only sums up is marked as such, and is no step."""
     usage = message["meta"].get("usage", {})
-    run = {**session["run"], "step": session["run"]["step"] + 1}
+    run = {**session["run"]}
+    if sums_up:
+        run["summary"] = message["id"]
+    else:
+        run["step"] += 1
     run["tokens"] += usage.get("total_tokens", 0)
     run["cost_micro"] += usage.get("cost_micro", 0)
     entries = [
@@ -61,6 +66,24 @@ def model_error(event: Event) -> dict[str, Any]:
         "message": event["message"],
         "code": event["code"],
         "response_schema": ANSWERS["model_error"],
+    }
+
+
+def told(session: Session, before: Mapping[str, int], first_message: int) -> dict[str, Any]:
+    """What became of this POST, for its line in the log: no text, no arguments."""
+    messages = session.get("messages") or []
+    added = messages[first_message:] if isinstance(messages, list) else []
+    usage = session.get("usage", {})
+    spent = {name: usage.get(name, 0) - before.get(name, 0) for name in (*TOKEN_COUNTS, "calls")}
+    codes = [message["code"] for message in added[-1:] if "code" in message]
+    return {
+        "agent": session.get("agent", ""),
+        "status": session.get("status", ""),
+        "finish_reason": session.get("finish_reason", "cut"),
+        **({"code": codes[0]} if codes else {}),
+        "model_calls": spent.pop("calls"),
+        "tool_calls": sum(message["role"] == "tool" for message in added),
+        **spent,
     }
 
 

@@ -5,6 +5,7 @@ but consequences of this decision and of calls.py.
 
     next_step ─┬─ RunTools    calls that can be settled now: executed, recovered or answered
                ├─ Stop        awaiting people, over a limit, or done
+               ├─ Fail        the run cannot reach its goal: a planned task failed, no valid output
                ├─ NameSession the answer is there, the title is not (config.yaa.auto_title)
                ├─ Compact     the request would be too large: make the view of the session smaller
                └─ CallModel
@@ -13,17 +14,19 @@ but consequences of this decision and of calls.py.
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from . import prompts
+from . import output, prompts
 from .answers import ANSWERS
 from .calls import plan, unanswered
 from .context.compact import Compaction, room_for
 from .context.size import Measure
-from .jobs import Ask, Job, Session, Toolbox, Wait
-
-FINISH = "finish"  # the tool that ends a run by being called
+from .definition import wants_finish
+from .jobs import Ask, Call, Execute, Job, Session, Toolbox, Wait
+from .modes import FINISH, Mode, answers, beyond, exhausted, mode_of
+from .notes import SUM_UP
+from .plan import failed_task
 
 
 @dataclass(frozen=True)
@@ -41,9 +44,15 @@ class Model:
 
 @dataclass(frozen=True)
 class CallModel:
-    """Ask the model. `measure`: how large the request is, as far as that is known."""
+    """Ask the model. `measure`: how large the request is, as far as that is known. `tools`: what it
+    is offered, and `choice` the one it must use. `note` is told behind the last message, for this
+    call only. `sums_up`: its answer tells how far the run came, and does not end it."""
 
     measure: Measure
+    tools: tuple[dict[str, Any], ...] = ()
+    choice: str | None = None
+    note: str = ""
+    sums_up: bool = False
 
 
 @dataclass(frozen=True)
@@ -62,9 +71,16 @@ class Stop:
     reason: str
     asks: tuple[Ask, ...] = ()
     interrupts: tuple[dict[str, Any], ...] = ()
+    output: tuple[Any, ...] = ()  # the structured output, where there is one
 
 
-Step = RunTools | CallModel | NameSession | Compact | Stop
+@dataclass(frozen=True)
+class Fail:
+    code: str
+    message: str
+
+
+Step = RunTools | CallModel | NameSession | Compact | Stop | Fail
 
 
 def next_step(
@@ -81,40 +97,81 @@ def next_step(
     `limits` are the session's, already capped by the server's. `elapsed_ms`: how long this POST
     has run. `recoverable`: ids of calls whose lost result this host can still give.
     """
-    plans = [plan(session, toolbox, recoverable, *item) for item in unanswered(session)]
+    mode = mode_of(session)
+    plans = [_planned(mode, session, toolbox, recoverable, *item) for item in unanswered(session)]
     if jobs := tuple(item for item in plans if not isinstance(item, Ask | Wait)):
         return RunTools(jobs)
     if asks := tuple(item for item in plans if isinstance(item, Ask)):
         return Stop("interrupted", "awaiting", asks)
     if declined := session["run"].get("declined"):
         return Stop("failed" if declined == "failed" else "interrupted", declined)
-    if over := answered(session):
+    if over := answered(session, toolbox):
         if over.status == "completed" and wants_title(session):
             return NameSession()
         return over
+    if lost := hopeless(session, mode):
+        return lost
+    limits = limits if mode.most_rounds is None else capped(limits, {"max_steps": mode.most_rounds})
     if limit := over_limit(session, limits, elapsed_ms):  # after answers: one is never withheld
+        if limit["limit"] == "max_steps" and sums_up(session, mode, limits):
+            return with_room(session, (), model, note=SUM_UP, sums_up=True)
         return Stop("interrupted", "limit", interrupts=(limit,))
-    return with_room(session, toolbox, model)
+    return with_room(session, offered(session, toolbox, mode), model, choice=forced(session))
 
 
-def with_room(session: Session, toolbox: Toolbox, model: Model) -> CallModel | Compact | Stop:
+def _planned(
+    mode: Mode,
+    session: Session,
+    toolbox: Toolbox,
+    recoverable: Container[str],
+    call: Call,
+    message: dict[str, Any],
+    moved_on: bool,
+) -> Job | Ask | Wait:
+    """What to do about one call, in this mode."""
+    if not moved_on and (reply := beyond(mode, session, call, message)):
+        return reply
+    found = plan(session, toolbox, recoverable, call, message, moved_on)
+    if mode.in_order and isinstance(found, Execute):
+        return replace(found, parallel_safe=False)
+    return found
+
+
+def offered(session: Session, toolbox: Toolbox, mode: Mode) -> tuple[dict[str, Any], ...]:
+    """The tools of the next model call; once the mode allows no more, only what ends the run."""
+    tools = toolbox.declared(session)
+    if exhausted(mode, session):
+        ends = wants_finish(session) or output.schema_of(session) is not None
+        tools = [tool for tool in tools if ends and tool["function"]["name"] == FINISH]
+    return tuple(tools)
+
+
+def forced(session: Session) -> str | None:
+    """The tool that must be called: `finish`, once an answer in words has missed its schema."""
+    wanted = output.schema_of(session) is not None and output.misses(session)
+    return FINISH if wanted else None
+
+
+def with_room(
+    session: Session, tools: tuple[dict[str, Any], ...], model: Model, **more: Any
+) -> CallModel | Compact | Stop:
     """The model call, or what has to be done so that it fits the model's window."""
 
     def beside() -> tuple[str, list[dict[str, Any]]]:
-        return prompts.system(session), toolbox.declared(session)
+        return prompts.system(session), list(tools)
 
     compaction, too_large, measure = room_for(session, model.name, model.facts, beside)
     if compaction:
         return Compact(compaction)
     if too_large:
         return Stop("interrupted", "limit", interrupts=(overflow_interrupt(too_large, measure),))
-    return CallModel(measure)
+    return CallModel(measure, tools, **more)
 
 
 # -- the end --------------------------------------------------------------------------------------
 
 
-def answered(session: Session) -> Stop | None:
+def answered(session: Session, toolbox: Toolbox) -> Stop | None:
     """The stop that the last message asks for, if it does."""
     last = None
     for message in heard(session):
@@ -123,22 +180,50 @@ def answered(session: Session) -> Stop | None:
         if message["role"] == "tool":
             continue  # results follow the message whose calls they answer
         if message["role"] == "assistant":
-            if finished(session, message):
-                return Stop("completed", "completed")
-            if message is last:
-                strict = session["config"]["yaa"].get("require_finish_tool")
-                return Stop("interrupted", "awaiting") if strict else Stop("completed", "completed")
-            return None
+            if call := finishing(session, message):
+                return Stop("completed", "completed", output=given(session, toolbox, call))
+            return in_words(session, message) if message is last else None
         return None if message["role"] == "user" else Stop("completed", "completed")
     return Stop("completed", "completed")  # nothing was asked
 
 
-def finished(session: Session, message: dict[str, Any]) -> bool:
-    return any(
-        call["function"]["name"] == FINISH
-        and session["calls"].get(call["id"], {}).get("state") == "done"
-        for call in message.get("tool_calls") or ()
-    )
+def in_words(session: Session, message: dict[str, Any]) -> Stop | None:
+    """An answer without calls: the end, unless it is only the sum at a limit, or must have another
+    form."""
+    if message["id"] == session["run"].get("summary"):
+        return None
+    if (schema := output.schema_of(session)) is not None:
+        value, wrong = output.read(message.get("content"), schema)
+        return None if wrong else Stop("completed", "completed", output=(value,))
+    if wants_finish(session):
+        return Stop("interrupted", "awaiting")
+    return Stop("completed", "completed")
+
+
+def finishing(session: Session, message: dict[str, Any]) -> Call | None:
+    """The call that ended the run, if one of this message's did."""
+    for call in message.get("tool_calls") or ():
+        state = session["calls"].get(call["id"], {}).get("state")
+        if call["function"]["name"] == FINISH and state == "done":
+            return dict(call)
+    return None
+
+
+def given(session: Session, toolbox: Toolbox, call: Call) -> tuple[Any, ...]:
+    """The structured output that a call of `finish` gave, as it was checked and mended."""
+    schema = output.schema_of(session)
+    args = None if schema is None else toolbox.verdict(session, call).args
+    return () if schema is None or args is None else (output.unwrapped(schema, args),)
+
+
+def hopeless(session: Session, mode: Mode) -> Fail | None:
+    """Why going on is of no use."""
+    if mode.plans and (task := failed_task(session)):
+        return Fail("task_failed", f"The plan cannot be carried out: {task}")
+    if output.schema_of(session) is not None and output.misses(session) >= output.TRIES:
+        text = f"The model gave no answer that fits the wanted schema in {output.TRIES} tries."
+        return Fail("output_invalid", text)
+    return None
 
 
 def heard(session: Session) -> Iterator[dict[str, Any]]:
@@ -153,6 +238,14 @@ def wants_title(session: Session) -> bool:
 
 
 # -- limits ---------------------------------------------------------------------------------------
+
+
+def sums_up(session: Session, mode: Mode, limits: Mapping[str, Any]) -> bool:
+    """Whether the model is to say how far it came, and has not done so since it last went on."""
+    wanted = limits.get("on_limit") or "auto"
+    last = next(answers(session), None)
+    done = last is not None and last["id"] == session["run"].get("summary")
+    return not done and (mode.sums_up if wanted == "auto" else wanted == "summarize")
 
 
 def over_limit(
@@ -176,10 +269,11 @@ def over_limit(
     return None
 
 
-def capped(wanted: Mapping[str, Any], ceilings: Mapping[str, Any]) -> dict[str, Any]:
-    """Session limits under the server's: a session may only narrow. None means no limit."""
+def capped(wanted: Mapping[str, Any], *ceilings: Mapping[str, Any]) -> dict[str, Any]:
+    """Limits under others, such as a session's under the server's: those may only be narrowed.
+    None means no limit."""
     limits = dict(wanted)
-    for name, ceiling in ceilings.items():
+    for name, ceiling in (item for each in ceilings for item in each.items()):
         if ceiling is not None:
             own = limits.get(name)
             limits[name] = ceiling if own is None else min(own, ceiling)

@@ -48,12 +48,14 @@ ALIASES: dict[str, str] = {
 }
 EXEC = "tool.exec"  # a STATE_DELTA that sets a call to `started`
 COMPRESS = "context.compress"  # a STATE_DELTA that makes the view of the session smaller
+PLAN = "plan.update"  # a STATE_DELTA that sets the plan
+_OWN = {"exec": EXEC, "compaction": COMPRESS, "plan": PLAN}  # by what metadata.yaa has
 
 
 def alias(event: Event) -> str:
     """The dotted name of an event; some STATE_DELTAs have one of their own."""
     if event["type"] == "STATE_DELTA" and (ours := event.get("metadata", {}).get("yaa")):
-        return EXEC if "exec" in ours else COMPRESS if "compaction" in ours else "session.delta"
+        return next((name for key, name in _OWN.items() if key in ours), "session.delta")
     return ALIASES[event["type"]]
 
 
@@ -129,6 +131,10 @@ def state_snapshot(session: dict[str, Any]) -> Event:
 def state_delta(*operations: dict[str, Any]) -> Event:
     """A change to anything but messages: RFC 6902 operations made by `put` and `drop`."""
     return {"type": "STATE_DELTA", "delta": list(operations)}
+
+
+def plan_set(plan: dict[str, Any]) -> Event:
+    return {**state_delta(put("plan", value=plan)), "metadata": {"yaa": {"plan": True}}}
 
 
 def put(*path: str, value: Any) -> dict[str, Any]:

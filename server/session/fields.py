@@ -6,7 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from ..jsontext import LARGEST_COUNT
+from ..schema.validate import check_schema
 from .context.strategies import STRATEGIES
+from .modes import MODES, mode_named
 
 VERSION = 1
 MAX_ID = 256  # messages, calls, interrupts
@@ -25,6 +27,7 @@ STATES = (
 REASONS = ("tool_call", "client_tool", "input_required", "indeterminate", "limit", "model_error")
 REPLIES = ("full", "delta")
 SUMMARIES = ("extract", "llm")
+ON_LIMIT = ("auto", "summarize", "stop")
 TOOL_MODES = ("auto", "native", "json_schema", "text")
 LIMITS = ("max_steps", "max_tokens", "max_cost_micro", "max_wall_s", "max_consecutive_errors")
 
@@ -87,6 +90,10 @@ def _texts(value: Any) -> bool:
 
 def _is_calibration(value: Any) -> bool:
     return isinstance(value, dict) and _number(value.get("ratio")) and _count(value.get("n"))
+
+
+def _is_schema(value: Any) -> bool:
+    return isinstance(value, dict) and not check_schema(value)
 
 
 def _pause(value: Any) -> bool:
@@ -223,6 +230,11 @@ CONFIG: dict[str, Fields] = {
         "auto_title": _BOOL,
         "max_context": _LIMIT,
         "require_finish_tool": _BOOL,
+        "mode": (
+            _optional(lambda value: isinstance(value, str) and mode_named(value) is not None),
+            f"one of {', '.join(MODES)}",
+        ),
+        "output_schema": (_optional(_is_schema), "a JSON Schema, or null for none"),
         "tool_detail": (_of(bool), "true or false"),
         "result_schema": (_of(bool), "true or false"),
         "tool_mode": (_one_of(*TOOL_MODES), f"one of {', '.join(TOOL_MODES)}"),
@@ -245,8 +257,13 @@ CONFIG: dict[str, Fields] = {
         ),
     },
     "prompt": {},
+    "agent": {},
     "tool": {},
-    "limits": {**{name: _LIMIT for name in LIMITS}, "tool": _MOST},
+    "limits": {
+        **{name: _LIMIT for name in LIMITS},
+        "tool": _MOST,
+        "on_limit": (_one_of(*ON_LIMIT), f"one of {', '.join(ON_LIMIT)}"),
+    },
     "context": {
         "enabled": _BOOL,
         "budget": (lambda value: _count(value) and value > 0, "a whole number, 1 or more"),

@@ -14,9 +14,9 @@ from typing import Any
 from ..errors import Problem
 from ..jsontext import LARGEST_COUNT
 from ..schema.validate import SchemaError, validate
-from . import offers
+from . import definition, offers, prompts
 from .answers import ANSWERS
-from .events import Event, Patch, messages_filled, pointer, put, run_started, state_delta
+from .events import Event, Patch, drop, messages_filled, pointer, put, run_started, state_delta
 from .fields import MAX_ERRORS, ROLE_ALIASES, VERSION
 from .shape import check, role_of
 
@@ -58,11 +58,17 @@ def accept(document: Any) -> Session:
 
 
 def opening(
-    session: Session, defaults: Session, run_id: str, now_ms: int, new_id: Callable[[str], str]
+    session: Session,
+    defaults: Session,
+    agent: dict[str, Any],
+    run_id: str,
+    now_ms: int,
+    new_id: Callable[[str], str],
 ) -> list[Event]:
     """The events that open a run: RUN_STARTED, then what was filled in and settled.
 
-    `defaults` is the configuration's session half. `new_id("msg")` makes an identifier.
+    `defaults` is the configuration's session half, `agent` the definition that the run goes by.
+    `new_id("msg")` makes an identifier.
     """
     session_id = session.get("id") or new_id("ses")
     filled = list(_filled_messages(session.get("messages") or [], new_id))
@@ -70,11 +76,18 @@ def opening(
     changes = [
         *([] if "id" in session else [put("id", value=session_id)]),
         *_filled(session, defaults, now_ms),
-        *_missing(session, defaults),
+        *_missing(session, _with_limits(defaults, agent)),
+        *_other_limits(session, defaults, agent),
+        *([put("config", "agent", value=agent)] if definition.of(session) != agent else []),
         *_ledger(session),
         *_open_interrupts(session),
     ]
-    events = [run_started(session_id, _run(session, user, run_id, now_ms), now_ms)]
+    run = _run(session, user, run_id, now_ms)
+    if said := prompts.unknown_placeholders(session.get("config", {}).get("prompt") or {}):
+        run["warnings"] = said
+    if "output" in session and session.get("run", {}).get("message") != user:
+        changes.append(drop("output"))
+    events = [run_started(session_id, run, now_ms)]
     if filled:
         events.append(messages_filled(filled))
     if changes:
@@ -170,6 +183,24 @@ def _missing(node: Session, defaults: Session, *path: str) -> Iterator[dict[str,
             yield from _missing(node[key], value, *path, key)
 
 
+def _with_limits(defaults: Session, agent: dict[str, Any]) -> Session:
+    config = defaults["config"]
+    limits = definition.limits(agent, config["limits"])
+    return {**defaults, "config": {**config, "limits": limits}}
+
+
+def _other_limits(
+    session: Session, defaults: Session, agent: dict[str, Any]
+) -> Iterator[dict[str, Any]]:
+    """Limits that were filled in for another agent, and that nobody has changed since."""
+    own = session.get("config", {}).get("limits") or {}
+    wanted = defaults["config"]["limits"]
+    before, now = (definition.limits(each, wanted) for each in (definition.of(session), agent))
+    for name, limit in now.items():
+        if name in own and own[name] == before.get(name) != limit:
+            yield put("config", "limits", name, value=limit)
+
+
 def _filled_messages(
     messages: list[dict[str, Any]], new_id: Callable[[str], str]
 ) -> Iterator[dict[str, Any]]:
@@ -227,6 +258,8 @@ def _run(session: Session, user: str, run_id: str, now_ms: int) -> dict[str, Any
     before = session.get("run", {})
     if before.get("message") == user:
         run |= {name: _counter(before.get(name)) for name in COUNTERS}
+        if isinstance(summary := before.get("summary"), str):
+            run["summary"] = summary
     for interrupt in session.get("interrupts", ()):
         answer = interrupt.get("answer")
         if answer is None or interrupt["reason"] not in RUN_LEVEL:

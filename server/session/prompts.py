@@ -1,84 +1,133 @@
 """The system prompt: derived for every model call, never stored in a session.
 
-A prompt is a list of sections, each a template that `config.prompt` may replace by name. It is a
-pure function of the session, byte-stable while nothing it names changes, so providers can cache
-it.
+A prompt is a list of sections, each a template that the session (`config.prompt`) or else its agent
+(`prompt`) may replace by name. It is a pure function of the session, byte-stable while nothing it
+names changes, so providers can cache it.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+from ..jsontext import dumps
+from .modes import mode_of
+from .output import schema_of
+
 Session = dict[str, Any]
 
-# Section name -> template, in the order in which they stand. A section whose only placeholder is
-# empty is left out.
+# Section name -> template, in the order in which they stand.
 SECTIONS: dict[str, str] = {
     "persona": "{character}",
+    "agent": "{agent}",
     "rules": (
         "Work step by step. Use a tool when it gives a better answer than memory, one purpose per"
         " call. A tool result that reports an error is information: read it and try differently."
         " When a call was denied, do not repeat it. When the task is done, answer in plain words."
+    ),
+    "mode": "{mode}",
+    "output": (
+        "Give your final answer by calling finish with arguments that fit this JSON Schema, and"
+        " only when you are done:\n{output_schema}"
     ),
     "date": "The current date is {date}.",
     "environment": "Facts about the user's environment:\n{environment}",
     "language": "Answer in this language: {language}.",
     "append": "{append}",
 }
-OPTIONAL = {"environment", "language", "append"}
+# These stand for what may be absent; then the section is left out.
+OPTIONAL = {
+    **{name: name for name in ("agent", "mode", "environment", "language", "append")},
+    "output": "output_schema",
+}
+MODE_RULES = {
+    "plain": "You may use one tool, once. Then answer.",
+    "react": "Use one tool at a time, look at its result, and go on until you can answer.",
+    "plan_execute": (
+        "Begin with plan_set: the tasks that lead to the goal, in order. Say with plan_update when"
+        " you begin a task and when it is completed, failed or cancelled, and what came of it."
+        " Tools you call together run one after another; an argument that is {{tool.field}} takes"
+        " what an earlier one gave. Mark a task failed only when the goal cannot be reached any"
+        " more: that ends the run."
+    ),
+}
 TITLE = (
     "Write a title of at most six words for this conversation, in its language."
     " Answer with the title alone."
 )
+# What `config.prompt` and an agent's `prompt` may hold.
+NAMES = (*SECTIONS, "system", "title")
+FACTS = ("character", "agent", "mode", "output_schema", "date", "environment", "language", "append")
 
-_PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
+_PLACEHOLDER = re.compile(r"(?<!\{)\{([a-z_]+)\}(?!\})")
 
 
 def system(session: Session) -> str:
     """The system prompt of a session.
 
-    `config.prompt`: `system` replaces everything, any section's name replaces that section, and
-    `append` is added at the end. Unknown placeholders stay as they are and `unknown_placeholders`
-    names them.
+    `system` replaces everything, any section's name replaces that section, and `append` is added
+    at the end. Unknown placeholders stay as they are and `unknown_placeholders` names them.
     """
-    custom = session["config"].get("prompt", {})
-    facts = values(session)
-    if isinstance(whole := custom.get("system"), str):
-        return fill(whole, facts)
+    own = custom(session)
+    facts = values(session, own)
+    if "system" in own:
+        return fill(own["system"], facts)
     parts = []
     for name, template in SECTIONS.items():
-        own = custom.get(name) if name != "append" else None
-        if name in OPTIONAL and not facts[name]:
+        if name in OPTIONAL and not facts[OPTIONAL[name]]:
             continue
-        parts.append(fill(own if isinstance(own, str) else template, facts).strip())
+        template = template if name == "append" else own.get(name, template)
+        parts.append(fill(template, facts).strip())
     return "\n\n".join(part for part in parts if part)
 
 
-def values(session: Session) -> dict[str, str]:
+def custom(session: Session) -> dict[str, str]:
+    """The templates of the session, and of its agent where the session has none."""
+    agents = (session["config"].get("agent") or {}).get("prompt", {})
+    both = {**agents, **session["config"].get("prompt", {})}
+    return {name: text for name, text in both.items() if isinstance(text, str)}
+
+
+def values(session: Session, own: Mapping[str, str]) -> dict[str, str]:
     """What a template may name."""
-    custom = session["config"].get("prompt", {})
+    agent = session["config"].get("agent") or {}
+    schema = schema_of(session)
     started = session["run"]["started_at"] // 1000
     return {
         "character": session.get("character") or "",
-        "language": session["config"]["yaa"].get("language") or "",
-        "environment": "\n".join(f"- {fact}" for fact in session.get("environment") or ()),
+        "agent": agent.get("systemPrompt", "").strip(),
+        "mode": MODE_RULES.get(mode_of(session).name, ""),
+        "output_schema": "" if schema is None else dumps(schema),
         "date": datetime.fromtimestamp(started, UTC).strftime("%Y-%m-%d"),
-        "append": custom["append"] if isinstance(custom.get("append"), str) else "",
+        "environment": "\n".join(f"- {fact}" for fact in session.get("environment") or ()),
+        "language": session["config"]["yaa"].get("language") or "",
+        "append": own.get("append", ""),
     }
 
 
-def fill(template: str, facts: dict[str, str]) -> str:
+def fill(template: str, facts: Mapping[str, str]) -> str:
+    """One pass: what a fact holds is never read as a template itself. `{{x}}` is no placeholder,
+    it is how a call names an earlier result."""
     return _PLACEHOLDER.sub(lambda match: facts.get(match[1], match[0]), template)
 
 
-def unknown_placeholders(session: Session) -> list[str]:
-    """Placeholders in the session's own templates that mean nothing, for a log line."""
-    facts = values(session)
-    custom = session["config"].get("prompt", {})
-    texts = [text for name, text in custom.items() if isinstance(text, str) and name != "append"]
-    return sorted({name for text in texts for name in _PLACEHOLDER.findall(text)} - facts.keys())
+def unknown_placeholders(templates: Mapping[str, Any]) -> list[str]:
+    """One line for each template that is none of ours, or that names something which means nothing;
+    it is left as it is."""
+    found = []
+    for name, text in templates.items():
+        if name not in (*NAMES, "systemPrompt"):
+            found.append(f"prompt.{name} is no section; there are {', '.join(NAMES)}")
+        elif isinstance(text, str) and name not in ("append", "systemPrompt"):
+            unknown = sorted(set(_PLACEHOLDER.findall(text)) - set(FACTS))
+            if unknown:
+                named = ", ".join(f"{{{each}}}" for each in unknown)
+                found.append(
+                    f"prompt.{name} names {named}, which means nothing; known: {', '.join(FACTS)}"
+                )
+    return found
 
 
 def title_request(session: Session, messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -89,6 +138,6 @@ def title_request(session: Session, messages: list[dict[str, Any]]) -> list[dict
         if message["role"] in ("user", "assistant") and isinstance(message.get("content"), str)
     ]
     return [
-        {"role": "system", "content": TITLE},
+        {"role": "system", "content": custom(session).get("title", TITLE)},
         {"role": "user", "content": "\n\n".join(lines[:4])},
     ]

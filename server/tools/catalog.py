@@ -28,6 +28,8 @@ KINDS = {
     **dict.fromkeys(("calculator", "datetime", "finish"), "inline"),
     "tool_detail": "detail",
     **dict.fromkeys(("context_reload", "context_retain"), "history"),
+    "agent_save": "agents",
+    **dict.fromkeys(("plan_set", "plan_update"), "plan"),
     "ask_user": "question",
     "fetch_url": "fetch",
 }
@@ -65,7 +67,12 @@ class Catalog:
         self.problems: list[str] = []
         self._servers: Servers | None = None
         self._by_server: dict[str, list[BaseTool]] = {}
-        for function in (*builtin.PYTHON, *(builtin.NETWORK if network else ()), *builtin.CONTROL):
+        for function in (
+            *builtin.PYTHON,
+            *(builtin.NETWORK if network else ()),
+            *builtin.AGENTS,
+            *builtin.CONTROL,
+        ):
             self.add(_builtin(function))
 
     def add(self, tool: BaseTool, operation: Operation | None = None) -> None:

@@ -17,6 +17,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
+from .. import spans
 from .mcp_message import (
     CLIENT,
     LEGACY,
@@ -214,6 +215,8 @@ class Peer:
         about: Message = meta() if self.link.modern else {}
         if progress:
             about["progressToken"] = request_id
+        if method == "tools/call":
+            about |= spans.outgoing()  # `_meta` has the names of W3C trace context for it
         full = {**params, "_meta": about} if about else params
         message = {"jsonrpc": "2.0", "id": request_id, "method": method}
         return {**message, "params": full} if full else message

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from .. import log
+from .. import log, masking
 from .mcp_message import (
     LIST_CHANGED,
     MAX_MESSAGE,
@@ -238,7 +238,7 @@ class StdioLink:
                 await asyncio.sleep(0)
                 *lines, rest = (rest + data)[-CHUNK:].split(b"\n")
                 for line in filter(None, map(bytes.strip, lines)):
-                    self._last_words = log.mask(line[:200].decode("utf-8", "replace"))
+                    self._last_words = masking.mask(line[:200].decode("utf-8", "replace"))
                     logger.debug("%s says: %s", self.name, self._last_words)
 
     def _fail(self, why: str) -> None:

@@ -10,9 +10,11 @@ import importlib
 import time
 from collections.abc import AsyncGenerator, Iterable
 from contextlib import aclosing
+from pathlib import Path
 from typing import Any
 
 from ..wire.client import Client
+from .agent_save import save
 from .catalog import Entry
 from .fetch import fetch_page
 from .mcp import Question, Servers
@@ -22,12 +24,19 @@ from .tool import BaseTool, Context, ToolError
 
 
 class Performer:
-    """Everything a call may need. `allowed`: hosts on a private network that may be fetched."""
+    """Everything a call may need. `allowed`: hosts on a private network that may be fetched.
+    `agents`: the folder of agent definitions."""
 
     def __init__(
-        self, runner: Runner, client: Client | None, mcp: Servers, allowed: Iterable[str]
+        self,
+        runner: Runner,
+        client: Client | None,
+        mcp: Servers,
+        allowed: Iterable[str],
+        agents: Path,
     ) -> None:
         self._runner, self._client, self._mcp, self._allowed = runner, client, mcp, allowed
+        self._agents = agents
 
     async def perform(
         self, entry: Entry, job: Job, question: dict[str, Any] | None
@@ -38,6 +47,8 @@ class Performer:
         source: AsyncGenerator[str | Outcome | Question, None]
         if tool.kind == "inline":
             yield run_inline(tool, job.args)
+        elif tool.kind == "agents":
+            yield save(self._agents, **job.args)
         elif entry.operation and self._client:
             yield await rest_call(self._client, entry.operation, job.args, limits["wall_s"])
         elif tool.kind == "fetch" and self._client:

@@ -1,8 +1,9 @@
 """May this call run? One pure function over the tool, the server's word and the session's.
 
-Resume rule 4: the server denies → the session denies → the server's ceiling says ask → grants and
-`auto_approve` → the tool's own default. A stored approval for the same fingerprint is consulted by
-session/calls.py, which turns an `ask` into a run and nothing else. Pure.
+Resume rule 4: the server denies → the agent denies → the session denies → the server's ceiling or
+the agent says ask → grants and `auto_approve` → the agent says auto → the tool's own default. A
+stored approval for the same fingerprint is consulted by session/calls.py, which turns an `ask` into
+a run and nothing else. Pure.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any
 from ..jsontext import canonical
 from ..sandbox import reach
 from ..sandbox.reach import NETWORKS, Reach
+from ..session import definition
 from .tool import BaseTool
 
 Session = dict[str, Any]
@@ -49,14 +51,21 @@ def decide(tool: BaseTool, args: dict[str, Any], ceiling: str, session: Session)
     grants = [grant["decision"] for grant in session["grants"] if covers(grant, tool.name, args)]
     if ceiling == "deny":
         return "deny", f"this server does not allow {tool.name}"
+    agents = definition.word(session, tool.name, page=tool.kind == "client")
+    if agents == "deny":
+        return "deny", f"the agent {definition.of(session)['name']} does not use {tool.name}"
     if own.get("deny") or "deny" in grants:
         return "deny", f"this session does not allow {tool.name}"
     if ceiling == "ask":
         return "ask", "this server asks about it always"
+    if agents == "ask":
+        return "ask", f"the agent {definition.of(session)['name']} asks about it always"
     if "allow" in grants:
         return "run", "granted for this session"
     if "auto_approve" in own:
         return ("run", "auto_approve") if own["auto_approve"] else ("ask", "auto_approve is off")
+    if agents == "auto":
+        return "run", f"the agent {definition.of(session)['name']} need not ask"
     if tool.kind == "client":
         return "run", "the page asks where it has to"
     return ("run", "it only reads") if tool.read_only else ("ask", "it may change things")

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote, urlencode
 
+from .. import spans
 from ..jsontext import JSONError, dumps, loads
 from ..wire.client import Client, ClientError, Response, Timeouts
 from .openapi import tools_in
@@ -192,6 +193,7 @@ def request(op: Operation, args: dict[str, Any]) -> tuple[str, dict[str, str], b
     if fields or content is not None:
         headers["content-type"] = "application/json"
         body = dumps(fields if content is None else content).encode()
+    headers |= spans.outgoing()
     # The owner's headers come last: none of them can be replaced by an argument.
     headers |= {name.lower(): value for name, value in op.headers.items()}
     return op.base_url + path + (f"?{urlencode(query)}" if query else ""), headers, body

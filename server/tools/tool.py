@@ -118,9 +118,9 @@ class BaseTool:
     """One tool as the server knows it; its code is reached by `where` in the child.
 
     kind: `python` runs in the child, `inline` in the server, `fetch` is fetched by the server and
-    read in the child, `rest` is a request (rest.py), `history` reads the session, `question` is
-    answered by a person, `client`
-    runs in the page.
+    read in the child, `rest` is a request (rest.py), `agents` writes a definition,
+    `history` reads the session, `plan` and
+    `output` write in it, `question` is answered by a person, `client` runs in the page.
     wait: whether a `client` tool's result is waited for; without, the page is only told.
     where: ("module", name, function) or ("file", path, function).
     parameters, returns: JSON Schemas, with `$ref` where a type is used twice or contains itself.

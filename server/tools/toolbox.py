@@ -34,9 +34,10 @@ from ..session.context.reload import NoSuchMessage, reload, retain, told
 from ..session.events import Event
 from ..wire.client import Client
 from . import builtin, failures, mcp, page
-from .catalog import Catalog
+from .catalog import Catalog, Entry
 from .disclosure import brief, declaration, detail, result_schema
 from .download import Piece, read_piece
+from .ending import as_wanted, of_no_use, planned
 from .envelope import MAX_NESTED, envelope, text_for_model
 from .perform import Performer
 from .policy import Verdict, decide, enforceable, exceeded, fingerprint, narrowed, reach_of
@@ -74,7 +75,9 @@ class Toolbox:
         self._tools = self._catalog.entries
         self.problems = self._catalog.problems  # what could not be loaded, for the owner
         allowed = self._ceilings.get("fetch_url", {}).get("allow", ())
-        self._performer = Performer(self._runner, client, self._mcp, allowed)
+        self._performer = Performer(
+            self._runner, client, self._mcp, allowed, config.home / "agents"
+        )
 
     async def open(self, most: str = "A") -> None:
         """Prove the sandbox that tools run in, up to the tier `most`. Below `require`, whatever
@@ -114,7 +117,8 @@ class Toolbox:
         brief ones."""
         wanted = session["config"]["yaa"]
         in_brief, results = wanted.get("tool_detail", False), wanted.get("result_schema", False)
-        ours = [e.tool for e in self._tools.values() if not self.unavailable(e.tool)]
+        entries = [as_wanted(entry, session) for entry in self._tools.values()]
+        ours = [e.tool for e in entries if not self.unavailable(e.tool)]
         left_out = self._left_out(session)
         return [
             brief(tool)
@@ -126,7 +130,7 @@ class Toolbox:
 
     def _left_out(self, session: Session) -> set[str]:
         """Tools that would be of no use now."""
-        names = failures.withheld(session) - CONTROL
+        names = (failures.withheld(session) - CONTROL) | of_no_use(session)
         if not session["config"]["yaa"].get("tool_detail", False):
             names.add(DETAIL)
         if not ops_of(session):
@@ -196,7 +200,7 @@ class Toolbox:
     def verdict(self, session: Session, call: Call) -> Verdict:
         """What the policy says of a call. Reads only; says so in words where it says no."""
         name, raw = call["function"]["name"], call["function"]["arguments"]
-        entry = self._tools.get(name)
+        entry = self._entry(name, session)
         tool = entry.tool if entry else page.tools(session, self._tools).get(name)
         if tool is None:
             return Verdict("error", self._unknown(name, session), status="not_found")
@@ -222,6 +226,10 @@ class Toolbox:
         may = (tool.repeatable, tool.hints.get("parallel_safe", False))
         offer = self._offer(session, tool) if action == "ask" else {}
         return Verdict(action, reason, args, mark, *may, repairs=repairs, offer=offer)
+
+    def _entry(self, name: str, session: Session) -> Entry | None:
+        entry = self._tools.get(name)
+        return as_wanted(entry, session) if entry else None
 
     def _offer(self, session: Session, tool: BaseTool) -> dict[str, Any]:
         """The network of a call, where an approval may change it."""
@@ -250,6 +258,8 @@ class Toolbox:
                     return
                 if isinstance(item, Outcome):
                     outcome = item
+                elif isinstance(item, dict):
+                    yield item
                 elif item:
                     yield events.tool_output(call_id, item, first=first)
                     first = False
@@ -257,9 +267,9 @@ class Toolbox:
 
     async def _performed(
         self, session: Session, call: Call, args: dict[str, Any], ledger: dict[str, Any]
-    ) -> AsyncGenerator[str | Outcome | mcp.Question, None]:
+    ) -> AsyncGenerator[str | Event | Outcome | mcp.Question, None]:
         name = call["function"]["name"]
-        if (entry := self._tools.get(name)) is None:  # an MCP server has just taken it away
+        if (entry := self._entry(name, session)) is None:  # an MCP server has just taken it away
             message = self._unknown(name, session)
             yield Outcome("not_found", error={"type": "not_found", "message": message})
             return
@@ -273,6 +283,13 @@ class Toolbox:
             return
         if tool.kind == "history":
             yield _from_history(session, tool.name, args)
+            return
+        if tool.kind == "output":
+            yield Outcome("ok", args, text="done")
+            return
+        if tool.kind == "plan":
+            for said in planned(session, name, args):
+                yield said
             return
         wanted = session["config"].get("limits", {}).get("tool", {})
         limits = narrowed(wanted, tool.required_resources, self._most)

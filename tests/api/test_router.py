@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import io
 import json
+import re
 import unittest
 from collections.abc import Mapping
 from typing import Any
@@ -63,7 +64,7 @@ class Case(unittest.TestCase):
 
     def access(self) -> list[dict[str, Any]]:
         lines = [line for line in self.log.getvalue().splitlines() if " yaa.access " in line]
-        return [json.loads(line.split(" yaa.access ")[1]) for line in lines]
+        return [json.loads(line[line.index("{") :]) for line in lines]
 
 
 class Routes(Case):
@@ -229,12 +230,19 @@ class AccessLog(Case):
         self.ask("POST", "/closed", KEY)
         lines = self.access()
         self.assertEqual([line["status"] for line in lines], [200, 401, 500])
-        self.assertEqual([line["key"] for line in lines], ["phone", "", "phone"])
+        self.assertEqual([line["key_name"] for line in lines], ["phone", "", "phone"])
         self.assertEqual(lines[0]["bytes"], len('{"name":"phone"}'))
         for line in lines:
             self.assertLessEqual(
-                {"ts", "ip", "key", "run", "method", "path", "status", "ms", "bytes"}, set(line)
+                {"began", "ip", "key_name", "run", "method", "path", "status", "ms", "bytes"},
+                set(line),
             )
+        traces = re.findall(r" trace=([0-9a-f]{32}) ", self.log.getvalue())
+        self.assertEqual(len(traces), 4)  # a fault of ours has a line of its own
+        self.assertEqual(len(set(traces)), 3)
+        theirs = f"00-{'4b' * 16}-{'0a' * 8}-01"
+        self.ask("GET", "/open", {"traceparent": theirs})
+        self.assertIn(f" trace={'4b' * 16} ", self.log.getvalue().splitlines()[-1])
         self.assertNotIn("canary-wrong", self.log.getvalue())
 
     def test_hostile_paths_stay_in_their_line(self) -> None:

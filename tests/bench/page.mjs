@@ -1,10 +1,10 @@
 /**
  * What the page costs, in one browser: until it can be typed in, to open a long session, for a frame while an answer
- * streams in, for a key. The job: {url, rounds}. Each figure is a step of its own, with what it measured.
- *
- * Work of a frame is from the first callback of the frame to the first task behind it: scripts, style, layout, paint.
+ * streams in, for a key. The job: {url, rounds}. Each figure is a step of its own, with what it measured; work.mjs says
+ * what a frame and a key are. The floor is the same in a page with nothing but a field and a line of text.
  */
 import { main } from "../browser/driver.mjs";
+import { work } from "./work.mjs";
 
 const COMPOSER = "form.composer textarea";
 const LONG = 5000;
@@ -56,26 +56,11 @@ await main(async (walk, job) => {
     return { open_ms: Math.round(open_ms) };
   });
 
+  const type = (tab, selector) => work(job.browser, tab, () => tab.type(selector, "typing in a session of five thousand messages", { delay: 30 }));
+
   await walk.step("key", async () => {
-    const tab = walk.page;
-    await tab.evaluate(() => {
-      globalThis.keys = [];
-      let begun = 0;
-      addEventListener("keydown", () => { begun = performance.now(); }, true);
-      addEventListener("input", () => {
-        const script = performance.now() - begun;
-        requestAnimationFrame(() => {
-          const frame = performance.now();
-          const { port1, port2 } = new MessageChannel();
-          port1.onmessage = () => globalThis.keys.push(script + performance.now() - frame);
-          port2.postMessage(null);
-        });
-      });
-    });
-    await tab.click(COMPOSER);
-    const words = "typing in a session of five thousand messages";
-    const spent = await processor(walk, tab, () => tab.type(COMPOSER, words, { delay: 30 }));
-    return { ...figures("key_ms", await tab.evaluate(() => globalThis.keys)), ...(spent ? { key_cpu_ms: round(spent / words.length) } : {}) };
+    await walk.page.click(COMPOSER);
+    return figures("key_ms", (await type(walk.page, COMPOSER)).keys);
   });
 
   for (const [name, id] of [["streaming", ""], ["streaming in a long session", "#s=long"]]) {
@@ -86,45 +71,31 @@ await main(async (walk, job) => {
       await tab.waitForSelector(COMPOSER, { visible: true });
       if (id) await tab.waitForFunction((count) => document.querySelectorAll("article.message").length >= count, { polling: 250 }, LONG);
       await tab.type(COMPOSER, "bench tokens=600 delay_us=8000");
-      await tab.evaluate(() => {
-        globalThis.frames = [];
-        const { port1, port2 } = new MessageChannel();
-        let begun = 0;
-        port1.onmessage = () => globalThis.frames.push(performance.now() - begun);
-        const each = () => { begun = performance.now(); port2.postMessage(null); requestAnimationFrame(each); };
-        globalThis.watch = () => requestAnimationFrame(each);
-      });
       await tab.keyboard.press("Enter");
-      await tab.waitForFunction(() => document.querySelector("article[aria-busy=true]"));
-      await tab.evaluate(() => globalThis.watch());
-      const spent = await processor(walk, tab, () => tab.waitForFunction(() => (
-        ([...document.querySelectorAll("article.message")].at(-1)?.textContent.match(/@\d+@/g)?.length ?? 0) > 400
-      ), { polling: 250 }));
-      const frames = await tab.evaluate(() => globalThis.frames);
-      const found = { ...figures("frame_ms", frames), ...(spent ? { frame_cpu_ms: round(spent / frames.length) } : {}) };
+      await tab.waitForSelector("article[aria-busy=true]");
+      const { frames } = await work(job.browser, tab, () => tab.waitForFunction(() => (
+        (document.querySelector(".chunk:last-child > .message:last-child").textContent.match(/@\d+@/g)?.length ?? 0) > 500
+      ), { polling: 500 }));
       await tab.close();
-      return found;
+      return figures("frame_ms", frames);
     });
   }
+
+  await walk.step("floor", async () => {
+    const tab = await walk.newPage();
+    await tab.goto("about:blank");
+    await tab.evaluate(() => document.body.append(document.createElement("textarea"), document.createElement("p")));
+    await tab.focus("textarea");
+    const { keys } = await type(tab, "textarea");
+    const { frames } = await work(job.browser, tab, () => tab.evaluate(async () => {
+      for (let word = 0; word < 150; word += 1) {
+        document.querySelector("p").append(`@${word}@ `);
+        await new Promise(requestAnimationFrame);
+      }
+    }));
+    return { ...figures("key_ms", keys), ...figures("frame_ms", frames) };
+  });
 });
-
-/** What the page's thread worked meanwhile, in ms of the processor, which other programs do not stretch; Chromium tells. */
-async function processor(walk, tab, does) {
-  if (walk.job.browser !== "chromium") return void (await does());
-  const session = await tab.createCDPSession();
-  await session.send("Performance.enable", { timeDomain: "threadTicks" });
-  const spent = async () => {
-    const { metrics } = await session.send("Performance.getMetrics");
-    return (metrics.find(({ name }) => name === "TaskDuration")?.value ?? 0) * 1000;
-  };
-  const before = await spent();
-  await does();
-  return (await spent()) - before;
-}
-
-function round(ms) {
-  return Number(ms.toFixed(1));
-}
 
 /** Half of them, and the hundredth. */
 function figures(name, values) {

@@ -72,7 +72,7 @@ export function session({ id = "seen-1", title = "Decimals in the report" } = {}
       ops: [
         { op: "stub", ids: ["t1", "t2"] }, { op: "preview", id: "t7", head: 120, tail: 80 }, { op: "rewind", ids: ["a2"] },
       ],
-      events: [{ id: "c1", trigger: "high_watermark", before: 24_000, after: 9_500, upto: "t6", model: "demo", ops: [{ op: "stub", ids: ["t1", "t2"] }] }],
+      events: [{ id: "c1", trigger: "size", before: 24_000, after: 9_500, at: 12, ops: 1 }],
     },
     run: { id: "r2", message: "u1", step: 12, tokens: 40_500, cost_micro: 120_000, wall_ms: 61_000, started_at: START },
     ext: {},

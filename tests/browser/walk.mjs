@@ -1,18 +1,30 @@
 /**
- * What a person does with the page, start to end, in one browser and one place (disk or server).
+ * What a person does with the page, start to end, in one browser and one place (disk or server): signs in, chats,
+ * approves, reloads, is cut off, changes what a tool said, forks, searches, exports, imports, opens the saved page and
+ * goes on at another server.
  *
  * The model is the scripted one of the benchmark: what is typed tells it how many deltas to send,
  * how far apart, and which tool to call first. So the walk knows what has to appear, and has time
- * to cut the line in the middle. The job: {url, server, key, place, tool, …}.
+ * to cut the line in the middle. What the page saves is caught where it is made, and written where a browser would have
+ * put it. The job: {url, server, key, place, tool, folder, second: {url, key}}.
  */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { main } from "./driver.mjs";
 
 const COMPOSER = "form.composer textarea";
 const ANSWERS = "article.message[data-role=assistant]";
 const STATUS = ".status-line";
+const DIALOG = "dialog[open]";
 
 await main(async (walk, job) => {
   const { page } = walk;
+  await page.evaluateOnNewDocument(() => {
+    const make = URL.createObjectURL;
+    globalThis.savedFiles = [];
+    URL.createObjectURL = (blob) => (blob.text().then((text) => globalThis.savedFiles.push(text)), make(blob));
+  });
 
   await walk.step("open", async () => {
     await page.goto(job.url);
@@ -78,6 +90,84 @@ await main(async (walk, job) => {
     await walk.shot("6-stopped");
   });
 
+  await walk.step("edit a tool result, and continue", async () => {
+    await walk.press("New session");
+    await send(walk, `bench tokens=4 delay_us=0 tool=${job.tool}`);
+    await walk.press("Allow once", ".ask button");
+    await answered(walk, 4);
+    await page.click(".card.tool summary");
+    await walk.sees(".tool-body", "Result"); // what is in the card comes later, and moves the buttons under it
+    await walk.press("Edit result", ".call-edits button");
+    await page.waitForSelector(`${DIALOG} textarea`);
+    await fill(page, `${DIALOG} textarea`, '{"now": "the year 3000"}');
+    await walk.press("Save", `${DIALOG} button`);
+    await walk.press("Continue from here");
+    await walk.sees(".switch", "2/2");
+    await answered(walk, 4);
+    await walk.shot("7-edited");
+  });
+
+  await walk.step("fork", async () => {
+    await page.hover("article.message[data-role=user]");
+    await page.click("article.message[data-role=user] .message-actions [aria-label=More]");
+    await walk.press("New session from here", ".menu button");
+    await walk.sees(".top-title", "(copy)");
+    await page.waitForFunction(() => document.querySelectorAll("article.message").length === 1);
+  });
+
+  await walk.step("search", async () => {
+    await page.type(".side-search", "tokens=150");
+    await walk.sees(".hit mark", "tokens=150");
+    await walk.shot("8-search");
+    await page.click(".hit");
+    await page.waitForFunction(() => document.activeElement.textContent.includes("tokens=150"));
+    await page.click(".side-search", { count: 3 });
+    await page.keyboard.press("Backspace");
+    await page.waitForFunction(() => !document.querySelector(".side")?.innerText.includes("tokens=150"));
+  });
+
+  let saved = "";
+  await walk.step("export", async () => {
+    await walk.press("More about this session");
+    await walk.press("Export this session", "[role=menuitem]");
+    await walk.press("Save", `${DIALOG} .dialog-foot button`);
+    await page.waitForFunction(() => globalThis.savedFiles.length === 1);
+    saved = await page.evaluate(() => globalThis.savedFiles[0]);
+    writeFileSync(join(job.folder, "saved.html"), saved);
+    return { kilobytes: Math.round(saved.length / 1024) };
+  });
+
+  await walk.step("import again", async () => {
+    const count = () => page.$$eval(".row-open", (all) => all.length);
+    const before = await count();
+    await page.click(".row[data-current=true] .row-more");
+    await walk.press("Delete", "[role=menuitem]");
+    await page.waitForFunction((wanted) => document.querySelectorAll(".row-open").length === wanted, {}, before - 1);
+    await drop(page, "#side", "saved.html", saved);
+    await walk.sees(".toast", "Imported 1 session.");
+    await page.waitForFunction((wanted) => document.querySelectorAll(".row-open").length === wanted, {}, before);
+  });
+
+  await walk.step("open the saved page", async () => {
+    await page.goto(pathToFileURL(join(job.folder, "saved.html")).href);
+    await page.waitForSelector(".guest");
+    const said = await page.$$eval(".bubble", (all) => all.map((one) => one.textContent).join());
+    if (!said.includes("tokens=150")) throw new Error(said);
+    await walk.shot("9-saved");
+  });
+
+  await walk.step("continue there, on a second server", async () => {
+    await walk.press("Continue …", ".guest button");
+    await page.waitForSelector(`${DIALOG} input[type=url]`);
+    await fill(page, `${DIALOG} input[type=url]`, job.second.url);
+    await fill(page, `${DIALOG} input[type=password]`, job.second.key);
+    await walk.press("Connect", `${DIALOG} button`);
+    await page.waitForSelector(COMPOSER, { visible: true });
+    await send(walk, "bench tokens=8 delay_us=0");
+    await answered(walk, 8);
+    await walk.shot("10-continued");
+  });
+
   await walk.step("type at once", async () => {
     const times = [];
     for (let round = 0; round < 3; round += 1) {
@@ -103,10 +193,28 @@ async function connect(walk, job) {
 }
 
 async function fill(page, selector, value) {
-  await page.click(selector, { count: 3 });
-  await page.keyboard.press("Backspace");
+  await page.focus(selector);
+  await page.keyboard.down("Control");
+  await page.keyboard.press("a");
+  await page.keyboard.up("Control");
   await page.type(selector, value);
   await page.keyboard.press("Tab");
+}
+
+/** A file let go over an element. */
+async function drop(page, selector, name, text) {
+  await page.evaluate(
+    (css, title, words) => {
+      const dataTransfer = new DataTransfer();
+      dataTransfer.items.add(new File([words], title));
+      const give = (type) => document.querySelector(css).dispatchEvent(new DragEvent(type, { dataTransfer, bubbles: true, cancelable: true }));
+      give("dragover");
+      give("drop");
+    },
+    selector,
+    name,
+    text,
+  );
 }
 
 async function send(walk, words) {

@@ -21,8 +21,12 @@ test('how each message is sent', () => {
   const whole = ['whole', 'whole', 'whole', 'whole', 'never', 'whole']
   const rows = [
     [undefined, whole], [[], whole], [[null, 3, { op: 'rewind', ids: ['t1'] }], whole],
-    [[{ op: 'stub', ids: ['t1'] }], whole.with(2, 'stub')], [[{ op: 'stub', ids: ['c1'] }], whole.with(2, 'stub')],
-    [[{ op: 'expire', ids: ['m1#0'] }], whole.with(2, 'expire')], [[{ op: 'preview', id: 'm2', head: 40, tail: 40 }], whole.with(2, 'preview')],
+    [[{ op: 'stub', ids: ['t1'] }], whole.with(2, 'stub')], [[{ op: 'stub', ids: ['u1', 'a1'] }], whole],
+    [[{ op: 'expire', ids: ['t1'], after: 1 }], whole], [[{ op: 'preview', id: 't1', head: 40, tail: 40 }], whole.with(2, 'preview')],
+    [[{ op: 'stub', ids: ['t1'] }, { op: 'preview', id: 't1', head: 4, tail: 4 }], whole.with(2, 'stub')],
+    [[{ op: 'preview', id: 't1', head: 4, tail: 4 }, { op: 'stub', ids: ['t1'] }], whole.with(2, 'stub')],
+    [[{ op: 'fold', from: 'u1', to: 't1', text: 'a' }, { op: 'fold', from: 'u1', to: 'a2', text: 'b' }], ['fold', 'fold', 'fold', 'fold', 'never', 'whole']],
+    [[{ op: 'fold', from: 't1', to: 'a2', text: 'a' }, { op: 'fold', from: 'u1', to: 't1', text: 'b' }], ['fold', 'fold', 'fold', 'whole', 'never', 'whole']],
     [[{ op: 'fold', from: 'u1', to: 'a2', text: 'sum' }], ['fold', 'fold', 'fold', 'fold', 'never', 'whole']],
     [[{ op: 'fold', from: 'a2', to: 'u1', text: 'sum' }], whole], [[{ op: 'pin', ids: ['t1', 'u1'] }, { op: 'unpin', ids: ['u1'] }], whole.with(2, 'whole!')],
     [[{ op: 'args', id: 'a1', fields: ['x'] }], whole.with(1, 'args')], [[{ op: 'stub', ids: ['none', 'm99', null, {}] }], whole], [[{ op: 'stub', ids: ['e1'] }], whole],
@@ -31,6 +35,17 @@ test('how each message is sent', () => {
   const [row] = lens({ id: 's', messages: messages(), context: { ops: [{ op: 'stub', ids: ['t1'] }] } }).filter((one) => one.state === 'stub')
   assert.deepStrictEqual([row.full, row.sent], [1004, 20])
   assert.deepStrictEqual(lens({ id: 's', messages: null }), [])
+  const runs = (n) => lens({ id: 's', messages: messages(), config: { context: { window_runs: n } } }).map(({ state }) => state)
+  assert.deepStrictEqual([runs(1), runs(2)], [['never', 'never', 'never', 'never', 'never', 'whole'], whole])
+  assert.deepStrictEqual([runs(0), runs('1')], [whole, whole])
+})
+
+test('a picture counts as one, however many bytes it has', () => {
+  const url = `data:image/png;base64,${'A'.repeat(400_000)}`
+  const content = [{ type: 'text', text: 'look' }, { type: 'image_url', image_url: { url } }, { type: 'file', file: { data: url } }, null]
+  const [row] = lens({ id: 's', messages: [{ id: 'u1', role: 'user', content }] })
+  assert.strictEqual(row.full, estimate('look') + 2000 + 4)
+  assert.ok(gauge({ id: 's', messages: [{ id: 'u1', role: 'user', content }] }).used < 2100)
 })
 
 test('the room taken: what the provider counted, and what came since', () => {
@@ -48,20 +63,37 @@ test('the room taken: what the provider counted, and what came since', () => {
   assert.deepStrictEqual([sums.parts.summaries, sums.parts.results], [100, 0])
 })
 
+test('a compaction that came later is what the count goes on from', () => {
+  const all = messages()
+  const at = (record) => gauge({ id: 's', messages: all, context: { events: [record] } })
+  assert.deepStrictEqual([at({ at: 5, after: 700 }).used, at({ at: 5, after: 700 }).measured], [700 + 6, true])
+  assert.strictEqual(at({ at: 3, after: 700 }).used, 1600 + 6, 'the provider counted after it')
+  assert.strictEqual(at({ at: 99, after: 700 }).used, 1600 + 6, 'a compaction of messages that are not here')
+  const thought = { id: 'a', role: 'assistant', content: 'x', meta: { usage: { prompt_tokens: 100, completion_tokens: 90, reasoning_tokens: 80 } } }
+  assert.strictEqual(gauge({ id: 's', messages: [thought] }).used, 110, 'thoughts are not sent again')
+  const guess = { ...thought, meta: { usage: { ...thought.meta.usage, estimated: true } } }
+  assert.strictEqual(gauge({ id: 's', messages: [guess] }).measured, false)
+})
+
 test('the window of a model', () => {
   const info = { models: [{ name: 'a', max_context: 1000 }, { name: 'b', default: true, max_context: 2000 }, { name: 'c' }] }
   const named = (name) => ({ id: 's', messages: [], config: { llm_api: { provider: { name } } } })
   assert.deepStrictEqual(['a', 'b', 'auto', 'zz', 'c'].map((name) => windowFrom(info, named(name))), [1000, 2000, 2000, 2000, null])
   assert.strictEqual(windowFrom(null, { id: 's', messages: [] }), null)
+  const taught = (name, windows) => windowFrom(info, { ...named(name), context: { windows } })
+  assert.deepStrictEqual([taught('a', { a: 400 }), taught('c', { c: 500 }), taught('auto', { b: 3000 }), taught('a', { b: 1 })], [400, 500, 2000, 1000])
 })
 
 test('marks in the thread', () => {
-  const event = { id: 'c1', trigger: 'high', before: 9000, after: 4000, upto: 't1', ops: [{ op: 'stub', ids: ['t1'] }, { op: 'fold', from: 'u1', to: 'a1', text: 'S' }, { op: 'rewind', ids: ['u1'] }] }
-  const session = { id: 's', messages: messages(), context: { ops: [...event.ops, { op: 'expire', ids: ['m0'] }], events: [event] } }
-  const [first, rest] = markers(session)
-  assert.deepStrictEqual([first.id, first.after, first.trigger, first.before, first.to], ['context-c1', 't1', 'high', 9000, 4000])
+  const [one, two] = [{ id: 'c1', trigger: 'size', before: 9000, after: 4000, at: 3, ops: 3 }, { id: 'c2', trigger: 'ingest', before: 5000, after: 4900, at: 6, ops: 1 }]
+  const own = [{ op: 'stub', ids: ['t1'] }, { op: 'fold', from: 'u1', to: 'a1', text: 'S' }, { op: 'rewind', ids: ['u1'] }]
+  const pin = { op: 'pin', ids: ['u1'], by: 'person' }
+  const ops = [own[0], pin, ...own.slice(1), { op: 'preview', id: 't1', head: 1, tail: 1 }, { op: 'expire', ids: ['a2'], after: 2 }]
+  const [first, second, rest] = markers({ id: 's', messages: messages(), context: { ops, events: [one, two] } })
+  assert.deepStrictEqual([first.id, first.after, first.trigger, first.before, first.to], ['context-c1', 't1', 'size', 9000, 4000])
   assert.deepStrictEqual(first.ops.map(({ kind, known, text, count }) => [kind, known, text, count]), [['stub', true, '', 1], ['fold', true, 'S', 2], ['rewind', false, '', 1]])
-  assert.deepStrictEqual([rest.id, rest.after, rest.ops.length], ['context-rest', 'u1', 1])
-  assert.deepStrictEqual(markers({ id: 's', messages: [], context: { events: [null, { upto: 'gone' }] } }).map((one) => [one.after, one.ops.length]), [['', 0]])
+  assert.deepStrictEqual([second.id, second.after, second.ops.map(({ kind }) => kind)], ['context-c2', 'u2', ['preview']])
+  assert.deepStrictEqual([rest.id, rest.after, rest.ops.map(({ kind }) => kind)], ['context-rest', 'a2', ['expire', 'pin']])
+  assert.deepStrictEqual(markers({ id: 's', messages: [], context: { events: [null, { at: 7, ops: 'x' }] } }).map((each) => [each.after, each.ops.length]), [['', 0]])
   for (const context of [undefined, null, 3, { ops: 'x', events: {} }]) assert.deepStrictEqual(markers({ id: 's', messages: [], context }), [])
 })

@@ -25,4 +25,10 @@ function random(seed) {
   }
 }
 
-module.exports = { use: globalThis.yaa.use, yaa: globalThis.yaa, random, ROOT, JS }
+/** Milliseconds of processor time so far: what else the machine does is no fault of the code. */
+function cpu() {
+  const { user, system } = process.cpuUsage()
+  return (user + system) / 1000
+}
+
+module.exports = { use: globalThis.yaa.use, yaa: globalThis.yaa, random, cpu, ROOT, JS }

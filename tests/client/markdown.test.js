@@ -3,7 +3,7 @@
 
 const test = require('node:test')
 const assert = require('node:assert')
-const { use, random } = require('./load.js')
+const { use, random, cpu } = require('./load.js')
 
 const { parse, split, stream } = use('core/markdown')
 
@@ -238,9 +238,9 @@ const EVIL = {
 test('hostile texts take linear time, and their trees are not deep', () => {
   const depth = (value, level = 0) => (value !== null && typeof value === 'object' ? Math.max(level, ...Object.values(value).slice(0, 50).map((each) => depth(each, level + 1))) : level)
   for (const [name, text] of Object.entries(EVIL)) {
-    const started = performance.now()
+    const started = cpu()
     const tree = parse(text)
-    const took = performance.now() - started
+    const took = cpu() - started
     assert.ok(took < 1000, `${name}: ${took.toFixed()} ms`)
     assert.ok(depth(tree) < 400, `${name}: depth ${depth(tree)}`)
   }
@@ -249,9 +249,9 @@ test('hostile texts take linear time, and their trees are not deep', () => {
 test('a megabyte of the worst takes seconds, not minutes', () => {
   for (const piece of ['[', '*', '>', '`', '_a ', '<a:', 'a@', 'a\n', '$$\n', '| a |\n', '![', '](', '&', '\\']) {
     const text = piece.repeat(1_000_000 / piece.length)
-    const started = performance.now()
+    const started = cpu()
     parse(text)
-    const took = performance.now() - started
+    const took = cpu() - started
     assert.ok(took < 6000, `${JSON.stringify(piece)}: ${took.toFixed()} ms`)
   }
 })

@@ -6,7 +6,7 @@ const assert = require('node:assert')
 const fs = require('node:fs')
 const path = require('node:path')
 const { spawnSync } = require('node:child_process')
-const { use, ROOT } = require('./load.js')
+const { use, ROOT, cpu } = require('./load.js')
 
 const { replay, folded } = use('core/replay')
 const { pack, unpack, idsOf } = use('core/recording')
@@ -110,9 +110,9 @@ test('a long session is replayed soon', () => {
   const session = sample()
   const turn = session.messages
   session.messages = Array.from({ length: 300 }, (_, n) => turn.map((one) => structuredClone({ ...one, id: `${one.id}-${n}`, tool_calls: undefined, role: one.role === 'tool' ? 'user' : one.role }))).flat()
-  const started = performance.now()
+  const started = cpu()
   assert.strictEqual(canonical(whole(replay(session))), canonical(session))
-  assert.ok(performance.now() - started < 3000, `${performance.now() - started} ms`)
+  assert.ok(cpu() - started < 3000, `${cpu() - started} ms`)
 })
 
 function sample() {

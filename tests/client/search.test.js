@@ -3,7 +3,7 @@
 
 const test = require('node:test')
 const assert = require('node:assert')
-const { use } = require('./load.js')
+const { use, cpu } = require('./load.js')
 
 const search = use('core/search')
 const sessions = use('core/session')
@@ -122,8 +122,8 @@ test('5,000 messages are looked through in the time of a frame or two', () => {
     const text = `Message ${i} about ${'quite ordinary things, '.repeat(20)} é ${i === 4999 ? 'needle' : ''}`
     return { id: String(i), role: 'user', text, folded: search.fold(text) }
   })
-  const began = performance.now()
+  const began = cpu()
   const found = search.look({ title: '', pages }, ['needle'])
   assert.strictEqual(found.count, 1)
-  assert.ok(performance.now() - began < 200, `${performance.now() - began} ms`)
+  assert.ok(cpu() - began < 200, `${cpu() - began} ms`)
 })

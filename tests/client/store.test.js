@@ -220,6 +220,20 @@ test('a lease is renewed while it is held, and runs out when its tab died', asyn
   release()
 })
 
+test('after a reload a tab takes over what its last page held, and no other tab does', async () => {
+  const indexedDB = new FakeIDB()
+  const page = (tab) => locks.create({ locks: null, indexedDB, tab })
+  const before = await page('one').acquire('a')
+  assert.strictEqual(await page('two').acquire('a'), null)
+  const now = page('one')
+  const after = await now.acquire('a')
+  assert.ok(after)
+  assert.deepStrictEqual([await now.acquire('a'), await page('two').acquire('a')], [null, null])
+  before() // it may still come to let go: what is held now stays held
+  assert.strictEqual(await page('two').acquire('a'), null)
+  after()
+})
+
 test('no way to lock: everybody may', async () => {
   for (const indexedDB of [null, Object.assign(new FakeIDB(), { closed: 'InvalidStateError' })]) {
     assert.ok(await locks.create({ locks: null, indexedDB }).acquire('a'))

@@ -5,7 +5,7 @@ const test = require('node:test')
 const assert = require('node:assert')
 const fs = require('node:fs')
 const path = require('node:path')
-const { use, random, ROOT } = require('./load.js')
+const { use, random, ROOT, cpu } = require('./load.js')
 
 const { parse } = use('core/tex')
 /** `frac(a b)`: element names without their m, attributes left out. */
@@ -59,10 +59,10 @@ test('nothing but elements of the list, whatever is thrown at it', () => {
 test('hostile formulas take no time', () => {
   for (const piece of ['{', '}', '^', '_', 'x^', 'x_{', '\\frac', '\\sqrt[', '\\left(', '\\begin{matrix}', '&', '\\\\', "'", '\\not', '\\mathbb', '1', '\\hat', '\\substack{', '\\text{', 'x', '\\displaystyle', '\\xrightarrow[']) {
     for (const times of [40, 1000, 100_000]) {
-      const started = performance.now()
+      const started = cpu()
       const tree = parse(piece.repeat(times))
       if (tree) check(tree, piece)
-      assert.ok(performance.now() - started < 500, piece)
+      assert.ok(cpu() - started < 500, piece)
     }
   }
 })

@@ -6,7 +6,7 @@ const assert = require('node:assert')
 const path = require('node:path')
 const vm = require('node:vm')
 const fs = require('node:fs')
-const { use, yaa, JS } = require('./load.js')
+const { use, yaa, JS, cpu } = require('./load.js')
 
 const { Decoder } = use('core/sse')
 const { link, image } = use('core/urlsafe')
@@ -46,11 +46,11 @@ test('SSE, whole and cut anywhere', () => {
 
 test('one long event in many pieces takes linear time', () => {
   const decoder = new Decoder()
-  const started = performance.now()
+  const started = cpu()
   decoder.feed('data: ')
   for (let n = 0; n < 20_000; n++) decoder.feed('x'.repeat(50))
   assert.strictEqual(decoder.feed('\n\n')[0].data.length, 1_000_000)
-  assert.ok(performance.now() - started < 1500)
+  assert.ok(cpu() - started < 1500)
 })
 
 test('addresses that may become links', () => {

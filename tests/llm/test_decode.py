@@ -1,20 +1,24 @@
-"""Every quirk of vectors/llm_stream.json, decoded whole and cut everywhere."""
+"""Every quirk of vectors/llm_stream.json, decoded whole and cut everywhere, in each tool mode."""
 
 from __future__ import annotations
 
+import copy
 import json
 import random
 import unittest
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 from server.llm import text_calls
+from server.llm.answer import Scanner
 from server.llm.decode import Decoder
 from server.llm.failure import Failure
+from server.llm.json_reply import JsonReply
 from server.llm.reader import Reader
+from server.llm.tags import TagScanner
 from server.session.events import Event
-from tests.llm.fakes import check_brackets, message, options, provider, said
+from tests.llm.fakes import check_brackets, message, options, provider, said, tool
 
 VECTORS: list[dict[str, Any]] = json.loads(
     (Path(__file__).parent.parent / "vectors" / "llm_stream.json").read_text()
@@ -23,13 +27,23 @@ SENT = 100  # bytes of the request, for estimates
 SMALL = 700  # streams up to this size are cut at every byte
 
 
-def decoder_of(vector: dict[str, Any]) -> Decoder:
+ADD = tool("add", {"a": {"type": "integer"}, "b": {"type": "string"}})
+ARGUMENTS = {"a": 7, "b": '<日本> & "x"\n</b'}
+SCANNERS: dict[str, Callable[[], Scanner | None]] = {
+    "native": lambda: None,
+    "text": lambda: TagScanner([ADD]),
+    "json_schema": lambda: JsonReply(["add"]),
+}
+
+
+def decoder_of(vector: dict[str, Any], mode: str = "native") -> Decoder:
     source = provider(preset=vector.get("preset", "custom"), quirks=vector.get("quirks", {}))
     names, tools = vector.get("names", {}), vector.get("tools", [])
     return Decoder(
         source,
         options(taken=set(vector.get("taken", ()))),
         restore=lambda name: names.get(name, name),
+        scanner=SCANNERS[mode](),
         rescue=(lambda text: text_calls.rescue(text, tools)) if tools else None,
     )
 
@@ -43,9 +57,11 @@ def wire(vector: dict[str, Any]) -> bytes:
     return ("".join(frames) + done).encode()
 
 
-def read(vector: dict[str, Any], pieces: list[bytes]) -> tuple[list[Event], Failure | None]:
+def read(
+    vector: dict[str, Any], pieces: list[bytes], mode: str = "native"
+) -> tuple[list[Event], Failure | None]:
     """The events of a stream in these pieces, and the failure that ended it."""
-    decoder = decoder_of(vector)
+    decoder = decoder_of(vector, mode)
     reader = Reader(decoder, provider())
     events: list[Event] = []
     try:
@@ -137,6 +153,78 @@ class Vectors(unittest.TestCase):
                     decoder = decoder_of(vector)
                     events = [e for chunk in vector["chunks"] for e in decoder.feed(chunk)]
                     self.check(vector, events + decoder.finish(SENT), None)
+
+
+class OtherToolModes(Vectors):
+    """A model that is asked for calls in its text has every quirk that others have."""
+
+    def test_whole(self) -> None:
+        for vector in VECTORS:
+            for mode in ("text", "json_schema"):
+                with self.subTest(vector["name"], mode=mode):
+                    self.check(vector, *read(vector, [wire(vector)], mode))
+
+    def test_cut_everywhere(self) -> None:
+        """What was said is the same however it is cut; in which deltas it leaves need not be."""
+        for vector in VECTORS:
+            byte_by_byte, *others = cuts(wire(vector))
+            for mode in ("text", "json_schema"):
+                for pieces in (byte_by_byte, *others[-5:]):
+                    with self.subTest(vector["name"], mode=mode):
+                        self.check(vector, *read(vector, pieces, mode))
+
+    def test_a_call_in_the_text_under_every_quirk(self) -> None:
+        """Every stream that says something without calling says a call behind it."""
+        driven = 0
+        for vector in VECTORS:
+            dictionaries = all(isinstance(chunk, dict) for chunk in vector.get("chunks", [0]))
+            plain = dictionaries and "think>" not in json.dumps(vector["chunks"])
+            if vector.get("calls") or not plain or not spoken(vector["chunks"]):
+                continue
+            if vector.get("finish") == "length" and not vector["text"]:
+                continue  # all of it is a thought that was cut
+            for mode in ("text", "json_schema"):
+                written = text_calls.call_text("add", json.dumps(ARGUMENTS), mode)
+                changed = {**vector, "chunks": with_call(vector["chunks"], written, mode)}
+                for pieces in ([wire(changed)], [bytes([b]) for b in wire(changed)]):
+                    with self.subTest(vector["name"], mode=mode):
+                        self.check_call(changed, *read(changed, pieces, mode))
+                driven += 1
+        self.assertGreater(driven, 90)
+
+    def check_call(
+        self, vector: dict[str, Any], events: list[Event], failure: Failure | None
+    ) -> None:
+        if "error" in vector:
+            self.assertEqual(failure and failure.code, vector["error"])
+            return
+        if failure is not None:
+            raise failure
+        self.assertEqual(check_brackets(events), [])
+        (call,) = message(events)["tool_calls"]
+        self.assertEqual(call["function"]["name"], "add")
+        self.assertEqual(json.loads(call["function"]["arguments"]), ARGUMENTS)
+
+
+def spoken(chunks: list[Any]) -> list[dict[str, Any]]:
+    """The deltas that say something, in a stream's chunks."""
+    choices = [each for chunk in chunks for each in (chunk.get("choices") or ()) if each]
+    deltas = [each["delta"] for each in choices if each.get("delta") and not each.get("index")]
+    return [delta for delta in deltas if isinstance(delta.get("content"), str)]
+
+
+def with_call(chunks: list[Any], written: str, mode: str) -> list[Any]:
+    """The chunks with a call behind what they say, or as all that they say where the whole answer
+    is held to a schema; cut into as many deltas as the text was."""
+    chunks = copy.deepcopy(chunks)
+    deltas = spoken(chunks)
+    if mode == "text":
+        deltas[-1]["content"] += written
+        return chunks
+    for number, delta in enumerate(deltas):
+        share = len(written) * number // len(deltas), len(written) * (number + 1) // len(deltas)
+        delta["content"] = written[slice(*share)]
+    return chunks
 
 
 class Streaming(unittest.TestCase):

@@ -50,7 +50,21 @@ CASES: list[tuple[str, Told]] = [
     ('{"tool": "f", "arguments": {"a', [("call", "f"), ("args", '{"a')]),
     ('{"arguments": {"a": 1}, "tool": "f"}', call('{"a":1}')),
     ('{"name": "f", "parameters": {"a": 1}}', call('{"a":1}')),
+    # more than one, and words behind
+    (
+        '{"tool":"f","arguments":{}}\n{"tool":"f","arguments":{"a":1}}\n',
+        [*call("{}"), *call('{"a":1}')],
+    ),
+    ('{"answer":"hi"} there', [("text", "hi there")]),
+    ('{"answer":"hi"}{"tool":"f","arguments":{}}', [("text", "hi"), *call("{}")]),
+    ('{"answer":"hi","why":{"a":"}"}} x', [("text", "hi x")]),
+    ('{"answer":42,"why":1}', [("text", "42")]),
+    ('{"tool":"f","arguments":{},"why":"} x"}', call("{}")),
+    ('{"tool":"f","arguments":"{}"}', call('"{}"')),
+    ('{"answer":"x" ] } tail', [("text", "x tail")]),
+    ('{"answer":["]",{}]} [', [("text", '["]",{}] [')]),
     # what ignores the schema
+    ("```\n{}\n```", [("text", "```\n{}\n```")]),
     ("plain words", [("text", "plain words")]),
     ("  plain", [("text", "  plain")]),
     ('{"other": 1}', [("text", '{"other": 1}')]),

@@ -185,6 +185,54 @@ class Answers(Case):
                     self.assertEqual("response_format" in sent, mode == "json_schema")
                     self.assertIn("add", sent["messages"][0]["content"])
 
+    async def test_one_call_by_every_way_it_may_come(self) -> None:
+        """Native or as text, in deltas or in one piece: the same message comes of it."""
+        add = tool("add", {"a": {"type": "integer"}})
+        native = [{"index": 0, "id": "c1", "function": {"name": "add", "arguments": '{"a": 1}'}}]
+        texts = {
+            "native": '{"name": "add", "arguments": {"a": 1}}',  # a small model's, rescued
+            "text": "<add><a>1</a></add>",
+            "json_schema": '{"tool": "add", "arguments": {"a": 1}}',
+        }
+        ways: list[tuple[str, dict[str, Any]]] = [
+            ("native", {"content": None, "tool_calls": native})
+        ]
+        ways += [(mode, {"content": text}) for mode, text in texts.items()]
+        ways += [("text", {"content": '<ACTION>{"name": "add", "arguments": {"a": 1}}</ACTION>'})]
+        for mode, delta in ways:
+            for stream in (True, False):
+                with self.subTest(mode, stream=stream, delta=delta):
+                    whole = {"choices": [{"message": delta, "finish_reason": "stop"}]}
+                    pieces = [delta]
+                    if isinstance(text := delta["content"], str):
+                        pieces = [{"content": character} for character in text]
+                    deltas = [{"choices": [{"index": 0, "delta": each}]} for each in pieces]
+                    script = answer(sse(*deltas, STOP))
+                    if not stream:
+                        script = answer(json.dumps(whole).encode(), kind="application/json")
+                    async with serving(script) as server:
+                        asked = {"tools": [add], "tool_mode": mode, "stream": stream}
+                        events = await self.collect(self.api(server), **asked)
+                    self.assertEqual(check_brackets(events), [])
+                    (call,) = message(events)["tool_calls"]
+                    self.assertEqual(call["function"]["name"], "add")
+                    self.assertEqual(json.loads(call["function"]["arguments"]), {"a": 1})
+                    self.assertEqual(
+                        events[-1]["metadata"]["yaa"]["meta"]["finish_reason"], "tool_calls"
+                    )
+
+    async def test_a_fenced_answer_is_told_delta_by_delta(self) -> None:
+        """Nothing is guessed from a first character: a code block streams like any text."""
+        said_so = ["```", "json\n", "{", '"a"', ": 1", "}", "\n", "```", "\n", " so"]
+        for mode in ("native", "text", "json_schema"):
+            for tools in ([], [tool("add", {"a": {"type": "integer"}})]):
+                async with serving(answer(sse(*(said(each) for each in said_so), STOP))) as server:
+                    with self.subTest(mode, tools=tools):
+                        asked = {"tools": tools, "tool_mode": mode}
+                        events = await self.collect(self.api(server), **asked)
+                        deltas = [e["delta"] for e in events if "delta" in e]
+                        self.assertEqual(deltas, said_so)
+
     def test_tool_mode(self) -> None:
         cases: list[tuple[str, dict[str, Any], str]] = [
             ("auto", {}, "native"),

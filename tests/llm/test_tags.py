@@ -94,6 +94,14 @@ CASES: list[tuple[str, Told]] = [
     ),
     ('<tool_call>{"name": "no"}</tool_call>', [("text", '<tool_call>{"name": "no"}</tool_call>')]),
     ('<tool_call>{"name": ', [("text", '<tool_call>{"name": ')]),
+    (
+        '<Tool_Call>{"name": "no"}</TOOL_CALL>!',
+        [("text", '<Tool_Call>{"name": "no"}</TOOL_CALL>!')],
+    ),
+    ('<ACTION>{"name": ', [("text", '<ACTION>{"name": ')]),
+    ('I add. <ACTION>\n{"name":"add","arguments":{}}\n', [("text", "I add. "), ("add", {})]),
+    # what only looks like one
+    ("```json\n{}\n```", [("text", "```json\n{}\n```")]),
     # the end came early
     ("<add><a>1</a>", [("add", {"a": 1})]),
     ("<add><a>1", [("add", '{"incomplete":"<a>1"')]),

@@ -27,7 +27,7 @@ def interrupt(reason: str, answer: Any, **more: Any) -> dict[str, Any]:
 def opened(document: dict[str, Any]) -> dict[str, Any]:
     session = copy.deepcopy(accept(document))
     folder = Folder(session)
-    for event in opening(session, DEFAULTS["session"], "r1", NOW, Ids()):
+    for event in opening(session, DEFAULTS["session"], {}, "r1", NOW, Ids()):
         folder.apply(event)
     return folder.session
 

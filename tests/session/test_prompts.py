@@ -11,6 +11,7 @@ from server.session import prompts
 
 def session(prompt: dict[str, Any] | None = None, **more: Any) -> dict[str, Any]:
     config = {"yaa": {"language": more.pop("language", "")}, "prompt": prompt or {}}
+    config["agent"] = more.pop("agent", {})
     run = {"started_at": 1_700_000_000_000}
     return {"character": "You are yaa.", "config": config, "run": run, "messages": [], **more}
 
@@ -32,11 +33,62 @@ class System(unittest.TestCase):
         self.assertIn("2023-11-14", text)
         self.assertTrue(text.endswith("\n\nEnd."))
 
+    def test_the_agents_part(self) -> None:
+        agent = {"systemPrompt": "Be {date}.\n", "mode": "react", "prompt": {"rules": "R1"}}
+        agent |= {"output_schema": {"type": "integer"}}
+        text = prompts.system(session(agent=agent))
+        parts = [
+            "You are yaa.",
+            "Be {date}.",
+            "R1",
+            prompts.MODE_RULES["react"],
+            '{"type":"integer"}',
+        ]
+        order = [text.index(part) for part in parts]
+        self.assertEqual(order, sorted(order))
+        own = prompts.system(
+            session({"rules": "R2", "mode": "M", "agent": "A {agent}"}, agent=agent)
+        )
+        self.assertNotIn("R1", own)
+        for part in ("R2", "M", "A Be {date}."):
+            self.assertIn(part, own)
+        self.assertEqual(
+            prompts.system(session({"system": "S {agent}"}, agent=agent)), "S Be {date}."
+        )
+
+    def test_every_section_can_be_replaced_alone(self) -> None:
+        agent = {"systemPrompt": "A.", "mode": "plain", "output_schema": {}}
+        more: dict[str, Any] = {"agent": agent, "environment": ["home"], "language": "zh-CN"}
+        for name in prompts.SECTIONS:
+            with self.subTest(name):
+                whole = session({"append": "End."}, **more)
+                before = prompts.system(whole).split("\n\n")
+                whole["config"]["prompt"][name] = "Mine."
+                after = prompts.system(whole).split("\n\n")
+                self.assertEqual(len(before), len(prompts.SECTIONS))
+                changed = [old for old, new in zip(before, after, strict=True) if old != new]
+                self.assertEqual((len(changed), after.count("Mine.")), (1, 1))
+
+    def test_a_fact_is_never_a_template(self) -> None:
+        made = session(environment=["{character} {system}"], agent={"systemPrompt": "{append}"})
+        self.assertIn("{character} {system}", prompts.system(made))
+
     def test_replaced_whole(self) -> None:
         self.assertEqual(prompts.system(session({"system": "Only {date}."})), "Only 2023-11-14.")
 
     def test_unknown_placeholders_are_named(self) -> None:
-        self.assertEqual(prompts.unknown_placeholders(session({"rules": "{a} {date}"})), ["a"])
+        cases: list[tuple[dict[str, Any], list[str]]] = [
+            ({"rules": "{a} {date} {a} {b_c}"}, ["prompt.rules names {a}, {b_c}"]),
+            ({"rulez": "x"}, ["prompt.rulez is no section; there are persona"]),
+            ({"append": "{x}", "mode": "{{tool.field}} {mode} {X} {}", "title": "t"}, []),
+            ({"rules": 7, "system": "{character}"}, []),
+        ]
+        for templates, begins in cases:
+            with self.subTest(templates):
+                found = prompts.unknown_placeholders(templates)
+                self.assertEqual(len(found), len(begins))
+                for line, begin in zip(found, begins, strict=True):
+                    self.assertTrue(line.startswith(begin), line)
 
     def test_pure_and_stable(self) -> None:
         made = session(environment=["x"])
@@ -53,6 +105,9 @@ class System(unittest.TestCase):
         request = prompts.title_request(session(), messages)
         self.assertNotIn("secret", request[1]["content"])
         self.assertLess(len(request[1]["content"]), 2100)
+        self.assertEqual(request[0]["content"], prompts.TITLE)
+        named = prompts.title_request(session({"title": "Name it."}), messages)
+        self.assertEqual(named[0]["content"], "Name it.")
 
 
 if __name__ == "__main__":

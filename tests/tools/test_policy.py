@@ -40,6 +40,25 @@ class Order(unittest.TestCase):
                     decide(WRITES, {}, ceiling, session("rm", own, *grants))[0], action
                 )
 
+    def test_the_agent_stands_between_the_server_and_the_session(self) -> None:
+        allow, auto = {"tool": "rm", "decision": "allow"}, {"auto_approve": True}
+        cases: list[tuple[str, dict[str, Any], dict[str, Any] | None, list[Any], str]] = [
+            ("auto", {"policy": {"rm": "auto"}}, None, [], "run"),
+            ("ask", {"policy": {"rm": "auto"}}, None, [], "ask"),
+            ("deny", {"policy": {"rm": "auto"}}, None, [], "deny"),
+            ("auto", {"policy": {"rm": "auto"}}, {"auto_approve": False}, [], "ask"),
+            ("auto", {"policy": {"rm": "auto"}}, {"deny": True}, [], "deny"),
+            ("auto", {"policy": {"rm": "ask"}}, auto, [allow], "ask"),
+            ("auto", {"policy": {"rm": "deny"}}, auto, [allow], "deny"),
+            ("auto", {"tools": ["look"]}, auto, [allow], "deny"),
+            ("auto", {"tools": ["r*"]}, None, [], "ask"),
+        ]
+        for ceiling, agent, own, grants, action in cases:
+            with self.subTest(ceiling=ceiling, agent=agent, own=own):
+                asked = session("rm", own, *grants)
+                asked["config"]["agent"] = {"name": "a", **agent}
+                self.assertEqual(decide(WRITES, {}, ceiling, asked)[0], action)
+
     def test_reading(self) -> None:
         self.assertEqual(decide(READS, {}, "auto", session("look"))[0], "run")
         self.assertEqual(decide(READS, {}, "ask", session("look"))[0], "ask")

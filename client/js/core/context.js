@@ -1,14 +1,15 @@
 // What the model sees of a session, and how much room it takes. `messages` is never cut: `context.ops` says what is
-// sent in place of it (docs/reference/session.md). Operations this page does not know change nothing here; they are
-// shown by their name.
+// sent in place of it, and `context.events` when the server decided so (docs/design/context.md). Operations this page
+// does not know change nothing here; they are shown by their name.
 //
 // Tokens are estimated from the text, then brought in line with what the provider counted for the last answer.
 
 yaa.define('core/context', ['core/usage'], ({ ofMessage }) => {
-  const HANDLE = /^m(\d+)(?:#(\d+))?$/
   const KNOWN = new Set(['stub', 'preview', 'args', 'fold', 'pin', 'unpin', 'expire'])
   /** What a placeholder in place of a result costs. */
   const STUB = 20
+  /** An image or a file, whatever its size, as the server reckons: providers scale it to about this. */
+  const MEDIA = 1000
 
   /** About how many tokens: four letters are one, a Chinese character is one. @param {any} value */
   function estimate(value) {
@@ -18,15 +19,23 @@ yaa.define('core/context', ['core/usage'], ({ ofMessage }) => {
     return Math.ceil((text.length - wide) / 4 + wide)
   }
 
+  /** @template T @param {T[] | undefined} value @returns {T[]} */
+  const objectsOf = (value) => (Array.isArray(value) ? value : []).filter((one) => one && typeof one === 'object')
+
   /** @param {Session} session @returns {Message[]} */
-  const messagesOf = (session) => (Array.isArray(session.messages) ? session.messages : []).filter((one) => one && typeof one === 'object')
+  const messagesOf = (session) => objectsOf(session.messages)
 
   /** @param {Session} session @returns {any[]} */
-  const opsOf = (session) => (Array.isArray(session.context?.ops) ? session.context.ops : [])
-    .filter((/** @type {any} */ one) => one && typeof one === 'object')
+  const opsOf = (session) => objectsOf(session.context?.ops)
+
+  /** @param {Session} session @returns {any[]} */
+  const recordsOf = (session) => objectsOf(session.context?.events)
 
   /** @param {any} op */
-  const kindOf = (op) => String(op.op ?? op.kind ?? op.type ?? '?')
+  const kindOf = (op) => String(op.op ?? '?')
+
+  /** @param {any} op @returns {any[]} */
+  const idsOf = (op) => [op.ids ?? op.id ?? []].flat()
 
   /**
    * How each message is sent. @param {Session} session @returns {LensRow[]} one for each message
@@ -38,8 +47,22 @@ yaa.define('core/context', ['core/usage'], ({ ofMessage }) => {
       const never = message.role === 'error' || message.open === true
       return /** @type {LensRow} */ ({ message, state: never ? 'never' : 'whole', full, sent: never ? 0 : full, pinned: false })
     })
-    for (const op of opsOf(session)) apply(op, rows, messages)
+    const at = new Map(messages.map((message, index) => [message.id, index]))
+    const ops = opsOf(session)
+    for (const op of ops) for (const id of idsOf(op)) shrink(rows[at.get(id) ?? -1], op)
+    for (const { op, from, to } of foldsOf(ops, at)) {
+      for (let i = from; i <= to; i++) if (rows[i].state !== 'never') set(rows[i], 'fold', i === from ? estimate(op.text) : 0, op)
+    }
+    hideEarlier(session, rows)
     return rows
+  }
+
+  /** Only the last so many runs are sent. @param {Session} session @param {LensRow[]} rows */
+  function hideEarlier(session, rows) {
+    const runs = session.config?.context?.window_runs
+    if (!Number.isInteger(runs) || runs < 1) return
+    const spoken = rows.flatMap(({ message }, i) => (message.role === 'user' ? [i] : []))
+    for (const row of rows.slice(0, spoken.at(-runs) ?? 0)) Object.assign(row, { state: 'never', sent: 0 })
   }
 
   /** Messages that did not change are not measured again. @type {WeakMap<Message, {content: any, calls: any, tokens: number}>} */
@@ -56,46 +79,41 @@ yaa.define('core/context', ['core/usage'], ({ ofMessage }) => {
 
   /** @param {Message} message */
   function measured(message) {
-    const calls = Array.isArray(message.tool_calls) ? message.tool_calls.map((call) => call?.function) : []
-    return estimate(message.content) + calls.reduce((sum, one) => sum + estimate(one?.name) + estimate(one?.arguments), 0) + 4
+    const calls = objectsOf(message.tool_calls).map((call) => call.function)
+    return contentTokens(message.content) + calls.reduce((sum, one) => sum + estimate(one?.name) + estimate(one?.arguments), 0) + 4
   }
 
-  /** @param {any} op @param {LensRow[]} rows @param {Message[]} messages */
-  function apply(op, rows, messages) {
+  /** A picture's bytes are no words. @param {any} content @returns {number} */
+  function contentTokens(content) {
+    if (!Array.isArray(content)) return estimate(content)
+    return objectsOf(content).reduce((sum, part) => sum + (typeof part.text === 'string' ? estimate(part.text) : MEDIA), 0)
+  }
+
+  /** Of several operations the last counts, but nothing is less than one line. @param {LensRow | undefined} row @param {any} op */
+  function shrink(row, op) {
     const kind = kindOf(op)
-    const targets = kind === 'fold' ? rangeOf(op, messages) : [op.ids ?? op.id ?? []].flat().map((id) => indexOf(messages, id))
-    for (const index of targets) {
-      const row = rows[index]
-      if (!row || row.state === 'never') continue
-      if (kind === 'pin' || kind === 'unpin') row.pinned = kind === 'pin'
-      else if (kind === 'stub' || kind === 'expire') set(row, kind, Math.min(row.full, STUB), op)
-      else if (kind === 'preview') set(row, kind, Math.min(row.full, Math.ceil(((op.head ?? 0) + (op.tail ?? 0)) / 4) + STUB), op)
-      else if (kind === 'args') set(row, kind, Math.min(row.full, estimate(row.message.content) + STUB), op)
-      else if (kind === 'fold') set(row, kind, index === targets[0] ? estimate(op.text) : 0, op)
-    }
+    if (!row || row.state === 'never') return
+    if (kind === 'pin' || kind === 'unpin') row.pinned = kind === 'pin'
+    else if (kind === 'stub' && row.message.role === 'tool') set(row, kind, Math.min(row.full, STUB), op)
+    else if (row.state === 'stub') return
+    else if (kind === 'preview') set(row, kind, Math.min(row.full, Math.ceil(((op.head ?? 0) + (op.tail ?? 0)) / 4) + STUB), op)
+    else if (kind === 'args') set(row, kind, Math.min(row.full, contentTokens(row.message.content) + STUB), op)
   }
 
   /** @param {LensRow} row @param {LensRow['state']} state @param {number} sent @param {any} op */
   const set = (row, state, sent, op) => Object.assign(row, { state, sent, op })
 
-  /** @param {any} op @param {Message[]} messages @returns {number[]} */
-  function rangeOf(op, messages) {
-    const [from, to] = [indexOf(messages, op.from), indexOf(messages, op.to)]
-    if (from < 0 || to < from) return []
-    return Array.from({ length: to - from + 1 }, (_, i) => from + i)
-  }
-
-  /** A message by its id, by the id of its call, or by a handle such as m12 or m12#0. @param {Message[]} messages @param {any} id */
-  function indexOf(messages, id) {
-    const byId = messages.findIndex((one) => one.id === id)
-    if (byId >= 0) return byId
-    const byCall = messages.findIndex((one) => one.role === 'tool' && one.tool_call_id === id)
-    if (byCall >= 0) return byCall
-    const handle = HANDLE.exec(String(id))
-    if (!handle) return -1
-    if (handle[2] === undefined) return Number(handle[1]) < messages.length ? Number(handle[1]) : -1
-    const call = messages[Number(handle[1])]?.tool_calls?.[Number(handle[2])]
-    return call ? messages.findIndex((one) => one.role === 'tool' && one.tool_call_id === call.id) : -1
+  /**
+   * A later fold takes in the earlier ones it covers; one that cuts into another is left out.
+   * @param {any[]} ops @param {Map<any, number>} at @returns {{op: any, from: number, to: number}[]}
+   */
+  function foldsOf(ops, at) {
+    /** @type {{op: any, from: number, to: number}[]} */ const chosen = []
+    for (const op of ops.toReversed()) {
+      const [from, to] = kindOf(op) === 'fold' ? [at.get(op.from) ?? -1, at.get(op.to) ?? -1] : [-1, -1]
+      if (from >= 0 && to >= from && chosen.every((one) => to < one.from || from > one.to)) chosen.push({ op, from, to })
+    }
+    return chosen
   }
 
   /**
@@ -112,15 +130,30 @@ yaa.define('core/context', ['core/usage'], ({ ofMessage }) => {
       const key = state === 'fold' ? 'summaries' : message.role === 'tool' ? 'results' : message.role === 'system' ? 'system' : 'history'
       parts[key] += sent
     }
-    const last = rows.findLast(({ message }) => message.role === 'assistant' && !message.open && ofMessage(message).prompt > 0)?.message
-    const counted = last && !ofMessage(last).estimated ? ofMessage(last).prompt + ofMessage(last).completion : 0
-    const since = last ? rows.slice(rows.findIndex((row) => row.message === last) + 1).reduce((sum, row) => sum + row.sent, 0) : 0
-    const used = counted ? counted + since : sumOf(parts)
-    if (counted) bringInLine(parts, used)
+    const { tokens, upto } = anchor(session, rows)
+    const used = tokens ? tokens + rows.slice(upto).reduce((sum, row) => sum + row.sent, 0) : sumOf(parts)
+    if (tokens) bringInLine(parts, used)
     const limit = windowOf(session, window)
     const [free, share] = limit ? [Math.max(0, limit - used), used / limit] : [null, null]
-    return { used, window: limit, free, parts, measured: counted > 0, share }
+    return { used, window: limit, free, parts, measured: tokens > 0, share }
   }
+
+  /**
+   * What is known of the request so far: what the provider counted last, or what the last compaction left if it came
+   * later. Thoughts are not sent again.
+   * @param {Session} session @param {LensRow[]} rows @returns {{tokens: number, upto: number}} `upto`: how many messages are in it
+   */
+  function anchor(session, rows) {
+    const record = recordsOf(session).at(-1)
+    const made = Number.isInteger(record?.at) && record.at <= rows.length && record.after > 0 ? record : { at: 0, after: 0 }
+    for (let place = rows.length - 1; place >= made.at; place--) {
+      const { message } = rows[place]
+      const usage = message.role === 'assistant' && !message.open ? ofMessage(message) : null
+      if (usage?.prompt && !usage.estimated) return { tokens: usage.prompt + Math.max(0, usage.completion - usage.reasoning), upto: place + 1 }
+    }
+    return { tokens: made.after, upto: made.at }
+  }
+
 
   /**
    * What a provider counts beyond our estimate is its own prompt around ours; less than it shrinks all.
@@ -143,46 +176,57 @@ yaa.define('core/context', ['core/usage'], ({ ofMessage }) => {
   }
 
   /**
-   * The window of the model a session names, as far as the server says.
+   * The window of the model a session names: as the server says, or as a refusal has taught.
    * @param {any} info of GET /info @param {Session} session @returns {number | null}
    */
   function windowFrom(info, session) {
     const name = session.config?.llm_api?.provider?.name ?? 'auto'
-    const models = Array.isArray(info?.models) ? info.models : []
-    const model = models.find((/** @type {any} */ one) => one.name === name) ?? models.find((/** @type {any} */ one) => one.default)
-    return Number.isFinite(model?.max_context) ? model.max_context : null
+    const models = objectsOf(info?.models)
+    const model = models.find((one) => one.name === name) ?? models.find((one) => one.default)
+    const known = [model?.max_context, session.context?.windows?.[model?.name ?? name]].filter(Number.isFinite)
+    return known.length ? Math.min(...known) : null
   }
 
   /**
-   * Where the view was made smaller: one for each compaction, or one for operations no event tells of.
+   * The operations of each compaction: the server's are in the order of its records, which say how many each has. What a
+   * person added (`by`) belongs to none.
+   * @param {Session} session @returns {{records: {record: any, ops: any[]}[], rest: any[]}}
+   */
+  function passes(session) {
+    const ops = opsOf(session)
+    const own = ops.filter((op) => !op.by)
+    let told = 0
+    const records = recordsOf(session).map((record) => {
+      const from = told
+      told += Number.isInteger(record.ops) ? Math.max(0, record.ops) : 0
+      return { record, ops: own.slice(from, told) }
+    })
+    return { records, rest: [...own.slice(told), ...ops.filter((op) => op.by)] }
+  }
+
+  /**
+   * Where the view was made smaller: one for each compaction, or one for operations no record tells of.
    * @param {Session} session @returns {Marker[]} `after`: the id of the last message it looked at, '' if that is not here
    */
   function markers(session) {
     const messages = messagesOf(session)
-    const events = (Array.isArray(session.context?.events) ? session.context.events : [])
-      .filter((/** @type {any} */ one) => one && typeof one === 'object')
-    const told = events.flatMap((/** @type {any} */ one) => (Array.isArray(one.ops) ? one.ops : [])).length
-    const rest = opsOf(session).slice(told)
-    /** @type {Marker[]} */
-    const found = events.map((/** @type {any} */ event, /** @type {number} */ n) => markerOf(`${event.id ?? n}`, event, messages))
-    if (rest.length) {
-      const after = rest.flatMap((op) => [op.to ?? op.ids ?? op.id ?? []].flat()).map((id) => indexOf(messages, id))
-      const upto = messages[Math.max(-1, ...after)]?.id
-      found.push(markerOf('rest', { ops: rest, upto }, messages))
-    }
-    return found
+    const { records, rest } = passes(session)
+    const found = records.map(({ record, ops }, n) => markerOf(`${record.id ?? n}`, record, ops, messages[record.at - 1]?.id, messages))
+    if (!rest.length) return found
+    const seen = rest.flatMap((op) => [...idsOf(op), op.to]).map((id) => messages.findIndex((one) => one.id === id))
+    return [...found, markerOf('rest', {}, rest, messages[Math.max(-1, ...seen)]?.id, messages)]
   }
 
-  /** @param {string} id @param {any} event @param {Message[]} messages @returns {Marker} */
-  function markerOf(id, event, messages) {
-    const ops = (Array.isArray(event.ops) ? event.ops : []).filter((/** @type {any} */ one) => one && typeof one === 'object')
-    const at = messages[indexOf(messages, event.upto)]
+  /** @param {string} id @param {any} record @param {any[]} ops @param {string | undefined} after @param {Message[]} messages @returns {Marker} */
+  function markerOf(id, record, ops, after, messages) {
+    const at = new Map(messages.map((message, index) => [message.id, index]))
+    const length = (/** @type {any} */ op) => Math.max(0, (at.get(op.to) ?? -1) - (at.get(op.from) ?? 0) + 1)
     return {
-      id: `context-${id}`, after: at?.id ?? '', trigger: typeof event.trigger === 'string' ? event.trigger : '',
-      before: Number.isFinite(event.before) ? event.before : null, to: Number.isFinite(event.after) ? event.after : null,
-      ops: ops.map((/** @type {any} */ op) => ({
+      id: `context-${id}`, after: after ?? '', trigger: typeof record.trigger === 'string' ? record.trigger : '',
+      before: Number.isFinite(record.before) ? record.before : null, to: Number.isFinite(record.after) ? record.after : null,
+      ops: ops.map((op) => ({
         kind: kindOf(op), known: KNOWN.has(kindOf(op)), text: typeof op.text === 'string' ? op.text : '',
-        count: kindOf(op) === 'fold' ? rangeOf(op, messages).length : [op.ids ?? op.id ?? []].flat().length, op,
+        count: kindOf(op) === 'fold' ? length(op) : idsOf(op).length, op,
       })),
     }
   }

@@ -28,12 +28,27 @@ yaa.define('core/tree', ['core/ids', 'core/patch', 'core/session'], ({ id: newId
     const from = setAside(session, index)
     session.messages = [...session.messages.slice(0, index), ...messages]
     for (const key of ['run', 'output', 'finish_reason']) delete session[key]
+    rewindContext(session, index)
     session.status = 'interrupted'
     session.interrupts = []
     const aside = Math.max(0, said(gone) - said(messages))
     const fresh = { edits: (told?.edits ?? 0) + edits, aside: (told?.aside ?? 0) + aside, from: told?.from ?? from }
     settle(session, { id: newId('branch'), fresh })
     return { aside }
+  }
+
+  /**
+   * What the model saw of a path at a message, it sees again where another path begins there: compactions that came
+   * later are set aside with the messages they were made for. Each record says how many operations it has; what a
+   * person added (`by`) is in none.
+   * @param {Session} session @param {number} index
+   */
+  function rewindContext(session, index) {
+    const { events, ops } = session.context ?? {}
+    if (!Array.isArray(events) || !Array.isArray(ops) || !events.some((record) => record?.at > index)) return
+    const kept = events.slice(0, events.findIndex((record) => record?.at > index))
+    let room = kept.reduce((sum, record) => sum + (Number(record?.ops) || 0), 0)
+    session.context = { ...session.context, events: kept, ops: ops.filter((op) => op?.by || room-- > 0) }
   }
 
   /** @param {Message[]} messages how many a reader would count */

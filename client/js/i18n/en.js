@@ -88,6 +88,7 @@ yaa.define('i18n/en', [], () => {
     'compose.stop': 'Stop',
     'compose.hint': 'Enter sends, Shift+Enter starts a new line',
     'compose.model': 'Model',
+    'compose.agent': 'Agent',
     'compose.auto': 'Let the server choose',
     'compose.superseded': 'Sending withdraws the open question.',
 
@@ -213,6 +214,7 @@ yaa.define('i18n/en', [], () => {
     'ask.allDeny': 'Deny all',
     'answered.allowed': 'Allowed.',
     'answered.denied': 'Denied.',
+    'answered.not': 'Not answered.',
     'answered.sent': 'Answered.',
     'answered.pending': 'Goes on when the other cards are answered.',
     'answered.send': 'Go on now',
@@ -221,6 +223,7 @@ yaa.define('i18n/en', [], () => {
     'question.title': 'A question for you',
     'question.answer': 'Your answer',
     'question.send': 'Answer',
+    'question.decline': 'Decline',
     'question.cancel': 'Don’t answer',
     'form.required': 'Please fill this in.',
     'form.number': 'Please enter a number.',
@@ -265,6 +268,8 @@ yaa.define('i18n/en', [], () => {
     'page.pick_file': 'Ask you for a file and read it',
     'page.run_javascript': 'Run JavaScript in a sandbox without network',
 
+    'overflow.title': 'Too large for the model',
+    'overflow.text': 'The next request would have about {observed} tokens, more than the model takes, and nothing more can be left out. Shorten or unpin the largest messages, or choose a model with a larger window.',
     'limit.title': 'The limit was reached',
     'limit.text': '{name}: {observed} of {allowed} used.',
     'limit.steps': 'More steps',

@@ -88,6 +88,7 @@ yaa.define('i18n/zh', [], () => {
     'compose.stop': '停止',
     'compose.hint': '回车发送，Shift+回车换行',
     'compose.model': '模型',
+    'compose.agent': '智能体',
     'compose.auto': '由服务器选择',
     'compose.superseded': '发送会撤回未回答的问题。',
 
@@ -213,6 +214,7 @@ yaa.define('i18n/zh', [], () => {
     'ask.allDeny': '全部拒绝',
     'answered.allowed': '已允许。',
     'answered.denied': '已拒绝。',
+    'answered.not': '未回答。',
     'answered.sent': '已回答。',
     'answered.pending': '其他卡片回答之后继续。',
     'answered.send': '现在继续',
@@ -221,6 +223,7 @@ yaa.define('i18n/zh', [], () => {
     'question.title': '有个问题问你',
     'question.answer': '你的回答',
     'question.send': '回答',
+    'question.decline': '拒绝',
     'question.cancel': '不回答',
     'form.required': '请填写这一项。',
     'form.number': '请输入数字。',
@@ -265,6 +268,8 @@ yaa.define('i18n/zh', [], () => {
     'page.pick_file': '请您选择一个文件并读取',
     'page.run_javascript': '在没有网络的沙箱中运行 JavaScript',
 
+    'overflow.title': '超出模型的窗口',
+    'overflow.text': '下一次请求约有 {observed} 个词元，超过模型能接受的长度，而且已没有可以省略的内容。请缩短或取消固定最大的消息，或者换一个窗口更大的模型。',
     'limit.title': '到达上限',
     'limit.text': '{name}：已用 {observed} / {allowed}。',
     'limit.steps': '增加步数',

@@ -74,12 +74,20 @@ yaa.define('io/api', [], () => {
       })
     }
 
+    /** A file that a tool made, whole. @param {string} id the session's @param {string} path as its attachment says */
+    async function file(id, path) {
+      const headers = { 'Content-Type': 'application/json' }
+      const response = await request('/files', { method: 'POST', headers, body: JSON.stringify({ id, path }) })
+      return response.blob().catch((error) => { throw failure(error, `${root}/files`) })
+    }
+
     return {
       base: root,
       key,
       health: () => ask('/health'),
       info: () => ask('/info'),
       run,
+      file,
       with: (changes) => create({ base: root, key, fetch, ...changes }),
     }
   }

@@ -6,10 +6,14 @@ yaa.define('io/lock', ['core/ids'], ({ uuid }) => {
   const RENEW_MS = 2000
   const DATABASE = 'yaa-locks'
   const STREAMS = 4
+  const TAB = 'yaa.tab'
 
-  /** @param {{locks?: LockManager | null, indexedDB?: IDBFactory | null}} [options] */
-  function create({ locks = globalThis.navigator?.locks, indexedDB = globalThis.indexedDB } = {}) {
-    const owner = uuid()
+  /**
+   * @param {{locks?: LockManager | null, indexedDB?: IDBFactory | null, tab?: string}} [options] `tab`: the same one after
+   *   a reload, which may then take over at once what the page before it held
+   */
+  function create({ locks = globalThis.navigator?.locks, indexedDB = globalThis.indexedDB, tab = locks ? '' : tabOf() } = {}) {
+    const owner = `${tab || uuid()} ${uuid()}`
 
     /** @param {string} name @returns {Promise<(() => void) | null>} how to let it go; null if another tab has it */
     async function acquire(name) {
@@ -18,6 +22,19 @@ yaa.define('io/lock', ['core/ids'], ({ uuid }) => {
     }
 
     return { acquire }
+  }
+
+  /** The name of this tab. It is stored only between two pages: a tab that is duplicated meanwhile finds none. */
+  function tabOf() {
+    try {
+      const tab = sessionStorage.getItem(TAB) ?? uuid()
+      sessionStorage.removeItem(TAB)
+      addEventListener('pagehide', () => sessionStorage.setItem(TAB, tab))
+      addEventListener('pageshow', () => sessionStorage.removeItem(TAB))
+      return tab
+    } catch {
+      return '' // no storage: then every page is a tab of its own
+    }
   }
 
   /** @param {LockManager} locks @param {string} name @returns {Promise<(() => void) | null>} */
@@ -39,7 +56,7 @@ yaa.define('io/lock', ['core/ids'], ({ uuid }) => {
   async function acquireLease(indexedDB, name, owner) {
     const database = await openDatabase(indexedDB)
     const mine = `${owner} ${uuid()}`
-    if (!(await lease(database, name, mine, LEASE_MS))) {
+    if (!(await lease(database, name, mine, LEASE_MS, true))) {
       database.close()
       return null
     }
@@ -56,22 +73,30 @@ yaa.define('io/lock', ['core/ids'], ({ uuid }) => {
    * @param {string} name
    * @param {string} owner
    * @param {number} ms
+   * @param {boolean} [first] to take it: then what the page before this one held is free
    * @returns {Promise<boolean>}
    */
-  function lease(database, name, owner, ms) {
+  function lease(database, name, owner, ms, first = false) {
     return new Promise((resolve, reject) => {
       const transaction = database.transaction('leases', 'readwrite')
       const leases = transaction.objectStore('leases')
       const found = leases.get(name)
       let mine = false
       found.onsuccess = () => {
-        mine = !found.result || found.result.owner === owner || found.result.until < Date.now()
+        const { owner: other, until } = found.result ?? {}
+        mine = !other || other === owner || until < Date.now() || (first && isBefore(other, owner))
         if (mine && ms) leases.put({ name, owner, until: Date.now() + ms })
         else if (mine) leases.delete(name)
       }
       transaction.oncomplete = () => resolve(mine)
       transaction.onabort = transaction.onerror = () => reject(transaction.error)
     })
+  }
+
+  /** Is the one a page that was in the tab before the other? @param {string} other @param {string} owner */
+  function isBefore(other, owner) {
+    const [[tab, page], [mine, now]] = [other.split(' '), owner.split(' ')]
+    return tab === mine && page !== now
   }
 
   /** @param {IDBFactory} indexedDB @returns {Promise<IDBDatabase>} */

@@ -5,7 +5,7 @@ yaa.define('ui/app', [
   'ui/h', 'ui/text', 'ui/popup', 'ui/book', 'ui/server', 'ui/line', 'ui/sidebar', 'ui/thread', 'ui/composer', 'ui/connection',
   'ui/commands', 'ui/notes', 'core/session', 'io/download',
 ], (
-  { h, fill, attr }, words, { toast, say }, { openBook, isActive }, { openServer, modelsOf, toolsOf }, { statusLine, markOf, announce },
+  { h, fill, attr }, words, { toast, say }, { openBook, isActive }, { openServer, modelsOf, agentsOf, toolsOf }, { statusLine, markOf, announce },
   { sidebarView, headerView }, { threadView }, { composerView }, { failurePanel }, commands, { notesView, queueOf }, sessions, download,
 ) => {
   /** @typedef {import('./types').App} App */
@@ -21,7 +21,7 @@ yaa.define('ui/app', [
   function startApp({ root, settings, store, guest }) {
     const server = openServer({ settings, onChange: () => draw() })
     const book = openBook({
-      store, api: server.api, prepare: (session) => prepare(session, settings, toolsOf(server.info())), onChange,
+      store, api: server.api, prepare: (session) => prepare(session, settings, server.info()), onChange,
       onEnd: (entry) => {
         onEnd(entry, server)
         keepEvents(entry, store)
@@ -205,13 +205,13 @@ yaa.define('ui/app', [
 
     /** @type {import('./types').Actions} */
     const actions = {
-      set, open, remove, download: save, draw, branch, queue: app.queue,
+      set, open, remove, download: save, draw, branch, queue: app.queue, file: (path) => server.api().file(app.current.session.id, path),
       asking: {
         approvalMenu: (...rest) => { branch('approvalMenu', ...rest) },
         valueField: async (args) => (await ready() ? yaa.use('ui/editing').valueField(args, true) : null),
         picture: async (tool, args) => yaa.later('tools').then(() => yaa.use('ui/tools/body').previewOf(tool, args), () => null),
-        limits: () => { branch('limits') },
-        chooseModel: () => actions.openSettings('model'),
+        largest: async (found) => yaa.later('seeing').then(() => yaa.use('ui/inspector/largest').largestView(app, found), () => null),
+        limits: () => { branch('limits') }, chooseModel: () => actions.openSettings('model'),
         costUnit: () => app.current.session.usage?.cost_unit ?? '',
       },
       setTemporary(on) {
@@ -233,10 +233,11 @@ yaa.define('ui/app', [
         app.views.composer.focus()
       },
       rename: (id, title) => book.rename(id, title),
-      draft: (text) => { if (!app.current.session.ext?.temporary) settings.setDraft(draftKey(app.current.session), text) },
+      draft: (text, session) => { if (!session.ext?.temporary) settings.setDraft(draftKey(session), text) },
       connect: () => server.connect(),
       signIn: (key) => set({ key }),
       setProvider: (name) => set({ provider: name }),
+      setAgent: (name) => { book.edit(app.current, (one) => { one.agent = name }), set({ agent: name }) },
       setTool: (name, rule) => set({ tools: withEntry(settings.get('tools'), name, rule) }),
       setLimit: (name, value) => set({ limits: withEntry(settings.get('limits'), name, Number(value) > 0 ? Number(value) : '') }),
       async openSettings(tab) {
@@ -299,9 +300,8 @@ yaa.define('ui/app', [
     const first = offered.find((one) => one.first) ?? offered[0]
     const models = offered.length > 1 ? [{ ...first, name: 'auto', label: t('compose.auto') }, ...offered] : offered
     const provider = settings.get('provider') || 'auto'
-    const chosen = models.find((one) => one.name === provider) ?? models[0]
     return {
-      session, live, whole, models, provider,
+      session, live, whole, models, provider, ...agentsOf(info, session.agent, settings.get('agent')),
       items: sessions.items(whole ? session : lastTurn(session), { live: live || (!past && current.elsewhere) }),
       outputs: current.run?.output ?? new Map(),
       // a fresh branch has not been cut off: it waits for the person (ui/branches)
@@ -310,7 +310,7 @@ yaa.define('ui/app', [
       server: server.state(),
       sideOpen: !NARROW.matches && settings.get('side') !== 'closed',
       sessions: book.heads().map((head) => rowOf(head, session.id, book.entry(head.id))),
-      demo: Boolean(chosen?.demo),
+      demo: Boolean((models.find((one) => one.name === provider) ?? models[0])?.demo),
       tools: toolsOf(info),
       defaults: info?.defaults?.config?.limits,
       onDisk: !settings.canRememberSafely,
@@ -333,9 +333,9 @@ yaa.define('ui/app', [
 
   /**
    * Settings travel in the session's configuration; what is left empty is filled in by the server.
-   * @param {Session} session @param {Settings} settings @param {import('./types').ToolRule[]} tools
+   * @param {Session} session @param {Settings} settings @param {any} info what the server told of itself
    */
-  function prepare(session, settings, tools) {
+  function prepare(session, settings, info) {
     sessions.release(session)
     const config = (session.config ??= {})
     const model = settings.get('model') ? { model_name: settings.get('model') } : {}
@@ -346,8 +346,9 @@ yaa.define('ui/app', [
     for (const [name, rule] of Object.entries(settings.get('tools') ?? {})) {
       config.tool[name] = rule === 'deny' ? { deny: true } : { auto_approve: rule === 'allow' }
     }
+    if (!session.agent && settings.get('agent')) session.agent = agentsOf(info, '', settings.get('agent')).agent || undefined
     if (settings.get('character') && !session.character) session.character = settings.get('character')
-    if (settings.get('paused')) sessions.hold(session, tools.filter((tool) => tool.policy !== 'deny').map((tool) => tool.name))
+    if (settings.get('paused')) sessions.hold(session, toolsOf(info).filter((tool) => tool.policy !== 'deny').map((tool) => tool.name))
   }
 
   /** @param {import('./types').Entry} entry whose run has come to rest @param {App['server']} server */

@@ -71,7 +71,7 @@ yaa.define('ui/asks', ['ui/h', 'ui/text', 'ui/form', 'core/usage'], (dom, { t, c
 
   /** @param {any} interrupt */
   function answeredText({ reason, answer }) {
-    if (answer.status === 'cancelled') return t('answered.denied')
+    if (answer.status === 'cancelled') return t(reason === 'input_required' && !answer.payload ? 'answered.not' : 'answered.denied')
     if (reason !== 'tool_call') return `${t('answered.sent')} ${t('answered.pending')}`
     return `${t(answer.payload?.approved ? 'answered.allowed' : 'answered.denied')} ${t('answered.pending')}`
   }
@@ -157,7 +157,7 @@ yaa.define('ui/asks', ['ui/h', 'ui/text', 'ui/form', 'core/usage'], (dom, { t, c
   function question(interrupt, answer, call) {
     const schema = interrupt.response_schema
     const text = interrupt.message ?? parseArgs(call?.function.arguments)?.question ?? ''
-    const cancel = button('question.cancel', '.ghost', () => answer(undefined, 'cancelled'))
+    const cancel = refusals(interrupt, answer)
     const base = { icon: 'question', title: text || t('question.title') }
     const only = loneString(schema)
     if (only) return { ...base, content: freeAnswer(interrupt, only, answer, cancel) }
@@ -167,6 +167,16 @@ yaa.define('ui/asks', ['ui/h', 'ui/text', 'ui/form', 'core/usage'], (dom, { t, c
       if (got.ok) answer(got.value)
     })
     return { ...base, content: [form.el, h('div.ask-actions', null, send, cancel)] }
+  }
+
+  /**
+   * Ways not to answer. A tool in the middle of its work is told a no from nobody being there: it may have to undo
+   * something. To the tool that only asks, both are one.
+   * @param {any} interrupt @param {Give} answer
+   */
+  function refusals({ tool }, answer) {
+    const cancel = button('question.cancel', '.ghost', () => answer(undefined, 'cancelled'))
+    return tool === 'ask_user' ? [cancel] : [button('question.decline', '.danger', () => answer({ action: 'decline' }, 'cancelled')), cancel]
   }
 
   /**
@@ -183,7 +193,7 @@ yaa.define('ui/asks', ['ui/h', 'ui/text', 'ui/form', 'core/usage'], (dom, { t, c
 
   /**
    * Suggestions to press, and a line to write something else.
-   * @param {any} interrupt @param {{key: string, field: any}} only @param {(payload: any) => void} answer @param {any} cancel
+   * @param {any} interrupt @param {{key: string, field: any}} only @param {(payload: any) => void} answer @param {any[]} cancel
    */
   function freeAnswer(interrupt, { key, field }, answer, cancel) {
     const give = (/** @type {string} */ value) => answer(key ? { [key]: value } : value)
@@ -244,8 +254,9 @@ yaa.define('ui/asks', ['ui/h', 'ui/text', 'ui/form', 'core/usage'], (dom, { t, c
     return isObject(args) && Object.keys(args).length ? argsList(args) : null
   }
 
-  /** @param {any} interrupt @param {Give} answer @param {any} _call @param {Does} does @returns {Body} */
-  function limit(interrupt, answer, _call, does) {
+  /** @param {any} interrupt @param {Give} answer @param {any} call @param {Does} does @returns {Body} */
+  function limit(interrupt, answer, call, does) {
+    if (interrupt.limit === 'context_overflow') return overflow(interrupt, answer, call, does)
     const name = interrupt.limit ?? interrupt.name ?? 'max_steps'
     const [key, label, more, scale] = LIMITS.find((one) => one[0] === name) ?? [name, '', 0, 1]
     const input = h('input.input', { inputmode: 'decimal', value: String((more || 10) / scale), 'aria-label': label ? t(label) : key })
@@ -263,6 +274,19 @@ yaa.define('ui/asks', ['ui/h', 'ui/text', 'ui/form', 'core/usage'], (dom, { t, c
       button('limit.edit', '.ghost', does.limits))
     const content = [h('div.more-row', null, more ? h('label.field', null, h('span.label', null, t(label)), input) : null, actions)]
     return { icon: 'limit', title: t('limit.title'), text: t('limit.text', used), content }
+  }
+
+  /**
+   * More than the model takes, and nothing is left to leave out: the largest messages are named, to be opened.
+   * @param {any} interrupt @param {Give} answer @param {any} _call @param {Does} does @returns {Body}
+   */
+  function overflow(interrupt, answer, _call, does) {
+    const holder = h('div')
+    does.largest?.(interrupt.largest).then((el) => el && holder.append(el))
+    const actions = h('div.ask-actions', null,
+      button('model.retry', '.primary', () => answer({ continue: true })), button('limit.stop', '.ghost', () => answer({ continue: false })),
+      h('span.end', null, button('model.change', '.ghost', does.chooseModel)))
+    return { icon: 'limit', title: t('overflow.title'), text: t('overflow.text', { observed: count(interrupt.observed ?? 0) }), content: [holder, actions] }
   }
 
   /** @param {any} interrupt @param {Give} answer @param {any} _call @param {Does} does @returns {Body} */

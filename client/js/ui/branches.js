@@ -1,7 +1,7 @@
 // What a message offers under it: copy, edit, another answer, and the way through its branches. Only the buttons are
 // here; what they do is in ui/branching, which comes with the first press.
 
-yaa.define('ui/branches', ['ui/h', 'ui/text', 'ui/popup'], (dom, { t }, popup) => {
+yaa.define('ui/branches', ['ui/h', 'ui/text', 'ui/popup', 'ui/seen'], (dom, { t }, popup, { whenSeen }) => {
   const { h, icon, iconButton, text, attr, list } = dom
 
   /**
@@ -9,34 +9,6 @@ yaa.define('ui/branches', ['ui/h', 'ui/text', 'ui/popup'], (dom, { t }, popup) =
    * @property {Message} message @property {CallItem[]} calls @property {boolean} last
    * @property {Map<string, (string | null)[]>} siblings of the whole session (core/session)
    */
-
-  /** Rows that were never on the screen have no buttons yet: of thousands of messages few are looked at. @type {WeakMap<Element, () => void>} */
-  const makers = new WeakMap()
-  /** @type {Set<any>} */
-  const waiting = new Set()
-
-  /** @param {any} el @param {() => void} make */
-  function whenSeen(el, make) {
-    makers.set(el, make)
-    if (!waiting.size) requestAnimationFrame(makeVisible)
-    waiting.add(el)
-  }
-
-  function makeVisible() {
-    for (const el of waiting) if (el.checkVisibility({ contentVisibilityAuto: true })) makeNow(el)
-    waiting.clear()
-  }
-
-  /** @param {Element} el */
-  function makeNow(el) {
-    makers.get(el)?.()
-    makers.delete(el)
-  }
-
-  document.addEventListener('contentvisibilityautostatechange', (event) => {
-    const { skipped, target } = /** @type {any} */ (event)
-    if (!skipped && target.matches('.message')) for (const el of target.querySelectorAll('.message-bar')) makeNow(el)
-  })
 
   /**
    * The row under a message.
@@ -48,6 +20,7 @@ yaa.define('ui/branches', ['ui/h', 'ui/text', 'ui/popup'], (dom, { t }, popup) =
     /** @type {any} */ let buttons = null
     /** @type {any} */ let marks = null
     const el = h('span.message-bar')
+    // of thousands of messages few are looked at: the others have no buttons
     whenSeen(el, () => {
       buttons = buttonsView(actions, words)
       el.append(buttons.el)

@@ -1,7 +1,7 @@
 // A block of code: language, wrap and copy buttons, text. Colours are ranges in the CSS Custom Highlight API: no
 // elements, no second layout. Only what is on the screen is painted.
 
-yaa.define('ui/code', ['ui/h', 'ui/text', 'ui/popup'], (dom, { t }, popup) => {
+yaa.define('ui/code', ['ui/h', 'ui/text', 'ui/popup', 'ui/seen'], (dom, { t }, popup, { whenSeen, whenGone }) => {
   const { h, text, attr, grow, iconButton } = dom
   /** More than this is shown without colours: tokenizing it would take more than a frame. */
   const COLOUR_MAX = 100_000
@@ -20,38 +20,15 @@ yaa.define('ui/code', ['ui/h', 'ui/text', 'ui/popup'], (dom, { t }, popup) => {
     return set
   }
 
-  /** @type {WeakMap<Element, () => void>} */
-  const painters = new WeakMap()
   /** @type {any} core/highlight, once there is code to colour */
   let highlight = null
-  /** @type {Set<any>} */
-  const changed = new Set()
 
-  /** Blocks that changed are painted with the next frame if they are on the screen, and otherwise when they get there. @param {any} el */
-  function soon(el) {
+  /** A block that changed is painted when it is on the screen. @param {Element} el @param {() => void} paint */
+  async function soon(el, paint) {
     if (!PAINT) return
-    if (!changed.size) {
-      if (highlight) requestAnimationFrame(paintVisible)
-      else yaa.later('code').then(begin, () => changed.clear())
-    }
-    changed.add(el)
+    if (!highlight) await yaa.later('code').then(() => { highlight = yaa.use('core/highlight') }, () => {})
+    if (highlight) whenSeen(el, paint)
   }
-
-  function begin() {
-    highlight = yaa.use('core/highlight')
-    requestAnimationFrame(paintVisible)
-  }
-
-  function paintVisible() {
-    for (const el of changed) if (el.checkVisibility({ contentVisibilityAuto: true })) painters.get(el)?.()
-    changed.clear()
-  }
-
-  // the browser says so when it begins to render an article: cheaper than an observer on each block
-  document.addEventListener('contentvisibilityautostatechange', (event) => {
-    const { skipped, target } = /** @type {any} */ (event)
-    if (!skipped && target.matches('.message')) for (const el of target.querySelectorAll('.code')) painters.get(el)?.()
-  })
 
   /**
    * @param {{plain?: boolean}} [options] `plain`: no bar, wrapped, limited height (arguments, results)
@@ -65,7 +42,7 @@ yaa.define('ui/code', ['ui/h', 'ui/text', 'ui/popup'], (dom, { t }, popup) => {
     const show = SHOWS && !options.plain ? iconButton('eye', t('artifact.open'), { hidden: true, onclick: preview }) : null
     const bar = options.plain ? null : h('div.code-bar', null, label, show, wrap, copy)
     const el = h('div.code', options.plain ? { 'data-plain': 'true' } : null, bar, pre)
-    /** @type {Range[]} */ let ranges = []
+    /** @type {StaticRange[]} */ let ranges = []
     let shown = { text: '', lang: '' }
     let dirty = true
 
@@ -92,21 +69,28 @@ yaa.define('ui/code', ['ui/h', 'ui/text', 'ui/popup'], (dom, { t }, popup) => {
       text(label, lang || t('code.plain'))
       if (show) show.hidden = !/^(?:html|svg)$/i.test(lang)
       dirty = true
-      soon(el)
+      soon(el, paint)
     }
 
     function paint() {
-      if (!highlight || !dirty || !code.firstChild) return
+      const [node] = code.childNodes
+      if (!dirty || !node) return
       dirty = false
       clear()
       if (shown.text.length > COLOUR_MAX) return
-      for (const [kind, from, to] of highlight.spans(shown.text, shown.lang)) {
-        const range = new Range()
-        range.setStart(code.firstChild, from)
-        range.setEnd(code.firstChild, to)
+      for (const [kind, startOffset, endOffset] of highlight.spans(shown.text, shown.lang)) {
+        const range = new StaticRange({ startContainer: node, startOffset, endContainer: node, endOffset })
         paintFor(kind).add(range)
         ranges.push(range)
       }
+      // with every change of the page the browser goes through all ranges there are
+      if (ranges.length) whenGone(el, fade)
+    }
+
+    function fade() {
+      dirty = true
+      clear()
+      whenSeen(el, paint)
     }
 
     function clear() {
@@ -115,11 +99,10 @@ yaa.define('ui/code', ['ui/h', 'ui/text', 'ui/popup'], (dom, { t }, popup) => {
     }
 
     function destroy() {
-      changed.delete(el)
+      dirty = false
       clear()
     }
 
-    painters.set(el, paint)
     return { el, update, destroy }
   }
 

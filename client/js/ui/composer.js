@@ -2,13 +2,17 @@
 // stops. Enter never sends while an input method is composing (isComposing, or keyCode 229 where that comes too late).
 
 yaa.define('ui/composer', ['ui/h', 'ui/text', 'ui/commands'], ({ h, icon, iconButton, attr, text, fill, uid }, { t }, commands) => {
+  /** What is being written is kept when the hand rests this long: to keep it is more work than a key should be. */
+  const REST_MS = 300
+
   /** @param {import('./types').Actions} actions @returns {any} */
   function composerView(actions) {
     const id = uid('compose')
     const area = h('textarea', {
       id, rows: 1, placeholder: t('compose.placeholder'), enterkeyhint: 'send', autocomplete: 'off', onkeydown, oninput, onpaste,
     })
-    const model = modelPicker(actions)
+    const model = picker('compose.model', actions.setProvider)
+    const agent = picker('compose.agent', actions.setAgent)
     const badge = h('span.badge', { hidden: true, title: t('demo.note') }, t('demo.badge'))
     const button = h('button.button.primary.send', { type: 'submit', onclick: press })
     const clip = iconButton('clip', t('compose.attach'), { onclick: () => commands.run('attach') })
@@ -17,22 +21,30 @@ yaa.define('ui/composer', ['ui/h', 'ui/text', 'ui/commands'], ({ h, icon, iconBu
     const stay = (/** @type {Event} */ event) => event.preventDefault()
     const form = h('form.composer', { onsubmit: stay, onclick: focusArea, ondragover: over, ondragleave: leave, ondrop: drop },
       h('label.sr-only', { htmlFor: id }, t('compose.label')), area,
-      h('div.composer-bar', null, clip, model.el, badge, h('span.gap'), button))
+      h('div.composer-bar', null, clip, agent.el, model.el, badge, h('span.gap'), button))
     const el = h('div.column', null, status.el, form, note)
     const history = historyOf(area)
     let busy = false
     let waits = false
     let current = ''
+    let rest = 0
+    /** @type {Session | null} */ let session = null
+    addEventListener('pagehide', () => rest && keep())
     /** The files of each session that was written in. @type {Map<string, any>} */
     const trays = new Map()
     /** @type {any} */ let slash = null
+    /** @type {Promise<any> | null} one menu, however fast one types */ let slashed = null
 
     /** @param {any} state */
     function update(state) {
+      session = state.session
       busy = state.live
       waits = !busy && (state.session.interrupts ?? []).some((/** @type {Interrupt} */ one) => !one.answer)
       area.placeholder = t(waits ? 'compose.placeholderAsk' : 'compose.placeholder')
-      model.update(state)
+      // one model alone that is no AI: the badge beside it says it all
+      model.update(state.models, state.provider, !state.models.length || (state.models.length === 1 && state.demo))
+      agent.update(state.agents, state.agent, state.agents.length < 2)
+      agent.el.disabled = state.live // a run keeps the one it began with
       badge.hidden = !state.demo
       status.update(state)
       history.update(state.session)
@@ -63,9 +75,20 @@ yaa.define('ui/composer', ['ui/h', 'ui/text', 'ui/commands'], ({ h, icon, iconBu
 
     async function oninput() {
       draw()
-      actions.draft(area.value)
-      if (area.value.startsWith('/')) slash ??= await commands.run('slash', area, () => clear())
+      rest ||= setTimeout(keep, REST_MS)
+      if (area.value.startsWith('/')) await slashMenu()
       slash?.update()
+    }
+
+    async function slashMenu() {
+      slash = await (slashed ??= commands.run('slash', area, () => clear()))
+      if (!slash) slashed = null
+    }
+
+    function keep() {
+      clearTimeout(rest)
+      rest = 0
+      if (session) actions.draft(area.value, session)
     }
 
     function press() {
@@ -77,7 +100,7 @@ yaa.define('ui/composer', ['ui/h', 'ui/text', 'ui/commands'], ({ h, icon, iconBu
       const words = area.value.trim()
       if (isEmpty()) return // while a run is on it waits its turn
       if (words.startsWith('/')) {
-        slash ??= await commands.run('slash', area, () => clear())
+        await slashMenu()
         if (slash?.submit(words)) return
       }
       const files = parts()
@@ -89,7 +112,7 @@ yaa.define('ui/composer', ['ui/h', 'ui/text', 'ui/commands'], ({ h, icon, iconBu
 
     function clear() {
       area.value = ''
-      actions.draft('')
+      keep()
       draw()
       slash?.update()
     }
@@ -151,6 +174,7 @@ yaa.define('ui/composer', ['ui/h', 'ui/text', 'ui/commands'], ({ h, icon, iconBu
 
     /** @param {string} words */
     function write(words) {
+      if (rest) keep() // that of the session which was open until now
       area.value = words
       history.reset()
       draw()
@@ -201,20 +225,19 @@ yaa.define('ui/composer', ['ui/h', 'ui/text', 'ui/commands'], ({ h, icon, iconBu
     return { onkeydown, reset, update: (/** @type {Session} */ next) => { session = next } }
   }
 
-  /** The model, where there is a choice. @param {import('./types').Actions} actions */
-  function modelPicker(actions) {
-    const label = t('compose.model')
-    const select = h('select.select', { 'aria-label': label, title: label, hidden: true, onchange: () => actions.setProvider(select.value) })
+  /** The model or the agent, where there is a choice. @param {string} name @param {(name: string) => void} choose */
+  function picker(name, choose) {
+    const label = t(name)
+    const select = h('select.select', { 'aria-label': label, title: label, hidden: true, onchange: () => choose(select.value) })
     let drawn = ''
 
-    /** @param {import('./types').State} state */
-    function update({ models, provider }) {
-      const key = JSON.stringify([models, provider])
+    /** @param {{name: string, label: string, title?: string}[]} offered @param {string} current @param {boolean} hidden */
+    function update(offered, current, hidden) {
+      const key = JSON.stringify([offered, current, hidden])
       if (key === drawn) return
       drawn = key
-      // the badge beside it says it all
-      select.hidden = !models.length || (models.length === 1 && models[0].demo)
-      fill(select, models.map((one) => h('option', { value: one.name, selected: one.name === provider }, one.label)))
+      select.hidden = hidden
+      fill(select, offered.map((one) => h('option', { value: one.name, selected: one.name === current, title: one.title ?? '' }, one.label)))
     }
 
     return { el: select, update }

@@ -39,11 +39,10 @@ yaa.define('ui/ground', [
     place()
   }
 
-  /** The page is made anew when the language changes. */
+  /** The page is made anew when the language changes: then this is put back where it belongs. */
   function place() {
-    const column = document.querySelector('.foot .column')
-    if (column && el.parentElement !== column) column.prepend(el)
-    if (column && ground.app.settings.key()) put('vault', null)
+    if (!el.isConnected) document.querySelector('.foot .column')?.prepend(el)
+    if (notices.has('vault') && ground.app.settings.key()) put('vault', null)
   }
 
   /** @param {string} key @param {Notice | null} one */

@@ -118,6 +118,7 @@ yaa.define('ui/h', [], () => {
    * @param {readonly any[]} items @param {(item: any, index: number) => string} keyOf unique in `items`
    * @param {(item: any) => View} make
    * @param {number} [from] items before this one did not change: their views are not asked to update
+   * @returns {Map<string, View>} the views by key
    */
   function list(parent, items, keyOf, make, from = 0) {
     const before = lists.get(parent) ?? new Map()
@@ -138,6 +139,7 @@ yaa.define('ui/h', [], () => {
       else place(parent, el, at)
     }
     lists.set(parent, after)
+    return after
   }
 
   /** @param {View} view */

@@ -19,7 +19,7 @@ declare global {
     'ui/tools/diff': { diffView(): ToolPicture; drawRows(table: any, rows: DiffRow[]): void }
     'ui/tools/lists': { searchView(): ToolPicture; treeView(): ToolPicture; tableView(): ToolPicture }
     'ui/tools/file': { fileView(): ToolPicture; pageView(): ToolPicture }
-    'ui/tools/attached': { attachedView(): { el: any; update(attachments: any[]): void } }
+    'ui/tools/attached': { attachedView(fetched: (path: string) => Promise<Blob>): { el: any; update(attachments: any[]): void } }
     'io/journal': {
       keep(session: string, run: string, seen: { at: number; event: YaaEvent }[]): Promise<void>
       of(session: string): Promise<Recording[]>

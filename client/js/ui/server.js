@@ -60,6 +60,23 @@ yaa.define('ui/server', ['io/api'], (apis) => {
     ))
   }
 
+  /**
+   * The agents a session can name, and its own: else the one for new sessions, else what the server takes. An agent
+   * that is not there goes on by the copy that the session carries.
+   * @param {any} info @param {string | undefined} current @param {string | undefined} usual
+   * @returns {{agents: import('./types').AgentOffer[], agent: string}}
+   */
+  function agentsOf(info, current, usual) {
+    /** @type {import('./types').AgentOffer[]} */
+    const offered = (info?.agents ?? []).map((/** @type {any} */ { name, description = '', default: first }) => (
+      { name, label: name, title: description, first: first === true }
+    ))
+    const find = (/** @type {string | undefined} */ name) => offered.find((one) => one.name === name)
+    const own = current && current !== 'auto' ? current : ''
+    const agents = own && offered.length && !find(own) ? [...offered, { name: own, label: own, title: '', first: false }] : offered
+    return { agents, agent: own || find(usual)?.name || offered.find((one) => one.first)?.name || '' }
+  }
+
   /** What each tool is and does without being asked. @param {any} info @returns {import('./types').ToolRule[]} */
   function toolsOf(info) {
     return (info?.tools ?? []).map((/** @type {any} */ { name, description = '', hints, policy }) => (
@@ -67,5 +84,5 @@ yaa.define('ui/server', ['io/api'], (apis) => {
     ))
   }
 
-  return { openServer, modelsOf, toolsOf }
+  return { openServer, modelsOf, agentsOf, toolsOf }
 })

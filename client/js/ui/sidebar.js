@@ -117,11 +117,11 @@ yaa.define('ui/sidebar', [
     const named = { 'aria-label': label, placeholder: label }
     const input = h('input.input.side-search', { type: 'search', ...named, autocomplete: 'off', oninput, onkeydown })
     const el = h('div.field-icon', null, icon('search'), input)
-    /** @type {any} */ let results = null
+    /** @type {Promise<any> | null} one view, however fast one types */ let view = null
 
     async function oninput() {
-      results ??= await commands.run('search.view')
-      if (!results) return
+      const results = await (view ??= commands.run('search.view'))
+      if (!results) return void (view = null)
       if (!results.el.isConnected) groups.after(results.el)
       groups.hidden = Boolean(input.value.trim())
       draw()

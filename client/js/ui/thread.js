@@ -9,8 +9,10 @@ yaa.define('ui/thread', ['ui/h', 'ui/text', 'ui/message', 'ui/asks', 'ui/connect
   const NEAR_END = 80
   /** Articles are kept in chunks, so that the browser and this file can pass over most of a long session at once. */
   const CHUNK = 50
-  /** Chunks made at once when a session is opened; the earlier ones follow one by one while the browser is idle. */
+  /** Chunks filled at once when a session is opened; the earlier ones follow while the browser is idle. */
   const FIRST = 3
+  /** Filled in one go: Firefox looks at the whole thread again after each (measured: 0.1 ms for every message). */
+  const AT_ONCE = 4
 
   /** @param {import('./types').Actions} actions @returns {any} */
   function threadView(actions) {
@@ -29,8 +31,9 @@ yaa.define('ui/thread', ['ui/h', 'ui/text', 'ui/message', 'ui/asks', 'ui/connect
     /** Everything the session shows, and where its last turn begins. @type {any[]} */
     let shown = []
     let turn = 0
-    /** Chunks before this one are not made yet. */
+    /** Chunks before this one are empty yet. */
     let from = 0
+    /** @type {Map<string, import('./types').View>} */ let chunks = new Map()
     const sizes = new ResizeObserver(follow)
     sizes.observe(column)
     sizes.observe(el)
@@ -58,17 +61,19 @@ yaa.define('ui/thread', ['ui/h', 'ui/text', 'ui/message', 'ui/asks', 'ui/connect
     function drawFeed(changed) {
       const count = Math.ceil(shown.length / CHUNK)
       from = Math.min(from, Math.max(0, count - 1)) // another branch may be shorter
-      const chunks = Array.from({ length: count - from }, (_, i) => from + i)
-      list(feed, chunks, (chunk) => `${openId} ${chunk}`, () => chunkView(), changed - from)
+      chunks = list(feed, Array.from({ length: count }, (_, i) => i), keyOf, chunkView, changed)
     }
 
+    const keyOf = (/** @type {number} */ chunk) => `${openId} ${chunk}`
+
+    /** All chunks are there from the start, empty: to fill one that is off the screen lays out nothing. */
     function chunkView() {
       const inner = h('div.chunk', { role: 'none' })
       const make = (/** @type {any} */ item) => messageView(item, actions)
       const draw = (/** @type {any[]} */ items) => list(inner, items, (item) => item.message.id, make)
       return {
         el: inner,
-        update: (/** @type {number} */ chunk) => draw(shown.slice(chunk * CHUNK, (chunk + 1) * CHUNK)),
+        update: (/** @type {number} */ chunk) => { if (chunk >= from) draw(shown.slice(chunk * CHUNK, (chunk + 1) * CHUNK)) },
         destroy: () => draw([]),
       }
     }
@@ -93,9 +98,11 @@ yaa.define('ui/thread', ['ui/h', 'ui/text', 'ui/message', 'ui/asks', 'ui/connect
       const idle = window.requestIdleCallback ?? ((/** @type {() => void} */ run) => setTimeout(run, 50))
       idle(() => {
         if (id !== openId || !from) return
-        from -= 1
-        drawFeed(from)
-        follow()
+        const until = Math.max(0, from - AT_ONCE)
+        while (from > until) {
+          from -= 1
+          chunks.get(keyOf(from))?.update(from)
+        }
         later(id)
       })
     }

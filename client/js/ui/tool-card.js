@@ -34,6 +34,7 @@ yaa.define('ui/tool-card', ['ui/h', 'ui/text', 'ui/code', 'ui/asks', 'ui/branche
     const details = h('details', { ontoggle: () => draw() }, line, body)
     const el = h('section.card.tool', { role: 'group' }, details)
     const parts = bodyOf(body)
+    const drawFiles = filesUnder(details, actions)
     const edits = callEdits(actions)
     const edited = h('span.edited', { hidden: true }, icon('pencil'), t('branch.edited'))
     state.before(edited)
@@ -59,6 +60,7 @@ yaa.define('ui/tool-card', ['ui/h', 'ui/text', 'ui/code', 'ui/asks', 'ui/branche
       drawSign(now)
       if (!touched) details.open = (now === 'started' || now === 'unheard') && Boolean(next.output)
       draw()
+      drawFiles(next.result?.result?.attachments)
       drawAsk(next)
     }
 
@@ -161,7 +163,7 @@ yaa.define('ui/tool-card', ['ui/h', 'ui/text', 'ui/code', 'ui/asks', 'ui/branche
       const module = await toolBodies()
       if (gone) return
       made = module ? module.toolBody(body) : plainBody(body)
-      if (item) made.update(item)
+      if (item) made?.update(item)
     }
 
     /** @param {any} next */
@@ -178,11 +180,28 @@ yaa.define('ui/tool-card', ['ui/h', 'ui/text', 'ui/code', 'ui/asks', 'ui/branche
     return { update, destroy }
   }
 
-  /** @returns {Promise<Modules['ui/tools/body'] | null>} */
-  async function toolBodies() {
+  /**
+   * The files a call made, under its line whether that is opened or not.
+   * @param {any} details @param {import('./types').Actions} actions @returns {(all: any) => Promise<void>}
+   */
+  function filesUnder(details, actions) {
+    /** @type {any} */ let drawn = null
+    /** @type {any} */ let view = null
+    return async (all) => {
+      if (all === drawn || !Array.isArray(all) || (!all.length && !view)) return
+      drawn = all
+      const module = await toolBodies('attached')
+      if (!module || drawn !== all) return
+      if (!view) details.after((view = module.attachedView(actions.file)).el)
+      view.update(all)
+    }
+  }
+
+  /** @param {string} [part] @returns {Promise<any>} a module of ui/tools, null where it did not come */
+  async function toolBodies(part = 'body') {
     try {
       await yaa.later('tools')
-      return yaa.use('ui/tools/body')
+      return yaa.use(`ui/tools/${part}`)
     } catch (error) {
       console.warn(error)
       return null

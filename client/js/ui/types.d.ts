@@ -27,6 +27,8 @@ export interface Entry {
   elsewhere?: boolean
 }
 
+/** An agent a session can name. `first`: that of a session which names none. */
+export interface AgentOffer { name: string; label: string; title: string; first: boolean }
 /** A provider a session can name. `first`: what the server takes when none is named. */
 export interface Offer { name: string; label: string; models: string[]; demo: boolean; first: boolean }
 export interface ToolRule { name: string; description: string; policy: 'run' | 'ask' | 'deny'; readOnly: boolean }
@@ -52,6 +54,8 @@ export interface State {
   sessions: { id: string; title: string; updated: number; current: boolean; mark: string; pinned: boolean; tags: string[]; temporary: boolean }[]
   models: Offer[]
   provider: string
+  agents: AgentOffer[]
+  agent: string
   demo: boolean
   tools: ToolRule[]
   defaults: any
@@ -71,16 +75,19 @@ export interface Actions {
   rename(id: string, title: string): void
   remove(id: string): void
   download(id: string): void
-  draft(text: string): void
+  draft(text: string, session: Session): void
   connect(): void
   signIn(key: string): void
   set(changes: Record<string, any>): void
   setProvider(name: string): void
+  setAgent(name: string): void
   setTool(name: string, rule: string): void
   setLimit(name: string, value: string): void
   openSettings(tab?: string): void
   draw(): void
   toggleSide(): void
+  /** a file that a tool of the open session made, from the server that has it */
+  file(path: string): Promise<Blob>
   /** a deed of ui/branching, by name */
   branch(name: string, ...rest: any[]): Promise<void>
   asking: Asking
@@ -95,6 +102,8 @@ export interface Asking {
   valueField(args: any): Promise<Field | null>
   /** what a call would change, drawn; null where names and values say it best */
   picture?(tool: string, args: any): Promise<any>
+  /** the messages that take the most room, to be opened */
+  largest?(found: any): Promise<any>
   limits(): void
   chooseModel(): void
   costUnit(): string
@@ -197,7 +206,7 @@ declare global {
       grow(el: Element, value: string): void
       icon(name: string, className?: string): SVGElement
       iconButton(name: string, label: string, props: Record<string, any>, classes?: string): any
-      list(parent: Element, items: readonly any[], keyOf: (item: any, index: number) => string, make: (item: any) => View, from?: number): void
+      list(parent: Element, items: readonly any[], keyOf: (item: any, index: number) => string, make: (item: any) => View, from?: number): Map<string, View>
       uid(prefix: string): string
       css(parts: TemplateStringsArray): CSSStyleSheet
     }
@@ -268,6 +277,7 @@ declare global {
     'ui/server': {
       openServer(options: { settings: Settings; onChange: () => void }): ServerLink
       modelsOf(info: any): Offer[]
+      agentsOf(info: any, current: string | undefined, usual: string | undefined): { agents: AgentOffer[]; agent: string }
       toolsOf(info: any): ToolRule[]
     }
     'ui/commands': {

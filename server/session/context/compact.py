@@ -17,7 +17,7 @@ from typing import Any
 from .ops import Op, changed, changes_of, folded, folded_ids, ids_of, ops_of, pinned, text_of
 from .size import EXACT, Beside, Budget, Measure, budget_of, measured
 from .strategies import STRATEGIES, Item, Work
-from .tokens import of_message
+from .tokens import Costs, of_message
 
 Session = dict[str, Any]
 Message = dict[str, Any]
@@ -106,7 +106,7 @@ def too_large(session: Session, budget: Budget, measure: Measure) -> list[dict[s
     """The largest messages of a view that fits no window, or nothing if it fits."""
     if budget.window is None or measure.total <= budget.window:
         return []
-    items = sorted(_items(session), key=lambda item: -item.tokens)
+    items = sorted(_items(session, measure.costs), key=lambda item: -item.tokens)
     return [
         {"id": item.message.get("id"), "role": item.message["role"], "tokens": item.tokens}
         for item in items[:5]
@@ -156,13 +156,13 @@ def retired(work: Work) -> None:
 
 
 def _work(session: Session, budget: Budget, measure: Measure, options: dict[str, Any]) -> Work:
-    items = _items(session)
+    items = _items(session, measure.costs)
     _protect(session, items, budget)
     room = max(budget.low * CHARS // 4, 800)
-    return Work(items, measure.total, measure.ratio, options, _expired(session, items), room)
+    return Work(items, measure, options, _expired(session, items), room)
 
 
-def _items(session: Session) -> list[Item]:
+def _items(session: Session, costs: Costs) -> list[Item]:
     """The messages of the session that a model may see, as the operations so far have them."""
     ops = ops_of(session)
     changes = changes_of(ops)
@@ -178,9 +178,9 @@ def _items(session: Session) -> list[Item]:
         fold = inside.get(message.get("id", ""))
         item = Item(place, message, seen, 0, turn, gone=fold is not None)
         if fold is None:
-            item.tokens = of_message(seen)
+            item.tokens = of_message(seen, costs)
         elif fold["from"] == message["id"]:
-            item.tokens = of_message(folded(fold))
+            item.tokens = of_message(folded(fold), costs)
         items.append(item)
     return items
 

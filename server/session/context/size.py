@@ -15,14 +15,14 @@ from typing import Any
 
 from ...jsontext import dumps
 from .ops import changed, changes_of, ops_of, text_of
-from .tokens import MEDIA, estimate, of_message
+from .tokens import ANY, MEDIA, Costs, costs_of, estimate, of_message
 from .view import view
 
 Session = dict[str, Any]
 
 UNREPORTED = 1.15  # a provider that reports no usage is trusted less
 LEAST_NEW = 50  # tokens below which a report teaches nothing about the ratio
-MOST_OF_CHARACTER = 1.3  # tokens of one character, at most
+MOST_OF_CHARACTER = 1.7  # tokens of one character, at most: a digit by itself
 RATIO = (0.5, 2.5)  # what a ratio may be: more is a mistake in the report
 
 
@@ -65,11 +65,13 @@ def budget_of(session: Session, model: str, facts: Mapping[str, Any]) -> Budget:
 
 @dataclass(frozen=True)
 class Measure:
-    """The next request: `known` tokens as reported, and `guessed` ones, before the `ratio`."""
+    """The next request: `known` tokens as reported, and `guessed` ones, before the `ratio`, by what
+    characters cost its model."""
 
     known: int
     guessed: int
     ratio: float
+    costs: Costs = ANY
 
     @property
     def total(self) -> int:
@@ -80,23 +82,24 @@ def measured(session: Session, model: str, budget: Budget, beside: Beside) -> Me
     """What the request that would be sent now has. Without an anchor everything is estimated,
     unless so little is there that it cannot matter."""
     known, since = anchor(session)
-    ratio = ratio_of(session, model)
+    ratio, costs = ratio_of(session, model), costs_of(model)
     if not since:
         messages = view(session)
         system, tools = beside()
-        fixed = _estimated(system) + (_estimated(dumps(tools)) if tools else 0)
+        fixed = _estimated(system, costs) + (_estimated(dumps(tools), costs) if tools else 0)
         most = MOST_OF_CHARACTER * sum(map(_characters, messages)) + fixed
         if most * ratio < budget.high:
-            return Measure(0, 0, ratio)
-        return Measure(0, fixed + sum(map(of_message, messages)), ratio)
+            return Measure(0, 0, ratio, costs)
+        guessed = fixed + sum(of_message(message, costs) for message in messages)
+        return Measure(0, guessed, ratio, costs)
     changes = changes_of(ops_of(session))
     guessed = 0
     for place in range(since, len(session["messages"])):
         message = session["messages"][place]
         if message["role"] != "error" and not message.get("open"):
             op = changes.get(message.get("id", ""))
-            guessed += of_message(changed(message, op, place) if op else message)
-    return Measure(known, guessed, ratio)
+            guessed += of_message(changed(message, op, place) if op else message, costs)
+    return Measure(known, guessed, ratio, costs)
 
 
 def _characters(message: dict[str, Any]) -> int:
@@ -112,9 +115,9 @@ def _characters(message: dict[str, Any]) -> int:
 
 
 @lru_cache(maxsize=64)
-def _estimated(text: str) -> int:
+def _estimated(text: str, costs: Costs) -> int:
     """Prompts and tools are the same for many requests."""
-    return estimate(text)
+    return estimate(text, costs)
 
 
 def anchor(session: Session) -> tuple[int, int]:

@@ -16,6 +16,7 @@ from typing import Any
 from ...jsontext import dumps
 from .extract import extract
 from .ops import Op, changed, folded, text_of
+from .size import Measure
 from .tokens import of_message
 
 Message = dict[str, Any]
@@ -49,17 +50,16 @@ class Work:
     def __init__(
         self,
         items: list[Item],
-        size: int,
-        ratio: float,
+        measure: Measure,
         options: dict[str, Any],
         expired: set[str],
         room: int,
     ) -> None:
-        self.items, self.size, self.options = items, size, options
+        self.items, self.size, self.options = items, measure.total, options
         self.expired, self.room = expired, room
         self.turns = items[-1].turn if items else 0
         self.ops: list[Op] = []
-        self._ratio = ratio
+        self._ratio, self._costs = measure.ratio, measure.costs
         self._by_id = {item.message.get("id"): item for item in items}
 
     def open_items(self) -> Iterator[Item]:
@@ -72,7 +72,7 @@ class Work:
         """Apply an operation on one message, if it saves enough."""
         item = self._by_id[op["ids"][0] if "ids" in op else op["id"]]
         shown = changed(item.message, op, item.place)
-        tokens = of_message(shown)
+        tokens = of_message(shown, self._costs)
         if item.tokens - tokens < LEAST:
             return False
         self._save(item.tokens - tokens, op)
@@ -88,7 +88,7 @@ class Work:
             "text": extract([(item.place, item.message) for item in items], self.room),
             "source": "extract",
         }
-        tokens = of_message(folded(op))
+        tokens = of_message(folded(op), self._costs)
         before = sum(item.tokens for item in items)
         if before - tokens < LEAST:
             return False

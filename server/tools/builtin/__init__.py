@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..tool import MARK
-from . import calculator, clock, control, files, page, search, shell
+from . import agents, calculator, clock, control, files, page, search, shell
 
 PYTHON: tuple[Callable[..., Any], ...] = (
     calculator.calculator,
@@ -22,6 +22,7 @@ PYTHON: tuple[Callable[..., Any], ...] = (
     files.list_files,
     search.search_files,
 )
+AGENTS: tuple[Callable[..., Any], ...] = (agents.agent_save,)  # written by the server itself
 NETWORK: tuple[Callable[..., Any], ...] = (page.fetch_url,)  # made by the server itself
 CONTROL: tuple[Callable[..., Any], ...] = (
     control.ask_user,
@@ -29,6 +30,8 @@ CONTROL: tuple[Callable[..., Any], ...] = (
     control.tool_detail,
     control.context_reload,
     control.context_retain,
+    control.plan_set,
+    control.plan_update,
 )
 
 

@@ -50,6 +50,26 @@ def context_retain(
 
 
 @tool(read_only=True)
+def plan_set(
+    ctx: Context, tasks: Annotated[list[str], "The tasks in order, a line each"]
+) -> dict[str, Any]:
+    """Make the plan, or a new one. Tasks that are named again keep their status. Answers with the
+    plan and the ids of its tasks."""
+    raise AssertionError("answered by the toolbox")
+
+
+@tool(read_only=True)
+def plan_update(
+    ctx: Context,
+    task: Annotated[str, "The task's id"],
+    status: Literal["todo", "in_progress", "completed", "failed", "cancelled"],
+    result: Annotated[str, "What came of it, or why not, in a sentence"] = "",
+) -> dict[str, Any]:
+    """Say how a task of the plan stands. Answers with the plan."""
+    raise AssertionError("answered by the toolbox")
+
+
+@tool(read_only=True)
 def finish(ctx: Context, reason: Annotated[str, "What was done, in one sentence"] = "") -> str:
     """Say that the task is done. Ends the run."""
     return reason or "done"

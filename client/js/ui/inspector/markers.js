@@ -14,13 +14,13 @@ yaa.define('ui/inspector/markers', ['ui/h', 'ui/inspector/text', 'core/context']
     if (found !== feed) {
       feed = found
       watch.disconnect()
-      if (feed) watch.observe(feed, { childList: true })
     }
     place()
   }
 
   function place() {
     if (!session || !feed) return
+    for (const one of [feed, ...feed.children]) watch.observe(one, { childList: true })
     const all = contexts.markers(session)
     const key = JSON.stringify([session.id, all])
     if (key !== made.key) {

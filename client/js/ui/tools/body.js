@@ -1,10 +1,10 @@
-// The inside of a tool card: the picture that suits the call, what went wrong, its log, what it handed out. A tool with
+// The inside of a tool card: the picture that suits the call, what went wrong, its log. A tool with
 // no picture of its own shows its arguments and its result as they are, and every other can: the JSON is one press away.
 
 yaa.define('ui/tools/body', [
   'ui/h', 'ui/tools/text', 'ui/asks', 'core/shape', 'ui/tools/parts', 'ui/tools/shell', 'ui/tools/diff', 'ui/tools/lists', 'ui/tools/file',
-  'ui/tools/attached', 'css/tools',
-], (dom, { t }, asks, shape, parts, { shellView }, { diffView }, lists, files, { attachedView }) => {
+  'css/tools',
+], (dom, { t }, asks, shape, parts, { shellView }, { diffView }, lists, files) => {
   const { h, fill, attr, text } = dom
   const { part, notice, textPart } = parts
   /** @type {Partial<Record<ToolKind, () => ToolPicture>>} */
@@ -51,7 +51,6 @@ yaa.define('ui/tools/body', [
         (view) => view ?? valuePart(t('tool.repairs')))
       put('hint', envelope?.hint, (view) => view ?? noticePart('ask', 'alert'))
       put('log', envelope?.logs?.length ? envelope.logs.map(lineOf).join('\n') : undefined, (view) => view ?? valuePart(t('tool.log')))
-      put('attached', envelope?.attachments?.length ? envelope.attachments : undefined, (view) => view ?? attachedPart())
     }
 
     /** @param {ToolKind} next */
@@ -143,11 +142,6 @@ yaa.define('ui/tools/body', [
     const view = textPart({ title: t('tool.error') })
     view.el.dataset.tone = 'bad'
     return view
-  }
-
-  function attachedPart() {
-    const view = attachedView()
-    return { el: part(t('attached.title'), () => '', view.el).el, update: view.update }
   }
 
   /** A titled value: names and values where it is a flat object, else text or JSON. @param {string} title */

@@ -1,0 +1,170 @@
+"""Which agents there are: those that come with the server, and the owner's `agents/*.json`.
+
+In the walk: `agent.prepare` asks for a session's definition before its run, `/info` for the list.
+The owner's folder is looked at each time, so an edit holds from the next run on. The rule of the
+file: what cannot be used is told in `problems`, and what it said before goes on being used.
+"""
+
+from __future__ import annotations
+
+import copy
+import difflib
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from .. import log
+from ..errors import Problem
+from ..jsontext import JSONError, dumps, loads
+from ..session import definition as definitions
+from ..session.definition import DEFAULT, MAX_FILE, Definition
+
+_QUOTED = re.compile(r'"""(.*?)"""', re.DOTALL)
+
+logger = log.get("agents")
+
+Stamp = tuple[int, int, int]  # of a file: another one means that it was written
+
+
+@dataclass
+class File:
+    """A file as it was last seen: what it defines, or the last that it did, and what is wrong."""
+
+    stamp: Stamp
+    definition: Definition | None = None
+    problems: list[str] = field(default_factory=list)
+
+
+class Agents:
+    """`folder`: the owner's, which may be missing. `default`: the agent of a session that names
+    none."""
+
+    def __init__(self, folder: Path | None = None, default: str = "default") -> None:
+        self._folder, self._default = folder, default
+        self._built_in = _scanned(Path(__file__).parent, {})
+        self._own: dict[str, File] = {}
+
+    def resolve(self, session: dict[str, Any]) -> Definition:
+        """The definition a run of this session goes by: this server's, else the one the session
+        brings along from another. Raises Problem, before any side effect."""
+        self._look()
+        name = session.get("agent") or ""
+        name = self._default if name in DEFAULT else name
+        if found := self._known().get(name):
+            return copy.deepcopy(found)
+        brought = definitions.of(session)
+        if isinstance(brought, dict) and brought.get("name") == name:
+            return _checked(name, brought)
+        known = sorted(self._known())
+        near = difflib.get_close_matches(name, known, 1)
+        hint = f" Did you mean {near[0]!r}?" if near else ""
+        shown = name if len(name) <= 64 else name[:63] + "…"
+        detail = f"This server has no agent {shown!r}.{hint} Known: {', '.join(known)}."
+        raise Problem("agent_unknown", detail, errors=[{"pointer": "/agent", "detail": detail}])
+
+    def info(self) -> list[dict[str, Any]]:
+        """For `/info`: `{name, description?, mode?, provider?, model?, tools?, origin, default?}`,
+        the default one first."""
+        self._look()
+        shown = ("name", "description", "mode", "provider", "model", "tools")
+        listed = []
+        for name, about in self._known().items():
+            item = {key: about[key] for key in shown if key in about}
+            item["origin"] = "home" if name in self._own_definitions() else "built in"
+            listed.append({**item, "default": True} if name == self._default else item)
+        return sorted(listed, key=lambda item: not item.get("default"))
+
+    def problems(self) -> list[str]:
+        """What is wrong with the owner's files, one line each; none names a path outside."""
+        self._look()
+        found = [
+            f"agents/{name}.json: {text}" for name, f in self._own.items() for text in f.problems
+        ]
+        if self._default not in self._known():
+            found.append(f"session.agent is {self._default}, and there is no such agent")
+        return found
+
+    def _known(self) -> dict[str, Definition]:
+        built_in = {n: f.definition for n, f in self._built_in.items() if f.definition}
+        return {**built_in, **self._own_definitions()}
+
+    def _own_definitions(self) -> dict[str, Definition]:
+        return {name: file.definition for name, file in self._own.items() if file.definition}
+
+    def _look(self) -> None:
+        """See what was written, added or removed since the last time."""
+        if self._folder is None:
+            return
+        before, self._own = self._own, _scanned(self._folder, self._own)
+        for name, file in self._own.items():
+            if before.get(name) is file:
+                continue
+            logger.info("agent %s is %s", name, "not usable" if file.problems else "loaded")
+            for text in file.problems:
+                logger.warning("agents/%s.json: %s", name, text)
+
+
+def _scanned(folder: Path, before: dict[str, File]) -> dict[str, File]:
+    """The files of a folder by agent; those that did not change are the same objects."""
+    found: dict[str, File] = {}
+    try:
+        paths = sorted(path for path in folder.iterdir() if path.name.endswith(".json"))
+    except OSError:
+        return found
+    for path in paths:
+        name = path.name.removesuffix(".json")
+        if name.startswith("."):
+            continue
+        try:
+            about = path.stat()
+        except OSError:  # it has just gone, or leads nowhere
+            continue
+        stamp = (about.st_mtime_ns, about.st_size, about.st_ino)
+        old = before.get(name)
+        if old is not None and old.stamp == stamp:
+            found[name] = old
+        else:
+            found[name] = _read(path, name, stamp, old)
+    return found
+
+
+def _read(path: Path, name: str, stamp: Stamp, old: File | None) -> File:
+    kept = old.definition if old else None
+    try:
+        if stamp[1] > MAX_FILE:
+            return File(stamp, kept, [f"it is larger than {MAX_FILE} bytes"])
+        value = loads(_plain_json(path.read_bytes().decode("utf-8-sig")))
+    except OSError as error:
+        return File(stamp, kept, [error.strerror or "it cannot be read"])
+    except UnicodeDecodeError:
+        return File(stamp, kept, ["it is not UTF-8"])
+    except JSONError as error:
+        place = f"line {error.line}, column {error.column}: " if error.line else ""
+        return File(stamp, kept, [place + error.message])
+    definition, misfits = definitions.read(name, value)
+    if misfits:
+        said = [f"{each['pointer'] or '/'}: {each['detail']}" for each in misfits]
+        return File(stamp, kept, said)
+    return File(stamp, definition, definitions.warnings(definition))
+
+
+def _plain_json(text: str) -> str:
+    """`\"\"\"…\"\"\"` as a JSON string, without the line breaks at its two ends. The lines that it
+    took stay, so that an error further down names the right one."""
+
+    def quoted(match: re.Match[str]) -> str:
+        inner = match[1].replace("\r\n", "\n")
+        return dumps(inner.removeprefix("\n").removesuffix("\n")) + "\n" * match[1].count("\n")
+
+    return _QUOTED.sub(quoted, text)
+
+
+def _checked(name: str, brought: Definition) -> Definition:
+    """A definition that a session brings along is a stranger's."""
+    definition, misfits = definitions.read(name, brought)
+    if misfits:
+        errors = [{**each, "pointer": f"/config/agent{each['pointer']}"} for each in misfits]
+        first = errors[0]
+        raise Problem("session_invalid", f"{first['pointer']}: {first['detail']}", errors=errors)
+    return definition

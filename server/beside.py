@@ -1,0 +1,81 @@
+"""Model calls beside the conversation: the session's title, and the summary of what a compaction
+takes out of the view.
+
+The rule of the file: nothing here may end a run. A call that fails, is late or says nothing leaves
+what was made without a model, and what it cost counts all the same.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing, suppress
+from dataclasses import dataclass
+from typing import Any
+
+from .llm import BaseAPI, Options
+from .points import Points
+from .session import account, intake, prompts
+from .session.context import changes as context
+from .session.context.compact import Compaction
+from .session.context.view import view
+from .session.events import Event, put, state_delta
+from .witness import Witness
+
+TITLE_TIMEOUT_S = 30
+
+
+@dataclass(frozen=True)
+class Beside:
+    """What such calls need of their run; `options` are made anew for each, for so many seconds."""
+
+    session: dict[str, Any]
+    api: BaseAPI
+    options: Callable[[float | None], Options]
+    witness: Witness
+    points: Points
+    clock: Callable[[], int]
+
+    async def name_session(self) -> AsyncGenerator[Event, None]:
+        """The one extra call of `auto_title`. Without an answer the first words must do."""
+        messages = prompts.title_request(self.session, view(self.session))
+        text, usage = await self._ask(messages, TITLE_TIMEOUT_S)
+        title = " ".join(text.split()).strip("\"'«»“”")[:80] or intake.title(
+            self.session["messages"]
+        )
+        yield state_delta(put("title", value=title or "…"), *account.aside(self.session, usage))
+
+    async def _ask(
+        self, messages: list[dict[str, Any]], timeout_s: float
+    ) -> tuple[str, dict[str, int]]:
+        """(what the model says, its usage) to a request that is no part of the conversation; ("",
+        {}) if it does not say it in time."""
+        options = self.options(timeout_s)
+        text = ""
+        with suppress(TimeoutError), self.witness.aside() as see:
+            async with asyncio.timeout(timeout_s):
+                async with aclosing(self.api.stream(messages, [], options)) as source:
+                    async for event in source:
+                        see(event)
+                        if event["type"] == "TEXT_MESSAGE_CONTENT":
+                            text += event["delta"]
+                        elif event["type"] == "TEXT_MESSAGE_END":
+                            return text, event["metadata"]["yaa"]["meta"].get("usage", {})
+        return "", {}
+
+    async def compact(self, compaction: Compaction) -> AsyncGenerator[Event, None]:
+        """Make the view smaller as was planned; with `context.summary: llm` a model's summary goes
+        in the place of an extract, unless it fails, is empty, or is no shorter than its source."""
+        session = self.session
+        await self.points.compressing(list(compaction.ops), compaction.record)
+        wanted = session["config"]["context"]
+        ops: list[dict[str, Any]] = []
+        for op in compaction.ops:
+            if op["op"] == "fold" and wanted["summary"] == "llm":
+                messages = context.summary_request(session, op)
+                text, usage = await self._ask(messages, wanted["summary_timeout_s"])
+                yield state_delta(*account.aside(session, usage))
+                op = context.summarised(op, text)
+            ops.append(op)
+        record = {**compaction.record, "timestamp": self.clock()}
+        yield context.compressed(session, ops, record)

@@ -1,0 +1,152 @@
+"""An agent definition: what one may say, and what it means for a session. Pure.
+
+In the walk: server/agents reads the files, intake copies the resolved definition into the session
+(`config.agent`), so that any server can go on with it. From then on it is asked here: which tools,
+which policy, which limits. A session only narrows what its agent allows, and an agent only what
+the server does.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from fnmatch import fnmatchcase
+from typing import Any
+
+from ..schema.validate import check_schema, validate
+from .fields import LIMITS
+from .modes import MODES, PLANNING, mode_named
+from .prompts import NAMES, unknown_placeholders
+
+Session = dict[str, Any]
+Definition = dict[str, Any]
+Misfit = dict[str, str]
+
+MAX_FILE = 1 << 20  # bytes
+NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
+DEFAULT = ("", "auto")  # what else the server's default agent may be called
+# What the server itself needs to keep a conversation going, whatever tools an agent lists.
+MACHINERY = frozenset(("finish", "tool_detail", "context_reload", "context_retain", *PLANNING))
+WORDS = ("auto", "ask", "deny")
+
+_TEXT = {"type": "string", "maxLength": 200_000}
+_LIMIT = {"type": ["number", "null"], "minimum": 0, "maximum": 2**53 - 1}
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "name": {"type": "string"},
+        "description": _TEXT,
+        "provider": {"type": "string", "maxLength": 200},
+        "model": {"type": "string", "maxLength": 200},
+        "systemPrompt": _TEXT,
+        "mode": {"enum": list(MODES)},
+        "tools": {"type": "array", "items": {"type": "string", "minLength": 1, "maxLength": 128}},
+        "policy": {"type": "object", "additionalProperties": {"enum": list(WORDS)}},
+        "limits": {
+            "type": "object",
+            "properties": dict.fromkeys(LIMITS, _LIMIT),
+            "additionalProperties": False,
+        },
+        "prompt": {
+            "type": "object",
+            "properties": dict.fromkeys(NAMES, _TEXT),
+            "additionalProperties": False,
+        },
+        "output_schema": {"type": "object"},
+        "require_finish_tool": {"type": "boolean"},
+    },
+    "additionalProperties": False,
+}
+
+
+def read(name: str, value: Any) -> tuple[Definition, list[Misfit]]:
+    """(the definition in our spelling, what is wrong with it by its place). Reading what this has
+    given changes nothing."""
+    if not NAME.fullmatch(name):
+        said = "an agent's name has 1 to 64 letters a-z, digits, _ or -, a letter or digit first"
+        return {}, [{"pointer": "", "detail": said}]
+    if not isinstance(value, dict):
+        return {}, [{"pointer": "", "detail": "expected an object with the keys of an agent"}]
+    found = _spelled(value)
+    misfits = [{"pointer": e.pointer, "detail": e.message} for e in validate(found, SCHEMA)]
+    if not misfits and (wrong := check_schema(found.get("output_schema", True))):
+        misfits = [{"pointer": "/output_schema", "detail": str(wrong[0])}]
+    if misfits:
+        return {}, misfits
+    found["name"] = name
+    mode = mode_named(found.get("mode", ""))
+    limits = found.get("limits", {})
+    if mode and mode.rounds and "max_steps" not in limits:
+        found["limits"] = {**limits, "max_steps": mode.rounds}
+    return found, []
+
+
+def warnings(definition: Definition) -> list[str]:
+    """What is no mistake, but hardly meant."""
+    texts = {**definition.get("prompt", {}), "systemPrompt": definition.get("systemPrompt", "")}
+    return unknown_placeholders(texts)
+
+
+def of(session: Session) -> Definition:
+    """The definition this session's run goes by; empty for one that never ran."""
+    found: Definition = session.get("config", {}).get("agent") or {}
+    return found
+
+
+def word(session: Session, tool: str, *, page: bool) -> str:
+    """What the agent says of a tool: auto, ask, deny, or nothing. `page`: it is one of the page's,
+    which come and go with the page and are not listed by anybody."""
+    definition = of(session)
+    listed = definition.get("tools")
+    if listed is not None and not page and tool not in MACHINERY:
+        if not any(fnmatchcase(tool.casefold(), each.casefold()) for each in listed):
+            return "deny"
+    return str(definition.get("policy", {}).get(tool, ""))
+
+
+def wants_finish(session: Session) -> bool:
+    """Whether a run of this session ends by `finish` and by nothing else."""
+    strict = session["config"]["yaa"].get("require_finish_tool")
+    return bool(strict or of(session).get("require_finish_tool"))
+
+
+def lists_finish(session: Session) -> bool:
+    listed = of(session).get("tools")
+    return listed is None or "finish" in listed
+
+
+def provider(definition: Definition, own: Any, default: Any) -> Any:
+    """The provider to resolve: the session's own where it names anything, else its agent's, else
+    the server's default. One unit each, never mixed."""
+    names_none = isinstance(own, Mapping) and not any(
+        value for key, value in own.items() if (key, value) != ("name", "auto")
+    )
+    if own is not None and not names_none:
+        return own
+    chosen = {"name": definition.get("provider") or "auto"}
+    if definition.get("model"):
+        chosen["model_name"] = definition["model"]
+    return chosen if "provider" in definition or "model" in definition else own or default
+
+
+def limits(definition: Definition, defaults: Mapping[str, Any]) -> dict[str, Any]:
+    """The limits that are filled into a session of this agent."""
+    return {**defaults, **definition.get("limits", {})}
+
+
+def _spelled(value: dict[str, Any]) -> Definition:
+    """Seed 001's spellings as ours, and a prompt of several lines as one text."""
+    found = dict(value)
+    if "providerType" in found:  # an enum there, and a name in a configuration here
+        kind = found.pop("providerType")
+        found.setdefault("provider", kind.lower() if isinstance(kind, str) else kind)
+    prompt = found.pop("system_prompt", None)
+    prompt = found.pop("systemPrompt", prompt)
+    if isinstance(prompt, list) and all(isinstance(line, str) for line in prompt):
+        prompt = "\n".join(prompt)
+    if prompt is not None:
+        found["systemPrompt"] = prompt
+    mode = found.get("mode")
+    if isinstance(mode, str) and (known := mode_named(mode)):
+        found["mode"] = known.name
+    return found

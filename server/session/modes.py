@@ -1,0 +1,120 @@
+"""Modes: how many tools a model may use before it answers, as values that `decide` reads.
+
+    free          any number of calls in a round, round after round: the default
+    plain         one call at most, then the answer
+    react         one call in each round: think, act, look
+    plan_execute  a plan that is kept; any number of calls in a round, strictly one after another
+
+Every call gets its one result: what a mode does not allow gets one that says so. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from .jobs import Call, Reply, Session
+
+FINISH = "finish"  # the tool that ends a run by being called
+PLANNING = ("plan_set", "plan_update")
+
+
+@dataclass(frozen=True)
+class Mode:
+    name: str
+    per_round: int | None = None  # calls of one answer that are run
+    per_run: int | None = None  # calls for one message of the user; then no tools are offered
+    rounds: int | None = None  # model calls, where nobody says how many
+    most_rounds: int | None = None  # model calls, whatever anybody says
+    in_order: bool = False  # one call after another, also those that may go side by side
+    plans: bool = False  # the tools of PLANNING are offered, and a failed task ends the run
+    sums_up: bool = False  # when its rounds are used up the model may say how far it came
+
+
+FREE = Mode("free")
+MODES: dict[str, Mode] = {
+    mode.name: mode
+    for mode in (
+        FREE,
+        Mode("plain", per_round=1, per_run=1, most_rounds=2),
+        Mode("react", per_round=1, rounds=6, sums_up=True),
+        Mode("plan_execute", in_order=True, plans=True, sums_up=True),
+    )
+}
+# Seed 001's names, old and new, and those of its later versions; `-`, `_` and case do not matter.
+ALIASES = {
+    "": "free",
+    "auto": "free",
+    "oneshot": "plain",
+    "plaincontent": "plain",
+    "thinkingandcontent": "react",
+    "planandexecute": "plan_execute",
+    "thinkingandcontentwithdualtoolcalls": "plan_execute",
+    **{name.replace("_", ""): name for name in MODES},
+}
+
+
+def mode_named(text: str) -> Mode | None:
+    """The mode of this name or alias, if there is one."""
+    name = ALIASES.get(text.strip().casefold().replace("-", "").replace("_", ""))
+    return MODES[name] if name is not None else None
+
+
+def mode_of(session: Session) -> Mode:
+    """The session's own choice, else its agent's."""
+    own = session["config"]["yaa"].get("mode") or ""
+    agents = (session["config"].get("agent") or {}).get("mode") or ""
+    return mode_named(own or agents) or FREE
+
+
+def beyond(mode: Mode, session: Session, call: Call, message: dict[str, Any]) -> Reply | None:
+    """The result of a call that this mode does not run. A call that has been asked about, or was
+    begun, is past this question, whatever the mode is by now."""
+    if (session["calls"].get(call["id"]) or {}).get("state", "proposed") != "proposed":
+        return None
+    if message["id"] == session["run"].get("summary"):
+        return _skipped(call, "Not run: the limit of this run is reached.")
+    before = [each["id"] for each in counted(message)]
+    place = before.index(call["id"]) if call["id"] in before else 0
+    earlier = sum(len(counted(each)) for each in answers(session) if each is not message)
+    if mode.per_run is not None and call["id"] in before and earlier + place >= mode.per_run:
+        text = f"Skipped: in mode {mode.name} {_tools(mode.per_run)} may be used. Answer now."
+        return _skipped(call, text)
+    if mode.per_round is not None and place >= mode.per_round:
+        return _skipped(
+            call,
+            f"Skipped: in mode {mode.name} {_tools(mode.per_round)} is used at a time. Call it"
+            " again if you still need it.",
+        )
+    return None
+
+
+def exhausted(mode: Mode, session: Session) -> bool:
+    """Whether no more tools are to be offered for this message of the user."""
+    if mode.per_run is None:
+        return False
+    return sum(len(counted(message)) for message in answers(session)) >= mode.per_run
+
+
+def answers(session: Session) -> Iterator[dict[str, Any]]:
+    """What the model said since the user spoke, newest first; not what was cut."""
+    for message in reversed(session["messages"]):
+        if message["role"] == "user":
+            return
+        if message["role"] == "assistant" and not message.get("open"):
+            yield message
+
+
+def counted(message: dict[str, Any]) -> list[Call]:
+    """The calls of an answer that a mode counts: `finish` uses nothing, it is the end."""
+    calls = message.get("tool_calls") or ()
+    return [call for call in calls if call["function"]["name"] != FINISH]
+
+
+def _tools(number: int) -> str:
+    return "one tool" if number == 1 else f"{number} tools"
+
+
+def _skipped(call: Call, text: str) -> Reply:
+    return Reply(call, text, "skipped", status="skipped")

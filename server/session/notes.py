@@ -1,0 +1,47 @@
+"""What the model is told beside the conversation, for one call: never stored, always the same.
+
+A run may go on after an answer in words: behind the sum of a limit, or an answer that missed its
+schema. Providers expect the user to speak between two answers, so a note stands there. Pure.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import output
+
+Session = dict[str, Any]
+Message = dict[str, Any]
+
+GO_ON = "Go on."
+SUM_UP = (
+    "You have used all the steps of this run, and no tool can be called now. Say in a few sentences"
+    " what is done, what you found, and what is still open."
+)
+
+
+def with_notes(session: Session, messages: list[Message], note: str = "") -> list[Message]:
+    """The messages, with a note behind each answer that another one follows, and `note` at last."""
+    seen: list[Message] = []
+    for message in messages:
+        last = seen[-1] if seen else None
+        if last and last["role"] == message["role"] == "assistant" and not last.get("tool_calls"):
+            seen.append(_note(_behind(session, last)))
+        seen.append(message)
+    if note:
+        seen.append(_note(note))
+    elif seen and seen[-1]["role"] == "assistant":
+        seen.append(_note(_behind(session, seen[-1])))
+    return seen
+
+
+def _behind(session: Session, message: Message) -> str:
+    schema = output.schema_of(session)
+    if schema is None or message.get("id") == session["run"].get("summary"):
+        return GO_ON
+    _, wrong = output.read(message.get("content"), schema)
+    return f"This is not the output that is wanted: {wrong}\nCall finish with one that fits."
+
+
+def _note(text: str) -> Message:
+    return {"role": "user", "content": text}

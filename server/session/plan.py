@@ -1,0 +1,83 @@
+"""The plan of a session: tasks in order, each with what became of it. Kept by the model, by tools.
+
+In the walk: the toolbox performs `plan_set` and `plan_update` here; the new plan is an event and
+lives in the document, so it survives any server. Each result shows the whole plan, which is how the
+model sees it. Pure.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+Session = dict[str, Any]
+Plan = dict[str, Any]
+
+TODO, FAILED = "todo", "failed"
+STATES = (TODO, "in_progress", "completed", FAILED, "cancelled")
+MAX_TASKS = 100
+MAX_TEXT = 2_000  # characters of a title or a result
+_MARKS = dict(zip(STATES, (" ", ">", "x", "!", "-"), strict=True))
+
+
+class BadPlan(Exception):
+    """What is asked for cannot be done; the text is for the model."""
+
+
+def set_plan(session: Session, tasks: list[str]) -> Plan:
+    """A new plan. A task of the old one that is named again keeps what became of it, once."""
+    if not 1 <= len(tasks) <= MAX_TASKS:
+        raise BadPlan(f"a plan has 1 to {MAX_TASKS} tasks, not {len(tasks)}")
+    titles = [" ".join(task.split())[:MAX_TEXT] for task in tasks]
+    if not all(titles):
+        raise BadPlan("every task needs a title")
+    known = {task["title"]: task for task in reversed(tasks_of(session))}
+    made = []
+    for number, title in enumerate(titles, 1):
+        old = known.pop(title, {"status": TODO})
+        made.append({**old, "id": str(number), "title": title})
+    return {"tasks": made}
+
+
+def update(session: Session, task: str, status: str, result: str = "") -> Plan:
+    """The plan with another status of one task, and what came of it."""
+    tasks = tasks_of(session)
+    if task not in [each["id"] for each in tasks]:
+        known = ", ".join(each["id"] for each in tasks)
+        raise BadPlan(
+            f"there is no task {task[:40]!r}; there are {known}" if known else "call plan_set first"
+        )
+    changed = {"status": status, **({"result": result[:MAX_TEXT]} if result else {})}
+    return {"tasks": [{**each, **changed} if each["id"] == task else each for each in tasks]}
+
+
+def tasks_of(session: Session) -> list[dict[str, Any]]:
+    """The tasks of a session's plan that are whole: a stranger's document may hold anything."""
+    tasks = (session.get("plan") or {}).get("tasks")
+    return [
+        task
+        for task in (tasks if isinstance(tasks, list) else ())
+        if isinstance(task, dict)
+        and all(isinstance(task.get(key), str) for key in ("id", "title", "status"))
+    ]
+
+
+def told(plan: Plan) -> str:
+    """A plan as the model reads it."""
+    lines = []
+    for task in plan["tasks"]:
+        said = f": {task['result']}" if task.get("result") else ""
+        lines.append(f"[{_MARKS.get(task['status'], '?')}] {task['id']}. {task['title']}{said}")
+    return "\n".join(lines)
+
+
+def failed_task(session: Session) -> str:
+    """The task that the model has given up since the user last spoke, in words; empty for none."""
+    for message in reversed(session["messages"]):
+        if message["role"] == "user":
+            return ""
+        if message["role"] == "tool" and message.get("name") == "plan_update":
+            found = (message.get("result") or {}).get("result")
+            if isinstance(found, dict) and found.get("status") == FAILED:
+                why = f": {found['result']}" if found.get("result") else ""
+                return f"task {found.get('id')}, {found.get('title')}, failed{why}"
+    return ""

@@ -1,0 +1,54 @@
+"""Tools that write in the session instead of the world: the plan, and the structured output.
+
+In the walk: the toolbox offers `finish` with the arguments that a session's schema asks for, and
+performs both kinds here. Nothing runs: what comes out are events and results. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from ..schema.validate import remembered
+from ..session import events, output, plan
+from ..session.definition import lists_finish, wants_finish
+from ..session.events import Event
+from ..session.modes import FINISH, PLANNING, mode_of
+from .catalog import Entry
+from .runner import Outcome
+
+Session = dict[str, Any]
+
+
+def as_wanted(entry: Entry, session: Session) -> Entry:
+    """The entry of a tool as this session has it: `finish` takes the output where one is wanted."""
+    schema = output.schema_of(session) if entry.tool.name == FINISH else None
+    if schema is None:
+        return entry
+    parameters = output.parameters(schema)
+    description = "Give the final answer, when the task is done. Ends the run."
+    tool = replace(entry.tool, description=description, parameters=parameters, kind="output")
+    return Entry(replace(tool, returns=None), remembered(parameters))
+
+
+def of_no_use(session: Session) -> set[str]:
+    """Those of these tools that are not offered: the plan's outside of its mode, and `finish` to an
+    agent whose tools leave it out, unless the run must end by it."""
+    names = set() if mode_of(session).plans else set(PLANNING)
+    must = wants_finish(session) or output.schema_of(session) is not None
+    return names if must or lists_finish(session) else {*names, FINISH}
+
+
+def planned(session: Session, name: str, args: dict[str, Any]) -> Iterator[Event | Outcome]:
+    """The new plan as an event, then the result: the whole plan, and the task that changed."""
+    try:
+        made = (
+            plan.set_plan(session, **args) if name == PLANNING[0] else plan.update(session, **args)
+        )
+    except plan.BadPlan as error:
+        yield Outcome("error", error={"type": "error", "message": str(error)})
+        return
+    yield events.plan_set(made)
+    changed = next((each for each in made["tasks"] if each["id"] == args.get("task")), made)
+    yield Outcome("ok", changed, text=plan.told(made))

@@ -1,0 +1,315 @@
+"""What a run did and how long it took, as spans in the words of OpenTelemetry's GenAI conventions.
+
+    invoke_agent ─┬─ chat           each call of a model, also those for titles and summaries
+                  ├─ execute_tool   each call of a tool, from `tool.exec` to its result
+                  └─ compact        each time the view of the session was made smaller
+
+In the walk: `agent.Run` shows every event that it has folded. The rule of the file: spans are read
+off the events, which know everything already; so the loop has nothing to say, and a trace can't
+disagree with the session. https://github.com/open-telemetry/semantic-conventions-genai
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, Protocol
+from urllib.parse import urlsplit
+
+from . import spans
+from .spans import CLIENT, Context, Span
+
+Event = dict[str, Any]
+Session = dict[str, Any]
+
+# usage of a call -> attribute
+USAGE = {
+    "prompt_tokens": "gen_ai.usage.input_tokens",
+    "completion_tokens": "gen_ai.usage.output_tokens",
+    "cached_tokens": "gen_ai.usage.cache_read.input_tokens",
+    "reasoning_tokens": "gen_ai.usage.reasoning.output_tokens",
+}
+# vendors whose preset has another name than the conventions give them
+PROVIDERS = {"custom": "openai", "moonshot": "moonshot_ai"}
+
+
+class Sink(Protocol):
+    """Where finished spans go (exporter.Exporter)."""
+
+    @property
+    def on(self) -> bool: ...
+    @property
+    def content(self) -> bool: ...
+    def add(self, span: Span) -> None: ...
+
+
+def of_run(sink: Sink | None, session: Session, model: str, api: Any) -> Trace:
+    """The trace of a run. One that nobody wants costs a call for each event."""
+    context = spans.current.get() or spans.begin()
+    if sink is None or not sink.on or not context.sampled:
+        return Trace()
+    return RunTrace(sink, context, session, model, api)
+
+
+class Trace:
+    """No trace: the events of a run are not looked at."""
+
+    def see(self, event: Event) -> None:
+        """An event that the session has folded."""
+
+    def asks(self, messages: list[dict[str, Any]], tools: list[dict[str, Any]]) -> None:
+        """What the model of this step is about to be asked."""
+
+    @contextmanager
+    def aside(self) -> Iterator[Callable[[Event], None]]:
+        """A call of the model beside the conversation; its events are shown to what this gives."""
+        yield lambda event: None
+
+    def end(self) -> None:
+        """Nothing follows, whatever came last."""
+
+
+class RunTrace(Trace):
+    """The spans of one run; see Trace."""
+
+    def __init__(
+        self, sink: Sink, context: Context, session: Session, model: str, api: Any
+    ) -> None:
+        self._sink, self._session, self._model = sink, session, model
+        self._outer = spans.current.get()
+        self._fixed = {**_provider(api), "gen_ai.request.model": model}
+        self._run: Span | None = None
+        self._parent = Context(context.trace_id, context.span_id, told=True)
+        self._chat: Span | None = None
+        self._first_ns = 0
+        self._tools: dict[str, Span] = {}
+        self._last_ns = time.time_ns()
+        self._ended_well = False
+
+    def see(self, event: Event) -> None:
+        if handler := _SEES.get(event["type"]):
+            handler(self, event)
+            self._last_ns = time.time_ns()
+
+    def asks(self, messages: list[dict[str, Any]], tools: list[dict[str, Any]]) -> None:
+        if self._chat and self._sink.content:
+            self._chat.attributes |= _asked(messages, tools)
+
+    @contextmanager
+    def aside(self) -> Iterator[Callable[[Event], None]]:
+        span = self._begin_chat()
+        before = spans.current.set(span.context)
+        try:
+            yield lambda event: self._answered(span, event)
+        finally:
+            spans.current.reset(before)
+            if "gen_ai.response.finish_reasons" not in span.attributes:
+                _failed(span, "timeout", "no answer in time")
+            self._finish(span)
+
+    def end(self) -> None:
+        for span in (*self._tools.values(), self._chat, self._run):
+            if span:
+                if not self._ended_well:
+                    _failed(span, "cancelled", "cut before its end")
+                self._finish(span)
+        self._tools, self._chat, self._run = {}, None, None
+        spans.current.set(self._outer)
+
+    # -- events -----------------------------------------------------------------------------------
+
+    def _run_started(self, event: Event) -> None:
+        agent = str(self._session.get("agent") or "default")
+        self._run = spans.child(self._parent, f"invoke_agent {agent}")
+        self._run.attributes |= {
+            "gen_ai.operation.name": "invoke_agent",
+            "gen_ai.agent.name": agent,
+            "gen_ai.conversation.id": event["threadId"],
+            "yaa.run.id": event["runId"],
+            **self._fixed,
+        }
+        self._parent = self._run.context
+        spans.current.set(self._parent)
+
+    def _run_finished(self, event: Event) -> None:
+        self._ended_well = True
+        if self._run:
+            result = event["result"]
+            self._run.attributes |= {f"yaa.{k}": result[k] for k in ("status", "finish_reason")}
+            for usage in event.get("usage") or ():
+                self._run.attributes["gen_ai.usage.input_tokens"] = usage["inputTokens"]
+                self._run.attributes["gen_ai.usage.output_tokens"] = usage["outputTokens"]
+
+    def _run_failed(self, event: Event) -> None:
+        self._ended_well = True
+        for span in (self._chat, self._run):
+            if span:
+                _failed(span, event["code"], event["message"])
+
+    def _refused(self) -> None:
+        """The model found its request too large: it is asked again, with less."""
+        if self._chat:
+            _failed(self._chat, "context_overflow", "the request is too large")
+            self._finish(self._chat)
+            self._chat = None
+
+    def _step_started(self, event: Event) -> None:
+        self._refused()
+        self._chat = self._begin_chat()
+        self._chat.attributes["yaa.step"] = event["stepName"]
+        self._first_ns = 0
+        spans.current.set(self._chat.context)
+
+    def _delta(self, event: Event) -> None:
+        self._first_ns = self._first_ns or time.time_ns()
+
+    def _text_end(self, event: Event) -> None:
+        if span := self._chat:
+            self._chat = None
+            if self._first_ns:
+                seconds = (self._first_ns - span.start_ns) / 1e9
+                span.attributes["gen_ai.response.time_to_first_chunk"] = seconds
+            self._answered(span, event)
+            self._finish(span)
+            spans.current.set(self._parent)
+
+    def _state(self, event: Event) -> None:
+        ours = event.get("metadata", {}).get("yaa", {})
+        if (call_id := ours.get("exec")) is not None:
+            name = self._session["calls"][call_id]["name"]
+            span = spans.child(self._parent, f"execute_tool {name}")
+            span.attributes |= {
+                "gen_ai.operation.name": "execute_tool",
+                "gen_ai.tool.name": name,
+                "gen_ai.tool.call.id": call_id,
+                "gen_ai.tool.type": "function",
+            }
+            if self._sink.content:
+                span.attributes["gen_ai.tool.call.arguments"] = _arguments(self._session, call_id)
+            self._tools[call_id] = span
+            spans.current.set(span.context)  # of the task that this call is about to run in
+        elif record := ours.get("compaction"):
+            self._refused()
+            span = spans.child(self._parent, "compact")
+            span.start_ns = self._last_ns
+            told = {key: record.get(key) for key in ("trigger", "before", "after")}
+            span.attributes |= {f"yaa.compaction.{k}": v for k, v in told.items() if v is not None}
+            self._finish(span)
+
+    def _tool_result(self, event: Event) -> None:
+        if span := self._tools.pop(event["toolCallId"], None):
+            ours = event["metadata"]["yaa"]
+            if ours.get("is_error"):
+                status = (ours.get("result") or {}).get("status") or ours["state"]
+                _failed(span, str(status), "")
+            if self._sink.content:
+                span.attributes["gen_ai.tool.call.result"] = event["content"]
+            self._finish(span)
+            spans.current.set(self._parent)
+
+    # -- spans ------------------------------------------------------------------------------------
+
+    def _begin_chat(self) -> Span:
+        span = spans.child(self._parent, f"chat {self._model}", CLIENT)
+        span.attributes |= {"gen_ai.operation.name": "chat", **self._fixed}
+        if isinstance(session_id := self._session.get("id"), str):
+            span.attributes["gen_ai.conversation.id"] = session_id
+        return span
+
+    def _answered(self, span: Span, event: Event) -> None:
+        if event["type"] == "RUN_ERROR":
+            _failed(span, event["code"], event["message"])
+        if event["type"] != "TEXT_MESSAGE_END":
+            return
+        meta = event["metadata"]["yaa"]["meta"]
+        usage = meta.get("usage") or {}
+        span.attributes["gen_ai.response.finish_reasons"] = [str(meta.get("finish_reason"))]
+        if meta.get("model"):
+            span.attributes["gen_ai.response.model"] = meta["model"]
+        span.attributes |= {name: usage[key] for key, name in USAGE.items() if key in usage}
+        if self._sink.content and (message := _message(self._session, event["messageId"])):
+            span.attributes["gen_ai.output.messages"] = [_parts(message)]
+
+    def _finish(self, span: Span) -> None:
+        span.end_ns = time.time_ns()
+        self._sink.add(span)
+
+
+_SEES: dict[str, Callable[[RunTrace, Event], None]] = {
+    "RUN_STARTED": RunTrace._run_started,
+    "RUN_FINISHED": RunTrace._run_finished,
+    "RUN_ERROR": RunTrace._run_failed,
+    "STEP_STARTED": RunTrace._step_started,
+    "TEXT_MESSAGE_START": RunTrace._delta,
+    "REASONING_MESSAGE_START": RunTrace._delta,
+    "TEXT_MESSAGE_END": RunTrace._text_end,
+    "STATE_DELTA": RunTrace._state,
+    "TOOL_CALL_RESULT": RunTrace._tool_result,
+}
+
+
+def _failed(span: Span, kind: str, message: str) -> None:
+    span.attributes["error.type"] = kind
+    span.error = span.error or message or kind
+
+
+def _provider(api: Any) -> Mapping[str, Any]:
+    """Who is asked, for APIs that are at an address."""
+    provider = getattr(api, "provider", None)
+    if provider is None:
+        return {"gen_ai.provider.name": "yaa"}
+    place = urlsplit(provider.url)
+    port = place.port or (443 if place.scheme == "https" else 80)
+    name = provider.preset.name
+    return {
+        "gen_ai.provider.name": PROVIDERS.get(name, name),
+        "server.address": place.hostname or "",
+        "server.port": port,
+    }
+
+
+# -- content, where it is wanted ------------------------------------------------------------------
+
+
+def _asked(messages: list[dict[str, Any]], tools: list[dict[str, Any]]) -> dict[str, Any]:
+    system = [each for each in messages if each["role"] == "system"]
+    others = [each for each in messages if each["role"] != "system"]
+    return {
+        "gen_ai.system_instructions": [_text(each["content"]) for each in system],
+        "gen_ai.input.messages": [_parts(each) for each in others],
+        "gen_ai.tool.definitions": [{"type": "function", **each["function"]} for each in tools],
+    }
+
+
+def _parts(message: dict[str, Any]) -> dict[str, Any]:
+    """A message as the conventions write it."""
+    if message["role"] == "tool":
+        said = {"type": "tool_call_response", "id": message["tool_call_id"]}
+        return {"role": "tool", "parts": [{**said, "response": message["content"]}]}
+    parts = [_text(message["content"])] if message.get("content") else []
+    for call in message.get("tool_calls") or ():
+        asked = call["function"]
+        about = {"type": "tool_call", "id": call["id"], "name": asked["name"]}
+        parts.append({**about, "arguments": asked["arguments"]})
+    return {"role": message["role"], "parts": parts}
+
+
+def _text(content: Any) -> dict[str, Any]:
+    return {"type": "text", "content": content}
+
+
+def _message(session: Session, message_id: str) -> dict[str, Any] | None:
+    found = (m for m in reversed(session["messages"]) if m.get("id") == message_id)
+    return next(found, None)
+
+
+def _arguments(session: Session, call_id: str) -> Any:
+    edited = session["calls"][call_id].get("args")
+    if edited is not None:
+        return edited
+    for message in reversed(session["messages"]):
+        for call in message.get("tool_calls") or ():
+            if call["id"] == call_id:
+                return call["function"]["arguments"]
+    return ""

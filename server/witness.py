@@ -1,0 +1,69 @@
+"""What the owner is told of a run: its lines in the log and its trace.
+
+In the walk: `agent.Run` shows every event that it has folded, and says when nothing follows. The
+rule of the file: it looks and never acts; a run is the same whoever looks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Any
+
+from . import deltas, log, tracing
+from .llm.registry import Model
+from .session import account
+
+Event = dict[str, Any]
+Session = dict[str, Any]
+
+MODELS = ("TEXT_MESSAGE_", "REASONING_", "TOOL_CALL_")  # what a model says begins like this
+
+logger = log.get("run")
+
+
+class Witness:
+    """Of one run. `key_name`: whose API key it was; `tells_deltas`: `server.log.model_deltas`."""
+
+    def __init__(
+        self,
+        session: Session,
+        model: Model,
+        key_name: str,
+        sink: tracing.Sink | None,
+        *,
+        tells_deltas: bool,
+    ) -> None:
+        self._session = session
+        self._about = {"key_name": key_name, "model": model.model}
+        self._used = dict(session.get("usage", {}))
+        self._first_message = len(session.get("messages") or [])
+        self._deltas = deltas.Deltas() if tells_deltas and deltas.wanted() else None
+        self._trace = tracing.of_run(sink, session, model.model, model.api)
+
+    def see(self, event: Event) -> None:
+        """An event that the session has folded."""
+        self._trace.see(event)
+        if self._deltas is None:
+            return
+        kind = event["type"]
+        if kind == "STEP_STARTED":
+            self._deltas.step(event["stepName"])
+        elif kind.startswith(MODELS) and kind != "TOOL_CALL_RESULT":
+            self._deltas.see(event)
+
+    def asks(self, messages: list[dict[str, Any]], tools: list[dict[str, Any]]) -> None:
+        """What the model is about to be asked."""
+        self._trace.asks(messages, tools)
+
+    def aside(self) -> AbstractContextManager[Callable[[Event], None]]:
+        """A call of the model beside the conversation; see tracing.Trace."""
+        return self._trace.aside()
+
+    def end(self, run_id: str, session_id: str, ms: int) -> None:
+        """Nothing follows: the run's line in the log."""
+        if self._deltas:
+            self._deltas.flush()
+        told = account.told(self._session, self._used, self._first_message)
+        logger.info({"run": run_id, "session": session_id, **self._about, "ms": ms, **told})
+        self._trace.end()

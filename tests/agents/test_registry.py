@@ -1,0 +1,192 @@
+"""Agents from files: replaced, added, broken and mended while the server runs."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+import unittest
+from pathlib import Path
+from typing import Any
+
+from server.agents.registry import Agents
+from server.errors import Problem
+from server.session.definition import MAX_FILE
+
+
+class Folder(unittest.TestCase):
+    def setUp(self) -> None:
+        holder = tempfile.TemporaryDirectory()
+        self.addCleanup(holder.cleanup)
+        self.folder = Path(holder.name)
+        self.agents = Agents(self.folder)
+        self.writes = 0
+
+    def write(self, name: str, value: Any) -> None:
+        """A file as an editor leaves it, at another time than all before."""
+        text = value if isinstance(value, bytes | str) else json.dumps(value)
+        path = self.folder / name
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        self.writes += 1
+        os.utime(path, ns=(self.writes * 10**9, self.writes * 10**9))
+
+    def resolved(self, name: str | None, **more: Any) -> dict[str, Any]:
+        return self.agents.resolve({**more, **({} if name is None else {"agent": name})})
+
+    def refused(self, session: dict[str, Any]) -> Problem:
+        with self.assertRaises(Problem) as caught:
+            self.agents.resolve(session)
+        return caught.exception
+
+    def test_the_built_in_ones(self) -> None:
+        listed = self.agents.info()
+        names = [item["name"] for item in listed]
+        self.assertEqual(sorted(names), ["coder", "default", "planner", "researcher"])
+        self.assertEqual([n for n in listed if n.get("default")], listed[:1])
+        self.assertEqual({item["origin"] for item in listed}, {"built in"})
+        self.assertTrue(all(item["description"] for item in listed))
+        self.assertEqual(self.agents.problems(), [])
+        self.assertEqual(self.resolved("planner")["mode"], "plan_execute")
+        self.assertNotIn("write_file", self.resolved("researcher")["tools"])
+
+    def test_without_a_name_it_is_the_configured_one(self) -> None:
+        for name in (None, "", "auto"):
+            self.assertEqual(self.resolved(name)["name"], "default")
+        self.write("aaa.json", {"description": "first of the alphabet"})
+        self.assertEqual(self.resolved(None)["name"], "default")
+        self.write("mine.json", {"description": "mine"})
+        self.agents = Agents(self.folder, "mine")
+        self.assertEqual(self.resolved(None)["description"], "mine")
+        self.assertEqual(self.agents.info()[0]["name"], "mine")
+
+    def test_a_file_adds_replaces_changes_and_goes(self) -> None:
+        self.write("pirate.json", {"systemPrompt": "arr"})
+        self.write("coder.json", {"description": "mine"})
+        self.assertEqual(self.resolved("pirate"), {"systemPrompt": "arr", "name": "pirate"})
+        self.assertEqual(self.resolved("coder"), {"description": "mine", "name": "coder"})
+        origin = {item["name"]: item["origin"] for item in self.agents.info()}
+        self.assertEqual((origin["coder"], origin["planner"]), ("home", "built in"))
+        self.write("pirate.json", {"systemPrompt": "ahoy"})
+        self.assertEqual(self.resolved("pirate")["systemPrompt"], "ahoy")
+        for name in ("pirate.json", "coder.json"):
+            (self.folder / name).unlink()
+        self.assertIn("programmer", self.resolved("coder")["systemPrompt"])
+        self.assertEqual(self.refused({"agent": "pirate"}).code, "agent_unknown")
+
+    def test_what_is_broken_is_told_and_the_old_one_kept(self) -> None:
+        good = {"systemPrompt": "arr"}
+        broken: list[tuple[Any, str]] = [
+            ('{"systemPrompt": "arr"', "line 1, column"),
+            ('{\n"tools": """\na\nb\n""",\n"x": ?}', "line 6, column 6"),
+            (b'{"description": "\xff"}', "it is not UTF-8"),
+            (b" " * (MAX_FILE + 1), "it is larger than"),
+            ([], "expected an object"),
+            ({"systemPromt": "arr"}, 'did you mean "systemPrompt"'),
+            ({"mode": "fast"}, "/mode"),
+            ({"tools": "shell"}, "/tools"),
+            ({"policy": {"shell": "allow"}}, "/policy/shell"),
+            ({"limits": {"max_steps": -1}}, "/limits/max_steps"),
+            ({"limits": {"steps": 1}}, "/limits/steps"),
+            ({"prompt": {"rulez": "x"}}, "/prompt/rulez"),
+            ({"output_schema": {"type": "objct"}}, "/output_schema"),
+            ({"systemPrompt": ["a", 1]}, "/systemPrompt"),
+        ]
+        for value, said in broken:
+            with self.subTest(said):
+                self.write("pirate.json", good)
+                self.assertEqual((self.resolved("pirate")["systemPrompt"]), "arr")
+                self.assertEqual(self.agents.problems(), [])
+                with self.assertLogs("yaa.agents", "WARNING"):
+                    self.write("pirate.json", value)
+                    self.assertEqual(self.resolved("pirate")["systemPrompt"], "arr")
+                told = self.agents.problems()
+                self.assertTrue(told[0].startswith("agents/pirate.json: "), told)
+                self.assertIn(said, told[0])
+                self.assertNotIn(str(self.folder), told[0])
+        self.assertIn("pirate", [item["name"] for item in self.agents.info()])
+
+    def test_a_file_that_was_never_good_is_no_agent(self) -> None:
+        self.write("a b.json", {})
+        self.write("broken.json", "{")
+        self.write(".hidden.json", "{")
+        self.write("notes.txt", "{")
+        (self.folder / "folder.json").mkdir()
+        (self.folder / "gone.json").symlink_to(self.folder / "nowhere")
+        names = [item["name"] for item in self.agents.info()]
+        self.assertEqual(sorted(names), ["coder", "default", "planner", "researcher"])
+        told = sorted(line.partition(":")[0] for line in self.agents.problems())
+        self.assertEqual(told, ["agents/a b.json", "agents/broken.json", "agents/folder.json"])
+
+    def test_a_default_that_is_not_there_is_told(self) -> None:
+        self.assertIn("there is no such agent", Agents(self.folder, "mine").problems()[0])
+
+    def test_three_quotes_and_lines_mean_the_same(self) -> None:
+        wanted = 'You are\n  a "pirate". \\o/\n'
+        self.write(
+            "a.json", '{"systemPrompt": """\nYou are\n  a "pirate". \\o/\n\n""", "mode": "plain"}'
+        )
+        self.write("b.json", {"systemPrompt": wanted.split("\n"), "mode": "PLAIN"})
+        self.write("c.json", b"\xef\xbb\xbf" + json.dumps({"system_prompt": wanted}).encode())
+        for name in "abc":
+            self.assertEqual(self.resolved(name)["systemPrompt"], wanted)
+        self.assertEqual(self.resolved("a")["mode"], self.resolved("b")["mode"])
+
+    def test_a_file_of_seed_001(self) -> None:
+        self.write(
+            "weather.json",
+            {
+                "description": "描述",
+                "providerType": "BAILIAN",
+                "model": "qwen3-max",
+                "systemPrompt": "系统提示词",
+                "mode": "RE_ACT",
+                "tools": ["bash", "city_datetime"],
+            },
+        )
+        found = self.resolved("weather")
+        self.assertEqual((found["provider"], found["mode"]), ("bailian", "react"))
+        self.assertEqual(found["limits"], {"max_steps": 6})
+
+    def test_an_unknown_one_is_a_clear_422(self) -> None:
+        problem = self.refused({"agent": "coderr"})
+        self.assertEqual((problem.code, problem.status), ("agent_unknown", 422))
+        self.assertIn("Did you mean 'coder'?", problem.detail)
+        self.assertEqual(problem.errors[0]["pointer"], "/agent")
+        self.assertLess(len(self.refused({"agent": "x" * 100_000}).detail), 300)
+
+    def test_a_copy_goes_on_where_the_file_is_not(self) -> None:
+        brought = {"name": "far", "systemPrompt": "from afar", "mode": "react"}
+        session = {"agent": "far", "config": {"agent": brought}}
+        found = self.agents.resolve(session)
+        self.assertEqual(found, {**brought, "limits": {"max_steps": 6}})
+        self.assertEqual(self.agents.resolve({"agent": "far", "config": {"agent": found}}), found)
+        self.write("far.json", {"systemPrompt": "mine"})
+        self.assertEqual(self.agents.resolve(session)["systemPrompt"], "mine")
+
+    def test_a_copy_is_a_strangers(self) -> None:
+        for brought, code, pointer in (
+            ({"name": "near"}, "agent_unknown", "/agent"),
+            ({"name": "far", "mode": 1}, "session_invalid", "/config/agent/mode"),
+            ({"name": "far", "tools": {"x": 1}}, "session_invalid", "/config/agent/tools"),
+        ):
+            problem = self.refused({"agent": "far", "config": {"agent": brought}})
+            self.assertEqual((problem.code, problem.errors[0]["pointer"]), (code, pointer))
+        bad = {"agent": "../far", "config": {"agent": {"name": "../far"}}}
+        self.assertEqual(self.refused(bad).code, "session_invalid")
+
+    def test_what_is_given_away_is_a_copy(self) -> None:
+        self.resolved("coder")["tools"].clear()
+        self.assertTrue(self.resolved("coder")["tools"])
+
+    def test_a_placeholder_that_means_nothing_is_told(self) -> None:
+        self.write("odd.json", {"prompt": {"rules": "{caracter}"}})
+        self.assertIn("{caracter}", self.agents.problems()[0])
+        self.assertEqual(self.resolved("odd")["name"], "odd")
+
+    def test_a_folder_that_is_not_there(self) -> None:
+        agents = Agents(self.folder / "nowhere")
+        self.assertEqual(len(agents.info()), 4)
+
+
+if __name__ == "__main__":
+    unittest.main()

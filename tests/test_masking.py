@@ -1,0 +1,120 @@
+"""No secret is left in a text or a structure, and what only looks like one stays."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+import unittest
+from collections.abc import Iterator
+from pathlib import Path
+
+from server import masking
+
+VECTORS = json.loads((Path(__file__).parent / "vectors" / "secrets.json").read_text())
+CANARY = "Zq9canaryZq9"
+
+
+def corpus() -> Iterator[tuple[str, list[str]]]:
+    """(text, the secrets in it)"""
+    for marked in VECTORS["texts"]:
+        yield re.sub("[⟦⟧]", "", marked), re.findall("⟦(.*?)⟧", marked)
+
+
+class Masking(unittest.TestCase):
+    def test_text_that_holds_a_secret(self) -> None:
+        texts = list(corpus())
+        self.assertGreaterEqual(len(texts), 120)
+        for text, secrets in texts:
+            for around in ("{}", "before {} after", 'in "{}"', "[{}]", "\n{}\n"):
+                shown = masking.mask(around.format(text))
+                with self.subTest(text=text, around=around):
+                    self.assertTrue(secrets)
+                    for secret in secrets:
+                        self.assertNotIn(secret, shown)
+                        self.assertNotIn(CANARY, shown)
+
+    def test_text_inside_of_json(self) -> None:
+        for text, secrets in corpus():
+            for ascii_only in (False, True):
+                inner = json.dumps({"content": f"see\n{text}"}, ensure_ascii=ascii_only)
+                for whole in (inner, json.dumps({"arguments": inner})):
+                    with self.subTest(whole=whole):
+                        shown = masking.mask(whole)
+                        self.assertFalse([each for each in secrets if each in shown])
+
+    def test_structure_with_secret_keys(self) -> None:
+        for key in VECTORS["keys"]:
+            for value in (CANARY, [CANARY], {"deep": CANARY}, 12345678):
+                with self.subTest(key=key, value=value):
+                    shown = masking.masked({"a": [{key: value, "other": 1}]})
+                    self.assertEqual(shown, {"a": [{key: "***", "other": 1}]})
+
+    def test_a_header_as_name_and_value(self) -> None:
+        shown = masking.masked({"name": "X-Api-Key", "value": CANARY})
+        self.assertEqual(shown, {"name": "X-Api-Key", "value": "***"})
+        self.assertEqual(masking.masked({"key": "cookie", "value": CANARY})["value"], "***")
+        plain = {"name": "accept", "value": "text/html"}
+        self.assertEqual(masking.masked(plain), plain)
+
+    def test_every_string_of_a_structure(self) -> None:
+        value = {"messages": [{"content": f"Bearer {CANARY}", "n": 1}], f"sk-{CANARY}": ("x",)}
+        shown = masking.masked_whole(value)
+        self.assertEqual(shown, {"messages": [{"content": "Bearer ***", "n": 1}], "***": ["x"]})
+
+    def test_what_only_looks_like_a_secret_stays(self) -> None:
+        for text in VECTORS["harmless"]:
+            with self.subTest(text=text):
+                self.assertEqual(masking.mask(text), text)
+        for key in VECTORS["harmless_keys"]:
+            with self.subTest(key=key):
+                self.assertEqual(masking.masked({key: 5}), {key: 5})
+        self.assertEqual(masking.masked({"token": None, "key": ""}), {"token": None, "key": ""})
+
+    def test_the_value_passed_in_is_not_changed(self) -> None:
+        value = {"api_key": CANARY, "list": [{"token": CANARY}]}
+        masking.masked_whole(value)
+        self.assertEqual(value, {"api_key": CANARY, "list": [{"token": CANARY}]})
+
+    def test_registered_secrets_whatever_they_look_like(self) -> None:
+        masking.register(["correct horse", "correct horse battery", "abc"])
+        shown = masking.mask("<correct horse battery> <correct horse> abc")
+        self.assertEqual(shown, "<***> <***> abc")
+
+    def test_the_time_grows_with_the_text_and_no_faster(self) -> None:
+        """Four times the text may take eight times as long; a square would take sixteen."""
+        pieces = [
+            *("a", "token", "api_key='", 'secret="\\', "-----BEGIN PRIVATE KEY-----", "://a:"),
+            *("eyJaaaaaaaa", "cookie: ", "sk-", "password ", "key A1", "mysql ", " -u a", "--a-"),
+            *(
+                "密码是",
+                "Basic a",
+                "Digest ",
+                "bearer ",
+                "://1",
+                "[",
+                '\\\\"',
+                "a.",
+                "authorization'",
+            ),
+            *("x-", "?key=", "SG.a", "0a", "<password>", "bot1234567:", "\n", " ", "token is "),
+        ]
+        for piece in pieces:
+            with self.subTest(piece=piece):
+                small, large = (self.seconds(piece * (size // len(piece))) for size in SIZES)
+                self.assertLess(large, max(8 * small, 0.5))
+        each = 1_048_576 // len(pieces)
+        whole = "".join(piece * (each // len(piece)) for piece in pieces)
+        self.assertLess(self.seconds(whole), 10.0)
+
+    def seconds(self, text: str) -> float:
+        began = time.process_time()
+        masking.mask(text)
+        return time.process_time() - began
+
+
+SIZES = (65_536, 262_144)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,117 @@
+"""Agents that a model writes: checked, whole, under a name that is only a name."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import json
+import tempfile
+import unittest
+from pathlib import Path
+from typing import Any
+
+from server.agents.registry import Agents
+from server.config import Config
+from server.errors import Problem
+from server.tools.agent_save import save
+from server.tools.toolbox import Toolbox
+
+from ..fakes import DEFAULTS
+
+
+class Saving(unittest.TestCase):
+    def setUp(self) -> None:
+        holder = tempfile.TemporaryDirectory()
+        self.addCleanup(holder.cleanup)
+        self.home = Path(holder.name)
+        self.folder = self.home / "agents"
+
+    def files(self) -> list[str]:
+        return sorted(str(p.relative_to(self.home)) for p in self.home.rglob("*") if p.is_file())
+
+    def test_saved_is_an_agent_at_once(self) -> None:
+        agents = Agents(self.folder)
+        with self.assertRaises(Problem):
+            agents.resolve({"agent": "pirate"})
+        wanted = {"systemPrompt": "Arr. ☠\n", "mode": "RE_ACT", "tools": ["shell"]}
+        found = save(self.folder, "pirate", wanted)
+        self.assertEqual(
+            (found.status, found.result), ("ok", {"agent": "pirate", "replaced": False})
+        )
+        self.assertEqual(agents.resolve({"agent": "pirate"})["systemPrompt"], "Arr. ☠\n")
+        self.assertEqual(agents.problems(), [])
+        self.assertEqual(self.files(), ["agents/pirate.json"])
+        self.assertEqual((self.folder / "pirate.json").stat().st_mode & 0o777, 0o600)
+
+    def test_replaced_only_when_asked_to(self) -> None:
+        save(self.folder, "a", {"description": "1"})
+        refused = save(self.folder, "a", {"description": "2"})
+        self.assertEqual(refused.status, "error")
+        self.assertIn("replace", refused.error["message"])
+        self.assertIn('"1"', (self.folder / "a.json").read_text())
+        self.assertEqual(save(self.folder, "a", {"description": "3"}, replace=True).status, "ok")
+        self.assertIn('"3"', (self.folder / "a.json").read_text())
+        self.assertEqual(self.files(), ["agents/a.json"])
+
+    def test_a_link_is_replaced_and_not_followed(self) -> None:
+        other = self.home / "config.json"
+        other.write_text("{}")
+        self.folder.mkdir()
+        (self.folder / "a.json").symlink_to(other)
+        self.assertEqual(save(self.folder, "a", {}).status, "error")
+        self.assertEqual(save(self.folder, "a", {}, replace=True).status, "ok")
+        self.assertEqual(other.read_text(), "{}")
+
+    def test_refused_with_everything_named_and_nothing_written(self) -> None:
+        cases: list[tuple[str, dict[str, Any], list[str]]] = [
+            ("../config", {}, ["an agent's name"]),
+            ("a/b", {}, ["an agent's name"]),
+            ("", {}, ["an agent's name"]),
+            ("a\0", {}, ["an agent's name"]),
+            ("a", {"mode": "fast", "tool": []}, ["/mode", "/tool"]),
+            ("a", {"policy": {"shell": "auto", "rm": "ask"}}, ["only the owner may let shell run"]),
+            ("a", {"systemPrompt": "\ud800"}, ["surrogate"]),
+            (
+                "a",
+                {"prompt": dict.fromkeys(("rules", "mode", "agent"), "日" * 150_000)},
+                ["larger"],
+            ),
+        ]
+        for name, definition, said in cases:
+            with self.subTest(said):
+                found = save(self.folder, name, definition)
+                self.assertEqual(found.status, "error")
+                for part in said:
+                    self.assertIn(part, found.error["message"])
+                self.assertNotIn(str(self.home), found.error["message"])
+                self.assertEqual(self.files(), [])
+
+    def test_a_folder_that_cannot_be_written(self) -> None:
+        self.folder.write_text("a file")
+        found = save(self.folder, "a", {})
+        self.assertEqual(found.status, "error")
+        self.assertIn("cannot be written", found.error["message"])
+        self.assertNotIn(str(self.home), found.error["message"])
+
+    def test_it_asks_first(self) -> None:
+        toolbox = Toolbox(Config(DEFAULTS["server"], DEFAULTS["session"], self.home))
+        session: dict[str, Any] = {"id": "s", "messages": [], "grants": [], "calls": {}}
+        session["config"] = copy.deepcopy(DEFAULTS["session"]["config"])
+        arguments = json.dumps({"name": "a", "definition": {"mode": "plain"}})
+        call = {"id": "c", "function": {"name": "agent_save", "arguments": arguments}}
+        verdict = toolbox.verdict(session, call)
+        self.assertEqual(verdict.action, "ask")
+        self.assertEqual(verdict.args, {"name": "a", "definition": {"mode": "plain"}})
+
+        async def run() -> list[Any]:
+            return [e async for e in toolbox.execute(session, call, verdict.args or {}, {})]
+
+        (result,) = asyncio.run(run())
+        self.assertIn("The agent a is saved", result["content"])
+        self.assertEqual(self.files(), ["agents/a.json"])
+        session["config"]["agent"] = {"name": "coder", "tools": ["shell"]}
+        self.assertEqual(toolbox.verdict(session, call).action, "deny")
+
+
+if __name__ == "__main__":
+    unittest.main()
