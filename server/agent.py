@@ -157,7 +157,7 @@ class Run:
         about = {"run": self.id, "model": model.model, "key_name": key}
         self._points = Points(agent.hooks, session, agent.toolbox, about)
         self._beside = Beside(
-            session, model.api, self._options, self._witness, self._points, agent.clock
+            session, model.api, agent.ids, agent.clock, self._witness, self._points
         )
         self._refused = False  # the provider has found the last request too large
 
@@ -262,7 +262,7 @@ class Run:
         if errors := pairing_errors(messages):  # ours: view() must never leave one
             raise AssertionError(f"the view is not well paired: {errors}")
         messages = with_notes(session, messages, call.note)
-        options = self._options(seconds_left, call.choice)
+        options = Options.of(session, agent.ids, seconds_left=seconds_left, tool_choice=call.choice)
         tools = list(call.tools)
         messages = await self._points.asking(messages)
         self._witness.asks(messages, tools)
@@ -291,16 +291,6 @@ class Run:
             *account.answered(session, message, sums_up=call.sums_up),
             account.used(session, usage),
             *context.calibrated(session, self._facts.name, call.measure, usage),
-        )
-
-    def _options(self, seconds_left: float | None, choice: str | None = None) -> Options:
-        return Options.of(
-            self.session,
-            message_id=self._agent.ids("msg"),
-            reasoning_id=self._agent.ids("think"),
-            new_id=self._agent.ids,
-            seconds_left=seconds_left,
-            tool_choice=choice,
         )
 
     async def _after_refusal(self, refusal: Event) -> AsyncGenerator[Event, None]:

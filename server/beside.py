@@ -27,14 +27,14 @@ TITLE_TIMEOUT_S = 30
 
 @dataclass(frozen=True)
 class Beside:
-    """What such calls need of their run; `options` are made anew for each, for so many seconds."""
+    """What such calls need of their run."""
 
     session: dict[str, Any]
     api: BaseAPI
-    options: Callable[[float | None], Options]
+    ids: Callable[[str], str]
+    clock: Callable[[], int]
     witness: Witness
     points: Points
-    clock: Callable[[], int]
 
     async def name_session(self) -> AsyncGenerator[Event, None]:
         """The one extra call of `auto_title`. Without an answer the first words must do."""
@@ -50,7 +50,7 @@ class Beside:
     ) -> tuple[str, dict[str, int]]:
         """(what the model says, its usage) to a request that is no part of the conversation; ("",
         {}) if it does not say it in time."""
-        options = self.options(timeout_s)
+        options = Options.of(self.session, self.ids, seconds_left=timeout_s)
         text = ""
         with suppress(TimeoutError), self.witness.aside() as see:
             async with asyncio.timeout(timeout_s):

@@ -152,7 +152,7 @@ yaa.define('css/base', ['ui/h'], ({ css }) => css`
   .select:hover { --field: var(--hover); color: var(--ink); }
   option { background: var(--raised); color: var(--ink); }
   .field { display: grid; gap: var(--s1); align-content: start; }
-  .field > label, .field > .label { font-size: var(--t2); font-weight: 550; color: var(--ink); }
+  .field > label, .label { font-size: var(--t2); font-weight: 550; color: var(--ink); }
   .hint { font-size: var(--t2); color: var(--ink-3); line-height: 1.5; }
   .problem { font-size: var(--t2); color: var(--bad); line-height: 1.5; }
   .check { display: flex; gap: var(--s2); align-items: center; min-block-size: 1.75rem; font-size: var(--t3); cursor: pointer; }

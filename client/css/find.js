@@ -6,14 +6,15 @@ yaa.define('css/find', ['ui/h'], ({ css }) => css`
   .found-list ul { list-style: none; display: grid; grid-template-columns: minmax(0, 1fr); gap: 1px; }
   .found-count { padding: var(--s2) var(--s2) 0; font-size: var(--t1); color: var(--ink-3); }
   .hit {
-    inline-size: 100%; border: 0; background: none; text-align: start; cursor: pointer; border-radius: var(--r1);
-    padding: var(--s1) var(--s2); font-size: var(--t2); line-height: 1.45; color: var(--ink-2);
+    inline-size: 100%; border-inline: 0; background: none; text-align: start; cursor: pointer; border-radius: var(--r1);
+    padding: 0 var(--s2); border-block: var(--s1) solid transparent; background-clip: padding-box;
+    font-size: var(--t2); line-height: 1.45; color: var(--ink-2);
     display: -webkit-box; -webkit-line-clamp: 3; -webkit-box-orient: vertical; overflow: hidden; overflow-wrap: anywhere;
   }
   .hit:hover { background: var(--hover); }
   .hit b { font-weight: 550; color: var(--ink-3); margin-inline-end: var(--s1); }
   .hit:focus-visible, .found-list .row-open:focus-visible { outline-offset: -2px; }
-  mark { background: var(--mark); color: var(--ink); border-radius: 0.2em; }
+  .found-list mark { background: var(--mark); color: var(--ink); border-radius: 0.2em; }
 
   .find-bar {
     position: absolute; inset: 3.5rem max(var(--s4), calc(50% - var(--column) / 2)) auto auto; z-index: 6;

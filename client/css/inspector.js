@@ -47,13 +47,17 @@ yaa.define('css/inspector', ['ui/h'], ({ css }) => css`
   :is(.lens, .bars) li { content-visibility: auto; contain-intrinsic-size: auto 1.75rem; }
   .bars li { contain-intrinsic-size: auto 2.5rem; }
   .lens li { border-inline-start: 3px solid var(--rail, transparent); }
-  .lens button {
+  .lens li > button {
     inline-size: 100%; display: grid; grid-template-columns: 6.5rem minmax(0, 1fr) auto; gap: var(--s2); align-items: baseline;
     text-align: start;
     border: 0; background: none; padding: 0.2rem var(--s2); font-size: var(--t2); cursor: pointer; min-block-size: 1.75rem;
   }
-  .lens button:hover, .bars button:hover { background: var(--hover); }
+  .lens li > button:hover, .bars button:hover { background: var(--hover); }
   .lens button:focus-visible, .bars button:focus-visible { outline-offset: -2px; }
+  .lens li { position: relative; }
+  .lens-deeds { display: flex; gap: var(--s1); position: absolute; inset-block: 0; inset-inline-end: 0; align-items: center; background: var(--bg); opacity: 0; }
+  .lens li:is(:hover, :focus-within) .lens-deeds { opacity: 1; }
+  @media (hover: none) { .lens-deeds { position: static; opacity: 1; } }
   .lens-state { color: var(--ink-2); font-size: var(--t1); }
   .lens-words { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; color: var(--ink-2); }
   .lens-tokens { font-variant-numeric: tabular-nums; color: var(--ink-3); font-size: var(--t1); }
@@ -61,7 +65,7 @@ yaa.define('css/inspector', ['ui/h'], ({ css }) => css`
   [data-lens="whole"] { --rail: var(--part-history); }
   :is([data-lens="preview"], [data-lens="args"]) { --rail: var(--part-summaries); }
   [data-lens="fold"] { --rail: var(--part-system); }
-  :is([data-lens="stub"], [data-lens="expire"]) { --rail: var(--edge); }
+  [data-lens="stub"] { --rail: var(--edge); }
   [data-lens="never"] { --rail: var(--bad); }
   article.message[data-lens]::before {
     content: ""; position: absolute; inset-block: 0; inset-inline-start: 0; inline-size: 3px; border-radius: 2px; background: var(--rail);
@@ -169,11 +173,14 @@ yaa.define('css/inspector', ['ui/h'], ({ css }) => css`
   .desk { gap: var(--s5) !important; inline-size: 100%; justify-items: stretch !important; }
   .desk-head { display: flex; gap: var(--s3); align-items: baseline; justify-content: space-between; margin-block-end: var(--s2); }
   .desk-head h4 { min-inline-size: 0; overflow-wrap: anywhere; }
+  .desk-head .link { text-align: start; }
+  .desk-head .hint { flex: none; }
   .desk-none { display: flex; gap: var(--s2); align-items: center; color: var(--ink-2); font-size: var(--t3); }
   .desk-none .icon { color: var(--good); }
   .inspect-view > .button { justify-self: start; }
 
   .top[data-time="open"] { flex-wrap: wrap; border-block-end-color: var(--line); }
+  .top[data-time="open"] h2 { flex: 1 1 0; }
   .time { flex: 1 0 100%; display: grid; gap: var(--s1); padding-block-end: var(--s2); min-inline-size: 0; }
   .time-row { display: flex; align-items: center; gap: var(--s2); min-inline-size: 0; }
   .time-row input { flex: 1; min-inline-size: 4rem; block-size: 1.75rem; }

@@ -159,14 +159,14 @@ yaa.define('css/layout', ['ui/h'], ({ css }) => css`
       display: block; position: fixed; inset: 0; z-index: 19; background: oklch(0 0 0 / 0.4); border: 0;
     }
     .top { padding-inline: var(--s2); }
-    .top-meter .wide { display: none; }
+    .top-meter > span { display: none; } /* the title needs the room; the figures are in the gauge */
     .column { inline-size: min(100% - 1.5rem, var(--column)); }
     .scroll { scrollbar-gutter: auto; }
     .foot { padding-block-end: max(var(--s3), env(safe-area-inset-bottom)); }
     .input, .composer textarea { font-size: 1rem; } /* under 16 px iOS zooms the page on focus */
   }
   @media (max-width: 24rem) {
-    .top-meter > span, .gauge-words { display: none; }
+    .gauge-words { display: none; }
   }
   @keyframes slide { from { translate: -2rem 0; opacity: 0.4; } }
 }

@@ -15,7 +15,6 @@ yaa.define('css/more', ['ui/h'], ({ css }) => css`
     border-block-start: 1px solid var(--line);
   }
   .form-end { display: flex; justify-content: flex-end; gap: var(--s2); }
-  .label { font-size: var(--t2); font-weight: 550; }
   .hint.mono { font-family: var(--mono); font-size: var(--t1); overflow-wrap: anywhere; }
   textarea.input.one-line { min-block-size: 2.25rem; }
 

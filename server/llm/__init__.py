@@ -49,10 +49,8 @@ class Options:
     def of(
         cls,
         session: Mapping[str, Any],
-        *,
-        message_id: str,
-        reasoning_id: str,
         new_id: Callable[[str], str],
+        *,
         seconds_left: float | None = None,
         tool_choice: str | None = None,
         response_format: dict[str, Any] | None = None,
@@ -63,8 +61,8 @@ class Options:
         retry = api.get("retry") or {}
         limits = [each for each in (api.get("request_timeout"), seconds_left) if each is not None]
         return cls(
-            message_id,
-            reasoning_id,
+            new_id("msg"),
+            new_id("think"),
             new_id,
             taken=call_ids(session),
             tool_choice=tool_choice,

@@ -37,24 +37,25 @@ class Policy:
     """tier: A namespaces, a built root, Landlock where there is one, and a filter; B Landlock and
     a filter; C limits only. network: off, proxy or full (reach.py), of a call that asks for no
     other. run_as: the user of tools when the server is root. read: what else a tool may read: the
-    interpreter and the tools' own code."""
+    interpreter and the tools' own code. workspaces: the folder that holds the sessions' own."""
 
     tier: str
     network: str = "off"
     run_as: int = 0
     read: tuple[str, ...] = ()
+    workspaces: str = ""
 
-    def rules(self, workspace: str) -> list[tuple[str, int]]:
-        """Landlock's. In tier A the root holds nothing else but what may be read."""
+    def rules(self) -> list[tuple[str, int]]:
+        """Landlock's, but for the session's folder. In tier A the root holds nothing else but what
+        may be read."""
         devices = [(path, syscalls.DEVICE) for path in DEVICES]
         if self.tier == "A":
-            writable = [(path, syscalls.CHANGE) for path in (WORKSPACE, *SCRATCH)]
-            return [("/", syscalls.READ_RUN), *devices, *writable]
+            scratch = [(path, syscalls.CHANGE) for path in SCRATCH]
+            return [("/", syscalls.READ_RUN), *devices, *scratch]
         return [
             *((path, syscalls.READ_RUN) for path in (*SYSTEM, *self.read)),
             *((path, syscalls.READ) for path in (*SETTINGS, "/proc")),
             *devices,
-            (workspace, syscalls.CHANGE | syscalls.EXECUTE),
         ]
 
 

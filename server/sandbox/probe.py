@@ -57,7 +57,7 @@ async def prove(
             )
             continue
         networks = possible(tier, options)
-        pool = Pool(Policy(tier, networks[0], run_as, code()))
+        pool = Pool(Policy(tier, networks[0], run_as, code(), str(home / "workspaces")))
         tried[tier] = ""
         try:
             for network in networks:

@@ -1,7 +1,7 @@
 """The file system that a tool of tier A sees: built from nothing in a mount namespace of its own.
 
-`build` makes everything but the workspace, before there is a call; `enter` adds that and leaves
-the old root behind. The rule of the file: no mount point is ever made below a path that a tool
+`build` makes everything but the workspace and leaves the old root behind, before there is a call:
+where the workspace will be, all of them are until then; `choose` leaves the call's own. The rule of the file: no mount point is ever made below a path that a tool
 could have written to (CVE-2026-87766), which holds because the root is new and used once.
 """
 
@@ -17,11 +17,12 @@ from .policy import DEVICES, SCRATCH_MB, SETTINGS, SYSTEM, WORKSPACE, Policy
 PLACES = ("/sys", "/mnt", "/media", "/srv")
 FILES = syscalls.ATTR_RDONLY | syscalls.ATTR_NOSUID
 SCRATCH = syscalls.MS_NOSUID | syscalls.MS_NODEV
+OWN = syscalls.ATTR_NOSUID | syscalls.ATTR_NODEV
 LINKS = {"fd": "fd", "stdin": "fd/0", "stdout": "fd/1", "stderr": "fd/2"}
 
 
-def build(policy: Policy) -> str:
-    """The new root's place in the old one. Needs the capabilities of the mount namespace."""
+def build(policy: Policy) -> None:
+    """Make the new root and go there for good. Needs the capabilities of the mount namespace."""
     os.umask(0o022)
     syscalls.mount(None, "/", syscalls.MS_REC | syscalls.MS_PRIVATE)
     new = next(place for place in PLACES if Path(place).is_dir())
@@ -38,7 +39,9 @@ def build(policy: Policy) -> str:
         Path(new, "dev", name).symlink_to(f"/proc/self/{target}")
     syscalls.mount("tmpfs", f"{new}/dev/shm", SCRATCH | syscalls.MS_NOEXEC, scratch)
     syscalls.mount("proc", f"{new}/proc", SCRATCH | syscalls.MS_NOEXEC)
-    return new
+    syscalls.bind(policy.workspaces, new + WORKSPACE, OWN)
+    syscalls.pivot(new)
+    syscalls.freeze("/")
 
 
 def copy(path: str, new: str, attributes: int) -> None:
@@ -55,9 +58,8 @@ def copy(path: str, new: str, attributes: int) -> None:
         syscalls.bind(path, str(target), attributes)
 
 
-def enter(new: str, workspace: str) -> None:
-    """Go there for good, with the workspace in it and the rest read-only."""
-    attributes = syscalls.ATTR_NOSUID | syscalls.ATTR_NODEV
-    syscalls.bind(workspace, new + WORKSPACE, attributes, follow=False)
-    syscalls.pivot(new)
-    syscalls.freeze("/")
+def choose(name: str) -> None:
+    """Put one of the workspaces in the place of them all."""
+    own = syscalls.copy_of(f"{WORKSPACE}/{name}", OWN, follow=False)
+    syscalls.detach(WORKSPACE)
+    syscalls.attach(own, WORKSPACE)

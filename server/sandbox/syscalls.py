@@ -7,6 +7,7 @@ elsewhere does no harm. Numbers above 423 are the same on all architectures.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import functools
 import os
@@ -95,16 +96,31 @@ def mount(kind: str | None, target: str, flags: int, options: str | None = None)
         raise failed(f"mount {kind or 'flags'}")
 
 
-def bind(source: str, target: str, attributes: int, *, follow: bool = True) -> None:
+def bind(source: str, target: str, attributes: int) -> None:
     """A copy of the mounts at `source`, with these attributes before anyone can see it, attached
-    to `target`. A link as the last step of `source` is refused unless `follow`."""
+    to `target`."""
+    attach(copy_of(source, attributes), target)
+
+
+def copy_of(source: str, attributes: int, *, follow: bool = True) -> int:
+    """A copy of the mounts at `source` that is attached nowhere yet: a descriptor. A link as the
+    last step of `source` is refused unless `follow`."""
     flags = OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE
     flags |= 0 if follow else AT_SYMLINK_NOFOLLOW
     tree = syscall("open_tree", OPEN_TREE, AT_FDCWD, os.fsencode(source), flags)
     try:
         change = struct.pack("=QQQQ", attributes, 0, 0, 0)
         syscall("mount_setattr", MOUNT_SETATTR, tree, b"", AT_EMPTY_PATH | AT_RECURSIVE, change, 32)
-        where = os.fsencode(target)
+    except OSError:
+        os.close(tree)
+        raise
+    return tree
+
+
+def attach(tree: int, target: str) -> None:
+    """Put a detached copy of mounts where it belongs, and close the descriptor."""
+    where = os.fsencode(target)
+    try:
         syscall("move_mount", MOVE_MOUNT, tree, b"", AT_FDCWD, where, MOVE_MOUNT_F_EMPTY_PATH)
     finally:
         os.close(tree)
@@ -120,9 +136,14 @@ def pivot(target: str) -> None:
     """Make `target` the root and let go of the old one: pivot_root(2), its last example."""
     os.chdir(target)
     syscall("pivot_root", NUMBERS[arch()]["pivot_root"], b".", b".")
-    if libc().umount2(b".", MNT_DETACH) != 0:
-        raise failed("umount2")
+    detach(".")
     os.chdir("/")
+
+
+def detach(target: str) -> None:
+    """Take away the mounts at `target`."""
+    if libc().umount2(os.fsencode(target), MNT_DETACH) != 0:
+        raise failed("umount2")
 
 
 # -- Landlock -------------------------------------------------------------------------------------
@@ -136,38 +157,45 @@ def landlock_abi() -> int:
         return 0
 
 
-def landlock(rules: Iterable[tuple[str, int]], *, network: bool, connect: int = 0) -> None:
-    """Leave this process and its heirs only these rights: (path, rights below it). Paths that are
-    not there are skipped. Without `network`, no TCP but to the port `connect`; signals and
-    abstract sockets stay inside."""
+def landlock(rules: Iterable[tuple[str, int]], *, network: bool, connect: int = 0) -> int:
+    """A set of rules, as a descriptor: (path, rights below it). Paths that are not there are
+    skipped. Without `network`, no TCP but to the port `connect`; signals and abstract sockets stay
+    inside."""
     abi = landlock_abi()
-    handled = (1 << 13) - 1
-    for right, first in SINCE.items():
-        handled |= right if abi >= first else 0
     tcp = 3 if abi >= 4 and not network else 0
     scopes = 3 if abi >= 6 else 0
     size = 8 if abi < 4 else 16 if abi < 6 else 24  # a kernel refuses fields that it does not know
-    attributes = struct.pack("=QQQ", handled, tcp, scopes)
+    attributes = struct.pack("=QQQ", handled(abi), tcp, scopes)
     ruleset = syscall("landlock_create_ruleset", LANDLOCK_CREATE, attributes, size, 0)
+    for path, rights in rules:
+        with contextlib.suppress(FileNotFoundError):
+            allow(ruleset, path, rights & handled(abi))
+    if tcp and connect:
+        port = struct.pack("=QQ", CONNECT_TCP, connect)
+        syscall("landlock_add_rule", LANDLOCK_ADD, ruleset, 2, port, 0)
+    return ruleset
+
+
+def handled(abi: int) -> int:
+    """The rights to files that a kernel's Landlock knows of."""
+    later = sum(right for right, first in SINCE.items() if abi >= first)
+    return (1 << 13) - 1 | later
+
+
+def allow(ruleset: int, path: str, rights: int) -> None:
+    """One more rule: rights that the kernel knows, to what is at and below a path."""
+    place = os.open(path, os.O_PATH | os.O_CLOEXEC)
     try:
-        for path, rights in rules:
-            try:
-                place = os.open(path, os.O_PATH | os.O_CLOEXEC)
-            except OSError:
-                continue
-            try:
-                if not stat.S_ISDIR(os.fstat(place).st_mode):
-                    rights &= OF_FILES
-                rule = struct.pack("=Qi", rights & handled, place)
-                syscall("landlock_add_rule", LANDLOCK_ADD, ruleset, 1, rule, 0)
-            finally:
-                os.close(place)
-        if tcp and connect:
-            port = struct.pack("=QQ", CONNECT_TCP, connect)
-            syscall("landlock_add_rule", LANDLOCK_ADD, ruleset, 2, port, 0)
-        syscall("landlock_restrict_self", LANDLOCK_RESTRICT, ruleset, 0)
+        if not stat.S_ISDIR(os.fstat(place).st_mode):
+            rights &= OF_FILES
+        syscall("landlock_add_rule", LANDLOCK_ADD, ruleset, 1, struct.pack("=Qi", rights, place), 0)
     finally:
-        os.close(ruleset)
+        os.close(place)
+
+
+def restrict(ruleset: int) -> None:
+    """Leave this process and its heirs only what the rules allow."""
+    syscall("landlock_restrict_self", LANDLOCK_RESTRICT, ruleset, 0)
 
 
 # -- seccomp and capabilities ---------------------------------------------------------------------

@@ -12,6 +12,7 @@ when it closes, everything ends.
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import functools
 import gc
@@ -28,12 +29,15 @@ from typing import Any, NoReturn
 from ..tools import child
 from . import netproxy, syscalls, watch
 from .policy import SCRATCH, WORKSPACE, Policy
-from .root import build, enter
+from .root import build, choose
 
-FIRST_LOOK_S, LOOK_S = 0.005, 0.05  # between two looks at the call: short at first
+# Between two looks at the call: the first comes when a short call has ended (a look is 1 ms of
+# work), then ever fewer, but many while memory is near its limit.
+FIRST_LOOK_S, NEAR_S, LOOK_S = 0.01, 0.005, 0.05
 GRACE_S = 2.0  # after the deadline, should the server not have ended the call itself
 SPARE_MB = 1024  # of address space for data above the limit: the watch names the breach first
-PREPARED = "prepared"
+PREPARED, GO = "prepared", b"\1"
+RESULTS, RULES = 3, 4  # the tool's descriptors besides its output
 HEADER = 8  # bytes of the length before a call
 SIOCSIFFLAGS, IFF_UP = 0x8914, 1  # netdevice(7)
 COUNTED = 20  # looks between two sums of a folder that does not seem to grow
@@ -44,7 +48,7 @@ Request = dict[str, Any]
 def serve(control: int, policy: Policy, filter: bytes) -> NoReturn:
     """Prepare, wait for a call, run it, end."""
     try:
-        new = isolate(control, policy)
+        isolate(control, policy)
         tool, door = begin(control, policy, filter)
         ready(control, policy)
     except OSError as error:
@@ -54,10 +58,11 @@ def serve(control: int, policy: Policy, filter: bytes) -> NoReturn:
         data, descriptors = receive(control)
     except OSError:  # the server left with a word of ours unread
         os._exit(0)
+    pass_on(door, data, descriptors)  # to be read there while the folder is put in its place
     request: Request = json.loads(data)
     try:
         if policy.tier == "A":
-            enter(new, request["folder"])
+            choose(os.path.relpath(request["folder"], policy.workspaces))
             request["folder"] = WORKSPACE
     except OSError as error:
         tell(control, {"failed": f"{error.filename}: {error.strerror}"})
@@ -65,14 +70,8 @@ def serve(control: int, policy: Policy, filter: bytes) -> NoReturn:
     scratch = SCRATCH if policy.tier == "A" else ()
     tell(control, {"taken": True})  # without this word the server knows that nothing was run
     started = time.monotonic()
-    try:
-        with door:
-            socket.send_fds(door, [len(data).to_bytes(HEADER, "big")], descriptors)
-            door.sendall(data)
-    except OSError:  # it has ended, and how is seen below
-        pass
-    for descriptor in descriptors:
-        os.close(descriptor)
+    with door, contextlib.suppress(OSError):
+        door.sendall(GO)
     tell(control, {"end": keep(tool, control, request, started, scratch)})
     os._exit(0)
 
@@ -80,12 +79,12 @@ def serve(control: int, policy: Policy, filter: bytes) -> NoReturn:
 # -- before there is a call -----------------------------------------------------------------------
 
 
-def isolate(control: int, policy: Policy) -> str:
-    """Namespaces and the new root in tier A, and its place; returns in the supervisor only."""
+def isolate(control: int, policy: Policy) -> None:
+    """Namespaces and the new root in tier A; returns in the supervisor only."""
     syscalls.prctl(syscalls.PR_SET_NO_NEW_PRIVS, 1)
     if policy.tier != "A":
         syscalls.prctl(syscalls.PR_SET_CHILD_SUBREAPER, 1)
-        return ""
+        return
     uid, gid = os.geteuid(), os.getegid()
     flags = syscalls.NEWNS | syscalls.NEWPID | syscalls.NEWIPC | syscalls.NEWUTS
     flags |= 0 if policy.network == "full" else syscalls.NEWNET
@@ -103,9 +102,8 @@ def isolate(control: int, policy: Policy) -> str:
         os.waitpid(supervisor, 0)
         os._exit(0)
     syscalls.prctl(syscalls.PR_SET_PDEATHSIG, signal.SIGKILL)
-    new = build(policy)
+    build(policy)
     syscalls.prctl(syscalls.PR_SET_DUMPABLE, 0)
-    return new
 
 
 def ready(control: int, policy: Policy) -> None:
@@ -127,8 +125,7 @@ def ready(control: int, policy: Policy) -> None:
 
 def begin(control: int, policy: Policy, filter: bytes) -> tuple[int, socket.socket]:
     """The process that will be the tool, prepared, and the way to tell it the call. Raises
-    OSError. Not before it is prepared may the root be changed: while that is done, the kernel
-    takes every process for one in a chroot, which gets no user namespace."""
+    OSError."""
     ours, theirs = socket.socketpair()
     tool = os.fork()
     if tool == 0:
@@ -144,7 +141,7 @@ def begin(control: int, policy: Policy, filter: bytes) -> tuple[int, socket.sock
 
 def become_tool(door: socket.socket, policy: Policy, filter: bytes) -> NoReturn:
     try:
-        prepare(policy, filter)
+        ruleset = prepare(policy, filter)
     except OSError as error:
         door.sendall(f"{error.filename or ''} {error.strerror}".encode()[:200])
         os._exit(1)
@@ -153,8 +150,19 @@ def become_tool(door: socket.socket, policy: Policy, filter: bytes) -> NoReturn:
     request: Request = json.loads(data)
     if policy.tier == "A":
         request["folder"] = WORKSPACE
-    results = take_over(*descriptors)
-    child.work(request, results, functools.partial(confine, policy=policy))
+    if door.recv(len(GO)) != GO:
+        os._exit(1)
+    take_over(*descriptors, ruleset)
+    child.work(request, RESULTS, functools.partial(confine, policy=policy))
+
+
+def pass_on(door: socket.socket, data: bytes, descriptors: list[int]) -> None:
+    """The call, to the tool's process. Should that have ended, it is seen later how."""
+    with contextlib.suppress(OSError):
+        socket.send_fds(door, [len(data).to_bytes(HEADER, "big")], descriptors)
+        door.sendall(data)
+    for descriptor in descriptors:
+        os.close(descriptor)
 
 
 def receive(control: int) -> tuple[bytes, list[int]]:
@@ -212,7 +220,7 @@ def keep(
                 break
             # Memory grows by gigabytes a second: look often while much of it is used.
             near = use.memory_kb > limits["memory_mb"] * 512
-            pause = FIRST_LOOK_S if near else min(pause * 1.5, LOOK_S)
+            pause = NEAR_S if near else min(pause * 1.5, LOOK_S)
     status = end_all(tool, status)
     spent = resource.getrusage(resource.RUSAGE_CHILDREN)
     cpu_s = spent.ru_utime + spent.ru_stime
@@ -330,19 +338,18 @@ def users_tasks(uid: int) -> int:
 # -- the tool -------------------------------------------------------------------------------------
 
 
-def take_over(output: int, results: int) -> int:
-    """The tool's own descriptors and no others; returns that of the results."""
-    nothing = os.open("/dev/null", os.O_RDONLY)
-    for source, target in ((nothing, 0), (output, 1), (output, 2)):
-        os.dup2(source, target)
-    if results != 3:
-        os.dup2(results, 3, inheritable=False)
-    os.closerange(4, 1 << 20)
-    return 3
+def take_over(output: int, results: int, ruleset: int) -> None:
+    """The tool's own descriptors, those of the results and of the rules in their places, and no
+    others."""
+    high = [fcntl.fcntl(one, fcntl.F_DUPFD_CLOEXEC, 64) for one in (results, ruleset)]
+    for source, target in zip((output, output, *high), (1, 2, RESULTS, RULES), strict=True):
+        os.dup2(source, target, inheritable=target < RESULTS)
+    os.closerange(RULES + 1, 1 << 20)
 
 
-def prepare(policy: Policy, filter: bytes) -> None:
-    """Every restriction that does not depend on the call. Raises OSError."""
+def prepare(policy: Policy, filter: bytes) -> int:
+    """Every restriction that does not depend on the call; Landlock's rules as far as they do not,
+    as a descriptor. Raises OSError."""
     syscalls.prctl(syscalls.PR_SET_PDEATHSIG, signal.SIGKILL)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     lower(resource.RLIMIT_MEMLOCK, 64 * 1024)
@@ -359,6 +366,13 @@ def prepare(policy: Policy, filter: bytes) -> None:
     syscalls.drop_capabilities()
     if policy.tier != "C":
         syscalls.seccomp(filter)
+    nothing = os.open("/dev/null", os.O_RDONLY)
+    os.dup2(nothing, 0)
+    if policy.tier == "B" or (policy.tier == "A" and syscalls.landlock_abi()):
+        gate = netproxy.PORT if policy.network == "proxy" else 0
+        network = policy.network == "full"
+        return syscalls.landlock(policy.rules(), network=network, connect=gate)
+    return nothing
 
 
 def confine(request: Request, *, policy: Policy) -> None:
@@ -370,10 +384,11 @@ def confine(request: Request, *, policy: Policy) -> None:
     lower(resource.RLIMIT_DATA, round((limits["memory_mb"] + SPARE_MB) * 1024 * 1024))
     # Twice the limit and room for threads: the watch names the breach, this stops a fast bomb.
     lower(resource.RLIMIT_NPROC, crowd + 2 * round(limits["processes"]) + 64)
-    if policy.tier == "B" or (policy.tier == "A" and syscalls.landlock_abi()):
-        rules = policy.rules(request["folder"])
-        gate = netproxy.PORT if policy.network == "proxy" else 0
-        syscalls.landlock(rules, network=policy.network == "full", connect=gate)
+    if policy.tier != "C" and syscalls.landlock_abi():
+        rights = syscalls.CHANGE | syscalls.EXECUTE
+        syscalls.allow(RULES, request["folder"], rights & syscalls.handled(syscalls.landlock_abi()))
+        syscalls.restrict(RULES)
+    os.close(RULES)
     os.environ.clear()
     os.environ.update(request["env"])
     if policy.tier != "A":

@@ -191,11 +191,12 @@ class Yaa(Policy):
     """The server's own, as it is configured."""
 
     facts = {"max_context": WINDOW}
+    system = "x " * FIXED
 
     def sent(self, session: Session) -> list[Message]:
         for _ in range(8):  # the loop looks again after each compaction
             compaction, too_large, self.measure = room_for(
-                session, "unknown", self.facts, lambda: ("x " * FIXED, [])
+                session, "unknown", self.facts, lambda: (self.system, [])
             )
             assert not too_large, "the day has nothing that fits in no window"
             if compaction is None:

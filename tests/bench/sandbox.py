@@ -1,9 +1,10 @@
-"""`python3 -m tests.bench.sandbox [--calls N]`: what a sandboxed call costs, beside a plain process
+"""`python3 -m tests.bench.sandbox [--calls N] [--pause MS]`: what a sandboxed call costs, beside a plain process
 and bubblewrap, in turns on one machine: p50, p99 and the least of each, in ms.
 
 A call is measured as the toolbox makes it, through Runner.run, from the job to its outcome: the
 asyncio side, the worker, the tool, the supervisor and the pipes. The others are what a script would
-write: subprocess.run of the same command. The rule of the file: interleaved, so that all see the
+write: subprocess.run of the same command. The shell tool runs `bash -c` itself, so its command is
+`true`: every row with bash starts exactly one. The rule of the file: interleaved, so that all see the
 same machine; the least is what the path itself costs, the rest is also what else was going on.
 """
 
@@ -60,7 +61,7 @@ def ways(runner: Runner) -> dict[str, Way]:
     found: dict[str, Way] = {
         "subprocess bash -c true": lambda: ran(BASH),
         f"tier {tier} no-op": lambda: called(runner, NOTHING, {}),
-        f"tier {tier} bash -c true": lambda: called(runner, SHELL, {"command": "bash -c true"}),
+        f"tier {tier} bash -c true": lambda: called(runner, SHELL, {"command": "true"}),
         "plain child no-op": lambda: called(Runner(runner.workspaces.parent), NOTHING, {}),
     }
     if tier == "none":
@@ -77,7 +78,7 @@ def ways(runner: Runner) -> dict[str, Way]:
     return found
 
 
-async def measure(calls: int) -> dict[str, list[float]]:
+async def measure(calls: int, pause_s: float) -> dict[str, list[float]]:
     """Milliseconds of every call."""
     with tempfile.TemporaryDirectory(prefix="yaa-") as name:
         runner = Runner(Path(name))
@@ -87,6 +88,7 @@ async def measure(calls: int) -> dict[str, list[float]]:
             everyone = ways(runner)
             for number in range(calls + 3):
                 for way, one in everyone.items():
+                    await asyncio.sleep(pause_s)
                     began = time.perf_counter()
                     await one()
                     if number >= 3:  # what is done once is not a call's
@@ -109,5 +111,7 @@ def render(found: dict[str, list[float]]) -> str:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(prog="python3 -m tests.bench.sandbox", description=__doc__)
     parser.add_argument("--calls", type=int, default=300)
-    print(render(asyncio.run(measure(parser.parse_args().calls))))
+    parser.add_argument("--pause", type=float, default=20, help="ms before each call")
+    asked = parser.parse_args()
+    print(render(asyncio.run(measure(asked.calls, asked.pause / 1000))))
     print(f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} processors")

@@ -35,6 +35,9 @@ await main(async (walk, job) => {
     }])),
     palette: async () => { await command(page, "palette"); await page.waitForSelector("dialog[open]"); },
     keys: async () => { await command(page, "keys"); await page.waitForSelector("dialog[open]"); },
+    export: async () => { await command(page, "session.export"); await page.waitForSelector("dialog[open]"); },
+    branches: async () => { await command(page, "session.tree"); await page.waitForSelector("dialog[open] .path-row"); },
+    limits: async () => { await command(page, "session.limits"); await page.waitForSelector("dialog[open] .limit-rows"); },
     prompts: async () => { await command(page, "prompts"); await page.waitForSelector("dialog[open]"); },
     preview: async () => {
       await page.evaluate(async () => { await yaa.later("artifact"); yaa.use("ui/artifact").open("<h1>Hi</h1>", "html"); });

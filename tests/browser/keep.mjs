@@ -41,6 +41,11 @@ await main(async (walk, job) => {
       const shown = await next.evaluate(COUNT);
       if (kept < seen) throw new Error(`${seen} were seen, ${kept} are kept`);
       if (shown < kept) throw new Error(`${kept} are kept, ${shown} are shown`);
+      await walk.press("Resume", ".status-line button");
+      await next.waitForFunction(() => {
+        const last = [...document.querySelectorAll("article.message[data-role=assistant]")].at(-1);
+        return last?.innerText.match(/@\d+@/g)?.length === 400 && !document.querySelector(".feed[aria-busy=true]");
+      });
       return { seen, kept };
     });
   }

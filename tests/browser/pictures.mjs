@@ -46,7 +46,7 @@ await main(async (walk, job) => {
     await page.evaluate((one) => yaa.use("ui/ground").context().actions.open(one), id);
     await page.waitForFunction((one) => location.hash === `#s=${one}` && document.querySelector("article.message"), {}, id);
   };
-  const ready = () => page.waitForFunction(() => { try { return yaa.use("ui/ground").context() && yaa.use("ui/commands").list().some((one) => one.id === "inspect.time") } catch { return false } });
+  const ready = () => page.waitForFunction(() => { try { return yaa.use("ui/ground").context() && yaa.use("ui/commands").list().some((one) => one.id === "desk") } catch { return false } });
   const close = () => page.evaluate(() => document.querySelector("dialog[open]")?.close());
 
   /** Name → what to do first, what to do afterwards. */
@@ -130,8 +130,9 @@ await main(async (walk, job) => {
             } catch (error) {
               throw new Error(`${file}: ${error.message}`);
             }
-            await walk.rest();
+            // what opens begins to move with the next frame
             await page.evaluate(() => new Promise((resolve) => { requestAnimationFrame(() => requestAnimationFrame(resolve)); }));
+            await walk.rest();
             await page.screenshot({ path: join(job.folder, `${file}.webp`), type: "webp", quality: 82 });
             await after?.();
           }

@@ -9,7 +9,7 @@ import { asking, put, session } from "./seen.mjs";
 const PICTURES = [
   ["list_files", ".tree .node", 6], ["read_file", ".code.numbered .gutter", 1], ["search_files", ".found-line[data-hit]", 2],
   ["edit_file", ".diff-row mark", 2], ["write_file", ".diff-row[data-kind=added]", 3], ["shell", ".badge.bad", 1], ["python", ".notice[data-tone=ask]", 1],
-  ["forecast", ".grid tbody tr", 2], ["fetch_url", ".page-head a", 1], ["chart", ".attached li", 3],
+  ["forecast", ".grid tbody tr", 2], ["fetch_url", ".page-head a", 1], ["chart", ".handed > li", 3],
 ];
 const TABS = ["context", "waterfall", "compare", "checks", "json", "desk"];
 
@@ -31,7 +31,7 @@ await main(async (walk, job) => {
   await walk.step("pictures of tool calls", async () => {
     await page.$$eval(".card.tool details", (all) => all.forEach((one) => (one.open = true)));
     await page.waitForFunction((wanted) => document.querySelectorAll(".tool-parts").length === wanted, {}, 11);
-    await page.waitForSelector(".attached img");
+    await page.waitForSelector(".handed");
     for (const [tool, css, wanted] of PICTURES) {
       const found = await page.$$eval(".card.tool", (cards, name, inner) => {
         const card = cards.find((one) => one.querySelector(".tool-name").textContent === name);

@@ -4,7 +4,6 @@
  */
 export const START = Date.UTC(2026, 10, 20, 9, 0, 0);
 
-const PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAoAAAAKCAYAAACNMs+9AAAAFUlEQVR42mNk+M9Qz0AEYBxVSF+FABJADveWkH6oAAAAAElFTkSuQmCC";
 
 /** [tool, arguments, result or {status, error}, more of the envelope] */
 const CALLS = [
@@ -31,7 +30,7 @@ const CALLS = [
   ["shell", { command: "./hog" }, { status: "limit", error: { type: "limit", message: "stopped at the limit memory_mb: allowed 1024, observed 1042", details: { limit: "memory_mb", allowed: 1024, observed: 1042 } } }],
   ["forecast", { city: "Oslo" }, { city: "Oslo", days: [{ day: "Mon", high: 3, note: "snow" }, { day: "Tue", high: -1, note: null }] }],
   ["fetch_url", { url: "https://example.org/csv" }, { title: "About CSV", text: "Comma-separated values (CSV) is a text file format.", chars: 9000, next_offset: 51 }],
-  ["chart", { kind: "bars" }, "drawn", { attachments: [{ name: "chart.png", mime: "image/png", data: PIXEL }, { name: "notes.txt", mime: "text/plain", text: "two bars" }, { name: "big.bin", path: "out/big.bin" }] }],
+  ["chart", { kind: "bars" }, "drawn", { attachments: [{ path: "chart.png", name: "chart.png", media_type: "image/png", bytes: 5_000_000 }, { path: "notes.txt", name: "notes.txt", media_type: "text/plain", bytes: 8 }, { path: "out/big.bin", name: "big.bin", media_type: "application/octet-stream", bytes: 12 }] }],
 ];
 
 /** @param {{id?: string, title?: string}} [options] */

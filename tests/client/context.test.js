@@ -5,7 +5,7 @@ const test = require('node:test')
 const assert = require('node:assert')
 const { use } = require('./load.js')
 
-const { lens, gauge, windowFrom, markers, estimate } = use('core/context')
+const { lens, gauge, windowFrom, markers, estimate, pin, restore } = use('core/context')
 
 const messages = () => [
   { id: 'u1', role: 'user', content: 'x'.repeat(400) },
@@ -93,7 +93,30 @@ test('marks in the thread', () => {
   assert.deepStrictEqual([first.id, first.after, first.trigger, first.before, first.to], ['context-c1', 't1', 'size', 9000, 4000])
   assert.deepStrictEqual(first.ops.map(({ kind, known, text, count }) => [kind, known, text, count]), [['stub', true, '', 1], ['fold', true, 'S', 2], ['rewind', false, '', 1]])
   assert.deepStrictEqual([second.id, second.after, second.ops.map(({ kind }) => kind)], ['context-c2', 'u2', ['preview']])
-  assert.deepStrictEqual([rest.id, rest.after, rest.ops.map(({ kind }) => kind)], ['context-rest', 'a2', ['expire', 'pin']])
+  assert.deepStrictEqual([rest.id, rest.after, rest.ops.map(({ kind }) => kind)], ['context-rest', 'a2', ['expire']], 'a pin makes nothing smaller')
   assert.deepStrictEqual(markers({ id: 's', messages: [], context: { events: [null, { at: 7, ops: 'x' }] } }).map((each) => [each.after, each.ops.length]), [['', 0]])
   for (const context of [undefined, null, 3, { ops: 'x', events: {} }]) assert.deepStrictEqual(markers({ id: 's', messages: [], context }), [])
+})
+
+test('a person pins a message, and has one sent whole again; the records go on telling of what is left', () => {
+  const ops = () => [{ op: 'stub', ids: ['t1', 'x'] }, { op: 'args', id: 'a1', keep: 3 }, { op: 'fold', from: 'a2', to: 'u2', text: 'S' }]
+  const make = () => ({ id: 's', messages: messages(), context: { ops: ops(), events: [{ id: 'c1', at: 4, ops: 2 }, { id: 'c2', at: 6, ops: 1 }], windows: { m: 1 } } })
+  const rows = [
+    ['t1', [{ op: 'stub', ids: ['x'] }, ...ops().slice(1)], [2, 1]],
+    ['a1', [ops()[0], ops()[2]], [1, 1]],
+    ['u2', ops().slice(0, 2), [2, 0]],
+    ['e1', ops().slice(0, 2), [2, 0]],
+    ['u1', ops(), [2, 1]],
+    ['nowhere', ops(), [2, 1]],
+  ]
+  for (const [id, left, counts] of rows) {
+    const session = make()
+    restore(session, id)
+    assert.deepStrictEqual([session.context.ops, session.context.events.map((one) => one.ops), session.context.windows], [left, counts, { m: 1 }], id)
+  }
+  const session = { id: 's', messages: messages() }
+  pin(session, 't1', true)
+  assert.strictEqual(lens(session)[2].pinned, true)
+  pin(session, 't1', false)
+  assert.strictEqual(lens(session)[2].pinned, false)
 })

@@ -52,3 +52,13 @@ test('every rule of the checks has its words', () => {
   assert.ok(rules.length > 8)
   for (const rule of rules) assert.ok(`checks.${rule}` in texts('inspect-en'), rule)
 })
+
+test('no text has two homes: of two that extend the same table the one that is loaded last would win', () => {
+  const homes = new Map()
+  for (const file of fs.readdirSync(path.join(JS, 'i18n'))) {
+    const home = file.replace(/-?(?:en|zh)?\.js$/, '')
+    for (const [, key] of read('i18n', file).matchAll(/^\s+'([\w.]+)': /gm)) homes.set(key, (homes.get(key) ?? new Set()).add(home))
+  }
+  assert.ok(homes.size > 500)
+  assert.deepStrictEqual([...homes].filter(([, all]) => all.size > 1).map(([key]) => key), [])
+})

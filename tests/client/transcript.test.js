@@ -6,7 +6,7 @@ const assert = require('node:assert')
 const { use } = require('./load.js')
 
 const { markdown, focused } = use('core/transcript')
-const words = { you: 'You', assistant: 'yaa', error: 'Error', thoughts: 'Thoughts', result: 'Result', untitled: 'New', image: 'image' }
+const words = { you: 'You', assistant: 'yaa', error: 'Error', thoughts: 'Thoughts', result: 'Result', untitled: 'New', image: 'image', edited: 'edited', files: 'Files' }
 const session = () => ({
   id: 's', title: 'A\n title', start_time: '2026-01-01T00:00:00Z', ext: { tags: ['x'], tree: { branches: [{}] } }, context: { ops: [] },
   messages: [
@@ -71,6 +71,28 @@ broken
   assert.ok(!markdown(session(), { words, tools: false }).includes('shell'))
   assert.ok(markdown({ id: 'x', messages: [] }, { words }).startsWith('# New'))
   assert.ok(markdown({ id: 'x', messages: [{ id: 'a', role: 'assistant', content: null, tool_calls: [{ id: 'b', type: 'function', function: { name: 'f', arguments: '{no' } }] }] }, { words }).includes('{no'))
+})
+
+test('Markdown: what a person changed says so, and which files there are', () => {
+  const changed = (change) => {
+    const one = session()
+    change(one.messages, one)
+    return markdown(one, { words })
+  }
+  const rows = [
+    ['words of the user', (all) => { all[0].meta = { edited_from: 'x' } }, '## You\n\n*(edited)*\n\nLook'],
+    ['words of the assistant', (all) => { all[3].meta = { edited_from: 'x' } }, '*(edited)*\n\nThere **it** is.'],
+    ['arguments', (all) => { all[1].meta = { edited_from: 'x', edited_call: 'c' } }, '**shell** *(edited)*'],
+    ['arguments in an approval', (_, one) => { one.calls = { c: { name: 'shell', state: 'done', args: { command: 'pwd' } } } }, '**shell** *(edited)*\n\n```json\n{\n  "command": "pwd"'],
+    ['a result', (all) => { all[2].meta = { edited_from: 'x' } }, '<summary>Result (edited)</summary>'],
+    ['files', (all) => { all[2].result = { attachments: [{ path: 'out/a`b.png' }, null, { path: 3 }, { path: 'c.md' }] } }, "Files: `out/a'b.png`, `c.md`"],
+  ]
+  for (const [what, change, wanted] of rows) {
+    const text = changed(change)
+    assert.ok(text.includes(wanted), `${what}: ${text}`)
+    assert.strictEqual(text.split('edited').length - 1, wanted.includes('edited') ? 1 : 0, what)
+  }
+  assert.ok(!changed(() => {}).includes('edited'))
 })
 
 test('focused: long results are cut in the middle, thoughts and branches stay at home', () => {

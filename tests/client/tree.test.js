@@ -44,6 +44,27 @@ test('a fork keeps the results of a call with it; behind the end there is nothin
   assert.strictEqual(edit.fork(session, 'nothing'), false)
 })
 
+test('a path that begins before a compaction is seen as it was then; the other one keeps what it had', () => {
+  const pin = { op: 'pin', ids: ['u1'], by: 'person' }
+  const [early, late] = [{ op: 'stub', ids: ['t3'] }, { op: 'stub', ids: ['t4'] }]
+  const context = () => ({ ops: [early, pin, late], events: [{ id: 'c1', at: 4, after: 50, ops: 1 }, { id: 'c2', at: 6, after: 40, ops: 1 }], windows: { m: 9 } })
+  const rows = [
+    ['a7', context()], // nothing was made smaller behind it
+    ['a5', { ...context(), ops: [early, pin], events: [{ id: 'c1', at: 4, after: 50, ops: 1 }] }],
+    ['u1', { ...context(), ops: [pin], events: [] }],
+  ]
+  for (const [id, wanted] of rows) {
+    const session = { ...talk(), context: context() }
+    edit.editMessage(session, id, 'else')
+    assert.deepStrictEqual(session.context, wanted, id)
+    tree.switchTo(session, treeOf(session).branches[0].id)
+    assert.deepStrictEqual(session.context, context(), `${id}, and back`)
+  }
+  const odd = { ...talk(), context: { ops: 'x', events: [{ at: 9 }] } }
+  edit.editMessage(odd, 'u1', 'else')
+  assert.deepStrictEqual(odd.context, { ops: 'x', events: [{ at: 9 }] })
+})
+
 test('another answer; the switcher shows them in the order of their age', () => {
   const session = talk()
   edit.retry(session, 'a7')

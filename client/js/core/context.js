@@ -210,7 +210,8 @@ yaa.define('core/context', ['core/usage'], ({ ofMessage }) => {
    */
   function markers(session) {
     const messages = messagesOf(session)
-    const { records, rest } = passes(session)
+    const { records, rest: others } = passes(session)
+    const rest = others.filter((op) => kindOf(op) !== 'pin' && kindOf(op) !== 'unpin')
     const found = records.map(({ record, ops }, n) => markerOf(`${record.id ?? n}`, record, ops, messages[record.at - 1]?.id, messages))
     if (!rest.length) return found
     const seen = rest.flatMap((op) => [...idsOf(op), op.to]).map((id) => messages.findIndex((one) => one.id === id))
@@ -231,5 +232,36 @@ yaa.define('core/context', ['core/usage'], ({ ofMessage }) => {
     }
   }
 
-  return { estimate, lens, gauge, windowFrom, markers }
+  /**
+   * Never make these smaller, or no longer so; the server keeps to it up to a quarter of what it sends.
+   * @param {Session} session @param {string} id of a message @param {boolean} on
+   */
+  function pin(session, id, on) {
+    session.context = { ...session.context, ops: [...opsOf(session), { op: on ? 'pin' : 'unpin', ids: [id], by: 'person' }] }
+  }
+
+  /**
+   * Send a message whole again from the next turn on. Its record tells of one operation less where that is gone.
+   * @param {Session} session @param {string} id
+   */
+  function restore(session, id) {
+    const messages = messagesOf(session)
+    const at = new Map(messages.map((message, index) => [message.id, index]))
+    const place = at.get(id) ?? -1
+    const folds = (/** @type {any} */ op) => kindOf(op) === 'fold' && (at.get(op.from) ?? Infinity) <= place && place <= (at.get(op.to) ?? -1)
+    /** @param {any} op @returns {any} null: nothing of it is left */
+    const without = (op) => {
+      if (folds(op) || (['preview', 'args'].includes(kindOf(op)) && op.id === id)) return null
+      if (kindOf(op) !== 'stub' || !idsOf(op).includes(id)) return op
+      const ids = idsOf(op).filter((one) => one !== id)
+      return ids.length ? { ...op, ids } : null
+    }
+    const events = passes(session).records.map(({ record, ops }) => {
+      const gone = ops.filter((op) => !without(op)).length
+      return gone ? { ...record, ops: record.ops - gone } : record
+    })
+    session.context = { ...session.context, ops: opsOf(session).map(without).filter(Boolean), events }
+  }
+
+  return { estimate, lens, gauge, windowFrom, markers, pin, restore }
 })

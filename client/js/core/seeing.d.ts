@@ -50,6 +50,8 @@ declare global {
       gauge(session: Session, known?: { window?: number | null; tools?: any[] }): Gauge
       windowFrom(info: any, session: Session): number | null
       markers(session: Session): Marker[]
+      pin(session: Session, id: string, on: boolean): void
+      restore(session: Session, id: string): void
     }
     'core/recording': {
       pack(run: string, seen: { at: number; event: YaaEvent }[]): Recording

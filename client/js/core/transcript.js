@@ -7,8 +7,9 @@ yaa.define('core/transcript', ['core/session', 'core/search'], (sessions, { text
 
   /**
    * @param {Session} session
-   * @param {{words: Record<'you' | 'assistant' | 'error' | 'thoughts' | 'result' | 'untitled' | 'image', string>, tools?: boolean}} options
+   * @param {{words: Record<'you' | 'assistant' | 'error' | 'thoughts' | 'result' | 'untitled' | 'image' | 'edited' | 'files', string>, tools?: boolean}} options
    *   `words`: the headings, in the language of the reader; `tools`: with calls and their results
+   * What a person changed says so: words, arguments, results.
    */
   function markdown(session, { words, tools = true }) {
     const parts = [`# ${oneLine(session.title || words.untitled)}`]
@@ -23,8 +24,10 @@ yaa.define('core/transcript', ['core/session', 'core/search'], (sessions, { text
       before = heading
       if (tools && message.reasoning?.text) parts.push(details(words.thoughts, message.reasoning.text.trim()))
       const text = contentOf(message.content, words.image)
+      const { edited_from: from, edited_call: call } = message.meta ?? {}
+      if (from && !call) parts.push(`*(${words.edited})*`)
       if (text) parts.push(text)
-      if (tools) parts.push(...calls.map((call) => callOf(call, words.result)))
+      if (tools) parts.push(...calls.map((one) => callOf(one, words, one.call.id === call)))
     }
     return `${parts.join('\n\n')}\n`
   }
@@ -35,11 +38,18 @@ yaa.define('core/transcript', ['core/session', 'core/search'], (sessions, { text
     return content.map((part) => (part?.type === 'image_url' ? `*(${image})*` : textOf([part]))).filter(Boolean).join('\n\n').trim()
   }
 
-  /** @param {CallItem} item @param {string} title */
-  function callOf({ call, result }, title) {
+  /**
+   * @param {CallItem} item @param {Record<string, string>} words @param {boolean} changed a person wrote other arguments
+   */
+  function callOf({ call, entry, result }, { result: title, edited, files }, changed) {
+    const mark = (/** @type {any} */ is) => (is ? ` *(${edited})*` : '')
     const { name, arguments: args } = call.function
-    const shown = `**${name}**\n\n${fenced(pretty(args), 'json')}`
-    return result ? `${shown}\n\n${details(title, fenced(textOf(result.content)))}` : shown
+    const shown = `**${name}**${mark(changed || entry?.args)}\n\n${fenced(entry?.args ? JSON.stringify(entry.args, null, 2) : pretty(args), 'json')}`
+    if (!result) return shown
+    const note = result.meta?.edited_from ? ` (${edited})` : ''
+    const named = (result.result?.attachments ?? []).map((/** @type {any} */ one) => one?.path).filter((/** @type {any} */ one) => typeof one === 'string')
+    const made = named.length ? `\n\n${files}: ${named.map((/** @type {string} */ path) => `\`${oneLine(path).replaceAll('`', "'")}\``).join(', ')}` : ''
+    return `${shown}\n\n${details(`${title}${note}`, fenced(textOf(result.content)))}${made}`
   }
 
   /** @param {string} args */

@@ -26,7 +26,7 @@ yaa.define('i18n/tools-en', [], () => {
     'diff.gap': '{n, plural, one {# unchanged line} other {# unchanged lines}}',
 
     'search.title': 'Found',
-    'search.count': '{n, plural, one {# match} other {# matches}}, {files, plural, one {# file} other {# files}} searched',
+    'found.count': '{n, plural, one {# match} other {# matches}}, {files, plural, one {# file} other {# files}} searched',
     'search.none': 'Nothing was found.',
     'search.incomplete': 'There may be more: the search stopped at its limit.',
     'search.passedOver': 'Passed over, too large or not text: {n}.',

@@ -26,7 +26,7 @@ yaa.define('i18n/tools-zh', [], () => {
     'diff.gap': '{n} 行未改动',
 
     'search.title': '搜索结果',
-    'search.count': '{n} 处匹配，搜索了 {files} 个文件',
+    'found.count': '{n} 处匹配，搜索了 {files} 个文件',
     'search.none': '没有找到。',
     'search.incomplete': '可能还有更多：搜索到达上限后停止。',
     'search.passedOver': '因过大或不是文本而跳过：{n}。',

@@ -15,11 +15,21 @@ yaa.define('io/lock', ['core/ids'], ({ uuid }) => {
   function create({ locks = globalThis.navigator?.locks, indexedDB = globalThis.indexedDB, tab = locks ? '' : tabOf() } = {}) {
     const owner = `${tab || uuid()} ${uuid()}`
 
-    /** @param {string} name @returns {Promise<(() => void) | null>} how to let it go; null if another tab has it */
+    /** What is being let go, by name: whoever takes it again at once would be told that another tab has it. @type {Map<string, Promise<any>>} */
+    const leaving = new Map()
+
+    /** @param {string} name @returns {Promise<(() => any) | null>} how to let it go, and when it is gone; null if another tab has it */
     async function acquire(name) {
-      if (locks) return acquireLock(locks, name)
-      return indexedDB ? acquireLease(indexedDB, name, owner).catch(() => free) : free
+      await leaving.get(name)
+      const release = await (locks ? acquireLock(locks, name) : acquireOne(name))
+      return release && (() => {
+        leaving.set(name, release())
+        return leaving.get(name)
+      })
     }
+
+    /** @param {string} name */
+    const acquireOne = async (name) => (indexedDB ? acquireLease(indexedDB, name, owner).catch(() => free) : free)
 
     return { acquire }
   }
@@ -37,13 +47,17 @@ yaa.define('io/lock', ['core/ids'], ({ uuid }) => {
     }
   }
 
-  /** @param {LockManager} locks @param {string} name @returns {Promise<(() => void) | null>} */
+  /** @param {LockManager} locks @param {string} name @returns {Promise<(() => Promise<any>) | null>} */
   function acquireLock(locks, name) {
     return new Promise((resolve, reject) => {
-      locks.request(`yaa ${name}`, { ifAvailable: true }, (lock) => {
+      const over = locks.request(`yaa ${name}`, { ifAvailable: true }, (lock) => {
         if (!lock) return resolve(null)
-        return new Promise((release) => resolve(() => release(undefined)))
-      }).catch(reject)
+        return new Promise((release) => resolve(() => {
+          release(undefined)
+          return over
+        }))
+      })
+      over.catch(reject)
     })
   }
 
@@ -51,7 +65,7 @@ yaa.define('io/lock', ['core/ids'], ({ uuid }) => {
    * @param {IDBFactory} indexedDB
    * @param {string} name
    * @param {string} owner
-   * @returns {Promise<(() => void) | null>}
+   * @returns {Promise<(() => Promise<any>) | null>}
    */
   async function acquireLease(indexedDB, name, owner) {
     const database = await openDatabase(indexedDB)
@@ -63,7 +77,7 @@ yaa.define('io/lock', ['core/ids'], ({ uuid }) => {
     const timer = setInterval(() => lease(database, name, mine, LEASE_MS).catch(() => {}), RENEW_MS)
     return () => {
       clearInterval(timer)
-      lease(database, name, mine, 0).catch(() => {}).finally(() => database.close())
+      return lease(database, name, mine, 0).catch(() => {}).finally(() => database.close())
     }
   }
 
@@ -109,7 +123,7 @@ yaa.define('io/lock', ['core/ids'], ({ uuid }) => {
     })
   }
 
-  const free = () => {}
+  const free = async () => {}
 
   /**
    * Browsers open six connections to a host, all tabs together, and what comes seventh waits for ever. So of the streams of
@@ -122,8 +136,8 @@ yaa.define('io/lock', ['core/ids'], ({ uuid }) => {
     return {
       take({ urgent = false, onWait = free } = {}) {
         let cancelled = false
-        let stir = free
-        /** @returns {Promise<(() => void) | null>} */
+        /** @type {() => void} */ let stir = free
+        /** @returns {Promise<(() => any) | null>} */
         async function look() {
           for (let waited = false; !cancelled; waited = true) {
             for (let slot = 0; slot < (urgent ? STREAMS + 1 : STREAMS); slot++) {

@@ -1,5 +1,5 @@
 // Sessions in IndexedDB. A session is a snapshot and the events since, folded when it is read: while a run is on,
-// only events are written, those that came while the last ones were being written together. A snapshot replaces both.
+// only events are written, those that came together in one transaction. A snapshot replaces both.
 //
 //   heads   id → what the list shows        bodies  id → {session, marks}        events  n → {id, events[]}
 //
@@ -10,6 +10,8 @@ yaa.define('io/store-idb', ['core/fold', 'core/session', 'io/store-memory'], ({ 
   /** Of what is stored: another one gets another database, and io/migrate copies into it. */
   const LAYOUT = 1
   const TABLES = ['heads', 'bodies', 'events']
+  /** Writes on their way at the same time; what comes in beyond them is written together when one has arrived. */
+  const AT_ONCE = 8
   const ENDS = new Set(['RUN_FINISHED', 'RUN_ERROR'])
 
   /**
@@ -52,7 +54,8 @@ yaa.define('io/store-idb', ['core/fold', 'core/session', 'io/store-memory'], ({ 
   function storeOf(database, onError) {
     /** @type {Map<string, YaaEvent[]>} not written yet */
     let pending = new Map()
-    let writing = false
+    let due = false
+    let writing = 0
     database.onversionchange = () => database.close()
 
     /**
@@ -114,17 +117,25 @@ yaa.define('io/store-idb', ['core/fold', 'core/session', 'io/store-memory'], ({ 
       const batch = pending.get(id)
       if (batch) batch.push(event)
       else pending.set(id, [event])
-      if (writing) return
-      writing = true
-      queueMicrotask(flush) // the events that one piece of the stream brought go together
+      if (due || writing >= AT_ONCE) return
+      due = true
+      queueMicrotask(() => { // the events that one piece of the stream brought go together
+        due = false
+        flush()
+      })
     }
 
     async function flush() {
+      if (!pending.size) return
       const batches = pending
       pending = new Map()
-      if (batches.size) await write(({ events }) => batches.forEach((batch, id) => events.add({ id, events: batch })))
-      writing = pending.size > 0
-      if (writing) flush()
+      writing += 1
+      await write(({ events }) => {
+        batches.forEach((batch, id) => events.add({ id, events: batch }))
+        events.transaction.commit?.() // handed over now, not when the browser has answered: the page may be killed before
+      })
+      writing -= 1
+      await flush()
     }
 
     /** @param {string} id */

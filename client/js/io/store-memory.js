@@ -1,6 +1,8 @@
 // Sessions for as long as the page is open: where the browser has no IndexedDB, or doesn't let this page use it.
 
 yaa.define('io/store-memory', ['core/fold', 'core/session'], ({ fold }, { open: waiting }) => {
+  const TITLE_MAX = 60
+
   /** @returns {Store} */
   function open() {
     /** @type {Map<string, {session: Session, updated: number}>} */
@@ -36,7 +38,14 @@ yaa.define('io/store-memory', ['core/fold', 'core/session'], ({ fold }, { open: 
     const { id, title, status, messages, ext } = session
     const counts = { messages: messages.length, waiting: waiting(session).length }
     const tags = Array.isArray(ext?.tags) ? ext.tags.map(String) : []
-    return { id, title: title ?? '', status: status ?? '', updated, ...counts, pinned: Boolean(ext?.pinned), tags }
+    return { id, title: title || firstWords(messages), status: status ?? '', updated, ...counts, pinned: Boolean(ext?.pinned), tags }
+  }
+
+  /** Until a run has given the session a title. @param {Message[]} messages */
+  function firstWords(messages) {
+    const said = messages.find((message) => message.role === 'user')?.content
+    const text = Array.isArray(said) ? said.find((part) => typeof part?.text === 'string')?.text : said
+    return typeof text === 'string' ? text.trim().split('\n')[0].slice(0, TITLE_MAX) : ''
   }
 
   return { open, headOf }

@@ -8,7 +8,7 @@ yaa.define('ui/book', ['core/session', 'io/stream', 'io/lock', 'io/channel', 'io
   /**
    * @typedef {object} Entry an open session
    * @property {Session} session @property {Run | null} run @property {RunState | null} state
-   * @property {boolean} [elsewhere] another tab is running it
+   * @property {boolean} [elsewhere] another tab is running it @property {any} [leaving] its lock is being let go
    */
 
   /**
@@ -95,6 +95,7 @@ yaa.define('ui/book', ['core/session', 'io/stream', 'io/lock', 'io/channel', 'io
       if (isActive(entry)) return
       entry.state = { phase: 'posting', attempt: 0, resumed: 0 }
       entry.elsewhere = false
+      await entry.leaving // the run before this one may have ended just now
       const release = await lock.acquire(`session ${id}`)
       if (!release) {
         entry.state = null
@@ -123,7 +124,7 @@ yaa.define('ui/book', ['core/session', 'io/stream', 'io/lock', 'io/channel', 'io
       onChange(id, true)
       entry.state = await entry.run.done
       remember(id, false)
-      release()
+      entry.leaving = release()
       free()
       takeBackRefused(entry)
       // at once: what goes on by itself is not drawn as a question first
@@ -140,7 +141,10 @@ yaa.define('ui/book', ['core/session', 'io/stream', 'io/lock', 'io/channel', 'io
       const { session } = entry
       const waiting = slots.take({
         urgent: sessions.answered(session).length > 0,
-        onWait: () => onState(entry, { phase: 'posting', reason: 'queued', attempt: 0, resumed: 0 }),
+        onWait: () => {
+        onState(entry, { phase: 'posting', reason: 'queued', attempt: 0, resumed: 0 })
+        save(session).then(() => changed(session.id)) // a stream saves before it sends; this one may wait for long
+      },
       })
       entry.run = { session, state: /** @type {RunState} */ (entry.state), output: new Map(), events: [], done: new Promise(() => {}), stop: waiting.cancel, retryNow() {} }
       const release = await waiting.ready

@@ -89,6 +89,7 @@ yaa.define('ui/thread', ['ui/h', 'ui/text', 'ui/message', 'ui/asks', 'ui/connect
     function reset(id) {
       openId = id
       pinned = true
+      el.scrollTop = 0 // where a session with nothing in it begins
       from = Math.max(0, Math.ceil(shown.length / CHUNK) - FIRST)
       if (from) later(id)
     }

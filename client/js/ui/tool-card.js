@@ -56,7 +56,7 @@ yaa.define('ui/tool-card', ['ui/h', 'ui/text', 'ui/code', 'ui/asks', 'ui/branche
       text(brief, briefOf(next))
       text(gist, gistOf(next.result))
       text(state, stateText(next, now))
-      edited.hidden = !next.result?.meta?.edited_from && next.of?.message.meta?.edited_call !== next.call.id
+      edited.hidden = !next.entry?.args && !next.result?.meta?.edited_from && next.of?.message.meta?.edited_call !== next.call.id
       drawSign(now)
       if (!touched) details.open = (now === 'started' || now === 'unheard') && Boolean(next.output)
       draw()

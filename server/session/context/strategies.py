@@ -80,7 +80,11 @@ class Work:
         return True
 
     def fold(self, items: list[Item]) -> bool:
-        """Put one message in the place of several, if that is less."""
+        """Put one message in the place of several, if that is less. Not up to the middle of an
+        earlier fold: of two that overlap the later one counts, and the rest would come back."""
+        behind = next((item for item in self.items if item.place > items[-1].place), None)
+        if behind and behind.gone and not behind.tokens:
+            return False
         op = {
             "op": "fold",
             "from": items[0].message["id"],

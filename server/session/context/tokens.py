@@ -110,19 +110,21 @@ def estimate(text: str, costs: Costs = ANY) -> int:
 
 
 def _cost(text: str, costs: Costs) -> float:
-    classes = _classes(costs)
+    classes, plain = _classes(costs), text.isascii()
     total = 0.0
     words = beyond = accented = 0
     for match in _RUN.finditer(text):
-        length = match.end() - match.start()
-        if match.lastgroup == "word":
+        kind = match.lastgroup
+        start, end = match.span()
+        if kind == "word":
             words += 1
-            beyond += max(length - _LONG, 0)
-            if not match[0].isascii():
+            if end - start > _LONG:
+                beyond += end - start - _LONG
+            if not (plain or match[0].isascii()):
                 accented += sum(character > "\x7f" for character in match[0])
         else:
-            run, each = classes[match.lastgroup]
-            total += run + each * length
+            run, each = classes[kind]
+            total += run + each * (end - start)
     foreign = min(accented * _ACCENTS / words, 1.0) if words else 0.0
     letters = accented + beyond * (1 + _FOREIGN_LETTER * foreign)
     return total + words * (_WORD + _FOREIGN_WORD * foreign) + letters * costs.letter

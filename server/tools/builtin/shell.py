@@ -18,6 +18,7 @@ from ..tool import Context, LimitReached, tool
 KEEP = 48_000  # bytes of output in the result: the beginning and the end
 CHUNK = 65_536
 QUIET_S = 0.1
+BASH = "/bin/bash"
 
 # What programs say of a limit that the kernel keeps for each of them: strerror(3) of glibc and
 # musl, and what shells say of a child's end.
@@ -37,12 +38,16 @@ ENDS = {signal.SIGXFSZ: "file_mb", signal.SIGXCPU: "cpu_s"}
 
 
 @tool(destructive=True)
-def shell(ctx: Context, command: Annotated[str, "A POSIX shell command line"]) -> dict[str, Any]:
+def shell(
+    ctx: Context, command: Annotated[str, "A command line for bash; for sh where there is no bash"]
+) -> dict[str, Any]:
     """Run a shell command in the session's folder and return its exit code and output.
 
     Standard error is mixed into the output as it came. There is no terminal and no input.
     """
-    return ended(ctx, ["/bin/sh", "-c", command], subprocess.DEVNULL)
+    # What models write is bash, whatever they are told.
+    program = BASH if os.path.exists(BASH) else "/bin/sh"  # noqa: PTH110
+    return ended(ctx, [program, "-c", command], subprocess.DEVNULL)
 
 
 @tool(destructive=True)

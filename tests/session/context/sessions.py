@@ -47,12 +47,12 @@ class Sessions:
         return self.session
 
     def turn(self) -> None:
-        self.say("user", self.text(self.random.choice((10, 40, 200))))
+        self.say("user", self.text(self.random.choice((5, 20, 80))))
         for _ in range(self.random.choice((0, 1, 1, 2, 5))):
             self.step()
         if self.random.random() < 0.1:
             self.say("error", "HTTP 500")
-        self.say("assistant", self.text(self.random.choice((20, 60, 250))), meta=self.meta())
+        self.say("assistant", self.text(self.random.choice((10, 30, 90))), meta=self.meta())
 
     def step(self) -> None:
         """One answer with calls, and their results."""
@@ -66,7 +66,7 @@ class Sessions:
                 result["keep"] = self.pick(0, 1, 3, -1)
             self.say(
                 "tool",
-                self.text(self.pick(5, 50, 300, 1500)),
+                self.text(self.pick(5, 20, 80, 300)),
                 tool_call_id=call["id"],
                 name=call["function"]["name"],
                 is_error=failed,
@@ -77,7 +77,7 @@ class Sessions:
         self.calls += 1
         args: dict[str, Any] = {"path": f"/srv/{self.pick(1, 2, 3)}.txt"}
         if self.random.random() < 0.4:
-            args["content"] = self.text(self.pick(30, 500))
+            args["content"] = self.text(self.pick(20, 120))
         function = {"name": name, "arguments": json.dumps(args, ensure_ascii=False)}
         return {"id": f"call_{self.calls}", "type": "function", "function": function}
 

@@ -60,6 +60,7 @@ class Laws(unittest.TestCase):
                 compaction = planned(session, budget(high), before)
                 if compaction:
                     record(session, compaction)
+                    self.done_with(session, high, compaction.record)
                 messages = view(session)
                 self.assertEqual(pairing_errors(messages), [])
                 self.assertEqual(refusals(messages), [])
@@ -71,6 +72,16 @@ class Laws(unittest.TestCase):
                     applied(session["messages"], ops_of(session)),
                 )
                 self.stable_prefix(maker, messages)
+
+    def done_with(self, session: dict[str, Any], high: int, made: dict[str, Any]) -> None:
+        """No compaction follows at once; one above the low watermark has left nothing to do, and
+        where that is above the window too, the largest messages are told."""
+        now = measured(session, "m", budget(high), nothing_beside)
+        self.assertIsNone(planned(session, budget(high), now))
+        if made["trigger"] == "size" and made["after"] > high // 2:
+            self.assertIsNone(planned(session, budget(high), now, target=0.5))
+            small = budget(high, made["after"] - 1)
+            self.assertTrue(too_large(session, small, now))
 
     def strategies(self, seed: int) -> list[str]:
         return NAMES if seed % 3 else [NAMES[seed // 3 % len(NAMES)]]

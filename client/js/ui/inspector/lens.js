@@ -35,17 +35,32 @@ yaa.define('ui/inspector/lens', [
       list(rows, all, (row, i) => `${i} ${row.message.id}`, rowView)
     }
 
+    /** Never under a run, nor in the past. @param {(session: Session) => void} work */
+    function change(work) {
+      if (!app.past) app.book.edit(app.current, work)
+    }
+
     function rowView() {
       const words = h('span.lens-words')
       const state = h('span.lens-state')
       const tokens = h('span.lens-tokens')
       let id = ''
       const button = h('button', { type: 'button', onclick: () => go(id) }, state, words, tokens)
-      const inner = h('li', null, button)
+      const pinning = h('button.button.small.ghost', { type: 'button', onclick: () => change((session) => contexts.pin(session, own, !pinned)) })
+      const whole = h('button.button.small.ghost', { type: 'button', onclick: () => change((session) => contexts.restore(session, own)) }, t('lens.restore'))
+      const inner = h('li', null, button, h('span.lens-deeds', null, whole, pinning))
+      let own = ''
+      let pinned = false
 
       /** @param {LensRow} row */
-      function draw({ message, state: how, full, sent, pinned, op }) {
+      function draw({ message, state: how, full, sent, pinned: kept, op }) {
         id = placeOf(message, owners)
+        own = message.id ?? ''
+        pinned = kept
+        text(pinning, t(kept ? 'lens.unpin' : 'lens.pin'))
+        attr(pinning, 'aria-pressed', kept)
+        pinning.hidden = how === 'never' || !own
+        whole.hidden = how === 'whole' || how === 'never'
         attr(inner, 'data-lens', how)
         text(state, [t(`lens.${how}`), pinned ? t('lens.pinned') : ''].filter(Boolean).join(' · '))
         text(words, wordsOf(message))

@@ -94,7 +94,7 @@ yaa.define('ui/tools/attached', [
       picture.addEventListener('load', () => URL.revokeObjectURL(src))
       picture.addEventListener('error', () => {
         URL.revokeObjectURL(src)
-        picture.remove()
+        place.hidden = true
         text(note, t('attached.broken'))
       })
       fill(place, picture)

@@ -40,7 +40,7 @@ yaa.define('ui/tools/lists', ['ui/h', 'ui/tools/text', 'core/shape', 'ui/tools/p
     const passed = result.passed_over ? t('search.passedOver', { n: count(result.passed_over) }) : ''
     return {
       rows: files, make: fileOfHits, none: t('search.none'),
-      note: t('search.count', { n: result.matches, files: count(result.files_searched ?? files.length) }),
+      note: t('found.count', { n: result.matches, files: count(result.files_searched ?? files.length) }),
       warn: [result.complete === false ? t('search.incomplete') : '', passed].filter(Boolean).join(' '),
     }
   }, h('div.found', { tabIndex: 0, role: 'group', 'aria-label': t('search.title') }))

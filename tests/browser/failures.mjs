@@ -1,0 +1,89 @@
+/**
+ * What is wrong is named, with what to do next: a server that is not there, a key that is missing or wrong, a page the
+ * server does not allow. The page is opened from disk. The job: {url, server, key, strict, down}.
+ */
+import { main } from "./driver.mjs";
+
+const DIALOG = "dialog[open]";
+const FAILURE = "section.failure:not([hidden])";
+
+await main(async (walk, job) => {
+  const { page } = walk;
+  await page.goto(job.url);
+  await page.waitForSelector("form.composer textarea", { visible: true });
+
+  await walk.step("nobody is there", async () => {
+    await address(walk, job.down);
+    await says(walk, "The server does not answer", new URL(job.down).host, "python3 -m server");
+    await checks(page, { Server: "here is the problem", Key: "not known yet" });
+    await clean(walk);
+    await walk.shot("1-server");
+  });
+
+  await walk.step("not for this page", async () => {
+    await address(walk, job.strict);
+    await says(walk, "The server does not allow this page", "server.cors_origins");
+    await checks(page, { Server: "works", "Cross-origin access": "here is the problem" });
+    await clean(walk);
+    await walk.shot("2-cors");
+  });
+
+  await walk.step("no key, a wrong key, the right one", async () => {
+    await address(walk, job.server);
+    await says(walk, "The server needs a key", "It printed one");
+    await page.type(`${FAILURE} input[type=password]`, "wrong");
+    await page.keyboard.press("Enter");
+    await says(walk, "The server needs a key", "does not know this key");
+    await clean(walk);
+    await walk.shot("3-key");
+    await page.type(`${FAILURE} input[type=password]`, job.key);
+    await page.keyboard.press("Enter");
+    await page.waitForSelector(".side-foot .dot.good");
+    await page.waitForFunction((css) => !document.querySelector(css), {}, FAILURE);
+  });
+
+  await walk.step("what this machine cannot produce has its words too", async () => {
+    const shown = await page.evaluate(() => ["permission", "mixed", "other"].map((kind) => {
+      const panel = yaa.use("ui/connection").failurePanel({});
+      panel.update({ server: { url: "http://h", failure: { kind, checks: { permission: "bad" } } } });
+      return panel.el.textContent;
+    }));
+    for (const [i, words] of [["wants your permission", "at the address bar", "here is the problem"], ["https", "from disk"], ["Something went wrong", "its log"]].entries()) {
+      for (const one of words) if (!shown[i].includes(one)) throw new Error(`${one}: ${shown[i]}`);
+    }
+  });
+
+  await walk.step("it comes back by a press", async () => {
+    await address(walk, job.down);
+    await says(walk, "The server does not answer");
+    await walk.ask("start");
+    await walk.press("Try again", `${FAILURE} button`);
+    await page.waitForFunction((css) => document.querySelector(css)?.innerText.includes("The server needs a key"), {}, FAILURE);
+  });
+});
+
+async function address(walk, url) {
+  const { page } = walk;
+  await walk.press("Settings", ".side-foot button");
+  await page.waitForSelector(`${DIALOG} input[type=url]`);
+  await page.click(`${DIALOG} input[type=url]`, { count: 3 });
+  await page.type(`${DIALOG} input[type=url]`, url);
+  await page.keyboard.press("Tab");
+  await walk.press("Close", `${DIALOG} button`);
+}
+
+async function says(walk, ...words) {
+  for (const one of words) await walk.sees(FAILURE, one);
+}
+
+async function checks(page, wanted) {
+  for (const [name, health] of Object.entries(wanted)) {
+    await page.waitForFunction((css, what, how) => [...document.querySelectorAll(`${css} .checks li`)]
+      .some((row) => row.innerText.includes(what) && row.innerText.includes(how)), {}, FAILURE, name, health);
+  }
+}
+
+async function clean(walk) {
+  const found = await walk.barriers();
+  if (found.length) throw new Error(found.join("\n"));
+}

@@ -1,0 +1,117 @@
+/**
+ * A browser has six connections to one address, and all tabs share them: no more than four runs stream at once, the next
+ * one says that it waits, and goes on when a place is free, also where the tab that held it was killed.
+ * The job: {url, browser}.
+ */
+import { main } from "./driver.mjs";
+
+const COMPOSER = "form.composer textarea";
+const WAITS = "Waiting for one of the four other runs to end";
+const LONG = "bench tokens=6000 delay_us=20000";
+
+await main(async (walk, job) => {
+  const home = job.url.split("#")[0];
+  /** @type {any[]} */ const tabs = [];
+
+  await walk.step("two tabs", async () => {
+    for (const address of [job.url, home]) {
+      const page = tabs.length ? await walk.newPage() : walk.page;
+      await page.goto(address);
+      await page.waitForSelector(".first-line .dot.good");
+      tabs.push(page);
+    }
+  });
+  const [one, two] = tabs;
+
+  await walk.step("one asks", async () => {
+    await write(two, "bench tokens=2 delay_us=0 tool=datetime");
+    await says(two, ".ask", "Allow datetime?");
+  });
+
+  await walk.step("four stream, the fifth says that it waits", async () => {
+    for (const page of [one, one, one, two]) await begin(page);
+    await two.click(".side [aria-label='New session']");
+    await write(two, "bench tokens=4 delay_us=0");
+    await says(two, ".status-line", WAITS);
+    const running = await two.evaluate(() => document.querySelector("article.message[data-role=assistant]"));
+    if (running) throw new Error("it has an answer");
+  });
+
+  await walk.step("the server is still within reach", async () => {
+    const found = await two.evaluate(async () => {
+      const { app } = yaa.use("ui/ground").context();
+      return (await app.server.api().health()).status;
+    });
+    if (found !== "ok") throw new Error(found);
+  });
+
+  await walk.step("an answer to a question does not wait", async () => {
+    await row(two, "tokens=2");
+    await two.click(".ask .primary");
+    await answered(two, 2);
+  });
+
+  await walk.step("one is stopped, the waiting one begins", async () => {
+    await one.bringToFront();
+    await one.click("form.composer button.send");
+    await says(one, ".status-line", "Stopped.");
+    await two.bringToFront();
+    await row(two, "tokens=4");
+    await answered(two, 4);
+  });
+
+  await walk.step("a killed tab holds no place", async () => {
+    // three run: two in the first tab, one here; two more, and it is full again
+    await begin(two);
+    await two.bringToFront();
+    await two.click(".side [aria-label='New session']");
+    await write(two, "bench tokens=5 delay_us=0");
+    await says(two, ".status-line", WAITS);
+    await kill(job, one);
+    await two.bringToFront();
+    await answered(two, 5);
+  });
+});
+
+/** A run in a session of its own that goes on for longer than this walk. */
+async function begin(page) {
+  await page.bringToFront();
+  if (await page.$("article.message")) await page.click(".side [aria-label='New session']");
+  await page.waitForFunction(() => !document.querySelector("article.message"));
+  await write(page, LONG);
+  await page.waitForFunction(() => /@\d+@/.test(document.querySelector("article.message[data-role=assistant]")?.innerText ?? ""));
+}
+
+async function write(page, words) {
+  await page.click(COMPOSER);
+  await page.type(COMPOSER, words);
+  await page.keyboard.press("Enter");
+}
+
+/** Opens the session that begins with these words. */
+async function row(page, words) {
+  const found = await page.waitForFunction((wanted) => [...document.querySelectorAll(".row-open")].find((one) => one.textContent.includes(wanted)), {}, words);
+  await found.asElement().click();
+  await says(page, ".bubble", words);
+}
+
+async function answered(page, tokens) {
+  await page.waitForFunction((wanted) => {
+    const last = [...document.querySelectorAll("article.message[data-role=assistant]")].at(-1);
+    return last?.innerText.match(/@\d+@/g)?.length === wanted && !document.querySelector(".feed[aria-busy=true]");
+  }, {}, tokens);
+}
+
+async function says(page, css, words) {
+  await page.waitForFunction((selector, wanted) => document.querySelector(selector)?.innerText.includes(wanted), {}, css, words);
+}
+
+/** As the system does it, where the browser lets a test: without a word to the page. */
+async function kill(job, page) {
+  if (job.browser === "chromium") {
+    const session = await page.createCDPSession();
+    session.send("Page.crash").catch(() => {});
+    await new Promise((resolve) => page.once("error", resolve));
+  }
+  await page.close({ runBeforeUnload: false }).catch(() => {});
+}

@@ -1,0 +1,195 @@
+"""What a small model on this machine can be relied on for: calls that a grammar makes valid, and a
+cache of the prompt that lasts over compactions. Nothing here looks at whether it is right.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import unittest
+from dataclasses import replace
+from typing import Any
+
+from server.llm import Options
+from server.llm.openai import OpenAIAPI
+from server.llm.presets import PRESETS, Provider, endpoint
+from server.schema.validate import validate
+from server.session.context.tokens import of_message
+from server.session.context.view import view
+from server.wire.client import Client
+from tests.bench.context import OPTIONS, Policy, Yaa
+from tests.llm.fakes import message, options
+from tests.tooling import tools
+
+from .local_model import NEEDED, LocalModel
+
+Json = dict[str, Any]
+
+CALLS = 40  # of the long session
+BUDGET = 1_200  # tokens at which it is made smaller
+SEEN: list[str] = []  # figures to be printed
+RESULT = "row {n}: the value of item {n} is {m}, checked by the clerk and found to be in order; "
+
+
+def tool(name: str, about: str, required: list[str], **properties: Json) -> Json:
+    parameters = {
+        "type": "object",
+        "properties": properties,
+        "required": required,
+        "additionalProperties": False,
+    }
+    return {
+        "type": "function",
+        "function": {"name": name, "description": about, "parameters": parameters},
+    }
+
+
+SHORT = {"type": "string", "minLength": 1, "maxLength": 40}
+TOOLS = [
+    tool("weather", "The weather of a city", ["city"], city=SHORT,
+         unit={"type": "string", "enum": ["celsius", "fahrenheit"]}),
+    tool("add", "The sum of two integers", ["a", "b"],
+         a={"type": "integer", "minimum": -9999, "maximum": 9999},
+         b={"type": "integer", "minimum": -9999, "maximum": 9999}),
+    tool("send_mail", "Send a short mail", ["to", "subject"], to=SHORT, subject=SHORT,
+         urgent={"type": "boolean"}),
+    tool("set_alarm", "Wake the user", ["hour", "minute"],
+         hour={"type": "integer", "minimum": 0, "maximum": 23},
+         minute={"type": "integer", "minimum": 0, "maximum": 59}),
+    tool("list_files", "Names of files in a folder", ["folder"], folder=SHORT,
+         kinds={"type": "array", "maxItems": 2,
+                "items": {"type": "string", "enum": ["text", "image", "sound"]}}),
+]  # fmt: skip
+PROMPTS = (
+    "What is the weather in Oslo?",
+    "Is it raining in Lima? Answer in Fahrenheit.",
+    "北京今天天气怎么样？",
+    "Wie warm ist es gerade in Zürich?",
+    "What is 17 plus 25?",
+    "Add -40 and 12.",
+    "Please sum up 1234 and 4321.",
+    "How much is 3 apples and 9 apples?",
+    "Send a mail to ana@example.com: the meeting is at noon.",
+    "Tell bob@example.com that I am late. It is urgent!",
+    "Écris à marie@example.com au sujet de la facture.",
+    "Mail the word \"hello\" to eve@example.com",
+    "Wake me at 6:30.",
+    "Set an alarm for a quarter past seven in the evening.",
+    "I have to be up at noon",
+    "明日の朝五時に起こしてください。",
+    "Which files are in /srv/photos?",
+    "List the sounds and the texts in my music folder.",
+    "what's in ./src",
+    "{\"tool\": \"nonsense\"} ignore this and show me the folder C:\\temp",
+)  # fmt: skip
+
+
+class Case(unittest.IsolatedAsyncioTestCase):
+    context = 4096
+    model: LocalModel
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        cls.model = cls.enterClassContext(LocalModel(cls.context))
+
+    async def asyncSetUp(self) -> None:
+        self.client = Client()
+        self.addAsyncCleanup(self.client.close)
+
+    def api(self, mode: str) -> OpenAIAPI:
+        preset = PRESETS["llamacpp"]
+        source = Provider("local", endpoint(self.model.url), "smollm2", preset, tool_mode=mode)
+        source = replace(source, settings={"temperature": 0})
+        return OpenAIAPI(source, self.client)
+
+    async def ask(
+        self, api: OpenAIAPI, messages: list[Json], offered: list[Json], wanted: Options
+    ) -> Json:
+        events = [event async for event in api.stream(messages, offered, wanted)]
+        self.assertEqual(events[-1]["type"], "TEXT_MESSAGE_END", events[-1])
+        return message(events)
+
+
+@tools.needs(*NEEDED)
+class ToolCalls(Case):
+    async def test_every_call_is_valid(self) -> None:
+        """20 prompts of 20, five tools to choose from, the grammar of json_schema mode."""
+        api, valid, named = self.api("json_schema"), 0, set()
+        for prompt in PROMPTS:
+            asked = [{"id": "u", "role": "user", "content": prompt}]
+            wanted = options(tool_choice="required", max_tokens=200)
+            said = await self.ask(api, asked, TOOLS, wanted)
+            with self.subTest(prompt=prompt, said=said.get("content")):
+                (call,) = said["tool_calls"]
+                function = call["function"]
+                (known,) = [each for each in TOOLS if each["function"]["name"] == function["name"]]
+                arguments = json.loads(function["arguments"])
+                self.assertEqual(list(validate(arguments, known["function"]["parameters"])), [])
+                valid += 1
+                named.add(function["name"])
+        self.assertEqual(valid, len(PROMPTS))
+        self.assertEqual(len(PROMPTS), 20)
+        self.assertGreater(len(named), 1, "it chooses")
+
+
+class Small(Yaa):
+    """The server's own, with nothing beside the messages."""
+
+    system = ""
+
+
+def grow(session: Json, number: int, asked: int) -> None:
+    """What happens before call `number`: in each turn the user speaks and three tools answer."""
+    messages = session["messages"]
+
+    def say(role: str, content: str, **more: Any) -> None:
+        made = {"id": f"m{len(messages)}", "role": role, "content": content, **more}
+        if role == "assistant":
+            usage = {"prompt_tokens": asked, "completion_tokens": of_message(made)}
+            made["meta"] = {"usage": usage}
+        messages.append(made)
+
+    if number % 4 == 0:
+        if number:
+            say("assistant", f"Item {number} is done.")
+        say("user", f"Please look up item {number} and the three after it.")
+        return
+    function = {"name": "look_up", "arguments": json.dumps({"item": number})}
+    call = {"id": f"call_{number}", "type": "function", "function": function}
+    say("assistant", "", tool_calls=[call])
+    text = "".join(RESULT.format(n=number * 10 + n, m=number * n) for n in range(2))
+    say("tool", text, tool_call_id=call["id"], name="look_up", result={"status": "ok"})
+
+
+@tools.needs(*NEEDED)
+class PromptCache(Case):
+    """The provider's own count of cached prompt tokens, for a session that outgrows its budget."""
+
+    async def share(self, policy: Policy, calls: int) -> tuple[float, Json]:
+        session: Json = {"messages": [], "config": copy.deepcopy(OPTIONS["config"]), "context": {}}
+        session["config"]["context"] |= {"budget": BUDGET}
+        api, prompt, cached, last = self.api("native"), 0, 0, 0
+        for number in range(calls):
+            grow(session, number, last)
+            said = await self.ask(api, policy.sent(session), [], options(max_tokens=1))
+            usage = said["meta"]["usage"]
+            policy.reported(session, usage["prompt_tokens"])
+            last = usage["prompt_tokens"]
+            if number:
+                prompt += usage["prompt_tokens"]
+                cached += usage["cached_tokens"]
+        return cached / prompt, session
+
+    async def test_compactions_cost_less_than_ten_points(self) -> None:
+        whole, _ = await self.share(Policy(), CALLS)
+        ours, session = await self.share(Small(), CALLS)
+        SEEN.append(f"cached of the prompt: {whole:.1%} append-only, {ours:.1%} with compactions")
+        compactions = [r for r in session["context"]["events"] if r["trigger"] == "size"]
+        self.assertGreaterEqual(len(compactions), 2)
+        self.assertGreaterEqual(ours, whole - 0.10)
+        self.assertLess(len(view(session)), len(session["messages"]))
+
+
+if __name__ == "__main__":
+    unittest.main(exit=False)
+    print("\n".join(SEEN))
