@@ -67,6 +67,7 @@ TOOL_MODE = Choice(("auto", "native", "json_schema", "text"))
 # or null, "": string, [x]: list of x, {…}: these keys and no others) or one of the classes above.
 PROVIDER: dict[str, Any] = {
     "preset": "",
+    "api": Choice(("", "chat", "responses", "messages")),
     "api_url": "",
     "api_key": "",
     "model_name": "",

@@ -9,6 +9,7 @@ Beyond that: JSON blocks parse, relative links and their anchors lead somewhere.
 from __future__ import annotations
 
 import ast
+import dataclasses
 import json
 import re
 import tempfile
@@ -18,9 +19,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from server import errors, hooks, jsontext, metrics
+from server import errors, hooks, jsontext, kinds, metrics
 from server.agents.registry import Agents
 from server.config import Config
+from server.llm import presets
 from server.session import account, definition, events, fields, prompts
 from server.session.modes import MODES
 from server.tools.toolbox import Toolbox
@@ -103,6 +105,23 @@ class Reference(unittest.TestCase):
         names = set(built_in_tools())
         self.assertTrue(names, "found none in server/tools: does this test still read it right?")
         self.assert_rows("tools.md", "Tool", names)
+
+    def test_providers(self) -> None:
+        self.assert_rows("providers.md", "Provider key", set(kinds.PROVIDER))
+        self.assert_rows("providers.md", "API", set(presets.PATHS))
+        self.assert_rows("providers.md", "Preset", set(presets.PRESETS))
+        of_the_entry = {"name", "base_url", "key_env", "model_name", "api", "urls"}
+        flags = {each.name for each in dataclasses.fields(presets.Preset)} - of_the_entry
+        self.assert_rows("providers.md", "Flag", flags)
+        page = (REFERENCE / "providers.md").read_text()
+        (table,) = [rows for rows in tables(page) if rows[0][0] == "Preset"]
+        for name, api, address, keys, messages in table[1:]:
+            preset = presets.PRESETS[name.strip("`")]
+            with self.subTest(preset.name):
+                told = (api, address.replace("none: give api_url", ""), keys, messages)
+                of_keys = ", ".join(preset.key_env) or "–"
+                other = preset.urls.get("messages", "–")
+                self.assertEqual(told, (preset.api, preset.base_url, of_keys, other))
 
     def test_command_line(self) -> None:
         options, commands = command_line("server/__main__.py")

@@ -27,7 +27,7 @@ RESERVED = frozenset(
 SAMPLING = frozenset({"temperature", "top_p", "presence_penalty", "frequency_penalty"})
 
 _SAFE_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
-_SYSTEM_NOTE = "<system>\n{}\n</system>"
+SYSTEM_NOTE = "<system>\n{}\n</system>"
 
 
 class Names:
@@ -57,10 +57,7 @@ def request(
     names: Names,
 ) -> dict[str, Any]:
     """The body of one call. `mode` is native, json_schema or text, never auto."""
-    if mode != "native" or not provider.preset.references:
-        tools = [_written_out(tool) for tool in tools]
-    if mode != "native":
-        messages = text_calls.transcript(messages, tools, mode)
+    messages, tools = prepared(provider, messages, tools, mode)
     choice = _tool_choice(provider, options.tool_choice, names)
     offered = tools if mode == "native" else []
     preset = provider.preset
@@ -74,11 +71,24 @@ def request(
         body["tools"] = [_tool(tool, preset.strict, names) for tool in offered]
         if choice is not None:
             body["tool_choice"] = choice
-    body |= _format(options, tools, mode)
+    if wanted := wanted_format(options, tools, mode):
+        body["response_format"] = wanted
     body |= _limits(provider, options)
-    body |= _settings(provider, tools=bool(offered))
+    body |= settings(provider, tools=bool(offered))
     body |= {k: v for k, v in preset.extra_body.items() if k != "tool_stream" or offered}
     return body | dict(provider.extra_body)
+
+
+def prepared(
+    provider: Provider, messages: list[Message], tools: list[Tool], mode: str
+) -> tuple[list[Message], list[Tool]]:
+    """Both as this provider understands them, still session-shaped: schemas without references,
+    calls as text."""
+    if mode != "native" or not provider.preset.references:
+        tools = [_written_out(tool) for tool in tools]
+    if mode != "native":
+        messages = text_calls.transcript(messages, tools, mode)
+    return messages, tools
 
 
 def _messages(provider: Provider, messages: list[Message], names: Names) -> list[dict[str, Any]]:
@@ -106,7 +116,7 @@ def _one_system(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
     rules = "\n\n".join(plain_text(message["content"]) for message in messages[:first])
     head = [{"role": "system", "content": rules}] if first else []
     return head + [
-        {"role": "user", "content": _SYSTEM_NOTE.format(plain_text(message["content"]))}
+        {"role": "user", "content": SYSTEM_NOTE.format(plain_text(message["content"]))}
         if message["role"] == "system"
         else message
         for message in messages[first:]
@@ -135,8 +145,9 @@ def _reasoning(provider: Provider, message: Message, content: Any, ours: bool) -
         return {}
     text = reasoning.get("text") if ours else ""
     name = reasoning.get("field") if ours else ""
-    if ours and reasoning.get("details"):
-        return {DETAILS: reasoning["details"]}
+    details = reasoning.get("details") if ours else None
+    if details and not any(isinstance(each, dict) and "at" in each for each in details):
+        return {DETAILS: details}  # those with a place are another API's, see answer.py
     if text and isinstance(content, str) and (name == TAGS or preset.send_back_reasoning == "tags"):
         return {"content": f"<think>{text}</think>{content}"}
     if text and isinstance(content, str) and name == PARTS:
@@ -212,31 +223,35 @@ def _tool_choice(provider: Provider, choice: str | None, names: Names) -> Any:
     return {"type": "function", "function": name} if "named" in modes else None
 
 
-def _format(options: Options, tools: list[Tool], mode: str) -> dict[str, Any]:
-    wanted = options.response_format
+def wanted_format(options: Options, tools: list[Tool], mode: str) -> dict[str, Any] | None:
+    """The response_format of a call, in the shape of Chat Completions."""
     if mode == "json_schema" and tools:
-        wanted = text_calls.response_format(tools, wanted, options.tool_choice)
-    return {"response_format": wanted} if wanted else {}
+        return text_calls.response_format(tools, options.response_format, options.tool_choice)
+    return options.response_format
+
+
+def most_tokens(provider: Provider, options: Options) -> int | None:
+    return min((each for each in (provider.max_tokens, options.max_tokens) if each), default=None)
 
 
 def _limits(provider: Provider, options: Options) -> dict[str, Any]:
-    wanted = [each for each in (provider.max_tokens, options.max_tokens) if each]
-    if not wanted:
+    most = most_tokens(provider, options)
+    if most is None:
         return {}
     by_type = "max_completion_tokens" if provider.is_reasoning else "max_tokens"
-    return {provider.preset.max_tokens_field or by_type: min(wanted)}
+    return {provider.preset.max_tokens_field or by_type: most}
 
 
-def _settings(provider: Provider, *, tools: bool) -> dict[str, Any]:
+def settings(provider: Provider, *, tools: bool) -> dict[str, Any]:
     """Sampling and other settings; temperature only where it is switched on, and none of the
     sampling ones for reasoning models, which refuse them."""
-    settings: Mapping[str, Any] = provider.settings
-    custom = settings.get("use_custom_temp") or settings.get("use_costum_temp")
-    sent = {k: v for k, v in settings.items() if k not in RESERVED and v is not None}
+    wanted: Mapping[str, Any] = provider.settings
+    custom = wanted.get("use_custom_temp") or wanted.get("use_costum_temp")
+    sent = {k: v for k, v in wanted.items() if k not in RESERVED and v is not None}
     if not custom:
         sent.pop("temperature", None)
     if not (tools and provider.preset.parallel_tool_calls):
         sent.pop("parallel_tool_calls", None)
-    extra = settings.get("extra_body")
+    extra = wanted.get("extra_body")
     sent |= {k: v for k, v in extra.items() if k not in RESERVED} if isinstance(extra, dict) else {}
     return {k: v for k, v in sent.items() if not (provider.is_reasoning and k in SAMPLING)}

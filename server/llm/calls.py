@@ -111,10 +111,10 @@ class Calls:
             call.extra["extra_content"] = extra
         return events if repeated else events + self.add(call, piece)
 
-    def begin(self, name: str) -> tuple[Call, list[Event]]:
-        """A call found in text."""
+    def begin(self, name: str, theirs: str = "") -> tuple[Call, list[Event]]:
+        """A call found in text, or one that the provider tells from others by itself."""
         events = self._close_complete()
-        call = Call(name=name)
+        call = Call(name=name, theirs={theirs: None} if theirs else {})
         self.all.append(call)
         return call, events + self.add(call, "")
 

@@ -29,12 +29,30 @@ MAX_QUOTE = 400  # characters of a provider's own words
 
 RETRYABLE_STATUS = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529})
 _OVERFLOW = re.compile(
-    r"exceed_context_size|context_length_exceeded|model_context_window_exceeded"
+    r"exceed_context_size|request_too_large|context_length_exceeded|model_context_window_exceeded"
     r"|maximum context length|context (?:length|window|size)|prompt is too long"
     r"|(?:input|prompt|request).{0,40}(?:too long|too many tokens)|input length.{0,40}exceed",
     re.IGNORECASE,
 )
 _QUOTA = re.compile(r"insufficient[_ ](?:quota|balance|credits?)|billing|arrears", re.IGNORECASE)
+_SIZES = re.compile(r"(\d{1,9}) tokens > (\d{1,9}) maximum")  # Anthropic
+# What the newer APIs call an error in the middle of a stream, as the status it would have had.
+_STATUS = {
+    "authentication_error": 401,
+    "invalid_api_key": 401,
+    "billing_error": 402,
+    "permission_error": 403,
+    "not_found_error": 404,
+    "request_too_large": 413,
+    "rate_limit_error": 429,
+    "rate_limit_exceeded": 429,
+    "api_error": 500,
+    "server_error": 500,
+    "timeout_error": 504,
+    "overloaded_error": 529,
+}
+_MISTAKE = re.compile(r"(?:invalid|image|unsupported|empty|failed_to)_.*|.*_policy(?:_.*)?")
+_CODES = {429: "upstream_rate_limit", 408: "upstream_timeout", 504: "upstream_timeout"}
 _TAG = re.compile(r"<[^<>]{0,2000}>")
 
 
@@ -82,8 +100,8 @@ def from_status(
     retryable = status in RETRYABLE_STATUS and not (status == 429 and _QUOTA.search(whole))
     if headers.get("x-should-retry") in ("true", "false"):  # what OpenAI's own clients obey
         retryable = headers["x-should-retry"] == "true"
-    code = {429: "upstream_rate_limit", 408: "upstream_timeout", 504: "upstream_timeout"}
-    return Failure(code.get(status, "upstream_error"), text, retryable=retryable, details=details)
+    code = _CODES.get(status, "upstream_error")
+    return Failure(code, text, retryable=retryable, details=details)
 
 
 def _final(code: str, text: str, details: dict[str, Any]) -> Failure:
@@ -109,8 +127,8 @@ def from_chunk(chunk: Any, where: str, key: str = "") -> Failure | None:
     code = _number(chunk.get("error"), base, chunk)
     if code in (401, 403, 1004):  # 1004 is MiniMax's "not authorized"
         return _final("upstream_auth", text, {})
-    permanent = 400 <= code < 500 and code not in RETRYABLE_STATUS
-    return Failure("upstream_error", text, retryable=not permanent and not _QUOTA.search(whole))
+    retryable = (code in RETRYABLE_STATUS or not 400 <= code < 500) and not _QUOTA.search(whole)
+    return Failure(_CODES.get(code, "upstream_error"), text, retryable=retryable)
 
 
 def read_error(body: bytes, key: str = "") -> str:
@@ -144,12 +162,21 @@ def _number(*places: Any) -> int:
             value = place.get(key) if isinstance(place, dict) else None
             if isinstance(value, int) or (isinstance(value, str) and value[:6].isdecimal()):
                 return int(value if isinstance(value, int) else value[:6])
+    for place in places:
+        for key in ("code", "type"):
+            name = place.get(key) if isinstance(place, dict) else None
+            if isinstance(name, str) and name in _STATUS:
+                return _STATUS[name]
+            if isinstance(name, str) and _MISTAKE.fullmatch(name):
+                return 400
     return 0
 
 
 def _context_size(body: bytes) -> dict[str, Any]:
-    """llama.cpp says how large the prompt and the window are."""
-    try:
+    """Some say how large the prompt and the window are."""
+    if told := _SIZES.search(body.decode("utf-8", "replace")):
+        return {"n_prompt_tokens": int(told[1]), "n_ctx": int(told[2])}
+    try:  # llama.cpp
         error = loads(body).get("error") or {}
         found = {key: error.get(key) for key in ("n_prompt_tokens", "n_ctx")}
     except (JSONError, AttributeError):

@@ -1,4 +1,4 @@
-"""Vendors of the Chat Completions API: one record of flags each, and where a URL leads.
+"""Vendors of models: one record of flags each, and where a URL leads.
 
 In the walk: `registry` turns a preset and the owner's settings into a `Provider`; `build` and
 `decode` ask its flags and never its name. The rule of the file: a vendor's quirk is a flag here,
@@ -17,6 +17,12 @@ from urllib.parse import urlsplit, urlunsplit
 from ..wire.headers import is_loopback
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
+Api = Literal["chat", "responses", "messages"]
+PATHS: dict[Api, str] = {
+    "chat": "/chat/completions",
+    "responses": "/responses",
+    "messages": "/messages",
+}
 EVERY_CHOICE = frozenset({"auto", "none", "required", "named"})
 NOT_FORCED = frozenset({"auto", "none"})
 
@@ -25,6 +31,8 @@ NOT_FORCED = frozenset({"auto", "none"})
 class Preset:
     """How one vendor's endpoint differs.
 
+    api                            which it speaks: Chat Completions, Responses, Anthropic Messages
+    urls                           where another API of the vendor has an address of its own
     max_tokens_field               name of the output limit; "" = by the model's type
     reasoning_field                where reasoning goes back when it came under no known name
     send_back_reasoning            field | tags | never
@@ -38,6 +46,8 @@ class Preset:
     strict, parallel_tool_calls, message_name   accepts that field
     references                     understands `$ref` into `$defs` in a tool's schema
     single_system_message          accepts one system message, at the start
+    cache_marks                    takes cache_control (Messages): the prompt is cached to there
+    bearer                         the key goes as a bearer token too, beside x-api-key (Messages)
     timeout_first_byte, timeout_idle  seconds, where the vendor needs longer than the session asks
     """
 
@@ -45,6 +55,8 @@ class Preset:
     base_url: str = ""
     key_env: tuple[str, ...] = ()
     model_name: str = ""
+    api: Api = "chat"
+    urls: Mapping[str, str] = field(default_factory=lambda: NOTHING)
     max_tokens_field: Literal["", "max_tokens", "max_completion_tokens"] = ""
     reasoning_field: str = "reasoning_content"
     send_back_reasoning: Literal["field", "tags", "never"] = "field"
@@ -61,6 +73,8 @@ class Preset:
     single_system_message: bool = False
     message_name: bool = False
     extra_body: Mapping[str, Any] = field(default_factory=lambda: NOTHING)
+    cache_marks: bool = True
+    bearer: bool = True
     timeout_first_byte: float = 0
     timeout_idle: float = 0
 
@@ -84,12 +98,31 @@ PRESETS: dict[str, Preset] = {
             message_name=True,
         ),
         Preset(
+            "anthropic",
+            "https://api.anthropic.com/v1",
+            ("ANTHROPIC_API_KEY",),
+            "claude-sonnet-5",
+            api="messages",
+            references=True,
+            parallel_tool_calls=True,
+            bearer=False,  # a bearer token means another kind of key there
+        ),
+        Preset(
+            "xai",
+            "https://api.x.ai/v1",
+            ("XAI_API_KEY",),
+            "grok-4",
+            api="responses",  # its Chat Completions are deprecated and hide the reasoning
+            parallel_tool_calls=True,
+        ),
+        Preset(
             "bailian",
             "https://dashscope.aliyuncs.com/compatible-mode/v1",
             ("DASHSCOPE_API_KEY", "BAILIAN_API_KEY"),
             "qwen3-max",
             parallel_tool_calls=True,
             think_tags=False,
+            urls=MappingProxyType({"messages": "https://dashscope.aliyuncs.com/apps/anthropic"}),
         ),
         Preset(
             "siliconflow",
@@ -108,6 +141,7 @@ PRESETS: dict[str, Preset] = {
             tool_choice_modes=frozenset({"auto"}),
             think_tags=False,
             extra_body=MappingProxyType({"tool_stream": True}),
+            urls=MappingProxyType({"messages": "https://open.bigmodel.cn/api/anthropic"}),
         ),
         Preset(
             "minimax",
@@ -118,6 +152,7 @@ PRESETS: dict[str, Preset] = {
             reasoning_field="reasoning_details",
             cumulative=True,  # its documents say so, measurements differ: MiniMax-M2 issue 95
             extra_body=MappingProxyType({"reasoning_split": True}),
+            urls=MappingProxyType({"messages": "https://api.minimaxi.com/anthropic"}),
         ),
         Preset(
             "deepseek",
@@ -128,6 +163,7 @@ PRESETS: dict[str, Preset] = {
             reasoning_required_on_tool_turns=True,  # 400 without it, even for an empty thought
             tool_choice_modes=NOT_FORCED,  # forced choices are refused while thinking
             think_tags=False,
+            urls=MappingProxyType({"messages": "https://api.deepseek.com/anthropic"}),
         ),
         Preset(
             "moonshot",
@@ -137,6 +173,7 @@ PRESETS: dict[str, Preset] = {
             reasoning_required_on_tool_turns=True,  # opencode issue 25758
             tool_choice_modes=NOT_FORCED,
             think_tags=False,
+            urls=MappingProxyType({"messages": "https://api.moonshot.cn/anthropic"}),
         ),
         Preset(
             "openrouter",
@@ -187,6 +224,8 @@ ALIASES = {
     "sglang": "vllm",
     "open_router": "openrouter",
     "openai_compatible": "custom",
+    "claude": "anthropic",
+    "grok": "xai",
 }
 
 
@@ -196,15 +235,14 @@ def find_preset(name: str) -> Preset | None:
     return PRESETS.get(ALIASES.get(plain, plain)) or PRESETS.get(plain.replace("_", ""))
 
 
-_ENDPOINT = "/chat/completions"
 _VERSION = re.compile(r"/v[0-9]+[a-z0-9]*(?:/|$)")
 
 
-def endpoint(url: str) -> str:
+def endpoint(url: str, api: Api = "chat") -> str:
     """Where to POST, from a base URL or a full one. Raises ValueError for what is neither.
 
-    A URL that ends in /chat/completions is used as it is; one that names a version (/v1,
-    /api/paas/v4, /v1beta/openai) gets /chat/completions; any other gets /v1/chat/completions.
+    A URL that ends in the path of an API is a full one; one that names a version (/v1,
+    /api/paas/v4, /v1beta/openai) gets the API's path; any other gets /v1 before it.
     """
     text = url.strip()
     if "://" not in text:
@@ -218,9 +256,26 @@ def endpoint(url: str) -> str:
     if not text.isascii() or re.search(r"[\x00-\x20\x7f]", text) or parts.port == 0:
         raise ValueError("an API address is plain ASCII without spaces")
     path = parts.path.rstrip("/")
-    if not path.endswith(_ENDPOINT):
-        path += _ENDPOINT if _VERSION.search(path) else f"/v1{_ENDPOINT}"
+    if not path.endswith(PATHS[api]):
+        path += PATHS[api] if _VERSION.search(path) else f"/v1{PATHS[api]}"
     return urlunsplit((parts.scheme.lower(), parts.netloc.lower(), path, parts.query, ""))
+
+
+def spoken(api: str, url: str, preset: Preset) -> Api:
+    """The API meant by a provider's `api`, else by what its address ends in, else its preset's.
+    Raises ValueError for one that is not known."""
+    if api and api not in PATHS:
+        raise ValueError(f"{api!r:.40} is not known: chat, responses or messages")
+    path = urlsplit(url.strip()).path.rstrip("/")
+    for each, end in PATHS.items():
+        if api == each or (not api and path.endswith(end)):
+            return each
+    return preset.api
+
+
+def address(api: Api, url: str, preset: Preset) -> str:
+    """Where to POST: at the address that is given, else at the vendor's. Raises ValueError."""
+    return endpoint(url or preset.urls.get(api) or preset.base_url, api)
 
 
 @dataclass(frozen=True)
@@ -232,6 +287,7 @@ class Provider:
     url: str
     model: str
     preset: Preset
+    api: Api = "chat"
     key: str = field(default="", repr=False)
     headers: Mapping[str, str] = field(default_factory=lambda: NOTHING, repr=False)
     is_function_call: bool = True

@@ -15,19 +15,18 @@ from ..session.events import Event
 from ..wire.sse import Decoder as EventStream
 from ..wire.sse import Event as ServerEvent
 from ..wire.sse import EventTooLarge
-from .decode import FIELDS, Decoder
+from .answer import Answer
 from .failure import MAX_ERROR_BODY, Failure, from_chunk, quote, read_error
 from .presets import Provider
 
 _BOM = b"\xef\xbb\xbf"
-_TEXTS = ("content", *FIELDS)
 _scan = json.JSONDecoder().raw_decode  # json.loads without its two whitespace matches
 
 
 class Reader:
     """Feeds `decoder`. `provider` names itself in failures."""
 
-    def __init__(self, decoder: Decoder, provider: Provider) -> None:
+    def __init__(self, decoder: Answer, provider: Provider) -> None:
         self.ended = False  # nothing that follows matters
         self._decoder = decoder
         self._provider = provider
@@ -65,7 +64,8 @@ class Reader:
         if self._document is not None:
             yield from self._whole(bytes(self._document))
         elif not self.ended:
-            yield from self._read(self._stream.end())
+            # Some leave out the last blank line; an event that was cut in the middle is none.
+            yield from self._read([each for each in self._stream.end() if _is_whole(each.data)])
         yield from self._decoder.finish(sent)
 
     def _read(self, found: list[ServerEvent]) -> Iterator[Event]:
@@ -76,15 +76,16 @@ class Reader:
             data = item.data.strip()
             if data == "[DONE]":
                 self._decoder.done()
-                self.ended = True
-                break
-            if data:
+            elif data:
                 chunk = self._parse(data)
                 if item.event == "error" and isinstance(chunk, dict) and "error" not in chunk:
                     chunk = {"error": chunk}
                 events = self._decoder.feed(chunk)
                 yield from events
-                self._template.learn(item.data, chunk, events)
+                self._template.learn(item.data, chunk, events, self._decoder)
+            if self._decoder.ended:
+                self.ended = True
+                break
 
     def _parse(self, data: str) -> Any:
         try:
@@ -103,13 +104,20 @@ class Reader:
         except (ValueError, RecursionError):
             said = read_error(body[:MAX_ERROR_BODY], key)
             raise Failure("upstream_error", f"{name} sent what is not JSON: {said}") from None
-        if not isinstance(value, dict) or not value.get("choices"):
+        events = self._decoder.whole(value)
+        if events is None:
             failure = from_chunk(value, name, key)
             said = read_error(body[:MAX_ERROR_BODY], key)
             raise failure or Failure("upstream_error", f"{name} sent no answer: {said}")
-        events = self._decoder.feed(value)
-        self._decoder.done()
         return events
+
+
+def _is_whole(data: str) -> bool:
+    data = data.strip()
+    try:
+        return data == "[DONE]" or _scan(data)[1] == len(data)
+    except (ValueError, RecursionError):
+        return False
 
 
 class Template:
@@ -139,27 +147,20 @@ class Template:
         self._patience = self.PATIENCE
         return text
 
-    def learn(self, data: str, chunk: dict[str, Any], events: list[Event]) -> None:
+    def learn(self, data: str, chunk: Any, events: list[Event], decoder: Answer) -> None:
         """Remember a chunk that was nothing but one piece of text."""
         if not self._patience:
             return
         self._patience -= 1
-        choices = chunk.get("choices")
-        if not events or "delta" not in events[-1] or not choices or len(choices) != 1:
+        found = decoder.only_text(chunk) if events else None
+        if found is None or events[-1].get("delta") != found[1]:
             return
-        delta = choices[0].get("delta")
-        more = chunk.get("usage") or choices[0].get("usage") or choices[0].get("finish_reason")
-        if more or not isinstance(delta, dict):
-            return
-        news = [key for key, value in delta.items() if value and key != "role"]
-        if len(news) != 1 or news[0] not in _TEXTS or events[-1]["delta"] != delta[news[0]]:
-            return
-        text, name = delta[news[0]], f'"{news[0]}":'
+        (key, text), name = found, f'"{found[0]}":'
         if data.count(name) != 1:
             return
         rest = data[data.index(name) + len(name) :]
         start = len(data) - len(rest.lstrip())
         if data.startswith(f'"{text}"', start) and "\\" not in text:
-            self.key, self._before = news[0], data[: start + 1]
+            self.key, self._before = key, data[: start + 1]
             self._after = data[start + 1 + len(text) :]
             self._around = len(self._before) + len(self._after)

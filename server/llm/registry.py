@@ -21,13 +21,21 @@ from ..wire.client import Client
 from ..wire.headers import is_loopback
 from ..wire.ssrf import address_of, is_public
 from . import BaseAPI
+from .anthropic import AnthropicAPI
 from .demo import DemoAPI
 from .discover import Found
-from .openai import OpenAIAPI, Peer
-from .presets import PRESETS, Preset, Provider, endpoint, find_preset
+from .openai import OpenAIAPI
+from .presets import PATHS, PRESETS, Api, Preset, Provider, address, find_preset, spoken
+from .remote import Peer, RemoteAPI
+from .responses import ResponsesAPI
 
 POINTER = "/config/llm_api/provider"
 DEMO = "demo"
+APIS: dict[Api, type[RemoteAPI]] = {
+    "chat": OpenAIAPI,
+    "responses": ResponsesAPI,
+    "messages": AnthropicAPI,
+}
 
 
 @dataclass(frozen=True)
@@ -164,8 +172,12 @@ class Models:
         if preset is None:
             name = _text(wanted, "preset")
             raise _unknown(f"There is no preset {name!r}.", name, list(PRESETS))
+        given = _text(wanted, "api_url")
+        if _text(wanted, "api") not in ("", *PATHS):
+            raise _invalid("/api", f"api must be one of {', '.join(PATHS)}")
+        api = spoken(_text(wanted, "api"), given, preset)
         try:
-            url = endpoint(_text(wanted, "api_url") or preset.base_url)
+            url = address(api, given, preset)
         except ValueError as error:
             raise _invalid("/api_url", str(error)) from None
         host = urlsplit(url).hostname or ""
@@ -179,7 +191,6 @@ class Models:
         provider = _provider(host, wanted, {}, preset, model, settings)
         provider = replace(
             provider,
-            url=url,
             key=key,
             extra_body=_mapping(wanted, "extra_body"),
             public_only=public_only,
@@ -203,7 +214,7 @@ class Models:
         return True
 
     def _model(self, provider: Provider, entry: Mapping[str, Any], peer: Peer) -> Model:
-        api = OpenAIAPI(provider, self._client, peer)
+        api = APIS[provider.api](provider, self._client, peer)
         return Model(provider.name, provider.model, api, _facts(entry, provider.preset))
 
 
@@ -223,11 +234,14 @@ def _provider(
     ]
     costs = _costs(entry) or _costs(wanted)
     unit = entry.get("cost_unit") or _text(wanted, "cost_unit") if costs else ""
+    given = str(entry.get("api_url") or "").strip()
+    api = spoken(str(entry.get("api") or ""), given, preset)
     return Provider(
         name,
-        endpoint(entry.get("api_url") or preset.base_url),
+        address(api, given, preset),
         model,
         preset,
+        api,
         is_function_call=kind.get("is_function_call") is not False,
         is_reasoning=kind.get("is_reasoning") is True,
         tool_mode=str(entry.get("tool_mode") or "auto"),
@@ -252,7 +266,8 @@ def _check(name: str, entry: Mapping[str, Any]) -> None:
     if not (entry.get("api_url") or known.base_url):
         raise ConfigError(f"{where}.api_url is missing: the preset {known.name} has no address")
     try:
-        endpoint(entry.get("api_url") or known.base_url)
+        given = entry.get("api_url") or ""
+        address(spoken(entry.get("api") or "", given, known), given, known)
     except ValueError as error:
         raise ConfigError(f"{where}.api_url: {error}") from None
 
@@ -307,11 +322,11 @@ def _facts(entry: Mapping[str, Any], preset: Preset) -> dict[str, Any]:
 
 
 def _costs(entry: Mapping[str, Any]) -> dict[str, float]:
-    """Prices per 1,000 tokens: `costs {input, output, cached}`, or seed 003's one number."""
+    """Prices per 1,000 tokens: `costs {input, output, cached, cache_write}`, or one for all."""
     costs = {
         key: float(value)
         for key, value in _mapping(entry, "costs").items()
-        if key in ("input", "output", "cached", "total") and _counts(value)
+        if key in ("input", "output", "cached", "cache_write", "total") and _counts(value)
     }
     total = _number(entry, "cost_per_ktoken")
     return costs or ({"total": float(total)} if total else {})

@@ -22,6 +22,9 @@ def read(raw: Mapping[str, Any] | None, sent: int, received: int) -> dict[str, A
     prompt = _count(raw, "prompt_tokens", "input_tokens")
     completion = _count(raw, "completion_tokens", "output_tokens")
     total = _count(raw, "total_tokens")
+    hit, written = (_count(raw, f"cache_{kind}_input_tokens") for kind in ("read", "creation"))
+    if prompt is not None and total is None:  # Messages counts what was cached beside the input
+        prompt += (hit or 0) + (written or 0)
     if prompt is completion is total is None:
         prompt, completion = -(-sent // _BYTES_PER_TOKEN), -(-received // _BYTES_PER_TOKEN)
         return {
@@ -39,27 +42,35 @@ def read(raw: Mapping[str, Any] | None, sent: int, received: int) -> dict[str, A
         "completion_tokens": completion,
         "total_tokens": total if total is not None else prompt + completion,
     }
-    reasoning = _count(_inner(raw, "completion_tokens_details"), "reasoning_tokens")
-    cached = _count(_inner(raw, "prompt_tokens_details"), "cached_tokens")
+    inside = _inner(raw, "prompt_tokens_details", "input_tokens_details")
+    answer = _inner(raw, "completion_tokens_details", "output_tokens_details")
+    reasoning = _count(answer, "reasoning_tokens", "thinking_tokens")
+    cached = _count(inside, "cached_tokens")
     if cached is None:  # DeepSeek and Moonshot put it at the top
-        cached = _count(raw, "prompt_cache_hit_tokens", "cached_tokens")
+        cached = hit if hit is not None else _count(raw, "prompt_cache_hit_tokens", "cached_tokens")
+    if written is None:
+        written = _count(inside, "cache_write_tokens")
     if reasoning is not None:
         usage["reasoning_tokens"] = reasoning
     if cached is not None:
         usage["cached_tokens"] = cached
+    if written:
+        usage["cache_write_tokens"] = written
     return usage
 
 
 def price(usage: Mapping[str, Any], costs: Mapping[str, float]) -> int | None:
     """Millionths of the currency unit, or None when no price is known.
 
-    `costs` are per 1,000 tokens: `total`, or `input` and `output`, and `cached` for the part of
-    the input that the provider had in its cache.
+    `costs` are per 1,000 tokens: `total`, or `input` and `output`, `cached` for the part of the
+    input that the provider had in its cache, and `cache_write` for what it put there.
     """
     if "input" in costs or "output" in costs:
         cached = min(usage.get("cached_tokens", 0), usage["prompt_tokens"])
         fresh = costs.get("input", 0)
-        cost = (usage["prompt_tokens"] - cached) * fresh + cached * costs.get("cached", fresh)
+        written = min(usage.get("cache_write_tokens", 0), usage["prompt_tokens"] - cached)
+        cost = (usage["prompt_tokens"] - cached - written) * fresh
+        cost += cached * costs.get("cached", fresh) + written * costs.get("cache_write", fresh)
         cost += usage["completion_tokens"] * costs.get("output", 0)
     elif "total" in costs:
         cost = usage["total_tokens"] * costs["total"]
@@ -68,9 +79,9 @@ def price(usage: Mapping[str, Any], costs: Mapping[str, float]) -> int | None:
     return int(round(min(cost * 1000, LARGEST_COUNT)))
 
 
-def _inner(raw: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    value = raw.get(key)
-    return value if isinstance(value, dict) else {}
+def _inner(raw: Mapping[str, Any], *keys: str) -> Mapping[str, Any]:
+    """The first of these that is an object."""
+    return next((raw[key] for key in keys if isinstance(raw.get(key), dict)), {})
 
 
 def _count(raw: Mapping[str, Any], *names: str) -> int | None:

@@ -81,6 +81,13 @@ class Schemas(unittest.TestCase):
 
 
 class Messages(unittest.TestCase):
+    def test_thoughts_kept_for_another_api_do_not_go_to_this_one(self) -> None:
+        place = {"at": [0, 0], "item": {"type": "thinking", "thinking": "hm", "signature": "x"}}
+        thought = {"text": "hm", "field": "thinking_blocks", "details": [place]}
+        _, told, _ = sent([USER, assistant(reasoning=thought), RESULT], preset="openrouter")
+        self.assertEqual(told["reasoning"], "hm")
+        self.assertNotIn("reasoning_details", told)
+
     def test_only_what_providers_know(self) -> None:
         messages = [
             {"id": "s", "role": "system", "content": "be good"},

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from server.llm import text_calls
-from server.llm.decode import Decoder, Scanner
+from server.llm.answer import Scanner
+from server.llm.decode import Decoder
 from server.llm.failure import Failure
 from server.llm.json_reply import JsonReply
 from server.llm.reader import Reader

@@ -9,7 +9,8 @@ import unittest
 from contextlib import aclosing
 from typing import Any
 
-from server.llm.openai import OpenAIAPI, Peer, tool_mode
+from server.llm.openai import OpenAIAPI
+from server.llm.remote import Peer, tool_mode
 from server.session.events import Event
 from server.wire.client import Client
 from tests.llm.fakes import (

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import unittest
+from urllib.parse import urlsplit
 
-from server.llm.presets import ALIASES, PRESETS, endpoint, find_preset
+from server.kinds import PROVIDER
+from server.llm.presets import ALIASES, PATHS, PRESETS, address, endpoint, find_preset, spoken
 from tests.llm.fakes import KEY, provider
 
 NAMES = (
     *("openai", "bailian", "siliconflow", "zhipu", "minimax", "deepseek", "moonshot"),
-    *("openrouter", "ollama", "lmstudio", "llamacpp", "vllm", "custom"),
+    *("anthropic", "xai", "openrouter", "ollama", "lmstudio", "llamacpp", "vllm", "custom"),
 )
 
 
@@ -34,6 +36,8 @@ class Presets(unittest.TestCase):
             "llama-cpp": "llamacpp",
             "open-router": "openrouter",
             "kimi": "moonshot",
+            "Claude": "anthropic",
+            "grok": "xai",
             "": "custom",
             " ollama ": "ollama",
         }
@@ -111,6 +115,52 @@ class Endpoints(unittest.TestCase):
                 found = endpoint(url)
                 self.assertTrue(found.startswith("https://"))
                 self.assertTrue(found.endswith(path), found)
+
+    def test_each_api_has_its_path(self) -> None:
+        cases = {
+            ("responses", "https://h/v1"): "https://h/v1/responses",
+            ("responses", "https://h"): "https://h/v1/responses",
+            ("responses", "https://h/v1/responses/"): "https://h/v1/responses",
+            ("messages", "https://h/anthropic"): "https://h/anthropic/v1/messages",
+            ("messages", "https://h/v1/messages?beta=true"): "https://h/v1/messages?beta=true",
+        }
+        for (api, url), wanted in cases.items():
+            with self.subTest(api=api, url=url):
+                self.assertEqual(endpoint(url, spoken(api, "", PRESETS["custom"])), wanted)
+
+    def test_the_configuration_knows_the_same_apis(self) -> None:
+        self.assertEqual(PROVIDER["api"].names, ("", *PATHS))
+
+    def test_which_api_is_meant(self) -> None:
+        cases = [
+            ("", "", "custom", "chat"),
+            ("", "", "anthropic", "messages"),
+            ("", "", "xai", "responses"),
+            ("responses", "", "openai", "responses"),
+            ("chat", "https://h/v1/messages", "anthropic", "chat"),
+            ("", "https://h/v1/messages", "custom", "messages"),
+            ("", "https://h/v1/responses/", "custom", "responses"),
+            ("", "https://h/v1/chat/completions", "anthropic", "chat"),
+            ("", "https://h/messages/v1", "custom", "chat"),
+        ]
+        for api, url, preset, wanted in cases:
+            with self.subTest(api=api, url=url, preset=preset):
+                self.assertEqual(spoken(api, url, PRESETS[preset]), wanted)
+        with self.assertRaises(ValueError):
+            spoken("completions", "", PRESETS["custom"])
+
+    def test_a_vendors_addresses_are_on_one_host(self) -> None:
+        """A key from the environment goes to the vendor's host; see registry._with_key."""
+        for preset in PRESETS.values():
+            for api, url in preset.urls.items():
+                with self.subTest(preset.name, api=api):
+                    self.assertIn(api, PATHS)
+                    hosts = {urlsplit(each).hostname for each in (url, preset.base_url)}
+                    self.assertEqual(len(hosts), 1)
+        self.assertEqual(
+            address("messages", "", PRESETS["deepseek"]),
+            "https://api.deepseek.com/anthropic/v1/messages",
+        )
 
     def test_refused(self) -> None:
         for url in (

@@ -68,7 +68,7 @@ class Same(unittest.TestCase):
         for middle in ('x"y', "x\\", "x\ny", "\\u0041", '","role":"x', ""):
             frame = f"{start}{middle}{end}"
             template = Template()
-            template.learn(good, said("aa"), [{"delta": "aa"}])
+            template.learn(good, said("aa"), [{"delta": "aa"}], Decoder(provider(), options()))
             with self.subTest(middle):
                 self.assertEqual(template.text(f"{start}bb{end}"), "bb")
                 self.assertEqual(template.text(frame), "")
@@ -76,7 +76,7 @@ class Same(unittest.TestCase):
     def test_beginning_and_end_must_not_overlap(self) -> None:
         template = Template()
         chunk = {"choices": [{"delta": {"content": "a"}}]}
-        template.learn(json.dumps(chunk), chunk, [{"delta": "a"}])
+        template.learn(json.dumps(chunk), chunk, [{"delta": "a"}], Decoder(provider(), options()))
         before, after = json.dumps(chunk).split("a}")[0], '"}}]}'
         self.assertEqual(template.text(before[:-1] + after[1:]), "")
 
@@ -105,14 +105,14 @@ class Use(unittest.TestCase):
                 self.assertEqual(said_or_thought, text)
 
     def test_a_stream_that_is_never_the_same_stops_learning(self) -> None:
-        template = Template()
+        template, decoder = Template(), Decoder(provider(), options())
         for number in range(50):
             chunk = {"id": number, **said("x")}
             self.assertEqual(template.text(json.dumps(chunk)), "")
-            template.learn(json.dumps(chunk), chunk, [{"delta": "x"}])
+            template.learn(json.dumps(chunk), chunk, [{"delta": "x"}], decoder)
         same = {"id": 1, **said("x")}
         for _ in range(2):
-            template.learn(json.dumps(same), same, [{"delta": "x"}])
+            template.learn(json.dumps(same), same, [{"delta": "x"}], decoder)
         self.assertEqual(template.text(json.dumps(same)), "")
 
 

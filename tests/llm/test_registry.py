@@ -10,9 +10,9 @@ from server.config import ConfigError
 from server.errors import Problem
 from server.llm.demo import DemoAPI
 from server.llm.discover import Found
-from server.llm.openai import OpenAIAPI
 from server.llm.presets import Provider
-from server.llm.registry import Models
+from server.llm.registry import APIS, Models
+from server.llm.remote import RemoteAPI
 from server.wire.client import Client
 from tests.llm.fakes import KEY, STOP, answer, options, said, serving, sse
 
@@ -59,8 +59,55 @@ def models(
 
 def provider(made: Models, **wanted: Any) -> Provider:
     api = made.resolve(wanted).api
-    assert isinstance(api, OpenAIAPI)
+    assert isinstance(api, RemoteAPI)
     return api.provider
+
+
+class Apis(unittest.TestCase):
+    """Which API is spoken to a provider, and that it is the owner's to say."""
+
+    def test_of_the_server(self) -> None:
+        cases: list[tuple[dict[str, Any], str, str]] = [
+            ({"preset": "openai"}, "chat", "https://api.openai.com/v1/chat/completions"),
+            ({"preset": "openai", "api": "responses"}, "responses")
+            + ("https://api.openai.com/v1/responses",),
+            ({"preset": "anthropic"}, "messages", "https://api.anthropic.com/v1/messages"),
+            ({"preset": "moonshot", "api": "messages"}, "messages")
+            + ("https://api.moonshot.cn/anthropic/v1/messages",),
+            ({"api_url": "http://127.0.0.1:8080/v1/messages"}, "messages")
+            + ("http://127.0.0.1:8080/v1/messages",),
+        ]
+        for entry, api, url in cases:
+            made = models({"main": {"api_key": KEY, "model_name": "m", **entry}})
+            for wanted in ({}, {"name": "main", "api": "chat"}, {"api": "messages"}):
+                with self.subTest(entry, wanted=wanted):
+                    found = made.resolve(wanted).api
+                    self.assertIs(type(found), APIS[api])  # type: ignore[index]
+                    asked = provider(made, **wanted)
+                    self.assertEqual((asked.url, asked.key), (url, KEY))
+
+    def test_of_a_session(self) -> None:
+        made = models(rules=OPEN)
+        own = {"api_url": "https://api.good.example", "api_key": THEIRS, "model_name": "m"}
+        for api, path in (("", "chat/completions"), ("messages", "messages")):
+            found = provider(made, api=api, **own)
+            self.assertEqual(found.url, f"https://api.good.example/v1/{path}")
+            self.assertEqual(found.key, THEIRS)
+        with self.assertRaises(Problem) as caught:
+            made.resolve({"api": "soap", **own})
+        self.assertEqual(caught.exception.errors[0]["pointer"], "/config/llm_api/provider/api")
+
+    def test_the_environments_key_goes_to_its_vendor_only(self) -> None:
+        env = {"ANTHROPIC_API_KEY": KEY}
+        entry = {"preset": "anthropic", "model_name": "m"}
+        self.assertEqual(provider(models({"main": entry}, env=env)).key, KEY)
+        elsewhere = {**entry, "api_url": "https://evil.example/v1"}
+        self.assertEqual(provider(models({"main": elsewhere}, env=env)).key, "")
+
+    def test_a_mistake_is_found_at_start(self) -> None:
+        with self.assertRaises(ConfigError) as caught:
+            models({"main": {"preset": "openai", "api": "soap"}})
+        self.assertIn("soap", str(caught.exception))
 
 
 class Case(unittest.TestCase):

@@ -29,6 +29,26 @@ class Read(unittest.TestCase):
                 {"prompt_tokens": 3.0, "completion_tokens": 0, "prompt_tokens_details": None},
                 {"prompt_tokens": 3, "completion_tokens": 0, "total_tokens": 3},
             ),
+            (
+                {
+                    "input_tokens": 9,
+                    "output_tokens": 2,
+                    "total_tokens": 11,
+                    "input_tokens_details": {"cached_tokens": 4, "cache_write_tokens": 3},
+                    "output_tokens_details": {"reasoning_tokens": 1},
+                },
+                {"prompt_tokens": 9, "completion_tokens": 2, "total_tokens": 11}
+                | {"reasoning_tokens": 1, "cached_tokens": 4, "cache_write_tokens": 3},
+            ),
+            (
+                {
+                    "input_tokens": 1,
+                    "output_tokens": 2,
+                    "cache_read_input_tokens": 5,
+                    "cache_creation_input_tokens": 0,
+                },
+                {"prompt_tokens": 6, "completion_tokens": 2, "total_tokens": 8, "cached_tokens": 5},
+            ),
         ]
         for raw, wanted in cases:
             with self.subTest(raw):
@@ -53,6 +73,11 @@ class Price(unittest.TestCase):
             (cached, {"input": 0.001, "output": 0.004, "cached": 0.0001}, 2640),
             (cached, {"input": 0.001}, 1000),
             ({**used, "cached_tokens": 10**9}, {"input": 0.001, "cached": 0}, 0),
+            (
+                {**cached, "cache_write_tokens": 100},
+                {"input": 0.001, "cached": 0.0001, "cache_write": 0.002},
+                740,
+            ),
             (used, {"total": 0}, 0),
             (used, {"total": 1e308}, LARGEST_COUNT),
         ]

@@ -1,0 +1,267 @@
+"""A model behind HTTP: one call, streamed, with retries, whatever API it speaks.
+
+    request → wire/client → reader.Reader → an Answer → events
+
+In the walk: the agent calls `stream` for every step. `openai`, `responses` and `anthropic` say what
+a request is and who reads its answer; all that is between is here. The rule of the file: nothing
+from outside is raised; what the provider, the network or the bytes do wrong becomes a `Failure`,
+and that an event.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import time
+from abc import abstractmethod
+from collections.abc import AsyncGenerator, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from .. import log, spans
+from ..jsontext import dumps
+from ..session.events import Event
+from ..wire.client import Client, ClientError, Response, Timeouts
+from . import BaseAPI, Message, Options, Tool, build, text_calls
+from .answer import Answer, Scanner
+from .failure import MAX_ERROR_BODY, Failure, from_status, quote
+from .json_reply import JsonReply
+from .presets import Provider
+from .reader import Reader
+from .retry import Pace, Policy, Sleep, attempts, retry_after
+from .tags import TagScanner
+
+_FAILURES = {
+    "timeout": ("upstream_timeout", True),
+    "connect": ("upstream_unreachable", True),
+    "tls": ("upstream_unreachable", False),
+    "refused": ("upstream_unreachable", False),
+    "closed": ("upstream_truncated", True),
+    "protocol": ("upstream_error", True),
+}
+# Thoughts that another key, organisation or version of the model has sealed.
+_NOT_THEIRS = re.compile(
+    rb"invalid_encrypted_content|encrypted.content.{0,160}could not be|[Ii]nvalid .{0,3}signature"
+    rb"|thinking.{0,80}(?:cannot be modified|must remain as they were)"
+)
+
+logger = log.get("llm")
+
+
+class Peer:
+    """What this process has learnt about one endpoint; shared by all sessions that use it."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self.pace = Pace(clock)
+        self.refused: set[tuple[str, str]] = set()  # (model, field)
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call, ready for any number of attempts. `plain` makes its body without the thoughts of
+    earlier messages."""
+
+    body: dict[str, Any]
+    plain: Callable[[], dict[str, Any]]
+    tools: list[Tool]
+    options: Options
+    mode: str
+    names: build.Names
+
+
+class RemoteAPI(BaseAPI):
+    """One provider and model. `clock` and `sleep` are for tests.
+
+    optional   fields a gateway or a model may refuse although the API has them, left out from
+               then on (`a.b`: member b of a); and how an error that means one spells it
+    """
+
+    optional: ClassVar[Mapping[str, bytes]] = {}
+
+    def __init__(
+        self,
+        provider: Provider,
+        client: Client,
+        peer: Peer | None = None,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Sleep = asyncio.sleep,
+    ) -> None:
+        self.provider = provider
+        self._client, self._peer = client, peer or Peer(clock)
+        self._clock, self._sleep = clock, sleep
+
+    @abstractmethod
+    def request(
+        self,
+        messages: list[Message],
+        tools: list[Tool],
+        options: Options,
+        mode: str,
+        names: build.Names,
+    ) -> dict[str, Any]:
+        """The body of one call. `mode` is native, json_schema or text."""
+
+    @abstractmethod
+    def answer(
+        self,
+        options: Options,
+        restore: Callable[[str], str],
+        scanner: Scanner | None,
+        rescue: Callable[[str], tuple[str, str] | None] | None,
+    ) -> Answer:
+        """Who reads the answer; the arguments are those of Answer."""
+
+    def key_headers(self, key: str) -> dict[str, str]:
+        return {"authorization": f"Bearer {key}"}
+
+    def stream(
+        self, messages: list[Message], tools: list[Tool], options: Options
+    ) -> AsyncGenerator[Event, None]:
+        """See BaseAPI. All attempts together take at most `options.request_timeout`."""
+        offered = [] if options.tool_choice == "none" else tools
+        mode, names = tool_mode(self.provider, options), build.Names()
+
+        def plain() -> dict[str, Any]:
+            told = [{k: v for k, v in each.items() if k != "reasoning"} for each in messages]
+            return self.request(told, offered, options, mode, names)
+
+        body = self.request(messages, offered, options, mode, names)
+        call = Call(body, plain, offered, options, mode, names)
+        return attempts(
+            lambda left: self._attempt(call, left),
+            Policy(options.retry_times, options.retry_delay),
+            limit=options.request_timeout,
+            clock=self._clock,
+            sleep=self._sleep,
+        )
+
+    async def _attempt(self, call: Call, left: float | None) -> AsyncGenerator[Event, None]:
+        """One attempt. Raises Failure."""
+        pause = self._peer.pace.wait(call.options.interval)
+        if pause > 0:
+            await self._sleep(pause)
+        answer = self._answer(call)
+        reader = Reader(answer, self.provider)
+        try:
+            response, sent = await self._open(call, left)
+            async with response:
+                async for data in response.chunks():
+                    for event in reader.feed(data):
+                        yield event
+                    if reader.ended:
+                        response.release()
+                        break
+        except ClientError as error:
+            if not answer.finished:
+                raise self._failure(error) from None
+        for event in reader.finish(sent):
+            yield event
+
+    async def _open(self, call: Call, left: float | None) -> tuple[Response, int]:
+        """An answer with status 200, and the size of what was sent."""
+        whole, plain = call.body, False
+        while True:
+            body = self._accepted(whole)
+            sent = dumps(body).encode("utf-8", "replace")
+            response = await self._client.request(
+                "POST",
+                self.provider.url,
+                self._headers(),
+                sent,
+                timeouts=self._timeouts(call.options, left),
+                public_only=self.provider.public_only,
+                resendable=True,  # a completion changes nothing at the provider
+            )
+            if response.status == 200:
+                return response, len(sent)
+            said = await self._error_body(response)
+            if response.status == 400 and not plain and _NOT_THEIRS.search(said):
+                logger.info("%s does not accept earlier thoughts", self.provider.name)
+                whole, plain = call.plain(), True
+                continue
+            refused = {name for name, words in self.optional.items() if words in said}
+            refused = {name for name in refused if _has(body, name)}
+            if response.status not in (400, 422) or not refused:
+                raise self._rejection(response, said)
+            logger.info("%s refuses %s", self.provider.name, ", ".join(sorted(refused)))
+            self._peer.refused |= {(self.provider.model, name) for name in refused}
+
+    def _accepted(self, body: dict[str, Any]) -> dict[str, Any]:
+        """The body without what this model has refused before."""
+        for model, name in self._peer.refused:
+            if model == self.provider.model and _has(body, name):
+                first, _, second = name.partition(".")
+                body = dict(body)
+                inner = body.pop(first)
+                if second and (rest := {k: v for k, v in inner.items() if k != second}):
+                    body[first] = rest
+        return body
+
+    def _rejection(self, response: Response, body: bytes) -> Failure:
+        name, key = self.provider.name, self.provider.key
+        failure = from_status(response.status, response.headers, body, name, key)
+        failure.retry_after = retry_after(response.headers, time.time())
+        return failure
+
+    async def _error_body(self, response: Response) -> bytes:
+        body = bytearray()
+        async with response:
+            async for data in response.chunks():
+                body += data
+                if len(body) > MAX_ERROR_BODY:
+                    break
+        return bytes(body[:MAX_ERROR_BODY])
+
+    def _failure(self, error: ClientError) -> Failure:
+        code, retryable = _FAILURES[error.kind]
+        text = f"{self.provider.name}: {quote(error.message, self.provider.key)}"
+        return Failure(code, text, retryable=retryable)
+
+    def _headers(self) -> dict[str, str]:
+        headers = {
+            "content-type": "application/json",
+            "accept": "text/event-stream, application/json",
+            "user-agent": "yaa",
+        }
+        headers |= spans.outgoing()
+        if self.provider.key:
+            headers |= self.key_headers(self.provider.key)
+        return headers | {name.lower(): value for name, value in self.provider.headers.items()}
+
+    def _timeouts(self, options: Options, left: float | None) -> Timeouts:
+        preset = self.provider.preset
+        first, idle = options.first_byte_timeout, options.idle_timeout
+        return Timeouts(
+            first_byte=first and max(first, preset.timeout_first_byte),
+            idle=idle and max(idle, preset.timeout_idle),
+            total=left,
+        )
+
+    def _answer(self, call: Call) -> Answer:
+        known = [tool["function"]["name"] for tool in call.tools]
+        scanner: Scanner | None = None
+        if call.tools and call.mode == "text":
+            scanner = TagScanner(call.tools)
+        elif call.tools and call.mode == "json_schema":
+            scanner = JsonReply(known)
+
+        def rescue(text: str) -> tuple[str, str] | None:
+            return text_calls.rescue(text, known)
+
+        restore = call.names.restore
+        return self.answer(call.options, restore, scanner, rescue if known else None)
+
+
+def _has(body: Mapping[str, Any], name: str) -> bool:
+    first, _, second = name.partition(".")
+    inner = body.get(first)
+    return first in body and (not second or (isinstance(inner, dict) and second in inner))
+
+
+def tool_mode(provider: Provider, options: Options) -> str:
+    """native, json_schema or text: what the session asks for, else the provider, else by type."""
+    for wanted in (options.tool_mode, provider.tool_mode):
+        if wanted not in ("", "auto"):
+            return wanted
+    return "native" if provider.is_function_call else "text"

@@ -1,0 +1,284 @@
+"""Streams of the Responses API: every event, every cut, every way to end."""
+
+from __future__ import annotations
+
+import json
+import unittest
+from typing import Any
+
+from server.llm.failure import Failure
+from server.llm.reader import Reader
+from server.llm.responses_decode import ResponsesDecoder
+from server.session.events import Event
+from tests.llm.fakes import check_brackets, message, options, provider
+from tests.llm.speakers import Part, Responses, frame
+
+Json = dict[str, Any]
+
+SPEAKER = Responses()
+WHOLE: list[Part] = [
+    ("think", ["First ", "I think. ☃"], "gAAA1"),
+    ("text", ["Then ", "I say 🙂."]),
+    ("think", ["And ", "again."], "gAAA2"),
+    ("call", "call_1", "f", ['{"a"', ':"é"}']),
+    ("call", "call_2", "g", []),
+]
+
+
+def read(*chunks: bytes, **changes: Any) -> list[Event]:
+    """The events of a stream that comes in these pieces."""
+    source = provider(api="responses", **changes)
+    reader = Reader(ResponsesDecoder(source, options()), source)
+    found: list[Event] = []
+    for chunk in chunks:
+        found += () if reader.ended else reader.feed(chunk)
+    return [*found, *reader.finish(100)]
+
+
+def stream(*events: Json) -> bytes:
+    return b"".join(map(frame, events))
+
+
+def said(text: str, index: int = 0) -> Json:
+    return {"type": "response.output_text.delta", "output_index": index, "delta": text}
+
+
+def end(status: str = "completed", **more: Any) -> Json:
+    response = {"object": "response", "status": status, "output": [], **more}
+    return {"type": f"response.{status}", "response": response}
+
+
+def item(kind: str, **more: Any) -> Json:
+    return {"type": kind, "id": "x", **more}
+
+
+def done(each: Json, index: int = 0) -> Json:
+    return {"type": "response.output_item.done", "output_index": index, "item": each}
+
+
+def output_text(text: str) -> Json:
+    return {"type": "output_text", "text": text, "annotations": []}
+
+
+class Whole(unittest.TestCase):
+    def check(self, found: list[Event]) -> None:
+        self.assertEqual(check_brackets(found), [])
+        made = message(found)
+        self.assertEqual(made["content"], "Then I say 🙂.")
+        self.assertEqual(made["reasoning"]["text"], "First I think. ☃\n\nAnd again.")
+        details = made["reasoning"]["details"]
+        self.assertEqual([each["at"] for each in details], [[0, 0], [13, 0]])
+        self.assertEqual(
+            [each["item"]["encrypted_content"] for each in details], ["gAAA1", "gAAA2"]
+        )
+        calls = [(c["id"], c["function"]) for c in made["tool_calls"]]
+        self.assertEqual(
+            calls,
+            [
+                ("call_1", {"name": "f", "arguments": '{"a":"é"}'}),
+                ("call_2", {"name": "g", "arguments": "{}"}),
+            ],
+        )
+        self.assertEqual(made["meta"]["finish_reason"], "tool_calls")
+        self.assertEqual(made["meta"]["usage"]["cached_tokens"], 20)
+
+    def test_byte_by_byte_and_cut_everywhere(self) -> None:
+        whole = SPEAKER.stream(WHOLE)
+        self.check(read(whole))
+        self.check(read(*(whole[i : i + 1] for i in range(len(whole)))))
+        for place in range(0, len(whole), 11):
+            found = read(whole[:place], whole[place:])
+            self.assertEqual(message(found)["content"], "Then I say 🙂.")
+        self.check(read(whole.replace(b"\n", b"\r\n")))
+
+    def test_each_delta_is_an_event_of_its_own(self) -> None:
+        """And what is told again, as text, part, item and response, is not heard again."""
+        found = read(SPEAKER.stream(WHOLE))
+        self.assertEqual(
+            [event["delta"] for event in found if "delta" in event],
+            ["First ", "I think. ☃", "Then ", "I say 🙂.", "\n\nAnd ", "again."]
+            + ['{"a"', ':"é"}', "{}"],
+        )
+
+    def test_an_answer_in_one_piece(self) -> None:
+        last = SPEAKER.frames(WHOLE)[-1].split(b"data: ", 1)[1]
+        self.check(read(json.dumps(json.loads(last)["response"]).encode()))
+
+    def test_a_server_that_tells_everything_once(self) -> None:
+        """Only the items, only the end, or only the whole texts: each is enough."""
+        frames = SPEAKER.frames(WHOLE)
+        for kept in (b"output_item.done", b"response.completed"):
+            with self.subTest(kept):
+                few = [each for each in frames if kept in each or b"response.completed" in each]
+                self.check(read(*few))
+        no_deltas = [each for each in frames if b".delta\n" not in each]
+        self.check(read(*no_deltas))
+
+
+class Events(unittest.TestCase):
+    def test_what_is_not_known_is_passed_over(self) -> None:
+        names = (
+            *("queued", "audio.delta", "audio.done", "audio.transcript.delta", "steer.pending"),
+            *("code_interpreter_call_code.delta", "file_search_call.searching", "new.thing"),
+            *("image_generation_call.partial_image", "mcp_call_arguments.delta", "mcp_list_tools"),
+            *("output_text.annotation.added", "web_search_call.completed", "compaction.x"),
+            *("custom_tool_call_input.delta", "content_part.added", "reasoning_summary_part.done"),
+        )
+        strange: list[Json] = [{"type": f"response.{name}", "delta": "no"} for name in names]
+        strange += [
+            {"type": "keepalive"},
+            {"type": ""},
+            {"type": "response.output_item.added", "output_index": 5, "item": None},
+            {"type": "response.output_item.added", "output_index": 6, "item": item("new")},
+            done(item("web_search_call", action={}), 6),
+            {"type": "response.output_text.delta", "delta": None, "output_index": 0},
+            {"type": "response.function_call_arguments.delta", "delta": "{}", "output_index": 9},
+        ]
+        made = message(read(stream(*strange, said("hi"), end())))
+        self.assertEqual((made["content"], made.get("tool_calls")), ("hi", None))
+
+    def test_refusals_are_text(self) -> None:
+        refusal = {"type": "response.refusal.delta", "output_index": 0, "delta": "I may "}
+        whole = {"type": "response.refusal.done", "output_index": 0, "refusal": "I may not."}
+        parts = [{"type": "refusal", "refusal": "I may not."}]
+        for events in (
+            [refusal, {**refusal, "delta": "not."}, whole],
+            [whole],
+            [done(item("message", content=parts))],
+        ):
+            made = message(read(stream(*events, end())))
+            self.assertEqual(made["content"], "I may not.")
+
+    def test_open_thoughts(self) -> None:
+        """Local models show theirs as they are."""
+        place = {"output_index": 0, "content_index": 0}
+        content = [{"type": "reasoning_text", "text": "hm"}]
+        events = [
+            {"type": "response.reasoning_text.delta", **place, "delta": "h"},
+            {"type": "response.reasoning_text.delta", **place, "delta": "m"},
+            {"type": "response.reasoning_text.done", **place, "text": "hm"},
+            done(item("reasoning", summary=[], content=content)),
+        ]
+        made = message(read(stream(*events, said("hi", 1), end())))
+        self.assertEqual((made["reasoning"]["text"], made["content"]), ("hm", "hi"))
+
+    def test_parts_of_a_summary_stand_apart(self) -> None:
+        name = "response.reasoning_summary_text"
+        events = [
+            {"type": f"{name}.delta", "output_index": 0, "summary_index": n, "delta": text}
+            for n, text in enumerate(("one", "two"))
+        ]
+        made = message(read(stream(*events, said("hi", 1), end())))
+        self.assertEqual(made["reasoning"]["text"], "one\n\ntwo")
+
+    def test_phases_and_places(self) -> None:
+        first = item("message", phase="commentary", content=[output_text("look. ")])
+        second = item("message", phase="final_answer", content=[output_text("Done.")])
+        thought = item("reasoning", summary=[], encrypted_content="gAAA", status="completed")
+        events = [done(first), done(thought, 1), done(second, 2)]
+        made = message(read(stream(*events, end())))
+        self.assertEqual(
+            made["reasoning"]["details"],
+            [
+                {"at": [0, 0], "item": {"type": "message", "phase": "commentary"}},
+                {
+                    "at": [6, 0],
+                    "item": {
+                        "type": "reasoning",
+                        "id": "x",
+                        "summary": [],
+                        "encrypted_content": "gAAA",
+                    },
+                },
+                {"at": [6, 0], "item": {"type": "message", "phase": "final_answer"}},
+            ],
+        )
+
+    def test_a_plain_answer_keeps_nothing(self) -> None:
+        plain = item("message", content=[output_text("hi")], phase=None)
+        self.assertNotIn("reasoning", message(read(stream(done(plain), end()))))
+
+    def test_calls_side_by_side(self) -> None:
+        added = "response.output_item.added"
+        piece = "response.function_call_arguments.delta"
+        events: list[Json] = []
+        for n in (0, 1):
+            call = item("function_call", call_id=f"c{n}", name=f"f{n}", arguments="")
+            events.append({"type": added, "output_index": n, "item": call})
+        for text in ('{"n":', "{}}"):
+            events += ({"type": piece, "output_index": n, "delta": text} for n in (0, 1))
+        made = message(read(stream(*events, end())))
+        calls = [(c["id"], c["function"]["arguments"]) for c in made["tool_calls"]]
+        self.assertEqual(calls, [("c0", '{"n":{}}'), ("c1", '{"n":{}}')])
+
+
+class Ends(unittest.TestCase):
+    def test_incomplete(self) -> None:
+        cases = {
+            "max_output_tokens": "length",
+            "content_filter": "content_filter",
+            "steered": "steered",
+            None: "incomplete",
+        }
+        for raw, wanted in cases.items():
+            with self.subTest(raw):
+                last = end("incomplete", incomplete_details={"reason": raw})
+                made = message(read(stream(said("hi"), last)))
+                self.assertEqual(made["meta"]["finish_reason"], wanted)
+
+    def test_a_call_cut_at_the_limit_is_not_made_whole(self) -> None:
+        half = item("function_call", call_id="c", name="f", arguments='{"a', status="incomplete")
+        last = end("incomplete", incomplete_details={"reason": "max_output_tokens"})
+        made = message(read(stream(done(half), last)))
+        self.assertEqual(made["meta"]["finish_reason"], "length")
+        self.assertEqual(made["tool_calls"][0]["function"]["arguments"], '{"a')
+
+    def test_errors_in_the_stream(self) -> None:
+        cases = [
+            ("server_error", "upstream_error", True),
+            ("rate_limit_exceeded", "upstream_rate_limit", True),
+            ("insufficient_quota", "upstream_error", False),
+            ("invalid_prompt", "upstream_error", False),
+            ("image_too_large", "upstream_error", False),
+            ("bio_policy", "upstream_error", False),
+            ("context_length_exceeded", "context_overflow", False),
+            ("something_new", "upstream_error", True),
+        ]
+        for name, code, retryable in cases:
+            error = {"code": name, "message": f"{name}: no"}
+            failed = end("failed", error=error)
+            for chunk in (
+                stream(said("hi"), failed),
+                json.dumps(failed["response"]).encode(),
+                stream({"type": "error", "param": None, **error}),
+                stream({"type": "error", "error": error}),
+                b"data: " + json.dumps({"type": "error", **error}).encode() + b"\n\n",
+            ):
+                with self.subTest(name, chunk=chunk[:40]), self.assertRaises(Failure) as caught:
+                    read(chunk)
+                self.assertEqual(
+                    (caught.exception.code, caught.exception.retryable), (code, retryable)
+                )
+
+    def test_failed_without_a_word(self) -> None:
+        for status in ("failed", "cancelled"):
+            last = end(status)
+            last["type"] = "response.failed"
+            with self.subTest(status), self.assertRaises(Failure) as caught:
+                read(stream(last))
+            self.assertIn(f"the response is {status}", caught.exception.message)
+
+    def test_a_stream_that_breaks_off(self) -> None:
+        created = {"type": "response.created", "response": {"status": "in_progress"}}
+        for chunk in (b"", stream(created), stream(created, said("hi"))):
+            with self.subTest(chunk[:20]), self.assertRaises(Failure) as caught:
+                read(chunk)
+            self.assertEqual(caught.exception.code, "upstream_truncated")
+
+    def test_nothing_is_read_behind_the_end(self) -> None:
+        made = message(read(stream(said("hi"), end()), b"data: {oops\n\n"))
+        self.assertEqual(made["content"], "hi")
+
+
+if __name__ == "__main__":
+    unittest.main()
