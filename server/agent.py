@@ -244,7 +244,8 @@ class Run:
             step = self._next_step(limits)
             if self._agent.executions.stopping and not isinstance(step, Stop):
                 return  # every message is whole and no call runs: the client goes on from here
-            self._waits = None if isinstance(step, RunTools) else asyncio.current_task()
+            calls_model = isinstance(step, CallModel | Compact | NameSession)
+            self._waits = asyncio.current_task() if calls_model else None
             match step:
                 case RunTools(jobs):
                     source = self._jobs.perform(await self._points.acting(jobs))
