@@ -323,11 +323,11 @@ class Streaming(Case):
 
     def test_the_access_log_knows_the_run_and_its_bytes(self) -> None:
         stream = io.StringIO()
-        log.setup("info", stream=stream)
+        log.setup("info", style="json", stream=stream)
         self.addCleanup(log.setup, "error", stream=io.StringIO())
         call = self.post(headers=SSE)
-        line = json.loads(stream.getvalue().splitlines()[-1].split(" yaa.access ")[1])
-        self.assertEqual((line["run"], line["key"], line["status"]), ("run_1", "me", 200))
+        line = json.loads(stream.getvalue().splitlines()[-1])
+        self.assertEqual((line["run"], line["key_name"], line["status"]), ("run_1", "me", 200))
         self.assertEqual(line["bytes"], len(call.answer))
 
 
