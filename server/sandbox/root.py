@@ -1,12 +1,14 @@
 """The file system that a tool of tier A sees: built from nothing in a mount namespace of its own.
 
-`build` makes everything but the workspace and leaves the old root behind, before there is a call:
-where the workspace will be, all of them are until then; `choose` leaves the call's own. The rule of the file: no mount point is ever made below a path that a tool
-could have written to (CVE-2026-87766), which holds because the root is new and used once.
+`build` makes everything but the workspace and leaves the old root behind, before there is a call.
+Until then all workspaces are where the call's will be; `choose` leaves only that. The rule of the
+file: no mount point is ever made below a path that a tool could have written to (CVE-2026-87766),
+which holds because the root is new and used once.
 """
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 
@@ -58,8 +60,11 @@ def copy(path: str, new: str, attributes: int) -> None:
         syscalls.bind(path, str(target), attributes)
 
 
-def choose(name: str) -> None:
-    """Put one of the workspaces in the place of them all."""
+def choose(name: str, inode: int) -> None:
+    """Put one of the workspaces in the place of them all: the one that the server means, should
+    they have been replaced since `build`."""
     own = syscalls.copy_of(f"{WORKSPACE}/{name}", OWN, follow=False)
+    if os.fstat(own).st_ino != inode:
+        raise OSError(errno.ESTALE, os.strerror(errno.ESTALE), name)
     syscalls.detach(WORKSPACE)
     syscalls.attach(own, WORKSPACE)

@@ -29,6 +29,7 @@ from typing import Any, NoReturn
 from ..tools import child
 from . import netproxy, syscalls, watch
 from .policy import SCRATCH, WORKSPACE, Policy
+from .rehearsal import rehearse
 from .root import build, choose
 
 # Between two looks at the call: the first comes when a short call has ended (a look is 1 ms of
@@ -51,6 +52,7 @@ def serve(control: int, policy: Policy, filter: bytes) -> NoReturn:
         isolate(control, policy)
         tool, door = begin(control, policy, filter)
         ready(control, policy)
+        rehearse()
     except OSError as error:
         tell(control, {"failed": f"{error.filename or 'start'}: {error.strerror}"})
         os._exit(1)
@@ -62,7 +64,7 @@ def serve(control: int, policy: Policy, filter: bytes) -> NoReturn:
     request: Request = json.loads(data)
     try:
         if policy.tier == "A":
-            choose(os.path.relpath(request["folder"], policy.workspaces))
+            choose(os.path.relpath(request["folder"], policy.workspaces), request["inode"])
             request["folder"] = WORKSPACE
     except OSError as error:
         tell(control, {"failed": f"{error.filename}: {error.strerror}"})
@@ -146,13 +148,15 @@ def become_tool(door: socket.socket, policy: Policy, filter: bytes) -> NoReturn:
         door.sendall(f"{error.filename or ''} {error.strerror}".encode()[:200])
         os._exit(1)
     door.sendall(PREPARED.encode())
+    rehearse()
     data, descriptors = receive(door.fileno())
     request: Request = json.loads(data)
     if policy.tier == "A":
         request["folder"] = WORKSPACE
     if door.recv(len(GO)) != GO:
         os._exit(1)
-    take_over(*descriptors, ruleset)
+    output, results = descriptors
+    take_over(output, results, ruleset)
     child.work(request, RESULTS, functools.partial(confine, policy=policy))
 
 

@@ -50,6 +50,7 @@ class Confined(Child):
             "where": job.where,
             "args": job.args,
             "folder": str(folder),
+            "inode": folder.stat().st_ino,
             "limits": job.limits,
             "state": job.state,
             "env": {**environment(folder), **(ENV if filtered else {})},
@@ -100,7 +101,7 @@ class Confined(Child):
                 while "end" not in found and (line := await self._control.readline()):
                     found.update(message_of(line))
         self._failed = str(found.get("failed", ""))
-        self.lost = not self._failed and "taken" not in found
+        self.lost = "taken" not in found
         end = found.get("end")
         return end if isinstance(end, dict) else {}
 

@@ -101,6 +101,8 @@ class Runner:
             if not (child.lost and once_more):
                 yield outcome
                 return
+            if self.pool is not None:
+                self.pool.renew()
 
     async def _start(self, job: Job, folder: Path) -> Child:
         if self.pool is None:

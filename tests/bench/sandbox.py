@@ -1,11 +1,13 @@
-"""`python3 -m tests.bench.sandbox [--calls N] [--pause MS]`: what a sandboxed call costs, beside a plain process
-and bubblewrap, in turns on one machine: p50, p99 and the least of each, in ms.
+"""`python3 -m tests.bench.sandbox [--calls N] [--pause MS]`: what a sandboxed call costs, beside a
+plain process and bubblewrap, in turns on one machine: p50, p99 and the least of each, in ms.
 
 A call is measured as the toolbox makes it, through Runner.run, from the job to its outcome: the
 asyncio side, the worker, the tool, the supervisor and the pipes. The others are what a script would
 write: subprocess.run of the same command. The shell tool runs `bash -c` itself, so its command is
-`true`: every row with bash starts exactly one. The rule of the file: interleaved, so that all see the
-same machine; the least is what the path itself costs, the rest is also what else was going on.
+`true`: every row with bash starts exactly one. Before each call is a pause, in which what the one
+before it left to do is done: its processes go, and a worker is made for the next call. With
+`--pause 0` calls pay for that. The rule of the file: interleaved, so that all see the same machine;
+the least is what the path itself costs, the rest is also what else was going on.
 """
 
 from __future__ import annotations
@@ -78,7 +80,7 @@ def ways(runner: Runner) -> dict[str, Way]:
     return found
 
 
-async def measure(calls: int, pause_s: float) -> dict[str, list[float]]:
+async def measure(calls: int, pause_s: float = 0.02) -> dict[str, list[float]]:
     """Milliseconds of every call."""
     with tempfile.TemporaryDirectory(prefix="yaa-") as name:
         runner = Runner(Path(name))

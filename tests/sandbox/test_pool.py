@@ -112,6 +112,13 @@ class Workers(Sandboxed):
                 self.assertEqual(pool.times, 0)
         self.assertEqual((await self.shell("cat ran")).result["output"], "ran\n")
 
+    async def test_workspaces_that_are_replaced_meanwhile(self) -> None:
+        """A worker that waits has the folder that was there when it was made."""
+        await self.shell("true")  # the next ones wait
+        self.runner.workspaces.rename(self.home / "workspaces-before")
+        self.assertEqual((await self.shell("echo back > f; cat f")).result["output"], "back\n")
+        self.assertFalse(any((self.home / "workspaces-before").glob("*/f")))
+
     async def test_a_zygote_that_is_killed_takes_calls_along(self) -> None:
         if self.runner.sandbox["tier"] != "A":
             self.skipTest("in tier B a call that runs comes to its end")
