@@ -26,7 +26,7 @@ from .local_model import NEEDED, LocalModel
 Json = dict[str, Any]
 
 CALLS = 40  # of the long session
-BUDGET = 1_200  # tokens at which it is made smaller
+BUDGET = 1_500  # tokens at which it is made smaller
 SEEN: list[str] = []  # figures to be printed
 RESULT = "row {n}: the value of item {n} is {m}, checked by the clerk and found to be in order; "
 
