@@ -1,4 +1,4 @@
-"""What the processes of a call use together, read from /proc by their supervisor.
+"""What the processes of a call use together, and its folder, looked at by their supervisor.
 
 The rule of the file: a process that ends while it is looked at counts for nothing and disturbs
 nothing. In a pid namespace everything but the supervisor belongs to the call.
@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 TICKS = os.sysconf("SC_CLK_TCK")
 MOST_FILES = 200_000  # looked at for one sum; more is over any limit
+COUNTED = 20  # looks between two sums of a folder that does not seem to grow
 
 
 @dataclass(frozen=True)
@@ -128,3 +129,25 @@ def size_of(folder: str) -> int:
         if seen > MOST_FILES:
             return 1 << 62
     return total
+
+
+class Disk:
+    """Watches the size of the workspace: cheaply by the room that is left on its file system,
+    exactly when that shrinks, and now and then in case something else frees room meanwhile."""
+
+    def __init__(self, folder: str, limits: dict[str, float]) -> None:
+        self.folder, self.looks = folder, 0
+        self.limit = int(limits["disk_mb"] * 1024 * 1024) if "disk_mb" in limits else None
+        self.room = room_left(folder)
+
+    def over(self) -> int | None:
+        """The size in bytes, where that is more than allowed."""
+        if self.limit is None:
+            return None
+        self.looks += 1
+        shrunk = self.room - room_left(self.folder)
+        if shrunk < self.limit // 8 and self.looks % COUNTED:
+            return None
+        self.room -= max(0, shrunk)
+        size = size_of(self.folder)
+        return size if size > self.limit else None

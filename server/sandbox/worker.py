@@ -41,7 +41,6 @@ PREPARED, GO = "prepared", b"\1"
 RESULTS, RULES = 3, 4  # the tool's descriptors besides its output
 HEADER = 8  # bytes of the length before a call
 SIOCSIFFLAGS, IFF_UP = 0x8914, 1  # netdevice(7)
-COUNTED = 20  # looks between two sums of a folder that does not seem to grow
 
 Request = dict[str, Any]
 
@@ -201,7 +200,9 @@ def keep(
 ) -> dict[str, Any]:
     """Wait for the tool, within limits; leave nothing running. Says how it ended."""
     limits = request["limits"]
-    over = functools.partial(breach_of, limits, Disk(request["folder"], limits), started, scratch)
+    over = functools.partial(
+        breach_of, limits, watch.Disk(request["folder"], limits), started, scratch
+    )
     breach: dict[str, Any] | None = None
     status: int | None = None
     most = watch.Use(0, 0, 0)
@@ -242,7 +243,7 @@ def keep(
 
 def breach_of(
     limits: dict[str, float],
-    disk: Disk,
+    disk: watch.Disk,
     started: float,
     scratch: tuple[str, ...],
     use: watch.Use,
@@ -265,28 +266,6 @@ def breach_of(
 
 def found(limit: str, limits: dict[str, float], observed: float) -> dict[str, Any]:
     return {"limit": limit, "allowed": limits[limit], "observed": observed}
-
-
-class Disk:
-    """Watches the size of the workspace: cheaply by the room that is left on its file system,
-    exactly when that shrinks, and now and then in case something else frees room meanwhile."""
-
-    def __init__(self, folder: str, limits: dict[str, float]) -> None:
-        self.folder, self.looks = folder, 0
-        self.limit = int(limits["disk_mb"] * 1024 * 1024) if "disk_mb" in limits else None
-        self.room = watch.room_left(folder)
-
-    def over(self) -> int | None:
-        """The size in bytes, where that is more than allowed."""
-        if self.limit is None:
-            return None
-        self.looks += 1
-        shrunk = self.room - watch.room_left(self.folder)
-        if shrunk < self.limit // 8 and self.looks % COUNTED:
-            return None
-        self.room -= max(0, shrunk)
-        size = watch.size_of(self.folder)
-        return size if size > self.limit else None
 
 
 def end_all(tool: int, status: int | None) -> int:
