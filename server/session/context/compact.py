@@ -173,9 +173,9 @@ def _items(session: Session, costs: Costs) -> list[Item]:
         turn += message["role"] == "user"
         if message["role"] == "error" or message.get("open"):
             continue
-        op = changes.get(message.get("id", ""))
-        seen = changed(message, op, place) if op else message
         fold = inside.get(message.get("id", ""))
+        op = None if fold else changes.get(message.get("id", ""))
+        seen = changed(message, op, place) if op else message
         item = Item(place, message, seen, 0, turn, gone=fold is not None)
         if fold is None:
             item.tokens = of_message(seen, costs)

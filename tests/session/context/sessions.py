@@ -66,7 +66,7 @@ class Sessions:
                 result["keep"] = self.pick(0, 1, 3, -1)
             self.say(
                 "tool",
-                self.text(self.pick(5, 20, 80, 300)),
+                self.text(self.pick(5, 20, 60, 200)),
                 tool_call_id=call["id"],
                 name=call["function"]["name"],
                 is_error=failed,
