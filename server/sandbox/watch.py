@@ -128,3 +128,15 @@ def size_of(folder: str) -> int:
         if seen > MOST_FILES:
             return 1 << 62
     return total
+
+
+def users_tasks(uid: int) -> int:
+    """How many tasks a user has: the kernel counts processes of a user, not of a call."""
+    total = 0
+    for name in os.listdir("/proc"):  # noqa: PTH208
+        try:
+            if name.isdigit() and os.stat(f"/proc/{name}").st_uid == uid:  # noqa: PTH116
+                total += int(stat_of(int(name))[17])
+        except (OSError, IndexError):
+            continue
+    return total
