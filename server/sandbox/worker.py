@@ -306,18 +306,6 @@ def reap(tool: int) -> int | None:
         status = code if pid == tool else status
 
 
-def users_tasks(uid: int) -> int:
-    """How many tasks a user has: the kernel counts processes of a user, not of a call."""
-    total = 0
-    for name in os.listdir("/proc"):  # noqa: PTH208
-        try:
-            if name.isdigit() and os.stat(f"/proc/{name}").st_uid == uid:  # noqa: PTH116
-                total += int(watch.stat_of(int(name))[17])
-        except (OSError, IndexError):
-            continue
-    return total
-
-
 # -- the tool -------------------------------------------------------------------------------------
 
 
@@ -362,7 +350,7 @@ def confine(request: Request, *, policy: Policy) -> None:
     """The rest: limits and the folder. Raises OSError, and then no tool runs."""
     gc.enable()
     limits = request["limits"]
-    crowd = 0 if policy.tier == "A" else users_tasks(os.getuid())
+    crowd = 0 if policy.tier == "A" else watch.users_tasks(os.getuid())
     child.confine(request)
     lower(resource.RLIMIT_DATA, round((limits["memory_mb"] + SPARE_MB) * 1024 * 1024))
     # Twice the limit and room for threads: the watch names the breach, this stops a fast bomb.

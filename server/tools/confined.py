@@ -18,7 +18,7 @@ from typing import Any
 
 from ..sandbox.netproxy import ENV, NetProxy
 from ..sandbox.reach import Reach
-from .running import KEEPER_S, Child, Job, Outcome, environment, message_of
+from .running import CHUNK, KEEPER_S, MAX_RESULT, Child, Job, Outcome, environment, message_of
 
 
 class Confined(Child):
@@ -60,8 +60,8 @@ class Confined(Child):
         child = cls(job, tier, reach)
         output, said = os.pipe(), os.pipe()
         try:
-            child._output = await child._reader(os.fdopen(output[0], "rb", buffering=0))
-            child._results = await child._reader(os.fdopen(said[0], "rb", buffering=0))
+            child._output = await child._reader(os.fdopen(output[0], "rb", buffering=0), CHUNK)
+            child._results = await child._reader(os.fdopen(said[0], "rb", buffering=0), MAX_RESULT)
             if filtered:
                 await child._open_proxy(worker)
             with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # then it has said why

@@ -112,8 +112,8 @@ class Child:
             os.close(end)
         child = cls(job, process, hold)
         assert process.stdout is not None
-        child._output = await child._reader(process.stdout)
-        child._results = await child._reader(os.fdopen(tell, "rb", buffering=0))
+        child._output = await child._reader(process.stdout, CHUNK)
+        child._results = await child._reader(os.fdopen(tell, "rb", buffering=0), MAX_RESULT)
         request = {
             "where": job.where,
             "args": job.args,
@@ -146,10 +146,13 @@ class Child:
                     text = decoder.decode(data)
                     self._last_words = (self._last_words + text)[-LAST_WORDS:]
                     yield text
-                    if printed > most and self._breach is None:
-                        self._end("output_kb", self.job.limits["output_kb"], printed // 1024)
-                    reading = asyncio.ensure_future(self._output.read(CHUNK))
-                    pending.add(reading)
+                    if printed <= most:
+                        reading = asyncio.ensure_future(self._output.read(CHUNK))
+                        pending.add(reading)
+                    else:  # nobody reads on: a call has a moment to end, and may fill it
+                        self._transports[0].close()
+                        if self._breach is None:
+                            self._end("output_kb", self.job.limits["output_kb"], printed // 1024)
                 if telling in done and (line := _result(telling)):
                     if text := self._told(line):
                         yield text
@@ -246,8 +249,8 @@ class Child:
             os.close(self._lifeline)
             self._lifeline = -1
 
-    async def _reader(self, pipe: Any) -> asyncio.StreamReader:
-        reader = asyncio.StreamReader(limit=MAX_RESULT)
+    async def _reader(self, pipe: Any, limit: int) -> asyncio.StreamReader:
+        reader = asyncio.StreamReader(limit=limit)
         loop = asyncio.get_running_loop()
         transport, _ = await loop.connect_read_pipe(
             lambda: asyncio.StreamReaderProtocol(reader), pipe

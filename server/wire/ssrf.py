@@ -24,6 +24,10 @@ _SPECIAL = tuple(
         ("192.0.0.0/24", "192.88.99.0/24", "fec0::/10", "2001::/23", "3fff::/20", "5f00::/16"),
     )
 )
+# Of the public internet by number, and inside a cloud the host's own voice: Azure's DNS and agents
+# (learn.microsoft.com, "What is IP address 168.63.129.16?"). Those of others are link-local, unique
+# local, or in the shared range 100.64.0.0/10, and not global to begin with.
+_NOT_PUBLIC = (*_SPECIAL, ipaddress.ip_network("168.63.129.16/32"))
 _IPV4_COMPATIBLE = ipaddress.IPv6Network("::/96")
 
 
@@ -37,7 +41,7 @@ def is_public(text: str) -> bool:
         if inner is not None:
             return is_public(str(inner))
     special = address.is_multicast or address.is_reserved or address.is_unspecified
-    return address.is_global and not special and not any(address in net for net in _SPECIAL)
+    return address.is_global and not special and not any(address in net for net in _NOT_PUBLIC)
 
 
 def address_of(text: str) -> Address | None:

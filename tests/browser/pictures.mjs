@@ -49,6 +49,8 @@ await main(async (walk, job) => {
   const ready = () => page.waitForFunction(() => { try { return yaa.use("ui/ground").context() && yaa.use("ui/commands").list().some((one) => one.id === "desk") } catch { return false } });
   const close = () => page.evaluate(() => document.querySelector("dialog[open]")?.close());
 
+  const shut = () => page.click(".inspector .inspect-head button:last-child, .inspector [aria-label]:is(button)");
+
   /** Name → what to do first, what to do afterwards. */
   const screens = (language) => ({
     start: [async () => { await command("session.new"); await page.waitForSelector(".empty"); }],
@@ -87,8 +89,8 @@ await main(async (walk, job) => {
       await at("p-tools");
       await command(`inspect.${tab}`);
       await page.waitForSelector(`[role=tab][aria-selected=true][id$="${tab}"]`);
-    }]])),
-    desk: [async () => { await command("desk"); await page.waitForSelector(".desk .ask"); }, () => page.click(".inspector .inspect-head button:last-child, .inspector [aria-label]:is(button)")],
+    }, shut]])),
+    desk: [async () => { await command("desk"); await page.waitForSelector(".desk .ask"); }, shut],
     time: [async () => {
       await command("inspect.time");
       await page.waitForSelector(".time input");

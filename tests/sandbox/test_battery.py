@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 import unittest
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from server.sandbox.probe import closed_to_others
 
 ROOT = Path(__file__).resolve().parents[2]
 STRANGER = 4321
-SECONDS = 300
+SECONDS = 600  # of one battery, beside another: 30 on an idle machine
 
 SECURITY = ROOT / "docs" / "design" / "security.md"
 SEEN = {"metadata stat secret", "metadata chdir outside", "metadata server cmdline"}
@@ -59,23 +60,50 @@ def reachable_python() -> str | None:
     return found if found and not subprocess.run([found, "-c", old]).returncode else None
 
 
+Run = tuple[str, int | None]  # a tier, and as whom: None for this user
+
+
+def battery(python: str, tier: str, user: int | None) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(
+        [python, "-B", "-m", "tests.sandbox.battery", tier],
+        cwd=ROOT,
+        env={"PATH": "/usr/bin:/bin", "HOME": "/tmp"},
+        user=user,
+        group=user,
+        extra_groups=None if user is None else [],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=SECONDS,
+        start_new_session=True,  # an attempt goes at the whole group of its server
+    )
+
+
 @unittest.skipUnless(sys.platform == "linux", "the sandbox is Linux's")
 class Battery(unittest.TestCase):
-    def run_battery(self, tier: str, user: int | None, python: str | None) -> dict[str, Any]:
-        if python is None or closed_to_others((), ROOT):
+    """Every run is a program of its own that goes only at its own server's things, so they run
+    side by side, as many at a time as there are processors."""
+
+    runs: dict[Run, Future[subprocess.CompletedProcess[bytes]]]
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        pool = ThreadPoolExecutor(os.cpu_count() or 1, "battery")
+        cls.addClassCleanup(pool.shutdown, cancel_futures=True)
+        root = os.geteuid() == 0
+        pythons: dict[int | None, str | None] = {None: sys.executable}
+        pythons |= {STRANGER: reachable_python()} if root else {}
+        runs = [(tier, user) for user in pythons for tier in ("A", "B", "none")]
+        cls.runs = {}
+        for tier, user in runs:
+            # Below tier A a server that is root needs what its tools' user can read.
+            python = reachable_python() if tier == "B" and root else pythons[user]
+            if python is not None and not closed_to_others((), ROOT):
+                cls.runs[tier, user] = pool.submit(battery, python, tier, user)
+
+    def found(self, tier: str, user: int | None = None) -> dict[str, Any]:
+        if (tier, user) not in self.runs:
             self.skipTest("no interpreter or checkout that another user can read")
-        done = subprocess.run(
-            [python, "-B", "-m", "tests.sandbox.battery", tier],
-            cwd=ROOT,
-            env={"PATH": "/usr/bin:/bin", "HOME": "/tmp"},
-            user=user,
-            group=user,
-            extra_groups=None if user is None else [],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=SECONDS,
-            start_new_session=True,  # an attempt goes at the whole group of its server
-        )
+        done = self.runs[tier, user].result()
         self.assertEqual(done.returncode, 0, done.stderr.decode()[-2000:])
         found: dict[str, Any] = json.loads(done.stdout)
         if found["sandbox"]["tier"] != tier:
@@ -84,8 +112,8 @@ class Battery(unittest.TestCase):
         self.assertGreaterEqual(found["controls"], 20)
         return found
 
-    def check(self, tier: str, user: int | None, python: str | None) -> None:
-        found = self.run_battery(tier, user, python)
+    def check(self, tier: str, user: int | None = None) -> None:
+        found = self.found(tier, user)
         allowed: set[str] = set()
         if tier == "B":  # a file of another user is only looked at
             allowed = SEEN | (OWN_FILES if found["uid"] else set())
@@ -95,28 +123,25 @@ class Battery(unittest.TestCase):
         self.assertEqual(broken, {})
 
     def test_tier_a(self) -> None:
-        self.check("A", None, sys.executable)
+        self.check("A")
 
     def test_tier_b(self) -> None:
-        self.check("B", None, reachable_python() if os.geteuid() == 0 else sys.executable)
+        self.check("B")
 
     @unittest.skipIf(os.name != "posix" or os.geteuid(), "only root can become somebody else")
     def test_tier_a_as_a_normal_user(self) -> None:
-        self.check("A", STRANGER, reachable_python())
+        self.check("A", STRANGER)
 
     @unittest.skipIf(os.name != "posix" or os.geteuid(), "only root can become somebody else")
     def test_tier_b_as_a_normal_user(self) -> None:
-        self.check("B", STRANGER, reachable_python())
+        self.check("B", STRANGER)
 
     def test_without_a_sandbox(self) -> None:
         """The control: the same attempts get through where there are no layers, so that it is a
         layer that stops them elsewhere."""
-        users: list[tuple[int | None, str | None]] = [(None, sys.executable)]
-        if os.geteuid() == 0 and (python := reachable_python()):
-            users.append((STRANGER, python))
         stopped: set[str] = set()
-        for user, python in users:
-            found = self.run_battery("none", user, python)
+        for user in [user for tier, user in self.runs if tier == "none"] or [None]:
+            found = self.found("none", user)
             self.assertGreaterEqual(len(found["through"]), 100, found["stopped"])
             self.assertEqual(found["broken"], {})
             self.assertLessEqual(SEEN | OWN_FILES, set(found["through"]))

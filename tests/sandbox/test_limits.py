@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import math
 import os
 import subprocess
 import sys
@@ -107,7 +108,8 @@ class Model(BaseHTTPRequestHandler):
 
 
 class Asking(threading.Thread):
-    """Asks for /health again and again, and notes how long each answer took."""
+    """Asks for /health at once and again and again, and notes how long each answer took; none that
+    is right is as bad as one that takes for ever."""
 
     def __init__(self, url: str) -> None:
         super().__init__(name="health")
@@ -116,13 +118,19 @@ class Asking(threading.Thread):
         self.enough = threading.Event()
 
     def run(self) -> None:
-        while not self.enough.wait(0.02):
+        while True:  # a breach may be over in 20 ms
             began = time.monotonic()
             connection = http.client.HTTPConnection(self.place, timeout=10)
-            connection.request("GET", "/health")
-            if connection.getresponse().status == 200:
-                self.took.append(time.monotonic() - began)
-            connection.close()
+            try:
+                connection.request("GET", "/health")
+                right = connection.getresponse().status == 200
+            except OSError:
+                right = False
+            finally:
+                connection.close()
+            self.took.append(time.monotonic() - began if right else math.inf)
+            if self.enough.wait(0.02):
+                return
 
 
 class Health(unittest.TestCase):
@@ -165,7 +173,6 @@ class Health(unittest.TestCase):
                 details = result.get("error", {}).get("details") or result["result"]["limit"]
                 self.assertEqual((details["limit"], details["allowed"]), (case.limit, case.allowed))
                 self.assertEqual(result["sandbox"]["tier"], tier)
-                self.assertTrue(asking.took)
                 self.assertLess(max(asking.took), ANSWERS_WITHIN_S)
 
 

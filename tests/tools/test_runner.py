@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from server.tools.runner import Job, Outcome, Runner
+from server.tools.running import CHUNK
 
 LIMITS: dict[str, float] = {
     "wall_s": 20,
@@ -268,6 +269,15 @@ class Breaches(Case):
 
     async def test_output(self) -> None:
         await self.breach("yes", "output_kb", 32)
+
+    async def test_output_beyond_the_limit_is_not_read(self) -> None:
+        """Nor is the call given its moment to end: what it says can have no reader."""
+        job = Job(SHELL, {"command": "yes"}, "s1", {**LIMITS, "output_kb": 32})
+        async with aclosing(self.runner.run(job)) as items:
+            found = [item async for item in items]
+        self.assertEqual([item.status for item in found if isinstance(item, Outcome)], ["limit"])
+        text = "".join(item for item in found if isinstance(item, str))
+        self.assertLessEqual(len(text), 32 * 1024 + CHUNK)
 
     async def test_processes(self) -> None:
         await self.breach("for i in $(seq 40); do sleep 30 & done; wait", "processes", 12)
