@@ -23,7 +23,13 @@ from pathlib import Path
 from . import tools
 from .report import Console, Outcome, Skip
 
-OWN_FOLDERS = ("interop", "browser", "bench")  # suites beside the unit tests, one lane each
+# Suites beside the unit tests, by the lane that runs them.
+OWN_FOLDERS = {
+    "system": ("sandbox", "chaos"),
+    "interop": ("interop",),
+    "browser": ("browser",),
+    "bench": ("bench",),
+}
 
 
 @dataclass(frozen=True)
@@ -124,28 +130,21 @@ def expect_zero(
 # -- suites ---------------------------------------------------------------------------------------
 
 
-def modules(*, folder: str = "") -> list[str]:
-    """Test modules of one of the own folders, or without a folder all the others."""
+def modules(lane: str = "unit") -> list[str]:
+    """Test modules of a lane: those of its own folders, or of no other lane's."""
+    owners = {folder: name for name, folders in OWN_FOLDERS.items() for folder in folders}
     names = []
     for path in sorted((tools.ROOT / "tests").rglob("test_*.py")):
         parts = path.relative_to(tools.ROOT).with_suffix("").parts
         if "node_modules" in parts or not all(part.isidentifier() for part in parts):
             continue
-        own = parts[1] if parts[1] in OWN_FOLDERS else ""
-        if own == folder:
+        if owners.get(parts[1], "unit") == lane:
             names.append(".".join(parts))
     return names
 
 
-def _unit(console: Console, outcome: Outcome, limit_s: float) -> None:
-    _suite(console, outcome, limit_s, modules())
-
-
-def _folder(name: str) -> Callable[[Console, Outcome, float], None]:
-    def run_folder(console: Console, outcome: Outcome, limit_s: float) -> None:
-        _suite(console, outcome, limit_s, modules(folder=name))
-
-    return run_folder
+def _tests(console: Console, outcome: Outcome, limit_s: float) -> None:
+    _suite(console, outcome, limit_s, modules(outcome.lane))
 
 
 def _suite(console: Console, outcome: Outcome, limit_s: float, names: list[str]) -> None:
@@ -245,12 +244,13 @@ class _Child:
 
 LANES = [
     Lane("format", "ruff format --check", _format, 60),
-    Lane("unit", "unit tests, -W error", _unit, 600),
+    Lane("system", "the sandbox under attack, servers that are killed", _tests, 900),
+    Lane("unit", "unit tests, -W error", _tests, 900),
     Lane("lint", "ruff check", _lint, 60),
     Lane("types", "mypy --strict", _types, 300),
     Lane("tsc", "types of the client, tsc", _client_types, 120),
-    Lane("node", "unit tests of the client, node --test", _node, 180, True),
-    Lane("interop", "real peers: a local model, AG-UI, OpenAI, MCP", _folder("interop"), 600, True),
-    Lane("browser", "Chromium and Firefox, from disk and served", _folder("browser"), 600, True),
-    Lane("bench", "the benchmark, tiny: does it run", _folder("bench"), 120, True),
+    Lane("node", "unit tests of the client, node --test", _node, 180),
+    Lane("interop", "real peers: a local model, AG-UI, OpenAI, MCP", _tests, 600, True),
+    Lane("browser", "Chromium and Firefox, from disk and served", _tests, 900, True),
+    Lane("bench", "the benchmark, tiny: does it run", _tests, 120, True),
 ]
