@@ -108,12 +108,13 @@ class Walk {
     return JSON.parse((await this.#answers.next()).value);
   }
 
-  /** Waits for what moves to come to rest; a spinner never does, nor does what the browser passes over. */
+  /** Waits for what moves to come to rest; a spinner never does, nor does what the browser passes over, perhaps only since we looked. */
   async rest() {
     await this.page.evaluate(async () => {
       const seen = (one) => one.effect?.target?.checkVisibility({ contentVisibilityAuto: true });
       const ends = document.getAnimations().filter((one) => one.effect?.getComputedTiming().endTime < 5000 && seen(one));
-      await Promise.allSettled(ends.map((one) => one.finished));
+      const enough = new Promise((resolve) => setTimeout(resolve, 5000));
+      await Promise.race([Promise.allSettled(ends.map((one) => one.finished)), enough]);
     });
   }
 
