@@ -11,7 +11,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import puppeteer from "puppeteer-core";
 
-export const PATIENCE_MS = 20_000;
+export const PATIENCE_MS = 40_000;
 
 const CHROMIUM_FLAGS = [
   // No calls home, no first-run pages; English, so that buttons can be found by what they say.

@@ -147,6 +147,27 @@ def _tests(console: Console, outcome: Outcome, limit_s: float) -> None:
     _suite(console, outcome, limit_s, modules(outcome.lane))
 
 
+def _tests_beside(console: Console, outcome: Outcome, limit_s: float) -> None:
+    """Two modules at a time, each in a child of its own: browsers wait as long as they work. The
+    last by name is the longest, and begins."""
+    waiting = iter(reversed(modules(outcome.lane)))
+    lock = threading.Lock()
+
+    def work() -> None:
+        while True:
+            with lock:
+                name = next(waiting, None)
+            if name is None:
+                return
+            _suite(console, outcome, limit_s, [name])
+
+    workers = [threading.Thread(target=work, name=f"beside-{number}") for number in (1, 2)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+
+
 def _suite(console: Console, outcome: Outcome, limit_s: float, names: list[str]) -> None:
     with tempfile.TemporaryDirectory(prefix="yaa-suite-") as folder:
         result = Path(folder) / "result.json"
@@ -251,6 +272,6 @@ LANES = [
     Lane("tsc", "types of the client, tsc", _client_types, 120),
     Lane("node", "unit tests of the client, node --test", _node, 180),
     Lane("interop", "real peers: a local model, AG-UI, OpenAI, MCP", _tests, 600, True),
-    Lane("browser", "Chromium and Firefox, from disk and served", _tests, 900, True),
+    Lane("browser", "Chromium and Firefox, from disk and served", _tests_beside, 600, True),
     Lane("bench", "the benchmark, tiny: does it run", _tests, 120, True),
 ]
