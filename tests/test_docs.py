@@ -51,6 +51,14 @@ class Reference(unittest.TestCase):
         default = json.loads((ROOT / "config.default.json").read_text())
         self.assert_rows("config.md", "Key", set(leaves(default)))
 
+    def test_names_of_others_lead_to_settings(self) -> None:
+        default = set(leaves(json.loads((ROOT / "config.default.json").read_text())))
+        page = (REFERENCE / "other-names.md").read_text()
+        rows = re.findall(r"^\| `([^`]+)` \| (?:`([^`]+)`|–) \|", page, re.M)
+        self.assertEqual(len(rows), page.count("\n| `"))
+        self.assertEqual({here for _, here in rows if here} - default, set())
+        self.assertEqual(len({name for name, _ in rows}), len(rows))
+
     def test_log_lines(self) -> None:
         access = set(members("server/api/router.py", "_write_access"))
         self.assert_rows("logs.md", "Access member", access)

@@ -16,7 +16,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from .. import log
 from ..jsontext import JSONError, dumps, loads
+
+_log = log.get("claims")
 
 RESULT = ".result"
 SWEEP_EVERY = 256  # claims taken between two looks at what has expired
@@ -79,14 +82,21 @@ class Claims:
         return found if isinstance(found, dict) else None
 
     def sweep(self) -> None:
-        """Remove what has expired."""
-        now = self._clock()
+        """Remove what has expired, and say how much that was."""
+        now, oldest_s, gone, left = self._clock(), 0.0, 0, 0
         with contextlib.suppress(OSError):
             for entry in os.scandir(self.folder):
                 ttl = self.ttl_s if "." not in entry.name else self.result_ttl_s
+                left += 1
                 with contextlib.suppress(OSError):
-                    if now - entry.stat().st_mtime > ttl:
+                    if (age_s := now - entry.stat().st_mtime) > ttl:
                         Path(entry.path).unlink()
+                        oldest_s, gone = max(oldest_s, age_s), gone + 1
+        if gone:
+            _log.info(
+                "%d claims and results expired, the oldest after %d s; %d are left",
+                *(gone, oldest_s, left - gone),
+            )
 
     def _path(self, session_id: str, call_id: str, attempt: int) -> Path:
         name = dumps([session_id, call_id, attempt]).encode("utf-8", "surrogatepass")

@@ -95,6 +95,18 @@ class Results(Case):
         self.claims.sweep()
         self.assertTrue(self.claims.take("s", "c", 1))
 
+    def test_what_expired_is_told(self) -> None:
+        self.claims.take("s", "c", 1)
+        self.claims.take("s", "d", 1)
+        self.claims.store("s", "c", 1, {"a": 1})
+        self.age(11)
+        with self.assertLogs("yaa.claims", "INFO") as told:
+            self.claims.sweep()
+        (line,) = told.output
+        self.assertRegex(line, "1 claims and results expired, the oldest after 11 s; 2 are left")
+        with self.assertNoLogs("yaa.claims"):
+            self.claims.sweep()
+
     def test_nothing_and_garbage(self) -> None:
         self.assertIsNone(self.claims.fetch("s", "c", 1))
         self.folder.mkdir()
