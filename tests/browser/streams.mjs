@@ -88,11 +88,13 @@ async function write(page, words) {
   await page.keyboard.press("Enter");
 }
 
-/** Opens the session that begins with these words. */
+/** Opens the session that begins with these words: pressed where it is, since rows change places while runs end. */
 async function row(page, words) {
-  const found = await page.waitForFunction((wanted) => [...document.querySelectorAll(".row-open")].find((one) => one.textContent.includes(wanted)), {}, words);
-  await found.asElement().click();
-  await says(page, ".bubble", words);
+  await page.waitForFunction((wanted) => {
+    if ([...document.querySelectorAll(".bubble")].some((one) => one.innerText.includes(wanted))) return true;
+    [...document.querySelectorAll(".row-open")].find((one) => one.textContent.includes(wanted))?.click();
+    return false;
+  }, {}, words);
 }
 
 async function answered(page, tokens) {
