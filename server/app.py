@@ -24,6 +24,7 @@ from .api.info import Info
 from .api.metrics import Scrape
 from .api.rates import Rates
 from .api.router import Route, Router
+from .api.runs import Runs
 from .api.session import Sessions
 from .api.static import Files
 from .config import Config, ConfigError, make_home, shipped
@@ -133,7 +134,8 @@ def routes(app: App, keys: Keys) -> Router:
     server, session = app.config.server, app.config.session
     info = Info(VERSION, server["limits"], session, **app.facts())
     streams = session["config"]["yaa"]["stream"]
-    sessions = Sessions(app.agent, server["limits"], streams=streams)
+    runs = Runs(app.agent, server["limits"])
+    sessions = Sessions(runs, streams=streams)
     downloads = Downloads(app.toolbox, server["limits"]["max_request_size"])
     files = Files(shipped("client"))
     table = {

@@ -14,7 +14,7 @@ from contextlib import aclosing
 from pathlib import Path
 from typing import Any, TextIO
 
-from .api.session import Agent, Run
+from .api.runs import Agent, Run
 from .errors import Problem
 from .jsontext import JSONError, dumps, loads
 from .session.events import alias

@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 from server import log
 from server.api.auth import Keys
 from server.api.router import Route, Router
+from server.api.runs import Runs
 from server.api.session import Sessions
 from server.app import App, routes
 from server.config import load
@@ -136,7 +137,7 @@ class Battery(unittest.TestCase):
         self.addCleanup(log.setup, "error", stream=io.StringIO())
         toolbox = fakes.CountingToolbox({"read": "read", "write": "write"}, {})
         agent = fakes.agent(fakes.ScriptedModel(lambda _: [("text", "Hi")]), toolbox)
-        sessions = Sessions(agent, DEFAULTS, streams=False)
+        sessions = Sessions(Runs(agent, DEFAULTS), streams=False)
         table = {("POST", "/session"): Route(sessions.post)}
         self.router = Router(table, sessions.post, Keys([], required=False))
 

@@ -13,8 +13,8 @@ from typing import Protocol
 from urllib.parse import quote
 
 from ..errors import Problem
+from .body import read_object
 from .router import Call
-from .session import read_object
 
 HEADERS = {
     "Content-Type": "application/octet-stream",

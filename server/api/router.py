@@ -13,6 +13,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
+from urllib.parse import unquote
 
 from .. import log, spans
 from ..errors import Problem
@@ -54,6 +55,8 @@ class Call:
         self.request = exchange.request
         self.key: Key = ANYONE
         self.run = ""  # the id of the run that this request began
+        self.at: Mapping[str, str] = {}  # what the route's pattern names, percent-decoded
+        self.refusal: Callable[[Problem], dict[str, Any]] = Problem.body  # its words here
         self.sent = 0  # bytes of body
         self._headers = dict(headers)
 
@@ -83,15 +86,18 @@ Handler = Callable[[Call], Awaitable[None]]
 
 @dataclass(frozen=True)
 class Route:
-    """A handler; `open` means that it needs no key."""
+    """A handler; `open` means that it needs no key. `refusal` is the body that a Problem gets here:
+    clients of other systems look for its words in other places."""
 
     handler: Handler
     open: bool = False
+    refusal: Callable[[Problem], dict[str, Any]] = Problem.body
 
 
 class Router:
-    """`await router(exchange)` serves one request. `routes` maps (method, path) to a Route;
-    `files` gets every GET for which there is none."""
+    """`await router(exchange)` serves one request. `routes` maps (method, path) to a Route, a part
+    of the path like `{agent}` standing for any one segment; `files` gets every GET for which there
+    is none."""
 
     def __init__(
         self,
@@ -103,7 +109,10 @@ class Router:
         rates: Rates | None = None,
         count: Callable[[int], None] = lambda status: None,
     ) -> None:
-        self._routes = dict(routes)
+        self._routes: dict[str, dict[str, Route]] = {}
+        for (method, path), route in routes.items():
+            self._routes.setdefault(path, {})[method] = route
+        self._patterns = [path.split("/") for path in self._routes if "{" in path]
         self._files = Route(files, open=True)
         self._keys = keys
         self._origins = frozenset(origins)
@@ -126,19 +135,22 @@ class Router:
         if request.method == "OPTIONS":
             await self._options(call)
             return
-        route = self._find(request)
+        route = self._find(call)
+        call.refusal = route.refusal
         if not route.open:
             call.key = self._keys.check(request.headers)
             self._rates.take(call.key)
         await route.handler(call)
 
-    def _find(self, request: Request) -> Route:
-        method = "GET" if request.method == "HEAD" else request.method
-        route = self._routes.get((method, request.path))
-        if route is not None:
-            return route
-        others = self._methods(request.path)
-        if others:
+    def _find(self, call: Call) -> Route:
+        method, path = call.request.method, call.request.path
+        method = "GET" if method == "HEAD" else method
+        here, call.at = self._at(path)
+        if method in here:
+            return here[method]
+        if here:
+            others = _methods(here)
+            call.refusal = next(iter(here.values())).refusal
             raise Problem(
                 "method_not_allowed",
                 f"Here one can {', '.join(others)}",
@@ -148,13 +160,19 @@ class Router:
             raise Problem("not_found", "There is nothing at this address")
         return self._files
 
-    def _methods(self, path: str) -> list[str]:
-        methods = {method for method, at in self._routes if at == path}
-        return sorted(methods | {"HEAD"} if "GET" in methods else methods)
+    def _at(self, path: str) -> tuple[dict[str, Route], dict[str, str]]:
+        """The routes of a path by method, none if there are none; and what its pattern names."""
+        if path in self._routes and "{" not in path:
+            return self._routes[path], {}
+        parts = path.split("/")
+        for pattern in self._patterns:
+            if named := _matched(pattern, parts):
+                return self._routes["/".join(pattern)], named
+        return {}, {}
 
     async def _options(self, call: Call) -> None:
         """A preflight never carries a key, and asks before the real request may be sent."""
-        methods = self._methods(call.request.path) or ["GET", "HEAD"]
+        methods = _methods(self._at(call.request.path)[0]) or ["GET", "HEAD"]
         allowed = ", ".join((*methods, "OPTIONS"))
         await call.reply(
             204,
@@ -210,8 +228,28 @@ class Border:
         if problem.code == "internal":
             _log.error("request %s broke", call.exchange.id, exc_info=error)
         headers = {"x-should-retry": "false"} if call.run else {}
-        await call.json(problem.body(), status=problem.status, headers=headers | problem.headers)
+        await call.json(
+            call.refusal(problem), status=problem.status, headers=headers | problem.headers
+        )
         return True
+
+
+def _methods(here: Iterable[str]) -> list[str]:
+    methods = set(here)
+    return sorted(methods | {"HEAD"} if "GET" in methods else methods)
+
+
+def _matched(pattern: list[str], parts: list[str]) -> dict[str, str]:
+    """What each `{name}` of a pattern stands for; empty when the path is not one of its."""
+    if len(pattern) != len(parts):
+        return {}
+    named = {}
+    for wanted, part in zip(pattern, parts, strict=True):
+        if wanted.startswith("{") and part:
+            named[wanted[1:-1]] = unquote(part)
+        elif wanted != part:
+            return {}
+    return named
 
 
 def _write_access(call: Call, began: float, took: float) -> None:

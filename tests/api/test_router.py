@@ -105,6 +105,46 @@ class Routes(Case):
         self.assertIn("www-authenticate", refused.headers)
 
 
+class Patterns(Case):
+    """Paths with a part that names something."""
+
+    async def named(self, call: Call) -> None:
+        if "wrong" in call.at.values():
+            raise Problem("not_found", "no such thing")
+        await call.json(dict(call.at))
+
+    def router(self, **options: Any) -> Router:
+        routes = {
+            ("GET", "/v1/models"): Route(self.thing),
+            ("GET", "/v1/models/{model}"): Route(self.named, refusal=lambda p: {"no": p.code}),
+            ("POST", "/x/{a}/y/{b}"): Route(self.named),
+        }
+        return Router(routes, self.files, Keys([{"name": "phone", "key": "k"}]), **options)
+
+    def test_table(self) -> None:
+        for method, path, status, answer in (
+            ("GET", "/v1/models", 200, {"name": "phone"}),
+            ("GET", "/v1/models/default", 200, {"model": "default"}),
+            ("GET", "/v1/models/a%2Fb%20%E4%BD%A0", 200, {"model": "a/b 你"}),
+            ("GET", "/v1/models/{model}", 200, {"model": "{model}"}),
+            ("POST", "/x/1/y/2", 200, {"a": "1", "b": "2"}),
+            ("GET", "/v1/models/wrong", 404, {"no": "not_found"}),
+            ("POST", "/v1/models/x", 405, {"no": "method_not_allowed"}),
+            ("GET", "/v1/models/", 200, None),  # the name of a file
+            ("GET", "/v1/models/a/b", 200, None),
+        ):
+            with self.subTest(method=method, path=path):
+                asked = self.ask(method, path, KEY)
+                self.assertEqual(asked.status, status)
+                if answer is not None:
+                    self.assertEqual(asked.json, answer)
+
+    def test_a_missing_key_is_refused_in_the_words_of_the_route(self) -> None:
+        asked = self.ask("GET", "/v1/models/x")
+        self.assertEqual((asked.status, asked.json), (401, {"no": "unauthorized"}))
+        self.assertEqual(self.ask("OPTIONS", "/v1/models/x").headers["allow"], "GET, HEAD, OPTIONS")
+
+
 class Cors(Case):
     def test_every_answer_can_be_read_by_a_page(self) -> None:
         for method, path in (

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import gzip
 import io
 import json
-import time
 import unittest
-import zlib
 from collections.abc import Mapping
 from typing import Any
 
 from server import log
-from server.api.auth import Key, Keys
+from server.api.auth import Keys
 from server.api.router import Route, Router
-from server.api.session import Pulse, Sessions, Slots, delta_reply, inflate, wants_stream
+from server.api.runs import Runs
+from server.api.session import Sessions, delta_reply, wants_stream
 from server.errors import Problem
 from server.session import events
 from server.wire.headers import ProtocolError
@@ -45,7 +43,7 @@ class Case(unittest.TestCase):
         self.agent = fakes.Agent(SCRIPT)
 
     def router(self) -> Router:
-        handler = Sessions(self.agent, self.limits, streams=self.streams)
+        handler = Sessions(Runs(self.agent, self.limits), streams=self.streams)
         routes = {("POST", "/session"): Route(handler.post)}
         return Router(routes, handler.post, Keys([{"name": "me", "key": "k"}]))
 
@@ -60,63 +58,6 @@ class Case(unittest.TestCase):
 
 
 class Refusing(Case):
-    def test_before_the_body_is_read(self) -> None:
-        for headers, status in (
-            ({"Content-Type": "application/json"}, 401),
-            ({"yaa-api-key": "k"}, 415),
-            (JSON | {"Content-Type": "text/plain"}, 415),
-            (JSON | {"Content-Type": "application/x-www-form-urlencoded"}, 415),
-            (JSON | {"Content-Type": "application/json; charset=latin-1"}, 415),
-            (JSON | {"Content-Type": "application/jsonx"}, 415),
-            (JSON | {"Content-Encoding": "br"}, 415),
-            (JSON | {"Content-Encoding": "gzip, gzip"}, 415),
-        ):
-            with self.subTest(headers=headers):
-                call = self.post(headers=headers)
-                self.assertEqual(call.status, status)
-                self.assertFalse(call.channel.body_read)
-                self.assertEqual(self.agent.runs, [])
-
-    def test_content_types_that_are_json(self) -> None:
-        for kind in (
-            "application/json",
-            "application/json; charset=utf-8",
-            'Application/JSON;charset="UTF-8"',
-            "application/json ; charset=utf8",
-            "application/json;",
-        ):
-            with self.subTest(kind=kind):
-                self.assertEqual(self.post(headers=JSON | {"Content-Type": kind}).status, 200)
-
-    def test_bodies(self) -> None:
-        for body, status, code, said in (
-            (b"", 400, "bad_json", "line 1, column 1"),
-            (b"{", 400, "bad_json", "line 1, column 2"),
-            (b'{"a":1}x', 400, "bad_json", "line 1, column 8"),
-            (b'{\n"a": NaN}', 400, "bad_json", "NaN"),
-            (b'{"a": 1e999}', 400, "bad_json", "1e999"),
-            (b'{"a":1,"a":2}', 400, "bad_json", "'a'"),
-            (b'{"a":"\xff"}', 400, "bad_json", "line 1, column 7"),
-            (b'{"a":"\\ud800"}', 400, "bad_json", "surrogate"),
-            (b"[" * 100_000, 400, "bad_json", "nested"),
-            (b'{"a":' * 100_000 + b"1" + b"}" * 100_000, 400, "bad_json", "nested"),
-            (b'{"a":' + b"9" * 5000 + b"}", 400, "bad_json", "digits"),
-            (b"\xef\xbb\xbf{}", 400, "bad_json", "byte order mark"),
-            (b"[]", 422, "session_invalid", "one JSON object"),
-            (b'"text"', 422, "session_invalid", "one JSON object"),
-            (b"null", 422, "session_invalid", "one JSON object"),
-            (b'{"messages": 5}', 422, "session_invalid", "messages"),
-            (ProtocolError("the body is larger than 5 bytes", 413), 413, "body_too_large", "5"),
-            (ProtocolError("the body came too slowly", 408), 408, "timeout", "slowly"),
-        ):
-            with self.subTest(body=body[:30] if isinstance(body, bytes) else body):
-                began = time.process_time()
-                call = self.post(body)
-                self.assertLess(time.process_time() - began, 1.0)
-                self.assertEqual((call.status, call.json["code"]), (status, code))
-                self.assertIn(said, call.json["detail"])
-                self.assertEqual(self.agent.runs, [])
-
     def test_what_prepare_finds_is_said_as_it_is(self) -> None:
         self.agent.problem = Problem(
             "session_invalid", "No.", errors=[{"pointer": "/messages/3/role", "detail": "x"}]
@@ -128,43 +69,6 @@ class Refusing(Case):
 
     def test_neither_form_is_accepted(self) -> None:
         self.assertEqual(self.post(headers=JSON | {"Accept": "text/html"}).status, 406)
-
-
-class Gzip(Case):
-    def test_a_packed_body(self) -> None:
-        packed = gzip.compress(json.dumps(DOCUMENT).encode())
-        call = self.post(packed, JSON | {"Content-Encoding": "gzip", "Accept": "application/json"})
-        self.assertEqual(call.status, 200)
-        self.assertEqual(call.json["messages"][0]["content"], "Hello")
-
-    def test_bombs_and_garbage(self) -> None:
-        bomb = gzip.compress(b" " * 300_000_000, 9)
-        self.assertLess(len(bomb), 400_000)
-        good = gzip.compress(b"{}")
-        for packed, status in (
-            (bomb, 413),
-            (gzip.compress(b" " * (LIMITS["max_request_size"] + 1)), 413),
-            (b"{}", 400),
-            (b"", 400),
-            (good[:-1], 400),
-            (good + good, 400),
-            (good + b"x", 400),
-            (zlib.compress(b"{}"), 400),
-        ):
-            with self.subTest(size=len(packed), status=status):
-                began = time.process_time()
-                call = self.post(packed, JSON | {"Content-Encoding": "gzip"})
-                self.assertLess(time.process_time() - began, 1.0)
-                self.assertEqual(call.status, status)
-
-    def test_cut_anywhere(self) -> None:
-        packed = gzip.compress(b'{"some": "text"}')
-        for size in range(len(packed)):
-            with self.subTest(size=size), self.assertRaises(Problem):
-                inflate(packed[:size], 100)
-        self.assertEqual(inflate(packed, 16), b'{"some": "text"}')
-        with self.assertRaises(Problem):
-            inflate(packed, 15)
 
 
 class Choosing(unittest.TestCase):
@@ -329,86 +233,6 @@ class Streaming(Case):
         line = json.loads(stream.getvalue().splitlines()[-1])
         self.assertEqual((line["run"], line["key_name"], line["status"]), ("run_1", "me", 200))
         self.assertEqual(line["bytes"], len(call.answer))
-
-
-class Busy(Case):
-    def test_slots(self) -> None:
-        slots = Slots(3)
-        mine, yours = Key("mine", 1), Key("yours")
-        with slots.take(mine):
-            with self.assertRaises(Problem) as caught, slots.take(mine):
-                self.fail("a second run for a key that may have one")
-            self.assertEqual(caught.exception.status, 429)
-            self.assertIn("Retry-After", caught.exception.headers)
-            with slots.take(yours), slots.take(yours), self.assertRaises(Problem):
-                with slots.take(yours):
-                    self.fail("a fourth run on a server for three")
-        with slots.take(mine):
-            pass
-
-    def test_too_many_runs_is_429_and_says_when_to_come_back(self) -> None:
-        async def main() -> None:
-            gate = asyncio.Event()
-
-            async def wait() -> None:
-                await gate.wait()
-
-            self.agent.wait = wait
-            router = self.router()
-            running = [self.call(headers=SSE) for _ in range(LIMITS["max_runs"])]
-            tasks = [asyncio.create_task(router(call.exchange)) for call in running]
-            while len(self.agent.runs) < len(running):
-                await asyncio.sleep(0)
-            refused = self.call(headers=SSE)
-            await router(refused.exchange)
-            self.assertEqual((refused.status, refused.json["code"]), (429, "busy"))
-            self.assertIn("retry-after", refused.headers)
-            gate.set()
-            await asyncio.gather(*tasks)
-            self.assertEqual([call.status for call in running], [200, 200])
-
-        run_async(main())
-
-
-class Heartbeat(unittest.TestCase):
-    """With a loop whose clock is set by hand."""
-
-    class Loop(asyncio.SelectorEventLoop):
-        now = 1000.0
-
-        def time(self) -> float:
-            return self.now
-
-    def test_a_comment_only_when_nothing_else_was_written(self) -> None:
-        loop = self.Loop()
-
-        async def pass_time(seconds: float) -> None:
-            loop.now += seconds
-            for _ in range(3):
-                await asyncio.sleep(0)
-
-        async def main() -> None:
-            written: list[bytes] = []
-            pulse = Pulse(written.append, 15)
-            await pass_time(14)
-            self.assertEqual(written, [])
-            pulse.touch()
-            await pass_time(14)
-            self.assertEqual(written, [])
-            await pass_time(2)
-            self.assertEqual(written, [b": ping\n\n"])
-            await pass_time(15)
-            self.assertEqual(written, [b": ping\n\n"] * 2)
-            pulse.stop()
-            await pass_time(100)
-            self.assertEqual(len(written), 2)
-            never = Pulse(written.append, 0)
-            await pass_time(100)
-            never.stop()
-            self.assertEqual(len(written), 2)
-
-        with asyncio.Runner(loop_factory=lambda: loop) as runner:
-            runner.run(main())
 
 
 if __name__ == "__main__":

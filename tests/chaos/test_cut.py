@@ -13,6 +13,7 @@ from typing import Any
 
 from server.api.auth import Keys
 from server.api.router import Route, Router
+from server.api.runs import Runs
 from server.api.session import Sessions
 from server.jsontext import canonical
 from server.session.events import Event
@@ -48,7 +49,9 @@ class CutOverSockets(unittest.IsolatedAsyncioTestCase):
         await self.stop()
         self.hosts += 1
         model, toolbox = ScriptedModel(plan), CountingToolbox(TOOLS, self.counts)
-        sessions = Sessions(agent(model, toolbox, ids=Ids(f"h{self.hosts}-")), LIMITS, streams=True)
+        sessions = Sessions(
+            Runs(agent(model, toolbox, ids=Ids(f"h{self.hosts}-")), LIMITS), streams=True
+        )
         routes = {("POST", "/session"): Route(sessions.post)}
         router = Router(routes, sessions.post, Keys([], required=False))
         self.server = BaseServer(router, Limits.of(LIMITS))
@@ -160,7 +163,8 @@ class TrueStreaming(unittest.IsolatedAsyncioTestCase):
                     yield event
 
         sessions = Sessions(
-            agent(Gated(lambda _: [("text", text)]), CountingToolbox({}, {})), LIMITS, streams=True
+            Runs(agent(Gated(lambda _: [("text", text)]), CountingToolbox({}, {})), LIMITS),
+            streams=True,
         )
         routes = {("POST", "/session"): Route(sessions.post)}
         router = Router(routes, sessions.post, Keys([], required=False))

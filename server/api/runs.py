@@ -1,0 +1,164 @@
+"""A run inside a request: what `POST /session` and the fronts of other systems have in common.
+
+In the walk: a handler has made a session document of what it was sent; `Runs.begin` takes a slot
+and has the agent accept it, then the run's events go out as frames of the handler's own making, or
+are left to fold into the session. The rule of the file: status and content type are sent only
+after the document is known to be good, and nothing of a run outlives its request.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
+from contextlib import aclosing, contextmanager
+from typing import Any, Protocol
+
+from .. import log
+from ..errors import Problem
+from ..session.events import EXEC, Event, alias
+from ..wire import sse
+from .auth import Key
+from .body import read_object
+from .router import Call
+
+STREAM_HEADERS = {
+    "Content-Type": "text/event-stream; charset=utf-8",
+    "X-Accel-Buffering": "no",  # nginx would otherwise collect the stream
+    "x-should-retry": "false",
+}
+RETRY_AFTER_S = 2  # a run lasts seconds to minutes; asking again sooner only adds load
+PING = sse.comment("ping")
+
+Frame = Callable[[Event, str, int], bytes]
+
+
+class Run(Protocol):
+    """One accepted run (agent.Run)."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def session(self) -> dict[str, Any]: ...
+    @property
+    def first_message(self) -> int: ...
+    def events(self) -> AsyncGenerator[Event, None]: ...
+
+
+class Agent(Protocol):
+    def prepare(self, document: dict[str, Any], key: str = "") -> Run: ...
+
+
+class Runs:
+    """The runs of all handlers, which share the slots. `limits` is `server.limits`."""
+
+    def __init__(self, agent: Agent, limits: Mapping[str, Any]) -> None:
+        self._agent = agent
+        self._slots = Slots(limits["max_runs"])
+        self._max_bytes: int = limits["max_request_size"]
+        self._heartbeat_s: float = limits["heartbeat_s"]
+
+    async def read(self, call: Call, code: str = "session_invalid") -> dict[str, Any]:
+        """The body as one JSON object. Raises Problem, JSONError or ProtocolError."""
+        return await read_object(call, self._max_bytes, code)
+
+    @contextmanager
+    def begin(self, call: Call, document: dict[str, Any]) -> Iterator[Run]:
+        """A run of `document`, which becomes the run's own. Raises Problem for everything that is
+        found wrong with it."""
+        with self._slots.take(call.key):
+            run = self._agent.prepare(document, call.key.name)
+            call.run = run.id
+            token = log.run_id.set(run.id)
+            try:
+                yield run
+            finally:
+                log.run_id.reset(token)
+
+    async def stream(self, call: Call, run: Run, frame: Frame) -> None:
+        """Each event as `frame(event, alias, number)` words it, in whole SSE frames; nothing is
+        sent for b"". The stream of a server that stops ends without a terminal event."""
+        stream = call.stream(STREAM_HEADERS)
+        pulse = Pulse(stream.write, self._heartbeat_s)
+        number = 0
+        try:
+            async with aclosing(run.events()) as events:
+                async for event in events:
+                    number += 1
+                    name = alias(event)
+                    if data := frame(event, name, number):
+                        stream.write(data)
+                        call.sent += len(data)
+                        pulse.touch()
+                    # Back-pressure; and before a tool starts its `tool.exec` has left: the run
+                    # goes on to hand the call over only when it is asked for its next event.
+                    await (stream.flush() if name == EXEC else stream.drain())
+        except asyncio.CancelledError:
+            if call.exchange.gone:
+                raise
+        finally:
+            pulse.stop()
+        await stream.close()
+
+    async def collect(self, call: Call, run: Run) -> dict[str, Any]:
+        """The session after the run; of a server that stops `in_progress`, as far as it came."""
+        try:
+            async with aclosing(run.events()) as events:
+                async for _ in events:
+                    pass
+        except asyncio.CancelledError:
+            if call.exchange.gone:
+                raise
+        return run.session
+
+
+class Slots:
+    """How many runs there may be at once: on this server, and for one key."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._taken: Counter[str] = Counter()
+
+    @contextmanager
+    def take(self, key: Key) -> Iterator[None]:
+        """Raises Problem("busy") when there is no slot."""
+        mine = self._most if key.max_runs is None else key.max_runs
+        if self._taken.total() >= self._most or self._taken[key.name] >= mine:
+            raise Problem(
+                "busy",
+                "Too many runs at once; try again in a moment",
+                headers={"Retry-After": str(RETRY_AFTER_S)},
+            )
+        self._taken[key.name] += 1
+        try:
+            yield
+        finally:
+            self._taken[key.name] -= 1
+
+
+class Pulse:
+    """Writes a comment when nothing else was written for `every` seconds (0: never).
+
+    One timer for the whole stream, put forward when it fires: nothing is scheduled per event.
+    """
+
+    def __init__(self, write: Callable[[bytes], None], every: float) -> None:
+        self._write = write
+        self._every = every
+        self._loop = asyncio.get_running_loop()
+        self._last = self._loop.time()
+        self._timer = self._loop.call_later(every, self._beat) if every else None
+
+    def touch(self) -> None:
+        self._last = self._loop.time()
+
+    def stop(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def _beat(self) -> None:
+        now = self._loop.time()
+        if now - self._last >= self._every:
+            self._write(PING)
+            self._last = now
+        self._timer = self._loop.call_at(self._last + self._every, self._beat)

@@ -1,0 +1,115 @@
+"""The body of a request: what is refused unread, strict JSON, gzip and its bombs."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import time
+import unittest
+import zlib
+
+from server.api.body import inflate
+from server.errors import Problem
+from server.wire.headers import ProtocolError
+
+from .test_session import DOCUMENT, JSON, LIMITS, Case
+
+
+class Refusing(Case):
+    def test_before_the_body_is_read(self) -> None:
+        for headers, status in (
+            ({"Content-Type": "application/json"}, 401),
+            ({"yaa-api-key": "k"}, 415),
+            (JSON | {"Content-Type": "text/plain"}, 415),
+            (JSON | {"Content-Type": "application/x-www-form-urlencoded"}, 415),
+            (JSON | {"Content-Type": "application/json; charset=latin-1"}, 415),
+            (JSON | {"Content-Type": "application/jsonx"}, 415),
+            (JSON | {"Content-Encoding": "br"}, 415),
+            (JSON | {"Content-Encoding": "gzip, gzip"}, 415),
+        ):
+            with self.subTest(headers=headers):
+                call = self.post(headers=headers)
+                self.assertEqual(call.status, status)
+                self.assertFalse(call.channel.body_read)
+                self.assertEqual(self.agent.runs, [])
+
+    def test_content_types_that_are_json(self) -> None:
+        for kind in (
+            "application/json",
+            "application/json; charset=utf-8",
+            'Application/JSON;charset="UTF-8"',
+            "application/json ; charset=utf8",
+            "application/json;",
+        ):
+            with self.subTest(kind=kind):
+                self.assertEqual(self.post(headers=JSON | {"Content-Type": kind}).status, 200)
+
+    def test_bodies(self) -> None:
+        for body, status, code, said in (
+            (b"", 400, "bad_json", "line 1, column 1"),
+            (b"{", 400, "bad_json", "line 1, column 2"),
+            (b'{"a":1}x', 400, "bad_json", "line 1, column 8"),
+            (b'{\n"a": NaN}', 400, "bad_json", "NaN"),
+            (b'{"a": 1e999}', 400, "bad_json", "1e999"),
+            (b'{"a":1,"a":2}', 400, "bad_json", "'a'"),
+            (b'{"a":"\xff"}', 400, "bad_json", "line 1, column 7"),
+            (b'{"a":"\\ud800"}', 400, "bad_json", "surrogate"),
+            (b"[" * 100_000, 400, "bad_json", "nested"),
+            (b'{"a":' * 100_000 + b"1" + b"}" * 100_000, 400, "bad_json", "nested"),
+            (b'{"a":' + b"9" * 5000 + b"}", 400, "bad_json", "digits"),
+            (b"\xef\xbb\xbf{}", 400, "bad_json", "byte order mark"),
+            (b"[]", 422, "session_invalid", "one JSON object"),
+            (b'"text"', 422, "session_invalid", "one JSON object"),
+            (b"null", 422, "session_invalid", "one JSON object"),
+            (b'{"messages": 5}', 422, "session_invalid", "messages"),
+            (ProtocolError("the body is larger than 5 bytes", 413), 413, "body_too_large", "5"),
+            (ProtocolError("the body came too slowly", 408), 408, "timeout", "slowly"),
+        ):
+            with self.subTest(body=body[:30] if isinstance(body, bytes) else body):
+                began = time.process_time()
+                call = self.post(body)
+                self.assertLess(time.process_time() - began, 1.0)
+                self.assertEqual((call.status, call.json["code"]), (status, code))
+                self.assertIn(said, call.json["detail"])
+                self.assertEqual(self.agent.runs, [])
+
+
+class Gzip(Case):
+    def test_a_packed_body(self) -> None:
+        packed = gzip.compress(json.dumps(DOCUMENT).encode())
+        call = self.post(packed, JSON | {"Content-Encoding": "gzip", "Accept": "application/json"})
+        self.assertEqual(call.status, 200)
+        self.assertEqual(call.json["messages"][0]["content"], "Hello")
+
+    def test_bombs_and_garbage(self) -> None:
+        bomb = gzip.compress(b" " * 300_000_000, 9)
+        self.assertLess(len(bomb), 400_000)
+        good = gzip.compress(b"{}")
+        for packed, status in (
+            (bomb, 413),
+            (gzip.compress(b" " * (LIMITS["max_request_size"] + 1)), 413),
+            (b"{}", 400),
+            (b"", 400),
+            (good[:-1], 400),
+            (good + good, 400),
+            (good + b"x", 400),
+            (zlib.compress(b"{}"), 400),
+        ):
+            with self.subTest(size=len(packed), status=status):
+                began = time.process_time()
+                call = self.post(packed, JSON | {"Content-Encoding": "gzip"})
+                self.assertLess(time.process_time() - began, 1.0)
+                self.assertEqual(call.status, status)
+
+    def test_cut_anywhere(self) -> None:
+        packed = gzip.compress(b'{"some": "text"}')
+        for size in range(len(packed)):
+            with self.subTest(size=size), self.assertRaises(Problem):
+                inflate(packed[:size], 100)
+        self.assertEqual(inflate(packed, 16), b'{"some": "text"}')
+        with self.assertRaises(Problem):
+            inflate(packed, 15)
+
+
+if __name__ == "__main__":
+    unittest.main()

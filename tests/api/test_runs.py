@@ -1,0 +1,97 @@
+"""Runs inside requests: how many there may be, and what keeps a quiet stream alive."""
+
+from __future__ import annotations
+
+import asyncio
+import unittest
+
+from server.api.auth import Key
+from server.api.runs import Pulse, Slots
+from server.errors import Problem
+
+from .fakes import run_async
+from .test_session import LIMITS, SSE, Case
+
+
+class Busy(Case):
+    def test_slots(self) -> None:
+        slots = Slots(3)
+        mine, yours = Key("mine", 1), Key("yours")
+        with slots.take(mine):
+            with self.assertRaises(Problem) as caught, slots.take(mine):
+                self.fail("a second run for a key that may have one")
+            self.assertEqual(caught.exception.status, 429)
+            self.assertIn("Retry-After", caught.exception.headers)
+            with slots.take(yours), slots.take(yours), self.assertRaises(Problem):
+                with slots.take(yours):
+                    self.fail("a fourth run on a server for three")
+        with slots.take(mine):
+            pass
+
+    def test_too_many_runs_is_429_and_says_when_to_come_back(self) -> None:
+        async def main() -> None:
+            gate = asyncio.Event()
+
+            async def wait() -> None:
+                await gate.wait()
+
+            self.agent.wait = wait
+            router = self.router()
+            running = [self.call(headers=SSE) for _ in range(LIMITS["max_runs"])]
+            tasks = [asyncio.create_task(router(call.exchange)) for call in running]
+            while len(self.agent.runs) < len(running):
+                await asyncio.sleep(0)
+            refused = self.call(headers=SSE)
+            await router(refused.exchange)
+            self.assertEqual((refused.status, refused.json["code"]), (429, "busy"))
+            self.assertIn("retry-after", refused.headers)
+            gate.set()
+            await asyncio.gather(*tasks)
+            self.assertEqual([call.status for call in running], [200, 200])
+
+        run_async(main())
+
+
+class Heartbeat(unittest.TestCase):
+    """With a loop whose clock is set by hand."""
+
+    class Loop(asyncio.SelectorEventLoop):
+        now = 1000.0
+
+        def time(self) -> float:
+            return self.now
+
+    def test_a_comment_only_when_nothing_else_was_written(self) -> None:
+        loop = self.Loop()
+
+        async def pass_time(seconds: float) -> None:
+            loop.now += seconds
+            for _ in range(3):
+                await asyncio.sleep(0)
+
+        async def main() -> None:
+            written: list[bytes] = []
+            pulse = Pulse(written.append, 15)
+            await pass_time(14)
+            self.assertEqual(written, [])
+            pulse.touch()
+            await pass_time(14)
+            self.assertEqual(written, [])
+            await pass_time(2)
+            self.assertEqual(written, [b": ping\n\n"])
+            await pass_time(15)
+            self.assertEqual(written, [b": ping\n\n"] * 2)
+            pulse.stop()
+            await pass_time(100)
+            self.assertEqual(len(written), 2)
+            never = Pulse(written.append, 0)
+            await pass_time(100)
+            never.stop()
+            self.assertEqual(len(written), 2)
+
+        with asyncio.Runner(loop_factory=lambda: loop) as runner:
+            runner.run(main())
+
+
+if __name__ == "__main__":
+    unittest.main()
