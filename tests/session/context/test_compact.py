@@ -18,6 +18,7 @@ from server.session.context.view import pairing_errors, view
 from .sessions import Sessions, record, refusals
 
 NAMES = list(STRATEGIES)
+PRECIOUS = "precious\n" * 400
 
 
 def nothing_beside() -> tuple[str, list[dict[str, Any]]]:
@@ -318,6 +319,47 @@ class Cases(unittest.TestCase):
         assert found is not None
         record(maker.session, found)
         self.assertIn(long, [m["content"] for m in view(maker.session)])
+
+    def retaining(self, *said: dict[str, Any]) -> Sessions:
+        """A session whose model said this of its one result, with `context_retain`."""
+        maker = self.session(("user", "one"), ("call", PRECIOUS), ("assistant", "z"))
+        for about in said:
+            call = maker.call("context_retain")
+            maker.say("user", "and?")
+            maker.say("assistant", "", tool_calls=[call])
+            result = {"status": "ok", "result": {"ids": ["msg_3"], **about}}
+            maker.say("tool", "ok", tool_call_id=call["id"], name=call["function"]["name"],
+                      result=result)  # fmt: skip
+        return maker
+
+    def remains(self, maker: Sessions, small: Budget, size: int) -> bool:
+        """Whether the result is whole in the next request; in the session it always is."""
+        if found := planned(maker.session, small, Measure(0, size, 1.0)):
+            record(maker.session, found)
+        self.assertEqual(maker.session["messages"][2]["content"], PRECIOUS)
+        return PRECIOUS in [message["content"] for message in view(maker.session)]
+
+    def test_dropped_by_the_model_it_is_gone_from_the_requests(self) -> None:
+        """G18: what a model says with `context_retain`; its last word counts."""
+        drop, pin = {"action": "drop"}, {"action": "pin"}
+        for said, stays in (
+            ([drop], False),
+            ([{"action": "keep", "turns": 1}], False),
+            ([{"action": "keep", "turns": 9}], True),
+            ([pin, drop], False),
+            ([drop, pin], True),
+            ([drop, {"action": "auto"}], True),
+        ):
+            with self.subTest(said):
+                self.assertEqual(self.remains(self.retaining(*said), budget(10**6), 100), stays)
+
+    def test_pinned_by_the_model_it_holds_against_every_strategy(self) -> None:
+        for action, stays in (("pin", True), ("auto", False)):
+            with self.subTest(action):
+                maker = self.retaining({"action": action})
+                for role, text in [("assistant", "y " * 300), ("user", "x " * 300)] * 8:
+                    maker.say(role, text)
+                self.assertEqual(self.remains(maker, budget(12_000), 13_000), stays)
 
     def test_exempt_tools(self) -> None:
         maker = self.session(
