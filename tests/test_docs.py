@@ -179,7 +179,11 @@ class Examples(unittest.IsolatedAsyncioTestCase):
         self.assertIn("no force", (await calls.ask("pre_acting", force, fits))["refused"])
         harmless = {"name": "shell", "args": {"command": "ls"}}
         self.assertEqual(await calls.ask("pre_acting", harmless, fits), harmless)
-        self.assertEqual(len(await calls.ask("pre_reasoning", [], hooks.is_json)), 1)
+        prompt = {"role": "system", "content": "Be kind."}
+        asked = {"role": "user", "content": "How much?"}
+        said = await calls.ask("pre_reasoning", [prompt, asked], hooks.is_json)
+        self.assertTrue(said[0]["content"].startswith("Be kind.\n\nPrices"), said)
+        self.assertEqual(said[1:], [asked])
 
 
 class Text(unittest.TestCase):

@@ -26,7 +26,7 @@ from ..schema.convert import error_text, parse
 from ..schema.inline import inline
 from ..schema.repair import repair
 from ..schema.validate import Validator, remembered
-from ..session import events
+from ..session import definition, events
 from ..session.calls import with_args
 from ..session.context.compact import RETAIN
 from ..session.context.ops import RELOAD, ops_of
@@ -98,6 +98,11 @@ class Toolbox:
             await self._catalog.add_files(self._home / "tools", self._runner)
         self._catalog.add_rest(self._rest, self._home)
         await self._catalog.add_mcp(self._mcp)
+        for text in definition.unmatched(self._ceilings, self._tools, exact=True):
+            self.problems.append(f"server.tools: {text}")
+
+    def names(self) -> list[str]:
+        return list(self._tools)
 
     async def load(self, path: Path) -> list[BaseTool | str]:
         """Add the tools of one file. Each of them, or why it is refused."""

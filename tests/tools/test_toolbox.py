@@ -392,6 +392,19 @@ class Owners(Case):
         ours = found[-1]["metadata"]["yaa"]["result"]
         self.assertEqual((ours["result"], ours["keep"], ours["logs"]), (7, 3, ["adding"]))
 
+    async def test_a_ceiling_for_a_tool_that_is_not_there_is_told(self) -> None:
+        """It would hold for nothing, and nobody would know."""
+        names = ("shell", "shel", "mcp__web__*", "notify", "pick_file")  # a page has the last two
+        toolbox = self.toolbox(**dict.fromkeys(names, "deny"))
+        await toolbox.load_owner_tools()
+        self.assertEqual(
+            toolbox.problems,
+            [
+                "server.tools: there is no tool 'shel'; did you mean 'shell'?",
+                "server.tools: there is no tool 'mcp__web__*'",
+            ],
+        )
+
     async def test_a_type_that_contains_itself(self) -> None:
         """Described where it is shown, and checked at every level all the same."""
         (self.home / "tools").mkdir()
