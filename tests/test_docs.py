@@ -214,6 +214,34 @@ class Text(unittest.TestCase):
         self.assertTrue(list(DOCS.rglob("*.md")), "docs/ holds no page")
 
 
+class Size(unittest.TestCase):
+    """How much there is to read is said with figures, and those may be out by a seventh."""
+
+    def assert_said(self, page: Path, sentence: str, *counts: int) -> None:
+        text = " ".join(page.read_text().split())
+        found = re.search(sentence, text)
+        assert found, f"{page.relative_to(ROOT)} says nothing like {sentence!r}"
+        for said, count in zip(found.groups(), counts, strict=True):
+            number = int(said.replace(",", ""))
+            self.assertLess(abs(number - count), count / 7, f"{page.name} says {said}, not {count}")
+
+    def test_the_walk_and_all_of_the_server(self) -> None:
+        walk = DOCS / "design" / "walk.md"
+        names = first_column(walk.read_text(), "Read")
+        core = sum(lines_of(ROOT / "server" / f"{name}.py") for name in names)
+        every = sorted((ROOT / "server").rglob("*.py"))
+        whole = sum(map(lines_of, every))
+        self.assert_said(walk, r"these (\d+) files, about ([\d,]+) lines with", len(names), core)
+        self.assert_said(walk, r"server is about ([\d,]+) lines in (\d+) files", whole, len(every))
+        readme = ROOT / "README.md"
+        self.assert_said(readme, r"\[(\d+) files, about ([\d,]+) lines\]", len(names), core)
+        self.assert_said(readme, r"about ([\d,]+) lines in (\d+) files", whole, len(every))
+        self.assertLess(core, 6_000, "more than an afternoon")
+        drawn = re.findall(r"\b(?:wire|api|session|llm|tools|context)/\w+", walk.read_text())
+        missing = {name for name in drawn if not list((ROOT / "server").rglob(f"{name}.py"))}
+        self.assertEqual(missing, {"session/context"}, "no such file in server/")
+
+
 # -- reading the code -----------------------------------------------------------------------------
 
 
@@ -225,6 +253,10 @@ def leaves(value: dict[str, Any], path: str = "") -> Iterator[str]:
             yield from leaves(inner, name)
         else:
             yield name
+
+
+def lines_of(path: Path) -> int:
+    return len(path.read_text().splitlines())
 
 
 def calls_in(path: str) -> Iterator[tuple[str, list[str]]]:
