@@ -27,6 +27,8 @@ from server.session import account, definition, events, fields, prompts
 from server.session.modes import MODES
 from server.tools.toolbox import Toolbox
 
+from .test_layers import FLOORS
+
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
 REFERENCE = DOCS / "reference"
@@ -212,6 +214,22 @@ class Text(unittest.TestCase):
     def test_there_is_something_to_read(self) -> None:
         self.assertTrue((ROOT / "README.md").is_file(), "README.md is missing")
         self.assertTrue(list(DOCS.rglob("*.md")), "docs/ holds no page")
+
+
+class Floors(unittest.TestCase):
+    def test_each_file_stands_where_it_is(self) -> None:
+        rows: dict[str, list[str]] = {}
+        for table in tables((DOCS / "design" / "walk.md").read_text()):
+            if table[0][0] == "Floor":
+                rows = {row[0]: re.findall(r"`([^`]+)`", row[1]) for row in table[1:]}
+        floors: dict[str, list[str]] = {number: [] for number in rows}
+        for name, floor in FLOORS.items():
+            place = name.removeprefix("server.").replace(".", "/")
+            if place != "server":
+                folder = (ROOT / "server" / place).is_dir()
+                floors[str(floor)].append(f"{place}/*" if folder else place)
+        for number, names in floors.items():
+            self.assertEqual(sorted(rows[number]), sorted(names), f"floor {number} of walk.md")
 
 
 class Size(unittest.TestCase):
