@@ -345,6 +345,28 @@ class Flow(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(self.session["status"], "completed")
         self.assertEqual(len(self.model.requests), 1)
 
+    async def test_runs_know_nothing_of_each_other(self) -> None:
+        """C2: two sessions, event by event in turn, as if each were alone."""
+
+        def script(messages: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
+            mine = messages[1]["content"]
+            if messages[-1]["role"] == "tool":
+                return [("text", [f"{mine} got ", messages[-1]["content"]])]
+            return [("think", [mine]), ("call", "time", [f'{{"for":"{mine}"}}'])]
+
+        host = self.agent(script)
+        runs = {name: host.prepare({"id": name, "messages": [user(name)]}) for name in ("a", "b")}
+        going = {name: run.events() for name, run in runs.items()}
+        while going:
+            for name in list(going):
+                if await anext(going[name], None) is None:
+                    del going[name]
+        for name, run in runs.items():
+            last = run.session["messages"][-1]["content"]
+            self.assertEqual(last, f'{name} got time did {{"for":"{name}"}}')
+            self.assertEqual(len(run.session["calls"]), 1)
+            self.assertEqual(run.session["usage"]["calls"], 2)
+
     async def test_a_model_that_fails_can_be_tried_again(self) -> None:
         host = self.agent(lambda _: [("text", ["half "]), ("error", "no luck")])
         found = await self.post({"messages": [user("go")]}, host)
