@@ -236,6 +236,8 @@ class Flow(unittest.IsolatedAsyncioTestCase):
         denied = next(m for m in self.model.requests[-1] if m.get("name") == "rm")
         self.assertIn("too risky", denied["content"])
         self.assertTrue(denied["is_error"])
+        envelope = next(m for m in self.session["messages"] if m.get("name") == "rm")["result"]
+        self.assertEqual((envelope["status"], envelope["feedback"]), ("denied", "too risky"))
         self.assertNotIn("rm", [name for name, _ in self.counts])
 
     async def test_edited_arguments_run_instead(self) -> None:
