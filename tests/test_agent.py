@@ -501,6 +501,21 @@ class Flow(unittest.IsolatedAsyncioTestCase):
         await self.post({"messages": [user("go")]}, host)
         self.assertEqual((self.session["title"], len(self.model.requests)), ("go", 3))
 
+    async def test_a_run_that_waits_gets_no_title_yet(self) -> None:
+        def script(messages: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
+            if "title" in messages[0]["content"]:
+                return [("text", ["Named"])]
+            done = messages[-1]["role"] == "tool"
+            return [("text", ["ok"])] if done else [("call", "rm", ["{}"])]
+
+        host = self.agent(script)
+        config = {"yaa": {"auto_title": True}}
+        await self.post({"messages": [user("go")], "config": config}, host)
+        self.assertEqual((self.session.get("title"), len(self.model.requests)), (None, 1))
+        answer(self.session, "tool_call", {"approved": True})
+        await self.post(self.session, host)
+        self.assertEqual((self.session["title"], len(self.model.requests)), ("Named", 3))
+
     async def test_every_event_has_its_name(self) -> None:
         for event in await self.post({"messages": [user("go")]}, self.agent()):
             self.assertIn(alias(event), {*ALIASES.values(), EXEC})

@@ -21,7 +21,7 @@ from typing import Any
 
 from server import errors, hooks, jsontext, kinds, metrics
 from server.agents.registry import Agents
-from server.config import Config
+from server.config import SHORT_NAMES, Config
 from server.llm import presets
 from server.session import account, definition, events, fields, prompts
 from server.session.modes import MODES
@@ -52,6 +52,7 @@ class Reference(unittest.TestCase):
     def test_configuration(self) -> None:
         default = json.loads((ROOT / "config.default.json").read_text())
         self.assert_rows("config.md", "Key", set(leaves(default)))
+        self.assert_rows("config.md", "Variable", {*SHORT_NAMES, "YAA_HOME", "YAA_CONFIG"})
 
     def test_names_of_others_lead_to_settings(self) -> None:
         default = set(leaves(json.loads((ROOT / "config.default.json").read_text())))
