@@ -377,6 +377,31 @@ class Cases(unittest.TestCase):
         self.assertEqual(found.record["trigger"], "overflow")
         self.assertLessEqual(found.record["after"], now.total * 2 * 0.2 + 500)
 
+    def test_the_record_names_the_strategies_that_helped(self) -> None:
+        """G15: in the order in which they came."""
+        small = {"large_chars": 300, "preview_chars": 50, "keep_turns": 1, "keep_messages": 4}
+
+        def records(names: list[str]) -> list[list[str]]:
+            found = []
+            for seed in range(6):
+                maker = Sessions(seed, strategies=names, **small)
+                session = maker.grow(6)
+                for _ in range(4):
+                    maker.step()
+                made = planned(session, budget(10**6), measure(session), target=0.0001)
+                if made and made.record["trigger"] == "overflow":
+                    found.append(made.record["strategies"])
+            return found
+
+        for name in NAMES:
+            with self.subTest(name):
+                said = records([name])
+                self.assertEqual(said, [[name]] * len(said))
+                self.assertTrue(said)
+        for together in records(NAMES):
+            self.assertEqual(together, [name for name in NAMES if name in together])
+            self.assertGreater(len(together), 1)
+
     def test_the_triggers_are_exact(self) -> None:
         session = Sessions(5).grow(12)
         for message in session["messages"]:
