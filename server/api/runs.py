@@ -29,6 +29,7 @@ STREAM_HEADERS = {
 }
 RETRY_AFTER_S = 2  # a run lasts seconds to minutes; asking again sooner only adds load
 PING = sse.comment("ping")
+TERMINAL = ("run.end", "run.error")
 
 Frame = Callable[[Event, str, int], bytes]
 
@@ -75,12 +76,13 @@ class Runs:
             finally:
                 log.run_id.reset(token)
 
-    async def stream(self, call: Call, run: Run, frame: Frame) -> None:
+    async def stream(self, call: Call, run: Run, frame: Frame, *, lost: bytes = b"") -> None:
         """Each event as `frame(event, alias, number)` words it, in whole SSE frames; nothing is
-        sent for b"". The stream of a server that stops ends without a terminal event."""
+        sent for b"". The stream of a server that stops ends without a terminal event, with `lost`
+        where its clients would take that for the end."""
         stream = call.stream(STREAM_HEADERS)
         pulse = Pulse(stream.write, self._heartbeat_s)
-        number = 0
+        number, name = 0, ""
         try:
             async with aclosing(run.events()) as events:
                 async for event in events:
@@ -98,6 +100,8 @@ class Runs:
                 raise
         finally:
             pulse.stop()
+        if name not in TERMINAL and lost:
+            stream.write(lost)
         await stream.close()
 
     async def collect(self, call: Call, run: Run) -> dict[str, Any]:
