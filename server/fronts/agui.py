@@ -167,7 +167,7 @@ def _resume(session: Json, entries: list[Json]) -> dict[str, int]:
     Raises Problem for an interrupt that the thread never had."""
     asked = session.get("interrupts")
     asked = [dict(i) if isinstance(i, dict) else i for i in asked] if type(asked) is list else []
-    waiting = {item["id"]: item for item in asked if isinstance(item, dict) and "id" in item}
+    waiting = {_id(item): item for item in asked if _id(item) is not None}
     made = (call["id"] for m in session["messages"] for call in m.get("tool_calls", ()))
     known = {*OF_A_RUN, *(f"int-{call_id}" for call_id in made)}
     resumed: dict[str, int] = {}
@@ -186,6 +186,11 @@ def _resume(session: Json, entries: list[Json]) -> dict[str, int]:
     if resumed and asked:
         session["interrupts"] = asked
     return resumed
+
+
+def _id(interrupt: Any) -> str | None:
+    name = interrupt.get("id") if isinstance(interrupt, dict) else None
+    return name if isinstance(name, str) else None
 
 
 def _answer(entry: Json) -> Json:
@@ -209,8 +214,8 @@ def _place(place: str, given: Given) -> str:
     if first == "messages" and rest and rest[0].isdigit():
         return pointer("messages", given.places[int(rest[0])])
     if first == "interrupts" and rest[1:2] == ["answer"]:
-        asked = given.session["interrupts"][int(rest[0])]
-        if (index := given.resumed.get(asked.get("id"))) is not None:
+        name = _id(given.session["interrupts"][int(rest[0])])
+        if (index := given.resumed.get(name or "")) is not None:
             return pointer("resume", index, *rest[2:]).replace(EDITED[1], EDITED[0])
     if first == "tools":
         return place
