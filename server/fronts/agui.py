@@ -27,6 +27,7 @@ Error = dict[str, str]
 SETTLED = ("done", "failed", "denied", "skipped")
 OF_A_RUN = {"int-model", "int-context_overflow", *(f"int-{name}" for name in LIMITS)}
 EDITED = ("editedArgs", "edited_args")  # AG-UI's name for an approval's own arguments, and ours
+ASKED_FIRST = "confirm"  # of an interrupt: why a tool of the application needs an approval
 
 
 @dataclass(frozen=True)
@@ -177,7 +178,7 @@ def _resume(session: Json, entries: list[Json]) -> dict[str, int]:
         if not isinstance(name, str) or name in resumed:
             wrong.append(_error("the id of an interrupt, once", "resume", index, "interruptId"))
         elif name in waiting:
-            waiting[name]["answer"] = _answer(entry)
+            _decide(waiting[name], entry)
         elif name not in known:
             said = "this thread has no such interrupt; send its messages and its state"
             wrong.append({"pointer": pointer("resume", index, "interruptId"), "detail": said})
@@ -191,6 +192,21 @@ def _resume(session: Json, entries: list[Json]) -> dict[str, int]:
 def _id(interrupt: Any) -> str | None:
     name = interrupt.get("id") if isinstance(interrupt, dict) else None
     return name if isinstance(name, str) else None
+
+
+def _decide(interrupt: Json, entry: Json) -> None:
+    """The entry as the interrupt's answer. Where a tool of the application's was asked about, a yes
+    is none yet: the call itself comes next."""
+    payload = entry.get("payload")
+    if interrupt.get("reason") == "client_tool" and isinstance(payload, dict):
+        approved = payload.get("approved")
+        if approved is True:
+            interrupt.pop(ASKED_FIRST, None)
+            return
+        if approved is False:
+            reason = {"reason": payload["reason"]} if "reason" in payload else {}
+            entry = {"status": "cancelled", "payload": reason}
+    interrupt["answer"] = _answer(entry)
 
 
 def _answer(entry: Json) -> Json:

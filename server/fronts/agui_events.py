@@ -12,10 +12,15 @@ from typing import Any
 
 from ..session.events import Event, put, state_delta, state_snapshot
 from ..session.fold import at, extra, find_message
-from .agui import EDITED, Given
+from .agui import ASKED_FIRST, EDITED, Given
 
 Session = dict[str, Any]
 
+YES_OR_NO = {
+    "type": "object",
+    "properties": {"approved": {"type": "boolean"}, "reason": {"type": "string"}},
+    "required": ["approved"],
+}
 AT_THE_END = ("status", "finish_reason", "rev")
 
 
@@ -67,9 +72,13 @@ def _result(event: Event, session: Session, given: Given) -> list[Event]:
 def _finished(event: Event, session: Session, given: Given) -> list[Event]:
     """The end as AG-UI has it: calls of the application's tools are no interrupts. They come first,
     because its client cannot answer both at once; the next run asks for the rest."""
-    asked = session["interrupts"]
     outcome = event["outcome"]
-    if mine := [item["call_id"] for item in asked if item["reason"] == "client_tool"]:
+    mine = [
+        item["call_id"]
+        for item in session["interrupts"]
+        if item["reason"] == "client_tool" and ASKED_FIRST not in item
+    ]
+    if mine:
         outcome = {"type": "success", "pendingToolCallIds": mine}
     elif outcome["type"] == "interrupt":
         outcome = {**outcome, "interrupts": [_spelled(item) for item in outcome["interrupts"]]}
@@ -90,8 +99,17 @@ def _settled(session: Session) -> Event:
 
 
 def _spelled(interrupt: Event) -> Event:
-    """That arguments may be edited is known by the name of the answer's property."""
+    """That arguments may be edited is known by the name of the answer's property; and what people
+    are asked before a tool of the application's runs is an approval like any other."""
     theirs, ours = EDITED
+    if (why := extra(interrupt).get(ASKED_FIRST)) is not None:
+        name = extra(interrupt).get("tool", "this")
+        asks = {
+            "reason": "tool_call",
+            "message": f"Allow {name}? {why}",
+            "responseSchema": YES_OR_NO,
+        }
+        return {**interrupt, **asks}
     schema = interrupt.get("responseSchema", {})
     properties = schema.get("properties")
     if interrupt["reason"] != "tool_call" or not isinstance(properties, dict):

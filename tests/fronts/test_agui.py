@@ -10,6 +10,7 @@ from typing import Any
 from server.errors import Problem
 from server.fronts import agui
 from server.session import intake
+from tests import fakes
 
 Json = dict[str, Any]
 
@@ -156,6 +157,32 @@ class Reading(unittest.TestCase):
         self.assertGreater(tried, 400)
 
 
+class Running(unittest.IsolatedAsyncioTestCase):
+    async def test_what_the_model_is_given(self) -> None:
+        """The application's facts in its system prompt, pictures as parts, and nothing that
+        was cut."""
+        picture = {"type": "image", "source": {"type": "url", "value": "https://x/y"}}
+        cut = {"id": "m0", "role": "assistant", "content": "It wa"}
+        body = {
+            **{key: WAITING[key] for key in ("threadId", "runId", "tools", "context")},
+            "messages": [
+                {"id": "d", "role": "developer", "content": "Be kind."},
+                {"id": "u", "role": "user", "content": [picture]},
+                {**cut, "metadata": {"yaa": {"open": True}}},
+            ],
+        }
+        model = fakes.ScriptedModel(lambda messages: [("text", "A cat.")])
+        agent = fakes.agent(model, fakes.CountingToolbox({}, {}))
+        run = agent.prepare(agui.read(body, "default").session)
+        async for _ in run.events():
+            pass
+        (sent,) = model.requests
+        self.assertIn("- Page: /notes", sent[0]["content"])
+        self.assertEqual([m["role"] for m in sent], ["system", "system", "user"])
+        wanted = [{"type": "image_url", "image_url": {"url": "https://x/y"}}]
+        self.assertEqual(sent[2]["content"], wanted)
+
+
 class Resuming(unittest.TestCase):
     def test_answers_are_put_at_their_interrupts(self) -> None:
         for entry, answer in (
@@ -178,6 +205,22 @@ class Resuming(unittest.TestCase):
                 session = resumed({"interruptId": "int-c1", **entry})
                 self.assertEqual(session["interrupts"][0]["answer"], answer)
                 self.assertNotIn("answer", session["interrupts"][1])
+
+    def test_a_tool_of_the_application_that_is_asked_about(self) -> None:
+        asked = {"id": "int-c2", "reason": "client_tool", "call_id": "c2", "confirm": "always"}
+        bare = {key: value for key, value in asked.items() if key != "confirm"}
+        no = {"status": "cancelled", "payload": {"reason": "no"}}
+        given: Json = {"status": "resolved", "payload": {"content": "here"}}
+        for before, payload, after in (
+            (asked, {"approved": True}, bare),
+            (bare, {"approved": True}, bare),  # the same again, after a stream that was cut
+            (asked, {"approved": False, "reason": "no"}, {**asked, "answer": no}),
+            (asked, {"content": "here"}, {**asked, "answer": given}),
+        ):
+            with self.subTest(payload=payload):
+                entry = {"interruptId": "int-c2", "status": "resolved", "payload": payload}
+                session = resumed(entry, state={"yaa": {**OWN, "interrupts": [before]}})
+                self.assertEqual(session["interrupts"], [after])
 
     def test_an_answer_whose_effect_is_there_does_nothing(self) -> None:
         """The client asks with it again after a stream that was cut."""

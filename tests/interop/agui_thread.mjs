@@ -17,6 +17,8 @@ let warnings = [];
 for (const level of ["warn", "error"]) {
   console[level] = (...parts) => warnings.push(parts.map(String).join(" "));
 }
+// The client leaves a rejection of its own behind when a connection breaks (run/http-request.ts).
+process.on("unhandledRejection", (error) => void warnings.push(String(error)));
 const write = (value) => process.stdout.write(`${JSON.stringify(value)}\n`);
 
 let agent;
