@@ -35,7 +35,10 @@ class Agui:
                         for each in agui_events.told(event, run.session, given)
                     )
 
-                lost = sse.encode(dumps(agui_events.lost()))
-                await self._runs.stream(call, run, frame, lost=lost)
+                await self._runs.stream(call, run, frame, _cut)
         except Problem as problem:
             raise agui.refused(problem, given) from None
+
+
+def _cut() -> bytes:
+    return sse.encode(dumps(agui_events.cut()))

@@ -30,7 +30,7 @@ def told(event: Event, session: Session, given: Given) -> list[Event]:
     return [event] if handler is None else handler(event, session, given)
 
 
-def lost() -> Event:
+def cut() -> Event:
     """What ends the stream of a server that stops: this client takes silence for success."""
     return {
         "type": "RUN_ERROR",

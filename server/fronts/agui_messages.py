@@ -20,6 +20,8 @@ Error = dict[str, str]
 
 ROLES = ("developer", "system", "user", "assistant", "tool", "reasoning", "activity")
 FOR_EYES = ("activity",)  # never goes to a model, and the client keeps it
+# Of a message of ours, what AG-UI has no place for, or no words.
+AS_IT_WAS = ("at", "meta", "open", "name", "is_error", "result", "reasoning", "content")
 
 
 def misfits(messages: list[Any]) -> Iterator[Error]:
@@ -122,16 +124,15 @@ def _think(reasoning: Json, message: Json) -> None:
 
 
 def _answer(message: Json, reasoning: Json | None) -> Json:
-    ours = extra(message)
     made = _kept(message) | {"role": "assistant", "content": content_of(message.get("content"))}
-    made |= {key: ours[key] for key in ("at", "meta") if key in ours}
-    if ours.get("open") is True:
-        made["open"] = True
     if calls := message.get("toolCalls"):
         made["tool_calls"] = [_call(call) for call in calls]
-    if "reasoning_details" in ours:
-        reasoning = {**(reasoning or {"text": ""}), "details": ours["reasoning_details"]}
-    return made if reasoning is None else made | {"reasoning": reasoning}
+    if "reasoning_details" in extra(message):
+        details = extra(message)["reasoning_details"]
+        reasoning = {**(reasoning or {"text": ""}), "details": details}
+    if reasoning is not None:
+        made["reasoning"] = reasoning
+    return made | _as_it_was(message)
 
 
 def _call(call: Json) -> Json:
@@ -146,25 +147,30 @@ def _call(call: Json) -> Json:
 
 def _result(message: Json, names: dict[Any, str]) -> Json:
     """A result: one of ours as it was, or what the application's own tool gave."""
-    ours, call_id = extra(message), message["toolCallId"]
+    call_id = message["toolCallId"]
     content, error = content_of(message.get("content")), message.get("error")
     if error and not content:
         content = f"Error: {error}"
     made = _kept(message) | {"role": "tool", "tool_call_id": call_id, "content": content}
-    made["name"] = ours.get("name") or names.get(call_id, "")
+    made["name"] = names.get(call_id, "")
     if error:
         made["is_error"] = True
-    return made | {key: ours[key] for key in ("at", "is_error", "result") if key in ours}
+    return made | _as_it_was(message)
 
 
 def _said(message: Json) -> Json:
     role = "user" if message["role"] == "user" else "system"
-    return _kept(message) | {"role": role, "content": content_of(message["content"])}
+    made = _kept(message) | {"role": role, "content": content_of(message["content"])}
+    return made | _as_it_was(message)
 
 
 def _kept(message: Json) -> Json:
     """Id and name; a message without an id gets one, as in any session."""
     return {key: message[key] for key in ("id", "name") if message.get(key) is not None}
+
+
+def _as_it_was(message: Json) -> Json:
+    return {key: value for key, value in extra(message).items() if key in AS_IT_WAS}
 
 
 def _error(wanted: str, *place: str | int) -> Error:

@@ -7,7 +7,7 @@ import unittest
 from typing import Any
 
 from server.fronts.agui import Given
-from server.fronts.agui_events import lost, told
+from server.fronts.agui_events import cut, told
 from server.session import events
 from server.session.fold import fold
 
@@ -127,7 +127,7 @@ class Telling(unittest.TestCase):
                 self.assertEqual(told(event, session, GIVEN)[-1]["outcome"], outcome)
 
     def test_a_server_that_stops_says_so(self) -> None:
-        self.assertEqual(lost()["type"], "RUN_ERROR")
+        self.assertEqual(cut()["type"], "RUN_ERROR")
 
 
 if __name__ == "__main__":

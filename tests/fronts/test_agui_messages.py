@@ -161,11 +161,23 @@ class Ours(unittest.TestCase):
         wanted = {"id": "2", "role": "tool", "tool_call_id": "c", "name": "f", "content": "no"}
         self.assertEqual(found, [{**wanted, "is_error": True, "result": envelope, "at": 9}])
 
+    def test_what_has_no_words_there(self) -> None:
+        """A stored session that was told to a client whole (`POST /session/events`)."""
+        parts = [{"type": "input_audio", "input_audio": {"data": "aGk=", "format": "wav"}}]
+        mark = [{"type": "text", "text": "[input_audio]"}]
+        told = {"id": "1", "role": "user", "content": mark, **ours(content=parts, at=3, ext={})}
+        self.assertEqual(made(told), [{"id": "1", "role": "user", "content": parts, "at": 3}])
+        reasoning = {"id": "r", "text": "hm", "details": [1]}
+        thought = {"id": "r", "role": "reasoning", "content": "hm", **ours(message_id="2")}
+        answer = {"id": "2", "role": "assistant", "content": "Hi"}
+        found = made(thought, {**answer, **ours(reasoning=reasoning)})
+        self.assertEqual(found, [{**answer, "reasoning": reasoning}])
+
     def test_what_was_cut(self) -> None:
         cut = {"id": "1", "role": "assistant", "content": "It wa", **ours(open=True, at=1)}
         self.assertEqual(made(cut)[0]["open"], True)
         for marks in (ours(open=False), ours(), {}):
-            self.assertNotIn("open", made({**cut, "metadata": {}, **marks})[0])
+            self.assertFalse(made({**cut, "metadata": {}, **marks})[0].get("open"))
         thought = {"id": "r", "role": "reasoning", "content": "hm", **ours(message_id="1")}
         wanted = {"id": "1", "role": "assistant", "content": "", "open": True}
         reasoning = {"text": "hmhm", "id": "s"}
