@@ -5,6 +5,9 @@ The model is scripted by what the user says; what a tool of the server did is co
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
 import tempfile
 import time
 import unittest
@@ -17,6 +20,7 @@ from server.fronts import agui
 from server.session import intake
 from server.tools.runner import Runner
 from tests.bench.peers import config, start
+from tests.test_docs import fenced
 from tests.tooling import tools
 from tests.tooling.api import Api
 from tests.tooling.child import Yaa
@@ -304,6 +308,28 @@ class Approvals(Case):
         thread.open(self.one)
         found = thread.run(resume=answers(asked, payload=YES))
         self.assertEqual((found["outcome"], self.marks(thread)), ("interrupt", 0))
+
+
+class HowTo(Case):
+    def test_the_client_of_the_how_to_gets_its_answer(self) -> None:
+        blocks = fenced((tools.ROOT / "docs" / "howto" / "ag-ui.md").read_text(), "js")
+        code = "\n".join(block for _, block in blocks)
+        for said, meant in (
+            ("http://127.0.0.1:12345", self.one.url),
+            ("'What is 6 * 7?'", json.dumps(MIXED)),
+        ):
+            code = code.replace(said, meant)
+        done = subprocess.run(
+            [str(tools.program_node().path), "--input-type=module", "--eval", code],
+            cwd=tools.ROOT / "tests",
+            env={**os.environ, "YAA_KEY": self.one.key},
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertEqual(done.stdout.count("@"), 6)  # three words, each between two of them
 
 
 class Frontend(Case):
