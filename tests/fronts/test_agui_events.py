@@ -98,9 +98,32 @@ class Telling(unittest.TestCase):
             "args": {"p": 1},
         }
         page = {"id": "int-b", "reason": "client_tool", "call_id": "b"}
+        first = {"id": "int-d", "reason": "client_tool", "call_id": "d", "confirm": "always"}
+        yes_or_no = {"approved": {"type": "boolean"}, "reason": {"type": "string"}}
         limit = {"id": "int-max_steps", "reason": "limit", "response_schema": schema}
         for asked, outcome in (
             ([page, approval], {"type": "success", "pendingToolCallIds": ["b"]}),
+            ([first, page], {"type": "success", "pendingToolCallIds": ["b"]}),
+            (
+                [{**first, "tool": "where"}],
+                {
+                    "type": "interrupt",
+                    "interrupts": [
+                        {
+                            "id": "int-d",
+                            "reason": "tool_call",
+                            "message": "Allow where? always",
+                            "toolCallId": "d",
+                            "responseSchema": {
+                                "type": "object",
+                                "properties": yes_or_no,
+                                "required": ["approved"],
+                            },
+                            "metadata": {"yaa": {"confirm": "always", "tool": "where"}},
+                        }
+                    ],
+                },
+            ),
             (
                 [approval, limit],
                 {

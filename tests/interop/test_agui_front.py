@@ -155,6 +155,36 @@ class Conversations(Case):
         self.assertIn("Denied", thread.results()["mark"])
         self.assertEqual(self.marks(thread), 0)
 
+    def test_changes_of_the_state_of_every_kind(self) -> None:
+        """A title, a plan, a grant, a smaller view, a limit: the client's patches all apply."""
+        thread = self.thread(PAGE)
+        plan = 'plan_set{"tasks":["look"]}'
+        small = {"budget": 1000, "keep_messages": 2, "keep_turns": 1, "large_chars": 1000}
+        more: Json = {"yaa": {"auto_title": True, "mode": "plan_execute"}, "context": small}
+        limits = {"limits": {"max_steps": 1, "on_limit": "stop"}}
+        reasons = set()
+        for order, settings, wanted in (
+            (f"{SHORT} tool={plan}", more, "plan"),
+            (ONE, {}, "grants"),
+            (f"{ONE} tool=calculator{{}}", {}, "calls"),
+            *((f"{SHORT} tool=where{{}}", {}, "title") for _ in range(3)),
+            (f"{SHORT} tool=calculator{{}}", limits, "context"),
+        ):
+            thread.say(order)
+            found = thread.run(forwardedProps={"yaa": {"config": settings}})
+            for call in found.get("calls", ()):
+                thread.say("word " * 4000, role="tool", toolCallId=call)
+                found = thread.run()
+            while found["outcome"] == "interrupt":
+                payload = {**YES, "remember": "session"}
+                reasons.add(reason := thread.pending[0]["reason"])
+                go_on = {"continue": True} if reason == "yaa:limit" else payload
+                found = thread.resume(payload=go_on)
+            self.assertTrue(thread.state["yaa"][wanted], wanted)
+        self.assertEqual(reasons, {"tool_call", "yaa:limit"})
+        self.assertEqual(self.marks(thread), 2)
+        self.assertTrue(thread.state["yaa"]["context"]["ops"])
+
     def test_refusals_have_a_status_and_a_message(self) -> None:
         thread = self.thread()
         thread.say(SHORT)
