@@ -153,7 +153,7 @@ def _laid_over(base: Any, over: Json) -> Json:
 def _with_results(calls: Json, messages: list[Json]) -> Json:
     """The ledger with what the messages know: an application that ran its own tool says so by
     nothing but a tool message, and a stream may be cut behind a result."""
-    failed = {m["tool_call_id"]: "is_error" in m for m in messages if m["role"] == "tool"}
+    failed = {m["tool_call_id"]: bool(m.get("is_error")) for m in messages if m["role"] == "tool"}
     return {
         call_id: {**entry, "state": "failed" if failed[call_id] else "done"}
         if call_id in failed and isinstance(entry, dict) and entry.get("state") not in SETTLED
@@ -201,7 +201,8 @@ def _decide(interrupt: Json, entry: Json) -> None:
     if interrupt.get("reason") == "client_tool" and isinstance(payload, dict):
         approved = payload.get("approved")
         if approved is True:
-            interrupt.pop(ASKED_FIRST, None)
+            for settled in (ASKED_FIRST, "answer"):
+                interrupt.pop(settled, None)
             return
         if approved is False:
             reason = {"reason": payload["reason"]} if "reason" in payload else {}

@@ -214,6 +214,7 @@ class Resuming(unittest.TestCase):
         for before, payload, after in (
             (asked, {"approved": True}, bare),
             (bare, {"approved": True}, bare),  # the same again, after a stream that was cut
+            ({**asked, "answer": no}, {"approved": True}, bare),  # a change of mind
             (asked, {"approved": False, "reason": "no"}, {**asked, "answer": no}),
             (asked, {"content": "here"}, {**asked, "answer": given}),
         ):

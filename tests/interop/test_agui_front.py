@@ -5,6 +5,7 @@ The model is scripted by what the user says; what a tool of the server did is co
 
 from __future__ import annotations
 
+import copy
 import json
 import os
 import subprocess
@@ -16,14 +17,19 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from server.fronts import agui
+from server.fronts import agui, agui_events
 from server.session import intake
+from server.session.events import dumps
+from server.session.fold import Folder
 from server.tools.runner import Runner
+from server.wire import sse
 from tests.bench.peers import config, start
 from tests.test_docs import fenced
 from tests.tooling import tools
 from tests.tooling.api import Api
 from tests.tooling.child import Yaa
+
+from .test_agui import USER, first_run
 
 NEEDED = (
     tools.module("ag_ui"),
@@ -474,6 +480,27 @@ class Cut(Case):
                 self.assertEqual(thread.run()["outcome"], "success")
                 self.assertIn("@", thread.said())
                 self.assertEqual(self.marks(thread), int(order is not SLOW))
+
+    def test_cut_in_the_middle_of_an_answer(self) -> None:
+        """Thoughts, words, calls and their output: whatever arrived is what our own fold has."""
+        thread = self.thread(name="ses_1")
+        said = {"threadId": "ses_1", "runId": "r", "messages": [USER]}
+        given = agui.read(said, "default")
+        session = copy.deepcopy(given.session)
+        frames, folder = list[str](), Folder(session)
+        for event in first_run():
+            folder.apply(event)
+            told = agui_events.told(event, session, given)
+            frames.append("".join(sse.encode(dumps(each)).decode() for each in told))
+        for cut in range(1, len(frames) + 1):
+            with self.subTest(cut=cut):
+                thread.messages, thread.state = [USER], {}
+                thread.open(self.one)
+                found = thread.run(stream="".join(frames[:cut]), whole=False)
+                self.assertEqual(found["warnings"], [])
+                folded = thread.folded(found)
+                self.assertEqual(thread.held()["messages"], folded["messages"])
+                self.assertEqual(thread.held().get("calls"), folded.get("calls"))
 
     def test_cut_after_every_event(self) -> None:
         """An approved call: one server has run it, the client has seen part of that, and goes on
