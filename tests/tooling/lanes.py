@@ -175,8 +175,8 @@ def _tests(console: Console, outcome: Outcome, limit_s: float) -> None:
 
 
 def _tests_beside(console: Console, outcome: Outcome, limit_s: float) -> None:
-    """Two modules at a time, each in a child of its own: browsers wait as long as they work. The
-    last by name is the longest, and begins."""
+    """Two modules at a time, each in a child of its own: browsers and peers wait as long as they
+    work."""
     waiting = iter(reversed(modules(outcome.lane)))
     lock = threading.Lock()
 
@@ -299,7 +299,7 @@ LANES = [
     Lane("types", "mypy --strict", _types, 300),
     Lane("tsc", "types of the client, tsc", _client_types, 120),
     Lane("node", "unit tests of the client, node --test", _node, 180),
-    Lane("interop", "real peers: a local model, AG-UI, OpenAI, MCP", _tests, 600, True),
+    Lane("interop", "real peers: models, AG-UI, OpenAI, MCP", _tests_beside, 600, True),
     Lane("browser", "Chromium and Firefox, from disk and served", _tests_beside, 600, True),
     Lane("bench", "the benchmark, tiny: does it run", _tests, 120, True),
 ]
