@@ -515,6 +515,10 @@ class Flow(unittest.IsolatedAsyncioTestCase):
         answer(self.session, "tool_call", {"approved": True})
         await self.post(self.session, host)
         self.assertEqual((self.session["title"], len(self.model.requests)), ("Named", 3))
+        strict = {"yaa": {"auto_title": True, "require_finish_tool": True}}
+        host = self.agent(lambda _: [("text", ["words, and no call of finish"])])
+        await self.post({"messages": [user("go")], "config": strict}, host)
+        self.assertEqual((self.session.get("title"), len(self.model.requests)), (None, 1))
 
     async def test_every_event_has_its_name(self) -> None:
         for event in await self.post({"messages": [user("go")]}, self.agent()):
