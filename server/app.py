@@ -22,6 +22,7 @@ from .api.auth import Keys
 from .api.files import Downloads
 from .api.info import Info
 from .api.metrics import Scrape
+from .api.openai import OpenAI
 from .api.rates import Rates
 from .api.router import Route, Router
 from .api.runs import Runs
@@ -126,6 +127,7 @@ class App:
             "hooks": self.hooks.info,
             "tracing": self.exporter.info,
             "demo": lambda: self.demo,
+            "fronts": lambda: {"openai": {"withheld": self.toolbox.unattended()}},
         }
 
 
@@ -138,6 +140,7 @@ def routes(app: App, keys: Keys) -> Router:
     sessions = Sessions(runs, streams=streams)
     downloads = Downloads(app.toolbox, server["limits"]["max_request_size"])
     files = Files(shipped("client"))
+    openai = OpenAI(runs, app.agents, app.toolbox.names, VERSION)
     table = {
         ("GET", "/"): Route(files.get, open=True),
         ("GET", "/health"): Route(info.health, open=True),
@@ -146,6 +149,7 @@ def routes(app: App, keys: Keys) -> Router:
         ("POST", "/session"): Route(sessions.post),
         ("POST", "/"): Route(sessions.post),
         ("POST", "/files"): Route(downloads.post),
+        **openai.routes(),
     }
     rates = Rates(server["limits"]["rate_limit"])
     origins = server["cors_origins"]
