@@ -99,8 +99,8 @@ class OpenAI:
             body = await self._runs.read(call, "request_invalid")
             document, wish = responses.read(body, self._names())
             with self._runs.begin(call, document) as run:
-                about = {"run_id": run.id, "first_message": run.first_message}
-                reply = responses_reply.Reply(run.session, wish, **about)
+                first = run.first_message
+                reply = responses_reply.Reply(run.session, wish, run_id=run.id, first_message=first)
                 await self._answer(call, run, reply, streams=wish.stream)
 
     async def _answer(self, call: Call, run: Run, reply: Reply, *, streams: bool) -> None:

@@ -197,6 +197,8 @@ def _items(given: list[Any], offered: Tools) -> Iterator[tuple[Place, Json]]:
         elif kind == "function_call_output":
             call_id = needed(item, str, *place, "call_id")
             content = _content(item, "output", place)
+            if isinstance(content, list) and all(part["type"] == "text" for part in content):
+                content = _texts(content)
             yield place, {"role": "tool", "tool_call_id": call_id, "content": content}
         elif kind == "item_reference":
             raise misfit(place, "nothing is stored here; send the item itself")
@@ -227,31 +229,35 @@ def _call(item: Json, place: Place, offered: Tools) -> Json:
 
 def _together(history: Iterator[tuple[Place, Json]]) -> Iterator[tuple[Place, Json]]:
     """One assistant message for what one answer of a model was: its text and the calls after it,
-    which are items of their own here. Results that stand between them wait until after."""
-    place: Place = ()
-    answer: Json | None = None
+    which are items of their own here, and its results behind it. Texts that stand before calls
+    with a carrier are in the carrier."""
+    answer: list[tuple[Place, Json]] = []
     results: list[tuple[Place, Json]] = []
-    for where, message in history:
-        follows = answer is not None and message["role"] == "assistant"
-        if answer is not None and follows and message.get("tool_calls") and not results:
-            answer.setdefault("tool_calls", []).extend(message["tool_calls"])
-            if CARRIER in message:
-                answer[CARRIER] = message[CARRIER]
-            continue
-        if answer is not None and message["role"] == "tool":
-            results.append((where, message))
-            continue
-        if answer is not None:
-            yield place, answer
-        yield from results
-        place, answer, results = where, None, []
-        if message["role"] == "assistant":
-            answer = message
+    for place, message in history:
+        role = message["role"]
+        if role == "assistant" and not results:
+            if answer and message.get("tool_calls"):
+                _merge(answer, message)
+            else:
+                answer.append((place, message))
+        elif role == "tool" and answer:
+            results.append((place, message))
         else:
-            yield where, message
-    if answer is not None:
-        yield place, answer
-    yield from results
+            yield from (*answer, *results)
+            answer, results = [], []
+            if role == "assistant":
+                answer.append((place, message))
+            else:
+                yield place, message
+    yield from (*answer, *results)
+
+
+def _merge(answer: list[tuple[Place, Json]], message: Json) -> None:
+    last = answer[-1][1]
+    last["tool_calls"] = [*last.get("tool_calls", ()), *message["tool_calls"]]
+    if CARRIER in message:
+        last[CARRIER] = message[CARRIER]
+        del answer[:-1]
 
 
 def _content(item: Json, name: str, place: Place) -> Any:

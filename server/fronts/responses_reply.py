@@ -136,7 +136,10 @@ class Reply:
         self._speaker, self._pieces = source, []
         prefix = "msg" if kind == "message" else "rs"
         item: Json = {"id": self._id(prefix), "type": kind, "status": "in_progress"}
-        item |= {"role": "assistant"} if kind == "message" else {"summary": []}
+        if kind == "message":
+            item["role"] = "assistant"
+        else:
+            item["summary"] = []
         self._item = {**item, "content": []}
         self._output.append(self._item)
         yield self._event(
@@ -163,9 +166,9 @@ class Reply:
     def _delta(self, text: str) -> Json:
         assert self._item is not None
         self._pieces.append(text)
-        spoken = self._item["type"] == "message"
-        kind, more = ("output_text", {"logprobs": []}) if spoken else ("reasoning_text", {})
-        return self._of_part(f"response.{kind}.delta", delta=text, **more)
+        if self._item["type"] == "message":
+            return self._of_part("response.output_text.delta", delta=text, logprobs=[])
+        return self._of_part("response.reasoning_text.delta", delta=text)
 
     def _part(self, text: str) -> Json:
         assert self._item is not None
