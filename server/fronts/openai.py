@@ -158,9 +158,8 @@ def tools(functions: Iterable[tuple[Place, Json]], taken: Container[str]) -> Too
         places.append(place)
         outer[inside] = name
     for error in offers.misfits(declared):
-        _, index, *rest = parse_pointer(error["pointer"]) or ["", ""]
-        where = (*places[int(index)], *rest) if index else ("tools",)
-        raise misfit(where, error["detail"])
+        at = (parse_pointer(error["pointer"]) or [])[1:]  # behind "tools"
+        raise misfit((*places[int(at[0])], *at[1:]) if at else ("tools",), error["detail"])
     return Tools(tuple(declared), {name: inside for inside, name in outer.items()}, outer)
 
 
