@@ -50,8 +50,9 @@ class Case(unittest.TestCase):
     def message(self, script: Script, **fields: Any) -> Json:
         status, found = self.whole(script, **fields)
         self.assertEqual(status, 200, found)
-        choice: Json = found["choices"][0]
-        return choice["message"] | {"why": choice["finish_reason"]}
+        choice = found["choices"][0]
+        message: Json = choice["message"]
+        return message | {"why": choice["finish_reason"]}
 
     def chunks(self, script: Script, **fields: Any) -> list[Json]:
         self.front = Front(script)

@@ -62,7 +62,7 @@ class Fields(unittest.TestCase):
             store=True,
         )
         llm = session["config"]["llm_api"]
-        wanted = {"temperature": 0.5, "use_custom_temp": True, "top_p": 1}
+        wanted: Json = {"temperature": 0.5, "use_custom_temp": True, "top_p": 1}
         wanted |= {"parallel_tool_calls": True, "reasoning_effort": "high"}
         self.assertEqual((llm["max_tokens"], llm["model_settings"]), (9, wanted))
         self.assertEqual(session["config"]["yaa"]["output_schema"], {"type": "object"})
