@@ -2,7 +2,7 @@
 
 `script(body)` returns what the model does with this request: ("text", str), ("think", str),
 ("call", name, arguments as JSON text), ("finish", reason), ("status", number) for a refusal,
-("cut",) for a connection that ends in the middle, ("usage", counts).
+("cut",) for a connection that ends in the middle, ("wait", event) for what is waited for.
 """
 
 from __future__ import annotations
@@ -89,11 +89,13 @@ class Scripted:
                 handler.wfile.write(b"data: [DONE]\n\n")
 
     def _chunks(self, parts: list[tuple[Any, ...]]) -> Iterator[Json]:
-        reason, usage, index = "stop", USAGE, 0
+        reason, index = "stop", 0
         for kind, *values in parts:
             if kind == "text":
                 for letter in values[0]:
                     yield _chunk({"content": letter})
+            elif kind == "wait":
+                values[0].wait(20)
             elif kind == "think":
                 yield _chunk({"reasoning_content": values[0]})
             elif kind == "call":
@@ -106,11 +108,9 @@ class Scripted:
                 index, reason = index + 1, "tool_calls"
             elif kind == "finish":
                 reason = values[0]
-            elif kind == "usage":
-                usage = values[0]
         if parts and parts[-1][0] != "cut":
             yield _chunk({}, reason)
-            yield {"id": "c", "object": "chat.completion.chunk", "choices": [], "usage": usage}
+            yield {"id": "c", "object": "chat.completion.chunk", "choices": [], "usage": USAGE}
 
 
 def _chunk(delta: Json, reason: str | None = None) -> Json:

@@ -38,7 +38,7 @@ AGENTS: dict[str, Json] = {
 class Served:
     """`with Served(script) as served`: `yaa` the server, `provider` the model's."""
 
-    def __init__(self, script: Any) -> None:
+    def __init__(self, script: Any, limits: Json | None = None) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="yaa-fronts-")
         self.home = Path(self._folder.name) / "home"
         for name in ("tools", "agents"):
@@ -48,7 +48,7 @@ class Served:
             (self.home / "agents" / f"{name}.json").write_text(json.dumps(agent))
         self.provider = Scripted(script)
         config = self.provider.config()
-        config["server"]["sandbox"] = {"require": "none"}
+        config["server"] |= {"sandbox": {"require": "none"}, "limits": limits or {}}
         self.yaa = Yaa(config, home=self.home)
 
     def __enter__(self) -> Served:
