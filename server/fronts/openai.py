@@ -7,7 +7,8 @@ is wrong; whatever would have to ask a person is withheld, because nobody can be
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping
+import re
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,7 +20,9 @@ from ..session.fold import parse_pointer
 
 Json = dict[str, Any]
 Place = tuple[str | int, ...]
+Recall = Callable[[str], Json | None]  # what this host still has for a call that it told
 
+OURS = re.compile(r"call_[0-9a-f]{24}_[0-9]{1,4}")  # the id of a call that a caller was told
 CARRIER = "yaa"  # the member of an answer that brings a run's hidden messages back
 TAKEN = "caller_"  # before the name of a caller's tool when the server has one of that name
 CODES = {  # Problem's code -> the one that SDKs and scripts know
@@ -193,7 +196,7 @@ def paired(history: Iterable[tuple[Place, Json]]) -> tuple[list[Json], str]:
             else:
                 blocks.append([each])
                 blocks += [[{}] for _ in each.get("tool_calls") or ()]
-                _ask(waiting, used, each, blocks, place)
+                _ask(waiting, used, each, blocks, place, brought[2] if brought else {})
     if waiting:
         call_id, (place, _, _) = next(iter(waiting.items()))
         said = f"the call {shown(call_id)} has no result; each call needs one"
@@ -207,8 +210,10 @@ def _ask(
     message: Json,
     blocks: list[list[Json]],
     place: Place,
+    told: Mapping[str, str],
 ) -> None:
-    """Note the calls of a message; each has an empty block behind it for its result."""
+    """Note the calls of a message; each has an empty block behind it for its result. `told`: the
+    ids by which the caller knows some of them."""
     calls = message.get("tool_calls") or []
     for number, call in enumerate(calls):
         call_id = call["id"]
@@ -220,7 +225,7 @@ def _ask(
             ours = f"{call_id[: MAX_ID - 8]}~{count}"
         used.add(ours)
         calls[number] = {**call, "id": ours}
-        waiting[call_id] = (place, blocks[number - len(calls)][0], ours)
+        waiting[told.get(call_id, call_id)] = (place, blocks[number - len(calls)][0], ours)
 
 
 def _answer(waiting: dict[str, tuple[Place, Json, str]], result: Json, place: Place) -> None:
@@ -232,23 +237,39 @@ def _answer(waiting: dict[str, tuple[Place, Json, str]], result: Json, place: Pl
     slot |= {**result, "tool_call_id": ours}
 
 
-def carried(message: Json) -> tuple[str, list[Json]] | None:
-    """(session id, messages) that an earlier answer gave along with the caller's calls; None where
-    there are none, or where the calls are no longer the same."""
+def remembered(message: Json, call_ids: Iterable[str], recall: Recall) -> None:
+    """Some clients send only the fields they know back; then this host may still have the rest."""
+    first = next(iter(call_ids), "")
+    if CARRIER not in message and OURS.fullmatch(first) and (found := recall(first)):
+        message[CARRIER] = found
+
+
+def carried(message: Json) -> tuple[str, list[Json], dict[str, str]] | None:
+    """(session id, messages, what the caller calls the open calls) that an earlier answer gave
+    along with the caller's calls; None where there are none, or the calls are not the same."""
     brought = message.get(CARRIER)
-    if not isinstance(brought, dict) or not isinstance(brought.get("messages"), list):
+    if not isinstance(brought, dict):
         return None
-    session_id, messages = brought.get("id"), [_copied(each) for each in brought["messages"]]
+    session_id, told = brought.get("id"), brought.get("calls")
     if not isinstance(session_id, str) or len(session_id) > MAX_SESSION_ID:
         return None
-    if not all(messages):
+    if not isinstance(told, dict) or not all(isinstance(each, str) for each in told.values()):
         return None
-    open_calls = [call["id"] for each in messages if each for call in each.get("tool_calls", ())]
-    results = {each["tool_call_id"] for each in messages if each and each["role"] == "tool"}
-    open_calls = [call_id for call_id in open_calls if call_id not in results]
-    if sorted(open_calls) != sorted(call["id"] for call in message.get("tool_calls") or ()):
+    if not isinstance(brought.get("messages"), list):
         return None
-    return session_id, [each for each in messages if each]
+    messages = [found for each in brought["messages"] if (found := _copied(each))]
+    results = {each["tool_call_id"] for each in messages if each["role"] == "tool"}
+    calls = [call["id"] for each in messages for call in each.get("tool_calls", ())]
+    waiting = [call_id for call_id in calls if call_id not in results]
+    calls = [call["id"] for call in message.get("tool_calls") or ()]
+    theirs: dict[str, str] = {told[name]: name for name in calls if name in told}
+    if (
+        len(theirs) < len(calls)
+        or len(messages) < len(brought["messages"])
+        or set(theirs) != set(waiting)
+    ):
+        return None
+    return session_id, messages, theirs
 
 
 def _copied(message: Any) -> Json | None:

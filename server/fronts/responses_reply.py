@@ -38,6 +38,7 @@ class Reply:
         self._structured: bool | None = None
         self._failure: outcome.Failure | None = None
         self._status = "in_progress"
+        self._carrier: Json | None = None
         self._incomplete: Json | None = None
 
     # -- the two forms ----------------------------------------------------------------------------
@@ -62,6 +63,10 @@ class Reply:
         if found := self._failure:
             return found.status, error(found.message, found.kind, found.code)
         return 200, self.response()
+
+    def brought(self) -> Json | None:
+        """What the caller brings back with the results of its calls; None where there are none."""
+        return self._carrier
 
     def response(self) -> Json:
         """The response as it is now."""
@@ -116,7 +121,7 @@ class Reply:
             yield from self._opened("message", "last")
             yield self._delta(text)
             yield from self._closed()
-        for number, call in enumerate(outcome.calls(self._session, self._wish.names)):
+        for number, call in enumerate(outcome.calls(self._session, self._wish.names, self._run)):
             yield from self._call(call, brings=number == 0)
         reason = outcome.reason(self._session)
         self._status = "incomplete" if reason in REASONS else "completed"
@@ -191,7 +196,7 @@ class Reply:
         )
         item |= {"status": "completed", "arguments": arguments}
         if brings:
-            item[CARRIER] = outcome.carrier(self._session, self._first)
+            item[CARRIER] = self._carrier = outcome.carrier(self._session, self._first, self._run)
         self._output.append(item)
         yield self._event("response.output_item.done", output_index=at["output_index"], item=item)
 

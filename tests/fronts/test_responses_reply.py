@@ -32,7 +32,7 @@ class Case(unittest.TestCase):
 
     def read(self, fields: Json) -> tuple[Json, Callable[[Run], responses_reply.Reply]]:
         body = {"model": "default", "input": "hi"} | fields
-        document, wish = responses.read(body, frozenset(TOOLS) - {"weather"})
+        document, wish = responses.read(body, frozenset(TOOLS) - {"weather"}, lambda _: None)
 
         def reply(run: Run) -> responses_reply.Reply:
             first = run.first_message

@@ -17,11 +17,11 @@ if all(tool.path for tool in NEEDED):
     import openai
     import pydantic
 
-    class Weather(pydantic.BaseModel):
+    class Weather(pydantic.BaseModel):  # type: ignore[misc]
         city: str
         degrees: int
 
-    class GetWeather(pydantic.BaseModel):
+    class GetWeather(pydantic.BaseModel):  # type: ignore[misc]
         city: str
 
 
