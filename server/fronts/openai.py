@@ -261,13 +261,10 @@ def carried(message: Json) -> tuple[str, list[Json], dict[str, str]] | None:
     results = {each["tool_call_id"] for each in messages if each["role"] == "tool"}
     calls = [call["id"] for each in messages for call in each.get("tool_calls", ())]
     waiting = [call_id for call_id in calls if call_id not in results]
-    calls = [call["id"] for call in message.get("tool_calls") or ()]
-    theirs: dict[str, str] = {told[name]: name for name in calls if name in told}
-    if (
-        len(theirs) < len(calls)
-        or len(messages) < len(brought["messages"])
-        or set(theirs) != set(waiting)
-    ):
+    called = [call["id"] for call in message.get("tool_calls") or ()]
+    theirs: dict[str, str] = {told[name]: name for name in called if name in told}
+    whole = len(messages) == len(brought["messages"]) and len(theirs) == len(called)
+    if not whole or set(theirs) != set(waiting):
         return None
     return session_id, messages, theirs
 
