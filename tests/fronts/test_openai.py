@@ -47,6 +47,14 @@ class Pairing(unittest.TestCase):
         self.assertEqual(ids, ["call_0", "call_0~2", "call_0~3"])
         self.assertEqual(pairing_errors(found), [])
 
+    def test_many_of_one_id_and_ids_that_look_like_ours(self) -> None:
+        turn = (says(call("a")), result("a"), says(call("a~2")), result("a~2"))
+        found, _ = paired(USER, *(turn * 500), *(says(call("x" * 256)), result("x" * 256)) * 2)
+        ids = [each["tool_calls"][0]["id"] for each in found if "tool_calls" in each]
+        self.assertEqual((len(ids), len(set(ids))), (1002, 1002))
+        self.assertLessEqual(max(map(len, ids)), 256)
+        self.assertEqual(pairing_errors(found), [])
+
     def test_what_is_not_paired_is_refused_at_its_place(self) -> None:
         for name, messages, place in (
             ("no result", (USER, says(call("a"))), "/messages/1"),
