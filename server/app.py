@@ -18,6 +18,7 @@ from typing import Any
 from . import VERSION, log, masking
 from .agent import BaseAgent
 from .agents.registry import Agents
+from .api.agui import Agui
 from .api.auth import Keys
 from .api.files import Downloads
 from .api.info import Info
@@ -138,6 +139,7 @@ def routes(app: App, keys: Keys) -> Router:
     streams = session["config"]["yaa"]["stream"]
     runs = Runs(app.agent, server["limits"])
     sessions = Sessions(runs, streams=streams)
+    agui = Agui(runs)
     downloads = Downloads(app.toolbox, server["limits"]["max_request_size"])
     files = Files(shipped("client"))
     openai = OpenAI(runs, app.agents, app.toolbox.names, app.claims, VERSION)
@@ -148,6 +150,7 @@ def routes(app: App, keys: Keys) -> Router:
         ("GET", "/metrics"): Route(Scrape(app.metrics.text).get),
         ("POST", "/session"): Route(sessions.post),
         ("POST", "/"): Route(sessions.post),
+        ("POST", "/agui/{agent}"): Route(agui.post, refusal=agui.refusal),
         ("POST", "/files"): Route(downloads.post),
         **openai.routes(),
     }
