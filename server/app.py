@@ -23,6 +23,7 @@ from .api.auth import Keys
 from .api.files import Downloads
 from .api.info import Info
 from .api.metrics import Scrape
+from .api.openai import OpenAI
 from .api.rates import Rates
 from .api.router import Route, Router
 from .api.runs import Runs
@@ -74,7 +75,7 @@ class App:
         self.exporter.open()
         self.hooks = Hooks()
         self.hooks.load(config.home / "hooks")
-        claims = Claims(config.home / "claims", limits["claim_ttl_s"], limits["result_ttl_s"])
+        self.claims = Claims(config.home / "claims", limits["claim_ttl_s"], limits["result_ttl_s"])
         self.toolbox = Toolbox(config, self.client)
         await self.toolbox.open(_strongest(self._env))
         await self.toolbox.load_owner_tools()
@@ -83,7 +84,7 @@ class App:
             _log.warning("%s", problem)
         self.locks = Locks(config.home / "claims.lock")
         self.agent = BaseAgent(
-            *(config, self.models, self.toolbox, claims),
+            *(config, self.models, self.toolbox, self.claims),
             agents=self.agents,
             locks=self.locks,
             metrics=self.metrics,
@@ -130,6 +131,7 @@ class App:
             "hooks": self.hooks.info,
             "tracing": self.exporter.info,
             "demo": lambda: self.demo,
+            "fronts": lambda: {"openai": {"withheld": self.toolbox.unattended()}},
         }
 
 
@@ -143,6 +145,7 @@ def routes(app: App, keys: Keys) -> Router:
     agui = Agui(runs)
     downloads = Downloads(app.toolbox, server["limits"]["max_request_size"])
     files = Files(shipped("client"))
+    openai = OpenAI(runs, app.agents, app.toolbox.names, app.claims, VERSION)
     table = {
         ("GET", "/"): Route(files.get, open=True),
         ("GET", "/health"): Route(info.health, open=True),
@@ -152,6 +155,7 @@ def routes(app: App, keys: Keys) -> Router:
         ("POST", "/"): Route(sessions.post),
         ("POST", "/agui/{agent}"): Route(agui.post, refusal=agui.refusal),
         ("POST", "/files"): Route(downloads.post),
+        **openai.routes(),
     }
     rates = Rates(server["limits"]["rate_limit"])
     origins = server["cors_origins"]

@@ -107,12 +107,15 @@ class Runs:
             stream.write(data)
         await stream.close()
 
-    async def collect(self, call: Call, run: Run) -> dict[str, Any]:
-        """The session after the run; of a server that stops `in_progress`, as far as it came."""
+    async def collect(
+        self, call: Call, run: Run, see: Callable[[Event], object] = lambda event: None
+    ) -> dict[str, Any]:
+        """The session after the run, each of whose events was seen; of a server that stops
+        `in_progress`, as far as it came."""
         try:
             async with aclosing(run.events()) as events:
-                async for _ in events:
-                    pass
+                async for event in events:
+                    see(event)
         except asyncio.CancelledError:
             if call.exchange.gone:
                 raise

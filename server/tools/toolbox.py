@@ -163,6 +163,16 @@ class Toolbox:
             found.append({**about, "unavailable": reason} if reason else about)
         return found
 
+    def names(self) -> frozenset[str]:
+        """The server's own tools, whether or not a session may use them."""
+        return frozenset(self._tools)
+
+    def unattended(self) -> list[str]:
+        """The tools that no model is offered where nobody can be asked, unless an agent's policy
+        lets them run."""
+        tools = [entry.tool for entry in self._tools.values()]
+        return [t.name for t in tools if t.kind == "question" or self.policy(t, None) == "ask"]
+
     def sandbox(self) -> dict[str, Any]:
         """`{tier, network, missing, tried, require, withheld}`: the tier that was proven at start,
         what it leaves open, and the tools that would need more."""

@@ -1,0 +1,95 @@
+"""What a run came to, read off its session: reasons, failures, tokens, what is left to say."""
+
+from __future__ import annotations
+
+import unittest
+from typing import Any
+
+from server.fronts import outcome
+
+Json = dict[str, Any]
+ASKED = {"reason": "client_tool", "call_id": "c", "tool": "caller_f", "args": {"a": "é"}}
+
+
+def session(*messages: Json, **more: Any) -> Json:
+    found = {"id": "s", "messages": list(messages), "interrupts": [], "config": {"yaa": {}}}
+    return found | more
+
+
+def said(reason: str = "stop") -> Json:
+    return {"role": "assistant", "content": "x", "meta": {"finish_reason": reason}}
+
+
+class Ends(unittest.TestCase):
+    def test_reasons(self) -> None:
+        error = {"role": "error", "content": "e"}
+        cases: list[tuple[str, Json, str]] = [
+            ("nothing", session(), "stop"),
+            ("an answer", session(said()), "stop"),
+            ("a provider's own word", session(said("network_error")), "stop"),
+            ("out of tokens", session(said("length")), "length"),
+            ("filtered", session(said("content_filter")), "content_filter"),
+            ("filtered, in another's words", session(said("sensitive"), error), "content_filter"),
+            ("no word at all", session({"role": "assistant", "content": ""}), "stop"),
+            ("a limit", session(said(), finish_reason="limit"), "length"),
+            ("calls", session(said("length"), interrupts=[ASKED]), "tool_calls"),
+            ("something else to ask", session(said(), interrupts=[{"reason": "limit"}]), "stop"),
+        ]
+        for name, after, reason in cases:
+            with self.subTest(name):
+                self.assertEqual(outcome.reason(after), reason)
+
+    def test_failures(self) -> None:
+        for code, status, kind, known in (
+            ("upstream_error", 502, "server_error", "upstream_error"),
+            ("upstream_auth", 502, "server_error", "upstream_auth"),
+            ("upstream_timeout", 504, "server_error", "upstream_timeout"),
+            ("upstream_rate_limit", 429, "rate_limit_error", "upstream_rate_limit"),
+            ("context_overflow", 400, "invalid_request_error", "context_length_exceeded"),
+            ("output_invalid", 500, "server_error", "output_invalid"),
+            ("internal", 500, "server_error", "internal"),
+        ):
+            with self.subTest(code):
+                event = {"type": "RUN_ERROR", "message": "m", "code": code}
+                found = outcome.failure(session(), event)
+                self.assertEqual(found, outcome.Failure("m", status, kind, known))
+
+    def test_what_does_not_fit_the_model_is_a_failure_too(self) -> None:
+        over = {"reason": "limit", "limit": "context_overflow", "message": "too large"}
+        event = {"type": "RUN_FINISHED"}
+        found = outcome.failure(session(interrupts=[over]), event)
+        assert found is not None
+        self.assertEqual((found.status, found.code), (400, "context_length_exceeded"))
+        self.assertIsNone(outcome.failure(session(interrupts=[ASKED]), event))
+
+    def test_calls_are_named_as_the_caller_does(self) -> None:
+        after = session(said(), interrupts=[{"reason": "input_required"}, ASKED])
+        (call,) = outcome.calls(after, {"caller_f": "f"}, "run")
+        self.assertEqual(call, {"id": "call_run_0", "name": "f", "arguments": '{"a":"é"}'})
+        self.assertEqual(outcome.carrier(after, 0, "run")["calls"], {"call_run_0": "c"})
+
+    def test_what_is_left_to_say(self) -> None:
+        done = {"role": "tool", "name": "finish", "content": "all done"}
+        schema = {"config": {"yaa": {"output_schema": {"type": "object"}}}}
+        cases: list[tuple[str, Json, bool, str]] = [
+            ("nothing", session(said()), True, ""),
+            ("the reason to finish", session(said(), done), False, "all done"),
+            ("it was said before", session(said(), done), True, ""),
+            ("another tool", session(said(), {**done, "name": "look"}), False, ""),
+            ("the value", session(said(), done, output={"a": "京"}, **schema), False, '{"a":"京"}'),
+            ("no value", session(said(), done, **schema), False, ""),
+            ("calls", session(said(), done, interrupts=[ASKED]), False, ""),
+        ]
+        for name, after, before, text in cases:
+            with self.subTest(name):
+                self.assertEqual(outcome.last_words(after, said=before), text)
+
+    def test_usage(self) -> None:
+        used = {"prompt_tokens": 5, "cached_tokens": 2, "cost_micro": 9}
+        wanted = {"prompt": 5, "completion": 0, "total": 0, "cached": 2, "reasoning": 0}
+        self.assertEqual(outcome.usage(session(usage=used)), wanted)
+        self.assertEqual(sum(outcome.usage(session()).values()), 0)
+
+
+if __name__ == "__main__":
+    unittest.main()
