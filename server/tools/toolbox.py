@@ -101,9 +101,6 @@ class Toolbox:
         for text in definition.unmatched(self._ceilings, self._tools, exact=True):
             self.problems.append(f"server.tools: {text}")
 
-    def names(self) -> list[str]:
-        return list(self._tools)
-
     async def load(self, path: Path) -> list[BaseTool | str]:
         """Add the tools of one file. Each of them, or why it is refused."""
         return await self._catalog.add_file(path, self._runner)
