@@ -102,6 +102,7 @@ class Router:
         origins: Iterable[str] = ("*",),
         rates: Rates | None = None,
         count: Callable[[int], None] = lambda status: None,
+        opened: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
         self._routes = dict(routes)
         self._files = Route(files, open=True)
@@ -109,6 +110,7 @@ class Router:
         self._origins = frozenset(origins)
         self._rates = rates or Rates("")
         self._count = count  # is told the status of every answer
+        self._opened = opened  # until there is all that a route with a key may need
 
     async def __call__(self, exchange: Exchange) -> None:
         began, clock = time.time(), time.perf_counter()
@@ -130,6 +132,8 @@ class Router:
         if not route.open:
             call.key = self._keys.check(request.headers)
             self._rates.take(call.key)
+            if self._opened is not None:
+                await self._opened()
         await route.handler(call)
 
     def _find(self, request: Request) -> Route:

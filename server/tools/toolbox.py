@@ -21,6 +21,7 @@ from ..config import Config
 from ..errors import Problem
 from ..jsontext import browser_safe, depth_exceeds
 from ..sandbox.policy import TIERS
+from ..sandbox.probe import Proof
 from ..sandbox.reach import NETWORKS, Reach
 from ..schema.convert import error_text, parse
 from ..schema.inline import inline
@@ -79,10 +80,10 @@ class Toolbox:
             self._runner, client, self._mcp, allowed, config.home / "agents"
         )
 
-    async def open(self, most: str = "A") -> None:
-        """Prove the sandbox that tools run in, up to the tier `most`. Below `require`, whatever
-        runs on this machine is withheld from then on."""
-        await self._runner.open(self._sandbox, most)
+    async def open(self, most: str = "A", proof: Proof | None = None) -> None:
+        """Prove the sandbox that tools run in, up to the tier `most`, unless it has been. Below
+        `require`, whatever runs on this machine is withheld from then on."""
+        await self._runner.open(self._sandbox, most, proof)
         tier = self._runner.sandbox["tier"]
         self._addable = self._sandbox["hosts_on_approval"] if tier == "A" else []
         self._withheld = TIERS.index(tier) < TIERS.index(self._sandbox["require"])

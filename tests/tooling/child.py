@@ -140,6 +140,7 @@ class Yaa:
         try:
             self.child = Child(self._command, cwd=self._cwd)
             found = self.child.wait_for(r"(http://[^/\s]+)/#key=(\S+)", 20)
+            self.child.wait_for(r"^  ready ", 20)
         except BaseException:
             self._folder.cleanup()
             raise
