@@ -8,6 +8,7 @@ origin can read even a 401; and each request leaves one line in the access log.
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -220,6 +221,8 @@ class Border:
 
 def _write_access(call: Call, began: float, took: float) -> None:
     """Who asked for what and what became of it; the query is left out, it may hold anything."""
+    if not _access.isEnabledFor(logging.INFO):
+        return
     stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(began))
     _access.info(
         {

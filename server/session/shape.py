@@ -86,7 +86,8 @@ def _messages(messages: list[Any]) -> Iterator[Error]:
             yield _error(("messages", index, "role"), f"one of {', '.join(ROLES)}", role)
         elif role == "tool" and not isinstance(message.get("tool_call_id"), str):
             yield _error(("messages", index, "tool_call_id"), "the id of a call", None)
-        yield from _report(message.get("meta"), ("messages", index, "meta", "usage"))
+        if "meta" in message:
+            yield from _report(message["meta"], ("messages", index, "meta", "usage"))
         for number, call in enumerate(_list(message.get("tool_calls"))):
             yield from _call(call, ("messages", index, "tool_calls", number), call_ids)
 
@@ -160,13 +161,15 @@ def _config(config: dict[str, Any]) -> Iterator[Error]:
 
 def _fields(
     node: dict[str, Any], place: Place, fields: Fields, required: tuple[str, ...] = ()
-) -> Iterator[Error]:
+) -> list[Error]:
+    found: list[Error] = []  # nearly always none: a generator for each message costs more
     for name, value in node.items():
         if name in fields and not fields[name][0](value):
-            yield _error((*place, name), fields[name][1], value)
+            found.append(_error((*place, name), fields[name][1], value))
     for name in required:
         if name not in node:
-            yield _error((*place, name), fields[name][1], None)
+            found.append(_error((*place, name), fields[name][1], None))
+    return found
 
 
 def _items(items: Any, name: str, fields: Fields, required: tuple[str, ...]) -> Iterator[Error]:
