@@ -74,12 +74,11 @@ def _is_content(value: Any) -> bool:
 
 
 def _count(value: Any) -> bool:
-    return isinstance(value, int) and _number(value)
+    return type(value) is int and 0 <= value <= LARGEST_COUNT  # of type bool are true and false
 
 
 def _number(value: Any) -> bool:
-    number = isinstance(value, _NUMBERS) and not isinstance(value, bool)
-    return number and bool(0 <= value <= LARGEST_COUNT)
+    return type(value) in _NUMBERS and bool(0 <= value <= LARGEST_COUNT)
 
 
 def _share(value: Any) -> bool:
