@@ -177,7 +177,7 @@ async def paced(peer: Peer, size: Size) -> Figures:
     seconds = size.paced_s + 2 + size.paced / 50
     order = f"bench tokens={int(seconds / 0.05)} delay_us=50000"
     readers = [await begin(peer, peer.request(order)) for _ in range(size.paced)]
-    while not all(reader.reply.pieces or reader.ended.done() for reader in readers):
+    while not all(reader.reply.begun or reader.ended.done() for reader in readers):
         await asyncio.sleep(0.1)
     await asyncio.sleep(0.5)
     began, before = time.monotonic_ns(), cpu_ms(peer.pid)
@@ -191,7 +191,9 @@ async def paced(peer: Peer, size: Size) -> Figures:
 
 
 async def crowd(peer: Peer, size: Size) -> Figures:
-    """Many slow streams at once: the delay of each delta, and the memory of an open stream.
+    """Many slow streams at once: the delay of each delta once all are open (while 1,000 come in at
+    one moment, everybody waits for the others to be taken in, and that is `first of`), and the
+    memory of an open stream.
 
     Memory is told by a server that is fresh, so this comes first: what a process once took it
     keeps.
@@ -201,15 +203,19 @@ async def crowd(peer: Peer, size: Size) -> Figures:
     requests = [peer.request(order) for _ in range(size.many)]
     idle = rss_kib(peer.pid) if peer.pid else 0
     readers = [await begin(peer, request) for request in requests]
-    while not all(reader.reply.pieces or reader.ended.done() for reader in readers):
+    while not all(reader.reply.begun or reader.ended.done() for reader in readers):
         await asyncio.sleep(0.1)
     await asyncio.sleep(0.5)
+    all_open = time.monotonic_ns()
     busy = rss_kib(peer.pid) if peer.pid else 0
     await asyncio.wait_for(asyncio.gather(*(reader.ended for reader in readers)), REPLY_S)
-    delays = [(a - w) / 1e6 for reader in readers for a, w in reader.reply.stamps()]
+    stamps = [stamp for reader in readers for stamp in reader.reply.stamps()]
+    delays = [(arrived - written) / 1e6 for arrived, written in stamps if written > all_open]
+    firsts = [_first_ms(reader.reply) / 1000 for reader in readers]
     whole = sum(len(reader.reply.stamps()) == deltas for reader in readers)
     figures = {
-        f"delay p99, {size.many} streams, ms": _p99(delays),
+        f"delay p99, {size.many} streams, ms": _p99(delays or [0.0]),
+        f"first of {size.many} at one moment p99, s": _p99(firsts),
         f"whole answers of {size.many}": whole,
     }
     if peer.pid:

@@ -82,6 +82,11 @@ class Reply:
     def body(self) -> bytes:
         return b"".join(piece for _, piece in self.pieces)
 
+    @property
+    def begun(self) -> bool:
+        """Whether a delta has come."""
+        return any(STAMP.search(piece) for _, piece in self.pieces)
+
     def stamps(self) -> list[tuple[int, int]]:
         """(arrived, written) of each delta."""
         ends: list[tuple[int, int]] = []
