@@ -187,6 +187,8 @@ async def paced(peer: Peer, size: Size) -> Figures:
         reader.transport.abort()
     stamps = [stamp for reader in readers for stamp, _ in reader.reply.stamps()]
     tokens = sum(began <= stamp < ended for stamp in stamps)
+    if tokens < size.paced * 20 * size.paced_s / 2:  # it cannot keep up: whatever it costs
+        raise RuntimeError(f"{tokens} tokens came in {size.paced_s} s")
     return {f"CPU per 1M tokens, {size.paced} streams, s": spent * 1000 / max(tokens, 1)}
 
 
