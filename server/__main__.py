@@ -14,15 +14,16 @@ import os
 import signal
 import socket
 import sys
+import time
 import webbrowser
 from collections.abc import Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from . import VERSION, doctor, log
 from .api.auth import Keys, home_key
-from .app import App, serve
+from .app import App, serve, strongest
 from .config import Config, ConfigError, home_folder, load, make_home
 from .console import (
     BAD_INPUT,
@@ -36,10 +37,13 @@ from .console import (
     write_session,
 )
 from .errors import Problem
+from .greeting import describe, links
 from .metrics import Metrics
 from .pack import pack
+from .sandbox.probe import Proof
 from .terminal import Terminal
 from .tools.check import check_file
+from .tools.runner import Runner
 from .wire.listener import bind
 from .wire.tls import Certificate, reason
 from .workers import Worker, Workers
@@ -54,14 +58,6 @@ with 0 when every tool of the file can be used, `doctor` when nothing is missing
 
 
 WORKERS_END_S = 15.0  # beyond the grace of their tools, before they are killed
-
-# What a tier means for whoever reads the start of a server.
-TIERS = {
-    "A": "tier A: a tool sees its session's folder and the system's programs, nothing else",
-    "B": "tier B: a tool opens no file outside its session's folder and no connection",
-    "C": "tier C: a tool is limited, but sees what this user sees",
-    "none": "none: a tool may do whatever this user may",
-}
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -161,15 +157,16 @@ def _serve(config: Config, env: Mapping[str, str], options: argparse.Namespace) 
     tls = certificate(server["tls"])
     sockets = _bind(server["host"], server["port"])
     scheme = "https" if tls else "http"
-    links = _links(scheme, server["host"], sockets[0].getsockname()[1], made)
+    addresses = links(scheme, server["host"], sockets[0].getsockname()[1], made)
     metrics = Metrics(server["workers"])
-    listener = Listener(config, env, keys, sockets, links, tls, metrics, opens=options.open)
+    listener = Listener(config, env, keys, sockets, addresses, tls, metrics, opens=options.open)
     patience_s = server["limits"]["disconnect_grace_s"] + WORKERS_END_S
     with ExitStack() as held:
         for sock in sockets:
             held.enter_context(sock)
         if server["workers"] == 1:
             return listener.serve(None)
+        listener = replace(listener, proof=asyncio.run(_proof(config, env)))
         return Workers(server["workers"], sockets, patience_s).run(listener.serve)
 
 
@@ -185,6 +182,7 @@ class Listener:
     tls: Certificate | None
     metrics: Metrics
     opens: bool
+    proof: Proof | None = None  # of the sandbox, from the parent of several workers
 
     def serve(self, worker: Worker | None) -> int:
         """Until it is told to stop. Of several workers the first one speaks for all."""
@@ -192,22 +190,46 @@ class Listener:
         return 0
 
     async def _serve(self, worker: Worker | None) -> None:
-        row = self.metrics.row(worker.number if worker else 0)
-        async with App(self.config, self.env, row) as app:
+        speaks = worker is None or (worker.number == 0 and worker.first)
+        began = time.monotonic()
+        app = App(
+            *(self.config, self.env),
+            metrics=self.metrics.row(worker.number if worker else 0),
+            proof=self.proof,
+        )
 
-            def ready() -> None:
-                if worker is None or (worker.number == 0 and worker.first):
-                    print("\n".join([*describe(app), "", *self.links]), flush=True)
-                    if self.opens:
-                        webbrowser.open(self.links[-1])
+        def listening() -> None:  # the page can be opened: what it asks for next waits
+            if speaks:
+                print("\n".join([f"yaa {VERSION}", "", *self.links, ""]), flush=True)
+                if self.opens:
+                    webbrowser.open(self.links[-1])
 
-            lifeline = None if worker is None else worker.lifeline
-            await serve(app, self.keys, self.sockets, ready, tls=self.tls, lifeline=lifeline)
+        def ready() -> None:
+            if speaks:
+                spent = time.monotonic() - began
+                print("\n".join([*describe(app), f"  ready    after {spent:.1f} s"]), flush=True)
+
+        lifeline = None if worker is None else worker.lifeline
+        try:
+            await serve(
+                *(app, self.keys, self.sockets, listening, ready), tls=self.tls, lifeline=lifeline
+            )
+        finally:
+            await app.close()
+
+
+async def _proof(config: Config, env: Mapping[str, str]) -> Proof:
+    """Which sandbox there is, proven once for all workers."""
+    runner = Runner(config.home)
+    await runner.open(config.server["sandbox"], strongest(env))
+    runner.close()
+    return runner.sandbox
 
 
 async def _check(config: Config, env: Mapping[str, str]) -> None:
     async with App(config, env) as app:
-        print("\n".join([*describe(app), "", "The configuration can be used."]))
+        head = [f"yaa {VERSION}", ""]
+        print("\n".join([*head, *describe(app), "", "The configuration can be used."]))
 
 
 def _pack(target: Path) -> int:
@@ -271,42 +293,17 @@ def _chat(config: Config, env: Mapping[str, str], options: argparse.Namespace) -
         app = App(config, env)
         runner.run(app.open())
         try:
-            for line in (*describe(app), "", "/help lists the commands; Ctrl-C stops a run."):
+            for line in (
+                f"yaa {VERSION}",
+                "",
+                *describe(app),
+                "",
+                "/help lists the commands; Ctrl-C stops a run.",
+            ):
                 terminal.line(line, "dim")
             return Chat(app.agent, runner, terminal, session).talk()
         finally:
             runner.run(app.close())
-
-
-def describe(app: App) -> list[str]:
-    """What a person wants to know at start, and nothing that is not so."""
-    lines = [f"yaa {VERSION}", ""]
-    lines += [f"  found    {line}" for line in app.found.lines]
-    for model in app.models.catalog():
-        mark = ", the default" if model.get("default") else ""
-        if not model.get("demo"):
-            lines.append(f"  model    {model['name']}: {model['model']}{mark}")
-    if app.demo:
-        lines += [
-            "  model    demo: a script that shows what a model would do; no AI",
-            "           For a real one set OPENAI_API_KEY (or another vendor's), start Ollama,",
-            "           or name a provider in config.json, then start again.",
-        ]
-    lines.append(f"  tools    {', '.join(tool['name'] for tool in app.toolbox.info())}")
-    if loaded := app.hooks.info()["loaded"]:
-        lines.append(f"  hooks    {len(loaded)}: {', '.join(each['name'] for each in loaded)}")
-    problems = [*app.toolbox.problems, *app.hooks.problems]
-    lines += [f"  problem  {problem}" for problem in problems]
-    sandbox = app.toolbox.sandbox()
-    lines.append(f"  sandbox  {TIERS[sandbox['tier']]}")
-    lines += [f"           open: {gap}" for gap in sandbox["missing"]]
-    lines += [f"           not {tier}: {why}" for tier, why in sandbox["tried"].items()]
-    if sandbox["withheld"]:
-        lines.append(f"           withheld below {sandbox['require']}: shell and file tools")
-    lines.append(f"  home     {app.config.home}")
-    if (workers := app.config.server["workers"]) > 1:
-        lines.append(f"  workers  {workers} processes")
-    return lines
 
 
 def certificate(tls: Mapping[str, str]) -> Certificate | None:
@@ -347,31 +344,6 @@ def _bind(host: str, port: int) -> list[socket.socket]:
             case _:
                 hint = f"cannot be had: {error.strerror}"
         raise ConfigError(f"{where} {hint}") from None
-
-
-def _links(scheme: str, host: str, port: int, key: str) -> list[str]:
-    """What to tell a person to open; the last line is the address for this machine.
-
-    The key rides behind the #, which browsers never send anywhere.
-    """
-    tail = f":{port}/" + (f"#key={key}" if key else "")
-    if host not in ("", "0.0.0.0", "::"):
-        here = f"[{host}]" if ":" in host else host
-        return ["Open this link in a browser:", f"{scheme}://{here}{tail}"]
-    other = _own_address()
-    lines = ["From another device:", f"{scheme}://{other}{tail}"] if other else []
-    return [*lines, "Open this link in a browser:", f"{scheme}://127.0.0.1{tail}"]
-
-
-def _own_address() -> str:
-    """The address that this machine has on its network, or nothing. Connecting a datagram socket
-    sends nothing; it only makes the system choose (192.0.2.1 is nobody's: RFC 5737)."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        try:
-            probe.connect(("192.0.2.1", 9))
-        except OSError:
-            return ""
-        return str(probe.getsockname()[0])
 
 
 if __name__ == "__main__":

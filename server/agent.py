@@ -234,6 +234,7 @@ class Run:
     async def _produce(self) -> AsyncGenerator[Event, None]:
         for event in self._opening:
             yield event
+        del self._opening[1:]  # they hold the whole configuration, for as long as the run takes
         await self._points.opened()
         limits = capped(
             self.session["config"]["limits"],

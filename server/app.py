@@ -10,8 +10,7 @@ from __future__ import annotations
 import asyncio
 import signal
 import socket
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Coroutine, Mapping
 from types import TracebackType
 from typing import Any
 
@@ -30,12 +29,14 @@ from .api.runs import Runs
 from .api.session import Sessions
 from .api.static import Files
 from .config import Config, ConfigError, make_home, shipped
+from .errors import Problem
 from .exporter import Exporter
 from .hooks import Hooks
-from .llm.discover import discover
+from .llm.discover import Found, discover
 from .llm.registry import Models
 from .metrics import Metrics, Row
 from .sandbox.policy import TIERS
+from .sandbox.probe import Proof
 from .tools.claims import Claims
 from .tools.locks import Locks
 from .tools.toolbox import Toolbox
@@ -43,45 +44,49 @@ from .wire.client import Client
 from .wire.listener import BaseServer, Limits
 from .wire.tls import Certificate
 
+START_S = 20.0  # how long a request waits for a server that opens
+
 _log = log.get("app")
 
 
 class App:
     """What an agent runs on: `async with App(config, env) as app`, then `app.agent`.
 
-    Raises ConfigError when the home folder cannot be used.
+    Making one takes no time, so that a port can answer; `open` does what takes some. `proof` is
+    what another process of this start has proven of the sandbox. Raises ConfigError when the home
+    folder cannot be used.
     """
 
-    def __init__(self, config: Config, env: Mapping[str, str], metrics: Row | None = None) -> None:
+    def __init__(
+        self,
+        config: Config,
+        env: Mapping[str, str],
+        metrics: Row | None = None,
+        proof: Proof | None = None,
+    ) -> None:
         self.config = config
         self.metrics = metrics or Metrics().row(0)
         self._env = env
-
-    async def open(self) -> None:
-        config, server = self.config, self.config.server
+        self._proof = proof
+        self._opened = asyncio.Event()
+        self._most = strongest(env)
+        server = config.server
         masking.register(config.secrets())
         masking.register(
             value
-            for name, value in self._env.items()
+            for name, value in env.items()
             if masking.is_secret(name) and name not in ("PWD", "OLDPWD")
         )
         make_home(config.home)
         limits = server["limits"]
-        self.client = Client(self._env)
-        self.found = await discover(server, self.client, self._env)
-        self.models = Models(server, self.client, self._env, self.found)
-        logs = config.home / "logs"
-        self.exporter = Exporter(server["tracing"], logs, self.client, VERSION)
-        self.exporter.open()
+        self.client = Client(env)
+        self.found = Found()
+        self.models = Models(server, self.client, env)
+        self.exporter = Exporter(server["tracing"], config.home / "logs", self.client, VERSION)
         self.hooks = Hooks()
-        self.hooks.load(config.home / "hooks")
         self.claims = Claims(config.home / "claims", limits["claim_ttl_s"], limits["result_ttl_s"])
         self.toolbox = Toolbox(config, self.client)
-        await self.toolbox.open(_strongest(self._env))
-        await self.toolbox.load_owner_tools()
         self.agents = Agents(config.home / "agents", config.session["agent"])
-        for problem in self.agent_problems():
-            _log.warning("%s", problem)
         self.locks = Locks(config.home / "claims.lock")
         self.agent = BaseAgent(
             *(config, self.models, self.toolbox, self.claims),
@@ -91,6 +96,38 @@ class App:
             sink=self.exporter,
             hooks=self.hooks,
         )
+
+    async def open(self) -> None:
+        """Prove the sandbox, load what the owner brought, and look around for models."""
+        self.exporter.open()
+        self.hooks.load(self.config.home / "hooks")
+        found, _ = await asyncio.gather(
+            discover(self.config.server, self.client, self._env), self._open_tools()
+        )
+        for problem in self.agent_problems():
+            _log.warning("%s", problem)
+        self.models.add(found)
+        self.found = found
+        self._opened.set()
+
+    async def _open_tools(self) -> None:
+        await self.toolbox.open(self._most, self._proof)
+        await self.toolbox.load_owner_tools()
+
+    @property
+    def is_open(self) -> bool:
+        return self._opened.is_set()
+
+    async def opened(self, patience_s: float = START_S) -> None:
+        """For requests that come while it opens. Raises Problem when that takes too long."""
+        if self.is_open:
+            return
+        try:
+            async with asyncio.timeout(patience_s):
+                await self._opened.wait()
+        except TimeoutError:
+            text = "This server is still starting: its tools are being loaded. Ask again shortly."
+            raise Problem("overloaded", text, headers={"Retry-After": "5"}) from None
 
     async def close(self) -> None:
         """End what still runs, then close the connections it used."""
@@ -138,7 +175,7 @@ class App:
 def routes(app: App, keys: Keys) -> Router:
     """Every address of the server."""
     server, session = app.config.server, app.config.session
-    info = Info(VERSION, server["limits"], session, **app.facts())
+    info = Info(VERSION, server["limits"], session, lambda: app.is_open, **app.facts())
     streams = session["config"]["yaa"]["stream"]
     runs = Runs(app.agent, server["limits"])
     sessions = Sessions(runs, streams=streams)
@@ -160,19 +197,24 @@ def routes(app: App, keys: Keys) -> Router:
     rates = Rates(server["limits"]["rate_limit"])
     origins = server["cors_origins"]
     count = app.metrics.answered
-    return Router(table, files.get, keys, origins=origins, rates=rates, count=count)
+    return Router(
+        *(table, files.get, keys), origins=origins, rates=rates, count=count, opened=app.opened
+    )
 
 
 async def serve(
     app: App,
     keys: Keys,
     sockets: list[socket.socket],
+    listening: Callable[[], None],
     ready: Callable[[], None],
     *,
     tls: Certificate | None = None,
     lifeline: int | None = None,
 ) -> None:
-    """Serve on bound sockets until SIGTERM or SIGINT; `ready` is called when requests are taken.
+    """Open `app` and serve it on bound sockets until SIGTERM or SIGINT. `listening` is called when
+    requests are taken; those that need the app wait until it is open, and `ready` is called.
+    Raises what `App.open` raises.
 
     The first signal lets runs stop where their clients can go on elsewhere (`BaseAgent.stop`), and
     tools have `disconnect_grace_s` to end; a second one ends all at once. A worker gets SIGTERM
@@ -190,25 +232,36 @@ async def serve(
         loop.add_signal_handler(number, signals.put_nowait, None)
     if lifeline is not None:
         loop.add_reader(lifeline, signals.put_nowait, None)
-    ready()
-    await signals.get()
-    if lifeline is not None:
-        loop.remove_reader(lifeline)
-    if watching is not None:
-        watching.cancel()
-    _log.info("stopping")
-    app.agent.stop()
-    closing = asyncio.create_task(server.close(limits["disconnect_grace_s"]))
-    again = asyncio.create_task(signals.get())
-    await asyncio.wait((closing, again), return_when=asyncio.FIRST_COMPLETED)
-    for task in (closing, again):
+    listening()
+    try:
+        if await _first(app.open(), signals.get()):
+            ready()
+            await signals.get()
+        if lifeline is not None:
+            loop.remove_reader(lifeline)
+        if watching is not None:
+            watching.cancel()
+        _log.info("stopping")
+        app.agent.stop()
+        await _first(server.close(limits["disconnect_grace_s"]), signals.get())
+    finally:
+        await server.close()
+
+
+async def _first(this: Coroutine[Any, Any, None], other: Coroutine[Any, Any, None]) -> bool:
+    """Wait for one of them and cancel the rest; whether `this` came to its end."""
+    tasks = [asyncio.create_task(each) for each in (this, other)]
+    await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    for task in tasks:
         task.cancel()
-        with suppress(asyncio.CancelledError):
-            await task
-    await server.close()
+    await asyncio.wait(tasks)
+    if tasks[0].cancelled():
+        return False
+    tasks[0].result()
+    return True
 
 
-def _strongest(env: Mapping[str, str]) -> str:
+def strongest(env: Mapping[str, str]) -> str:
     """The tier to begin the proof with: `YAA_SANDBOX_FORCE` stands in for a poorer machine."""
     most = env.get("YAA_SANDBOX_FORCE") or TIERS[-1]
     if most not in TIERS:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import copy
 import gzip
 import http.client
@@ -22,6 +23,8 @@ from server.api.runs import Runs
 from server.api.session import Sessions
 from server.app import App, routes
 from server.config import load
+from server.errors import Problem
+from server.sandbox.policy import TIERS
 
 from . import fakes
 from .api import fakes as wire
@@ -359,6 +362,50 @@ class Composition(unittest.IsolatedAsyncioTestCase):
                         call = wire.Call(method, path)
                         await router(call.exchange)
                         self.assertEqual(call.status, status)
+
+    async def test_while_it_opens_health_answers_and_the_rest_waits(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            config = load(Path(folder), None, {}, {"server.discover": False})
+            app = App(config, {})
+            router = routes(app, Keys(["k"]))
+            health, page, stranger = (
+                wire.Call("GET", "/health"),
+                wire.Call("GET", "/"),
+                wire.Call("GET", "/info"),
+            )
+            for call in (health, page, stranger):
+                await router(call.exchange)
+            self.assertEqual((health.status, health.json["status"]), (200, "starting"))
+            self.assertEqual((page.status, stranger.status), (200, 401))
+            info = wire.Call("GET", "/info", {"Authorization": "Bearer k"})
+            waits = asyncio.create_task(router(info.exchange))
+            await asyncio.sleep(0)
+            self.assertFalse(waits.done())
+            with self.assertRaises(Problem) as late:
+                await app.opened(0.01)
+            self.assertEqual(
+                (late.exception.status, late.exception.headers["Retry-After"]), (503, "5")
+            )
+            try:
+                await app.open()
+                await waits
+            finally:
+                await app.close()
+            self.assertEqual(info.status, 200)
+            self.assertIn(info.json["sandbox"]["tier"], TIERS)
+            self.assertEqual(
+                info.json["sandbox"], app.toolbox.sandbox(), "and it is what was found"
+            )
+
+    async def test_what_was_proven_is_not_proven_again(self) -> None:
+        """A tier that this machine may well exceed: it would be found if it were looked for."""
+        proof = {"tier": "none", "network": "full", "missing": [], "tried": {"A": "said so"}}
+        with tempfile.TemporaryDirectory() as folder:
+            config = load(Path(folder), None, {}, {"server.discover": False})
+            async with App(config, {}, proof=proof) as app:
+                found = app.toolbox.sandbox()
+                self.assertEqual((found["tier"], found["tried"]), ("none", {"A": "said so"}))
+                self.assertIn("shell", found["withheld"])
 
     async def test_a_provider_makes_it_no_demo(self) -> None:
         with tempfile.TemporaryDirectory() as folder:

@@ -43,6 +43,7 @@ FLOORS = {
     "server.console": 5,
     "server.terminal": 5,
     "server.doctor": 5,
+    "server.greeting": 5,
     "server.pack": 5,
     "server.workers": 5,
     "server.api": 4,

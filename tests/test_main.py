@@ -213,6 +213,21 @@ class Serving(Case):
         self.assertIn("config", info["defaults"])
         self.assertLessEqual({"name", "description", "parameters", "policy"}, set(info["tools"][0]))
 
+    def slow(self) -> Path:
+        """The configuration of a server that opens for a long time: an MCP server says nothing."""
+        command = [sys.executable, "-c", "import sys; sys.stdin.read()"]
+        silent = {"command": command[0], "args": command[1:]}
+        return self.config({"server": {"discover": False, "mcpServers": {"silent": silent}}})
+
+    def test_the_page_can_be_opened_while_the_server_starts(self) -> None:
+        child = self.start("--config", str(self.slow()))
+        link = child.wait_for(r"^(http://127\.0\.0\.1:\d+)/#key=(\S+)$", SECONDS)
+        status, health = Api(link[1]).request("GET", "/health")
+        self.assertEqual((status, health["status"]), (200, "starting"))
+        self.assertEqual(Api(link[1], "wrong").request("GET", "/info")[0], 401)
+        self.assertNotIn("ready", child.output)
+        self.assertEqual(child.stop(), 0, "and it can be stopped")
+
     def test_a_port_in_use_says_what_to_do(self) -> None:
         with socket.create_server(("127.0.0.1", 0)) as other:
             done = self.yaa("--port", str(other.getsockname()[1]))

@@ -8,6 +8,7 @@ origin can read even a 401; and each request leaves one line in the access log.
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -108,6 +109,7 @@ class Router:
         origins: Iterable[str] = ("*",),
         rates: Rates | None = None,
         count: Callable[[int], None] = lambda status: None,
+        opened: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
         self._routes: dict[str, dict[str, Route]] = {}
         for (method, path), route in routes.items():
@@ -118,6 +120,7 @@ class Router:
         self._origins = frozenset(origins)
         self._rates = rates or Rates("")
         self._count = count  # is told the status of every answer
+        self._opened = opened  # until there is all that a route with a key may need
 
     async def __call__(self, exchange: Exchange) -> None:
         began, clock = time.time(), time.perf_counter()
@@ -141,6 +144,8 @@ class Router:
         if not route.open:
             call.key = self._keys.check(request.headers)
             self._rates.take(call.key)
+            if self._opened is not None:
+                await self._opened()
         await route.handler(call)
 
     def _find(self, call: Call) -> Route:
@@ -255,6 +260,8 @@ def _matched(pattern: list[str], parts: list[str]) -> dict[str, str]:
 
 def _write_access(call: Call, began: float, took: float) -> None:
     """Who asked for what and what became of it; the query is left out, it may hold anything."""
+    if not _access.isEnabledFor(logging.INFO):
+        return
     stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(began))
     _access.info(
         {

@@ -27,6 +27,7 @@ RESERVED = frozenset(
 SAMPLING = frozenset({"temperature", "top_p", "presence_penalty", "frequency_penalty"})
 
 _SAFE_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_PLAIN = {"name", "description", "parameters"}
 SYSTEM_NOTE = "<system>\n{}\n</system>"
 
 
@@ -204,7 +205,10 @@ def _written_out(tool: Tool) -> Tool:
 
 
 def _tool(tool: Tool, strict: bool, names: Names) -> Tool:
-    function = dict(tool["function"])
+    function = tool["function"]
+    if function.keys() == _PLAIN and names.safe(function["name"]) == function["name"]:
+        return tool  # nearly every one: a copy for each call would be kept as long as it streams
+    function = dict(function)
     function["name"] = names.safe(function["name"])
     function.setdefault("parameters", {"type": "object", "properties": {}})
     if not strict:

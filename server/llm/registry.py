@@ -51,7 +51,7 @@ class Model:
 class Models:
     """All that this server can call.
 
-    `server` is the server half of the configuration, `found` what discovery added. Raises
+    `server` is the server half of the configuration; `add` brings what discovery found. Raises
     ConfigError for a provider that cannot be used.
     """
 
@@ -66,16 +66,29 @@ class Models:
         self._demo = Model(DEMO, DEMO, DemoAPI(), {"demo": True})
         self._rules: Mapping[str, Any] = server.get("client_providers") or {}
         configured = server.get("providers") or {}
-        discovered = found.providers if found else {}
         self._entries: dict[str, dict[str, Any]] = {
-            **{name: _with_key(entry, env) for name, entry in configured.items()},
-            **{name: entry for name, entry in discovered.items() if name not in configured},
+            name: _with_key(entry, env) for name, entry in configured.items()
         }
-        self._found = set(discovered) - set(configured)
+        self._found: set[str] = set()
         self._peers = {name: Peer() for name in self._entries}
-        self._default = server.get("default_provider") or next(iter(self._entries), DEMO)
+        self._preferred: str = server.get("default_provider") or ""
         for name, entry in self._entries.items():
             _check(name, entry)
+        if found is not None:
+            self.add(found)
+
+    def add(self, found: Found) -> None:
+        """Providers that discovery found, behind the configured ones."""
+        for name, entry in found.providers.items():
+            if name not in self._entries:
+                self._entries[name] = entry
+                self._peers[name] = Peer()
+                self._found.add(name)
+                _check(name, entry)
+
+    @property
+    def _default(self) -> str:
+        return self._preferred or next(iter(self._entries), DEMO)
 
     def resolve(self, provider: Any) -> Model:
         """The model of a session's `config.llm_api.provider`. Raises Problem, before any run."""

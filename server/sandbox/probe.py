@@ -24,6 +24,7 @@ from .pool import Pool
 PR_SET_DUMPABLE = 4
 STALE_S = 600
 Facts = dict[str, Any]
+Proof = dict[str, Any]  # {tier, network, missing, tried}, for `/info`
 Attempt = Callable[[Pool, str, Facts], Awaitable[dict[str, dict[str, str]]]]
 
 RESIDUES = {
@@ -39,13 +40,13 @@ RESIDUES = {
 
 async def prove(
     home: Path, options: dict[str, Any], most: str, attempt: Attempt
-) -> tuple[Pool | None, dict[str, Any]]:
+) -> tuple[Pool | None, Proof]:
     """The pool of the strongest tier not above `most`, None for tier `none`, and what `/info`
     tells of it. `options`: server.sandbox. `attempt` runs the canary in a pool, with a network; it
     raises OSError where no call is possible. Every network that a call may have is tried."""
     harden()
     tried: dict[str, str] = {}
-    run_as = int(options["run_as"]) if os.name == "posix" and os.geteuid() == 0 else 0
+    run_as = _run_as(options)
     for tier in reversed(TIERS[1 : TIERS.index(most) + 1]):
         if sys.platform != "linux" or not syscalls.arch():
             tried[tier] = "only Linux on x86_64 and aarch64 has it"
@@ -57,7 +58,7 @@ async def prove(
             )
             continue
         networks = possible(tier, options)
-        pool = Pool(Policy(tier, networks[0], run_as, code(), str(home / "workspaces")))
+        pool = _pool(home, options, tier)
         tried[tier] = ""
         try:
             for network in networks:
@@ -73,6 +74,22 @@ async def prove(
             return pool, about(tier, networks[0], tried, options["network"])
         pool.close()
     return None, about("none", "full", tried)
+
+
+def proven(home: Path, options: dict[str, Any], proof: Proof) -> Pool | None:
+    """The pool of what another process of the same start has proven: a worker does not try the
+    machine a second time. A sandbox that cannot be made any more runs no call."""
+    harden()
+    return None if proof["tier"] == "none" else _pool(home, options, proof["tier"])
+
+
+def _pool(home: Path, options: dict[str, Any], tier: str) -> Pool:
+    network = possible(tier, options)[0]
+    return Pool(Policy(tier, network, _run_as(options), code(), str(home / "workspaces")))
+
+
+def _run_as(options: dict[str, Any]) -> int:
+    return int(options["run_as"]) if os.name == "posix" and os.geteuid() == 0 else 0
 
 
 def possible(tier: str, options: dict[str, Any]) -> list[str]:
@@ -105,7 +122,7 @@ def closed_to_others(places: tuple[str, ...], workspaces: Path) -> str:
     return ""
 
 
-def about(tier: str, network: str, tried: dict[str, str], configured: str = "") -> dict[str, Any]:
+def about(tier: str, network: str, tried: dict[str, str], configured: str = "") -> Proof:
     """`{tier, network, missing, tried}`: tried names what spoke against the stronger ones."""
     why = {name: reason for name, reason in tried.items() if reason}
     network = network if tier in ("A", "B") else "full"

@@ -49,9 +49,10 @@ def unanswered(session: Session) -> list[tuple[Call, dict[str, Any], bool]]:
             results.add(message["tool_call_id"])
         elif role == "user":
             moved_on = True
-        elif role == "assistant" and not message.get("open"):
-            calls = [call for call in message.get("tool_calls") or () if call["id"] not in results]
-            found[:0] = [(call, message, moved_on) for call in calls]
+        elif role == "assistant" and (calls := message.get("tool_calls")):
+            if not message.get("open"):
+                left = [call for call in calls if call["id"] not in results]
+                found[:0] = [(call, message, moved_on) for call in left]
     return found
 
 

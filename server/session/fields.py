@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import NoneType
 from typing import Any
 
 from ..jsontext import LARGEST_COUNT
@@ -55,6 +56,7 @@ ROLE_ALIASES = {
     "错误": "error",
 }
 
+_NUMBERS = (int, float)
 Check = Callable[[Any], bool]
 Fields = dict[str, tuple[Check, str]]  # key -> what fits, and how to say so
 
@@ -72,12 +74,11 @@ def _is_content(value: Any) -> bool:
 
 
 def _count(value: Any) -> bool:
-    return isinstance(value, int) and _number(value)
+    return type(value) is int and 0 <= value <= LARGEST_COUNT  # of type bool are true and false
 
 
 def _number(value: Any) -> bool:
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    return number and bool(0 <= value <= LARGEST_COUNT)
+    return type(value) in _NUMBERS and bool(0 <= value <= LARGEST_COUNT)
 
 
 def _share(value: Any) -> bool:
@@ -104,8 +105,8 @@ def _optional(fits: Check) -> Check:
     return lambda value: value is None or fits(value)
 
 
-def _of(kind: type) -> Check:
-    return lambda value: isinstance(value, kind)
+def _of(*kinds: type) -> Check:
+    return lambda value: isinstance(value, kinds)
 
 
 def _one_of(*names: str) -> Check:
@@ -113,7 +114,7 @@ def _one_of(*names: str) -> Check:
 
 
 _TEXT = (_of(str), "a string")
-_OPTIONAL_TEXT = (_optional(_of(str)), "a string or null")
+_OPTIONAL_TEXT = (_of(str, NoneType), "a string or null")
 _OBJECT = (_of(dict), "an object")
 _LIST = (_of(list), "an array")
 _BOOL = (_of(bool), "true or false")
@@ -162,7 +163,7 @@ TOP: Fields = {
 MESSAGE: Fields = {
     "id": _ID,
     "content": (_is_content, "a string, null, or an array of parts with a type"),
-    "tool_calls": (_optional(_of(list)), "an array"),
+    "tool_calls": (_of(list, NoneType), "an array"),
     "tool_call_id": _ID,
     "name": _OPTIONAL_TEXT,
     "reasoning": (
@@ -172,7 +173,7 @@ MESSAGE: Fields = {
     "open": _BOOL,
     "is_error": _BOOL,
     "meta": _OBJECT,
-    "result": (_optional(_of(dict)), "an object"),
+    "result": (_of(dict, NoneType), "an object"),
 }
 FUNCTION: Fields = {
     "name": (is_id, "a tool's name"),

@@ -18,6 +18,8 @@ from .events import FILLED, Event, Patch
 Session = dict[str, Any]
 Message = dict[str, Any]
 
+GATHERED = 128  # deltas: a short string takes 50 bytes beside its characters
+
 
 def fold(session: Session, event: Event) -> None:
     """Apply one event. For a stream of them, keep one `Folder`."""
@@ -38,6 +40,7 @@ class Folder:
         self._target: dict[str, Any] = {}
         self._field = ""
         self._pieces: list[str] = []
+        self._texts: list[str] = []  # pieces before those, GATHERED of them in each
         self._source: tuple[Any, Any] = (None, None)  # type and id of the deltas being gathered
 
     def apply(self, event: Event) -> None:
@@ -60,13 +63,16 @@ class Folder:
             self._target, self._field, self._source = target, field, source
         if isinstance(delta := event.get("delta"), str):
             self._pieces.append(delta)
+            if len(self._pieces) == GATHERED:
+                self._texts.append("".join(self._pieces))
+                self._pieces.clear()
 
     def flush(self) -> None:
         """Write gathered deltas into the session."""
-        if self._pieces:
+        if self._pieces or self._texts:
             before = self._target.get(self._field) or ""
-            self._target[self._field] = before + "".join(self._pieces)
-            self._pieces = []
+            self._target[self._field] = "".join((before, *self._texts, *self._pieces))
+            self._pieces, self._texts = [], []
         self._source = (None, None)
 
 

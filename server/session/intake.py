@@ -100,8 +100,9 @@ def opening(
 
 def _bad_answers(session: Session) -> Iterator[dict[str, str]]:
     """Answers that fit no open interrupt, or not the one they are at."""
-    waiting = _unanswered_ids(session)
-    for index, interrupt in enumerate(session.get("interrupts", ())):
+    interrupts = session.get("interrupts", ())
+    waiting = _unanswered_ids(session) if interrupts else set()
+    for index, interrupt in enumerate(interrupts):
         answer = interrupt.get("answer")
         if answer is None:
             continue
@@ -131,8 +132,8 @@ def _unanswered_ids(session: Session) -> set[str]:
     for message in reversed(session.get("messages", ())):
         if role_of(message) == "tool":
             results.add(message["tool_call_id"])
-        elif not message.get("open"):
-            waiting |= {call["id"] for call in message.get("tool_calls") or ()} - results
+        elif (calls := message.get("tool_calls")) and not message.get("open"):
+            waiting |= {call["id"] for call in calls} - results
     return waiting
 
 

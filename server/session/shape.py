@@ -86,18 +86,19 @@ def _messages(messages: list[Any]) -> Iterator[Error]:
             yield _error(("messages", index, "role"), f"one of {', '.join(ROLES)}", role)
         elif role == "tool" and not isinstance(message.get("tool_call_id"), str):
             yield _error(("messages", index, "tool_call_id"), "the id of a call", None)
-        yield from _report(message.get("meta"), ("messages", index, "meta", "usage"))
-        for number, call in enumerate(_list(message.get("tool_calls"))):
-            yield from _call(call, ("messages", index, "tool_calls", number), call_ids)
+        if meta := message.get("meta"):
+            yield from _report(meta, ("messages", index, "meta", "usage"))
+        if calls := message.get("tool_calls"):
+            for number, call in enumerate(_list(calls)):
+                yield from _call(call, ("messages", index, "tool_calls", number), call_ids)
 
 
-def _report(meta: Any, place: Place) -> Iterator[Error]:
+def _report(meta: Any, place: Place) -> list[Error]:
     """What a provider reported is computed with: the size of the next request starts there."""
     usage = meta.get("usage") if isinstance(meta, dict) else None
     if isinstance(usage, dict):
-        yield from _fields(usage, place, USAGE)
-    elif usage is not None:
-        yield _error(place, "an object", usage)
+        return _fields(usage, place, USAGE)
+    return [] if usage is None else [_error(place, "an object", usage)]
 
 
 def _call(call: Any, place: Place, seen: set[str]) -> Iterator[Error]:
@@ -160,13 +161,16 @@ def _config(config: dict[str, Any]) -> Iterator[Error]:
 
 def _fields(
     node: dict[str, Any], place: Place, fields: Fields, required: tuple[str, ...] = ()
-) -> Iterator[Error]:
+) -> list[Error]:
+    found: list[Error] = []  # nearly always none: a generator for each message costs more
     for name, value in node.items():
-        if name in fields and not fields[name][0](value):
-            yield _error((*place, name), fields[name][1], value)
+        known = fields.get(name)
+        if known is not None and not known[0](value):
+            found.append(_error((*place, name), known[1], value))
     for name in required:
         if name not in node:
-            yield _error((*place, name), fields[name][1], None)
+            found.append(_error((*place, name), fields[name][1], None))
+    return found
 
 
 def _items(items: Any, name: str, fields: Fields, required: tuple[str, ...]) -> Iterator[Error]:

@@ -20,11 +20,12 @@ MAX_LINE = 100  # characters of the one line
 def declaration(tool: BaseTool, *, results: bool) -> dict[str, Any]:
     """What a model is offered. There is no field for what comes back, so with `results`, and where
     anything is known of it, the description says it."""
-    offered = tool.declaration()
+    offered = tool.declaration
     if results and tool.returns:
         about = offered["function"]
         said = f"Returns {dumps(inline(tool.returns))}"
-        offered["function"] = {**about, "description": f"{about['description']}\n\n{said}".strip()}
+        about = {**about, "description": f"{about['description']}\n\n{said}".strip()}
+        return {**offered, "function": about}
     return offered
 
 
@@ -36,7 +37,7 @@ def result_schema(tool: BaseTool) -> dict[str, Any]:
 def brief(tool: BaseTool) -> dict[str, Any]:
     """The declaration with one line and an open schema; whole where that is no longer."""
     if not tool.parameters.get("properties"):
-        return tool.declaration()
+        return tool.declaration
     about = {
         "name": tool.name,
         "description": one_line(tool.description),

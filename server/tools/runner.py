@@ -17,7 +17,7 @@ from typing import Any
 
 from ..sandbox import canary
 from ..sandbox.pool import Pool
-from ..sandbox.probe import about, prove
+from ..sandbox.probe import Proof, about, prove, proven
 from ..sandbox.reach import Reach
 from .confined import Confined
 from .running import Child, Job, Outcome
@@ -45,11 +45,17 @@ class Runner:
         self.sandbox = about(pool.policy.tier if pool else "none", "off", {})
         self.reach = Reach(self.sandbox["network"])
 
-    async def open(self, options: dict[str, Any], most: str = "A") -> None:
-        """Prove the strongest sandbox up to the tier `most` and run in it. `options`:
-        server.sandbox."""
+    async def open(
+        self, options: dict[str, Any], most: str = "A", proof: Proof | None = None
+    ) -> None:
+        """Prove the strongest sandbox up to the tier `most`, unless there is a proof already,
+        and run in it. `options`: server.sandbox."""
+        home = self.workspaces.parent
         self.workspaces.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self.pool, self.sandbox = await prove(self.workspaces.parent, options, most, self._attempt)
+        if proof is None:
+            self.pool, self.sandbox = await prove(home, options, most, self._attempt)
+        else:
+            self.pool, self.sandbox = proven(home, options, proof), proof
         self.reach = Reach(
             self.sandbox["network"],
             tuple(options.get("hosts", ())),

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import difflib
 import time
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import replace
 from functools import partial
@@ -19,13 +19,12 @@ from typing import Any
 
 from ..config import Config
 from ..errors import Problem
-from ..jsontext import browser_safe, depth_exceeds
+from ..jsontext import browser_safe
 from ..sandbox.policy import TIERS
+from ..sandbox.probe import Proof
 from ..sandbox.reach import NETWORKS, Reach
-from ..schema.convert import error_text, parse
 from ..schema.inline import inline
-from ..schema.repair import repair
-from ..schema.validate import Validator, remembered
+from ..schema.validate import remembered
 from ..session import definition, events
 from ..session.calls import with_args
 from ..session.context.compact import RETAIN
@@ -34,20 +33,20 @@ from ..session.context.reload import NoSuchMessage, reload, retain, told
 from ..session.events import Event
 from ..wire.client import Client
 from . import builtin, failures, mcp, page
+from .arguments import fitted
 from .catalog import Catalog, Entry
 from .disclosure import brief, declaration, detail, result_schema
 from .download import Piece, read_piece
 from .ending import as_wanted, of_no_use, planned
-from .envelope import MAX_NESTED, envelope, text_for_model
+from .envelope import envelope, text_for_model
 from .perform import Performer
 from .policy import Verdict, decide, enforceable, exceeded, fingerprint, narrowed, reach_of
 from .runner import Job, Outcome, Runner
-from .templates import Pending, Unfilled, fill
+from .templates import Pending, fill
 from .tool import BaseTool
 
 Session = dict[str, Any]
 Call = dict[str, Any]
-Fill = Callable[[dict[str, Any]], tuple[dict[str, Any], list[str]]]
 
 # Without these a run could not come to its end: they are never withheld.
 CONTROL = frozenset(function.__name__ for function in builtin.CONTROL)
@@ -79,10 +78,10 @@ class Toolbox:
             self._runner, client, self._mcp, allowed, config.home / "agents"
         )
 
-    async def open(self, most: str = "A") -> None:
-        """Prove the sandbox that tools run in, up to the tier `most`. Below `require`, whatever
-        runs on this machine is withheld from then on."""
-        await self._runner.open(self._sandbox, most)
+    async def open(self, most: str = "A", proof: Proof | None = None) -> None:
+        """Prove the sandbox that tools run in, up to the tier `most`, unless it has been. Below
+        `require`, whatever runs on this machine is withheld from then on."""
+        await self._runner.open(self._sandbox, most, proof)
         tier = self._runner.sandbox["tier"]
         self._addable = self._sandbox["hosts_on_approval"] if tier == "A" else []
         self._withheld = TIERS.index(tier) < TIERS.index(self._sandbox["require"])
@@ -378,23 +377,3 @@ def _from_history(session: Session, name: str, args: dict[str, Any]) -> Outcome:
 
 def _joined(text: str, more: str) -> str:
     return f"{text}\n{more}" if more else text
-
-
-def fitted(raw: Any, validator: Validator, fill: Fill) -> tuple[dict[str, Any], str, list[str]]:
-    """(arguments as they would run, what is wrong with them, what was changed in them)."""
-    changes: list[str] = []
-    if isinstance(raw, str):
-        parsed = parse(raw)
-        if parsed.errors:
-            return {}, parsed.error, []
-        raw, changes = parsed.arguments, [str(item) for item in parsed.repairs]
-    try:
-        raw, filled = fill(raw)
-    except Unfilled as error:
-        return {}, str(error), []
-    if depth_exceeds(raw, MAX_NESTED):
-        return {}, f"the arguments are nested deeper than {MAX_NESTED} levels", []
-    mended = repair(raw, validator)
-    if mended.errors:
-        return {}, error_text(mended.errors), []
-    return mended.value, "", changes + filled + [str(item) for item in mended.repairs]

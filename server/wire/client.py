@@ -19,7 +19,7 @@ from .headers import serialize_request
 from .http11 import Limits
 from .pool import ClientError, Connection, Exchange, Pool, Timeouts, plain
 from .proxy import Proxy, proxy_for
-from .ssrf import Resolve, resolve, resolve_public
+from .ssrf import Resolve, address_of, resolve, resolve_public
 
 __all__ = ["Client", "ClientError", "Response", "Timeouts"]
 
@@ -259,6 +259,7 @@ class Client:
     ) -> Connection:
         loop = asyncio.get_running_loop()
         tls = self._context() if scheme == "https" else None
+        races = hosts == [name] and address_of(name) is None  # a name may mean several addresses
         for host in hosts:
             connection = Connection(origin.where, lambda conn: self._pool.put(origin, conn))
             try:
@@ -268,7 +269,7 @@ class Client:
                     port,
                     ssl=tls,
                     server_hostname=name if tls else None,
-                    happy_eyeballs_delay=ATTEMPT_S if host == name else None,
+                    happy_eyeballs_delay=ATTEMPT_S if races else None,
                 )
             except OSError:
                 if host == hosts[-1]:

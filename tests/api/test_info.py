@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unittest
+from functools import partial
 
 from server.api.info import Info
 from server.api.router import Call
@@ -23,6 +24,13 @@ class InfoCase(unittest.TestCase):
         run_async(self.info.health(Call(asked.exchange, {})))
         self.assertEqual(asked.status, 200)
         self.assertEqual(asked.json, {"status": "ok", "version": "1.2"})
+
+    def test_health_tells_a_server_that_starts(self) -> None:
+        for opened, status in ((False, "starting"), (True, "ok")):
+            info = Info("1.2", {}, {}, partial(bool, opened))
+            asked = fakes.Call("GET", "/health")
+            run_async(info.health(Call(asked.exchange, {})))
+            self.assertEqual((asked.status, asked.json["status"]), (200, status))
 
     def test_info_asks_for_the_facts_each_time(self) -> None:
         for models in ([{"name": "main"}], []):

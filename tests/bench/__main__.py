@@ -1,13 +1,20 @@
-"""Prints the benchmark's table: `python3 -m tests.bench [--tiny] [--rounds N] [--only NAME…]`."""
+"""Prints the table of the goals: `python3 -m tests.bench [--peers] [--tiny] [--rounds N]`.
+
+`--peers` installs what people build of other libraries (others/) and measures it too.
+"""
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import os
+import platform
 import statistics
 import sys
+from collections.abc import Sequence
 
-from .measures import MEASURES, TINY, Figures, Size, cold_starts, hang_up
+from . import others
+from .measures import ADDED, GOALS, MEASURES, TINY, Figures, Size, cold_starts, hang_up
 from .peers import Peer, running
 
 COLUMNS = ("direct", "relay", "yaa")
@@ -17,24 +24,28 @@ Table = dict[str, dict[str, list[float]]]  # figure -> peer -> one value a round
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python3 -m tests.bench", description=__doc__)
     parser.add_argument("--tiny", action="store_true", help="only show that it runs")
+    parser.add_argument("--peers", action="store_true", help="other libraries too")
     parser.add_argument("--rounds", type=int, default=3)
     names = [*MEASURES, "hang_up", "cold_starts"]
     parser.add_argument("--only", nargs="+", choices=names, default=names)
     options = parser.parse_args()
     size, rounds = (TINY, 1) if options.tiny else (Size(), options.rounds)
-    print(render(run(size, rounds, options.only)))
+    peers = others.install() if options.peers else []
+    print(render(run(size, rounds, options.only, peers), peers))
+    load, cores = os.getloadavg()[0], os.cpu_count()
+    print(f"\nPython {platform.python_version()}, {cores} processors, load {load:.1f} at the end")
 
 
-def run(size: Size, rounds: int, only: list[str]) -> Table:
-    """All measures, round by round, the peers in turns."""
+def run(size: Size, rounds: int, only: list[str], names: Sequence[str] = ()) -> Table:
+    """All measures, round by round, the peers in turns. Servers are fresh in each round."""
     table: Table = {}
-    with running() as peers:
-        provider = peers[0].url
-        for number in range(rounds):
+    for number in range(rounds):
+        with running(names) as peers:
+            provider = peers[0].url
             for name in only:
                 print(f"round {number + 1} of {rounds}: {name}", file=sys.stderr, flush=True)
                 if name == "cold_starts":
-                    for peer_name, figures in cold_starts(size, provider).items():
+                    for peer_name, figures in cold_starts(size, provider, names).items():
                         add(table, peer_name, figures)
                     continue
                 for peer in peers:
@@ -43,9 +54,16 @@ def run(size: Size, rounds: int, only: list[str]) -> Table:
 
 
 async def measure(name: str, peer: Peer, size: Size, provider: str) -> Figures:
-    if name == "hang_up":
-        return await hang_up(peer, size, provider)
-    return await MEASURES[name](peer, size)
+    """Nothing of a peer that fails: it may be what the measure is for."""
+    try:
+        if name == "hang_up":
+            return await hang_up(peer, size, provider)
+        return await MEASURES[name](peer, size)
+    except (RuntimeError, TimeoutError, OSError, IndexError) as error:
+        if peer.name in COLUMNS:
+            raise
+        print(f"{peer.name} failed in {name}: {error!s:.200}", file=sys.stderr, flush=True)
+        return {}
 
 
 def add(table: Table, peer: str, figures: Figures) -> None:
@@ -53,17 +71,23 @@ def add(table: Table, peer: str, figures: Figures) -> None:
         table.setdefault(figure, {}).setdefault(peer, []).append(value)
 
 
-def render(table: Table) -> str:
-    """Medians over the rounds; what yaa adds to the direct way, and its ratio to the relay."""
-    rows = [f"{'':<38}{'direct':>10}{'relay':>10}{'yaa':>10}{'- direct':>10}{'/ relay':>9}"]
-    for figure, values in table.items():
-        medians = {name: statistics.median(found) for name, found in values.items()}
-        direct, relay, yaa = (medians.get(name) for name in COLUMNS)
-        cells = [short(direct), short(relay), short(yaa)]
-        cells.append("" if yaa is None or direct is None else short(yaa - direct))
-        cells.append(f"{yaa / relay:.2f}" if yaa is not None and relay else "")
-        rows.append(f"{figure:<38}" + "".join(f"{c:>10}" for c in cells[:4]) + f"{cells[4]:>9}")
-    return "\n".join(rows)
+def render(table: Table, names: Sequence[str] = ()) -> str:
+    """Medians over the rounds, as a table in Markdown; what has a goal first."""
+    columns = [*COLUMNS, *names]
+    rows = [["", "goal", *columns], ["---", *["---:"] * (len(columns) + 1)]]
+    figures = [*(figure for figure in GOALS if figure in table)]
+    figures += [figure for figure in table if figure not in GOALS]
+    for figure in figures:
+        medians = {name: statistics.median(found) for name, found in table[figure].items()}
+        rows.append([figure, goal(figure), *(short(medians.get(name)) for name in columns)])
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
+def goal(figure: str) -> str:
+    if figure not in GOALS:
+        return ""
+    sign = "≥" if "/s" in figure else "≤"
+    return f"{sign} {'direct + ' if figure in ADDED else ''}{GOALS[figure]:,g}"
 
 
 def short(value: float | None) -> str:

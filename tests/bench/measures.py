@@ -12,16 +12,30 @@ import json
 import statistics
 import time
 import urllib.request
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from tests.tooling.child import Yaa
 
-from .peers import Peer, Reply, ask, begin, config, cpu_ms, rss_kib, started
+from . import others
+from .peers import (
+    COMPILED,
+    REPLY_S,
+    Peer,
+    Reply,
+    ask,
+    begin,
+    config,
+    cpu_ms,
+    rss_kib,
+    spoken_to,
+    started,
+)
 
 Figures = dict[str, float]
 TOOL = "datetime"  # reads only, so nobody is asked
+START, RSS, FIRST = "cold start to first 200, ms", "idle RSS, MiB", "first token p50, ms"
 
 
 @dataclass(frozen=True)
@@ -32,13 +46,44 @@ class Size:
     tokens: int = 200
     burst: int = 4000
     streams: int = 16
-    many: int = 200
+    paced: int = 500
+    paced_s: float = 4
+    many: int = 1000
+    deltas: int = 100
     histories: tuple[int, ...] = (10, 100, 1000, 5000)
-    starts: int = 5
+    starts: int = 3
 
+
+# Of this server: what a figure may be at most, or at least where it is a rate. Those of ADDED are
+# beyond what the direct way has.
+GOALS = {
+    START: 150,
+    RSS: 32,
+    FIRST: 0.6,
+    "CPU per turn with a tool, ms": 1.5,
+    "deltas/s, 16 streams": 90_000,
+    "CPU per 1M tokens, 500 streams, s": 65,
+    "delay p99, 1000 streams, ms": 25,
+    "RSS per open stream, KiB": 20,
+    "CPU per turn, 1000 messages, ms": 7,
+    "CPU per turn, 5000 messages, ms": 28,
+    "turns/s with a tool, 16 at once": 1_500,
+}
+ADDED = (FIRST, "delay p99, 1000 streams, ms")
 
 LINUX = Path("/proc/self/schedstat").exists()
-TINY = Size(turns=2, tokens=5, burst=20, streams=2, many=3, histories=(10,), starts=1)
+TINY = Size(
+    turns=2,
+    tokens=5,
+    burst=20,
+    streams=2,
+    paced=2,
+    paced_s=0.3,
+    many=3,
+    deltas=8,
+    histories=(10,),
+    starts=1,
+)
 
 
 async def steady(peer: Peer, size: Size) -> Figures:
@@ -46,7 +91,10 @@ async def steady(peer: Peer, size: Size) -> Figures:
     order = f"bench tokens={size.tokens} delay_us=5000"
     reply = await ask(peer, peer.request(order, 10), size.tokens)
     delays = [(arrived - written) / 1e6 for arrived, written in reply.stamps()]
+    few = peer.request("bench tokens=2 delay_us=5000", 10)
+    firsts = [_first_ms(await ask(peer, few, 2)) for _ in range(size.turns // 2)]
     return {
+        FIRST: statistics.median(firsts),
         "delay per delta p50, ms": statistics.median(delays),
         "delay per delta p99, ms": _p99(delays),
     }
@@ -68,8 +116,9 @@ async def turns(peer: Peer, size: Size) -> Figures:
 
 
 async def tool_turns(peer: Peer, size: Size) -> Figures:
-    """Turns with a tool call in the middle. Only the server has tools."""
-    if peer.name != "yaa":
+    """Turns with a tool call in the middle, one after another and 16 at once. Neither the model
+    alone nor the relay has tools."""
+    if peer.name in ("direct", "relay"):
         return {}
     request = peer.request(f"bench tokens=5 delay_us=0 tool={TOOL}", 10)
     await ask(peer, request, 5)
@@ -78,6 +127,16 @@ async def tool_turns(peer: Peer, size: Size) -> Figures:
     figures = {"turn with a tool p50, ms": statistics.median(map(_whole_ms, replies))}
     if peer.pid:
         figures["CPU per turn with a tool, ms"] = (cpu_ms(peer.pid) - before) / size.turns
+
+    async def some() -> None:
+        own = peer.request(f"bench tokens=5 delay_us=0 tool={TOOL}", 10)
+        for _ in range(size.turns // 2):
+            await ask(peer, own, 5)
+
+    began = time.monotonic()
+    await asyncio.gather(*(some() for _ in range(size.streams)))
+    done = size.streams * (size.turns // 2)
+    figures[f"turns/s with a tool, {size.streams} at once"] = done / (time.monotonic() - began)
     return figures
 
 
@@ -110,24 +169,55 @@ async def throughput(peer: Peer, size: Size) -> Figures:
     return figures
 
 
-async def crowd(peer: Peer, size: Size) -> Figures:
-    """Many slow streams at once: the delay of each delta, and the memory of an open stream.
+async def paced(peer: Peer, size: Size) -> Figures:
+    """CPU for tokens that come one at a time, each stream one every 50 ms. Counted between two
+    moments at which all streams are under way, so that opening and ending them is not in it."""
+    if not peer.pid:
+        return {}
+    seconds = size.paced_s + 2 + size.paced / 50
+    order = f"bench tokens={int(seconds / 0.05)} delay_us=50000"
+    readers = [await begin(peer, peer.request(order)) for _ in range(size.paced)]
+    while not all(reader.reply.begun or reader.ended.done() for reader in readers):
+        await asyncio.sleep(0.1)
+    await asyncio.sleep(0.5)
+    began, before = time.monotonic_ns(), cpu_ms(peer.pid)
+    await asyncio.sleep(size.paced_s)
+    ended, spent = time.monotonic_ns(), cpu_ms(peer.pid) - before
+    for reader in readers:
+        reader.transport.abort()
+    stamps = [stamp for reader in readers for stamp, _ in reader.reply.stamps()]
+    tokens = sum(began <= stamp < ended for stamp in stamps)
+    if tokens < size.paced * 20 * size.paced_s / 2:  # it cannot keep up: whatever it costs
+        raise RuntimeError(f"{tokens} tokens came in {size.paced_s} s")
+    return {f"CPU per 1M tokens, {size.paced} streams, s": spent * 1000 / max(tokens, 1)}
 
-    Memory is told by a server that is fresh: what a process once took it keeps. For that figure
-    run `--only crowd --rounds 1`.
+
+async def crowd(peer: Peer, size: Size) -> Figures:
+    """Many slow streams at once: the delay of each delta once all are open (while 1,000 come in at
+    one moment, everybody waits for the others to be taken in, and that is `first of`), and the
+    memory of an open stream.
+
+    Memory is told by a server that is fresh, so this comes first: what a process once took it
+    keeps.
     """
-    deltas = 40
+    deltas = size.deltas
     order = f"bench tokens={deltas} delay_us=50000"
     requests = [peer.request(order) for _ in range(size.many)]
     idle = rss_kib(peer.pid) if peer.pid else 0
     readers = [await begin(peer, request) for request in requests]
-    await asyncio.sleep(deltas * 0.05 / 2)
+    while not all(reader.reply.begun or reader.ended.done() for reader in readers):
+        await asyncio.sleep(0.1)
+    await asyncio.sleep(0.5)
+    all_open = time.monotonic_ns()
     busy = rss_kib(peer.pid) if peer.pid else 0
-    await asyncio.gather(*(reader.ended for reader in readers))
-    delays = [(a - w) / 1e6 for reader in readers for a, w in reader.reply.stamps()]
+    await asyncio.wait_for(asyncio.gather(*(reader.ended for reader in readers)), REPLY_S)
+    stamps = [stamp for reader in readers for stamp in reader.reply.stamps()]
+    delays = [(arrived - written) / 1e6 for arrived, written in stamps if written > all_open]
+    firsts = [_first_ms(reader.reply) / 1000 for reader in readers]
     whole = sum(len(reader.reply.stamps()) == deltas for reader in readers)
     figures = {
-        f"delay p99, {size.many} streams, ms": _p99(delays),
+        f"delay p99, {size.many} streams, ms": _p99(delays or [0.0]),
+        f"first of {size.many} at one moment p99, s": _p99(firsts),
         f"whole answers of {size.many}": whole,
     }
     if peer.pid:
@@ -152,36 +242,46 @@ async def hang_up(peer: Peer, size: Size, provider: str) -> Figures:
     return {"hang-up reaches the model p50, ms": statistics.median(waits)}
 
 
-def cold_starts(size: Size, provider: str) -> dict[str, Figures]:
+def cold_starts(size: Size, provider: str, names: Sequence[str] = ()) -> dict[str, Figures]:
     """From starting the process to its first 200, and what it then takes of memory."""
-    found: dict[str, list[tuple[float, float]]] = {"relay": [], "yaa": []}
+    found: dict[str, list[tuple[float, float]]] = {name: [] for name in ("relay", "yaa", *names)}
     for _ in range(size.starts):
+        for name in names:
+            began = time.monotonic()
+            with contextlib.ExitStack() as stack:
+                child, url = spoken_to(stack, [*others.command(name), provider])
+                _until_200(f"{url}/health")
+                found[name].append((time.monotonic() - began, rss_kib(child.process.pid)))
         began = time.monotonic()
         with contextlib.ExitStack() as stack:
             child, url = started(stack, "tests.tooling.relay", provider.removeprefix("http://"))
             _until_200(f"{url}/v1/models")
             found["relay"].append((time.monotonic() - began, rss_kib(child.process.pid)))
+        yaa = Yaa(config(provider), env=COMPILED, patient=False)
         began = time.monotonic()
-        with Yaa(config(provider)) as yaa:
+        with yaa:
             _until_200(f"{yaa.url}/health")
+            took = time.monotonic() - began
             assert yaa.child is not None
-            found["yaa"].append((time.monotonic() - began, rss_kib(yaa.child.process.pid)))
+            yaa.until_ready()
+            found["yaa"].append((took, rss_kib(yaa.child.process.pid)))
     return {
         name: {
-            "cold start to first 200, ms": statistics.median(s for s, _ in pairs) * 1000,
-            "idle RSS, MiB": statistics.median(kib for _, kib in pairs) / 1024,
+            START: statistics.median(s for s, _ in pairs) * 1000,
+            RSS: statistics.median(kib for _, kib in pairs) / 1024,
         }
         for name, pairs in found.items()
     }
 
 
 MEASURES: dict[str, Callable[[Peer, Size], Awaitable[Figures]]] = {
+    "crowd": crowd,
+    "paced": paced,
     "steady": steady,
     "turns": turns,
     "tools": tool_turns,
     "histories": histories,
     "throughput": throughput,
-    "crowd": crowd,
 }
 
 

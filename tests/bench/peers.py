@@ -1,8 +1,9 @@
-"""The three ways to the scripted model, started as processes, and one request to any of them.
+"""The ways to the scripted model, started as processes, and one request to any of them.
 
 direct   the harness asks the model itself: the floor, and the harness's own cost
 relay    a byte relay in between: the least that a hop can cost in this language
 yaa      the server, as its users start it, with the model as its provider
+others   programs made of other libraries (others/), where they are asked for
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import re
 import sys
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,9 +23,18 @@ from urllib.parse import urlsplit
 
 from tests.tooling.child import Child, Yaa
 
+from . import others
+
 STAMP = re.compile(rb"@(\d+)@")
-START_S = 20.0
-REPLY_S = 120.0
+START_S = 60.0
+REPLY_S = 180.0
+# Modules are compiled once, as they are for everybody who starts a program twice.
+COMPILED = {
+    "PYTHONDONTWRITEBYTECODE": "",
+    "PYTHONPYCACHEPREFIX": str(others.PLACE / "compiled"),
+}
+USAGE = {"prompt_tokens": 10, "completion_tokens": 8, "total_tokens": 18}
+META = {"model": "s", "provider": "main", "finish_reason": "stop", "usage": USAGE}
 
 
 @dataclass(frozen=True)
@@ -40,11 +50,17 @@ class Peer:
         """A whole HTTP request: `history` earlier messages, then the user's `order`. Each is a
         session of its own, because the server runs a session once at a time."""
         messages = [*earlier(history), {"id": "last", "role": "user", "content": order}]
-        document: dict[str, Any]
+        document: dict[str, Any] = {"messages": messages}
         if self.name == "yaa":
-            path, document = "/session", {"id": str(uuid.uuid4()), "messages": messages}
+            path = "/session"
+            document |= {"id": str(uuid.uuid4())}
+            for message in messages[1::2]:  # as every answer that came from a provider
+                message |= {"meta": META}
+        elif self.name in others.PROGRAMS:
+            path = "/chat"
         else:
-            path, document = "/v1/chat/completions", {"stream": True, "messages": messages}
+            path = "/v1/chat/completions"
+            document |= {"stream": True}
         body = json.dumps(document, separators=(",", ":")).encode()
         head = (
             f"POST {path} HTTP/1.1\r\nHost: {urlsplit(self.url).netloc}\r\nConnection: close\r\n"
@@ -65,6 +81,11 @@ class Reply:
     @property
     def body(self) -> bytes:
         return b"".join(piece for _, piece in self.pieces)
+
+    @property
+    def begun(self) -> bool:
+        """Whether a delta has come."""
+        return any(STAMP.search(piece) for _, piece in self.pieces)
 
     def stamps(self) -> list[tuple[int, int]]:
         """(arrived, written) of each delta."""
@@ -136,18 +157,22 @@ def earlier(count: int) -> list[dict[str, Any]]:
 
 
 @contextmanager
-def running() -> Iterator[list[Peer]]:
-    """The three of them, up: direct, relay, yaa."""
+def running(names: Sequence[str] = ()) -> Iterator[list[Peer]]:
+    """All of them, up: direct, relay, yaa, and what of others is named."""
     with ExitStack() as stack:
         provider = start(stack, "tests.bench.provider")
         relay, relay_url = started(stack, "tests.tooling.relay", urlsplit(provider).netloc)
-        yaa = stack.enter_context(Yaa(config(provider)))
+        yaa = stack.enter_context(Yaa(config(provider), env=COMPILED))
         assert yaa.child is not None
-        yield [
+        peers = [
             Peer("direct", provider),
             Peer("relay", relay_url, relay.process.pid),
             Peer("yaa", yaa.url, yaa.child.process.pid, yaa.key),
         ]
+        for name in names:
+            child, url = spoken_to(stack, [*others.command(name), provider])
+            peers.append(Peer(name, url, child.process.pid))
+        yield peers
 
 
 def config(provider: str) -> dict[str, Any]:
@@ -169,8 +194,12 @@ def start(stack: ExitStack, module: str, *arguments: str) -> str:
 
 
 def started(stack: ExitStack, module: str, *arguments: str) -> tuple[Child, str]:
+    return spoken_to(stack, [sys.executable, "-m", module, *arguments])
+
+
+def spoken_to(stack: ExitStack, command: list[str]) -> tuple[Child, str]:
     """A child that lives as long as the stack, and the address it says it listens on."""
-    child = Child([sys.executable, "-m", module, *arguments], keep_input=True)
+    child = Child(command, keep_input=True, env=COMPILED)
     stack.callback(child.kill)
     return child, child.wait_for(r"READY (http://\S+)", START_S)[1]
 

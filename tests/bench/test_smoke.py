@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import math
+import re
 import unittest
 
-from . import measures, sandbox
+from . import measures, others, sandbox
 from .__main__ import add, render, run
 from .peers import Reply
 
@@ -22,7 +23,12 @@ class Smoke(unittest.TestCase):
                 self.assertTrue(all(map(math.isfinite, sum(values.values(), []))))
         for figure in ("whole turn p50, ms", "delay per delta p50, ms"):
             self.assertEqual(set(table[figure]), {"direct", "relay", "yaa"})
-        self.assertIn("cold start to first 200, ms", table)
+        self.assertEqual(
+            {re.sub(r"\d+", "N", figure) for figure in measures.GOALS},
+            {re.sub(r"\d+", "N", figure) for figure in table}
+            & {re.sub(r"\d+", "N", figure) for figure in measures.GOALS},
+            "every goal is measured",
+        )
 
     @unittest.skipUnless(measures.LINUX, "the sandbox is Linux's")
     def test_the_sandbox_is_measured(self) -> None:
@@ -37,15 +43,27 @@ class Arithmetic(unittest.TestCase):
         reply = Reply(0, pieces=[(10, b"x @1"), (20, b"@ @2@ "), (30, b"@3@")])
         self.assertEqual(reply.stamps(), [(20, 1), (20, 2), (30, 3)])
 
-    def test_the_table_shows_medians_the_addition_and_the_ratio(self) -> None:
+    def test_the_table_shows_goals_first_and_medians(self) -> None:
         table: dict[str, dict[str, list[float]]] = {}
         for value in (1.0, 9.0, 2.0):
-            add(table, "direct", {"turn, ms": value})
+            add(table, "direct", {"turn, ms": value, measures.FIRST: value})
             add(table, "relay", {"turn, ms": value * 2})
-            add(table, "yaa", {"turn, ms": value * 3, "only ours": 1234.5})
-        rows = render(table).splitlines()
-        self.assertEqual(rows[1].split(), "turn, ms 2.00 4.00 6.00 4.00 1.50".split())
-        self.assertEqual(rows[2].split(), "only ours – – 1,234".split())
+            add(table, "yaa", {"turn, ms": value * 3, "deltas/s, 16 streams": 1234.5})
+        self.assertEqual(
+            render(table, ["other"]).splitlines(),
+            [
+                "|  | goal | direct | relay | yaa | other |",
+                "| --- | ---: | ---: | ---: | ---: | ---: |",
+                f"| {measures.FIRST} | ≤ direct + 0.6 | 2.00 | – | – | – |",
+                "| deltas/s, 16 streams | ≥ 90,000 | – | – | 1,234 | – |",
+                "| turn, ms |  | 2.00 | 4.00 | 6.00 | – |",
+            ],
+        )
+
+    def test_each_program_has_its_file(self) -> None:
+        for name, file in others.PROGRAMS.items():
+            self.assertTrue((others.HERE / file).is_file())
+            self.assertIn(file, others.command(name)[-1])
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from typing import Any
 
 from server.jsontext import canonical, loads
 from server.session.events import ALIASES, text_delta, text_end, text_start
-from server.session.fold import DELTAS, FOLDS, Folder, digest, fold
+from server.session.fold import DELTAS, FOLDS, GATHERED, Folder, digest, fold
 
 from .sequences import sequence
 
@@ -77,6 +77,23 @@ class Laws(unittest.TestCase):
             folder.flush()
             folded.append(canonical(folder.session))
         self.assertEqual(*folded)
+
+    def test_any_number_of_deltas_is_written_down_whole(self) -> None:
+        """They are joined in groups as they come, before the field is written."""
+        for count in (0, 1, GATHERED - 1, GATHERED, GATHERED + 1, 3 * GATHERED, 3 * GATHERED + 2):
+            with self.subTest(count=count):
+                session: dict[str, Any] = {"messages": []}
+                folder = Folder(session)
+                folder.apply(text_start("a", 1))
+                pieces = [f"{number} " for number in range(count)]
+                for piece in pieces:
+                    folder.apply(text_delta("a", piece))
+                self.assertEqual(session["messages"][0]["content"], "")
+                folder.flush()
+                self.assertEqual(session["messages"][0]["content"], "".join(pieces))
+                folder.apply(text_delta("a", "more"))
+                folder.flush()
+                self.assertEqual(session["messages"][0]["content"], "".join(pieces) + "more")
 
     def test_a_long_answer_costs_linear_time(self) -> None:
         """Counted, not timed: the text is written once, however many deltas it came in."""

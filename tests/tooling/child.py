@@ -112,7 +112,8 @@ class Yaa:
 
     config   a configuration file's content, laid over the defaults
     home     its home folder; a fresh one that is removed at the end, if none is given
-    command  how it is started, in folder `cwd`, if not from this checkout
+    command  how it is started, in folder `cwd` and with `env`, if not from this checkout
+    patient  whether to wait until it is ready, and not only for its link
     url      http://127.0.0.1:PORT, without a slash at the end
     key      the API key it printed
     """
@@ -125,7 +126,10 @@ class Yaa:
         arguments: tuple[str, ...] = (),
         command: list[str] | None = None,
         cwd: Path = tools.ROOT,
+        env: dict[str, str] | None = None,
+        patient: bool = True,
     ) -> None:
+        self._env, self._patient = env, patient
         self._folder = tempfile.TemporaryDirectory(prefix="yaa-test-")
         self.home = home or Path(self._folder.name) / "home"
         file = Path(self._folder.name) / "config.json"
@@ -138,8 +142,10 @@ class Yaa:
 
     def __enter__(self) -> Yaa:
         try:
-            self.child = Child(self._command, cwd=self._cwd)
+            self.child = Child(self._command, cwd=self._cwd, env=self._env)
             found = self.child.wait_for(r"(http://[^/\s]+)/#key=(\S+)", 20)
+            if self._patient:
+                self.until_ready()
         except BaseException:
             self._folder.cleanup()
             raise
@@ -150,6 +156,11 @@ class Yaa:
         if self.child:
             self.child.stop()
         self._folder.cleanup()
+
+    def until_ready(self) -> None:
+        """Its sandbox is proven and its tools are loaded; requests would wait for that too."""
+        assert self.child is not None
+        self.child.wait_for(r"^  ready ", 60)
 
     def kill(self) -> None:
         """Ends it as a power cut would: nothing is flushed, nobody is told."""

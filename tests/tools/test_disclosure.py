@@ -102,7 +102,7 @@ class Disclosure(unittest.TestCase):
         self.assertEqual(detail(tool)["parameters"], FIELDS)
         self.assertEqual(detail(tool)["example"], {"city": "Paris"})
         bare = BaseTool("now", "Tell the time.", {"type": "object"})
-        self.assertEqual(brief(bare), bare.declaration())
+        self.assertEqual(brief(bare), bare.declaration)
         odd = {"type": "object", "properties": {"a": {"not": {}}}, "required": ["a"]}
         self.assertNotIn("example", detail(BaseTool("odd", "", odd)))
 

@@ -211,7 +211,7 @@ class Listed(Case):
                 Validator(tool.parameters).errors({"a": "a" * 40 + "!", "what": "behave"})
             except SchemaError:
                 continue
-            dumps(tool.declaration())
+            dumps(tool.declaration)
             usable.add(tool.where[2])
         self.assertLess(time.monotonic() - started, GRACE_S)
         self.assertEqual(usable, {"do", "echo", "s2", "s12"})

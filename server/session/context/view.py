@@ -80,8 +80,8 @@ def first_results(messages: list[Message]) -> dict[str, Message]:
         if message["role"] == "tool":
             if (call_id := message["tool_call_id"]) in called:
                 results.setdefault(call_id, message)
-        elif message["role"] == "assistant":
-            called.update(call["id"] for call in message.get("tool_calls") or ())
+        elif message["role"] == "assistant" and (calls := message.get("tool_calls")):
+            called.update(call["id"] for call in calls)
     return results
 
 
@@ -112,7 +112,8 @@ def pairing_errors(messages: list[Message]) -> list[str]:
             continue
         if open_calls:
             errors.append(f"message {index}: calls {open_calls} have no result before it")
-        open_calls = [call["id"] for call in message.get("tool_calls") or ()]
+        calls = message.get("tool_calls")
+        open_calls = [call["id"] for call in calls] if calls else []
         for call_id in open_calls:
             if call_id in seen or open_calls.count(call_id) > 1:
                 errors.append(f"message {index}: the call id {call_id!r} is used twice")

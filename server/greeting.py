@@ -1,0 +1,74 @@
+"""What a person reads when a server starts: where to go, and what it found and has.
+
+In the walk: beside the command line. The links come first, as soon as the page can be opened; what
+is said of the rest, once it is known. The rule of the file: nothing is said that is not so.
+"""
+
+from __future__ import annotations
+
+import socket
+
+from .app import App
+
+# What a tier means for whoever reads the start of a server.
+TIERS = {
+    "A": "tier A: a tool sees its session's folder and the system's programs, nothing else",
+    "B": "tier B: a tool opens no file outside its session's folder and no connection",
+    "C": "tier C: a tool is limited, but sees what this user sees",
+    "none": "none: a tool may do whatever this user may",
+}
+
+
+def links(scheme: str, host: str, port: int, key: str) -> list[str]:
+    """What to tell a person to open; the last line is the address for this machine.
+
+    The key rides behind the #, which browsers never send anywhere.
+    """
+    tail = f":{port}/" + (f"#key={key}" if key else "")
+    if host not in ("", "0.0.0.0", "::"):
+        here = f"[{host}]" if ":" in host else host
+        return ["Open this link in a browser:", f"{scheme}://{here}{tail}"]
+    other = _own_address()
+    lines = ["From another device:", f"{scheme}://{other}{tail}"] if other else []
+    return [*lines, "Open this link in a browser:", f"{scheme}://127.0.0.1{tail}"]
+
+
+def _own_address() -> str:
+    """The address that this machine has on its network, or nothing. Connecting a datagram socket
+    sends nothing; it only makes the system choose (192.0.2.1 is nobody's: RFC 5737)."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(("192.0.2.1", 9))
+        except OSError:
+            return ""
+        return str(probe.getsockname()[0])
+
+
+def describe(app: App) -> list[str]:
+    """What a person wants to know at start, and nothing that is not so."""
+    lines = [f"  found    {line}" for line in app.found.lines]
+    for model in app.models.catalog():
+        mark = ", the default" if model.get("default") else ""
+        if not model.get("demo"):
+            lines.append(f"  model    {model['name']}: {model['model']}{mark}")
+    if app.demo:
+        lines += [
+            "  model    demo: a script that shows what a model would do; no AI",
+            "           For a real one set OPENAI_API_KEY (or another vendor's), start Ollama,",
+            "           or name a provider in config.json, then start again.",
+        ]
+    lines.append(f"  tools    {', '.join(tool['name'] for tool in app.toolbox.info())}")
+    if loaded := app.hooks.info()["loaded"]:
+        lines.append(f"  hooks    {len(loaded)}: {', '.join(each['name'] for each in loaded)}")
+    problems = [*app.toolbox.problems, *app.hooks.problems]
+    lines += [f"  problem  {problem}" for problem in problems]
+    sandbox = app.toolbox.sandbox()
+    lines.append(f"  sandbox  {TIERS[sandbox['tier']]}")
+    lines += [f"           open: {gap}" for gap in sandbox["missing"]]
+    lines += [f"           not {tier}: {why}" for tier, why in sandbox["tried"].items()]
+    if sandbox["withheld"]:
+        lines.append(f"           withheld below {sandbox['require']}: shell and file tools")
+    lines.append(f"  home     {app.config.home}")
+    if (workers := app.config.server["workers"]) > 1:
+        lines.append(f"  workers  {workers} processes")
+    return lines

@@ -1,0 +1,39 @@
+"""From what a model wrote to the arguments that a tool runs with.
+
+In the walk: toolbox.py judges a call by these, and a person is shown them. Text is parsed, the
+templates in it are filled, and what a schema allows to be mended is mended, in this order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..jsontext import depth_exceeds
+from ..schema.convert import error_text, parse
+from ..schema.repair import repair
+from ..schema.validate import Validator
+from .envelope import MAX_NESTED
+from .templates import Unfilled
+
+Fill = Callable[[dict[str, Any]], tuple[dict[str, Any], list[str]]]
+
+
+def fitted(raw: Any, validator: Validator, fill: Fill) -> tuple[dict[str, Any], str, list[str]]:
+    """(arguments as they would run, what is wrong with them, what was changed in them)."""
+    changes: list[str] = []
+    if isinstance(raw, str):
+        parsed = parse(raw)
+        if parsed.errors:
+            return {}, parsed.error, []
+        raw, changes = parsed.arguments, [str(item) for item in parsed.repairs]
+    try:
+        raw, filled = fill(raw)
+    except Unfilled as error:
+        return {}, str(error), []
+    if depth_exceeds(raw, MAX_NESTED):
+        return {}, f"the arguments are nested deeper than {MAX_NESTED} levels", []
+    mended = repair(raw, validator)
+    if mended.errors:
+        return {}, error_text(mended.errors), []
+    return mended.value, "", changes + filled + [str(item) for item in mended.repairs]

@@ -1,0 +1,53 @@
+"""What is said at start: links that lead here, and only what is so."""
+
+from __future__ import annotations
+
+import tempfile
+import unittest
+from pathlib import Path
+
+from server.app import App
+from server.config import load
+from server.greeting import describe, links
+
+
+class Links(unittest.TestCase):
+    def test_the_last_one_is_for_this_machine(self) -> None:
+        for host, scheme, key, last in (
+            ("127.0.0.1", "http", "k", "http://127.0.0.1:8/#key=k"),
+            ("127.0.0.1", "http", "", "http://127.0.0.1:8/"),
+            ("::1", "https", "k", "https://[::1]:8/#key=k"),
+            ("example.org", "https", "", "https://example.org:8/"),
+            ("0.0.0.0", "http", "k", "http://127.0.0.1:8/#key=k"),
+            ("::", "http", "", "http://127.0.0.1:8/"),
+            ("", "http", "", "http://127.0.0.1:8/"),
+        ):
+            with self.subTest(host=host, key=key):
+                found = links(scheme, host, 8, key)
+                self.assertEqual(found[-2:], ["Open this link in a browser:", last])
+                if len(found) > 2:
+                    self.assertRegex(found[1], rf"^{scheme}://[0-9.]+:8/")
+
+
+class Described(unittest.IsolatedAsyncioTestCase):
+    async def test_what_is_there_and_what_is_wrong(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            home = Path(folder)
+            (home / "hooks").mkdir()
+            (home / "hooks" / "broken.py").write_text("def (:")
+            async with App(load(home, None, {}, {"server.discover": False}), {}) as app:
+                said = "\n".join(describe(app))
+                tier = app.toolbox.sandbox()["tier"]
+        for pattern in (
+            r"model    demo: .*no AI",
+            r"tools    calculator, ",
+            r"problem  hooks/broken\.py: ",
+            rf"sandbox  (tier )?{tier}: ",
+            rf"home     {home}",
+        ):
+            self.assertRegex(said, pattern)
+        self.assertNotIn("workers", said, "there is one process")
+
+
+if __name__ == "__main__":
+    unittest.main()
