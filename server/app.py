@@ -20,6 +20,7 @@ from .agent import BaseAgent
 from .agents.registry import Agents
 from .api.auth import Keys
 from .api.files import Downloads
+from .api.gateway import Gateway
 from .api.info import Info
 from .api.metrics import Scrape
 from .api.rates import Rates
@@ -146,6 +147,7 @@ def routes(app: App, keys: Keys) -> Router:
         ("POST", "/session"): Route(sessions.post),
         ("POST", "/"): Route(sessions.post),
         ("POST", "/files"): Route(downloads.post),
+        **Gateway(runs, app.agents, app.toolbox.info, app.agent.clock).routes(),
     }
     rates = Rates(server["limits"]["rate_limit"])
     origins = server["cors_origins"]

@@ -61,6 +61,7 @@ FLOORS = {
     "server.wire.http11": 0,
     "server.wire.sse": 0,
     "server.session": 1,
+    "server.fronts": 1,
     "server.config": 1,
     "server.kinds": 0,
     "server.metrics": 0,
@@ -80,6 +81,7 @@ STRANGERS = [("server.llm", "server.tools")]  # same floor, and must not know ea
 # Sans-I/O: what these may not import, and which calls read a clock.
 PURE = (
     "server.session",
+    "server.fronts",
     "server.schema",
     "server.jsontext",
     "server.wire.http11",
