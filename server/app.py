@@ -145,6 +145,7 @@ def routes(app: App, keys: Keys) -> Router:
         ("GET", "/info"): Route(info.info),
         ("GET", "/metrics"): Route(Scrape(app.metrics.text).get),
         ("POST", "/session"): Route(sessions.post),
+        ("POST", "/session/events"): Route(sessions.events),
         ("POST", "/"): Route(sessions.post),
         ("POST", "/files"): Route(downloads.post),
         **Gateway(runs, app.agents, app.toolbox.info, app.agent.clock).routes(),

@@ -22,8 +22,9 @@ from .auth import Key
 from .body import read_object
 from .router import Call
 
+EVENT_STREAM = "text/event-stream; charset=utf-8"
 STREAM_HEADERS = {
-    "Content-Type": "text/event-stream; charset=utf-8",
+    "Content-Type": EVENT_STREAM,
     "X-Accel-Buffering": "no",  # nginx would otherwise collect the stream
     "x-should-retry": "false",
 }
