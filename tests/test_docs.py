@@ -104,6 +104,8 @@ class Reference(unittest.TestCase):
         routes = set(method_and_path("server/app.py"))
         self.assertTrue(routes, "found none in server/app.py: does this test still read it right?")
         self.assert_rows("http.md", "Route", routes)
+        gateway = set(method_and_path("server/api/gateway.py"))
+        self.assert_rows("fronts-gateway.md", "Route", gateway)
 
     def test_metrics(self) -> None:
         names = {family.name for family in metrics.FAMILIES} | {"yaa_resident_bytes"}

@@ -11,6 +11,7 @@ from server.wire import sse
 from tests.bench.peers import config, start
 from tests.tooling.api import Api
 from tests.tooling.child import Yaa
+from tests.tooling.tools import ROOT
 
 Json = dict[str, Any]
 
@@ -134,6 +135,16 @@ class Gateway(unittest.TestCase):
             "/api/submit", {**submit, "payload": True, "session": done["data"]["session"]}
         )
         self.assertEqual((status, list(twice["data"]["fields"])), (400, ["toolId"]))
+
+    def test_the_query_of_the_reference(self) -> None:
+        """With a tool of the page, references and a scene, all of which reach the session."""
+        page = (ROOT / "docs" / "reference" / "fronts-gateway.md").read_text()
+        example = page.split("```json\n")[1].split("```")[0]
+        end = self.told("/api/query", json.loads(example))[-1]
+        session = end["session"]
+        self.assertEqual([tool["name"] for tool in session["tools"]], ["page_text"])
+        self.assertEqual(len(session["environment"]), 1)
+        self.assertIn("plan.pdf", session["messages"][0]["content"][1]["text"])
 
     def test_failures_come_in_the_envelope(self) -> None:
         for path, body, status, field in (
