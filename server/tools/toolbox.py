@@ -9,6 +9,7 @@ whatever would run on this machine is neither offered nor run.
 from __future__ import annotations
 
 import difflib
+import platform
 import time
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
@@ -157,6 +158,11 @@ class Toolbox:
             reason = self.unavailable(tool)
             found.append({**about, "unavailable": reason} if reason else about)
         return found
+
+    @property
+    def host(self) -> str:
+        """What the tools that run here run on; nothing where none can."""
+        return "" if self._withheld else f"{platform.system()} ({platform.machine()})"
 
     def sandbox(self) -> dict[str, Any]:
         """`{tier, network, missing, tried, require, withheld}`: the tier that was proven at start,

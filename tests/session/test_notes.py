@@ -101,5 +101,23 @@ async def _run(model: fakes.ScriptedModel, document: dict[str, Any]) -> dict[str
     return run.session
 
 
+class Host(unittest.TestCase):
+    def test_the_facts_of_this_server_replace_those_of_another(self) -> None:
+        """A session that went on elsewhere speaks of where its tools run now."""
+        model = fakes.ScriptedModel(lambda messages: [("text", "hi")])
+        toolbox = fakes.CountingToolbox({}, {})
+        toolbox.host = "Plan 9 (mips)"
+        document = {"messages": [user("go")], "run": {"message": "u1", "host": "Linux (arm64)"}}
+        run = fakes.agent(model, toolbox).prepare(document)
+
+        async def events() -> None:
+            async for _ in run.events():
+                pass
+
+        asyncio.run(events())
+        self.assertIn("Plan 9 (mips)", model.requests[0][0]["content"])
+        self.assertNotIn("arm64", model.requests[0][0]["content"])
+
+
 if __name__ == "__main__":
     unittest.main()

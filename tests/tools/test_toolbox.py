@@ -79,6 +79,14 @@ class Case(unittest.IsolatedAsyncioTestCase):
         return [e async for e in toolbox.execute(self.session, call, verdict.args, {})]
 
 
+class Host(Case):
+    def test_what_tools_run_on_is_told_where_any_can(self) -> None:
+        self.assertIn("(", self.toolbox().host)
+        strict = copy.deepcopy(DEFAULTS["server"])
+        strict["sandbox"]["require"] = "A"  # and nothing is proven
+        self.assertEqual(Toolbox(Config(strict, DEFAULTS["session"], self.home)).host, "")
+
+
 class Exceeded(Case):
     """Tools that need more than the server's limits allow (docs/reference/tools.md)."""
 
