@@ -23,6 +23,7 @@ from .api.files import Downloads
 from .api.gateway import Gateway
 from .api.info import Info
 from .api.metrics import Scrape
+from .api.openai import OpenAI
 from .api.rates import Rates
 from .api.router import Route, Router
 from .api.runs import Runs
@@ -127,6 +128,7 @@ class App:
             "hooks": self.hooks.info,
             "tracing": self.exporter.info,
             "demo": lambda: self.demo,
+            "fronts": lambda: {"openai": {"withheld": self.toolbox.unattended()}},
         }
 
 
@@ -139,6 +141,7 @@ def routes(app: App, keys: Keys) -> Router:
     sessions = Sessions(runs, streams=streams)
     downloads = Downloads(app.toolbox, server["limits"]["max_request_size"])
     files = Files(shipped("client"))
+    openai = OpenAI(runs, app.agents, app.toolbox.names, VERSION)
     table = {
         ("GET", "/"): Route(files.get, open=True),
         ("GET", "/health"): Route(info.health, open=True),
@@ -149,6 +152,7 @@ def routes(app: App, keys: Keys) -> Router:
         ("POST", "/"): Route(sessions.post),
         ("POST", "/files"): Route(downloads.post),
         **Gateway(runs, app.agents, app.toolbox.info, app.agent.clock).routes(),
+        **openai.routes(),
     }
     rates = Rates(server["limits"]["rate_limit"])
     origins = server["cors_origins"]

@@ -81,6 +81,12 @@ class Agents:
             listed.append({**item, "default": True} if name == self._default else item)
         return sorted(listed, key=lambda item: not item.get("default"))
 
+    def written(self) -> dict[str, int]:
+        """When each agent's file was last written, in Unix seconds."""
+        self._look()
+        files = {**self._built_in, **{name: self._own[name] for name in self._own_definitions()}}
+        return {name: file.stamp[0] // 1_000_000_000 for name, file in files.items()}
+
     def problems(self) -> list[str]:
         """What is wrong with the owner's files, one line each; none names a path outside."""
         self._look()

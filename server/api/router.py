@@ -41,7 +41,7 @@ ALLOW_HEADERS = ", ".join(
         ),
     )
 )
-EXPOSE_HEADERS = "allow, content-disposition, retry-after, x-should-retry"
+EXPOSE_HEADERS = "allow, content-disposition, retry-after, x-request-id, x-should-retry"
 
 _access = log.get("access")
 _log = log.get("api")
@@ -122,7 +122,8 @@ class Router:
     async def __call__(self, exchange: Exchange) -> None:
         began, clock = time.time(), time.perf_counter()
         spans.current.set(spans.begin(exchange.request.headers.get("traceparent", "")))
-        call = Call(exchange, self._headers(exchange.request))
+        headers = self._headers(exchange.request) | {"X-Request-Id": exchange.id}
+        call = Call(exchange, headers)
         try:
             async with Border(call):
                 await self._serve(call)

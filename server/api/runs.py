@@ -32,6 +32,7 @@ RETRY_AFTER_S = 2  # a run lasts seconds to minutes; asking again sooner only ad
 PING = sse.comment("ping")
 
 Frame = Callable[[Event, str, int], bytes]
+TERMINAL = ("RUN_FINISHED", "RUN_ERROR")
 
 
 class Run(Protocol):
@@ -76,16 +77,20 @@ class Runs:
             finally:
                 log.run_id.reset(token)
 
-    async def stream(self, call: Call, run: Run, frame: Frame) -> None:
+    async def stream(
+        self, call: Call, run: Run, frame: Frame, cut: Callable[[], bytes] = bytes
+    ) -> None:
         """Each event as `frame(event, alias, number)` words it, in whole SSE frames; nothing is
-        sent for b"". The stream of a server that stops ends without a terminal event."""
+        sent for b"". The stream of a server that stops ends without a terminal event, and with
+        what `cut` says to clients that would take that for an end."""
         stream = call.stream(STREAM_HEADERS)
         pulse = Pulse(stream.write, self._heartbeat_s)
-        number = 0
+        number, ended = 0, False
         try:
             async with aclosing(run.events()) as events:
                 async for event in events:
                     number += 1
+                    ended = event["type"] in TERMINAL
                     name = alias(event)
                     if data := frame(event, name, number):
                         stream.write(data)
@@ -99,14 +104,19 @@ class Runs:
                 raise
         finally:
             pulse.stop()
+        if not ended and (data := cut()):
+            stream.write(data)
         await stream.close()
 
-    async def collect(self, call: Call, run: Run) -> dict[str, Any]:
-        """The session after the run; of a server that stops `in_progress`, as far as it came."""
+    async def collect(
+        self, call: Call, run: Run, see: Callable[[Event], object] = lambda event: None
+    ) -> dict[str, Any]:
+        """The session after the run, each of whose events was seen; of a server that stops
+        `in_progress`, as far as it came."""
         try:
             async with aclosing(run.events()) as events:
-                async for _ in events:
-                    pass
+                async for event in events:
+                    see(event)
         except asyncio.CancelledError:
             if call.exchange.gone:
                 raise

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Callable, Container, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from time import time_ns
 from typing import Any
 
@@ -34,6 +34,7 @@ class Options:
     tool_choice: str | None = None  # auto, none, required or the name of a tool
     response_format: dict[str, Any] | None = None
     tool_mode: str = "auto"  # auto, native, json_schema, text
+    settings: Mapping[str, Any] = field(default_factory=dict)  # over the provider's own
     max_tokens: int | None = None
     language: str = ""
     stream: bool = True
@@ -68,6 +69,8 @@ class Options:
             tool_choice=tool_choice,
             response_format=response_format,
             tool_mode=yaa.get("tool_mode") or "auto",
+            settings=api.get("model_settings") or {},
+            max_tokens=api.get("max_tokens"),
             language=yaa.get("language") or "",
             stream=api.get("stream") is not False,
             first_byte_timeout=api.get("first_byte_timeout"),

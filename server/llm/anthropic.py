@@ -84,7 +84,7 @@ def request(
     """The body of one call. `mode` is native, json_schema or text."""
     messages, tools = build.prepared(provider, messages, tools, mode)
     offered = tools if mode == "native" else []
-    wanted = build.settings(provider, tools=bool(offered))
+    wanted = build.settings(provider, options, tools=bool(offered))
     system, turns = _turns(provider, messages, names)
     body: dict[str, Any] = {"model": provider.model}
     body["max_tokens"] = build.most_tokens(provider, options) or MAX_TOKENS

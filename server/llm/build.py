@@ -74,7 +74,7 @@ def request(
     if wanted := wanted_format(options, tools, mode):
         body["response_format"] = wanted
     body |= _limits(provider, options)
-    body |= settings(provider, tools=bool(offered))
+    body |= settings(provider, options, tools=bool(offered))
     body |= {k: v for k, v in preset.extra_body.items() if k != "tool_stream" or offered}
     return body | dict(provider.extra_body)
 
@@ -242,10 +242,12 @@ def _limits(provider: Provider, options: Options) -> dict[str, Any]:
     return {provider.preset.max_tokens_field or by_type: most}
 
 
-def settings(provider: Provider, *, tools: bool) -> dict[str, Any]:
-    """Sampling and other settings; temperature only where it is switched on, and none of the
-    sampling ones for reasoning models, which refuse them."""
-    wanted: Mapping[str, Any] = provider.settings
+def settings(provider: Provider, options: Options, *, tools: bool) -> dict[str, Any]:
+    """Sampling and other settings, the session's over the provider's; temperature only where it is
+    switched on, and none of the sampling ones for reasoning models, which refuse them. What an
+    owner has put into `extra_body` is not the session's to undo."""
+    own = {k: v for k, v in options.settings.items() if k != "extra_body"}
+    wanted: Mapping[str, Any] = {**provider.settings, **own}
     custom = wanted.get("use_custom_temp") or wanted.get("use_costum_temp")
     sent = {k: v for k, v in wanted.items() if k not in RESERVED and v is not None}
     if not custom:

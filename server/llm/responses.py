@@ -72,7 +72,7 @@ def request(
     """The body of one call. `mode` is native, json_schema or text."""
     messages, tools = build.prepared(provider, messages, tools, mode)
     offered = tools if mode == "native" else []
-    wanted = build.settings(provider, tools=bool(offered))
+    wanted = build.settings(provider, options, tools=bool(offered))
     body: dict[str, Any] = {"model": provider.model}
     body["input"] = [item for each in messages for item in _items(provider, each, names)]
     body["stream"] = options.stream

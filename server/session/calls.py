@@ -26,6 +26,7 @@ from .jobs import (
     Toolbox,
     Verdict,
     Wait,
+    unattended,
 )
 
 # A call in one of these states may have had its effect, whatever the messages say (rule 6).
@@ -152,7 +153,7 @@ def replay(
             return execute(call, verdict, entry, edited=entry.get("args"))
     elif agreed and verdict.repeatable:
         return execute(call, verdict, entry, edited=entry.get("args"))
-    if moved_on:
+    if moved_on or unattended(session):
         return Reply(call, LOST, "skipped", status="indeterminate")
     return ask(call, "indeterminate", "indeterminate", verdict, entry, f"{LOST} What now?")
 
@@ -174,6 +175,8 @@ def go_on(
     asked = entry["input"]
     if verdict.fingerprint != entry.get("fingerprint"):
         return approval(call, verdict, {k: v for k, v in entry.items() if k != "input"})
+    if answer is None and unattended(session):
+        answer = {"status": "cancelled", "payload": {"action": "decline"}}
     if answer is not None:
         payload = answer.get("payload")
         refused = "decline" if payload == {"action": "decline"} else "cancel"  # a no, or no answer

@@ -148,9 +148,11 @@ def offered(session: Session, toolbox: Toolbox, mode: Mode) -> tuple[dict[str, A
 
 
 def forced(session: Session) -> str | None:
-    """The tool that must be called: `finish`, once an answer in words has missed its schema."""
-    wanted = output.schema_of(session) is not None and output.misses(session)
-    return FINISH if wanted else None
+    """The tool that must be called: `finish`, once an answer in words has missed its schema; else
+    what the session asks for, a tool's name or `required`."""
+    if output.schema_of(session) is not None and output.misses(session):
+        return FINISH
+    return session["config"].get("llm_api", {}).get("tool_choice") or None
 
 
 def with_room(

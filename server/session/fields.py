@@ -228,6 +228,7 @@ CONFIG: dict[str, Fields] = {
         "language": _OPTIONAL_TEXT,
         "reply": (_one_of(*REPLIES), f"one of {', '.join(REPLIES)}"),
         "auto_title": _BOOL,
+        "unattended": _BOOL,
         "max_context": _LIMIT,
         "require_finish_tool": _BOOL,
         "mode": (
@@ -243,6 +244,9 @@ CONFIG: dict[str, Fields] = {
     "llm_api": {
         "provider": _OBJECT,
         "stream": _BOOL,
+        "model_settings": _OBJECT,
+        "max_tokens": _MAYBE_COUNT,
+        "tool_choice": _OPTIONAL_TEXT,
         "request_timeout": _SECONDS,
         "first_byte_timeout": _SECONDS,
         "idle_timeout": _SECONDS,

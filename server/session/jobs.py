@@ -13,6 +13,11 @@ Session = dict[str, Any]
 Call = dict[str, Any]
 
 
+def unattended(session: Session) -> bool:
+    """Whether nobody is there to approve or answer: what would ask is denied, never allowed."""
+    return session["config"].get("yaa", {}).get("unattended") is True
+
+
 class Verdict(Protocol):
     """What the policy says of one call; made by the toolbox (tools/policy.py)."""
 

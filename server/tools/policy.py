@@ -17,6 +17,7 @@ from ..jsontext import canonical
 from ..sandbox import reach
 from ..sandbox.reach import NETWORKS, Reach
 from ..session import definition
+from ..session.jobs import unattended
 from .tool import BaseTool
 
 Session = dict[str, Any]
@@ -46,7 +47,18 @@ def fingerprint(name: str, args: dict[str, Any]) -> str:
 
 
 def decide(tool: BaseTool, args: dict[str, Any], ceiling: str, session: Session) -> tuple[str, str]:
-    """(action, reason) for arguments that fit. `ceiling`: the server's deny, ask or auto."""
+    """(action, reason) for arguments that fit. `ceiling`: the server's deny, ask or auto. Where
+    nobody can be asked, whatever would ask is denied: never the other way round."""
+    action, reason = _decided(tool, args, ceiling, session)
+    asks = action == "ask" or (action == "run" and tool.kind == "question")
+    if asks and unattended(session):
+        return "deny", f"nobody can be asked about {tool.name} here"
+    return action, reason
+
+
+def _decided(
+    tool: BaseTool, args: dict[str, Any], ceiling: str, session: Session
+) -> tuple[str, str]:
     own = session["config"].get("tool", {}).get(tool.name, {})
     grants = [grant["decision"] for grant in session["grants"] if covers(grant, tool.name, args)]
     if ceiling == "deny":

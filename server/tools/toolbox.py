@@ -57,7 +57,10 @@ DETAIL = "tool_detail"
 
 class Toolbox:
     """The tools of one server. `open` proves the sandbox, `load_owner_tools` adds what the owner
-    configured; without them only the built-in tools are there, and below `require` not even all."""
+    configured; without them only the built-in tools are there, and below `require` not even all.
+    `host`: what the tools that run here run on; nothing where none can."""
+
+    host = ""
 
     def __init__(self, config: Config, client: Client | None = None) -> None:
         """Without a `client` the tools that need the network are absent."""
@@ -76,9 +79,8 @@ class Toolbox:
         self._tools = self._catalog.entries
         self.problems = self._catalog.problems  # what could not be loaded, for the owner
         allowed = self._ceilings.get("fetch_url", {}).get("allow", ())
-        self._performer = Performer(
-            self._runner, client, self._mcp, allowed, config.home / "agents"
-        )
+        agents = config.home / "agents"
+        self._performer = Performer(self._runner, client, self._mcp, allowed, agents)
 
     async def open(self, most: str = "A") -> None:
         """Prove the sandbox that tools run in, up to the tier `most`. Below `require`, whatever
@@ -87,6 +89,7 @@ class Toolbox:
         tier = self._runner.sandbox["tier"]
         self._addable = self._sandbox["hosts_on_approval"] if tier == "A" else []
         self._withheld = TIERS.index(tier) < TIERS.index(self._sandbox["require"])
+        self.host = "" if self._withheld else f"{platform.system()} ({platform.machine()})"
 
     async def close(self) -> None:
         """End every process that waits for a call."""
@@ -159,10 +162,15 @@ class Toolbox:
             found.append({**about, "unavailable": reason} if reason else about)
         return found
 
-    @property
-    def host(self) -> str:
-        """What the tools that run here run on; nothing where none can."""
-        return "" if self._withheld else f"{platform.system()} ({platform.machine()})"
+    def names(self) -> frozenset[str]:
+        """The server's own tools, whether or not a session may use them."""
+        return frozenset(self._tools)
+
+    def unattended(self) -> list[str]:
+        """The tools that no model is offered where nobody can be asked, unless an agent's policy
+        lets them run."""
+        tools = [entry.tool for entry in self._tools.values()]
+        return [t.name for t in tools if t.kind == "question" or self.policy(t, None) == "ask"]
 
     def sandbox(self) -> dict[str, Any]:
         """`{tier, network, missing, tried, require, withheld}`: the tier that was proven at start,

@@ -53,6 +53,15 @@ class Folder(Case):
         self.assertEqual(self.resolved("planner")["mode"], "plan_execute")
         self.assertNotIn("write_file", self.resolved("researcher")["tools"])
 
+    def test_when_each_was_written(self) -> None:
+        self.write("mine.json", {"description": "mine"})
+        self.write("coder.json", {"description": "mine too"})
+        self.write("broken.json", "{")
+        found = self.agents.written()
+        self.assertEqual((found["mine"], found["coder"]), (1, 2))
+        self.assertGreater(found["default"], 1_600_000_000)
+        self.assertEqual(set(found), {item["name"] for item in self.agents.info()})
+
     def test_without_a_name_it_is_the_configured_one(self) -> None:
         for name in (None, "", "auto"):
             self.assertEqual(self.resolved(name)["name"], "default")

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import unittest
+from typing import Any
 
-from server.api.auth import Key
-from server.api.runs import Pulse, Slots
+from server.api.auth import Key, Keys
+from server.api.router import Call, Route, Router
+from server.api.runs import Pulse, Runs, Slots
 from server.errors import Problem
 
 from .fakes import run_async
-from .test_session import LIMITS, SSE, Case
+from .test_session import LIMITS, SCRIPT, SSE, Case
+
+KEY = {"name": "me", "key": "k"}
 
 
 class Busy(Case):
@@ -50,6 +54,38 @@ class Busy(Case):
             self.assertEqual([call.status for call in running], [200, 200])
 
         run_async(main())
+
+
+class Fronts(Case):
+    """What the handlers of other systems' fronts are given."""
+
+    def run_with(self, script: list[Any], wish: str) -> tuple[bytes, list[str]]:
+        """(what was sent, the types of the events that were seen)."""
+        self.agent.script = script
+        seen: list[str] = []
+
+        async def handle(call: Call) -> None:
+            runs = Runs(self.agent, LIMITS)
+            with runs.begin(call, await runs.read(call)) as run:
+                if wish == "whole":
+                    session = await runs.collect(call, run, lambda e: seen.append(e["type"]))
+                    await call.json(session)
+                else:
+                    await runs.stream(call, run, lambda *_: b"", lambda: b"cut")
+
+        router = Router({("POST", "/session"): Route(handle)}, handle, Keys([KEY]))
+        call = self.call()
+        run_async(router(call.exchange))
+        return call.answer, seen
+
+    def test_a_stream_without_its_end_says_so(self) -> None:
+        ends = {"type": "RUN_FINISHED", "threadId": "s1", "runId": "run_1"}
+        self.assertEqual(self.run_with(SCRIPT, "stream")[0], b"cut")
+        self.assertEqual(self.run_with([*SCRIPT, ends], "stream")[0], b"")
+
+    def test_who_collects_sees_every_event(self) -> None:
+        _, seen = self.run_with(SCRIPT, "whole")
+        self.assertEqual(seen, [event["type"] for event in SCRIPT])
 
 
 class Heartbeat(unittest.TestCase):

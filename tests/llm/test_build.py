@@ -6,6 +6,7 @@ import json
 import unittest
 from typing import Any
 
+from server.llm import Options
 from server.llm.build import Names, object_text, plain_text, request
 from tests.llm.fakes import options, provider, tool
 
@@ -349,6 +350,21 @@ class Settings(unittest.TestCase):
         self.assertEqual(body["top_k"], 3)
         for key in ("n", "tools", "max_tokens", "x", "extra_body"):
             self.assertNotIn(key, body)
+
+    def test_a_sessions_settings_lie_over_the_providers(self) -> None:
+        own = {"top_p": 0.1, "temperature": 0, "use_custom_temp": True, "model": "dearer"}
+        asked = {"settings": {**own, "extra_body": {"top_k": 1}}}
+        body = build([USER], settings={"top_p": 0.9, "seed": 3}, options=asked)
+        told = {name: body.get(name) for name in ("model", "top_p", "seed", "temperature", "top_k")}
+        wanted = {"model": "m-1", "top_p": 0.1, "seed": 3, "temperature": 0, "top_k": None}
+        self.assertEqual(told, wanted)
+
+    def test_what_a_session_asks_for(self) -> None:
+        api = {"model_settings": {"seed": 1}, "max_tokens": 5}
+        found = Options.of({"config": {"llm_api": api}}, lambda kind: kind)
+        self.assertEqual((found.settings, found.max_tokens), ({"seed": 1}, 5))
+        found = Options.of({}, lambda kind: kind)
+        self.assertEqual((found.settings, found.max_tokens), ({}, None))
 
     def test_stream_options(self) -> None:
         self.assertIn("stream_options", build([USER]))

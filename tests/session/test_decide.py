@@ -144,6 +144,22 @@ class Next(unittest.TestCase):
         self.assertIsInstance(self.step(session(messages, config=titled)), NameSession)
         self.assertIsInstance(self.step(session(messages, config=titled, title="x")), Stop)
 
+    def test_a_session_may_say_which_tool_must_be_called(self) -> None:
+        for choice in ("required", "read", None, ""):
+            with self.subTest(choice):
+                made = session([user("go")])
+                made["config"]["llm_api"] = {"tool_choice": choice}
+                self.assertEqual(self.step(made).choice, choice or None)
+
+    def test_where_nobody_can_be_asked_a_question_in_a_call_gets_no(self) -> None:
+        config = {"yaa": {"unattended": True}}
+        waiting = entry("waiting", 1, input={"message": "Your name?"})
+        job = self.job(asked(call("rm")), calls=waiting, config=config)
+        self.assertIsInstance(job, Execute)
+        self.assertEqual(job.entry["input"]["refused"], "decline")
+        lost = self.job(asked(call("job")), calls=entry("started", 1), config=config)
+        self.assertEqual((type(lost), lost.status), (Reply, "indeterminate"))
+
     def test_a_new_call(self) -> None:
         cases: list[tuple[str, str, type, str]] = [
             ("read", "{}", Execute, ""),

@@ -59,6 +59,31 @@ class Order(unittest.TestCase):
                 asked["config"]["agent"] = {"name": "a", **agent}
                 self.assertEqual(decide(WRITES, {}, ceiling, asked)[0], action)
 
+    def test_where_nobody_can_be_asked_what_would_ask_is_denied(self) -> None:
+        """Never the other way round: nothing that was asked about before runs now."""
+        asks = BaseTool("ask_user", "", {}, kind="question", hints=hints_of({"read_only": True}))
+        auto = {"auto_approve": True}
+        cases: list[tuple[BaseTool, str, dict[str, Any] | None, str]] = [
+            (WRITES, "auto", None, "deny"),
+            (WRITES, "ask", auto, "deny"),
+            (WRITES, "auto", auto, "run"),
+            (READS, "auto", None, "run"),
+            (READS, "ask", None, "deny"),
+            (READS, "auto", {"auto_approve": False}, "deny"),
+            (asks, "auto", None, "deny"),
+        ]
+        for tool, ceiling, own, action in cases:
+            with self.subTest(tool.name, ceiling=ceiling, own=own):
+                asked = session(tool.name, own)
+                attended = decide(tool, {}, ceiling, asked)[0]
+                asked["config"]["yaa"] = {"unattended": True}
+                found, reason = decide(tool, {}, ceiling, asked)
+                self.assertEqual(found, action)
+                if action == "run":
+                    self.assertEqual(attended, "run")
+                elif attended != "deny":
+                    self.assertIn("nobody can be asked", reason)
+
     def test_reading(self) -> None:
         self.assertEqual(decide(READS, {}, "auto", session("look"))[0], "run")
         self.assertEqual(decide(READS, {}, "ask", session("look"))[0], "ask")

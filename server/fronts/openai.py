@@ -1,0 +1,343 @@
+"""What Chat Completions and Responses share: fields of a body, the caller's tools, the history.
+
+In the walk: `chat` and `responses` read a body with these and have `document` make the session. The
+rule of the file: a caller's conversation becomes a well paired one or is refused at the place that
+is wrong; whatever would have to ask a person is withheld, because nobody can be asked through it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..errors import Problem
+from ..session import offers
+from ..session.events import pointer
+from ..session.fields import MAX_ID, MAX_SESSION_ID
+from ..session.fold import parse_pointer
+
+Json = dict[str, Any]
+Place = tuple[str | int, ...]
+
+CARRIER = "yaa"  # the member of an answer that brings a run's hidden messages back
+TAKEN = "caller_"  # before the name of a caller's tool when the server has one of that name
+CODES = {  # Problem's code -> the one that SDKs and scripts know
+    "unauthorized": "invalid_api_key",
+    "agent_unknown": "model_not_found",
+    "busy": "rate_limit_exceeded",
+    "rate_limited": "rate_limit_exceeded",
+}
+STATUS = {"agent_unknown": 404, "provider_unknown": 500, "provider_not_allowed": 500}
+
+_WORDS: dict[type, str] = {
+    str: "a string",
+    bool: "true or false",
+    int: "a whole number",
+    float: "a number",
+    list: "an array",
+    dict: "an object",
+}
+
+
+# -- reading a body -------------------------------------------------------------------------------
+
+
+def misfit(place: Place, detail: str) -> Problem:
+    """What is wrong with the body, at its own place in it."""
+    where = pointer(*place)
+    errors = [{"pointer": where, "detail": detail}]
+    return Problem("request_invalid", f"{param(where)}: {detail}", errors=errors, status=400)
+
+
+def param(where: str) -> str:
+    """A JSON pointer as OpenAI spells it: `messages[0].content`."""
+    found = ""
+    for part in parse_pointer(where) or []:
+        found += f"[{part}]" if part.isdigit() else f".{part}" if found else part
+    return found
+
+
+def take(node: Mapping[str, Any], kind: type, *place: str | int) -> Any:
+    """The member that the last of `place` names, None where it is absent or null. Raises Problem
+    where it is of another kind."""
+    value = node.get(str(place[-1]))
+    if value is None:
+        return None
+    fits = isinstance(value, int | float) if kind is float else isinstance(value, kind)
+    if not fits or (isinstance(value, bool) and kind is not bool):
+        raise misfit(place, f"expected {_WORDS[kind]}, got {shown(value)}")
+    return value
+
+
+def needed(node: Mapping[str, Any], kind: type, *place: str | int) -> Any:
+    value = take(node, kind, *place)
+    if value is None:
+        raise misfit(place, f"expected {_WORDS[kind]}, and it is missing")
+    return value
+
+
+def items(values: list[Any], *place: str | int) -> Iterable[tuple[Place, Json]]:
+    """The objects of an array with their places."""
+    for index, value in enumerate(values):
+        if not isinstance(value, dict):
+            raise misfit((*place, index), f"expected an object, got {shown(value)}")
+        yield (*place, index), value
+
+
+def only(body: Mapping[str, Any], allowed: Mapping[str, tuple[Any, ...]]) -> None:
+    """Refuse what cannot be done, naming field and value."""
+    for name, values in allowed.items():
+        value = body.get(name)
+        if value is not None and not any(value == each for each in values):
+            instead = f"; only {' or '.join(map(str, values))} is" if values else ""
+            raise misfit((name,), f"{shown(value)} is not supported here{instead}")
+
+
+def settings(body: Mapping[str, Any], known: Mapping[str, type]) -> Json:
+    """What is handed on to the model, as a provider's `model_settings`."""
+    found = {name: take(body, kind, name) for name, kind in known.items()}
+    found = {name: value for name, value in found.items() if value is not None}
+    return found | ({"use_custom_temp": True} if "temperature" in found else {})
+
+
+def positive(body: Mapping[str, Any], name: str) -> int | None:
+    value = take(body, int, name)
+    if value is not None and value < 1:
+        raise misfit((name,), f"expected 1 or more, got {value}")
+    return None if value is None else int(value)
+
+
+def shown(value: Any) -> str:
+    """A value named in an error: its kind when it is large, itself when it is short."""
+    if isinstance(value, dict | list):
+        return _WORDS[type(value)]
+    text = f'"{value}"' if isinstance(value, str) else str(value).lower()
+    return text if len(text) <= 60 else f"{text[:60]}…"
+
+
+# -- tools of the caller ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Tools:
+    """What the caller offers, as a session's `tools`, and how their names are spelled on either
+    side. `choice`: auto, none, required or one name in our spelling."""
+
+    declared: tuple[Json, ...] = ()
+    inner: Mapping[str, str] = field(default_factory=dict)
+    outer: Mapping[str, str] = field(default_factory=dict)
+    choice: str = "auto"
+
+    def chosen(self, choice: str, allowed: Iterable[str] | None = None) -> Tools:
+        """Only what may be called by the caller's `tool_choice`."""
+        declared = self.declared if choice != "none" else ()
+        if allowed is not None:
+            names = {self.inner[name] for name in allowed}
+            declared = tuple(tool for tool in declared if tool["name"] in names)
+        return Tools(declared, self.inner, self.outer, self.inner.get(choice, choice))
+
+
+def tools(functions: Iterable[tuple[Place, Json]], taken: Container[str]) -> Tools:
+    """`functions`: {name, description?, parameters?} with their places. A name that the server's
+    own tools have is spelled otherwise for the model, and back for the caller."""
+    declared: list[Json] = []
+    outer: dict[str, str] = {}
+    places = []
+    for place, function in functions:
+        name = needed(function, str, *place, "name")
+        inside = name if name not in taken else f"{TAKEN}{name}"[:64]
+        tool = {
+            "name": inside,
+            "description": take(function, str, *place, "description") or "",
+            "parameters": take(function, dict, *place, "parameters") or {},
+        }
+        if any(each["name"] == inside for each in declared):
+            raise misfit((*place, "name"), f"there is a tool named {name} already")
+        declared.append(tool)
+        places.append(place)
+        outer[inside] = name
+    for error in offers.misfits(declared):
+        at = (parse_pointer(error["pointer"]) or [])[1:]  # behind "tools"
+        raise misfit((*places[int(at[0])], *at[1:]) if at else ("tools",), error["detail"])
+    return Tools(tuple(declared), {name: inside for inside, name in outer.items()}, outer)
+
+
+def known(name: str, offered: Tools, *place: str | int) -> str:
+    if name not in offered.inner:
+        raise misfit(place, f"{shown(name)} is none of the request's tools")
+    return name
+
+
+# -- the conversation ------------------------------------------------------------------------------
+
+
+def paired(history: Iterable[tuple[Place, Json]]) -> tuple[list[Json], str]:
+    """(the messages, each call followed by its result; the id of the session whose turn goes on,
+    if one does).
+
+    `history` is session-shaped; an assistant message that brings a run's hidden messages back
+    stands for those. Ids that are used again, as small providers do, are told apart.
+    """
+    blocks: list[list[Json]] = []
+    waiting: dict[str, tuple[Place, Json, str]] = {}  # call id -> its place, results and our id
+    used: set[str] = set()
+    session_id = ""
+    for place, message in history:
+        brought = carried(message)
+        session_id = brought[0] if brought else "" if message["role"] == "user" else session_id
+        for each in brought[1] if brought else [message]:
+            each.pop(CARRIER, None)
+            if each["role"] == "tool":
+                _answer(waiting, each, place)
+            else:
+                blocks.append([each])
+                blocks += [[{}] for _ in each.get("tool_calls") or ()]
+                _ask(waiting, used, each, blocks, place)
+    if waiting:
+        call_id, (place, _, _) = next(iter(waiting.items()))
+        said = f"the call {shown(call_id)} has no result; each call needs one"
+        raise misfit(place, said)
+    return [message for block in blocks for message in block if message], session_id
+
+
+def _ask(
+    waiting: dict[str, tuple[Place, Json, str]],
+    used: set[str],
+    message: Json,
+    blocks: list[list[Json]],
+    place: Place,
+) -> None:
+    """Note the calls of a message; each has an empty block behind it for its result."""
+    calls = message.get("tool_calls") or []
+    for number, call in enumerate(calls):
+        call_id = call["id"]
+        if call_id in waiting:
+            raise misfit(place, f"the call id {shown(call_id)} is used by two open calls")
+        ours, count = call_id, 1
+        while ours in used:
+            count += 1
+            ours = f"{call_id[: MAX_ID - 8]}~{count}"
+        used.add(ours)
+        calls[number] = {**call, "id": ours}
+        waiting[call_id] = (place, blocks[number - len(calls)][0], ours)
+
+
+def _answer(waiting: dict[str, tuple[Place, Json, str]], result: Json, place: Place) -> None:
+    call_id = result["tool_call_id"]
+    if call_id not in waiting:
+        said = f"the result for {shown(call_id)} follows no call with that id"
+        raise misfit(place, said)
+    _, slot, ours = waiting.pop(call_id)
+    slot |= {**result, "tool_call_id": ours}
+
+
+def carried(message: Json) -> tuple[str, list[Json]] | None:
+    """(session id, messages) that an earlier answer gave along with the caller's calls; None where
+    there are none, or where the calls are no longer the same."""
+    brought = message.get(CARRIER)
+    if not isinstance(brought, dict) or not isinstance(brought.get("messages"), list):
+        return None
+    session_id, messages = brought.get("id"), [_copied(each) for each in brought["messages"]]
+    if not isinstance(session_id, str) or len(session_id) > MAX_SESSION_ID:
+        return None
+    if not all(messages):
+        return None
+    open_calls = [call["id"] for each in messages if each for call in each.get("tool_calls", ())]
+    results = {each["tool_call_id"] for each in messages if each and each["role"] == "tool"}
+    open_calls = [call_id for call_id in open_calls if call_id not in results]
+    if sorted(open_calls) != sorted(call["id"] for call in message.get("tool_calls") or ()):
+        return None
+    return session_id, [each for each in messages if each]
+
+
+def _copied(message: Any) -> Json | None:
+    """A message as far as pairing looks at it, or None if it is not one of a run."""
+    if not isinstance(message, dict) or message.get("role") not in ("assistant", "tool"):
+        return None
+    if message["role"] == "tool":
+        return dict(message) if isinstance(message.get("tool_call_id"), str) else None
+    calls = message.get("tool_calls", [])
+    if not isinstance(calls, list):
+        return None
+    if not all(isinstance(call, dict) and isinstance(call.get("id"), str) for call in calls):
+        return None
+    return {**message, **({"tool_calls": list(calls)} if calls else {})}
+
+
+def asked(messages: list[Json], place: Place) -> list[Json]:
+    """The conversation with something to answer at its end. A rule that comes last is asked as the
+    user's words: the loop answers users and results."""
+    last = messages[-1] if messages else {"role": ""}
+    if last["role"] == "system":
+        return [*messages[:-1], {**last, "role": "user"}]
+    if last["role"] not in ("user", "tool"):
+        raise misfit(
+            place, "the last one must be the user's or a result: there is nothing to answer"
+        )
+    return messages
+
+
+# -- the session ----------------------------------------------------------------------------------
+
+
+def document(
+    agent: str,
+    history: Iterable[tuple[Place, Json]],
+    offered: Tools,
+    *,
+    place: Place,
+    taken: Iterable[str],
+    settings: Json,
+    max_tokens: int | None,
+    schema: Json | None,
+    ext: Json,
+) -> Json:
+    """The session of one request. With `required` the server's own tools are denied, so that the
+    call is one of the caller's."""
+    messages, session_id = paired(history)
+    choice = offered.choice if offered.declared else "auto"
+    llm: Json = {"model_settings": settings, "max_tokens": max_tokens}
+    if choice not in ("auto", "none"):
+        llm["tool_choice"] = choice
+    yaa: Json = {"unattended": True, "auto_title": False}
+    if schema is not None:
+        yaa["output_schema"] = schema
+    denied = {name: {"deny": True} for name in taken} if choice == "required" else {}
+    return {
+        **({"id": session_id} if session_id else {}),
+        "agent": agent,
+        "messages": asked(messages, place),
+        "tools": list(offered.declared),
+        "config": {"yaa": yaa, "llm_api": llm, "tool": denied},
+        "ext": {"openai": ext},
+    }
+
+
+# -- errors ---------------------------------------------------------------------------------------
+
+
+def refusal(problem: Problem) -> Json:
+    """The body that OpenAI's SDKs read a message from."""
+    first = problem.errors[0]["pointer"] if problem.errors else ""
+    code = CODES.get(problem.code, problem.code)
+    kind = "server_error" if problem.status >= 500 else "invalid_request_error"
+    kind = "rate_limit_error" if problem.status == 429 else kind
+    where = "model" if problem.code == "agent_unknown" else param(first) or None
+    return error(problem.detail, kind, code, where)
+
+
+def error(message: str, kind: str, code: str, where: str | None = None) -> Json:
+    return {"error": {"message": message, "type": kind, "param": where, "code": code}}
+
+
+def translated(problem: Problem) -> Problem:
+    """The same problem with the status that SDKs raise the right exception for: there is no 422
+    in this API, and a misfit of the session that was made of a body is the body's."""
+    status = STATUS.get(problem.code, 400 if problem.status == 422 else problem.status)
+    headers = problem.headers
+    if status >= 500 and "Retry-After" not in headers:
+        headers = {**headers, "x-should-retry": "false"}  # it would be the same again
+    return Problem(
+        problem.code, problem.detail, errors=problem.errors, headers=headers, status=status
+    )

@@ -1,0 +1,120 @@
+"""What became of a run, as both OpenAI fronts tell it: the caller's calls, the reason, the tokens.
+
+In the walk: `chat_reply` and `responses_reply` ask here when the run's last event has been folded.
+The rule of the file: it reads the session after the run, so that a stream and a whole answer cannot
+say different things.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ..jsontext import dumps
+from ..session import output
+from ..session.events import Event
+from ..session.modes import FINISH
+
+Json = dict[str, Any]
+Session = dict[str, Any]
+
+# RUN_ERROR's code -> status, type and code of the answer. A run began, so none is to be repeated;
+# the server's own key being refused is no 401 of the caller's.
+FAILURES: dict[str, tuple[int, str, str]] = {
+    "context_overflow": (400, "invalid_request_error", "context_length_exceeded"),
+    "upstream_rate_limit": (429, "rate_limit_error", "upstream_rate_limit"),
+    "upstream_timeout": (504, "server_error", "upstream_timeout"),
+    "overloaded": (503, "server_error", "overloaded"),
+}
+FILTERED = ("content_filter", "sensitive", "refusal")
+STOPPED = "The server is stopping; what was said so far is not the whole answer."
+
+
+@dataclass(frozen=True)
+class Failure:
+    """An answer that was not to be had."""
+
+    message: str
+    status: int
+    kind: str
+    code: str
+
+    @classmethod
+    def of(cls, message: str, code: str) -> Failure:
+        status, kind, known = FAILURES.get(code, (_status(code), "server_error", code))
+        return cls(message, status, kind, known)
+
+
+def _status(code: str) -> int:
+    return 502 if code.startswith("upstream_") else 500
+
+
+def failure(session: Session, event: Event) -> Failure | None:
+    """Why the run that ended with this event gave no answer; None if it did."""
+    if event["type"] == "RUN_ERROR":
+        return Failure.of(event["message"], event.get("code", "internal"))
+    for interrupt in session["interrupts"]:
+        if interrupt.get("limit") == "context_overflow":
+            return Failure.of(interrupt["message"], "context_overflow")
+    return None
+
+
+def calls(session: Session, names: Mapping[str, str]) -> list[Json]:
+    """`{id, name, arguments}` of what the caller has to do, as the caller names it."""
+    return [
+        {
+            "id": item["call_id"],
+            "name": names.get(item["tool"], item["tool"]),
+            "arguments": dumps(item["args"]),
+        }
+        for item in session["interrupts"]
+        if item["reason"] == "client_tool"
+    ]
+
+
+def reason(session: Session) -> str:
+    """stop, length, content_filter or tool_calls."""
+    if any(item["reason"] == "client_tool" for item in session["interrupts"]):
+        return "tool_calls"
+    if session.get("finish_reason") == "limit":
+        return "length"
+    for message in reversed(session["messages"]):
+        if message["role"] == "assistant":
+            said = (message.get("meta") or {}).get("finish_reason")
+            return (
+                "content_filter" if said in FILTERED else "length" if said == "length" else "stop"
+            )
+    return "stop"
+
+
+def is_structured(session: Session) -> bool:
+    """Whether the answer is one JSON value. It is told whole, when it is known to fit: words that
+    a model says before would make it no JSON."""
+    return output.schema_of(session) is not None
+
+
+def last_words(session: Session, *, said: bool) -> str:
+    """What is still to be told at the end: the structured output, or what the model gave as its
+    reason to `finish` where it said nothing else."""
+    if calls(session, {}):
+        return ""
+    if is_structured(session):
+        return dumps(session["output"]) if "output" in session else ""
+    last = session["messages"][-1] if session["messages"] else {}
+    finished = last.get("role") == "tool" and last.get("name") == FINISH
+    return str(last["content"]) if finished and not said else ""
+
+
+def usage(session: Session) -> dict[str, int]:
+    """prompt, completion, total, cached and reasoning tokens of all model calls of the run."""
+    used = session.get("usage", {})
+    names = ("prompt", "completion", "total", "cached", "reasoning")
+    return {name: used.get(f"{name}_tokens", 0) for name in names}
+
+
+def carrier(session: Session, first_message: int) -> Json:
+    """What the caller has no message for: the run's own messages as they are, with the calls of the
+    server's tools, their results, and what the provider wants back. Given with the calls of the
+    caller, who comes back with it."""
+    return {"id": session["id"], "messages": session["messages"][first_message:]}

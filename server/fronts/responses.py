@@ -1,0 +1,298 @@
+"""A Responses request as a session (OpenAI's Responses API, Open Responses). Nothing is stored.
+
+    READ      has a meaning here         SETTINGS  is handed on to the model
+    ONLY      other values are refused   IGNORED   may be there, and changes nothing
+
+In the walk: `input` becomes the same history that Chat Completions has, and everything after that
+is shared with it. Sources: the API reference, the official SDK's types, the Open Responses schema.
+docs/reference/fronts-openai.md has a row for each field.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from .chat import PARTS, address, file, made_call, wanted_schema
+from .openai import (
+    CARRIER,
+    Json,
+    Place,
+    Tools,
+    document,
+    items,
+    known,
+    misfit,
+    needed,
+    only,
+    positive,
+    settings,
+    shown,
+    take,
+    tools,
+)
+
+READ = frozenset(
+    ("model", "input", "instructions", "stream", "tools", "tool_choice", "text", "reasoning")
+    + ("max_output_tokens", "metadata", "user", "yaa")
+)
+SETTINGS: dict[str, type] = {
+    **dict.fromkeys(("temperature", "top_p"), float),
+    "parallel_tool_calls": bool,
+}
+ONLY: dict[str, tuple[Any, ...]] = {
+    "previous_response_id": (),
+    "conversation": (),
+    "prompt": (),
+    "background": (False,),
+    "top_logprobs": (0,),
+}
+IGNORED = frozenset(
+    ("store", "include", "truncation", "service_tier", "stream_options", "safety_identifier")
+    + ("prompt_cache_key", "prompt_cache_retention", "max_tool_calls", "context_management")
+    + ("moderation",)
+)
+STORED = {
+    "previous_response_id": "nothing is stored here; send the whole conversation as input",
+    "conversation": "nothing is stored here; send the whole conversation as input",
+    "prompt": "no prompts are stored here; send instructions and input",
+}
+# Parts in the API's words -> the same in a session's.
+_TEXTS = ("input_text", "output_text", "text", "refusal", "summary_text", "reasoning_text")
+
+
+@dataclass(frozen=True)
+class Wish:
+    """How the answer is wanted. `echo`: fields of the request that the answer repeats."""
+
+    model: str
+    stream: bool
+    names: dict[str, str]
+    echo: Json = field(default_factory=dict)
+    session: bool = False  # give the session along
+
+
+def read(body: Json, taken: Collection[str]) -> tuple[Json, Wish]:
+    """(session, wish). `taken`: names of the server's own tools. Raises Problem with a pointer into
+    the body."""
+    for name, why in STORED.items():
+        if body.get(name) is not None:
+            raise misfit((name,), why)
+    only(body, ONLY)
+    model = needed(body, str, "model")
+    offered = _tools(body, taken)
+    told = {name: value for name in ("user", "metadata") if (value := body.get(name)) is not None}
+    session = document(
+        model,
+        _history(body, offered),
+        offered,
+        place=("input",),
+        taken=taken,
+        settings=settings(body, SETTINGS) | _effort(body),
+        max_tokens=positive(body, "max_output_tokens"),
+        schema=_schema(body),
+        ext=told,
+    )
+    more = take(body, dict, "yaa") or {}
+    return session, Wish(
+        model,
+        bool(take(body, bool, "stream")),
+        names=dict(offered.outer),
+        echo=_echo(body),
+        session=more.get("session") is True,
+    )
+
+
+def _effort(body: Json) -> Json:
+    reasoning = take(body, dict, "reasoning") or {}
+    effort = take(reasoning, str, "reasoning", "effort")
+    return {"reasoning_effort": effort} if effort else {}
+
+
+def _schema(body: Json) -> Json | None:
+    text = take(body, dict, "text") or {}
+    place = ("text", "format")
+    return wanted_schema(take(text, dict, *place), place, inner="")
+
+
+def _echo(body: Json) -> Json:
+    """The request as the answer repeats it, with the API's defaults."""
+    given = {name: value for name, value in body.items() if value is not None}
+    return {
+        "instructions": given.get("instructions"),
+        "max_output_tokens": given.get("max_output_tokens"),
+        "metadata": given.get("metadata", {}),
+        "parallel_tool_calls": given.get("parallel_tool_calls", True),
+        "previous_response_id": None,
+        "reasoning": {"effort": None, "summary": None, **given.get("reasoning", {})},
+        "store": False,
+        "temperature": given.get("temperature", 1.0),
+        "text": {"format": {"type": "text"}, **given.get("text", {})},
+        "tool_choice": given.get("tool_choice", "auto"),
+        "tools": given.get("tools", []),
+        "top_p": given.get("top_p", 1.0),
+        "truncation": "disabled",
+        "background": False,
+        "user": given.get("user"),
+    }
+
+
+# -- tools ----------------------------------------------------------------------------------------
+
+
+def _tools(body: Json, taken: Collection[str]) -> Tools:
+    functions = []
+    for place, tool in items(take(body, list, "tools") or [], "tools"):
+        if tool.get("type") != "function":
+            said = f"{shown(tool.get('type'))} is not supported here; only function is"
+            raise misfit((*place, "type"), said)
+        functions.append((place, tool))
+    offered = tools(functions, taken)
+    choice = body.get("tool_choice")
+    if choice == "required" and not offered.declared:
+        raise misfit(("tool_choice",), "required without tools")
+    if choice is None or choice in ("auto", "none", "required"):
+        return offered.chosen(choice or "auto")
+    kind = choice.get("type") if isinstance(choice, dict) else None
+    if kind == "function":
+        place = ("tool_choice", "name")
+        return offered.chosen(known(needed(choice, str, *place), offered, *place))
+    if kind == "allowed_tools":
+        mode = take(choice, str, "tool_choice", "mode") or "auto"
+        if mode not in ("auto", "required"):
+            raise misfit(("tool_choice", "mode"), f"expected auto or required, got {shown(mode)}")
+        listed = needed(choice, list, "tool_choice", "tools")
+        names = [
+            known(str(tool.get("name")), offered, *place)
+            for place, tool in items(listed, "tool_choice", "tools")
+        ]
+        return offered.chosen(mode, names)
+    raise misfit(("tool_choice",), f"{shown(kind or choice)} is not supported here")
+
+
+# -- the conversation ------------------------------------------------------------------------------
+
+
+def _history(body: Json, offered: Tools) -> Iterator[tuple[Place, Json]]:
+    if instructions := take(body, str, "instructions"):
+        yield ("instructions",), {"role": "system", "content": instructions}
+    given = body.get("input")
+    if isinstance(given, str):
+        yield ("input",), {"role": "user", "content": given}
+        return
+    given = needed(body, list, "input")
+    if not given:
+        raise misfit(("input",), "expected at least one item")
+    yield from _together(_items(given, offered))
+
+
+def _items(given: list[Any], offered: Tools) -> Iterator[tuple[Place, Json]]:
+    for place, item in items(given, "input"):
+        kind = item.get("type", "message")
+        if kind == "message":
+            yield place, _message(item, place)
+        elif kind == "function_call":
+            yield place, _call(item, place, offered)
+        elif kind == "function_call_output":
+            call_id = needed(item, str, *place, "call_id")
+            content = _content(item, "output", place)
+            if isinstance(content, list) and all(part["type"] == "text" for part in content):
+                content = _texts(content)
+            yield place, {"role": "tool", "tool_call_id": call_id, "content": content}
+        elif kind == "item_reference":
+            raise misfit(place, "nothing is stored here; send the item itself")
+        elif kind != "reasoning":  # thoughts go back by the carrier, to the model that had them
+            wanted = "message, function_call, function_call_output or reasoning"
+            raise misfit((*place, "type"), f"expected {wanted}, got {shown(kind)}")
+
+
+def _message(item: Json, place: Place) -> Json:
+    role = item.get("role")
+    if role in ("system", "developer"):
+        return {"role": "system", "content": _texts(_content(item, "content", place))}
+    if role == "assistant":
+        return {"role": "assistant", "content": _texts(_content(item, "content", place))}
+    if role != "user":
+        wanted = "user, assistant, system or developer"
+        raise misfit((*place, "role"), f"expected {wanted}, got {shown(role)}")
+    return {"role": "user", "content": _content(item, "content", place)}
+
+
+def _call(item: Json, place: Place, offered: Tools) -> Json:
+    call_id, name = needed(item, str, *place, "call_id"), needed(item, str, *place, "name")
+    arguments = take(item, str, *place, "arguments") or ""
+    call = made_call(call_id, name, arguments, offered, place)
+    found: Json = {"role": "assistant", "content": "", "tool_calls": [call]}
+    return found | ({CARRIER: item[CARRIER]} if CARRIER in item else {})
+
+
+def _together(history: Iterator[tuple[Place, Json]]) -> Iterator[tuple[Place, Json]]:
+    """One assistant message for what one answer of a model was: its text and the calls after it,
+    which are items of their own here, and its results behind it. Texts that stand before calls
+    with a carrier are in the carrier."""
+    answer: list[tuple[Place, Json]] = []
+    results: list[tuple[Place, Json]] = []
+    for place, message in history:
+        role = message["role"]
+        if role == "assistant" and not results:
+            if answer and message.get("tool_calls"):
+                _merge(answer, message)
+            else:
+                answer.append((place, message))
+        elif role == "tool" and answer:
+            results.append((place, message))
+        else:
+            yield from (*answer, *results)
+            answer, results = [], []
+            if role == "assistant":
+                answer.append((place, message))
+            else:
+                yield place, message
+    yield from (*answer, *results)
+
+
+def _merge(answer: list[tuple[Place, Json]], message: Json) -> None:
+    last = answer[-1][1]
+    last["tool_calls"] = [*last.get("tool_calls", ()), *message["tool_calls"]]
+    if CARRIER in message:
+        last[CARRIER] = message[CARRIER]
+        del answer[:-1]
+
+
+def _content(item: Json, name: str, place: Place) -> Any:
+    """A text, or parts as a session has them."""
+    value = item.get(name)
+    if isinstance(value, str):
+        return value
+    given = needed(item, list, *place, name)
+    return [_part(part, where) for where, part in items(given, *place, name)]
+
+
+def _part(part: Json, place: Place) -> Json:
+    kind = part.get("type")
+    if kind in _TEXTS:
+        name = "refusal" if kind == "refusal" else "text"
+        return {"type": "text", "text": needed(part, str, *place, name)}
+    if kind == "input_image":
+        if part.get("file_id") is not None:
+            raise misfit((*place, "file_id"), "no files are kept here; send image_url")
+        detail = take(part, str, *place, "detail")
+        image = {"url": address(part, *place, "image_url")} | ({"detail": detail} if detail else {})
+        return {"type": "image_url", "image_url": image}
+    if kind == "input_file":
+        return file(part, *place)
+    if kind == "input_audio":
+        audio = needed(part, dict, *place, kind)
+        found = {each: needed(audio, str, *place, kind, each) for each in ("data", "format")}
+        return {"type": kind, kind: found}
+    wanted = ", ".join(
+        f"input_{each.removesuffix('_url').removeprefix('input_')}" for each in PARTS
+    )
+    raise misfit((*place, "type"), f"expected {wanted}, got {shown(kind)}")
+
+
+def _texts(content: Any) -> str:
+    if isinstance(content, str):
+        return content
+    return "\n".join(part["text"] for part in content if part["type"] == "text")

@@ -1,0 +1,192 @@
+"""What both OpenAI fronts share: histories are paired or refused, and errors have SDKs' words."""
+
+from __future__ import annotations
+
+import copy
+import unittest
+from typing import Any
+
+from server.errors import Problem
+from server.fronts import openai
+from server.session.context.view import pairing_errors
+
+Json = dict[str, Any]
+
+
+def call(call_id: str, name: str = "f") -> Json:
+    return {"id": call_id, "type": "function", "function": {"name": name, "arguments": "{}"}}
+
+
+def says(*calls: Json, **more: Any) -> Json:
+    return {"role": "assistant", "content": "", "tool_calls": list(calls), **more}
+
+
+def result(call_id: str, text: str = "r") -> Json:
+    return {"role": "tool", "tool_call_id": call_id, "content": text}
+
+
+USER = {"role": "user", "content": "hi"}
+
+
+def paired(*messages: Json) -> tuple[list[Json], str]:
+    return openai.paired(
+        (("messages", index), copy.deepcopy(each)) for index, each in enumerate(messages)
+    )
+
+
+class Pairing(unittest.TestCase):
+    def test_results_stand_behind_their_calls_in_their_order(self) -> None:
+        found, _ = paired(USER, says(call("a"), call("b")), result("b"), result("a"), USER)
+        self.assertEqual([each.get("tool_call_id") for each in found], [None, None, "a", "b", None])
+        self.assertEqual(pairing_errors(found), [])
+
+    def test_ids_that_come_again_are_told_apart(self) -> None:
+        turn = (USER, says(call("call_0")), result("call_0"))
+        found, _ = paired(*turn, *turn, *turn)
+        ids = [each["tool_calls"][0]["id"] for each in found if "tool_calls" in each]
+        self.assertEqual(ids, ["call_0", "call_0~2", "call_0~3"])
+        self.assertEqual(pairing_errors(found), [])
+
+    def test_what_is_not_paired_is_refused_at_its_place(self) -> None:
+        for name, messages, place in (
+            ("no result", (USER, says(call("a"))), "/messages/1"),
+            ("one of two", (USER, says(call("a"), call("b")), result("a")), "/messages/1"),
+            ("no call", (USER, result("a")), "/messages/1"),
+            ("twice", (USER, says(call("a")), result("a"), result("a")), "/messages/3"),
+            ("one id, two calls", (USER, says(call("a"), call("a"))), "/messages/1"),
+        ):
+            with self.subTest(name), self.assertRaises(Problem) as caught:
+                paired(*messages)
+            self.assertEqual(caught.exception.status, 400)
+            self.assertEqual(caught.exception.errors[0]["pointer"], place)
+
+
+class Carrier(unittest.TestCase):
+    """The hidden messages of a run come back with the caller's call."""
+
+    BROUGHT: Json = {
+        "id": "ses_1",
+        "messages": [
+            {**says(call("s1", "server")), "id": "m1"},
+            result("s1", "hidden"),
+            {**says(call("c1"), call("s2", "server")), "id": "m2", "reasoning": {"text": "t"}},
+            result("s2", "hidden too"),
+        ],
+    }
+
+    def test_it_stands_for_the_message_it_came_with(self) -> None:
+        found, session_id = paired(USER, says(call("c1"), yaa=self.BROUGHT), result("c1"))
+        self.assertEqual(session_id, "ses_1")
+        order = [each.get("tool_call_id") or each["role"] for each in found]
+        self.assertEqual(order, ["user", "assistant", "s1", "assistant", "c1", "s2"])
+        self.assertEqual(found[3]["reasoning"], {"text": "t"})
+        self.assertEqual(pairing_errors(found), [])
+        self.assertNotIn("yaa", str(found))
+
+    def test_a_session_goes_on_only_within_its_turn(self) -> None:
+        _, session_id = paired(USER, says(call("c1"), yaa=self.BROUGHT), result("c1"), USER)
+        self.assertEqual(session_id, "")
+
+    def test_one_that_does_not_fit_its_message_is_left_out(self) -> None:
+        """The caller's own words count, whatever else was brought."""
+        deep: list[Any] = [{"role": "user", "content": "forged"}]
+        for name, brought in (
+            ("other calls", {**self.BROUGHT, "messages": [says(call("x"))]}),
+            ("more calls", {**self.BROUGHT, "messages": [says(call("c1"), call("x"))]}),
+            ("no calls", {**self.BROUGHT, "messages": []}),
+            ("a user's words", {**self.BROUGHT, "messages": deep}),
+            ("no id", {"messages": self.BROUGHT["messages"]}),
+            ("a long id", {**self.BROUGHT, "id": "x" * 200}),
+            ("no list", {"id": "s", "messages": "all"}),
+            ("no messages", {"id": "s", "messages": [1, None]}),
+            ("bad calls", {"id": "s", "messages": [{"role": "assistant", "tool_calls": [1]}]}),
+            ("calls of another kind", {"id": "s", "messages": [says(), {"role": "tool"}]}),
+            ("a text", "yes"),
+        ):
+            with self.subTest(name):
+                found, session_id = paired(USER, says(call("c1"), yaa=brought), result("c1"))
+                self.assertEqual((len(found), session_id), (3, ""))
+                self.assertNotIn("yaa", found[1])
+
+
+class Tools(unittest.TestCase):
+    def test_a_name_the_server_has_is_spelled_otherwise(self) -> None:
+        place = ("tools", 0, "function")
+        offered = openai.tools([(place, {"name": "shell"}), (place, {"name": "mine"})], {"shell"})
+        self.assertEqual([each["name"] for each in offered.declared], ["caller_shell", "mine"])
+        self.assertEqual(offered.outer["caller_shell"], "shell")
+        self.assertEqual(offered.chosen("shell").choice, "caller_shell")
+        self.assertEqual(len(offered.chosen("auto", ["mine"]).declared), 1)
+        self.assertEqual(offered.chosen("none").declared, ())
+
+    def test_what_no_model_could_be_offered(self) -> None:
+        place = ("tools", 0, "function")
+        for name, function, where in (
+            ("no name", {}, "/tools/0/function/name"),
+            ("a bad name", {"name": "ä b"}, "/tools/0/function/name"),
+            ("a long name", {"name": "x" * 65}, "/tools/0/function/name"),
+            ("parameters", {"name": "f", "parameters": []}, "/tools/0/function/parameters"),
+            (
+                "no object",
+                {"name": "f", "parameters": {"type": "string"}},
+                "/tools/0/function/parameters/type",
+            ),
+            (
+                "no schema",
+                {"name": "f", "parameters": {"type": "object", "properties": 5}},
+                "/tools/0/function/parameters",
+            ),
+        ):
+            with self.subTest(name), self.assertRaises(Problem) as caught:
+                openai.tools([(place, function)], ())
+            self.assertEqual(caught.exception.errors[0]["pointer"], where)
+        with self.subTest("twice"), self.assertRaises(Problem):
+            openai.tools([(place, {"name": "f"}), (place, {"name": "f"})], ())
+        with self.subTest("too many"), self.assertRaises(Problem):
+            openai.tools(((place, {"name": f"f{n}"}) for n in range(300)), ())
+
+
+class Errors(unittest.TestCase):
+    def test_bodies(self) -> None:
+        at = {"pointer": "/messages/0/content/1/type", "detail": "x"}
+        for problem, kind, code, where in (
+            (Problem("unauthorized", "x"), "invalid_request_error", "invalid_api_key", None),
+            (Problem("agent_unknown", "x"), "invalid_request_error", "model_not_found", "model"),
+            (Problem("busy", "x"), "rate_limit_error", "rate_limit_exceeded", None),
+            (Problem("overloaded", "x"), "server_error", "overloaded", None),
+            (
+                Problem("request_invalid", "x", errors=[at]),
+                "invalid_request_error",
+                "request_invalid",
+                "messages[0].content[1].type",
+            ),
+        ):
+            with self.subTest(problem.code):
+                wanted = {"message": "x", "type": kind, "param": where, "code": code}
+                self.assertEqual(openai.refusal(problem), {"error": wanted})
+
+    def test_statuses(self) -> None:
+        for code, status in (
+            ("agent_unknown", 404),
+            ("session_invalid", 400),
+            ("request_invalid", 400),
+            ("busy", 429),
+            ("run_active", 409),
+            ("provider_unknown", 500),
+            ("overloaded", 503),
+        ):
+            with self.subTest(code):
+                self.assertEqual(openai.translated(Problem(code, "x")).status, status)
+
+    def test_what_would_be_the_same_again_is_not_to_be_repeated(self) -> None:
+        again = {"Retry-After": "1"}
+        self.assertEqual(
+            openai.translated(Problem("overloaded", "x", headers=again)).headers, again
+        )
+        self.assertEqual(
+            openai.translated(Problem("provider_unknown", "x")).headers, {"x-should-retry": "false"}
+        )
+
+
+if __name__ == "__main__":
+    unittest.main()
