@@ -19,6 +19,7 @@ from . import VERSION, log, masking
 from .agent import BaseAgent
 from .agents.registry import Agents
 from .api.auth import Keys
+from .api.autoai import AutoAi
 from .api.files import Downloads
 from .api.gateway import Gateway
 from .api.info import Info
@@ -151,6 +152,7 @@ def routes(app: App, keys: Keys) -> Router:
         ("POST", "/session/events"): Route(sessions.events),
         ("POST", "/"): Route(sessions.post),
         ("POST", "/files"): Route(downloads.post),
+        **AutoAi(runs, openai, app.toolbox.info, app.toolbox.names, app.agent.clock).routes(),
         **Gateway(runs, app.agents, app.toolbox.info, app.agent.clock).routes(),
         **openai.routes(),
     }

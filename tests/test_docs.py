@@ -106,6 +106,8 @@ class Reference(unittest.TestCase):
         self.assert_rows("http.md", "Route", routes)
         gateway = set(method_and_path("server/api/gateway.py"))
         self.assert_rows("fronts-gateway.md", "Route", gateway)
+        autoai = set(method_and_path("server/api/autoai.py"))
+        self.assert_rows("fronts-autoai.md", "Route", autoai)
 
     def test_metrics(self) -> None:
         names = {family.name for family in metrics.FAMILIES} | {"yaa_resident_bytes"}

@@ -9,7 +9,6 @@ whatever would run on this machine is neither offered nor run.
 from __future__ import annotations
 
 import difflib
-import platform
 import time
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
@@ -57,10 +56,9 @@ DETAIL = "tool_detail"
 
 class Toolbox:
     """The tools of one server. `open` proves the sandbox, `load_owner_tools` adds what the owner
-    configured; without them only the built-in tools are there, and below `require` not even all.
-    `host`: what the tools that run here run on; nothing where none can."""
+    configured; without them only the built-in tools are there, and below `require` not even all."""
 
-    host = ""
+    host = ""  # what the tools that run here run on; nothing where none can
 
     def __init__(self, config: Config, client: Client | None = None) -> None:
         """Without a `client` the tools that need the network are absent."""
@@ -89,7 +87,7 @@ class Toolbox:
         tier = self._runner.sandbox["tier"]
         self._addable = self._sandbox["hosts_on_approval"] if tier == "A" else []
         self._withheld = TIERS.index(tier) < TIERS.index(self._sandbox["require"])
-        self.host = "" if self._withheld else f"{platform.system()} ({platform.machine()})"
+        self.host = "" if self._withheld else self._runner.host
 
     async def close(self) -> None:
         """End every process that waits for a call."""
