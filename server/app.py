@@ -76,7 +76,7 @@ class App:
         self.exporter.open()
         self.hooks = Hooks()
         self.hooks.load(config.home / "hooks")
-        claims = Claims(config.home / "claims", limits["claim_ttl_s"], limits["result_ttl_s"])
+        self.claims = Claims(config.home / "claims", limits["claim_ttl_s"], limits["result_ttl_s"])
         self.toolbox = Toolbox(config, self.client)
         await self.toolbox.open(_strongest(self._env))
         await self.toolbox.load_owner_tools()
@@ -85,7 +85,7 @@ class App:
             _log.warning("%s", problem)
         self.locks = Locks(config.home / "claims.lock")
         self.agent = BaseAgent(
-            *(config, self.models, self.toolbox, claims),
+            *(config, self.models, self.toolbox, self.claims),
             agents=self.agents,
             locks=self.locks,
             metrics=self.metrics,
@@ -142,7 +142,7 @@ def routes(app: App, keys: Keys) -> Router:
     sessions = Sessions(runs, streams=streams)
     downloads = Downloads(app.toolbox, server["limits"]["max_request_size"])
     files = Files(shipped("client"))
-    openai = OpenAI(runs, app.agents, app.toolbox.names, VERSION)
+    openai = OpenAI(runs, app.agents, app.toolbox.names, app.claims, VERSION)
     table = {
         ("GET", "/"): Route(files.get, open=True),
         ("GET", "/health"): Route(info.health, open=True),

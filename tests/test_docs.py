@@ -22,6 +22,7 @@ from typing import Any
 from server import errors, hooks, jsontext, kinds, metrics
 from server.agents.registry import Agents
 from server.config import Config
+from server.fronts import chat, responses
 from server.llm import presets
 from server.session import account, definition, events, fields, prompts
 from server.session.modes import MODES
@@ -101,13 +102,30 @@ class Reference(unittest.TestCase):
         self.assert_rows("session.md", "Reason", set(fields.REASONS))
 
     def test_routes(self) -> None:
-        routes = set(method_and_path("server/app.py"))
+        fronts = set(method_and_path("server/api/openai.py"))
+        self.assert_rows("fronts-openai.md", "Route", fronts)
+        routes = set(method_and_path("server/app.py")) | fronts
         self.assertTrue(routes, "found none in server/app.py: does this test still read it right?")
         self.assert_rows("http.md", "Route", routes)
         gateway = set(method_and_path("server/api/gateway.py"))
         self.assert_rows("fronts-gateway.md", "Route", gateway)
         autoai = set(method_and_path("server/api/autoai.py"))
         self.assert_rows("fronts-autoai.md", "Route", autoai)
+
+    def test_fields_of_openai_and_what_becomes_of_them(self) -> None:
+        page = (REFERENCE / "fronts-openai.md").read_text()
+        for head, front, more in (
+            ("Chat field", chat, {chat.STOP}),
+            ("Responses field", responses, set()),
+        ):
+            fates = {"read": front.READ, "handed on": {*front.SETTINGS, *more}}
+            fates |= {"only": set(front.ONLY), "ignored": front.IGNORED}
+            (table,) = [rows for rows in tables(page) if rows[0][0] == head]
+            for fate, names in fates.items():
+                with self.subTest(head, fate=fate):
+                    told = [row[0].strip("`") for row in table[1:] if row[1] == fate]
+                    self.assertEqual(sorted(told), sorted(names))
+            self.assertEqual({row[1] for row in table[1:]}, set(fates))
 
     def test_metrics(self) -> None:
         names = {family.name for family in metrics.FAMILIES} | {"yaa_resident_bytes"}

@@ -34,15 +34,28 @@ class Reply(Protocol):
     def cut(self) -> bytes: ...
     def see(self, event: Event) -> None: ...
     def answer(self) -> tuple[int, dict[str, Any]]: ...
+    def brought(self) -> dict[str, Any] | None: ...
+
+
+class Kept(Protocol):
+    """What this host keeps for a short while (tools/claims.py)."""
+
+    def store(self, owner: str, call_id: str, attempt: int, value: dict[str, Any]) -> None: ...
+    def fetch(self, owner: str, call_id: str, attempt: int) -> dict[str, Any] | None: ...
 
 
 class OpenAI:
     """The handlers. `names`: the server's own tools."""
 
     def __init__(
-        self, runs: Runs, agents: Agents, names: Callable[[], Collection[str]], version: str
+        self,
+        runs: Runs,
+        agents: Agents,
+        names: Callable[[], Collection[str]],
+        kept: Kept,
+        version: str,
     ) -> None:
-        self._runs, self._agents, self._names = runs, agents, names
+        self._runs, self._agents, self._names, self._kept = runs, agents, names, kept
         self._fingerprint = f"yaa-{version}"
 
     def routes(self) -> dict[tuple[str, str], Route]:
@@ -85,7 +98,7 @@ class OpenAI:
 
     async def complete(self, call: Call, body: dict[str, Any]) -> None:
         """Answer a body of Chat Completions. Raises Problem."""
-        document, wish = chat.read(body, self._names())
+        document, wish = chat.read(body, self._names(), self._recall(call))
         with self._runs.begin(call, document) as run:
             reply = chat_reply.Reply(
                 run.session,
@@ -100,7 +113,7 @@ class OpenAI:
         """Raises Problem for everything that is found wrong before the run begins."""
         with spoken():
             body = await self._runs.read(call, "request_invalid")
-            document, wish = responses.read(body, self._names())
+            document, wish = responses.read(body, self._names(), self._recall(call))
             with self._runs.begin(call, document) as run:
                 first = run.first_message
                 reply = responses_reply.Reply(run.session, wish, run_id=run.id, first_message=first)
@@ -108,11 +121,32 @@ class OpenAI:
 
     async def _answer(self, call: Call, run: Run, reply: Reply, *, streams: bool) -> None:
         if streams:
-            await self._runs.stream(call, run, lambda event, *_: reply.frame(event), reply.cut)
+
+            def frame(event: Event, *_: Any) -> bytes:
+                data = reply.frame(event)
+                self._keep(call, event, reply)  # before it is sent: the caller may be quick
+                return data
+
+            await self._runs.stream(call, run, frame, reply.cut)
             return
-        await self._runs.collect(call, run, reply.see)
+
+        def see(event: Event) -> None:
+            reply.see(event)
+            self._keep(call, event, reply)
+
+        await self._runs.collect(call, run, see)
         status, body = reply.answer()
         await call.json(body, status=status, headers={"x-should-retry": "false"})
+
+    # Some clients (openai-node's runTools) send only the fields they know back. What they leave
+    # out lies for a while where results of cut calls lie; elsewhere or later it is not known.
+
+    def _keep(self, call: Call, event: Event, reply: Reply) -> None:
+        if event["type"] == "RUN_FINISHED" and (brought := reply.brought()):
+            self._kept.store(f"openai/{call.key.name}", next(iter(brought["calls"])), 0, brought)
+
+    def _recall(self, call: Call) -> Callable[[str], dict[str, Any] | None]:
+        return lambda call_id: self._kept.fetch(f"openai/{call.key.name}", call_id, 0)
 
 
 @contextmanager

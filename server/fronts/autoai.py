@@ -89,7 +89,7 @@ def stream(body: Json, taken: Collection[str]) -> Asked:
     check(body, EXTRAS)
     session = body.get("session")
     messages = body.get("messages") or ([] if session is None else [_NOTHING])
-    document, wish = chat.read({**completions(body), "messages": messages}, taken)
+    document, wish = chat.read({**completions(body), "messages": messages}, taken, _nothing)
     document["config"]["yaa"]["unattended"] = False  # here the user can be asked
     if body.get("sessionId") and session is None:
         document["id"] = body["sessionId"]
@@ -119,6 +119,10 @@ def check(body: Json, schema: Json) -> None:
         first = errors[0]
         detail = f"{first['pointer'] or 'the body'}: {first['detail']}"
         raise Problem("request_invalid", detail, errors=errors, status=400)
+
+
+def _nothing(call_id: str) -> None:
+    """What this host remembers of a call: here the session says it."""
 
 
 _NOTHING: Json = {"role": "user", "content": ""}

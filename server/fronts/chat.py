@@ -17,6 +17,7 @@ from .openai import (
     CARRIER,
     Json,
     Place,
+    Recall,
     Tools,
     document,
     items,
@@ -25,6 +26,7 @@ from .openai import (
     needed,
     only,
     positive,
+    remembered,
     settings,
     shown,
     take,
@@ -74,7 +76,7 @@ class Wish:
     session: bool = False  # give the session along
 
 
-def read(body: Json, taken: Collection[str]) -> tuple[Json, Wish]:
+def read(body: Json, taken: Collection[str], recall: Recall) -> tuple[Json, Wish]:
     """(session, wish). `taken`: names of the server's own tools. Raises Problem with a pointer into
     the body."""
     only(body, ONLY)
@@ -84,7 +86,7 @@ def read(body: Json, taken: Collection[str]) -> tuple[Json, Wish]:
     most = [n for name in ("max_completion_tokens", "max_tokens") if (n := positive(body, name))]
     session = document(
         model,
-        _history(needed(body, list, "messages"), offered),
+        _history(needed(body, list, "messages"), offered, recall),
         offered,
         place=("messages",),
         taken=taken,
@@ -157,7 +159,7 @@ def _function(place: Place, tool: Json) -> tuple[Place, Json]:
 # -- messages -------------------------------------------------------------------------------------
 
 
-def _history(messages: list[Any], offered: Tools) -> Iterator[tuple[Place, Json]]:
+def _history(messages: list[Any], offered: Tools, recall: Recall) -> Iterator[tuple[Place, Json]]:
     if not messages:
         raise misfit(("messages",), "expected at least one message")
     for place, message in items(messages, "messages"):
@@ -167,7 +169,9 @@ def _history(messages: list[Any], offered: Tools) -> Iterator[tuple[Place, Json]
         elif role == "user":
             yield place, _user(message, place)
         elif role == "assistant":
-            yield place, _assistant(message, place, offered)
+            found = _assistant(message, place, offered)
+            remembered(found, (call["id"] for call in found.get("tool_calls", ())), recall)
+            yield place, found
         elif role == "tool":
             call_id = needed(message, str, *place, "tool_call_id")
             content = _plain(message, place)

@@ -28,7 +28,8 @@ class Reply:
         self, session: Json, wish: Wish, *, run_id: str, first_message: int, fingerprint: str
     ) -> None:
         self._session, self._wish, self._first = session, wish, first_message
-        self._id = f"chatcmpl-{run_id.removeprefix('run_')}"
+        self._run = run_id.removeprefix("run_")
+        self._id = f"chatcmpl-{self._run}"
         self._fingerprint = fingerprint
         self._created = 0
         self._prefix = ""  # of a chunk with one text
@@ -73,7 +74,7 @@ class Reply:
             return
         for text in self._text[told:]:
             yield self._chunk({"content": text})
-        for index, call in enumerate(outcome.calls(self._session, self._wish.names)):
+        for index, call in enumerate(outcome.calls(self._session, self._wish.names, self._run)):
             function = {"name": call["name"], "arguments": ""}
             opened = {"index": index, "id": call["id"], "type": "function", "function": function}
             yield self._chunk({"tool_calls": [opened]})
@@ -139,7 +140,7 @@ class Reply:
         message["refusal"] = None
         if self._thoughts:
             message["reasoning_content"] = "".join(self._thoughts)
-        if made := outcome.calls(self._session, self._wish.names):
+        if made := outcome.calls(self._session, self._wish.names, self._run):
             message["tool_calls"] = [
                 {
                     "id": call["id"],
@@ -180,10 +181,15 @@ class Reply:
         self._thoughts.append(text)
         return text
 
-    def _brought(self) -> Json:
+    def brought(self) -> Json | None:
+        """What the caller brings back with the results of its calls; None where there are none."""
         if self._reason != "tool_calls":
-            return {}
-        return {CARRIER: outcome.carrier(self._session, self._first)}
+            return None
+        return outcome.carrier(self._session, self._first, self._run)
+
+    def _brought(self) -> Json:
+        found = self.brought()
+        return {CARRIER: found} if found else {}
 
     def _extra(self) -> Json:
         return {CARRIER: {"session": self._session}} if self._wish.session else {}

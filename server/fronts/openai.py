@@ -7,7 +7,9 @@ is wrong; whatever would have to ask a person is withheld, because nobody can be
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping
+import re
+from collections import Counter
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,7 +21,9 @@ from ..session.fold import parse_pointer
 
 Json = dict[str, Any]
 Place = tuple[str | int, ...]
+Recall = Callable[[str], Json | None]  # what this host still has for a call that it told
 
+OURS = re.compile(r"call_[0-9a-f]{24}_[0-9]{1,4}")  # the id of a call that a caller was told
 CARRIER = "yaa"  # the member of an answer that brings a run's hidden messages back
 TAKEN = "caller_"  # before the name of a caller's tool when the server has one of that name
 CODES = {  # Problem's code -> the one that SDKs and scripts know
@@ -177,78 +181,98 @@ def paired(history: Iterable[tuple[Place, Json]]) -> tuple[list[Json], str]:
     if one does).
 
     `history` is session-shaped; an assistant message that brings a run's hidden messages back
-    stands for those. Ids that are used again, as small providers do, are told apart.
+    stands for those. Raises Problem where a call or a result stands alone.
     """
-    blocks: list[list[Json]] = []
-    waiting: dict[str, tuple[Place, Json, str]] = {}  # call id -> its place, results and our id
-    used: set[str] = set()
+    pairs = Pairs()
     session_id = ""
     for place, message in history:
-        brought = carried(message)
-        session_id = brought[0] if brought else "" if message["role"] == "user" else session_id
-        for each in brought[1] if brought else [message]:
-            each.pop(CARRIER, None)
-            if each["role"] == "tool":
-                _answer(waiting, each, place)
-            else:
-                blocks.append([each])
-                blocks += [[{}] for _ in each.get("tool_calls") or ()]
-                _ask(waiting, used, each, blocks, place)
-    if waiting:
-        call_id, (place, _, _) = next(iter(waiting.items()))
-        said = f"the call {shown(call_id)} has no result; each call needs one"
-        raise misfit(place, said)
-    return [message for block in blocks for message in block if message], session_id
+        if brought := carried(message):
+            session_id, messages, told = brought
+            for each in messages:
+                pairs.add(each, place, told)
+            continue
+        if message["role"] == "user":
+            session_id = ""
+        pairs.add({key: value for key, value in message.items() if key != CARRIER}, place, {})
+    pairs.close()
+    return pairs.messages, session_id
 
 
-def _ask(
-    waiting: dict[str, tuple[Place, Json, str]],
-    used: set[str],
-    message: Json,
-    blocks: list[list[Json]],
-    place: Place,
-) -> None:
-    """Note the calls of a message; each has an empty block behind it for its result."""
-    calls = message.get("tool_calls") or []
-    for number, call in enumerate(calls):
-        call_id = call["id"]
-        if call_id in waiting:
-            raise misfit(place, f"the call id {shown(call_id)} is used by two open calls")
-        ours, count = call_id, 1
-        while ours in used:
-            count += 1
-            ours = f"{call_id[: MAX_ID - 8]}~{count}"
-        used.add(ours)
-        calls[number] = {**call, "id": ours}
-        waiting[call_id] = (place, blocks[number - len(calls)][0], ours)
+class Pairs:
+    """Messages in the order that every provider takes. Ids that are used again, as small providers
+    do, are told apart."""
+
+    def __init__(self) -> None:
+        self.messages: list[Json] = []
+        self._waiting: dict[str, tuple[Place, Json]] = {}  # the caller's id -> place, result
+        self._times: Counter[str] = Counter()
+
+    def add(self, message: Json, place: Place, told: Mapping[str, str]) -> None:
+        """`told`: by which ids the caller knows some of its calls."""
+        if message["role"] == "tool":
+            self._answer(message, place)
+            return
+        self.messages.append(message)
+        if not message.get("tool_calls"):
+            return
+        message["tool_calls"] = [{**call} for call in message["tool_calls"]]
+        for call in message["tool_calls"]:
+            name = told.get(call["id"], call["id"])
+            if name in self._waiting:
+                raise misfit(place, f"the call id {shown(name)} is used by two open calls")
+            call["id"] = self._fresh(call["id"])
+            result: Json = {"tool_call_id": call["id"]}
+            self._waiting[name] = place, result
+            self.messages.append(result)
+
+    def close(self) -> None:
+        for call_id, (place, _) in self._waiting.items():
+            raise misfit(place, f"the call {shown(call_id)} has no result; each call needs one")
+
+    def _answer(self, given: Json, place: Place) -> None:
+        call_id = given["tool_call_id"]
+        if call_id not in self._waiting:
+            raise misfit(place, f"the result for {shown(call_id)} follows no call with that id")
+        _, result = self._waiting.pop(call_id)
+        result |= {**given, **result}
+
+    def _fresh(self, call_id: str) -> str:
+        self._times[call_id] += 1
+        if (times := self._times[call_id]) == 1:
+            return call_id
+        return self._fresh(f"{call_id[: MAX_ID - 12]}~{times}")
 
 
-def _answer(waiting: dict[str, tuple[Place, Json, str]], result: Json, place: Place) -> None:
-    call_id = result["tool_call_id"]
-    if call_id not in waiting:
-        said = f"the result for {shown(call_id)} follows no call with that id"
-        raise misfit(place, said)
-    _, slot, ours = waiting.pop(call_id)
-    slot |= {**result, "tool_call_id": ours}
+def remembered(message: Json, call_ids: Iterable[str], recall: Recall) -> None:
+    """Some clients send only the fields they know back; then this host may still have the rest."""
+    first = next(iter(call_ids), "")
+    if CARRIER not in message and OURS.fullmatch(first) and (found := recall(first)):
+        message[CARRIER] = found
 
 
-def carried(message: Json) -> tuple[str, list[Json]] | None:
-    """(session id, messages) that an earlier answer gave along with the caller's calls; None where
-    there are none, or where the calls are no longer the same."""
+def carried(message: Json) -> tuple[str, list[Json], dict[str, str]] | None:
+    """(session id, messages, what the caller calls the open calls) that an earlier answer gave
+    along with the caller's calls; None where there are none, or the calls are not the same."""
     brought = message.get(CARRIER)
-    if not isinstance(brought, dict) or not isinstance(brought.get("messages"), list):
+    if not isinstance(brought, dict):
         return None
-    session_id, messages = brought.get("id"), [_copied(each) for each in brought["messages"]]
+    session_id, told = brought.get("id"), brought.get("calls")
     if not isinstance(session_id, str) or len(session_id) > MAX_SESSION_ID:
         return None
-    if not all(messages):
+    if not isinstance(told, dict) or not all(isinstance(each, str) for each in told.values()):
         return None
-    open_calls = [call["id"] for each in messages if each for call in each.get("tool_calls", ())]
-    results = {each["tool_call_id"] for each in messages if each and each["role"] == "tool"}
-    open_calls = [call_id for call_id in open_calls if call_id not in results]
-    if sorted(open_calls) != sorted(call["id"] for call in message.get("tool_calls") or ()):
+    if not isinstance(brought.get("messages"), list):
         return None
-    return session_id, [each for each in messages if each]
+    messages = [found for each in brought["messages"] if (found := _copied(each))]
+    results = {each["tool_call_id"] for each in messages if each["role"] == "tool"}
+    calls = [call["id"] for each in messages for call in each.get("tool_calls", ())]
+    waiting = [call_id for call_id in calls if call_id not in results]
+    called = [call["id"] for call in message.get("tool_calls") or ()]
+    theirs: dict[str, str] = {told[name]: name for name in called if name in told}
+    whole = len(messages) == len(brought["messages"]) and len(theirs) == len(called)
+    if not whole or set(theirs) != set(waiting):
+        return None
+    return session_id, messages, theirs
 
 
 def _copied(message: Any) -> Json | None:

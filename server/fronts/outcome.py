@@ -60,22 +60,26 @@ def failure(session: Session, event: Event) -> Failure | None:
     return None
 
 
-def calls(session: Session, names: Mapping[str, str]) -> list[Json]:
-    """`{id, name, arguments}` of what the caller has to do, as the caller names it."""
+def calls(session: Session, names: Mapping[str, str], run: str) -> list[Json]:
+    """`{id, name, arguments}` of what the caller has to do, as the caller names it. The ids are
+    ours: those of small providers come again in every answer."""
     return [
         {
-            "id": item["call_id"],
+            "id": f"call_{run}_{number}",
             "name": names.get(item["tool"], item["tool"]),
             "arguments": dumps(item["args"]),
         }
-        for item in session["interrupts"]
-        if item["reason"] == "client_tool"
+        for number, item in enumerate(_asked(session))
     ]
+
+
+def _asked(session: Session) -> list[Json]:
+    return [item for item in session["interrupts"] if item["reason"] == "client_tool"]
 
 
 def reason(session: Session) -> str:
     """stop, length, content_filter or tool_calls."""
-    if any(item["reason"] == "client_tool" for item in session["interrupts"]):
+    if _asked(session):
         return "tool_calls"
     if session.get("finish_reason") == "limit":
         return "length"
@@ -97,7 +101,7 @@ def is_structured(session: Session) -> bool:
 def last_words(session: Session, *, said: bool) -> str:
     """What is still to be told at the end: the structured output, or what the model gave as its
     reason to `finish` where it said nothing else."""
-    if calls(session, {}):
+    if _asked(session):
         return ""
     if is_structured(session):
         return dumps(session["output"]) if "output" in session else ""
@@ -113,8 +117,10 @@ def usage(session: Session) -> dict[str, int]:
     return {name: used.get(f"{name}_tokens", 0) for name in names}
 
 
-def carrier(session: Session, first_message: int) -> Json:
+def carrier(session: Session, first_message: int, run: str) -> Json:
     """What the caller has no message for: the run's own messages as they are, with the calls of the
     server's tools, their results, and what the provider wants back. Given with the calls of the
-    caller, who comes back with it."""
-    return {"id": session["id"], "messages": session["messages"][first_message:]}
+    caller, who comes back with it. `calls`: our id of each by the one that the caller was told."""
+    told = {f"call_{run}_{n}": item["call_id"] for n, item in enumerate(_asked(session))}
+    messages = session["messages"][first_message:]
+    return {"id": session["id"], "calls": told, "messages": messages}

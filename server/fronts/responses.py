@@ -19,6 +19,7 @@ from .openai import (
     CARRIER,
     Json,
     Place,
+    Recall,
     Tools,
     document,
     items,
@@ -27,6 +28,7 @@ from .openai import (
     needed,
     only,
     positive,
+    remembered,
     settings,
     shown,
     take,
@@ -73,7 +75,7 @@ class Wish:
     session: bool = False  # give the session along
 
 
-def read(body: Json, taken: Collection[str]) -> tuple[Json, Wish]:
+def read(body: Json, taken: Collection[str], recall: Recall) -> tuple[Json, Wish]:
     """(session, wish). `taken`: names of the server's own tools. Raises Problem with a pointer into
     the body."""
     for name, why in STORED.items():
@@ -85,7 +87,7 @@ def read(body: Json, taken: Collection[str]) -> tuple[Json, Wish]:
     told = {name: value for name in ("user", "metadata") if (value := body.get(name)) is not None}
     session = document(
         model,
-        _history(body, offered),
+        _history(body, offered, recall),
         offered,
         place=("input",),
         taken=taken,
@@ -174,7 +176,7 @@ def _tools(body: Json, taken: Collection[str]) -> Tools:
 # -- the conversation ------------------------------------------------------------------------------
 
 
-def _history(body: Json, offered: Tools) -> Iterator[tuple[Place, Json]]:
+def _history(body: Json, offered: Tools, recall: Recall) -> Iterator[tuple[Place, Json]]:
     if instructions := take(body, str, "instructions"):
         yield ("instructions",), {"role": "system", "content": instructions}
     given = body.get("input")
@@ -184,16 +186,18 @@ def _history(body: Json, offered: Tools) -> Iterator[tuple[Place, Json]]:
     given = needed(body, list, "input")
     if not given:
         raise misfit(("input",), "expected at least one item")
-    yield from _together(_items(given, offered))
+    yield from _together(_items(given, offered, recall))
 
 
-def _items(given: list[Any], offered: Tools) -> Iterator[tuple[Place, Json]]:
+def _items(given: list[Any], offered: Tools, recall: Recall) -> Iterator[tuple[Place, Json]]:
     for place, item in items(given, "input"):
         kind = item.get("type", "message")
         if kind == "message":
             yield place, _message(item, place)
         elif kind == "function_call":
-            yield place, _call(item, place, offered)
+            found = _call(item, place, offered)
+            remembered(found, [item["call_id"]], recall)
+            yield place, found
         elif kind == "function_call_output":
             call_id = needed(item, str, *place, "call_id")
             content = _content(item, "output", place)

@@ -12,13 +12,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ..jsontext import dumps
+from ..jsontext import dumps, quote
 from ..session.events import Event
 from ..wire import sse
 from . import outcome
 from .openai import CARRIER, Json, error
 from .responses import Wish
 
+DELTA = "response.output_text.delta"
 REASONS = {"length": "max_output_tokens", "content_filter": "content_filter"}
 
 
@@ -38,13 +39,28 @@ class Reply:
         self._structured: bool | None = None
         self._failure: outcome.Failure | None = None
         self._status = "in_progress"
+        self._carrier: Json | None = None
         self._incomplete: Json | None = None
 
     # -- the two forms ----------------------------------------------------------------------------
 
     def frame(self, event: Event) -> bytes:
         """The frames of an event, none for most kinds."""
+        if event["type"] == "TEXT_MESSAGE_CONTENT" and event["messageId"] == self._speaker:
+            return self._more(event["delta"])
         return b"".join(_framed(each) for each in self._events(event))
+
+    def _more(self, text: str) -> bytes:
+        """The frame of one more delta of the open text, nearly all of a stream: around number and
+        text everything stays as it is. The general encoder would take 7.8 µs instead of 0.9."""
+        assert self._item is not None
+        self._pieces.append(text)
+        number, self._number = self._number, self._number + 1
+        return (
+            f'event: {DELTA}\ndata: {{"type":"{DELTA}","sequence_number":{number},'
+            f'"item_id":"{self._item["id"]}","output_index":{len(self._output) - 1},'
+            f'"content_index":0,"delta":{quote(text)},"logprobs":[]}}\n\n'
+        ).encode()
 
     def cut(self) -> bytes:
         """What ends the stream of a server that stops."""
@@ -62,6 +78,10 @@ class Reply:
         if found := self._failure:
             return found.status, error(found.message, found.kind, found.code)
         return 200, self.response()
+
+    def brought(self) -> Json | None:
+        """What the caller brings back with the results of its calls; None where there are none."""
+        return self._carrier
 
     def response(self) -> Json:
         """The response as it is now."""
@@ -116,7 +136,7 @@ class Reply:
             yield from self._opened("message", "last")
             yield self._delta(text)
             yield from self._closed()
-        for number, call in enumerate(outcome.calls(self._session, self._wish.names)):
+        for number, call in enumerate(outcome.calls(self._session, self._wish.names, self._run)):
             yield from self._call(call, brings=number == 0)
         reason = outcome.reason(self._session)
         self._status = "incomplete" if reason in REASONS else "completed"
@@ -159,6 +179,7 @@ class Reply:
         yield self._of_part(f"response.{part['type']}.done", text=text, **more)
         yield self._of_part("response.content_part.done", part=part)
         self._item["content"], self._item["status"] = [part], "completed"
+        self._speaker = ""
         index = len(self._output) - 1
         done, self._item = self._item, None
         yield self._event("response.output_item.done", output_index=index, item=done)
@@ -167,7 +188,7 @@ class Reply:
         assert self._item is not None
         self._pieces.append(text)
         if self._item["type"] == "message":
-            return self._of_part("response.output_text.delta", delta=text, logprobs=[])
+            return self._of_part(DELTA, delta=text, logprobs=[])
         return self._of_part("response.reasoning_text.delta", delta=text)
 
     def _part(self, text: str) -> Json:
@@ -191,7 +212,7 @@ class Reply:
         )
         item |= {"status": "completed", "arguments": arguments}
         if brings:
-            item[CARRIER] = outcome.carrier(self._session, self._first)
+            item[CARRIER] = self._carrier = outcome.carrier(self._session, self._first, self._run)
         self._output.append(item)
         yield self._event("response.output_item.done", output_index=at["output_index"], item=item)
 

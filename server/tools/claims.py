@@ -22,7 +22,7 @@ from ..jsontext import JSONError, dumps, loads
 _log = log.get("claims")
 
 RESULT = ".result"
-SWEEP_EVERY = 256  # claims taken between two looks at what has expired
+SWEEP_EVERY = 256  # claims and results written between two looks at what has expired
 
 
 class Claims:
@@ -38,15 +38,12 @@ class Claims:
     ) -> None:
         self.folder, self.ttl_s, self.result_ttl_s = folder, ttl_s, result_ttl_s
         self._clock = clock
-        self._taken = 0
+        self._written = 0
 
     def take(self, session_id: str, call_id: str, attempt: int) -> bool:
         """Whether this call is ours to execute. Raises OSError where no claim can be written:
         then it must not be executed either."""
-        if self._taken % SWEEP_EVERY == 0:
-            self.sweep()
-        self._taken += 1
-        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._make_room()
         try:
             made = os.open(
                 self._path(session_id, call_id, attempt),
@@ -63,6 +60,7 @@ class Claims:
         path = self._path(session_id, call_id, attempt).with_suffix(RESULT)
         draft = path.with_suffix(f".{secrets.token_hex(4)}.draft")
         with contextlib.suppress(OSError):
+            self._make_room()
             try:
                 with open(draft, "xb", opener=_private) as file:
                     file.write(dumps(result).encode())
@@ -80,6 +78,13 @@ class Claims:
         except (OSError, JSONError):
             return None
         return found if isinstance(found, dict) else None
+
+    def _make_room(self) -> None:
+        """The folder, from time to time without what has expired. Raises OSError."""
+        if self._written % SWEEP_EVERY == 0:
+            self.sweep()
+        self._written += 1
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
 
     def sweep(self) -> None:
         """Remove what has expired, and say how much that was."""

@@ -14,6 +14,7 @@ from tests.fronts.served import Served
 Json = dict[str, Any]
 USER = {"role": "user", "content": "hi"}
 ARGUMENTS = {"ask_user": '{"question": "?"}', "shell": '{"command": "ls"}'}
+GATE = threading.Event()
 WEATHER = {"type": "function", "function": {"name": "weather"}}
 
 
@@ -25,6 +26,10 @@ def script(body: Json) -> list[tuple[Any, ...]]:
     if order == "use":
         calls = [("call", each, ARGUMENTS.get(each, "{}")) for each in rest.split()]
         return [("text", "done")] if again else calls
+    if order == "finish":
+        return [("call", "finish", '{"reason": "all done"}')]
+    if order == "half":
+        return [("text", "half"), ("wait", GATE)]
     if order == "break":
         return [("status", 500)] if again else [("call", "count", "{}")]
     if order == "cut":
@@ -153,6 +158,13 @@ class Bytes(Case):
                 _, found = self.chat(said)
                 self.assertEqual(found["choices"][0]["finish_reason"], reason)
 
+    def test_words_that_a_model_ends_with_are_its_answer(self) -> None:
+        _, found = self.chat("finish", "strict")
+        choice = found["choices"][0]
+        self.assertEqual(
+            (choice["message"]["content"], choice["finish_reason"]), ("all done", "stop")
+        )
+
     def test_responses(self) -> None:
         body = {"model": "counter", "input": "hi", "stream": True}
         status, headers, data = self.send("/v1/responses", body)
@@ -228,6 +240,28 @@ class Withheld(Case):
         self.chat("use weather", tools=[WEATHER], tool_choice="required")
         (asked,) = self.served.provider.requests
         self.assertEqual((self.offered(), asked["tool_choice"]), ({"weather"}, "required"))
+
+
+class Stopping(Case):
+    def test_a_stream_of_a_server_that_stops_does_not_look_complete(self) -> None:
+        body = {"model": "counter", "stream": True}
+        body["messages"] = [{"role": "user", "content": "half"}]
+        with Served(script) as own:
+            place = urlsplit(own.url)
+            connection = http.client.HTTPConnection(place.hostname or "", place.port, timeout=30)
+            headers = {"Authorization": f"Bearer {own.key}", "Content-Type": "application/json"}
+            connection.request("POST", "/v1/chat/completions", json.dumps(body), headers)
+            answer = connection.getresponse()
+            said = b""
+            while b'"f"' not in said:  # the last letter before the model waits
+                said = answer.readline()
+            assert own.yaa.child is not None
+            own.yaa.child.process.terminate()
+            *_, error, done, _ = answer.read().decode().split("\n\n")
+            GATE.set()
+            connection.close()
+        self.assertEqual(json.loads(error[6:])["error"]["code"], "overloaded")
+        self.assertEqual(done, "data: [DONE]")
 
 
 class Errors(Case):

@@ -29,7 +29,7 @@ def body(**fields: Any) -> Json:
 
 
 def read(**fields: Any) -> tuple[Json, chat.Wish]:
-    return chat.read(body(**fields), TAKEN)
+    return chat.read(body(**fields), TAKEN, lambda _: None)
 
 
 class Fields(unittest.TestCase):

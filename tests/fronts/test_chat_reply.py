@@ -15,6 +15,7 @@ from .runs import TOOLS, Front
 
 Json = dict[str, Any]
 Script = Callable[[list[Json]], list[tuple[Any, ...]]]
+SERVERS = frozenset(TOOLS) - {"weather", "clock"}
 WEATHER = {"type": "function", "function": {"name": "weather"}}
 CLOCK = {"type": "function", "function": {"name": "clock"}}
 
@@ -30,7 +31,7 @@ def last(messages: list[Json]) -> str:
 
 class Case(unittest.TestCase):
     def read(self, fields: Json) -> tuple[Json, Callable[[Run], chat_reply.Reply]]:
-        document, wish = chat.read(body(**fields), frozenset(TOOLS) - {"weather", "clock"})
+        document, wish = chat.read(body(**fields), SERVERS, lambda _: None)
 
         def reply(run: Run) -> chat_reply.Reply:
             return chat_reply.Reply(

@@ -47,6 +47,14 @@ class Pairing(unittest.TestCase):
         self.assertEqual(ids, ["call_0", "call_0~2", "call_0~3"])
         self.assertEqual(pairing_errors(found), [])
 
+    def test_many_of_one_id_and_ids_that_look_like_ours(self) -> None:
+        turn = (says(call("a")), result("a"), says(call("a~2")), result("a~2"))
+        found, _ = paired(USER, *(turn * 500), *(says(call("x" * 256)), result("x" * 256)) * 2)
+        ids = [each["tool_calls"][0]["id"] for each in found if "tool_calls" in each]
+        self.assertEqual((len(ids), len(set(ids))), (1002, 1002))
+        self.assertLessEqual(max(map(len, ids)), 256)
+        self.assertEqual(pairing_errors(found), [])
+
     def test_what_is_not_paired_is_refused_at_its_place(self) -> None:
         for name, messages, place in (
             ("no result", (USER, says(call("a"))), "/messages/1"),
@@ -66,6 +74,7 @@ class Carrier(unittest.TestCase):
 
     BROUGHT: Json = {
         "id": "ses_1",
+        "calls": {"told": "c1"},
         "messages": [
             {**says(call("s1", "server")), "id": "m1"},
             result("s1", "hidden"),
@@ -75,7 +84,7 @@ class Carrier(unittest.TestCase):
     }
 
     def test_it_stands_for_the_message_it_came_with(self) -> None:
-        found, session_id = paired(USER, says(call("c1"), yaa=self.BROUGHT), result("c1"))
+        found, session_id = paired(USER, says(call("told"), yaa=self.BROUGHT), result("told"))
         self.assertEqual(session_id, "ses_1")
         order = [each.get("tool_call_id") or each["role"] for each in found]
         self.assertEqual(order, ["user", "assistant", "s1", "assistant", "c1", "s2"])
@@ -84,7 +93,7 @@ class Carrier(unittest.TestCase):
         self.assertNotIn("yaa", str(found))
 
     def test_a_session_goes_on_only_within_its_turn(self) -> None:
-        _, session_id = paired(USER, says(call("c1"), yaa=self.BROUGHT), result("c1"), USER)
+        _, session_id = paired(USER, says(call("told"), yaa=self.BROUGHT), result("told"), USER)
         self.assertEqual(session_id, "")
 
     def test_one_that_does_not_fit_its_message_is_left_out(self) -> None:
@@ -95,6 +104,9 @@ class Carrier(unittest.TestCase):
             ("more calls", {**self.BROUGHT, "messages": [says(call("c1"), call("x"))]}),
             ("no calls", {**self.BROUGHT, "messages": []}),
             ("a user's words", {**self.BROUGHT, "messages": deep}),
+            ("other names", {**self.BROUGHT, "calls": {"else": "c1"}}),
+            ("no names", {**self.BROUGHT, "calls": ["told"]}),
+            ("a name of no kind", {**self.BROUGHT, "calls": {"told": [1]}}),
             ("no id", {"messages": self.BROUGHT["messages"]}),
             ("a long id", {**self.BROUGHT, "id": "x" * 200}),
             ("no list", {"id": "s", "messages": "all"}),
@@ -104,9 +116,23 @@ class Carrier(unittest.TestCase):
             ("a text", "yes"),
         ):
             with self.subTest(name):
-                found, session_id = paired(USER, says(call("c1"), yaa=brought), result("c1"))
+                found, session_id = paired(USER, says(call("told"), yaa=brought), result("told"))
                 self.assertEqual((len(found), session_id), (3, ""))
                 self.assertNotIn("yaa", found[1])
+
+    def test_what_the_caller_left_out_is_remembered(self) -> None:
+        ours = f"call_{'0' * 24}_0"
+        kept = {ours: self.BROUGHT}
+        for call_id, own, found in (
+            (ours, None, self.BROUGHT),
+            (ours, {"id": "own"}, {"id": "own"}),
+            ("call_7", None, None),
+            ("../../etc", None, None),
+        ):
+            with self.subTest(call_id, own=own):
+                message = says(call(call_id), **({"yaa": own} if own else {}))
+                openai.remembered(message, [call_id], kept.get)
+                self.assertEqual(message.get("yaa"), found)
 
 
 class Tools(unittest.TestCase):

@@ -16,7 +16,8 @@ TOOL = {"type": "function", "name": "weather", "parameters": {"type": "object"},
 
 
 def read(**fields: Any) -> tuple[Json, responses.Wish]:
-    return responses.read({"model": "default", "input": "hi"} | copy.deepcopy(fields), TAKEN)
+    body = {"model": "default", "input": "hi"} | copy.deepcopy(fields)
+    return responses.read(body, TAKEN, {RECALLED: CARRIER}.get)
 
 
 def says(text: str) -> Json:
@@ -33,6 +34,17 @@ def output(call_id: str, value: Any = "r") -> Json:
     return {"type": "function_call_output", "call_id": call_id, "output": value}
 
 
+RECALLED = f"call_{'0' * 24}_0"
+MADE = {"id": "c", "type": "function", "function": {"name": "weather", "arguments": "{}"}}
+CARRIER = {
+    "id": "ses_1",
+    "calls": {"told": "c", RECALLED: "c"},
+    "messages": [
+        {"id": "1", "role": "assistant", "content": "one", "tool_calls": [{**MADE, "id": "s"}]},
+        {"id": "2", "role": "tool", "tool_call_id": "s", "content": "x"},
+        {"id": "3", "role": "assistant", "content": "two", "tool_calls": [MADE]},
+    ],
+}
 USER = {"role": "user", "content": "hi"}
 
 
@@ -131,18 +143,13 @@ class Items(unittest.TestCase):
 
     def test_what_a_run_hid_comes_back_once(self) -> None:
         """The texts that it said before are items of their own, and in the carrier too."""
-        made = {"id": "c", "type": "function", "function": {"name": "weather", "arguments": "{}"}}
-        hidden = {**made, "id": "s"}
-        messages = [
-            {"id": "1", "role": "assistant", "content": "one", "tool_calls": [hidden]},
-            {"id": "2", "role": "tool", "tool_call_id": "s", "content": "x"},
-            {"id": "3", "role": "assistant", "content": "two", "tool_calls": [made]},
-        ]
-        carrier = {"id": "ses_1", "messages": messages}
-        brought = call("c", yaa=carrier)
-        found = self.roles(USER, says("one"), says("two"), brought, output("c"))
-        self.assertEqual(found, ["user", "assistant", "s", "assistant", "c"])
-        self.assertEqual([each.get("content") for each in self.messages[1:4]], ["one", "x", "two"])
+        for called in (call("told", yaa=CARRIER), call(RECALLED)):
+            call_id = called["call_id"]
+            with self.subTest(call_id):
+                found = self.roles(USER, says("one"), says("two"), called, output(call_id))
+                self.assertEqual(found, ["user", "assistant", "s", "assistant", "c"])
+                texts = [each.get("content") for each in self.messages[1:4]]
+                self.assertEqual(texts, ["one", "x", "two"])
 
 
 class Refused(unittest.TestCase):

@@ -32,7 +32,7 @@ class Case(unittest.TestCase):
 
     def read(self, fields: Json) -> tuple[Json, Callable[[Run], responses_reply.Reply]]:
         body = {"model": "default", "input": "hi"} | fields
-        document, wish = responses.read(body, frozenset(TOOLS) - {"weather"})
+        document, wish = responses.read(body, frozenset(TOOLS) - {"weather"}, lambda _: None)
 
         def reply(run: Run) -> responses_reply.Reply:
             first = run.first_message
@@ -68,13 +68,14 @@ class Events(Case):
         self.assertEqual([each["sequence_number"] for each in found], list(range(len(found))))
 
     def test_the_bytes(self) -> None:
-        self.events(lambda _: [("text", "é")])
-        frame = (
+        self.events(lambda _: [("text", 'é"')])
+        frames = "".join(
             'event: response.output_text.delta\ndata: {"type":"response.output_text.delta",'
-            '"sequence_number":4,"item_id":"msg_1_0","output_index":0,"content_index":0,'
-            '"delta":"é","logprobs":[]}\n\n'
+            f'"sequence_number":{number},"item_id":"msg_1_0","output_index":0,"content_index":0,'
+            f'"delta":{delta},"logprobs":[]}}\n\n'
+            for number, delta in ((4, '"é"'), (5, '"\\""'))
         )
-        self.assertIn(frame, self.sent.decode())
+        self.assertIn(frames, self.sent.decode())
         self.assertNotIn(b"[DONE]", self.sent)
 
     def test_events_add_up_to_the_response(self) -> None:

@@ -1,7 +1,9 @@
-"""The official OpenAI SDK as our client: it understands what goes wrong, and repeats nothing.
+"""The official OpenAI SDK as a client of `POST /session`: it understands what goes wrong, and
+repeats nothing.
 
-There is no OpenAI front here; the SDK is used as what it is for thousands of scripts, an HTTP
-client with habits: it reads `error.message`, and it repeats POSTs that look as if they failed.
+Not the OpenAI front, which test_openai_fronts.py is about; the SDK is used as what it is for
+thousands of scripts, an HTTP client with habits: it reads `error.message`, and it repeats POSTs
+that look as if they failed.
 """
 
 from __future__ import annotations

@@ -6,6 +6,7 @@ import asyncio
 import json
 import threading
 import unittest
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 from tests.fronts.served import Served
@@ -17,11 +18,11 @@ if all(tool.path for tool in NEEDED):
     import openai
     import pydantic
 
-    class Weather(pydantic.BaseModel):
+    class Weather(pydantic.BaseModel):  # type: ignore[misc]
         city: str
         degrees: int
 
-    class GetWeather(pydantic.BaseModel):
+    class GetWeather(pydantic.BaseModel):  # type: ignore[misc]
         city: str
 
 
@@ -254,10 +255,12 @@ class Errors(Case):
     def test_a_run_that_began_is_never_repeated(self) -> None:
         """By itself the SDK sends a POST three times when it is answered 502. It sends no key that
         would tell a repetition from a new request."""
-        for name, call in (
-            ("chat", lambda: self.client().chat.completions.create(**self.asks("break"))),
-            ("responses", lambda: self.client().responses.create(model="counter", input="break")),
-        ):
+        client = self.client()
+        calls: dict[str, Callable[[], Any]] = {
+            "chat": lambda: client.chat.completions.create(**self.asks("break")),
+            "responses": lambda: client.responses.create(model="counter", input="break"),
+        }
+        for name, call in calls.items():
             with self.subTest(name):
                 self.sent.clear()
                 self.before = self.served.counted()

@@ -10,7 +10,7 @@ import unittest
 from pathlib import Path
 from typing import Any
 
-from server.tools.claims import Claims
+from server.tools.claims import SWEEP_EVERY, Claims
 
 
 def race(folder: str, start: Any, wins: Any) -> None:
@@ -106,6 +106,15 @@ class Results(Case):
         self.assertRegex(line, "1 claims and results expired, the oldest after 11 s; 2 are left")
         with self.assertNoLogs("yaa.claims"):
             self.claims.sweep()
+
+    def test_results_alone_are_swept_too(self) -> None:
+        """As those of callers are, whose calls this host never claims."""
+        self.claims.store("s", "first", 0, {"a": 1})
+        self.assertEqual(self.claims.fetch("s", "first", 0), {"a": 1})
+        self.age(11)
+        for number in range(SWEEP_EVERY):
+            self.claims.store("s", f"c{number}", 0, {})
+        self.assertLessEqual(len(list(self.folder.iterdir())), SWEEP_EVERY)
 
     def test_nothing_and_garbage(self) -> None:
         self.assertIsNone(self.claims.fetch("s", "c", 1))
