@@ -18,6 +18,7 @@ from typing import Any
 from . import VERSION, log, masking
 from .agent import BaseAgent
 from .agents.registry import Agents
+from .api.agui import Agui
 from .api.auth import Keys
 from .api.autoai import AutoAi
 from .api.files import Downloads
@@ -140,6 +141,7 @@ def routes(app: App, keys: Keys) -> Router:
     streams = session["config"]["yaa"]["stream"]
     runs = Runs(app.agent, server["limits"])
     sessions = Sessions(runs, streams=streams)
+    agui = Agui(runs)
     downloads = Downloads(app.toolbox, server["limits"]["max_request_size"])
     files = Files(shipped("client"))
     openai = OpenAI(runs, app.agents, app.toolbox.names, app.claims, VERSION)
@@ -151,6 +153,7 @@ def routes(app: App, keys: Keys) -> Router:
         ("POST", "/session"): Route(sessions.post),
         ("POST", "/session/events"): Route(sessions.events),
         ("POST", "/"): Route(sessions.post),
+        ("POST", "/agui/{agent}"): Route(agui.post, refusal=agui.refusal),
         ("POST", "/files"): Route(downloads.post),
         **AutoAi(runs, openai, app.toolbox.info, app.toolbox.names, app.agent.clock).routes(),
         **Gateway(runs, app.agents, app.toolbox.info, app.agent.clock).routes(),

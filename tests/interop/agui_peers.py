@@ -49,6 +49,15 @@ def model_errors(stream: str) -> list[str]:
     return errors
 
 
+def written(body: Json) -> list[Json]:
+    """The same RunAgentInput as the official models write it: without what is absent, and with
+    null for it."""
+    read = ag_ui.core.RunAgentInput.model_validate(body)
+    return [
+        read.model_dump(mode="json", by_alias=True, exclude_none=bare) for bare in (True, False)
+    ]
+
+
 def rule_errors(stream: str, earlier_calls: tuple[str, ...] = ()) -> list[str]:
     """Findings of the validator, errors and warnings.
 

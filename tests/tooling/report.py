@@ -25,12 +25,14 @@ class Skip:
 
 @dataclass
 class Outcome:
-    """One lane's result; `failures` holds a name (or a one-line account) per failed test."""
+    """One lane's result; `failures` holds a name (or a one-line account) per failed test,
+    `unsteady` those of a test that failed beside others and passed when it was run again alone."""
 
     lane: str
     passed: int = 0
     failures: list[str] = field(default_factory=list)
     skips: list[Skip] = field(default_factory=list)
+    unsteady: list[str] = field(default_factory=list)
     seconds: float = 0.0
 
     @property
@@ -63,6 +65,10 @@ def account(outcomes: list[Outcome], seconds: float) -> int:
         print(f"{item.lane:<10}{counts}{item.seconds:>9.1f}")
     print(f"{'all':<35}{seconds:>9.1f}")
     _print_skips(outcomes)
+    unsteady = [f"{item.lane}: {name}" for item in outcomes for name in item.unsteady]
+    if unsteady:
+        print("\n" + "!" * 78 + "\nUNSTEADY: failed beside other tests, passed alone. Mend these:")
+        print("\n".join(f"  {name}" for name in unsteady) + "\n" + "!" * 78)
     failures = [f"{item.lane}: {failure}" for item in outcomes for failure in item.failures]
     if failures:
         print("\nFAILED")

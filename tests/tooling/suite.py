@@ -19,7 +19,7 @@ import unittest
 from pathlib import Path
 from typing import Any
 
-HANG_S = 300  # of one test, after which all stacks are printed and the process ends
+HANG_S = 540  # of one test, after which all stacks are printed and the process ends
 
 
 class Result(unittest.TestResult):

@@ -13,6 +13,7 @@ from .lanes import Lane
 from .report import Console, Outcome
 
 PATIENCE_S = 10
+GONE = "tests.tooling.test_report.AccountTest.test_that_does_not_exist"
 
 
 def quietly(chosen: list[Lane]) -> list[Outcome]:
@@ -51,6 +52,31 @@ class LanesTest(unittest.TestCase):
             [("a", 1, []), ("b", 0, ["no"]), ("c", 1, [])],
         )
         self.assertEqual(seen_beside_alone, [set()])
+
+    def test_what_failed_is_run_again_alone(self) -> None:
+        steady = "tests.tooling.test_report.AccountTest.test_failures_are_named"
+        for failures, kept, unsteady in (
+            ([], [], []),
+            ([steady], [], [steady]),
+            ([f"{steady} (case=1)", f"{steady} [x]"], [], [f"{steady} (case=1)", f"{steady} [x]"]),
+            ([GONE, steady], [GONE], [steady]),
+            (["ruff: exit code 1; no"], ["ruff: exit code 1; no"], []),
+            (["no result: it ended early; "], ["no result: it ended early; "], []),
+            ([f"{steady} left something behind"], [f"{steady} left something behind"], []),
+            ([steady] * (lanes.FEW + 1), [steady] * (lanes.FEW + 1), []),
+        ):
+            with self.subTest(failures):
+
+                def fails(
+                    _console: Console,
+                    outcome: Outcome,
+                    _limit_s: float,
+                    names: list[str] = failures,
+                ) -> None:
+                    outcome.failures = list(names)
+
+                found = quietly([Lane("x", "", fails, 1)])[0]
+                self.assertEqual((found.failures, found.unsteady), (kept, unsteady))
 
     def test_commands(self) -> None:
         for name, source, limit_s, failed in (

@@ -36,6 +36,12 @@ class AccountTest(unittest.TestCase):
         for name in ("browser: one", "browser: two", "browser: three"):
             self.assertIn(name, text)
 
+    def test_what_passed_only_alone_is_loud_and_no_failure(self) -> None:
+        code, text = printed([Outcome("browser", 3, unsteady=["tests.browser.test_x.X.test_y"])])
+        self.assertEqual(code, 0)
+        self.assertIn("UNSTEADY", text)
+        self.assertIn("browser: tests.browser.test_x.X.test_y", text)
+
     def test_failures_are_named(self) -> None:
         _, text = printed([Outcome("unit", 1, ["tests.test_x.X.test_y"])])
         self.assertIn("unit: tests.test_x.X.test_y", text)

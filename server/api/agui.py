@@ -1,0 +1,44 @@
+"""`POST /agui/{agent}`: AG-UI's RunAgentInput in, its events out.
+
+In the walk: like `session`, with another document: fronts/agui makes a session of the body, and
+fronts/agui_events words what the run tells. Always a stream, in plain `data:` frames.
+"""
+
+from __future__ import annotations
+
+from ..errors import Problem
+from ..fronts import agui, agui_events
+from ..session.events import Event, dumps
+from ..wire import sse
+from .router import Call
+from .runs import Runs
+
+
+class Agui:
+    """The handler of AG-UI's one address."""
+
+    def __init__(self, runs: Runs) -> None:
+        self._runs = runs
+
+    refusal = staticmethod(agui.refusal)
+
+    async def post(self, call: Call) -> None:
+        """Raises Problem for everything that is found wrong before the run begins."""
+        body = await self._runs.read(call, "request_invalid")
+        given = agui.read(body, call.at["agent"])
+        try:
+            with self._runs.begin(call, given.session) as run:
+
+                def frame(event: Event, name: str, number: int) -> bytes:
+                    return b"".join(
+                        sse.encode(dumps(each))
+                        for each in agui_events.told(event, run.session, given)
+                    )
+
+                await self._runs.stream(call, run, frame, _cut)
+        except Problem as problem:
+            raise agui.refused(problem, given) from None
+
+
+def _cut() -> bytes:
+    return sse.encode(dumps(agui_events.cut()))
