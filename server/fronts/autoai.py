@@ -14,7 +14,7 @@ from typing import Any
 from ..errors import Problem
 from ..jsontext import dumps
 from ..schema.example import NOTHING, example
-from ..schema.validate import validate
+from ..schema.validate import SchemaError, validate
 from ..session.events import Event
 from ..session.fold import extra
 from . import chat
@@ -150,7 +150,10 @@ def _fits(content: Any, question: Json) -> bool:
     schema = question.get("response_schema")
     if not isinstance(content, str) or not isinstance(schema, dict):
         return False
-    return schema.get("type") == "string" and not list(validate(content, schema))
+    try:
+        return schema.get("type") == "string" and not list(validate(content, schema))
+    except SchemaError:  # then intake says what is wrong with it
+        return False
 
 
 # -- what is told ---------------------------------------------------------------------------------
