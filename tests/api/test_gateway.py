@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 import unittest
 from contextlib import ExitStack
 from typing import Any
@@ -145,6 +148,23 @@ class Gateway(unittest.TestCase):
         self.assertEqual([tool["name"] for tool in session["tools"]], ["page_text"])
         self.assertEqual(len(session["environment"]), 1)
         self.assertIn("plan.pdf", session["messages"][0]["content"][1]["text"])
+
+    def test_the_program_of_the_how_to(self) -> None:
+        page = (ROOT / "docs" / "howto" / "gateway-clients.md").read_text()
+        program = page.split("```python\n")[1].split("```")[0]
+        program = program.replace("My name is Ann.", SHORT).replace("What is my name?", SHORT)
+        env = {"YAA_URL": self.api.url.rstrip("/"), "YAA_KEY": self.api.key}
+        done = subprocess.run(
+            [sys.executable, "-c", program + "print(len(session['messages']))"],
+            env=os.environ | env,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        self.assertEqual(done.returncode, 0, done.stderr)
+        answer, count = done.stdout.splitlines()
+        self.assertEqual((answer.count("@"), count), (6, "4"))
 
     def test_failures_come_in_the_envelope(self) -> None:
         for path, body, status, field in (
