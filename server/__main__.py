@@ -32,6 +32,7 @@ from .console import (
     explain,
     read_session,
     run_once,
+    to_run,
     write_session,
 )
 from .errors import Problem
@@ -121,8 +122,13 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--version", action="version", version=f"yaa {VERSION}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     run = commands.add_parser("run", parents=[common], help="run a session: JSON in, JSON out")
-    run.add_argument("file", nargs="?", default="-", help="a session (default: standard input)")
-    run.add_argument("--events", action="store_true", help="write its events, one JSON a line")
+    run.add_argument("file", nargs="?", help="a session (default: standard input)")
+    run.add_argument(
+        "--say", metavar="TEXT", help="a message to add; without a file, to begin with"
+    )
+    forms = run.add_mutually_exclusive_group()
+    forms.add_argument("--events", action="store_true", help="write its events, one JSON a line")
+    forms.add_argument("--text", action="store_true", help="write the answer alone, in words")
     tools = commands.add_parser("tools", parents=[common], help="look at your own tools")
     tools.add_argument("action", choices=["check"], help="say what a model will see, or why not")
     tools.add_argument("file", help="a Python file of tools; it need not be in the home folder yet")
@@ -225,7 +231,8 @@ async def _doctor(config: Config, env: Mapping[str, str]) -> int:
 def _run(config: Config, env: Mapping[str, str], options: argparse.Namespace) -> int:
     """Diagnostics go to stderr only: stdout is the next program's input."""
     log.setup("warning")
-    document = read_session(options.file)
+    document = to_run(options.file, options.say)
+    form = "events" if options.events else "text" if options.text else "session"
     begun = False
 
     async def main() -> int:
@@ -234,12 +241,12 @@ def _run(config: Config, env: Mapping[str, str], options: argparse.Namespace) ->
         loop.add_signal_handler(signal.SIGTERM, signal.raise_signal, signal.SIGINT)
         async with App(config, env) as app:
             begun = True
-            return await run_once(app.agent, document, sys.stdout, lines=options.events)
+            return await run_once(app.agent, document, sys.stdout, form)
 
     try:
         return asyncio.run(main())
     except KeyboardInterrupt:
-        if not begun and not options.events:
+        if not begun and form == "session":
             write_session(document, sys.stdout)  # `> session.json` must not lose what it held
         return INTERRUPTED
     except BrokenPipeError:

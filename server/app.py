@@ -82,7 +82,7 @@ class App:
         await self.toolbox.open(_strongest(self._env))
         await self.toolbox.load_owner_tools()
         self.agents = Agents(config.home / "agents", config.session["agent"])
-        for problem in self.agents.problems():
+        for problem in self.agent_problems():
             _log.warning("%s", problem)
         self.locks = Locks(config.home / "claims.lock")
         self.agent = BaseAgent(
@@ -119,11 +119,14 @@ class App:
         """Whether the default model is the built-in script and no AI."""
         return any(model.get("default") and model.get("demo") for model in self.models.catalog())
 
+    def agent_problems(self) -> list[str]:
+        return self.agents.problems(self.toolbox.names())
+
     def facts(self) -> dict[str, Callable[[], Any]]:
         """What `/info` tells beside the configuration; asked at every request."""
         return {
             "agents": self.agents.info,
-            "agent_problems": self.agents.problems,
+            "agent_problems": self.agent_problems,
             "tools": self.toolbox.info,
             "models": self.models.catalog,
             "sandbox": self.toolbox.sandbox,

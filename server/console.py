@@ -18,7 +18,7 @@ from .api.runs import Agent, Run
 from .errors import Problem
 from .jsontext import JSONError, dumps, loads
 from .session.events import alias
-from .terminal import Printer, Terminal, answer
+from .terminal import Printer, Terminal, answer, visible
 
 COMPLETED, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 3
 EXITS = {"completed": COMPLETED, "failed": FAILED}
@@ -46,14 +46,27 @@ def read_session(file: str) -> dict[str, Any]:
     return document
 
 
+def to_run(file: str | None, text: str | None) -> dict[str, Any]:
+    """What `run` runs: the session in `file`, or else on standard input, and behind it a message of
+    `text`. A text alone begins a session. Raises Problem."""
+    if text is None:
+        return read_session(file or "-")
+    document = read_session(file) if file else {}
+    if isinstance(messages := document.setdefault("messages", []), list):
+        messages.append({"role": "user", "content": text})
+    return document
+
+
 def explain(problem: Problem) -> str:
     """A problem for people: what it is, and every place."""
     places = [f"  {error['pointer'] or '/'}: {error['detail']}" for error in problem.errors]
     return "\n".join([problem.detail, *places])
 
 
-async def run_once(agent: Agent, document: dict[str, Any], out: TextIO, *, lines: bool) -> int:
-    """Run a session and write the updated one to `out`, or with `lines` its events, one a line.
+async def run_once(
+    agent: Agent, document: dict[str, Any], out: TextIO, form: str = "session"
+) -> int:
+    """Run a session and write to `out` the updated one, its "events", one a line, or its "text".
 
     Returns the exit code. Cancelled, it still writes the session as far as it came.
     Raises Problem when the session cannot be run.
@@ -64,13 +77,15 @@ async def run_once(agent: Agent, document: dict[str, Any], out: TextIO, *, lines
             number = 0
             async for event in events:
                 number += 1
-                if lines:
+                if form == "events":
                     frame = {"id": f"{run.id}/{number}", "event": alias(event), "data": event}
                     out.write(dumps(frame) + "\n")
                     out.flush()
     finally:
-        if not lines:
+        if form == "session":
             write_session(run.session, out)
+    if form == "text":
+        write_answer(run.session, out)
     return EXITS.get(run.session.get("status", ""), INTERRUPTED)
 
 
@@ -78,6 +93,24 @@ def write_session(session: dict[str, Any], out: TextIO) -> None:
     """As JSON that people can read and edit."""
     out.write(json.dumps(session, ensure_ascii=False, indent=2) + "\n")
     out.flush()
+
+
+def write_answer(session: dict[str, Any], out: TextIO) -> None:
+    """What the run came to, for a person or a script: the structured output, or else the words that
+    were said last. What it waits for, or failed with, goes to standard error."""
+    nothing: dict[str, Any] = {}
+    last = next((m for m in reversed(session["messages"]) if m["role"] != "tool"), nothing)
+    if "output" in session:
+        out.write(json.dumps(session["output"], ensure_ascii=False, indent=2) + "\n")
+    elif last.get("role") == "assistant" and last.get("content"):
+        out.write(visible(last["content"]).rstrip("\n") + "\n")
+    out.flush()
+    if last.get("role") == "error":
+        print(f"yaa: {visible(last['content'])}", file=sys.stderr)
+    for interrupt in session.get("interrupts", ()):
+        if interrupt["reason"] != "model_error":
+            text = visible(str(interrupt.get("message", "")))
+            print(f"yaa: it waits for you: {text}", file=sys.stderr)
 
 
 class Chat:

@@ -48,6 +48,8 @@ def examine(app: App) -> list[Finding]:
         *_models(app),
         *_sandbox(app.toolbox.sandbox(), _setting),
         *(Finding(MISSING, "tools", problem) for problem in app.toolbox.problems),
+        *(Finding(MISSING, "agents", problem) for problem in app.agent_problems()),
+        *(Finding(MISSING, "hooks", problem) for problem in app.hooks.problems),
         *_network(server),
         *_files(server),
     ]

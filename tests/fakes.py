@@ -74,6 +74,7 @@ class ScriptedModel(BaseAPI):
         self.tools: list[list[dict[str, Any]]] = []
         self.choices: list[str | None] = []
         self.providers: list[dict[str, Any]] = []
+        self.costs: dict[str, Any] = {}  # of each answer, beside its tokens
         self.closed = 0
 
     @property
@@ -124,7 +125,7 @@ class ScriptedModel(BaseAPI):
                     yield events.tool_end(call_id)
             if not opened:
                 yield events.text_start(message_id, 1)
-            usage = {"prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 18}
+            usage = {"prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 18, **self.costs}
             reason = "tool_calls" if any(part[0] == "call" for part in parts) else "stop"
             meta = {"model": "scripted", "usage": usage, "finish_reason": reason}
             yield events.text_end(message_id, meta, 2)

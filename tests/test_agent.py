@@ -65,6 +65,32 @@ def fold_all(session: Session, found: list[Event]) -> Session:
     return folder.session
 
 
+# From which state of the ledger to which (F11); what is not here has a result and is at its end.
+LEGAL = {
+    "": {"proposed"},
+    "proposed": {"asking", "waiting", "started", "done", "failed", "denied", "skipped"},
+    "asking": {"started", "denied", "skipped", "failed"},
+    "waiting": {"started", "done", "failed", "skipped"},
+    "started": {"done", "failed", "skipped", "indeterminate"},
+    "indeterminate": {"started", "done", "skipped"},
+}
+
+
+def illegal(session: Session, found: list[Event]) -> list[tuple[str, str]]:
+    """The steps of the ledger, event by event, that no call may take."""
+    folder, wrong = Folder(copy.deepcopy(session)), []
+    states = {k: entry["state"] for k, entry in folder.session.get("calls", {}).items()}
+    for event in found:
+        folder.apply(event)
+        now = {k: entry["state"] for k, entry in folder.session.get("calls", {}).items()}
+        for call_id, state in now.items():
+            before = states.get(call_id, "")
+            if state != before and state not in LEGAL.get(before, ()):
+                wrong.append((before, state))
+        states = now
+    return wrong
+
+
 def complete(session: Session) -> Session:
     """Answer whatever is open, as a person would."""
     answer(session, "tool_call", {"approved": True})
@@ -90,6 +116,7 @@ class Flow(unittest.IsolatedAsyncioTestCase):
         found = await collect(run)
         self.session = run.session
         self.assertEqual(canonical(fold_all(before, found)), canonical(run.session))
+        self.assertEqual(illegal(before, found), [])
         terminal = [e["type"] in ("RUN_FINISHED", "RUN_ERROR") for e in found]
         self.assertEqual(terminal, [False] * (len(found) - 1) + [True])
         self.assertEqual(found[-1]["metadata"]["yaa"]["digest"], digest(run.session))
@@ -209,6 +236,8 @@ class Flow(unittest.IsolatedAsyncioTestCase):
         denied = next(m for m in self.model.requests[-1] if m.get("name") == "rm")
         self.assertIn("too risky", denied["content"])
         self.assertTrue(denied["is_error"])
+        envelope = next(m for m in self.session["messages"] if m.get("name") == "rm")["result"]
+        self.assertEqual((envelope["status"], envelope["feedback"]), ("denied", "too risky"))
         self.assertNotIn("rm", [name for name, _ in self.counts])
 
     async def test_edited_arguments_run_instead(self) -> None:
@@ -245,6 +274,39 @@ class Flow(unittest.IsolatedAsyncioTestCase):
         await self.post(self.session, host)
         self.assertEqual(self.session["status"], "completed")
         self.assertEqual(self.session["grants"], [{"tool": "rm", "decision": "allow"}])
+
+    async def test_remember_for_arguments_like_these(self) -> None:
+        """The pattern a person gave is what is remembered, of a yes and of a no."""
+        match = {"path": "/tmp/*"}
+        for approved, decision in ((True, "allow"), (False, "deny")):
+            with self.subTest(decision):
+                host = self.agent()
+                await self.post({"messages": [user("go")]}, host)
+                payload = {"approved": approved, "remember": "session", "match": match}
+                answer(self.session, "tool_call", payload)
+                await self.post(self.session, host)
+                grants = self.session["grants"]
+                self.assertIn({"tool": "rm", "match": match, "decision": decision}, grants)
+
+    async def test_a_question_with_suggestions(self) -> None:
+        asked = {"question": "Which?", "suggestions": ["this", "that"]}
+
+        def script(messages: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
+            done = messages[-1]["role"] == "tool"
+            return [("text", ["ok"])] if done else [("call", "ask_user", [json.dumps(asked)])]
+
+        host = self.agent(script)
+        await self.post({"messages": [user("go")]}, host)
+        [interrupt] = self.session["interrupts"]
+        self.assertEqual(
+            (interrupt["message"], interrupt["suggestions"]), ("Which?", ["this", "that"])
+        )
+        answer(self.session, "input_required", "neither")
+        await self.post(self.session, host)
+        self.assertEqual(self.model.requests[-1][-1]["content"], "neither")
+        self.assertEqual(
+            self.model.requests[-1][-1]["tool_call_id"], interrupt["call_id"], "the same call"
+        )
 
     async def test_partly_answered_runs_what_is_answered(self) -> None:
         host = self.agent()
@@ -284,6 +346,28 @@ class Flow(unittest.IsolatedAsyncioTestCase):
         await self.post({"messages": [user("go")]}, self.agent(lambda _: [("call", "finish", "")]))
         self.assertEqual(self.session["status"], "completed")
         self.assertEqual(len(self.model.requests), 1)
+
+    async def test_runs_know_nothing_of_each_other(self) -> None:
+        """C2: two sessions, event by event in turn, as if each were alone."""
+
+        def script(messages: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
+            mine = messages[1]["content"]
+            if messages[-1]["role"] == "tool":
+                return [("text", [f"{mine} got ", messages[-1]["content"]])]
+            return [("think", [mine]), ("call", "time", [f'{{"for":"{mine}"}}'])]
+
+        host = self.agent(script)
+        runs = {name: host.prepare({"id": name, "messages": [user(name)]}) for name in ("a", "b")}
+        going = {name: run.events() for name, run in runs.items()}
+        while going:
+            for name in list(going):
+                if await anext(going[name], None) is None:
+                    del going[name]
+        for name, run in runs.items():
+            last = run.session["messages"][-1]["content"]
+            self.assertEqual(last, f'{name} got time did {{"for":"{name}"}}')
+            self.assertEqual(len(run.session["calls"]), 1)
+            self.assertEqual(run.session["usage"]["calls"], 2)
 
     async def test_a_model_that_fails_can_be_tried_again(self) -> None:
         host = self.agent(lambda _: [("text", ["half "]), ("error", "no luck")])
@@ -417,6 +501,25 @@ class Flow(unittest.IsolatedAsyncioTestCase):
         await self.post({"messages": [user("go")]}, host)
         self.assertEqual((self.session["title"], len(self.model.requests)), ("go", 3))
 
+    async def test_a_run_that_waits_gets_no_title_yet(self) -> None:
+        def script(messages: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
+            if "title" in messages[0]["content"]:
+                return [("text", ["Named"])]
+            done = messages[-1]["role"] == "tool"
+            return [("text", ["ok"])] if done else [("call", "rm", ["{}"])]
+
+        host = self.agent(script)
+        config = {"yaa": {"auto_title": True}}
+        await self.post({"messages": [user("go")], "config": config}, host)
+        self.assertEqual((self.session.get("title"), len(self.model.requests)), (None, 1))
+        answer(self.session, "tool_call", {"approved": True})
+        await self.post(self.session, host)
+        self.assertEqual((self.session["title"], len(self.model.requests)), ("Named", 3))
+        strict = {"yaa": {"auto_title": True, "require_finish_tool": True}}
+        host = self.agent(lambda _: [("text", ["words, and no call of finish"])])
+        await self.post({"messages": [user("go")], "config": strict}, host)
+        self.assertEqual((self.session.get("title"), len(self.model.requests)), (None, 1))
+
     async def test_every_event_has_its_name(self) -> None:
         for event in await self.post({"messages": [user("go")]}, self.agent()):
             self.assertIn(alias(event), {*ALIASES.values(), EXEC})
@@ -441,6 +544,21 @@ class Limits(Flow):
             with self.subTest(limits):
                 await self.looped(limits)
                 self.assertEqual(self.limit(), expected)
+
+    async def test_money(self) -> None:
+        host = self.agent(lambda _: [("call", "time", "{}")])
+        self.model.costs = {"cost_micro": 400, "cost_unit": "USD"}
+        limits = {"max_cost_micro": 1000}
+        await self.post({"messages": [user("go")], "config": {"limits": limits}}, host)
+        self.assertEqual(
+            self.limit(), {"limit": "max_cost_micro", "allowed": 1000, "observed": 1200}
+        )
+        usage = self.session["usage"]
+        self.assertEqual((usage["cost_micro"], usage["cost_unit"]), (1200, "USD"))
+        answer(self.session, "limit", {"continue": True, "extend": {"max_cost_micro": 300}})
+        await self.post(self.session, host)
+        self.assertEqual(len(self.model.requests), 4)
+        self.assertEqual(self.session["usage"]["cost_micro"], 1600)
 
     async def test_more_steps_when_a_person_says_so(self) -> None:
         await self.looped({"max_steps": 3})

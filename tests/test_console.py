@@ -7,14 +7,23 @@ import io
 import json
 import tempfile
 import unittest
+from contextlib import redirect_stderr
 from pathlib import Path
 from typing import Any
 
-from server.console import Chat, explain, read_session, run_once
+from server.console import Chat, explain, read_session, run_once, write_answer
 from server.errors import Problem
 from server.terminal import Terminal
 
 from . import fakes
+
+
+def said(text: str) -> dict[str, Any]:
+    return {"role": "assistant", "content": text}
+
+
+def error(text: str) -> dict[str, Any]:
+    return {"role": "error", "content": text}
 
 
 def script(messages: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
@@ -111,7 +120,7 @@ class Filter(Case):
 
         async def main() -> None:
             document = {"messages": [fakes.user("hello")]}
-            task = asyncio.create_task(run_once(self.agent, document, out, lines=False))
+            task = asyncio.create_task(run_once(self.agent, document, out))
             while not self.model.requests:
                 await asyncio.sleep(0)
             task.cancel()
@@ -123,7 +132,28 @@ class Filter(Case):
         self.assertEqual(session["messages"][0]["content"], "hello")
         self.assertEqual(session["status"], "in_progress")
         again = io.StringIO()
-        self.assertEqual(asyncio.run(run_once(self.agent, session, again, lines=False)), 0)
+        self.assertEqual(asyncio.run(run_once(self.agent, session, again)), 0)
+
+    def test_the_answer_alone(self) -> None:
+        """Words, or the value where one was wanted; a model has no say over the terminal."""
+        cases: list[tuple[dict[str, Any], str, str]] = [
+            ({"messages": [fakes.user("a"), said("two\nlines\n\n")]}, "two\nlines\n", ""),
+            ({"messages": [said("é 世\x1b[2J")]}, "é 世\\x1b[2J\n", ""),
+            ({"messages": [said("x")], "output": {"n": "世"}}, '{\n  "n": "世"\n}\n', ""),
+            ({"messages": [said("x")], "output": None}, "null\n", ""),
+            ({"messages": [fakes.user("a")]}, "", ""),
+            ({"messages": [said("half"), error("down\x07")]}, "", "yaa: down\\x07\n"),
+            (
+                {"messages": [said("")], "interrupts": [{"reason": "limit", "message": "Stop."}]},
+                "",
+                "yaa: it waits for you: Stop.\n",
+            ),
+        ]
+        for session, words, told in cases:
+            with self.subTest(session), redirect_stderr(io.StringIO()) as errors:
+                out = io.StringIO()
+                write_answer(session, out)
+                self.assertEqual((out.getvalue(), errors.getvalue()), (words, told))
 
     def test_a_problem_names_every_place(self) -> None:
         places = [{"pointer": "/a", "detail": "x"}, {"pointer": "", "detail": "y"}]

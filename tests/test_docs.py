@@ -21,12 +21,14 @@ from typing import Any
 
 from server import errors, hooks, jsontext, kinds, metrics
 from server.agents.registry import Agents
-from server.config import Config
+from server.config import SHORT_NAMES, Config
 from server.fronts import chat, responses
 from server.llm import presets
 from server.session import account, definition, events, fields, prompts
 from server.session.modes import MODES
 from server.tools.toolbox import Toolbox
+
+from .test_layers import FLOORS
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
@@ -51,6 +53,7 @@ class Reference(unittest.TestCase):
     def test_configuration(self) -> None:
         default = json.loads((ROOT / "config.default.json").read_text())
         self.assert_rows("config.md", "Key", set(leaves(default)))
+        self.assert_rows("config.md", "Variable", {*SHORT_NAMES, "YAA_HOME", "YAA_CONFIG"})
 
     def test_names_of_others_lead_to_settings(self) -> None:
         default = set(leaves(json.loads((ROOT / "config.default.json").read_text())))
@@ -201,7 +204,11 @@ class Examples(unittest.IsolatedAsyncioTestCase):
         self.assertIn("no force", (await calls.ask("pre_acting", force, fits))["refused"])
         harmless = {"name": "shell", "args": {"command": "ls"}}
         self.assertEqual(await calls.ask("pre_acting", harmless, fits), harmless)
-        self.assertEqual(len(await calls.ask("pre_reasoning", [], hooks.is_json)), 1)
+        prompt = {"role": "system", "content": "Be kind."}
+        asked = {"role": "user", "content": "How much?"}
+        said = await calls.ask("pre_reasoning", [prompt, asked], hooks.is_json)
+        self.assertTrue(said[0]["content"].startswith("Be kind.\n\nPrices"), said)
+        self.assertEqual(said[1:], [asked])
 
 
 class Text(unittest.TestCase):
@@ -232,6 +239,50 @@ class Text(unittest.TestCase):
         self.assertTrue(list(DOCS.rglob("*.md")), "docs/ holds no page")
 
 
+class Floors(unittest.TestCase):
+    def test_each_file_stands_where_it_is(self) -> None:
+        rows: dict[str, list[str]] = {}
+        for table in tables((DOCS / "design" / "walk.md").read_text()):
+            if table[0][0] == "Floor":
+                rows = {row[0]: re.findall(r"`([^`]+)`", row[1]) for row in table[1:]}
+        floors: dict[str, list[str]] = {number: [] for number in rows}
+        for name, floor in FLOORS.items():
+            place = name.removeprefix("server.").replace(".", "/")
+            if place != "server":
+                folder = (ROOT / "server" / place).is_dir()
+                floors[str(floor)].append(f"{place}/*" if folder else place)
+        for number, names in floors.items():
+            self.assertEqual(sorted(rows[number]), sorted(names), f"floor {number} of walk.md")
+
+
+class Size(unittest.TestCase):
+    """How much there is to read is said with figures, and those may be out by a seventh."""
+
+    def assert_said(self, page: Path, sentence: str, *counts: int) -> None:
+        text = " ".join(page.read_text().split())
+        found = re.search(sentence, text)
+        assert found, f"{page.relative_to(ROOT)} says nothing like {sentence!r}"
+        for said, count in zip(found.groups(), counts, strict=True):
+            number = int(said.replace(",", ""))
+            self.assertLess(abs(number - count), count / 7, f"{page.name} says {said}, not {count}")
+
+    def test_the_walk_and_all_of_the_server(self) -> None:
+        walk = DOCS / "design" / "walk.md"
+        names = first_column(walk.read_text(), "Read")
+        core = sum(lines_of(ROOT / "server" / f"{name}.py") for name in names)
+        every = sorted((ROOT / "server").rglob("*.py"))
+        whole = sum(map(lines_of, every))
+        self.assert_said(walk, r"these (\d+) files, about ([\d,]+) lines with", len(names), core)
+        self.assert_said(walk, r"server is about ([\d,]+) lines in (\d+) files", whole, len(every))
+        readme = ROOT / "README.md"
+        self.assert_said(readme, r"\[(\d+) files, about ([\d,]+) lines\]", len(names), core)
+        self.assert_said(readme, r"about ([\d,]+) lines in (\d+) files", whole, len(every))
+        self.assertLess(core, 6_000, "more than an afternoon")
+        drawn = re.findall(r"\b(?:wire|api|session|llm|tools|context)/\w+", walk.read_text())
+        missing = {name for name in drawn if not list((ROOT / "server").rglob(f"{name}.py"))}
+        self.assertEqual(missing, {"session/context"}, "no such file in server/")
+
+
 # -- reading the code -----------------------------------------------------------------------------
 
 
@@ -243,6 +294,10 @@ def leaves(value: dict[str, Any], path: str = "") -> Iterator[str]:
             yield from leaves(inner, name)
         else:
             yield name
+
+
+def lines_of(path: Path) -> int:
+    return len(path.read_text().splitlines())
 
 
 def calls_in(path: str) -> Iterator[tuple[str, list[str]]]:

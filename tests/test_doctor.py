@@ -14,6 +14,10 @@ from .test_main import Case
 
 class Here(Case):
     def test_a_newcomer_learns_what_to_do(self) -> None:
+        self.home.mkdir(mode=0o700)
+        for file, text in (("agents/odd.json", '{"tools": ["shel"]}'), ("hooks/odd.py", "x x")):
+            (self.home / file).parent.mkdir(mode=0o700)
+            (self.home / file).write_text(text)
         with socket.create_server(("127.0.0.1", 0)) as other:
             port = str(other.getsockname()[1])
             done = self.yaa("doctor", env={"YAA_PORT": port})
@@ -26,7 +30,9 @@ class Here(Case):
             rf"missing +address +127\.0\.0\.1, port {port}: Address already in use",
             r"→ is yaa running already",
             r"(ok|note|missing) +sandbox",
-            r"2 missing",
+            r"missing +agents +agents/odd\.json: /tools: there is no tool 'shel'",
+            r"missing +hooks +hooks/odd\.py: ",
+            r"4 missing",
         ):
             self.assertRegex(done.stdout, pattern)
 

@@ -349,6 +349,31 @@ class Filter(Case):
                 self.assertIn(said, done.stderr)
         self.assertIn("No such file", self.yaa("run", str(self.folder / "none")).stderr)
 
+    def test_one_message_one_answer(self) -> None:
+        done = self.yaa("run", "--say", "calc 6*7", "--text")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertIn("42", done.stdout)
+        self.assertNotIn("{", done.stdout)
+        waiting = self.yaa("run", "--say", "shell echo x", "--text")
+        self.assertEqual(waiting.returncode, 3)
+        self.assertIn("waits for you: Allow shell?", waiting.stderr)
+        failed = self.yaa("run", "--say", "fail", "--text")
+        self.assertEqual((failed.returncode, failed.stdout), (1, ""))
+        self.assertTrue(failed.stderr.startswith("yaa: "), failed.stderr)
+
+    def test_a_message_is_put_behind_a_session(self) -> None:
+        file = self.folder / "session.json"
+        file.write_text(self.yaa("run", "--say", "calc 6*7").stdout)
+        again = self.yaa("run", str(file), "--say", "calc 2*50")
+        self.assertEqual(again.returncode, 0, again.stderr)
+        said = [m["content"] for m in json.loads(again.stdout)["messages"] if m["role"] == "user"]
+        self.assertEqual(said, ["calc 6*7", "calc 2*50"])
+        self.assertEqual(json.loads(file.read_text())["rev"], 1, "the file stays as it was")
+        file.write_text('{"messages": 5}')
+        refused = self.yaa("run", str(file), "--say", "hello")
+        self.assertEqual((refused.returncode, refused.stdout), (2, ""))
+        self.assertIn("/messages", refused.stderr)
+
     def test_events(self) -> None:
         done = self.yaa("run", "--events", give=json.dumps(session("stream 5")))
         self.assertEqual(done.returncode, 0, done.stderr)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import copy
 import difflib
 import re
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -87,12 +88,14 @@ class Agents:
         files = {**self._built_in, **{name: self._own[name] for name in self._own_definitions()}}
         return {name: file.stamp[0] // 1_000_000_000 for name, file in files.items()}
 
-    def problems(self) -> list[str]:
-        """What is wrong with the owner's files, one line each; none names a path outside."""
+    def problems(self, tools: Collection[str] = ()) -> list[str]:
+        """What is wrong with the owner's files, one line each; none names a path outside. `tools`:
+        the names of those there are, which may change under way."""
         self._look()
-        found = [
-            f"agents/{name}.json: {text}" for name, f in self._own.items() for text in f.problems
-        ]
+        found = []
+        for name, file in self._own.items():
+            unknown = definitions.unknown_tools(file.definition or {}, tools) if tools else []
+            found += [f"agents/{name}.json: {text}" for text in (*file.problems, *unknown)]
         if self._default not in self._known():
             found.append(f"session.agent is {self._default}, and there is no such agent")
         return found

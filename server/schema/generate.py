@@ -142,7 +142,7 @@ def response_schema(returns: Schema | None) -> Schema:
     properties |= {name: {"type": "object"} for name in ("usage", "sandbox", "modified_args")}
     properties |= {name: {"type": "integer"} for name in ("duration_ms", "keep")}
     properties["repairs"] = properties["logs"]
-    properties["hint"] = text
+    properties |= dict.fromkeys(("hint", "feedback"), text)
     return envelope
 
 

@@ -111,9 +111,10 @@ def decided(
     person put in their place; anything else asks again."""
     grant = granted(call, payload)
     if not payload["approved"]:
-        why = f" Reason: {payload['reason']}" if payload.get("reason") else ""
+        said = payload.get("reason") or ""
+        why = f" Reason: {said}" if said else ""
         text = f"The user denied this call.{why} Do not repeat it unless asked to."
-        return Reply(call, text, "denied", status="denied", grant=grant)
+        return Reply(call, text, "denied", status="denied", grant=grant, feedback=said)
     edited = payload.get("edited_args")
     if edited is not None:
         verdict = toolbox.verdict(session, with_args(call, edited))
@@ -247,8 +248,9 @@ def with_page(
 def cancelled(call: Call, answer: dict[str, Any]) -> Reply:
     payload = answer.get("payload")
     reason = payload.get("reason") if isinstance(payload, dict) else None
-    why = f" Reason: {reason}" if isinstance(reason, str) and reason else ""
-    return Reply(call, f"The user cancelled this call.{why}", "skipped", status="skipped")
+    said = reason if isinstance(reason, str) else ""
+    text = f"The user cancelled this call.{f' Reason: {said}' if said else ''}"
+    return Reply(call, text, "skipped", status="skipped", feedback=said)
 
 
 def approval(call: Call, verdict: Verdict, entry: dict[str, Any]) -> Ask:

@@ -8,8 +8,9 @@ the server does.
 
 from __future__ import annotations
 
+import difflib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -29,6 +30,7 @@ DEFAULT = ("", "auto")  # what else the server's default agent may be called
 # What the server itself needs to keep a conversation going, whatever tools an agent lists.
 MACHINERY = frozenset(("finish", "tool_detail", "context_reload", "context_retain", *PLANNING))
 WORDS = ("auto", "ask", "deny")
+LIKELY = 0.8  # so much alike are two names of which one is misspelt
 
 _TEXT = {"type": "string", "maxLength": 200_000}
 _LIMIT = {"type": ["number", "null"], "minimum": 0, "maximum": 2**53 - 1}
@@ -101,6 +103,32 @@ def warnings(definition: Definition) -> list[str]:
     return unknown_placeholders(texts)
 
 
+def unmatched(
+    names: Iterable[str], tools: Collection[str], *, exact: bool = False
+) -> Iterator[str]:
+    """What to say of names that no tool has; `*` stands for anything. `exact`: it does not, and a
+    page may have tools of such names, so only patterns and what looks misspelt are told."""
+    for name in names:
+        plain = exact and "*" not in name
+        if name in tools or (not exact and matches(name, tools)):
+            continue
+        near = difflib.get_close_matches(name, tools, 1, LIKELY if plain else 0.6)
+        if near or not plain:
+            hint = f"; did you mean {near[0]!r}?" if near else ""
+            yield f"there is no tool {name!r}{hint}"
+
+
+def unknown_tools(definition: Definition, tools: Collection[str]) -> list[str]:
+    """Names in its `tools` and its `policy` that are hardly meant, since no tool has them."""
+    listed = unmatched(definition.get("tools", ()), tools)
+    policy = unmatched(definition.get("policy", {}), tools, exact=True)
+    return [*(f"/tools: {text}" for text in listed), *(f"/policy: {text}" for text in policy)]
+
+
+def matches(pattern: str, tools: Iterable[str]) -> bool:
+    return any(fnmatchcase(tool.casefold(), pattern.casefold()) for tool in tools)
+
+
 def of(session: Session) -> Definition:
     """The definition this session's run goes by; empty for one that never ran."""
     found: Definition = session.get("config", {}).get("agent") or {}
@@ -113,7 +141,7 @@ def word(session: Session, tool: str, *, page: bool) -> str:
     definition = of(session)
     listed = definition.get("tools")
     if listed is not None and not page and tool not in MACHINERY:
-        if not any(fnmatchcase(tool.casefold(), each.casefold()) for each in listed):
+        if not any(matches(each, (tool,)) for each in listed):
             return "deny"
     return str(definition.get("policy", {}).get(tool, ""))
 

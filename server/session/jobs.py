@@ -68,7 +68,7 @@ class Recover:
 
 @dataclass(frozen=True)
 class Reply:
-    """Answer the call without running anything."""
+    """Answer the call without running anything. `feedback`: what the person said of it, alone."""
 
     call: Call
     content: str
@@ -76,6 +76,7 @@ class Reply:
     is_error: bool = True
     status: str = ""
     grant: dict[str, Any] | None = None
+    feedback: str = ""
 
 
 @dataclass(frozen=True)

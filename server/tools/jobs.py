@@ -70,6 +70,7 @@ class Jobs:
             yield state_delta(put("grants", "-", value=job.grant))
         status = job.status or job.state
         said: Any = {"type": status, "message": job.content} if job.is_error else job.content
+        feedback = {"feedback": job.feedback} if job.feedback else {}
         yield events.tool_result(
             job.call["id"],
             job.call["function"]["name"],
@@ -77,7 +78,7 @@ class Jobs:
             self._clock(),
             state=job.state,
             is_error=job.is_error,
-            result={"status": status, "error" if job.is_error else "result": said},
+            result={"status": status, "error" if job.is_error else "result": said, **feedback},
         )
 
     async def _execute(self, jobs: Iterable[Execute]) -> AsyncGenerator[Event, None]:

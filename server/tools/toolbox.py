@@ -26,7 +26,7 @@ from ..schema.convert import error_text, parse
 from ..schema.inline import inline
 from ..schema.repair import repair
 from ..schema.validate import Validator, remembered
-from ..session import events
+from ..session import definition, events
 from ..session.calls import with_args
 from ..session.context.compact import RETAIN
 from ..session.context.ops import RELOAD, ops_of
@@ -58,8 +58,6 @@ class Toolbox:
     """The tools of one server. `open` proves the sandbox, `load_owner_tools` adds what the owner
     configured; without them only the built-in tools are there, and below `require` not even all."""
 
-    host = ""  # what the tools that run here run on; nothing where none can
-
     def __init__(self, config: Config, client: Client | None = None) -> None:
         """Without a `client` the tools that need the network are absent."""
         server = config.server
@@ -72,6 +70,7 @@ class Toolbox:
         self._addable: list[str] = []  # hosts, in a sandbox that can filter
         self._withheld = self._sandbox["require"] != "none"  # until `open` has proven enough
         self._runner = Runner(config.home)
+        self.host = ""  # what the tools that run here run on; nothing where none can
         self._mcp = mcp.Servers(server["mcpServers"], client or Client(), self._most["wall_s"])
         self._catalog = Catalog(network=client is not None)
         self._tools = self._catalog.entries
@@ -100,6 +99,8 @@ class Toolbox:
             await self._catalog.add_files(self._home / "tools", self._runner)
         self._catalog.add_rest(self._rest, self._home)
         await self._catalog.add_mcp(self._mcp)
+        for text in definition.unmatched(self._ceilings, self._tools, exact=True):
+            self.problems.append(f"server.tools: {text}")
 
     async def load(self, path: Path) -> list[BaseTool | str]:
         """Add the tools of one file. Each of them, or why it is refused."""
@@ -165,8 +166,7 @@ class Toolbox:
         return frozenset(self._tools)
 
     def unattended(self) -> list[str]:
-        """The tools that no model is offered where nobody can be asked, unless an agent's policy
-        lets them run."""
+        """What no model is offered where nobody can be asked, unless an agent's policy allows."""
         tools = [entry.tool for entry in self._tools.values()]
         return [t.name for t in tools if t.kind == "question" or self.policy(t, None) == "ask"]
 

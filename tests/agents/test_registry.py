@@ -196,6 +196,22 @@ class Folder(Case):
         self.assertIn("{caracter}", self.agents.problems()[0])
         self.assertEqual(self.resolved("odd")["name"], "odd")
 
+    def test_a_tool_that_is_not_there_is_told(self) -> None:
+        tools = ["shell", "read_file", "mcp__notes__read"]
+        self.write("fine.json", {"tools": ["SHELL", "mcp__notes__*"], "policy": {"notify": "deny"}})
+        self.assertEqual(self.agents.problems(tools), [])
+        self.write("odd.json", {"tools": ["shel", "mcp__mail__*"], "policy": {"read_fil": "deny"}})
+        self.assertEqual(
+            self.agents.problems(tools),
+            [
+                "agents/odd.json: /tools: there is no tool 'shel'; did you mean 'shell'?",
+                "agents/odd.json: /tools: there is no tool 'mcp__mail__*'",
+                "agents/odd.json: /policy: there is no tool 'read_fil'; did you mean 'read_file'?",
+            ],
+        )
+        self.assertEqual(self.resolved("odd")["name"], "odd", "it can be used all the same")
+        self.assertEqual(self.agents.problems([*tools, "shel", "mcp__mail__send", "read_fil"]), [])
+
     def test_a_folder_that_is_not_there(self) -> None:
         agents = Agents(self.folder / "nowhere")
         self.assertEqual(len(agents.info()), 4)

@@ -356,6 +356,8 @@ class Next(unittest.TestCase):
                     answers = resolved(reason, payload, "cancelled")
                     job = self.job(asked(call(name)), calls=entry("waiting"), interrupts=answers)
                     self.assertEqual((job.content, job.state), (text, "skipped"))
+                    told = "not now" if "not now" in text else ""
+                    self.assertEqual(job.feedback, told)
 
     def test_superseded_and_cancelled(self) -> None:
         moved = self.job([*asked(call("rm")), user("next", "u2")])

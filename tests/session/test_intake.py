@@ -186,6 +186,25 @@ class Opened(unittest.TestCase):
         self.assertTrue(all(m["id"] for m in session["messages"]))
         self.assertEqual((session["start_time"], session["title"]), ("2025-01-01", "你好"))
 
+    def test_every_spelling_of_a_status_and_a_role(self) -> None:
+        """A6, A7: seed 003 in Chinese and in kebab-case, and what other tools export."""
+        for status in ("进行中", "已中断", "已完成", "失败", "已失败", "in-progress", "interrupted",
+                       "completed", "failed", "in_progress"):  # fmt: skip
+            with self.subTest(status):
+                self.assertEqual(opened({"status": status})["status"], "in_progress")
+        self.assertRaises(Problem, opened, {"status": "erledigt"})
+        for roles, ours in (
+            ("agent 智能体 大模型 ai model assistant", "assistant"),
+            ("human 用户 user", "user"),
+            ("developer 系统 system", "system"),
+            ("错误 error", "error"),
+            ("工具 tool", "tool"),
+        ):
+            for role in roles.split():
+                with self.subTest(role):
+                    message = {"id": "m", "role": role, "content": "", "tool_call_id": "c"}
+                    self.assertEqual(opened({"messages": [message]})["messages"][0]["role"], ours)
+
     def test_title(self) -> None:
         cases = [
             ("  a\n\t b  ", "a b"),

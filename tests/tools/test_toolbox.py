@@ -14,6 +14,7 @@ from server.config import Config
 from server.schema.example import NOTHING, example
 from server.session.events import Event
 from server.tools.envelope import MAX_NESTED
+from server.tools.runner import Runner
 from server.tools.toolbox import Toolbox
 
 from ..fakes import DEFAULTS
@@ -309,6 +310,25 @@ class Executed(Case):
         self.assertEqual(found[-1]["metadata"]["yaa"]["result"]["result"]["output"], "a\nb\n")
         self.assertEqual(found[-1]["metadata"]["yaa"]["state"], "done")
 
+    async def test_output_is_told_while_the_tool_runs(self) -> None:
+        """D12: each line leaves before the next is printed, which waits for a file that is only
+        made once the line before it has arrived."""
+        folder = Runner(self.home).folder(self.session["id"])
+        wait = "until [ -e {0} ]; do sleep 0.01; done; echo {0}"
+        command = "; ".join(["echo a", wait.format("b"), wait.format("c")])
+        toolbox, told = self.toolbox(), []
+        call = self.call("shell", {"command": command})
+        args = toolbox.verdict(self.session, call).args or {}
+        async for event in toolbox.execute(self.session, call, args, {}):
+            told.append(event["type"])
+            said = json.dumps(event)
+            for line, next_one in (("a\\n", "b"), ("b\\n", "c")):
+                if event["type"].startswith("ACTIVITY") and line in said:
+                    (folder / next_one).touch()
+        self.assertEqual(told[0], "ACTIVITY_SNAPSHOT")
+        self.assertEqual(told[1:], ["ACTIVITY_DELTA", "ACTIVITY_DELTA", "TOOL_CALL_RESULT"])
+        self.assertIn("a\nb\nc\n", event["metadata"]["yaa"]["result"]["result"]["output"])
+
     async def test_python_keeps_nothing(self) -> None:
         toolbox = self.toolbox()
         code = "x = 1\nprint('ä', __name__)\nopen('kept', 'w').write('y')"
@@ -404,6 +424,19 @@ class Owners(Case):
         found = await self.execute(toolbox, "add", {"p": {"x": "5"}})
         ours = found[-1]["metadata"]["yaa"]["result"]
         self.assertEqual((ours["result"], ours["keep"], ours["logs"]), (7, 3, ["adding"]))
+
+    async def test_a_ceiling_for_a_tool_that_is_not_there_is_told(self) -> None:
+        """It would hold for nothing, and nobody would know."""
+        names = ("shell", "shel", "mcp__web__*", "notify", "pick_file")  # a page has the last two
+        toolbox = self.toolbox(**dict.fromkeys(names, "deny"))
+        await toolbox.load_owner_tools()
+        self.assertEqual(
+            toolbox.problems,
+            [
+                "server.tools: there is no tool 'shel'; did you mean 'shell'?",
+                "server.tools: there is no tool 'mcp__web__*'",
+            ],
+        )
 
     async def test_a_type_that_contains_itself(self) -> None:
         """Described where it is shown, and checked at every level all the same."""

@@ -68,16 +68,20 @@ def planned(
         trigger = trigger or ("retention" if work.ops else "")
     forced = target is not None or (budget.window is not None and work.size > budget.window)
     full = work.size >= budget.high or _many(session)
+    helped: list[str] = []
     if forced or (full and not _just_done(session)):
         had, before = len(work.ops), work.size
-        _until(work, budget.low if target is None else int(budget.high * target))
+        helped = _until(work, budget.low if target is None else int(budget.high * target))
         if not forced and before - work.size < budget.high * options["min_saving"]:
             work.undo(had, before)  # too little to break the prefix for
         elif len(work.ops) > had:
             trigger = "overflow" if target is not None else "size"
     if not work.ops:
         return None
-    return Compaction(tuple(work.ops), _record(session, trigger, measure, work))
+    record = _record(session, trigger, measure, work)
+    if trigger in ("size", "overflow"):
+        record["strategies"] = helped
+    return Compaction(tuple(work.ops), record)
 
 
 def due(session: Session, budget: Budget, measure: Measure, *, refused: bool = False) -> bool:
@@ -113,13 +117,19 @@ def too_large(session: Session, budget: Budget, measure: Measure) -> list[dict[s
     ]
 
 
-def _until(work: Work, low: int) -> None:
-    """Run the strategies that are switched on until the view is small enough."""
+def _until(work: Work, low: int) -> list[str]:
+    """Run the strategies that are switched on until the view is small enough. The names of those
+    that did something."""
+    helped = []
     for name, strategy in STRATEGIES.items():
         if name in work.options["strategies"] and work.size > low:
+            had = len(work.ops)
             for _ in strategy(work):
                 if work.size <= low:
-                    return
+                    break
+            if len(work.ops) > had:
+                helped.append(name)
+    return helped
 
 
 def ingested(work: Work, budget: Budget) -> None:

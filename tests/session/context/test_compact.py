@@ -18,6 +18,7 @@ from server.session.context.view import pairing_errors, view
 from .sessions import Sessions, record, refusals
 
 NAMES = list(STRATEGIES)
+PRECIOUS = "precious\n" * 400
 
 
 def nothing_beside() -> tuple[str, list[dict[str, Any]]]:
@@ -319,6 +320,47 @@ class Cases(unittest.TestCase):
         record(maker.session, found)
         self.assertIn(long, [m["content"] for m in view(maker.session)])
 
+    def retaining(self, *said: dict[str, Any]) -> Sessions:
+        """A session whose model said this of its one result, with `context_retain`."""
+        maker = self.session(("user", "one"), ("call", PRECIOUS), ("assistant", "z"))
+        for about in said:
+            call = maker.call("context_retain")
+            maker.say("user", "and?")
+            maker.say("assistant", "", tool_calls=[call])
+            result = {"status": "ok", "result": {"ids": ["msg_3"], **about}}
+            maker.say("tool", "ok", tool_call_id=call["id"], name=call["function"]["name"],
+                      result=result)  # fmt: skip
+        return maker
+
+    def remains(self, maker: Sessions, small: Budget, size: int) -> bool:
+        """Whether the result is whole in the next request; in the session it always is."""
+        if found := planned(maker.session, small, Measure(0, size, 1.0)):
+            record(maker.session, found)
+        self.assertEqual(maker.session["messages"][2]["content"], PRECIOUS)
+        return PRECIOUS in [message["content"] for message in view(maker.session)]
+
+    def test_dropped_by_the_model_it_is_gone_from_the_requests(self) -> None:
+        """G18: what a model says with `context_retain`; its last word counts."""
+        drop, pin = {"action": "drop"}, {"action": "pin"}
+        for said, stays in (
+            ([drop], False),
+            ([{"action": "keep", "turns": 1}], False),
+            ([{"action": "keep", "turns": 9}], True),
+            ([pin, drop], False),
+            ([drop, pin], True),
+            ([drop, {"action": "auto"}], True),
+        ):
+            with self.subTest(said):
+                self.assertEqual(self.remains(self.retaining(*said), budget(10**6), 100), stays)
+
+    def test_pinned_by_the_model_it_holds_against_every_strategy(self) -> None:
+        for action, stays in (("pin", True), ("auto", False)):
+            with self.subTest(action):
+                maker = self.retaining({"action": action})
+                for role, text in [("assistant", "y " * 300), ("user", "x " * 300)] * 8:
+                    maker.say(role, text)
+                self.assertEqual(self.remains(maker, budget(12_000), 13_000), stays)
+
     def test_exempt_tools(self) -> None:
         maker = self.session(
             ("user", "one"), ("call", "skill text\n" * 300), ("assistant", "x"), ("user", "two"),
@@ -334,6 +376,31 @@ class Cases(unittest.TestCase):
         assert found is not None
         self.assertEqual(found.record["trigger"], "overflow")
         self.assertLessEqual(found.record["after"], now.total * 2 * 0.2 + 500)
+
+    def test_the_record_names_the_strategies_that_helped(self) -> None:
+        """G15: in the order in which they came."""
+        small = {"large_chars": 300, "preview_chars": 50, "keep_turns": 1, "keep_messages": 4}
+
+        def records(names: list[str]) -> list[list[str]]:
+            found = []
+            for seed in range(6):
+                maker = Sessions(seed, strategies=names, **small)
+                session = maker.grow(6)
+                for _ in range(4):
+                    maker.step()
+                made = planned(session, budget(10**6), measure(session), target=0.0001)
+                if made and made.record["trigger"] == "overflow":
+                    found.append(made.record["strategies"])
+            return found
+
+        for name in NAMES:
+            with self.subTest(name):
+                said = records([name])
+                self.assertEqual(said, [[name]] * len(said))
+                self.assertTrue(said)
+        for together in records(NAMES):
+            self.assertEqual(together, [name for name in NAMES if name in together])
+            self.assertGreater(len(together), 1)
 
     def test_the_triggers_are_exact(self) -> None:
         session = Sessions(5).grow(12)

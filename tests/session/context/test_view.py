@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import random
 import unittest
 from typing import Any
@@ -87,6 +88,31 @@ class View(unittest.TestCase):
     def test_first_result_wins(self) -> None:
         seen = view({"messages": [said("", "a"), result("a", "one"), result("a", "two")]})
         self.assertEqual(seen[-1]["content"], "one")
+
+    def test_the_last_runs_only(self) -> None:
+        """A18: of 25 runs the model sees the last 20, calls and results whole; the session keeps
+        all of them."""
+        messages: list[Message] = []
+        for run in range(25):
+            call = f"c{run}"
+            messages += [{"role": "user", "content": f"run {run}"}, said("", call), result(call)]
+            messages.append(said(f"end {run}"))
+        before = copy.deepcopy(messages)
+        for runs, first, seen in (
+            (20, "run 5", 80),
+            (1, "run 24", 4),
+            (25, "run 0", 100),
+            (26, "run 0", 100),
+            (None, "run 0", 100),
+            (0, "run 0", 100),
+            (True, "run 0", 100),
+        ):
+            with self.subTest(runs=runs):
+                config = {"context": {"window_runs": runs}}
+                shown = view({"messages": messages, "config": config})
+                self.assertEqual((shown[0]["content"], len(shown)), (first, seen))
+                self.assertEqual(pairing_errors(shown), [])
+                self.assertEqual(messages, before)
 
     def test_any_history_is_well_paired_and_its_prefix_stable(self) -> None:
         for seed in range(500):
