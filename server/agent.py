@@ -113,7 +113,8 @@ class BaseAgent:
         default = self.defaults["config"]["llm_api"]["provider"]
         model = self.models.resolve(definition.provider(agent, own, default))
         run_id = self.ids("run")
-        opening = intake.opening(session, self.defaults, agent, run_id, self.clock(), self.ids)
+        now, ids, host = self.clock(), self.ids, self.toolbox.host
+        opening = intake.opening(session, self.defaults, agent, run_id, now, ids, host)
         run = self._begin(Run(self, session, model, opening, key), opening[0]["threadId"])
         logger.info("run %s of session %s for %s", run_id, opening[0]["threadId"], key or "-")
         return run

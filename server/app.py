@@ -19,7 +19,9 @@ from .agent import BaseAgent
 from .agents.registry import Agents
 from .api.agui import Agui
 from .api.auth import Keys
+from .api.autoai import AutoAi
 from .api.files import Downloads
+from .api.gateway import Gateway
 from .api.info import Info
 from .api.metrics import Scrape
 from .api.openai import OpenAI
@@ -189,9 +191,12 @@ def routes(app: App, keys: Keys) -> Router:
         ("GET", "/info"): Route(info.info),
         ("GET", "/metrics"): Route(Scrape(app.metrics.text).get),
         ("POST", "/session"): Route(sessions.post),
+        ("POST", "/session/events"): Route(sessions.events),
         ("POST", "/"): Route(sessions.post),
         ("POST", "/agui/{agent}"): Route(agui.post, refusal=agui.refusal),
         ("POST", "/files"): Route(downloads.post),
+        **AutoAi(runs, openai, app.toolbox.info, app.toolbox.names, app.agent.clock).routes(),
+        **Gateway(runs, app.agents, app.toolbox.info, app.agent.clock).routes(),
         **openai.routes(),
     }
     rates = Rates(server["limits"]["rate_limit"])

@@ -18,6 +18,7 @@ from server.jsontext import canonical
 from server.llm import BaseAPI, Options
 from server.session import events
 from server.session.events import Event
+from server.tracing import Sink
 
 Session = dict[str, Any]
 Script = Callable[[list[dict[str, Any]]], list[Event]]
@@ -141,6 +142,8 @@ class CountingToolbox:
     it, it may run beside others, with "slow" it takes its time.
     """
 
+    host = ""
+
     def __init__(self, tools: dict[str, str], counts: dict[tuple[str, str], int]) -> None:
         self.tools, self.counts = tools, counts
         self.gate: asyncio.Event | None = None  # a tool that is running waits for it
@@ -228,6 +231,7 @@ def agent(
     ids: Callable[[str], str] | None = None,
     clock: Callable[[], int] | None = None,
     limits: dict[str, Any] | None = None,
+    sink: Sink | None = None,
 ) -> BaseAgent:
     """An agent on a host of its own."""
     server = copy.deepcopy(DEFAULTS["server"])
@@ -240,6 +244,7 @@ def agent(
         claims or MemoryClaims(),  # type: ignore[arg-type]
         ids=ids or Ids(),
         clock=clock or ManualClock(),
+        sink=sink,
     )
 
 

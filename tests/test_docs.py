@@ -110,6 +110,10 @@ class Reference(unittest.TestCase):
         routes = set(method_and_path("server/app.py")) | fronts
         self.assertTrue(routes, "found none in server/app.py: does this test still read it right?")
         self.assert_rows("http.md", "Route", routes)
+        gateway = set(method_and_path("server/api/gateway.py"))
+        self.assert_rows("fronts-gateway.md", "Route", gateway)
+        autoai = set(method_and_path("server/api/autoai.py"))
+        self.assert_rows("fronts-autoai.md", "Route", autoai)
 
     def test_fields_of_openai_and_what_becomes_of_them(self) -> None:
         page = (REFERENCE / "fronts-openai.md").read_text()

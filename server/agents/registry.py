@@ -20,21 +20,27 @@ from ..errors import Problem
 from ..jsontext import JSONError, dumps, loads
 from ..session import definition as definitions
 from ..session.definition import DEFAULT, MAX_FILE, Definition
+from .prompt_files import Stamp, included, stamp_of
 
 _QUOTED = re.compile(r'"""(.*?)"""', re.DOTALL)
 
 logger = log.get("agents")
 
-Stamp = tuple[int, int, int]  # of a file: another one means that it was written
-
 
 @dataclass
 class File:
-    """A file as it was last seen: what it defines, or the last that it did, and what is wrong."""
+    """A file as it was last seen: what it defines, or the last that it did, what is wrong, and the
+    files that its prompts are in."""
 
     stamp: Stamp
     definition: Definition | None = None
     problems: list[str] = field(default_factory=list)
+    prompts: dict[str, Stamp | None] = field(default_factory=dict)
+
+    def is_as(self, folder: Path, stamp: Stamp) -> bool:
+        """Whether it is still what it was, its prompts' files too."""
+        same = all(stamp_of(folder / name) == was for name, was in self.prompts.items())
+        return self.stamp == stamp and same
 
 
 class Agents:
@@ -125,13 +131,11 @@ def _scanned(folder: Path, before: dict[str, File]) -> dict[str, File]:
         name = path.name.removesuffix(".json")
         if name.startswith("."):
             continue
-        try:
-            about = path.stat()
-        except OSError:  # it has just gone, or leads nowhere
+        stamp = stamp_of(path)
+        if stamp is None:  # it has just gone, or leads nowhere
             continue
-        stamp = (about.st_mtime_ns, about.st_size, about.st_ino)
         old = before.get(name)
-        if old is not None and old.stamp == stamp:
+        if old is not None and old.is_as(folder, stamp):
             found[name] = old
         else:
             found[name] = _read(path, name, stamp, old)
@@ -151,11 +155,12 @@ def _read(path: Path, name: str, stamp: Stamp, old: File | None) -> File:
     except JSONError as error:
         place = f"line {error.line}, column {error.column}: " if error.line else ""
         return File(stamp, kept, [place + error.message])
+    prompts, problems = included(path.parent, value)
     definition, misfits = definitions.read(name, value)
-    if misfits:
-        said = [f"{each['pointer'] or '/'}: {each['detail']}" for each in misfits]
-        return File(stamp, kept, said)
-    return File(stamp, definition, definitions.warnings(definition))
+    problems += [f"{each['pointer'] or '/'}: {each['detail']}" for each in misfits]
+    if problems:
+        return File(stamp, kept, problems, prompts)
+    return File(stamp, definition, definitions.warnings(definition), prompts)
 
 
 def _plain_json(text: str) -> str:

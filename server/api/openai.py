@@ -94,17 +94,20 @@ class OpenAI:
     async def chat(self, call: Call) -> None:
         """Raises Problem for everything that is found wrong before the run begins."""
         with spoken():
-            body = await self._runs.read(call, "request_invalid")
-            document, wish = chat.read(body, self._names(), self._recall(call))
-            with self._runs.begin(call, document) as run:
-                reply = chat_reply.Reply(
-                    run.session,
-                    wish,
-                    run_id=run.id,
-                    first_message=run.first_message,
-                    fingerprint=self._fingerprint,
-                )
-                await self._answer(call, run, reply, streams=wish.stream)
+            await self.complete(call, await self._runs.read(call, "request_invalid"))
+
+    async def complete(self, call: Call, body: dict[str, Any]) -> None:
+        """Answer a body of Chat Completions. Raises Problem."""
+        document, wish = chat.read(body, self._names(), self._recall(call))
+        with self._runs.begin(call, document) as run:
+            reply = chat_reply.Reply(
+                run.session,
+                wish,
+                run_id=run.id,
+                first_message=run.first_message,
+                fingerprint=self._fingerprint,
+            )
+            await self._answer(call, run, reply, streams=wish.stream)
 
     async def responses(self, call: Call) -> None:
         """Raises Problem for everything that is found wrong before the run begins."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
 from contextlib import aclosing, contextmanager
 from typing import Any, Protocol
 
@@ -22,8 +22,9 @@ from .auth import Key
 from .body import read_object
 from .router import Call
 
+EVENT_STREAM = "text/event-stream; charset=utf-8"
 STREAM_HEADERS = {
-    "Content-Type": "text/event-stream; charset=utf-8",
+    "Content-Type": EVENT_STREAM,
     "X-Accel-Buffering": "no",  # nginx would otherwise collect the stream
     "x-should-retry": "false",
 }
@@ -31,6 +32,7 @@ RETRY_AFTER_S = 2  # a run lasts seconds to minutes; asking again sooner only ad
 PING = sse.comment("ping")
 
 Frame = Callable[[Event, str, int], bytes]
+GoOn = Callable[[], Awaitable["Run | None"]]
 TERMINAL = ("RUN_FINISHED", "RUN_ERROR")
 
 
@@ -76,28 +78,43 @@ class Runs:
             finally:
                 log.run_id.reset(token)
 
+    def again(self, call: Call, document: dict[str, Any]) -> Run:
+        """Another run of the same request, in its slot, when the one before has ended. Raises
+        Problem."""
+        return self._agent.prepare(document, call.key.name)
+
     async def stream(
-        self, call: Call, run: Run, frame: Frame, cut: Callable[[], bytes] = bytes
+        self,
+        call: Call,
+        run: Run,
+        frame: Frame,
+        cut: Callable[[], bytes] = bytes,
+        go_on: GoOn | None = None,
     ) -> None:
         """Each event as `frame(event, alias, number)` words it, in whole SSE frames; nothing is
         sent for b"". The stream of a server that stops ends without a terminal event, and with
-        what `cut` says to clients that would take that for an end."""
+        what `cut` says to clients that would take that for an end. `go_on` may have another run
+        to tell of, behind the end of the last."""
         stream = call.stream(STREAM_HEADERS)
         pulse = Pulse(stream.write, self._heartbeat_s)
         number, ended = 0, False
+        following: Run | None = run
         try:
-            async with aclosing(run.events()) as events:
-                async for event in events:
-                    number += 1
-                    ended = event["type"] in TERMINAL
-                    name = alias(event)
-                    if data := frame(event, name, number):
-                        stream.write(data)
-                        call.sent += len(data)
-                        pulse.touch()
-                    # Back-pressure; and before a tool starts its `tool.exec` has left: the run
-                    # goes on to hand the call over only when it is asked for its next event.
-                    await (stream.flush() if name == EXEC else stream.drain())
+            while following is not None:
+                async with aclosing(following.events()) as events:
+                    async for event in events:
+                        number += 1
+                        ended = event["type"] in TERMINAL
+                        name = alias(event)
+                        if data := frame(event, name, number):
+                            stream.write(data)
+                            call.sent += len(data)
+                            pulse.touch()
+                        # Back-pressure; and before a tool starts its `tool.exec` has left: the run
+                        # goes on to hand the call over only when it is asked for its next event.
+                        await (stream.flush() if name == EXEC else stream.drain())
+                ended = ended and go_on is None  # then `cut` has the last word
+                following = await go_on() if go_on else None
         except asyncio.CancelledError:
             if call.exchange.gone:
                 raise

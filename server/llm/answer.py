@@ -30,11 +30,14 @@ from .presets import Provider
 _AFTER_CALLS = {None, "stop", "tool_use", "function_call", "end_turn", "tool_calls"}
 CUT = {"length", "max_tokens", "model_length", "model_context_window_exceeded"}
 
+MARKED = "marks"  # reasoning.field of a thought that the model marked in its text
+
 Piece = tuple[str, str]
 
 
 class Scanner(Protocol):
-    """Finds tool calls in text. Pieces: ("text", …), ("call", name), ("args", …), ("end", "")."""
+    """Finds tool calls in text. Pieces: ("text", …), ("call", name), ("args", …), ("end", ""); and
+    ("think", …) for a thought that was marked in it."""
 
     def feed(self, text: str) -> list[Piece]: ...
     def end(self) -> list[Piece]: ...
@@ -184,6 +187,8 @@ class Answer(ABC):
         for kind, value in pieces:
             if kind == "text":
                 self._say(value)
+            elif kind == "think":
+                self._think(value, MARKED)
             elif kind == "call":
                 self._call = self._begin_call(value)
             elif self._call is not None and kind == "args":

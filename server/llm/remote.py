@@ -241,7 +241,7 @@ class RemoteAPI(BaseAPI):
     def _answer(self, call: Call) -> Answer:
         known = [tool["function"]["name"] for tool in call.tools]
         scanner: Scanner | None = None
-        if call.tools and call.mode == "text":
+        if call.mode == "text":
             scanner = TagScanner(call.tools)
         elif call.tools and call.mode == "json_schema":
             scanner = JsonReply(known)

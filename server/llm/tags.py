@@ -6,7 +6,7 @@ known tool's tag is followed by one of its parameters, its end or a JSON object,
 character leaves at once, before, between and after calls.
 
 `<tool_call>{"name": …, "arguments": {…}}</tool_call>` and `<action>` with the same inside
-(Hermes models, seed 000) are calls too.
+(Hermes models, AutoAi prompts) are calls too, and the marks of such prompts are read (marks.py).
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import Any
 
 from ..jsontext import dumps
 from . import Tool
+from .marks import ANSWER, ASK_USER, LONGEST, MARKS, QUESTION, THOUGHT, Lines
 from .text_calls import rescue
 
 Piece = tuple[str, str]
@@ -42,26 +43,41 @@ class TagScanner:
             for tool in tools
         }
         self._openers = {f"<{name}>".lower(): name for name in (*self._schemas, *_JSON_TAGS)}
+        self._marks = {f"<{name}>": name for name in MARKS if f"<{name}>" not in self._openers}
         keys = [key for schema in self._schemas.values() for key in schema]
-        self._longest = max(map(len, (*self._openers, *keys)), default=0) + 8
+        self._longest = max(map(len, (*self._openers, *keys)), default=LONGEST) + 8
         self._held = ""
         self._name = ""  # the call that is being read
         self._opened = ""
         self._searched = 0
+        self._mark = ""  # the part of the answer that is being read, where it is marked
+        self._lines = Lines()
 
     def feed(self, text: str) -> list[Piece]:
         out: list[Piece] = []
         self._held += text
-        while self._held and (self._body(out) if self._name else self._prose(out)):
+        while self._held and self._step(out):
             pass
         return out
+
+    def _step(self, out: list[Piece]) -> bool:
+        """One part of what is held. True to go on."""
+        if self._name:
+            return self._body(out)
+        return self._prose(out) if self._kind in ("", ANSWER) else self._marked(out)
+
+    @property
+    def _kind(self) -> str:
+        """What the open mark is for. Where nobody can be asked, a question is an answer."""
+        kind = MARKS.get(self._mark, "")
+        return ANSWER if kind == QUESTION and ASK_USER not in self._schemas else kind
 
     def end(self) -> list[Piece]:
         """The answer is over: what waited was text, and an open call ends here if it is whole."""
         held, self._held = self._held, ""
         name, self._name = self._name, ""
         if not name:
-            return [("text", held)] if held else []
+            return self._part(held)
         if name in _JSON_TAGS:
             call = rescue(held, self._schemas)  # a whole call, though its tag was never closed
             return _call(*call) if call else [("text", self._opened + held)]
@@ -74,14 +90,18 @@ class TagScanner:
         """Pass text on up to a tag that is, or may be, a tool's. True to go on."""
         start = self._held.find("<")
         if start != 0:
-            end = start if start > 0 else len(self._held)
-            out.append(("text", self._held[:end]))
-            self._held = self._held[end:]
-            return bool(self._held)
+            return self._say(out, start if start > 0 else len(self._held))
         close = self._held.find(">", 0, self._longest)
         head = self._held[: close + 1 if close > 0 else self._longest].lower()
         name = self._openers.get(head)
-        if name is None and close < 0 and any(each.startswith(head) for each in self._openers):
+        marks = self._marks_here()
+        if head in marks:
+            self._mark, self._held = marks[head], self._held[close + 1 :]
+            self._searched = 0
+            self._lines.restart()
+            return bool(self._held)
+        waits = (*self._openers, *marks)
+        if name is None and close < 0 and any(each.startswith(head) for each in waits):
             return False
         begins = self._begins(name, self._held[close + 1 :]) if name else False
         if begins is None:
@@ -94,10 +114,50 @@ class TagScanner:
                 out.append(("call", name))
             return True
         next_tag = self._held.find("<", 1)
-        end = next_tag if next_tag > 0 else len(self._held)
-        out.append(("text", self._held[:end]))
-        self._held = self._held[end:]
+        return self._say(out, next_tag if next_tag > 0 else len(self._held))
+
+    def _say(self, out: list[Piece], end: int) -> bool:
+        """Let go of prose. True if more is held."""
+        text, self._held = self._held[:end], self._held[end:]
+        self._lines.go(text)
+        out.append(("text", text))
         return bool(self._held)
+
+    # -- marks ------------------------------------------------------------------------------------
+
+    def _marks_here(self) -> dict[str, str]:
+        """The marks that mean something at this place, by what each makes the open one."""
+        closing = {f"</{self._mark}>": ""} if self._mark else {}
+        return {**self._marks, **closing} if self._lines.free else closing
+
+    def _marked(self, out: list[Piece]) -> bool:
+        """A thought leaves as it comes, a question when it is whole. True to go on behind it."""
+        closing = f"</{self._mark}>"
+        end = re.compile(closing, re.IGNORECASE | re.ASCII)
+        match = end.search(self._held, max(self._searched - len(closing), 0))
+        if match is not None:
+            body, self._held = self._held[: match.start()], self._held[match.end() :]
+            out += self._part(body)
+            self._mark, self._searched = "", 0
+            self._lines.restart()
+            return bool(self._held)
+        self._searched = len(self._held)
+        if self._kind == THOUGHT:
+            last = self._held.rfind("<", -len(closing))
+            keep = last if last >= 0 and closing.startswith(self._held[last:].lower()) else None
+            out += self._part(self._held[:keep])
+            self._held = "" if keep is None else self._held[keep:]
+            self._searched = 0
+        return False
+
+    def _part(self, text: str) -> list[Piece]:
+        """Some text, as what the open mark says that it is."""
+        if self._kind == QUESTION:
+            question = text.strip()
+            return _call(ASK_USER, dumps({"question": question})) if question else []
+        return [("think" if self._kind == THOUGHT else "text", text)] if text else []
+
+    # -- calls ------------------------------------------------------------------------------------
 
     def _begins(self, name: str, after: str) -> bool | None:
         """Whether what follows a tool's tag makes it a call; None while that cannot be said."""
@@ -121,6 +181,7 @@ class TagScanner:
             self._searched = len(held)
             return False
         body, self._held, self._name = held[: match.start()], held[match.end() :], ""
+        self._lines.restart()
         if name not in _JSON_TAGS:
             out += [("args", dumps(self._arguments(name, body))), ("end", "")]
         elif call := rescue(body, self._schemas):

@@ -25,7 +25,7 @@ from .context.size import Measure
 from .definition import wants_finish
 from .jobs import Ask, Call, Execute, Job, Session, Toolbox, Wait
 from .modes import FINISH, Mode, answers, beyond, exhausted, mode_of
-from .notes import SUM_UP
+from .notes import SUM_UP, progress
 from .plan import failed_task
 
 
@@ -116,7 +116,8 @@ def next_step(
         if limit["limit"] == "max_steps" and sums_up(session, mode, limits):
             return with_room(session, (), model, note=SUM_UP, sums_up=True)
         return Stop("interrupted", "limit", interrupts=(limit,))
-    return with_room(session, offered(session, toolbox, mode), model, choice=forced(session))
+    tools, note = offered(session, toolbox, mode), progress(session, limits)
+    return with_room(session, tools, model, note=note, choice=forced(session))
 
 
 def _planned(

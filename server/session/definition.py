@@ -24,6 +24,7 @@ Definition = dict[str, Any]
 Misfit = dict[str, str]
 
 MAX_FILE = 1 << 20  # bytes
+FILE_NAMED = re.compile(r"@(\S+\.(?:md|txt))")  # a prompt that is nothing but this
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 DEFAULT = ("", "auto")  # what else the server's default agent may be called
 # What the server itself needs to keep a conversation going, whatever tools an agent lists.
@@ -81,6 +82,19 @@ def read(name: str, value: Any) -> tuple[Definition, list[Misfit]]:
     if mode and mode.rounds and "max_steps" not in limits:
         found["limits"] = {**limits, "max_steps": mode.rounds}
     return found, []
+
+
+def files_named(definition: Any) -> Iterator[tuple[dict[str, Any], str, str]]:
+    """The prompts of a definition that name a file: (where the prompt is, its key, the file)."""
+    if not isinstance(definition, dict):
+        return
+    prompts = definition.get("prompt")
+    places = [(definition, key) for key in ("systemPrompt", "system_prompt")]
+    places += [(prompts, key) for key in prompts] if isinstance(prompts, dict) else []
+    for place, key in places:
+        text = place.get(key)
+        if isinstance(text, str) and (match := FILE_NAMED.fullmatch(text)):
+            yield place, key, match[1]
 
 
 def warnings(definition: Definition) -> list[str]:

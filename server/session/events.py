@@ -20,6 +20,7 @@ Patch = list[dict[str, Any]]
 PROTOCOL_VERSION = "1.0"
 OUTPUT = "yaa.tool.output"  # activityType of live output
 FILLED = "yaa.messages"  # CUSTOM name: what intake filled in inside messages
+SNAPSHOT = "yaa.snapshot"  # metadata of a snapshot's message: what of ours it has in AG-UI's place
 
 # AG-UI type -> the dotted name in the frame's `event:` line (seed 001's where it has one).
 ALIASES: dict[str, str] = {
@@ -28,6 +29,7 @@ ALIASES: dict[str, str] = {
     "RUN_ERROR": "run.error",
     "STATE_SNAPSHOT": "session.snapshot",
     "STATE_DELTA": "session.delta",
+    "MESSAGES_SNAPSHOT": "messages.snapshot",
     "STEP_STARTED": "step.start",
     "STEP_FINISHED": "step.end",
     "TEXT_MESSAGE_START": "text.start",
@@ -97,7 +99,7 @@ def run_finished(
         "threadId": session["id"],
         "runId": session["run"]["id"],
         "timestamp": timestamp,
-        "outcome": _outcome(session, reason),
+        "outcome": outcome(session, reason),
         "result": {"status": status, "finish_reason": reason, "rev": session["rev"] + 1},
         **({"usage": usage} if usage else {}),
     }
@@ -126,6 +128,11 @@ def state_snapshot(session: dict[str, Any]) -> Event:
     """Everything that is not a message, whole."""
     state = {key: value for key, value in session.items() if key != "messages"}
     return {"type": "STATE_SNAPSHOT", "snapshot": {"yaa": state}}
+
+
+def messages_snapshot(messages: list[dict[str, Any]]) -> Event:
+    """Every message, whole, in AG-UI's shape (snapshot.py)."""
+    return {"type": "MESSAGES_SNAPSHOT", "messages": messages}
 
 
 def state_delta(*operations: dict[str, Any]) -> Event:
@@ -288,10 +295,11 @@ def tool_result(
     }
 
 
-def _outcome(session: dict[str, Any], reason: str) -> Event:
+def outcome(session: dict[str, Any], reason: str) -> Event:
+    """How a run ended, in AG-UI's words."""
     if reason == "cancelled":
         return {"type": "cancelled"}
-    if not session["interrupts"]:
+    if not session.get("interrupts"):
         return {"type": "success"}
     return {"type": "interrupt", "interrupts": [_agui(item) for item in session["interrupts"]]}
 

@@ -239,6 +239,7 @@ CONFIG: dict[str, Fields] = {
         "output_schema": (_optional(_is_schema), "a JSON Schema, or null for none"),
         "tool_detail": (_of(bool), "true or false"),
         "result_schema": (_of(bool), "true or false"),
+        "progress_hint": (_of(bool), "true or false"),
         "tool_mode": (_one_of(*TOOL_MODES), f"one of {', '.join(TOOL_MODES)}"),
     },
     "llm_api": {

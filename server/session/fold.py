@@ -13,12 +13,22 @@ from collections.abc import Callable
 from typing import Any
 
 from ..jsontext import canonical
-from .events import FILLED, Event, Patch
+from .events import FILLED, SNAPSHOT, Event, Patch
+from .patch import own, patch
+from .patch import parse_pointer as parse_pointer
 
 Session = dict[str, Any]
 Message = dict[str, Any]
 
 GATHERED = 128  # deltas: a short string takes 50 bytes beside its characters
+# What a message of ours shares with its AG-UI counterpart, and what it is called there.
+LIFTED = {
+    "id": "id",
+    "role": "role",
+    "content": "content",
+    "tool_calls": "toolCalls",
+    "tool_call_id": "toolCallId",
+}
 
 
 def fold(session: Session, event: Event) -> None:
@@ -144,48 +154,17 @@ def patch_messages(messages: list[Message], operations: Patch) -> None:
             patch(messages, operation, parts)
 
 
-def patch(root: Any, operation: dict[str, Any], parts: list[str]) -> None:
-    """One RFC 6902 add, replace or remove. What does not apply is left undone."""
-    for part in parts[:-1]:
-        root = step_into(root, part)
-    last, op = parts[-1], operation.get("op")
-    if op not in ("add", "replace", "remove") or (op != "remove" and "value" not in operation):
-        return
-    if isinstance(root, dict):
-        if op == "add" or last in root:
-            if op == "remove":
-                del root[last]
-            else:
-                root[last] = own(operation["value"])
-    elif isinstance(root, list):
-        index = len(root) if last == "-" and op == "add" else array_index(last)
-        if index is not None and index < len(root) + (op == "add"):
-            if op == "add":
-                root.insert(index, own(operation["value"]))
-            elif op == "replace":
-                root[index] = own(operation["value"])
-            else:
-                del root[index]
-
-
-def step_into(node: Any, part: str) -> Any:
-    if isinstance(node, dict):
-        return node.get(part)
-    if isinstance(node, list) and (index := array_index(part)) is not None and index < len(node):
-        return node[index]
-    return None
-
-
-def array_index(part: str) -> int | None:
-    """RFC 6901 section 4: digits without a leading zero."""
-    ascii_digits = part.isascii() and part.isdigit() and len(part) < 16
-    return int(part) if ascii_digits and (part == "0" or part[0] != "0") else None
-
-
-def parse_pointer(path: Any) -> list[str] | None:
-    if not isinstance(path, str) or not path.startswith("/"):
-        return None
-    return [part.replace("~1", "/").replace("~0", "~") for part in path[1:].split("/")]
+def messages_snapshot(session: Session, event: Event) -> None:
+    """The messages of a stored session, as snapshot.py has worded them for AG-UI clients."""
+    found = []
+    for message in event["messages"]:
+        metadata = message.get("metadata") if isinstance(message, dict) else None
+        names = metadata.get(SNAPSHOT) if isinstance(metadata, dict) else None
+        if isinstance(names, list):
+            lifted = {n: LIFTED[n] for n in names if isinstance(n, str) and n in LIFTED}
+            ours = {n: own(message[at]) for n, at in lifted.items() if at in message}
+            found.append(own(extra(message)) | ours)
+    session["messages"] = found
 
 
 # -- the assistant's message ----------------------------------------------------------------------
@@ -337,13 +316,6 @@ def extra(event: Event) -> dict[str, Any]:
     return ours if isinstance(ours, dict) else {}
 
 
-def own(value: Any) -> Any:
-    """A copy for the session: later folds change it, and an event never changes."""
-    if isinstance(value, dict):
-        return {key: own(item) for key, item in value.items()}
-    return [own(item) for item in value] if isinstance(value, list) else value
-
-
 def at(event: Event) -> dict[str, Any]:
     return {"at": event["timestamp"]} if "timestamp" in event else {}
 
@@ -355,6 +327,7 @@ REQUIRED: dict[str, dict[str, type]] = {
     "RUN_ERROR": {"message": str},
     "STATE_SNAPSHOT": {"snapshot": dict},
     "STATE_DELTA": {"delta": list},
+    "MESSAGES_SNAPSHOT": {"messages": list},
     "CUSTOM": {"name": str},
     "TEXT_MESSAGE_START": {"messageId": str},
     "TEXT_MESSAGE_END": {"messageId": str},
@@ -370,6 +343,7 @@ FOLDS: dict[str, Callable[[Session, Event], None]] = {
     "RUN_ERROR": run_error,
     "STATE_SNAPSHOT": state_snapshot,
     "STATE_DELTA": state_delta,
+    "MESSAGES_SNAPSHOT": messages_snapshot,
     "CUSTOM": custom,
     "TEXT_MESSAGE_START": text_start,
     "TEXT_MESSAGE_END": text_end,

@@ -64,11 +64,12 @@ def opening(
     run_id: str,
     now_ms: int,
     new_id: Callable[[str], str],
+    host: str = "",
 ) -> list[Event]:
     """The events that open a run: RUN_STARTED, then what was filled in and settled.
 
     `defaults` is the configuration's session half, `agent` the definition that the run goes by.
-    `new_id("msg")` makes an identifier.
+    `new_id("msg")` makes an identifier; `host` says what the server's tools run on.
     """
     session_id = session.get("id") or new_id("ses")
     filled = list(_filled_messages(session.get("messages") or [], new_id))
@@ -83,6 +84,8 @@ def opening(
         *_open_interrupts(session),
     ]
     run = _run(session, user, run_id, now_ms)
+    if host:
+        run["host"] = host
     if said := prompts.unknown_placeholders(session.get("config", {}).get("prompt") or {}):
         run["warnings"] = said
     if "output" in session and session.get("run", {}).get("message") != user:

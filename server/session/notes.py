@@ -6,6 +6,8 @@ schema. Providers expect the user to speak between two answers, so a note stands
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from typing import Any
 
 from . import output
@@ -33,6 +35,26 @@ def with_notes(session: Session, messages: list[Message], note: str = "") -> lis
     elif seen and seen[-1]["role"] == "assistant":
         seen.append(_note(_behind(session, seen[-1])))
     return seen
+
+
+def progress(session: Session, limits: Mapping[str, Any]) -> str:
+    """How far the run has come, for a session that wants it told: behind the results of a step, so
+    that nothing in front of them changes and a provider's cache holds."""
+    most, last = limits.get("max_steps"), session["messages"][-1:]
+    wanted = session["config"]["yaa"].get("progress_hint")
+    if not wanted or not most or not last or last[0]["role"] != "tool":
+        return ""
+    step = session["run"]["step"] + 1
+    share = step / most
+    advice = next(text for until, text in _ADVICE if share < until)
+    return f"This is step {step} of {most:g}. {advice}".strip()
+
+
+_ADVICE = (
+    (0.3, ""),
+    (0.7, "Keep to what the task needs."),
+    (math.inf, "Few steps are left: finish with what you have."),
+)
 
 
 def _behind(session: Session, message: Message) -> str:

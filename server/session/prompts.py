@@ -32,14 +32,16 @@ SECTIONS: dict[str, str] = {
         "Give your final answer by calling finish with arguments that fit this JSON Schema, and"
         " only when you are done:\n{output_schema}"
     ),
+    "host": "The server's tools run on {host}.",
     "date": "The current date is {date}.",
     "environment": "Facts about the user's environment:\n{environment}",
     "language": "Answer in this language: {language}.",
     "append": "{append}",
 }
+_OPTIONAL_FACTS = ("agent", "mode", "host", "environment", "language", "append")
 # These stand for what may be absent; then the section is left out.
 OPTIONAL = {
-    **{name: name for name in ("agent", "mode", "environment", "language", "append")},
+    **{name: name for name in _OPTIONAL_FACTS},
     "output": "output_schema",
 }
 MODE_RULES = {
@@ -59,7 +61,7 @@ TITLE = (
 )
 # What `config.prompt` and an agent's `prompt` may hold.
 NAMES = (*SECTIONS, "system", "title")
-FACTS = ("character", "agent", "mode", "output_schema", "date", "environment", "language", "append")
+FACTS = ("character", "output_schema", "date", *_OPTIONAL_FACTS)
 
 _PLACEHOLDER = re.compile(r"(?<!\{)\{([a-z_]+)\}(?!\})")
 
@@ -100,6 +102,7 @@ def values(session: Session, own: Mapping[str, str]) -> dict[str, str]:
         "agent": agent.get("systemPrompt", "").strip(),
         "mode": MODE_RULES.get(mode_of(session).name, ""),
         "output_schema": "" if schema is None else dumps(schema),
+        "host": session["run"].get("host", ""),
         "date": datetime.fromtimestamp(started, UTC).strftime("%Y-%m-%d"),
         "environment": "\n".join(f"- {fact}" for fact in session.get("environment") or ()),
         "language": session["config"]["yaa"].get("language") or "",

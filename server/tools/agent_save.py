@@ -37,6 +37,8 @@ def _checked(name: str, definition: dict[str, Any]) -> bytes:
         raise ToolError("\n".join(["not saved:", *lines]))
     if freed := [tool for tool, word in found.get("policy", {}).items() if word == "auto"]:
         raise ToolError(f"not saved: only the owner may let {', '.join(freed)} run without asking")
+    if files := [file for _, _, file in definitions.files_named(found)]:
+        raise ToolError(f"not saved: write out what @{files[0]} says; such files are the owner's")
     found.pop("name")
     try:
         data = f"{json.dumps(found, ensure_ascii=False, indent=2)}\n".encode()

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import os
+import platform
 from collections.abc import AsyncGenerator
 from importlib.util import decode_source
 from pathlib import Path
@@ -37,13 +38,14 @@ CANARY_LIMITS: dict[str, float] = {
 
 class Runner:
     """Runs jobs in child processes. `home` holds the workspaces. `pool`: where they run, None for
-    plain children."""
+    plain children. `host`: the system they run on."""
 
     def __init__(self, home: Path, pool: Pool | None = None) -> None:
         self.workspaces = home.resolve() / "workspaces"
         self.pool = pool
         self.sandbox = about(pool.policy.tier if pool else "none", "off", {})
         self.reach = Reach(self.sandbox["network"])
+        self.host = f"{platform.system()} ({platform.machine()})"
 
     async def open(
         self, options: dict[str, Any], most: str = "A", proof: Proof | None = None

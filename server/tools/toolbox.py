@@ -69,14 +69,14 @@ class Toolbox:
         self._addable: list[str] = []  # hosts, in a sandbox that can filter
         self._withheld = self._sandbox["require"] != "none"  # until `open` has proven enough
         self._runner = Runner(config.home)
+        self.host = ""  # what the tools that run here run on; nothing where none can
         self._mcp = mcp.Servers(server["mcpServers"], client or Client(), self._most["wall_s"])
         self._catalog = Catalog(network=client is not None)
         self._tools = self._catalog.entries
         self.problems = self._catalog.problems  # what could not be loaded, for the owner
         allowed = self._ceilings.get("fetch_url", {}).get("allow", ())
-        self._performer = Performer(
-            self._runner, client, self._mcp, allowed, config.home / "agents"
-        )
+        agents = config.home / "agents"
+        self._performer = Performer(self._runner, client, self._mcp, allowed, agents)
 
     async def open(self, most: str = "A", proof: Proof | None = None) -> None:
         """Prove the sandbox that tools run in, up to the tier `most`, unless it has been. Below
@@ -85,6 +85,7 @@ class Toolbox:
         tier = self._runner.sandbox["tier"]
         self._addable = self._sandbox["hosts_on_approval"] if tier == "A" else []
         self._withheld = TIERS.index(tier) < TIERS.index(self._sandbox["require"])
+        self.host = "" if self._withheld else self._runner.host
 
     async def close(self) -> None:
         """End every process that waits for a call."""
@@ -164,8 +165,7 @@ class Toolbox:
         return frozenset(self._tools)
 
     def unattended(self) -> list[str]:
-        """The tools that no model is offered where nobody can be asked, unless an agent's policy
-        lets them run."""
+        """What no model is offered where nobody can be asked, unless an agent's policy allows."""
         tools = [entry.tool for entry in self._tools.values()]
         return [t.name for t in tools if t.kind == "question" or self.policy(t, None) == "ask"]
 

@@ -14,7 +14,9 @@ from server.errors import Problem
 from server.session.definition import MAX_FILE
 
 
-class Folder(unittest.TestCase):
+class Case(unittest.TestCase):
+    """A folder of definitions, and the agents in it."""
+
     def setUp(self) -> None:
         holder = tempfile.TemporaryDirectory()
         self.addCleanup(holder.cleanup)
@@ -38,6 +40,8 @@ class Folder(unittest.TestCase):
             self.agents.resolve(session)
         return caught.exception
 
+
+class Folder(Case):
     def test_the_built_in_ones(self) -> None:
         listed = self.agents.info()
         names = [item["name"] for item in listed]

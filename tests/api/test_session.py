@@ -15,7 +15,8 @@ from server.api.router import Route, Router
 from server.api.runs import Runs
 from server.api.session import Sessions, delta_reply, wants_stream
 from server.errors import Problem
-from server.session import events
+from server.session import events, snapshot
+from server.wire import sse
 from server.wire.headers import ProtocolError
 
 from . import fakes
@@ -69,6 +70,43 @@ class Refusing(Case):
 
     def test_neither_form_is_accepted(self) -> None:
         self.assertEqual(self.post(headers=JSON | {"Accept": "text/html"}).status, 406)
+
+
+class Snapshots(Case):
+    def router(self) -> Router:
+        handler = Sessions(Runs(self.agent, self.limits), streams=self.streams)
+        routes = {("POST", "/session"): Route(handler.events)}
+        return Router(routes, handler.post, Keys([{"name": "me", "key": "k"}]))
+
+    def test_as_an_array_or_as_a_stream(self) -> None:
+        told = snapshot.events(DOCUMENT)
+        for accept in ("", "*/*", "application/json"):
+            call = self.post(headers=JSON | {"Accept": accept})
+            self.assertEqual((call.status, call.json), (200, told), accept)
+        call = self.post(headers=SSE)
+        self.assertEqual(call.headers["content-type"], "text/event-stream; charset=utf-8")
+        decoder = sse.Decoder()
+        frames = [*decoder.feed(call.answer), *decoder.end()]
+        self.assertEqual([json.loads(frame.data) for frame in frames], told)
+        names = ["run.start", "session.snapshot", "messages.snapshot", "run.end"]
+        self.assertEqual([frame.event for frame in frames], names)
+        self.assertEqual([frame.id for frame in frames], [f"snapshot/{n}" for n in range(1, 5)])
+        self.assertEqual(self.agent.runs, [], "nothing runs")
+
+    def test_what_is_no_session_is_refused(self) -> None:
+        for body, status in (
+            ({"messages": [5]}, 422),
+            ({"version": 99}, 422),
+            (b"[]", 422),
+            (b"{", 400),
+        ):
+            self.assertEqual(self.post(body).status, status, body)
+        self.assertEqual(self.post(headers=JSON | {"Accept": "text/html"}).status, 406)
+
+    def test_a_run_id_of_several_lines_makes_no_frame_of_its_own(self) -> None:
+        call = self.post({"run": {"id": "a\nevent: b"}}, headers=SSE)
+        self.assertEqual(call.status, 200)
+        self.assertEqual(len(sse.Decoder().feed(call.answer)), 4)
 
 
 class Choosing(unittest.TestCase):

@@ -1,118 +1,130 @@
-"""Bodies with anything in any place: refused with a place, or a session that the intake takes."""
+"""Bodies that nobody sends in earnest: each is a session or a Problem, and nothing else."""
 
 from __future__ import annotations
 
+import copy
+import random
 import unittest
 from collections.abc import Callable
 from typing import Any
 
 from server.errors import Problem
-from server.fronts import chat, openai, responses
+from server.fronts import autoai, gateway
 from server.session import intake
-from tests.test_app import places, removed, replaced
 
 Json = dict[str, Any]
-Read = Callable[[Json], tuple[Json, Any]]
 
-CALL = {"id": "told", "type": "function", "function": {"name": "weather", "arguments": "{}"}}
-CARRIER = {
-    "id": "ses_1",
-    "calls": {"told": "c"},
+ODD: list[Any] = [
+    None,
+    True,
+    0,
+    -1,
+    1e308,
+    "",
+    " ",
+    "x",
+    "\u0000",
+    "你好😀",
+    [],
+    [None],
+    {},
+    {"a": 1},
+]
+INTERRUPT = {
+    "id": "i",
+    "reason": "input_required",
+    "call_id": "c",
+    "message": "?",
+    "response_schema": {"type": "string", "pattern": "("},
+}
+SESSION: Json = {
+    "id": "s",
     "messages": [
+        {"id": "u", "role": "user", "content": "hi"},
         {
             "id": "m",
             "role": "assistant",
-            "content": "x",
-            "reasoning": {"text": "t"},
-            "tool_calls": [{**CALL, "id": "c"}],
-            "meta": {"usage": {"prompt_tokens": 1}},
-        }
+            "content": "",
+            "tool_calls": [{"id": "c", "function": {"name": "n", "arguments": "{}"}}],
+        },
     ],
+    "interrupts": [INTERRUPT],
+    "environment": ["f"],
+    "tools": [{"name": "n"}],
+    "ext": {},
 }
-PARAMETERS = {"type": "object", "properties": {"city": {"type": "string"}}}
-FUNCTION = {"name": "weather", "description": "d", "parameters": PARAMETERS}
-PARTS = [
-    {"type": "text", "text": "t"},
-    {"type": "image_url", "image_url": {"url": "https://x", "detail": "low"}},
-]
-CHAT = {
-    "model": "m",
-    "messages": [
-        {"role": "system", "content": [{"type": "text", "text": "t"}]},
-        {"role": "user", "name": "n", "content": PARTS},
-        {"role": "assistant", "content": None, "tool_calls": [CALL], "yaa": CARRIER},
-        {"role": "tool", "tool_call_id": "told", "content": "r"},
-    ],
-    "tools": [{"type": "function", "function": FUNCTION}],
-    "tool_choice": {"type": "function", "function": {"name": "weather"}},
-    "response_format": {"type": "json_schema", "json_schema": {"name": "n", "schema": PARAMETERS}},
-    "stream_options": {"include_usage": True},
-    "metadata": {"a": "b"},
-    "logit_bias": {"5": 1},
-    "stop": ["x"],
-    "temperature": 1,
-    "max_tokens": 5,
-    "environment_context": {"a": "b"},
-    "yaa": {"tools": True},
+OF_PAGE = {**SESSION, "interrupts": [{"id": "i", "reason": "client_tool", "call_id": "c"}]}
+FUNCTION = {"name": "n", "parameters": {"type": "object"}}
+BODIES: dict[str, tuple[Callable[[Json], Any], Json]] = {
+    "query": (
+        gateway.query,
+        {
+            "message": "x",
+            "chatId": "s",
+            "agentKey": "a",
+            "references": [{"name": "a", "sizeBytes": 1, "url": "u"}],
+            "scene": {"url": "u", "title": "t"},
+            "params": {},
+            "tools": [{"name": "n"}],
+            "session": SESSION,
+        },
+    ),
+    "submit": (
+        gateway.submit,
+        {"toolId": "c", "payload": {"a": 1}, "chatId": "s", "session": OF_PAGE},
+    ),
+    "chat": (gateway.chat, {"session": SESSION}),
+    "stream": (
+        lambda body: autoai.stream(body, ["n"]),
+        {
+            "messages": [{"role": "user", "content": "x"}],
+            "sessionId": "s",
+            "environment_context": ["f"],
+            "frontend_tools": [{"type": "function", "function": FUNCTION}],
+            "tool_results": [{"callId": "c", "result": 1, "error": None}],
+            "wait": 1,
+            "session": SESSION,
+        },
+    ),
 }
-RESPONSES = {
-    "model": "m",
-    "input": [
-        {"role": "user", "content": [{"type": "input_text", "text": "t"}]},
-        {"type": "function_call", "call_id": "told", "name": "weather", "arguments": "{}"}
-        | {"yaa": CARRIER},
-        {"type": "function_call_output", "call_id": "told", "output": "r"},
-    ],
-    "instructions": "i",
-    "tools": [{"type": "function", **FUNCTION}],
-    "tool_choice": {"type": "function", "name": "weather"},
-    "text": {"format": {"type": "json_schema", "name": "n", "schema": PARAMETERS}},
-    "reasoning": {"effort": "low"},
-    "max_output_tokens": 5,
-    "metadata": {},
-}
-WRONG: tuple[Any, ...] = (
-    *(None, True, 5, -1, 1.5, "", "x" * 1000, "\0", [], {}, [None], [[]], ["x"]),
-    *({"type": 5}, {"type": "text"}, {"x": []}, [{"role": "user"}], 10**30),
-)
 
 
-def read_chat(body: Json) -> tuple[Json, Any]:
-    return chat.read(body, {"shell"}, lambda _: None)
+class Hostile(unittest.TestCase):
+    def test_a_session_or_a_problem(self) -> None:
+        for name, (read, whole) in BODIES.items():
+            taken = refused = 0
+            for seed in range(1500):
+                body = mutated(copy.deepcopy(whole), random.Random(seed))
+                before = copy.deepcopy(body)
+                with self.subTest(name, seed=seed):
+                    try:
+                        intake.accept(read(body).document)
+                        taken += 1
+                    except Problem as problem:
+                        self.assertLess(problem.status, 500)
+                        refused += 1
+                    self.assertEqual(body, before, "what was sent was changed")
+            self.assertGreater(min(taken, refused), 50, f"{name}: {taken} taken, {refused} refused")
 
 
-def read_responses(body: Json) -> tuple[Json, Any]:
-    return responses.read(body, {"shell"}, lambda _: None)
-
-
-class Anything(unittest.TestCase):
-    def test_in_any_place(self) -> None:
-        fronts: tuple[tuple[str, Json, Read], ...] = (
-            ("chat", CHAT, read_chat),
-            ("responses", RESPONSES, read_responses),
-        )
-        for name, body, read in fronts:
-            self.assertEqual(self.outcome(body, read), "taken", name)
-            seen = {"taken": 0, "refused": 0}
-            for path in places(body):
-                seen[self.outcome(removed(body, path), read)] += 1
-                for value in WRONG:
-                    with self.subTest(name, path=path, value=str(value)[:20]):
-                        seen[self.outcome(replaced(body, path, value), read)] += 1
-            self.assertGreater(min(seen.values()), 100, seen)
-
-    def outcome(self, body: Json, read: Read) -> str:
-        """taken or refused; anything else is raised."""
-        try:
-            session, _ = read(body)
-            intake.accept(session)
-        except Problem as problem:
-            error = openai.refusal(openai.translated(problem))["error"]
-            self.assertTrue(error["message"])
-            self.assertLess(len(error["message"]), 2000)
-            self.assertEqual(openai.translated(problem).status, 400)
-            return "refused"
-        return "taken"
+def mutated(body: Json, random_: random.Random) -> Json:
+    """The body with one to three places replaced, emptied or removed."""
+    for _ in range(random_.randrange(1, 4)):
+        node: Any = body
+        while True:
+            keys: list[Any] = list(node if isinstance(node, dict) else range(len(node)))
+            if not keys:
+                break
+            key = random_.choice(keys)
+            if isinstance(node[key], dict | list) and node[key] and random_.random() < 0.7:
+                node = node[key]
+                continue
+            if random_.random() < 0.3:
+                del node[key]
+            else:
+                node[key] = copy.deepcopy(random_.choice(ODD))
+            break
+    return body
 
 
 if __name__ == "__main__":

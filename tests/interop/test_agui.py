@@ -7,7 +7,7 @@ import unittest
 from contextlib import ExitStack
 from typing import Any
 
-from server.session import events
+from server.session import events, snapshot
 from server.session.fold import Folder
 from server.wire import sse
 from tests.bench.peers import config, start
@@ -144,6 +144,7 @@ class Constructed(unittest.TestCase):
     def test_every_event_type_occurs(self) -> None:
         """So that the tests here speak of all of them."""
         said = {event["type"] for run in (first_run(), broken_run()) for event in run}
+        said |= {event["type"] for event in snapshot.events(fold(first_run()))}
         self.assertEqual(set(events.ALIASES) - said, {"CUSTOM"})
 
     def test_runs_are_lawful(self) -> None:
@@ -173,6 +174,26 @@ class Constructed(unittest.TestCase):
                 wanted = [peers.agui_message(message) for message in ours]
                 self.assertEqual(peers.shown(found["messages"]), wanted)
                 self.assertEqual(found["pending"], [])
+
+    def test_a_stored_session_is_shown_by_the_official_client(self) -> None:
+        asked, done, broken = fold(first_run()), fold(first_run(), second_run()), fold(broken_run())
+        for session, outcome in ((asked, "interrupt"), (done, "success"), (broken, "success")):
+            recording = stream(snapshot.events(session))
+            self.assertEqual(peers.model_errors(recording), [])
+            self.assertEqual(peers.rule_errors(recording), [])
+            empty = {"id": session["id"], "messages": []}
+            found = peers.replay(empty, [{"runId": "any", "stream": recording}])
+            self.assertEqual(found["warnings"], [])
+            self.assertEqual([run.get("error") for run in found["runs"]], [None])
+            self.assertEqual(found["runs"][0]["outcome"], outcome)
+            people = [m for m in session["messages"] if m["role"] != "error"]
+            wanted = [peers.agui_message(message) for message in people]
+            self.assertEqual(peers.shown(found["messages"]), wanted)
+            thoughts = [m["content"] for m in found["messages"] if m["role"] == "reasoning"]
+            texts = [m["reasoning"]["text"] for m in people if "reasoning" in m]
+            self.assertEqual(thoughts, texts)
+            self.assertEqual(found["state"]["yaa"]["calls"], session["calls"])
+            self.assertEqual(len(found["pending"]), len(session["interrupts"]))
 
     def test_the_official_client_agrees_about_state(self) -> None:
         found = peers.replay(SESSION, [{"runId": "run_1", "stream": stream(first_run())}])

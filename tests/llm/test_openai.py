@@ -233,6 +233,27 @@ class Answers(Case):
                         deltas = [e["delta"] for e in events if "delta" in e]
                         self.assertEqual(deltas, said_so)
 
+    async def test_an_answer_in_marked_parts(self) -> None:
+        """In pieces of any size: thoughts are reasoning, a question is a call, marks are gone."""
+        text = "<THINK>Hm 1 < 2?</THINK>\n<ANSWER>Two.</ANSWER>\n<ASK>Which one?</ASK>"
+        for size in (1, 2, 5, 100):
+            pieces = [said(text[at : at + size]) for at in range(0, len(text), size)]
+            for tools in ([], [tool("ask_user", {"question": {"type": "string"}})]):
+                async with serving(answer(sse(*pieces, STOP))) as server:
+                    asked = {"tools": tools, "tool_mode": "text"}
+                    events = await self.collect(self.api(server), **asked)
+                with self.subTest(size=size, tools=tools):
+                    self.assertEqual(check_brackets(events), [])
+                    found = message(events)
+                    self.assertEqual(found["reasoning"]["text"], "Hm 1 < 2?")
+                    calls = [call["function"] for call in found.get("tool_calls", ())]
+                    if tools:
+                        self.assertEqual(found["content"], "\nTwo.\n")
+                        question = {"name": "ask_user", "arguments": '{"question":"Which one?"}'}
+                        self.assertEqual(calls, [question])
+                    else:
+                        self.assertEqual((found["content"], calls), ("\nTwo.\nWhich one?", []))
+
     def test_tool_mode(self) -> None:
         cases: list[tuple[str, dict[str, Any], str]] = [
             ("auto", {}, "native"),

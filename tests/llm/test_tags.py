@@ -14,6 +14,7 @@ TOOLS = [
     tool("add", {"a": {"type": "integer"}, "b": {"type": "number"}}),
     tool("write_file", {"path": STRING, "content": STRING}),
     tool("time"),
+    tool("ask_user", {"question": STRING}),
     tool("tag", {"names": {"type": "array", "items": STRING}, "on": {"type": "boolean"}}),
     tool("any", {"x": {}, "o": {"type": "object"}, "u": {"type": ["integer", "null"]}}),
 ]
@@ -30,10 +31,10 @@ def told(pieces: list[Piece]) -> Told:
     """Text joined, calls as (name, arguments); arguments that are not whole stay text."""
     out: Told = []
     for kind, value in pieces:
-        if kind == "text" and out and out[-1][0] == "text":
-            out[-1] = ("text", out[-1][1] + value)
-        elif kind == "text":
-            out.append(("text", value))
+        if kind in ("text", "think") and out and out[-1][0] == kind:
+            out[-1] = (kind, out[-1][1] + value)
+        elif kind in ("text", "think"):
+            out.append((kind, value))
         elif kind == "call":
             out.append((value, ""))
         elif kind == "args":
@@ -106,6 +107,39 @@ CASES: list[tuple[str, Told]] = [
     ("<add><a>1</a>", [("add", {"a": 1})]),
     ("<add><a>1", [("add", '{"incomplete":"<a>1"')]),
     ("<time>{", [("time", '{"incomplete":"{"')]),
+    # marks
+    ("<THINK>So 1 < 2.</THINK>\n<ANSWER>42</ANSWER>", [("think", "So 1 < 2."), ("text", "\n42")]),
+    ("First.\n  <Answer>a <b>b</b>\n</answer> End", [("text", "First.\n  a <b>b</b>\n End")]),
+    ("<DONE>all done", [("text", "all done")]),
+    ("<done></done>", []),
+    ("<think>half a th", [("think", "half a th")]),
+    ("<think>a</thin", [("think", "a</thin")]),
+    ("<think>a</thi</think>b", [("think", "a</thi"), ("text", "b")]),
+    (
+        '<THINK>I add</THINK><ACTION>{"name":"add","arguments":{}}</ACTION>'
+        "<OBSERVE>it is 3</OBSERVE><ANSWER>3</ANSWER>",
+        [("think", "I add"), ("add", {}), ("think", "it is 3"), ("text", "3")],
+    ),
+    ("<ANSWER><time></time> now</ANSWER>", [("time", {}), ("text", " now")]),
+    (
+        "Well.\n<ASK> Which?\n</ASK> ",
+        [("text", "Well.\n"), ("ask_user", {"question": "Which?"}), ("text", " ")],
+    ),
+    ("<ask>Sure", [("ask_user", {"question": "Sure"})]),
+    ("<ask> </ask>", []),
+    # what only looks like a mark
+    ("Write <answer>x</answer>.", [("text", "Write <answer>x</answer>.")]),
+    (
+        "```xml\n<answer>x</answer>\n```\n<answer>y</answer>",
+        [("text", "```xml\n<answer>x</answer>\n```\ny")],
+    ),
+    ("<answers>x", [("text", "<answers>x")]),
+    ("</answer>", [("text", "</answer>")]),
+    (
+        "<write_file><content>a\n<answer>x</answer>\n</content></write_file>",
+        [("write_file", {"content": "a\n<answer>x</answer>\n"})],
+    ),
+    ("<an", [("text", "<an")]),
 ]
 
 

@@ -96,6 +96,14 @@ def _result(random_: random.Random) -> dict[str, Any]:
     )
 
 
+def _snapshot(random_: random.Random) -> dict[str, Any]:
+    names = random_.choice([["id", "role", "content"], ["__proto__", 1, "id"], "id", []])
+    metadata = {"yaa.snapshot": names, "yaa": random_.choice([{"note": 1, "__proto__": 2}, 5])}
+    message = {"id": _id("m", random_), "role": "assistant", "content": random_.choice(TEXTS)}
+    found = [{**message, "metadata": random_.choice([metadata, metadata, 5])}]
+    return e.messages_snapshot([*found, *random_.sample(JUNK, 2)])
+
+
 MAKERS: list[Callable[[random.Random], dict[str, Any]]] = [
     lambda r: e.text_start(_id("m", r), 2),
     lambda r: e.text_delta(_id("m", r), r.choice(TEXTS)),
@@ -119,6 +127,7 @@ MAKERS: list[Callable[[random.Random], dict[str, Any]]] = [
     lambda r: {"type": r.choice(["NEW_THING", "toString", "__proto__", "constructor"])},
     lambda r: e.run_error(r.choice(TEXTS), "upstream_error", message_id=_id("e", r), rev=2),
     lambda r: {"type": "RUN_FINISHED", "result": {"status": "completed", "rev": r.randrange(3)}},
+    lambda r: _snapshot(r) if r.random() < 0.3 else e.step_started(1, 5),
     lambda r: e.state_snapshot({"calls": {}, "interrupts": [{"id": "i", "call_id": "c1"}]}),
 ]
 

@@ -8,7 +8,6 @@ from typing import Any
 from server.schema.validate import validate
 from server.session import output
 from server.session.fields import CONFIG
-from server.session.notes import GO_ON, with_notes
 
 from ..fakes import user
 
@@ -109,36 +108,6 @@ class Misses(unittest.TestCase):
         made = session(INTEGER, messages=[user("go"), words("so far", "m1")])
         made["run"]["summary"] = "m1"
         self.assertEqual(output.misses(made), 0)
-
-
-class Notes(unittest.TestCase):
-    """session/notes.py: what stands between two answers."""
-
-    def test_between_answers_and_at_the_end(self) -> None:
-        go, one, two = user("go"), words("x", "m1"), words("3", "m2")
-        call = ended("ok", "c1")
-        cases: list[tuple[list[dict[str, Any]], str, list[str]]] = [
-            ([go], "", ["go"]),
-            ([go], "sum up", ["go", "sum up"]),
-            ([go, one], "", ["go", "x", GO_ON]),
-            ([go, one, two, user("and", "u2")], "", ["go", "x", GO_ON, "3", "and"]),
-            ([go, one, *call], "", ["go", "x", GO_ON, "", ""]),
-            ([go, *call, one], "", ["go", "", "", "x", GO_ON]),
-        ]
-        for messages, note, wanted in cases:
-            with self.subTest(wanted):
-                before = [dict(message) for message in messages]
-                told = with_notes(session(), messages, note)
-                self.assertEqual([m.get("content") or "" for m in told], wanted)
-                self.assertEqual(messages, before)
-                self.assertEqual(told, with_notes(session(), messages, note))
-
-    def test_what_is_wrong_is_named(self) -> None:
-        made = session(INTEGER)
-        told = with_notes(made, [user("go"), words("3.5", "m1")])[-1]["content"]
-        self.assertIn("expected integer", told)
-        made["run"]["summary"] = "m1"
-        self.assertEqual(with_notes(made, [user("go"), words("3", "m1")])[-1]["content"], GO_ON)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from server.session import prompts
 def session(prompt: dict[str, Any] | None = None, **more: Any) -> dict[str, Any]:
     config = {"yaa": {"language": more.pop("language", "")}, "prompt": prompt or {}}
     config["agent"] = more.pop("agent", {})
-    run = {"started_at": 1_700_000_000_000}
+    run = {"started_at": 1_700_000_000_000, "host": more.pop("host", "Linux (x86_64)")}
     return {"character": "You are yaa.", "config": config, "run": run, "messages": [], **more}
 
 
@@ -68,6 +68,13 @@ class System(unittest.TestCase):
                 self.assertEqual(len(before), len(prompts.SECTIONS))
                 changed = [old for old, new in zip(before, after, strict=True) if old != new]
                 self.assertEqual((len(changed), after.count("Mine.")), (1, 1))
+
+    def test_what_tools_run_on_is_said_where_they_run(self) -> None:
+        self.assertIn("tools run on Linux (x86_64).", prompts.system(session()))
+        self.assertNotIn("tools run on", prompts.system(session(host="")))
+        bare = session()
+        del bare["run"]["host"]
+        self.assertNotIn("tools run on", prompts.system(bare))
 
     def test_a_fact_is_never_a_template(self) -> None:
         made = session(environment=["{character} {system}"], agent={"systemPrompt": "{append}"})

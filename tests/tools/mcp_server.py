@@ -53,6 +53,8 @@ def text(said: str, **more: Any) -> Any:
 def call(request: Any) -> Any:
     params = request["params"]
     args = params.get("arguments", {})
+    if "traceparent" in params.get("_meta", {}):
+        note(f"trace {params['_meta']['traceparent']}")
     match params["name"]:
         case "echo" | "odd.name":
             return text(args.get("text", "") + f" by {os.getpid()}")

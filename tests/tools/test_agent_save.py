@@ -69,6 +69,8 @@ class Saving(unittest.TestCase):
             ("", {}, ["an agent's name"]),
             ("a\0", {}, ["an agent's name"]),
             ("a", {"mode": "fast", "tool": []}, ["/mode", "/tool"]),
+            ("a", {"systemPrompt": "@notes.md"}, ["write out what @notes.md says"]),
+            ("a", {"prompt": {"rules": "@../x.txt"}}, ["write out what @../x.txt says"]),
             ("a", {"policy": {"shell": "auto", "rm": "ask"}}, ["only the owner may let shell run"]),
             ("a", {"systemPrompt": "\ud800"}, ["surrogate"]),
             (

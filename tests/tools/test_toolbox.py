@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import platform
 import tempfile
 import unittest
 from pathlib import Path
@@ -78,6 +79,18 @@ class Case(unittest.IsolatedAsyncioTestCase):
         verdict = toolbox.verdict(self.session, call)
         assert verdict.args is not None, verdict
         return [e async for e in toolbox.execute(self.session, call, verdict.args, {})]
+
+
+class Host(Case):
+    async def test_what_tools_run_on_is_told_where_any_can(self) -> None:
+        for require, told in (("none", f"{platform.system()} ("), ("A", "")):
+            server = copy.deepcopy(DEFAULTS["server"])
+            server["sandbox"]["require"] = require
+            toolbox = Toolbox(Config(server, DEFAULTS["session"], self.home))
+            self.addAsyncCleanup(toolbox.close)
+            await toolbox.open("none")  # nothing is proven
+            self.assertTrue(toolbox.host.startswith(told), toolbox.host)
+            self.assertEqual(bool(toolbox.host), bool(told))
 
 
 class Exceeded(Case):

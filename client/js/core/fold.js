@@ -98,6 +98,25 @@ yaa.define('core/fold', ['core/canon', 'core/crc32', 'core/patch'], ({ canonical
     }
   }
 
+  /**
+   * The messages of a stored session, as server/session/snapshot.py has worded them for AG-UI clients.
+   * @param {Session} session
+   * @param {YaaEvent} event
+   */
+  function messagesSnapshot(session, event) {
+    session.messages = []
+    for (const message of event.messages) {
+      const names = isObject(message) && isObject(message.metadata) ? message.metadata['yaa.snapshot'] : null
+      if (!Array.isArray(names)) continue
+      const found = own(extra(message))
+      for (const name of names) {
+        const place = LIFTED.get(name)
+        if (place && hasOwn(message, place)) found[name] = own(message[place])
+      }
+      session.messages.push(found)
+    }
+  }
+
   // -- the assistant's message --------------------------------------------------------------------
 
   /** @param {Session} session @param {YaaEvent} event */
@@ -251,6 +270,7 @@ yaa.define('core/fold', ['core/canon', 'core/crc32', 'core/patch'], ({ canonical
     RUN_ERROR: { message: STRING },
     STATE_SNAPSHOT: { snapshot: isObject },
     STATE_DELTA: { delta: Array.isArray },
+    MESSAGES_SNAPSHOT: { messages: Array.isArray },
     CUSTOM: { name: STRING },
     TEXT_MESSAGE_START: { messageId: STRING },
     TEXT_MESSAGE_END: { messageId: STRING },
@@ -260,12 +280,18 @@ yaa.define('core/fold', ['core/canon', 'core/crc32', 'core/patch'], ({ canonical
     TOOL_CALL_RESULT: { toolCallId: STRING, messageId: STRING, content: STRING },
   })))
 
+  /** What a message of ours shares with its AG-UI counterpart, and what it is called there. */
+  const LIFTED = new Map([
+    ['id', 'id'], ['role', 'role'], ['content', 'content'], ['tool_calls', 'toolCalls'], ['tool_call_id', 'toolCallId'],
+  ])
+
   const FOLDS = new Map(Object.entries({
     RUN_STARTED: runStarted,
     RUN_FINISHED: runFinished,
     RUN_ERROR: runError,
     STATE_SNAPSHOT: stateSnapshot,
     STATE_DELTA: stateDelta,
+    MESSAGES_SNAPSHOT: messagesSnapshot,
     CUSTOM: custom,
     TEXT_MESSAGE_START: textStart,
     TEXT_MESSAGE_END: textEnd,

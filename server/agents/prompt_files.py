@@ -1,0 +1,68 @@
+"""Prompts in files of their own: `"systemPrompt": "@pirate.md"`, beside the agent's definition.
+
+In the walk: `registry` asks here when it reads a definition. Only its own files are looked at: what
+a session brings along, or a model saves, names none. The rule of the file: nothing outside of the
+folder of the definitions is ever opened, whatever a name or a link says.
+"""
+
+from __future__ import annotations
+
+import re
+import stat
+from pathlib import Path
+from typing import Any
+
+from ..session.definition import MAX_FILE, files_named
+
+Stamp = tuple[int, int, int]  # of a file: another one means that it was written
+
+_NAME = re.compile(r"[\w-][\w.-]*(?:/[\w-][\w.-]*)*")  # so no part is `.`, `..` or empty
+
+
+class Refused(ValueError):
+    """A file that is not taken; the message says why."""
+
+
+def stamp_of(path: Path) -> Stamp | None:
+    """None where there is no file."""
+    try:
+        about = path.stat()
+    except OSError:
+        return None
+    return about.st_mtime_ns, about.st_size, about.st_ino
+
+
+def included(folder: Path, definition: Any) -> tuple[dict[str, Stamp | None], list[str]]:
+    """Put the text of its files into a definition. (The files that were looked at, what is wrong
+    with them.)"""
+    seen: dict[str, Stamp | None] = {}
+    problems: list[str] = []
+    for place, key, name in list(files_named(definition)):
+        try:
+            if not _NAME.fullmatch(name):
+                raise Refused("a prompt's file is named from the folder of its agent, without ..")
+            seen[name] = stamp_of(folder / name)
+            place[key] = _text(folder.resolve() / name)
+        except Refused as error:
+            problems.append(f"@{name[:80]}: {error}")
+    return seen, problems
+
+
+def _text(path: Path) -> str:
+    """What a file says. Raises Refused."""
+    try:
+        if path.resolve(strict=True) != path:
+            raise Refused("it is a link, and links are not followed")
+        about = path.stat()
+        if not stat.S_ISREG(about.st_mode):  # a pipe would be waited for
+            raise Refused("it is no file")
+        if about.st_size > MAX_FILE:
+            raise Refused(f"it is larger than {MAX_FILE} bytes")
+        text = path.read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise Refused("it is not UTF-8") from None
+    except (OSError, RuntimeError) as error:  # RuntimeError: links that lead to each other
+        raise Refused(getattr(error, "strerror", None) or "it cannot be read") from None
+    if "\0" in text:
+        raise Refused("it is no text")
+    return text.replace("\r\n", "\n")

@@ -1,0 +1,192 @@
+"""`/auto-ai/v1/*`: the addresses of AutoAi's chat widget, on the same runs as all others.
+
+In the walk: beside `POST /session`; Chat Completions are the OpenAI front's, and fronts/autoai has
+the words of the widget's own stream. The rule of the file: what waits for the widget waits in its
+open request and nowhere else; once that is gone, the session in its hands is what goes on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from ..errors import Problem
+from ..fronts import autoai, openai
+from ..fronts.autoai import Asked, Json, Telling
+from ..jsontext import dumps
+from ..session.events import Event
+from ..wire import sse
+from .openai import OpenAI, spoken
+from .router import Call, Route
+from .runs import Run, Runs
+
+DONE = b"data:[DONE]\n\n"  # the widget compares the line, and its own server wrote no space
+ABORTED = "The task was aborted."
+STOPPING = "This server is stopping. Send the session again: it goes on."
+
+
+class AutoAi:
+    """The handlers. `tools` and `names`: the server's; `clock`: the time in milliseconds."""
+
+    def __init__(
+        self,
+        runs: Runs,
+        openai_front: OpenAI,
+        tools: Callable[[], list[Json]],
+        names: Callable[[], Collection[str]],
+        clock: Callable[[], int],
+    ) -> None:
+        self._runs, self._openai, self._tools = runs, openai_front, tools
+        self._names, self._clock = names, clock
+        self._live: dict[str, Live] = {}  # open streams by task
+
+    def routes(self) -> dict[tuple[str, str], Route]:
+        table = {
+            ("GET", "/auto-ai/v1/models"): self._openai.models,
+            ("POST", "/auto-ai/v1/chat/completions"): self.completions,
+            ("POST", "/auto-ai/v1/chat/stream"): self.stream,
+            ("DELETE", "/auto-ai/v1/chat/stream/{task}"): self.abort,
+            ("POST", "/auto-ai/v1/chat/tool-result"): self.tool_result,
+            ("GET", "/auto-ai/v1/tools"): self.tools,
+            ("GET", "/auto-ai/v1/tools/{name}"): self.tool,
+        }
+        routes = {at: Route(handler, refusal=openai.refusal) for at, handler in table.items()}
+        return {**routes, ("GET", "/auto-ai/v1/health"): Route(self.health, open=True)}
+
+    async def health(self, call: Call) -> None:
+        await call.json({"status": "online", "timestamp": self._clock()})
+
+    async def tools(self, call: Call) -> None:
+        await call.json([autoai.summary(tool) for tool in self._usable()])
+
+    async def tool(self, call: Call) -> None:
+        for tool in self._usable():
+            if tool["name"] == call.at["name"]:
+                await call.json(autoai.detail(tool))
+                return
+        raise Problem("not_found", f"There is no tool {openai.shown(call.at['name'])} here")
+
+    def _usable(self) -> Iterator[Json]:
+        return (t for t in self._tools() if t["policy"] != "deny" and "unavailable" not in t)
+
+    async def completions(self, call: Call) -> None:
+        with spoken():
+            body = await self._runs.read(call, "request_invalid")
+            await self._openai.complete(call, autoai.completions(body))
+
+    async def stream(self, call: Call) -> None:
+        """A run in typed pieces. Where it waits for the page, the stream stays open for the
+        results (`tool_result`) as long as the body says, and goes on with them."""
+        body = await self._runs.read(call, "request_invalid")
+        asked = autoai.stream(body, self._names())
+        with _in_body(asked), self._runs.begin(call, asked.document) as run:
+            live = self._live[run.id] = Live(call, run, asked)
+            try:
+                frame = live.frames(self._clock)
+                await self._runs.stream(call, run, frame, live.last, self._next(live))
+            finally:
+                del self._live[run.id]
+
+    def _next(self, live: Live) -> Callable[[], Any]:
+        async def go_on() -> Run | None:
+            """The run that goes on with the page's results, if all of them come in time."""
+            if not await live.results():
+                return None
+            try:
+                live.run = self._runs.again(live.call, live.run.session)
+            except Problem:  # the server stops: the session in the client's hands has the answers
+                return None
+            return live.run
+
+        return go_on
+
+    async def abort(self, call: Call) -> None:
+        """End a stream of this server. Closing its connection does the same, on any."""
+        live = self._live.get(call.at["task"])
+        if live is None or live.call.key != call.key:
+            missing = {"success": False, "message": "No such task runs here."}
+            await call.json(missing, status=404)
+            return
+        live.abort()
+        await call.json({"success": True, "message": ABORTED})
+
+    async def tool_result(self, call: Call) -> None:
+        """The result of a page's tool, for a stream that waits for it here."""
+        body = await self._runs.read(call, "request_invalid")
+        autoai.check(body, autoai.SUBMIT)
+        for live in self._live.values():
+            session = live.run.session
+            if session.get("id") == body["sessionId"] and live.call.key == call.key:
+                if live.waiting and autoai.answer(session, body["toolCall"]):
+                    live.arrived.set()
+                    await call.json({"success": True, "message": "The result has arrived."})
+                    return
+        message = "Nothing waits for it here. Send the session with tool_results to /chat/stream."
+        gone = {"success": False, "code": "resume_required", "message": message}
+        await call.json(gone, status=409)
+
+
+class Live:
+    """One open stream: its request, its run, and what has come for it meanwhile."""
+
+    def __init__(self, call: Call, run: Run, asked: Asked) -> None:
+        self.call, self.run = call, run
+        self.waiting = False
+        self.arrived = asyncio.Event()
+        self._task = asyncio.current_task()
+        self._aborted = self._ended = False
+        self._telling = Telling(asked.names)
+        self._wait = asked.wait
+
+    def frames(self, clock: Callable[[], int]) -> Callable[[Event, str, int], bytes]:
+        def frame(event: Event, name: str, number: int) -> bytes:
+            self._ended = name in ("run.end", "run.error")
+            self.waiting = name == "run.end" and autoai.waits_for_page(self.run.session)
+            told = self._telling.tell(event, name, clock(), self.run.session)
+            return b"".join(_data(each) for each in told)
+
+        return frame
+
+    async def results(self) -> bool:
+        """Wait for what the page has been asked for. Whether all of it came."""
+        try:
+            async with asyncio.timeout(self._wait):
+                while self.waiting and not self._answered():
+                    self.arrived.clear()
+                    await self.arrived.wait()
+        except TimeoutError:
+            return False
+        finally:
+            came, self.waiting = self.waiting, False
+        return came
+
+    def _answered(self) -> bool:
+        return all("answer" in item for item in self.run.session["interrupts"])
+
+    def last(self) -> bytes:
+        """The end of the stream, whatever ended it: the session, and the mark."""
+        told = [autoai.last(self.run.session)]
+        if self._aborted or not self._ended:
+            told.append(autoai.error(ABORTED if self._aborted else STOPPING))
+        return b"".join(map(_data, told)) + DONE
+
+    def abort(self) -> None:
+        self._aborted = True
+        if self._task is not None:
+            self._task.cancel()
+
+
+def _data(message: Json) -> bytes:
+    return sse.encode(dumps(message))
+
+
+@contextmanager
+def _in_body(asked: Asked) -> Iterator[None]:
+    """Problems name places in what was sent, not in the session that was made of it."""
+    try:
+        yield
+    except Problem as problem:
+        asked.in_body(problem)
+        raise

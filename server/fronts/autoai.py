@@ -1,0 +1,260 @@
+"""The words of AutoAi's chat widget (`/auto-ai/v1/chat/*`): typed pieces of a run. Pure.
+
+In the walk: api/autoai reads a body and asks here for the session it means, then for what to tell
+of each event. Its Chat Completions are OpenAI's (fronts/chat). The rule of the file: such a server
+kept sessions and this one keeps none, so the history, or the session, comes with every request.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import Problem
+from ..jsontext import dumps
+from ..schema.example import NOTHING, example
+from ..schema.validate import SchemaError, validate
+from ..session.events import Event
+from ..session.fold import extra
+from . import chat
+
+Json = dict[str, Any]
+
+FRONTEND = "[FRONTEND_TOOL_CALL]"  # how the widget knows a call that is for it
+WAIT_S = 30  # for the results of the page's tools, unless the body says otherwise
+MAX_WAIT_S = 60
+OUTING_MS = 1000  # between two tellings of how long a call has become
+MARKED = ("marks", "think_tags")  # reasoning.field of what stood in tags in the answer itself
+RESULT: Json = {
+    "type": "object",
+    "properties": {
+        "callId": {"type": "string"},
+        "error": {"type": ["string", "null"]},
+        "isError": {"type": ["boolean", "null"]},
+    },
+    "required": ["callId"],
+}
+EXTRAS: Json = {
+    "type": "object",
+    "properties": {
+        "sessionId": {"type": ["string", "null"], "maxLength": 128},
+        "session": {
+            "type": ["object", "null"],
+            "properties": {
+                "messages": {"type": "array", "items": {"type": "object"}},
+                "interrupts": {"type": "array", "items": {"type": "object"}},
+            },
+        },
+        "tool_results": {"type": ["array", "null"], "items": RESULT},
+        "wait": {"type": ["number", "null"], "minimum": 0, "maximum": MAX_WAIT_S},
+    },
+}
+SUBMIT: Json = {
+    "type": "object",
+    "properties": {"sessionId": {"type": "string"}, "toolCall": RESULT},
+    "required": ["sessionId", "toolCall"],
+}
+
+
+@dataclass
+class Asked:
+    """What a body means. `names`: what the page calls its tools, by our names of them; `wait`: how
+    long to wait for their results; `brought`: whether the session came along."""
+
+    document: Json
+    names: Mapping[str, str]
+    wait: float
+    brought: bool
+
+    def in_body(self, problem: Problem) -> Problem:
+        """Places of the session as those of the body, where it came with it. What does not fit is
+        a 400, as everywhere in this API, and an agent that there is not is not found."""
+        if self.brought:
+            for error in problem.errors:
+                error["pointer"] = "/session" + error["pointer"]
+        if problem.status == 422:
+            problem.status = 404 if problem.code == "agent_unknown" else 400
+        return problem
+
+
+def completions(body: Json) -> Json:
+    """A body of Chat Completions; the model may be left out."""
+    return {**body, "model": body.get("model") or "auto"}
+
+
+def stream(body: Json, taken: Collection[str]) -> Asked:
+    """`POST /chat/stream`: the messages so far, or the session and the newest message. `taken`:
+    names of the server's own tools. Raises Problem."""
+    check(body, EXTRAS)
+    session = body.get("session")
+    messages = body.get("messages") or ([] if session is None else [_NOTHING])
+    document, wish = chat.read({**completions(body), "messages": messages}, taken, _nothing)
+    document["config"]["yaa"]["unattended"] = False  # here the user can be asked
+    if body.get("sessionId") and session is None:
+        document["id"] = body["sessionId"]
+    if session is not None:
+        document = _continued(session, document, new=messages[-1] is not _NOTHING)
+        for result in body.get("tool_results") or ():
+            answer(document, result)
+    wait = body.get("wait")
+    return Asked(document, wish.names, WAIT_S if wait is None else wait, session is not None)
+
+
+def answer(session: Json, result: Json) -> bool:
+    """Put the page's result at the interrupt it is for. False where nothing waits for it."""
+    failed = result.get("isError") is True or result.get("error") is not None
+    content = result.get("error") if failed else result.get("result")
+    payload = {"content": content, **({"is_error": True} if failed else {})}
+    for item in session.get("interrupts", ()):
+        if item.get("call_id") == result["callId"] and item.get("reason") == "client_tool":
+            item["answer"] = {"status": "resolved", "payload": payload}
+            return True
+    return False
+
+
+def check(body: Json, schema: Json) -> None:
+    """Raises Problem, naming every field that does not fit."""
+    if errors := [{"pointer": e.pointer, "detail": e.message} for e in validate(body, schema)]:
+        first = errors[0]
+        detail = f"{first['pointer'] or 'the body'}: {first['detail']}"
+        raise Problem("request_invalid", detail, errors=errors, status=400)
+
+
+def _nothing(call_id: str) -> None:
+    """What this host remembers of a call: here the session says it."""
+
+
+_NOTHING: Json = {"role": "user", "content": ""}
+
+
+def _continued(session: Json, fresh: Json, *, new: bool) -> Json:
+    """The session with what is new in the body: the last message, the page's tools and facts. A
+    message answers the question that waits for one, if it can."""
+    waiting = [dict(item) for item in session.get("interrupts", ())]
+    document = {**session, "interrupts": waiting}
+    messages = document["messages"] = list(session.get("messages", ()))
+    for key in ("tools", "environment"):
+        if fresh.get(key):
+            document[key] = fresh[key]
+    said = fresh["messages"][-1]
+    questions = [item for item in waiting if item.get("reason") == "input_required"]
+    if new and len(questions) == 1 and _fits(said["content"], questions[0]):
+        questions[0]["answer"] = {"status": "resolved", "payload": said["content"]}
+    elif new:
+        messages.append(said)
+    return document
+
+
+def _fits(content: Any, question: Json) -> bool:
+    schema = question.get("response_schema")
+    if not isinstance(content, str) or not isinstance(schema, dict):
+        return False
+    try:
+        return schema.get("type") == "string" and not list(validate(content, schema))
+    except SchemaError:  # then intake says what is wrong with it
+        return False
+
+
+# -- what is told ---------------------------------------------------------------------------------
+
+
+class Telling:
+    """The pieces of a stream: `{type, content}` each. `names`: see Asked."""
+
+    def __init__(self, names: Mapping[str, str]) -> None:
+        self._names = names
+        self._begun = False
+        self._thought = "REASONING"
+        self._calls: dict[str, Json] = {}  # those being written, by id
+        self._told_ms = 0
+
+    def tell(self, event: Event, name: str, now_ms: int, session: Json) -> list[Json]:
+        """What to send for an event whose alias is `name`, folded into `session` already."""
+        match name:
+            case "run.start":
+                begun, self._begun = self._begun, True
+                return [] if begun else [{"type": "TASK_INFO", "taskId": event["runId"]}]
+            case "think.start":
+                marked = extra(event).get("field") in MARKED
+                self._thought = "THINKING" if marked else "REASONING"
+            case "think.delta":
+                return [_piece(self._thought, event["delta"])]
+            case "text.delta":
+                return [_piece("CONTENT", event["delta"])]
+            case "tool.start" | "tool.args" | "tool.end":
+                return self._action(event, name, now_ms, session)
+            case "tool.exec":
+                entry = session["calls"].get(extra(event)["exec"], {})
+                return [_piece("ACTION_START", entry.get("name", ""))]
+            case "tool.result":
+                end = "error" if extra(event).get("is_error") else "success"
+                observed = _piece("OBSERVATION", event["content"])
+                return [_piece("ACTION_END", end), observed]
+            case "run.end":
+                return [self._asked(item, session) for item in session["interrupts"]]
+            case "run.error":
+                return [_piece("ERROR", event["message"])]
+        return []
+
+    def _action(self, event: Event, name: str, now_ms: int, session: Json) -> list[Json]:
+        """A call that is being written: now and then how long it is, at its end what it says."""
+        call_id = event["toolCallId"]
+        if name == "tool.start":
+            self._calls[call_id] = {"name": event["toolCallName"], "arguments": ""}
+            self._told_ms = now_ms
+            return [_piece("ACTION_OUTING", "0")]
+        call = self._calls[call_id]
+        if name == "tool.args":
+            call["arguments"] += event["delta"]
+            if now_ms - self._told_ms < OUTING_MS:
+                return []
+            self._told_ms = now_ms
+            return [_piece("ACTION_OUTING", str(len(call["arguments"])))]
+        del self._calls[call_id]
+        page = any(tool["name"] == call["name"] for tool in session.get("tools", ()))
+        return [] if page else [_piece("ACTION", dumps(call))]
+
+    def _asked(self, item: Json, session: Json) -> Json:
+        """What the session waits for: a call of the page's, or the user."""
+        if item["reason"] != "client_tool":
+            args = f" {dumps(item['args'])}" if item["reason"] == "tool_call" else ""
+            return _piece("ASK", f"{item.get('message', '')}{args}")
+        name = item.get("tool", "")
+        function = {"name": self._names.get(name, name), "arguments": dumps(item.get("args", {}))}
+        call = {"id": item["call_id"], "type": "function", "function": function}
+        told = {"type": "FRONTEND_TOOL_CALL", "callId": item["call_id"], "toolCall": call}
+        return _piece("ACTION", f"{FRONTEND} {dumps(told)}")
+
+
+def waits_for_page(session: Json) -> bool:
+    """Whether all that the session waits for is what its page will send."""
+    waiting = session.get("interrupts") or []
+    return bool(waiting) and all(item["reason"] == "client_tool" for item in waiting)
+
+
+def last(session: Json) -> Json:
+    """The session itself, for the next request."""
+    return {"type": "SESSION", "content": "", "session": session}
+
+
+def error(text: str) -> Json:
+    return _piece("ERROR", text)
+
+
+def _piece(kind: str, content: str) -> Json:
+    return {"type": kind, "content": content}
+
+
+# -- tools ----------------------------------------------------------------------------------------
+
+
+def summary(tool: Mapping[str, Any]) -> Json:
+    return {"name": tool["name"], "description": tool["description"]}
+
+
+def detail(tool: Mapping[str, Any]) -> Json:
+    """A tool with its schema, and an example of its arguments where there is one."""
+    made = example(tool["parameters"])
+    shown = {} if made is NOTHING else {"requestExample": made}
+    return {**summary(tool), "parameters": tool["parameters"], **shown}

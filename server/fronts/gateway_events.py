@@ -1,0 +1,262 @@
+"""What an agent gateway tells of a run (`/api/*`): its event types, and chats as snapshots. Pure.
+
+In the walk: api/gateway hands in every event of a run and sends what comes out, numbered. The rule
+of the file: one delta in, one delta out, at once; what has no word there is left out, for the
+session that the last event carries has it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..jsontext import JSONError, loads
+from ..session.events import Event
+from ..session.fold import extra
+from ..session.shape import role_of
+
+Json = dict[str, Any]
+
+_FINISH = {"completed": "end_turn"}  # the gateway's word for it; it has none for the others
+
+
+class Telling:
+    """The events of one run. `session` is the live document, `told` the event that repeats the
+    request, `new` whether the chat begins with it."""
+
+    def __init__(self, session: Json, told: Json, *, new: bool) -> None:
+        self._session, self._told, self._new = session, told, new
+        self._run = ""
+        self._seq = 0
+        self._content = ""  # the open block of text
+        self._blocks: dict[str, int] = {}  # by message: how many blocks of text it has had
+        self._chunks: dict[str, int] = {}  # by call: how many pieces of arguments
+
+    def tell(self, event: Event, name: str, now_ms: int) -> list[Json]:
+        """What to send for an event whose alias is `name`: each has seq, type and timestamp."""
+        found = self._worded(event, name)
+        out = []
+        for each in found:
+            self._seq += 1
+            stamp = {"timestamp": event.get("timestamp", now_ms)}
+            out.append({"seq": self._seq, "type": each.pop("type"), **each, **stamp})
+        return out
+
+    def _worded(self, event: Event, name: str) -> list[Json]:
+        match name:
+            case "run.start":
+                return self._start(event)
+            case "think.start" | "think.delta" | "think.end":
+                return [_block(f"reasoning.{name[6:]}", "reasoningId", event)]
+            case "text.delta":
+                return self._text(event)
+            case "text.end":
+                return self._end_text()
+            case "tool.start":
+                return [*self._end_text(), self._call(event)]
+            case "tool.args":
+                call = event["toolCallId"]
+                index = self._chunks[call] = self._chunks.get(call, -1) + 1
+                return [
+                    {
+                        "type": name,
+                        "toolId": call,
+                        "delta": event["delta"],
+                        "chunkIndex": index,
+                    }
+                ]
+            case "tool.end":
+                return [{"type": name, "toolId": event["toolCallId"]}]
+            case "tool.exec":
+                return [{"type": name, "toolId": extra(event)["exec"]}]
+            case "tool.output":
+                return [_output(event)]
+            case "tool.result":
+                return [_result(event)]
+            case "plan.update":
+                return [{"type": name, "plan": self._session.get("plan", {})}]
+            case "run.end":
+                return self._finish(event)
+            case "run.error":
+                return self._error(event)
+        return []
+
+    # -- the run ----------------------------------------------------------------------------------
+
+    def _start(self, event: Event) -> list[Json]:
+        self._run, chat = event["runId"], {"chatId": event["threadId"]}
+        request = {"requestId": self._told.get("requestId") or self._run}
+        found = [{**self._told, **request, **chat}]
+        if self._new:
+            found.append({"type": "chat.start", **chat})
+        agent = self._session.get("agent")
+        named = {"agentKey": agent} if agent else {}
+        return [*found, {"type": "run.start", "runId": self._run, **request, **chat, **named}]
+
+    def _finish(self, event: Event) -> list[Json]:
+        cancelled = event["outcome"]["type"] == "cancelled"
+        reason = self._session.get("finish_reason", "")
+        end = {"finishReason": _FINISH.get(reason, reason), **self._document()}
+        kind = "run.cancel" if cancelled else "run.complete"
+        return [*asked(self._session), {"type": kind, "runId": self._run, **end}]
+
+    def _error(self, event: Event) -> list[Json]:
+        """The words of the failure, and the session, which may be sent again as it is."""
+        details = {"code": event.get("code", "internal"), "message": event["message"]}
+        retriable = {"retriable": extra(event).get("retryable") is True}
+        error = {"type": "run.error", "runId": self._run, **details, **retriable}
+        return [*self._end_text(), *asked(self._session), {**error, **self._document()}]
+
+    def _document(self) -> Json:
+        return {"chatName": self._session.get("title") or "", "session": self._session}
+
+    # -- text and calls ---------------------------------------------------------------------------
+
+    def _text(self, event: Event) -> list[Json]:
+        found = []
+        if not self._content:
+            message = event["messageId"]
+            number = self._blocks[message] = self._blocks.get(message, 0) + 1
+            self._content = message if number == 1 else f"{message}-{number}"
+            start = {"type": "content.start", "contentId": self._content, "runId": self._run}
+            found.append(start)
+        delta = {"contentId": self._content, "delta": event["delta"]}
+        return [*found, {"type": "content.delta", **delta}]
+
+    def _end_text(self) -> list[Json]:
+        """A block of text ends where a call begins, or with its message."""
+        content, self._content = self._content, ""
+        return [{"type": "content.end", "contentId": content}] if content else []
+
+    def _call(self, event: Event) -> Json:
+        call = {"toolId": event["toolCallId"], "toolName": event["toolCallName"]}
+        kind = tool_type(self._session, event["toolCallName"])
+        return {"type": "tool.start", **call, "toolType": kind, "runId": self._run}
+
+
+def asked(session: Json) -> list[Json]:
+    """What the session waits for, one `awaiting.ask` each; `POST /api/submit` answers one."""
+    return [
+        {
+            "type": "awaiting.ask",
+            "awaitingId": item["id"],
+            "toolId": item.get("call_id", item["id"]),
+            "mode": _MODES.get(item["reason"], item["reason"]),
+            **{theirs: item[ours] for ours, theirs in _ASKED.items() if ours in item},
+        }
+        for item in session.get("interrupts", ())
+    ]
+
+
+_MODES = {"tool_call": "approval", "input_required": "question", "client_tool": "frontend"}
+_ASKED = {
+    "tool": "toolName",
+    "args": "toolParams",
+    "message": "message",
+    "suggestions": "suggestions",
+    "response_schema": "payloadSchema",
+}
+
+
+def reply(session: Json, run_id: str) -> Json:
+    """The run as one answer, for `stream: false` and for a submit."""
+    said: Json = next((m for m in reversed(session["messages"]) if m["role"] == "assistant"), {})
+    reason = session.get("finish_reason", "")
+    return {
+        "chatId": session["id"],
+        "chatName": session.get("title") or "",
+        "runId": run_id,
+        "finishReason": _FINISH.get(reason, reason),
+        "content": plain(said.get("content")),
+        "awaiting": [
+            {key: value for key, value in item.items() if key != "type"} for item in asked(session)
+        ],
+        "session": session,
+    }
+
+
+# -- chats ----------------------------------------------------------------------------------------
+
+
+def chat(session: Json, *, with_events: bool) -> Json:
+    """The details of a chat: what `GET /api/chat` told of one that a gateway had kept."""
+    session = {"messages": [], **session}
+    messages = session["messages"]
+    told = [
+        {key: value for key, value in message.items() if key in ("role", "content", "tool_calls")}
+        | ({"ts": message["at"]} if "at" in message else {})
+        for message in messages
+    ]
+    return {
+        "chatId": session.get("id", ""),
+        "chatName": session.get("title") or "",
+        "messages": told,
+        **({"events": snapshots(session)} if with_events else {}),
+        "references": [],
+    }
+
+
+def snapshots(session: Json) -> list[Json]:
+    """A `message.snapshot` for what was said and a `tool.snapshot` for each call, in order."""
+    results = {m.get("tool_call_id"): m for m in session["messages"] if role_of(m) == "tool"}
+    found: list[Json] = []
+    for index, message in enumerate(session["messages"]):
+        stamp = {"timestamp": message["at"]} if "at" in message else {}
+        message_id = message.get("id") or f"message-{index}"
+        text = plain(message.get("content"))
+        if role_of(message) != "tool" and (text or not message.get("tool_calls")):
+            about = {"messageId": message_id, "role": role_of(message), "text": text}
+            found.append({"type": "message.snapshot", **about, **stamp})
+        for call in message.get("tool_calls") or ():
+            snapshot = _snapshot(session, call, message_id, results.get(call["id"]))
+            found.append({**snapshot, **stamp})
+    return [{"seq": number, **each} for number, each in enumerate(found, 1)]
+
+
+def _snapshot(session: Json, call: Json, message_id: str, result: Json | None) -> Json:
+    name = call["function"]["name"]
+    found = {"type": "tool.snapshot", "toolId": call["id"], "toolName": name}
+    found |= {"contentId": message_id, "toolType": tool_type(session, name)}
+    found["arguments"] = call["function"]["arguments"]
+    return found if result is None else {**found, "result": _parsed(plain(result.get("content")))}
+
+
+def tool_type(session: Json, name: str) -> str:
+    """Whether a tool is the page's or the server's."""
+    page = any(tool.get("name") == name for tool in session.get("tools", ()))
+    return "frontend" if page else "function"
+
+
+def plain(content: Any) -> str:
+    """The text of a content, which may come in parts."""
+    if isinstance(content, list):
+        return "\n".join(part["text"] for part in content if isinstance(part.get("text"), str))
+    return content if isinstance(content, str) else ""
+
+
+def _block(kind: str, key: str, event: Event) -> Json:
+    delta = {"delta": event["delta"]} if "delta" in event else {}
+    return {"type": kind, key: event["messageId"], **delta}
+
+
+def _output(event: Event) -> Json:
+    """Live output, which no model sees."""
+    first = event["type"] == "ACTIVITY_SNAPSHOT"
+    chunks = event["content"]["chunks"] if first else [each["value"] for each in event["patch"]]
+    call = event["messageId"].removeprefix("out-")
+    return {"type": "tool.output", "toolId": call, "delta": "".join(chunks)}
+
+
+def _result(event: Event) -> Json:
+    found = {"toolId": event["toolCallId"], "result": _parsed(event["content"])}
+    failed = {"isError": True} if extra(event).get("is_error") else {}
+    return {"type": "tool.result", **found, **failed}
+
+
+def _parsed(text: str) -> Any:
+    """A result that is a JSON object or array is given as one."""
+    if not text.startswith(("{", "[")):
+        return text
+    try:
+        return loads(text)
+    except JSONError:
+        return text
