@@ -7,11 +7,13 @@ yaa.define('css/thread', ['ui/h'], ({ css }) => css`
      The padding keeps outlines and shadows of cards inside the box that containment cuts at. */
   .chunk, .message { content-visibility: auto; padding-inline: 0.5rem; margin-inline: -0.5rem; }
   .chunk { contain-intrinsic-size: auto 400rem; }
-  .chunk:empty { min-block-size: 400rem; }
+  .chunk[data-blank] { min-block-size: 400rem; } /* not :empty: Firefox then styles all chunks behind it anew, 2 s for 5,000 messages */
   .message { contain-intrinsic-size: auto 12rem; position: relative; min-inline-size: 0; scroll-margin-block: var(--s5); }
-  .chunk + .chunk, .message + .message { margin-block-start: var(--s5); }
+  /* Not .message + .message: where that is asked for, Firefox styles all that follow an insertion anew. */
+  .message { margin-block-start: var(--s5); }
+  .feed { margin-block-start: calc(-1 * var(--s5)); }
   .message:focus-visible { outline-offset: 0.25rem; border-radius: var(--r1); }
-  .message + .message[data-join="true"] { margin-block-start: var(--s3); }
+  .message[data-join="true"] { margin-block-start: var(--s3); }
 
   .bubble {
     margin-inline-start: auto; inline-size: fit-content; max-inline-size: min(85%, 38rem);
