@@ -5,7 +5,8 @@ yaa.define('css/thread', ['ui/h'], ({ css }) => css`
 @layer thread {
   /* Plain blocks, not a grid: with thousands of articles a grid is laid out whole for every word that arrives.
      The padding keeps outlines and shadows of cards inside the box that containment cuts at. */
-  .chunk, .message { content-visibility: auto; padding-inline: 0.5rem; margin-inline: -0.5rem; }
+  .chunk, .message { padding-inline: 0.5rem; margin-inline: -0.5rem; }
+  .chunk, .chunk[data-near] > .message { content-visibility: auto; } /* each is looked at in every frame: only those near */
   .chunk { contain-intrinsic-size: auto 400rem; }
   .chunk[data-blank] { min-block-size: 400rem; } /* not :empty: Firefox then styles all chunks behind it anew, 2 s for 5,000 messages */
   .message { contain-intrinsic-size: auto 12rem; position: relative; min-inline-size: 0; scroll-margin-block: var(--s5); }

@@ -36,20 +36,30 @@ yaa.define('ui/code', ['ui/h', 'ui/text', 'ui/popup', 'ui/seen'], (dom, { t }, p
   function codeBlock(options = {}) {
     const code = h('code')
     const label = h('span.lang')
-    const wrap = iconButton('wrap', t('code.wrap'), { 'aria-pressed': 'false', onclick: toggleWrap })
-    const copy = iconButton('copy', t('code.copy'), { onclick: () => popup.copy(code.textContent ?? '', copy) })
     const pre = h('pre', { tabIndex: 0 }, code)
-    const show = SHOWS && !options.plain ? iconButton('eye', t('artifact.open'), { hidden: true, onclick: preview }) : null
-    const bar = options.plain ? null : h('div.code-bar', null, label, show, wrap, copy)
+    const bar = options.plain ? null : h('div.code-bar', null, label)
+    if (bar) whenSeen(bar, addButtons)
+    /** @type {any} */ let show = null
     const el = h('div.code', options.plain ? { 'data-plain': 'true' } : null, bar, pre)
     /** @type {StaticRange[]} */ let ranges = []
     let shown = { text: '', lang: '' }
     let dirty = true
 
-    function toggleWrap() {
-      const on = el.dataset.wrap !== 'true'
-      el.dataset.wrap = String(on)
-      attr(wrap, 'aria-pressed', on)
+    function addButtons() {
+      const wrap = iconButton('wrap', t('code.wrap'), { 'aria-pressed': 'false', onclick: () => {
+        const on = el.dataset.wrap !== 'true'
+        el.dataset.wrap = String(on)
+        attr(wrap, 'aria-pressed', on)
+      } })
+      const copy = iconButton('copy', t('code.copy'), { onclick: () => popup.copy(code.textContent ?? '', copy) })
+      if (SHOWS) show = iconButton('eye', t('artifact.open'), { onclick: preview })
+      bar.append(...[show, wrap, copy].filter(Boolean))
+      offer()
+    }
+
+    /** A page or a picture can be looked at. */
+    function offer() {
+      if (show) show.hidden = !/^(?:html|svg)$/i.test(shown.lang)
     }
 
     async function preview() {
@@ -67,7 +77,7 @@ yaa.define('ui/code', ['ui/h', 'ui/text', 'ui/popup', 'ui/seen'], (dom, { t }, p
       grow(code, block.text)
       if (follow) pre.scrollTop = pre.scrollHeight
       text(label, lang || t('code.plain'))
-      if (show) show.hidden = !/^(?:html|svg)$/i.test(lang)
+      offer()
       dirty = true
       soon(el, paint)
     }

@@ -44,6 +44,7 @@ yaa.define('ui/seen', [], () => {
   // on its way down: in Firefox it does not come up again
   document.addEventListener('contentvisibilityautostatechange', (event) => {
     const { skipped, target } = /** @type {any} */ (event)
+    if (target.matches('.chunk')) target.toggleAttribute('data-near', !skipped)
     if (!target.matches('.message')) return
     if (skipped) rendered.delete(target)
     else rendered.add(target)
