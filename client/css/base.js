@@ -82,7 +82,7 @@ yaa.define('css/base', ['ui/h'], ({ css }) => css`
 
   .icon {
     inline-size: 1.125rem; block-size: 1.125rem; flex: none; display: block;
-    fill: none; stroke: currentColor; stroke-width: 1.6; stroke-linecap: round; stroke-linejoin: round; overflow: visible;
+    fill: none; stroke: currentColor; stroke-width: 1.6; stroke-linecap: round; stroke-linejoin: round;
   }
   .sr-only {
     position: absolute; inline-size: 1px; block-size: 1px; overflow: hidden;

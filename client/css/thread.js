@@ -160,13 +160,13 @@ yaa.define('css/thread', ['ui/h'], ({ css }) => css`
     overflow-wrap: anywhere;
   }
 
-  ::highlight(code-keyword) { color: light-dark(oklch(0.47 0.13 300), oklch(0.8 0.1 305)); }
-  ::highlight(code-string) { color: light-dark(oklch(0.45 0.1 150), oklch(0.83 0.11 152)); }
-  ::highlight(code-number) { color: light-dark(oklch(0.5 0.12 45), oklch(0.82 0.1 60)); }
-  ::highlight(code-comment) { color: light-dark(oklch(0.52 0.02 var(--hue)), oklch(0.66 0.02 var(--hue))); }
-  ::highlight(code-name) { color: light-dark(oklch(0.46 0.11 250), oklch(0.8 0.09 240)); }
-  ::highlight(code-added) { color: light-dark(oklch(0.42 0.11 150), oklch(0.84 0.12 152)); }
-  ::highlight(code-removed) { color: light-dark(oklch(0.5 0.16 25), oklch(0.77 0.13 22)); }
+  .code-keyword { color: light-dark(oklch(0.47 0.13 300), oklch(0.8 0.1 305)); }
+  .code-string { color: light-dark(oklch(0.45 0.1 150), oklch(0.83 0.11 152)); }
+  .code-number { color: light-dark(oklch(0.5 0.12 45), oklch(0.82 0.1 60)); }
+  .code-comment { color: light-dark(oklch(0.52 0.02 var(--hue)), oklch(0.66 0.02 var(--hue))); }
+  .code-name { color: light-dark(oklch(0.46 0.11 250), oklch(0.8 0.09 240)); }
+  .code-added { color: light-dark(oklch(0.42 0.11 150), oklch(0.84 0.12 152)); }
+  .code-removed { color: light-dark(oklch(0.5 0.16 25), oklch(0.77 0.13 22)); }
 
   .working { display: flex; gap: 0.3rem; align-items: center; min-block-size: 1.75rem; }
   .working i {
