@@ -8,9 +8,9 @@ yaa.define('css/thread', ['ui/h'], ({ css }) => css`
   .chunk, .message { padding-inline: 0.5rem; margin-inline: -0.5rem; }
   .chunk, .chunk[data-near] > .message { content-visibility: auto; } /* each is looked at in every frame: only those near */
   .chunk { contain-intrinsic-size: auto 400rem; }
-  .chunk[data-blank] { min-block-size: 400rem; } /* not :empty: Firefox then styles all chunks behind it anew, 2 s for 5,000 messages */
+  .chunk[data-blank] { min-block-size: 400rem; } /* with :empty Firefox styles all that follow anew */
   .message { contain-intrinsic-size: auto 12rem; position: relative; min-inline-size: 0; scroll-margin-block: var(--s5); }
-  /* Not .message + .message: where that is asked for, Firefox styles all that follow an insertion anew. */
+  /* not .message + .message, for the same reason */
   .message { margin-block-start: var(--s5); }
   .feed { margin-block-start: calc(-1 * var(--s5)); }
   .message:focus-visible { outline-offset: 0.25rem; border-radius: var(--r1); }

@@ -1,6 +1,5 @@
 // A block of code: language, wrap and copy buttons, text. Only what is on the screen is coloured, with a span for each
-// token. Ranges of the CSS Custom Highlight API would need none, but with each key that is pressed and each word that
-// arrives Chromium paints all text anew that has one (measured: 1.7 of 6.7 ms for six small blocks).
+// token: text with ranges of the CSS Custom Highlight API is painted anew with every key (docs/design/page-speed.md).
 
 yaa.define('ui/code', ['ui/h', 'ui/text', 'ui/popup', 'ui/seen'], (dom, { t }, popup, { whenSeen }) => {
   const { h, text, attr, iconButton } = dom

@@ -76,7 +76,10 @@ yaa.define('ui/thread', ['ui/h', 'ui/text', 'ui/message', 'ui/asks', 'ui/connect
       }
       return {
         el: inner,
-        update: (/** @type {number} */ chunk) => { if ((chunk + 1) * CHUNK > from) draw(shown.slice(Math.max(from, chunk * CHUNK), (chunk + 1) * CHUNK)) },
+        update: (/** @type {number} */ chunk) => {
+          const until = (chunk + 1) * CHUNK
+          if (until > from) draw(shown.slice(Math.max(from, until - CHUNK), until))
+        },
         destroy: () => draw([]),
       }
     }
