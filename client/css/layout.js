@@ -48,6 +48,7 @@ yaa.define('css/layout', ['ui/h'], ({ css }) => css`
   .row-words { flex: 1; min-inline-size: 0; display: grid; }
   .row-title, .row-tags { min-inline-size: 0; white-space: nowrap; overflow: hidden; text-overflow: ellipsis; }
   .row-tags { font-size: var(--t1); color: var(--ink-3); line-height: 1.3; }
+  .row[data-current="true"] .spinner { animation: none; border-style: dotted; } /* it would be styled in every frame of the answer */
   .row-check { inline-size: 1.0625rem; block-size: 1.0625rem; flex: none; margin-inline: var(--s2) 0; }
   .row[data-current="true"] .row-title { font-weight: 550; }
   .row-more { opacity: 0; margin-inline-end: 0.125rem; }

@@ -5,13 +5,16 @@ yaa.define('css/thread', ['ui/h'], ({ css }) => css`
 @layer thread {
   /* Plain blocks, not a grid: with thousands of articles a grid is laid out whole for every word that arrives.
      The padding keeps outlines and shadows of cards inside the box that containment cuts at. */
-  .chunk, .message { content-visibility: auto; padding-inline: 0.5rem; margin-inline: -0.5rem; }
+  .chunk, .message { padding-inline: 0.5rem; margin-inline: -0.5rem; }
+  .chunk, .chunk[data-near] > .message { content-visibility: auto; } /* each is looked at in every frame: only those near */
   .chunk { contain-intrinsic-size: auto 400rem; }
-  .chunk:empty { min-block-size: 400rem; }
+  .chunk[data-blank] { min-block-size: 400rem; } /* with :empty Firefox styles all that follow anew */
   .message { contain-intrinsic-size: auto 12rem; position: relative; min-inline-size: 0; scroll-margin-block: var(--s5); }
-  .chunk + .chunk, .message + .message { margin-block-start: var(--s5); }
+  /* not .message + .message, for the same reason */
+  .message { margin-block-start: var(--s5); }
+  .feed { margin-block-start: calc(-1 * var(--s5)); }
   .message:focus-visible { outline-offset: 0.25rem; border-radius: var(--r1); }
-  .message + .message[data-join="true"] { margin-block-start: var(--s3); }
+  .message[data-join="true"] { margin-block-start: var(--s3); }
 
   .bubble {
     margin-inline-start: auto; inline-size: fit-content; max-inline-size: min(85%, 38rem);
@@ -157,13 +160,13 @@ yaa.define('css/thread', ['ui/h'], ({ css }) => css`
     overflow-wrap: anywhere;
   }
 
-  ::highlight(code-keyword) { color: light-dark(oklch(0.47 0.13 300), oklch(0.8 0.1 305)); }
-  ::highlight(code-string) { color: light-dark(oklch(0.45 0.1 150), oklch(0.83 0.11 152)); }
-  ::highlight(code-number) { color: light-dark(oklch(0.5 0.12 45), oklch(0.82 0.1 60)); }
-  ::highlight(code-comment) { color: light-dark(oklch(0.52 0.02 var(--hue)), oklch(0.66 0.02 var(--hue))); }
-  ::highlight(code-name) { color: light-dark(oklch(0.46 0.11 250), oklch(0.8 0.09 240)); }
-  ::highlight(code-added) { color: light-dark(oklch(0.42 0.11 150), oklch(0.84 0.12 152)); }
-  ::highlight(code-removed) { color: light-dark(oklch(0.5 0.16 25), oklch(0.77 0.13 22)); }
+  .code-keyword { color: light-dark(oklch(0.47 0.13 300), oklch(0.8 0.1 305)); }
+  .code-string { color: light-dark(oklch(0.45 0.1 150), oklch(0.83 0.11 152)); }
+  .code-number { color: light-dark(oklch(0.5 0.12 45), oklch(0.82 0.1 60)); }
+  .code-comment { color: light-dark(oklch(0.52 0.02 var(--hue)), oklch(0.66 0.02 var(--hue))); }
+  .code-name { color: light-dark(oklch(0.46 0.11 250), oklch(0.8 0.09 240)); }
+  .code-added { color: light-dark(oklch(0.42 0.11 150), oklch(0.84 0.12 152)); }
+  .code-removed { color: light-dark(oklch(0.5 0.16 25), oklch(0.77 0.13 22)); }
 
   .working { display: flex; gap: 0.3rem; align-items: center; min-block-size: 1.75rem; }
   .working i {

@@ -1,6 +1,6 @@
 /**
  * A browser has six connections to one address, and all tabs share them: no more than four runs stream at once, the next
- * one says that it waits, and goes on when a place is free, also where the tab that held it was killed.
+ * one says that it waits, and goes on when a place is free, also where the tab that held it was killed. And a long session.
  * The job: {url, browser}.
  */
 import { main } from "./driver.mjs";
@@ -70,6 +70,29 @@ await main(async (walk, job) => {
     await kill(job, one);
     await two.bringToFront();
     await answered(two, 5);
+  });
+
+  await walk.step("a long session is all there, and only what is near is worked on", async () => {
+    const page = await walk.newPage();
+    await page.goto(home);
+    await page.waitForFunction(() => { try { return yaa.use("ui/ground").context() } catch { return false } });
+    const count = 1000;
+    await page.evaluate(async (n) => {
+      const words = ["A question", "```js\nconst a = 1\n```"];
+      const messages = Array.from({ length: n }, (_, i) => ({ id: `m${i}`, role: i % 2 ? "assistant" : "user", content: words[i % 2] }));
+      await (await yaa.use("io/store-idb").open()).put({ id: "long", title: "Long", messages });
+      await yaa.use("ui/ground").context().actions.open("long");
+    }, count);
+    await page.waitForFunction((n) => document.querySelectorAll("article.message").length === n, {}, count);
+    const order = await page.$$eval("article.message", (all) => all.every((one, i) => one.id === `message-m${i}`));
+    if (!order) throw new Error("the messages are out of order");
+    const worked = (i) => page.waitForFunction((id) => document.querySelector(`#message-m${id} .code-keyword`) && document.querySelector(`#message-m${id} .code-bar button`), {}, i);
+    await worked(count - 1);
+    const looked = await page.$$eval("article.message", (all) => all.filter((one) => getComputedStyle(one).contentVisibility === "auto").length);
+    if (looked < 1 || looked > count / 4) throw new Error(`the browser looks at ${looked} articles`);
+    if (await page.$("#message-m1 .code-bar button")) throw new Error("the first answer was worked on before it was near");
+    await page.evaluate(() => document.querySelector(".scroll").scrollTo(0, 0));
+    await worked(1);
   });
 });
 

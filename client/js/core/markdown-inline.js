@@ -366,11 +366,12 @@ yaa.define('core/markdown-inline', ['core/markdown-links', 'core/markdown-nodes'
     }
 
     bareMail() {
+      const host = match(MAIL_HOST, this.text, this.at)
+      if (!host) return this.take('@')
       const local = /[A-Za-z0-9.+-]*$/.exec(this.pending.slice(-LOOK_BACK))?.[0] ?? ''
       const start = this.at - local.length
-      const host = match(MAIL_HOST, this.text, this.at)
       const bounded = !/[\w.+-]/.test(this.text[start - 1] ?? '') && !/[_-]/.test(host.at(-1) ?? '')
-      if (!local || local.startsWith('.') || !host || !bounded || this.mayBeLink()) return this.take('@')
+      if (!local || local.startsWith('.') || !bounded || this.mayBeLink()) return this.take('@')
       this.pending = this.pending.slice(0, this.pending.length - local.length)
       this.at = start
       this.autolink(local + host, local + host, 'mailto:')

@@ -1,31 +1,21 @@
-// A block of code: language, wrap and copy buttons, text. Colours are ranges in the CSS Custom Highlight API: no
-// elements, no second layout. Only what is on the screen is painted.
+// A block of code: language, wrap and copy buttons, text. Only what is on the screen is coloured, with a span for each
+// token: text with ranges of the CSS Custom Highlight API is painted anew with every key (docs/design/page-speed.md).
 
-yaa.define('ui/code', ['ui/h', 'ui/text', 'ui/popup', 'ui/seen'], (dom, { t }, popup, { whenSeen, whenGone }) => {
-  const { h, text, attr, grow, iconButton } = dom
+yaa.define('ui/code', ['ui/h', 'ui/text', 'ui/popup', 'ui/seen'], (dom, { t }, popup, { whenSeen }) => {
+  const { h, text, attr, iconButton } = dom
   /** More than this is shown without colours: tokenizing it would take more than a frame. */
   const COLOUR_MAX = 100_000
   /** A block of limited height follows its end, as live output does, while it is read within this many pixels of it. */
   const NEAR_END = 40
-  const PAINT = 'CSS' in window && 'highlights' in CSS
 
   /** A page in one file has no artifact.html beside it. */
   const SHOWS = document.querySelector('template[data-later="artifact"]') !== null
-
-  /** @param {string} kind @returns {any} the page-wide set of ranges for one kind of token */
-  function paintFor(kind) {
-    const name = `code-${kind}`
-    const set = CSS.highlights.get(name) ?? new Highlight()
-    CSS.highlights.set(name, set)
-    return set
-  }
 
   /** @type {any} core/highlight, once there is code to colour */
   let highlight = null
 
   /** A block that changed is painted when it is on the screen. @param {Element} el @param {() => void} paint */
   async function soon(el, paint) {
-    if (!PAINT) return
     if (!highlight) await yaa.later('code').then(() => { highlight = yaa.use('core/highlight') }, () => {})
     if (highlight) whenSeen(el, paint)
   }
@@ -36,20 +26,30 @@ yaa.define('ui/code', ['ui/h', 'ui/text', 'ui/popup', 'ui/seen'], (dom, { t }, p
   function codeBlock(options = {}) {
     const code = h('code')
     const label = h('span.lang')
-    const wrap = iconButton('wrap', t('code.wrap'), { 'aria-pressed': 'false', onclick: toggleWrap })
-    const copy = iconButton('copy', t('code.copy'), { onclick: () => popup.copy(code.textContent ?? '', copy) })
     const pre = h('pre', { tabIndex: 0 }, code)
-    const show = SHOWS && !options.plain ? iconButton('eye', t('artifact.open'), { hidden: true, onclick: preview }) : null
-    const bar = options.plain ? null : h('div.code-bar', null, label, show, wrap, copy)
+    const bar = options.plain ? null : h('div.code-bar', null, label)
+    if (bar) whenSeen(bar, addButtons)
+    /** @type {any} */ let show = null
     const el = h('div.code', options.plain ? { 'data-plain': 'true' } : null, bar, pre)
-    /** @type {StaticRange[]} */ let ranges = []
+    /** What `code` holds: a piece without a kind is a text, any other a span. @type {{kind: string, text: string}[]} */
+    let drawn = []
     let shown = { text: '', lang: '' }
-    let dirty = true
 
-    function toggleWrap() {
-      const on = el.dataset.wrap !== 'true'
-      el.dataset.wrap = String(on)
-      attr(wrap, 'aria-pressed', on)
+    function addButtons() {
+      const wrap = iconButton('wrap', t('code.wrap'), { 'aria-pressed': 'false', onclick: () => {
+        const on = el.dataset.wrap !== 'true'
+        el.dataset.wrap = String(on)
+        attr(wrap, 'aria-pressed', on)
+      } })
+      const copy = iconButton('copy', t('code.copy'), { onclick: () => popup.copy(code.textContent ?? '', copy) })
+      if (SHOWS) show = iconButton('eye', t('artifact.open'), { onclick: preview })
+      bar.append(...[show, wrap, copy].filter(Boolean))
+      offer()
+    }
+
+    /** A page or a picture can be looked at. */
+    function offer() {
+      if (show) show.hidden = !/^(?:html|svg)$/i.test(shown.lang)
     }
 
     async function preview() {
@@ -61,49 +61,47 @@ yaa.define('ui/code', ['ui/h', 'ui/text', 'ui/popup', 'ui/seen'], (dom, { t }, p
     function update(block) {
       const lang = block.lang ?? ''
       if (block.text === shown.text && lang === shown.lang) return
-      const first = !shown.text
+      const { text: before } = shown
       shown = { text: block.text, lang }
-      const follow = options.plain && !first && pre.scrollHeight - pre.scrollTop - pre.clientHeight < NEAR_END
-      grow(code, block.text)
+      const follow = options.plain && before && pre.scrollHeight - pre.scrollTop - pre.clientHeight < NEAR_END
+      if (before && block.text.startsWith(before)) grow(block.text.slice(before.length))
+      else draw([{ kind: '', text: block.text }])
       if (follow) pre.scrollTop = pre.scrollHeight
       text(label, lang || t('code.plain'))
-      if (show) show.hidden = !/^(?:html|svg)$/i.test(lang)
-      dirty = true
+      offer()
       soon(el, paint)
     }
 
     function paint() {
-      const [node] = code.childNodes
-      if (!dirty || !node) return
-      dirty = false
-      clear()
-      if (shown.text.length > COLOUR_MAX) return
-      for (const [kind, startOffset, endOffset] of highlight.spans(shown.text, shown.lang)) {
-        const range = new StaticRange({ startContainer: node, startOffset, endContainer: node, endOffset })
-        paintFor(kind).add(range)
-        ranges.push(range)
+      const { text, lang } = shown
+      if (text.length > COLOUR_MAX) return
+      /** @type {typeof drawn} */ const pieces = []
+      let at = 0
+      for (const [kind, start, end] of highlight.spans(text, lang)) {
+        pieces.push({ kind: '', text: text.slice(at, start) }, { kind, text: text.slice(start, end) })
+        at = end
       }
-      // with every change of the page the browser goes through all ranges there are
-      if (ranges.length) whenGone(el, fade)
+      draw([...pieces, { kind: '', text: text.slice(at) }].filter((piece) => piece.text))
     }
 
-    function fade() {
-      dirty = true
-      clear()
-      whenSeen(el, paint)
+    /** What is there already stays, and with it what is selected. @param {typeof drawn} pieces */
+    function draw(pieces) {
+      const differs = pieces.findIndex(({ kind, text }, i) => kind !== drawn[i]?.kind || text !== drawn[i].text)
+      const same = differs < 0 ? pieces.length : differs
+      while (code.childNodes.length > same) code.lastChild.remove()
+      code.append(...pieces.slice(same).map(({ kind, text }) => (kind ? h(`span.code-${kind}`, null, text) : text)))
+      drawn = pieces
     }
 
-    function clear() {
-      for (const range of ranges) for (const set of CSS.highlights.values()) set.delete(range)
-      ranges = []
+    /** @param {string} more */
+    function grow(more) {
+      const last = drawn.at(-1)
+      if (last?.kind !== '') return draw([...drawn, { kind: '', text: more }])
+      code.lastChild.appendData(more)
+      last.text += more
     }
 
-    function destroy() {
-      dirty = false
-      clear()
-    }
-
-    return { el, update, destroy }
+    return { el, update }
   }
 
   return { codeBlock }

@@ -17,8 +17,7 @@ yaa.define('ui/md-dom', ['ui/h', 'ui/text', 'ui/code', 'core/markdown', 'core/ur
       list(el, blocks, keyOf, blockView)
     }
 
-    const destroy = () => list(el, [], String, blockView)
-    return { el, update, destroy }
+    return { el, update }
   }
 
   /** A block whose kind changes is a new view: a paragraph may become a table with its second line. @param {any} block */
@@ -28,9 +27,8 @@ yaa.define('ui/md-dom', ['ui/h', 'ui/text', 'ui/code', 'core/markdown', 'core/ur
   function blockView({ node }) {
     if (node.type === 'code') {
       const code = codeBlock()
-      return { el: code.el, update: (/** @type {any} */ block) => code.update(block.node), destroy: code.destroy }
+      return { el: code.el, update: (/** @type {any} */ block) => code.update(block.node) }
     }
-    /** @type {any[]} */ let codes = []
     const el = elementOf(node)
     /** @type {any} */ let drawn = null
     /** @param {any} block */
@@ -39,14 +37,9 @@ yaa.define('ui/md-dom', ['ui/h', 'ui/text', 'ui/code', 'core/markdown', 'core/ur
       const [before, words] = [plainOf(drawn), plainOf(block.node)]
       drawn = block.node
       if (before !== null && words !== null) return grow(el, words)
-      destroy()
-      fill(el, contentOf(block.node, codes))
+      fill(el, contentOf(block.node))
     }
-    function destroy() {
-      for (const code of codes) code.destroy()
-      codes = []
-    }
-    return { el, update, destroy }
+    return { el, update }
   }
 
   /** The text of a block of nothing but text, else null: as such it grows where it is. @param {any} node @returns {string | null} */
@@ -65,11 +58,11 @@ yaa.define('ui/md-dom', ['ui/h', 'ui/text', 'ui/code', 'core/markdown', 'core/ur
     }
   }
 
-  /** What goes into it. @param {any} node @param {any[]} codes code blocks made on the way, to be let go with the block */
-  function contentOf(node, codes) {
+  /** What goes into it. @param {any} node */
+  function contentOf(node) {
     switch (node.type) {
-      case 'quote': return blocksOf(node.children, codes)
-      case 'list': return node.items.map((/** @type {any} */ item) => listItem(item, node.tight, codes))
+      case 'quote': return blocksOf(node.children)
+      case 'list': return node.items.map((/** @type {any} */ item) => listItem(item, node.tight))
       case 'table': return tableOf(node)
       case 'rule': return null
       case 'math': return formulaOf(node)
@@ -78,27 +71,26 @@ yaa.define('ui/md-dom', ['ui/h', 'ui/text', 'ui/code', 'core/markdown', 'core/ur
     }
   }
 
-  /** Blocks inside a block: drawn anew with it. @param {any[]} nodes @param {any[]} codes @param {boolean} [tight] */
-  function blocksOf(nodes, codes, tight = false) {
+  /** Blocks inside a block: drawn anew with it. @param {any[]} nodes @param {boolean} [tight] */
+  function blocksOf(nodes, tight = false) {
     return nodes.map((node) => {
       if (tight && node.type === 'paragraph') return inlinesOf(node.children)
       if (node.type !== 'code') {
         const el = elementOf(node)
-        fill(el, contentOf(node, codes))
+        fill(el, contentOf(node))
         return el
       }
       const code = codeBlock()
       code.update(node)
-      codes.push(code)
       return code.el
     })
   }
 
-  /** @param {any} item @param {boolean} tight @param {any[]} codes */
-  function listItem(item, tight, codes) {
+  /** @param {any} item @param {boolean} tight */
+  function listItem(item, tight) {
     const task = typeof item.checked === 'boolean'
     const box = task ? h('input', { type: 'checkbox', checked: item.checked, disabled: true, 'aria-label': t(item.checked ? 'task.done' : 'task.open') }) : null
-    return h(task ? 'li.task' : 'li', null, box, blocksOf(item.children, codes, tight))
+    return h(task ? 'li.task' : 'li', null, box, blocksOf(item.children, tight))
   }
 
   /** @param {any} node */

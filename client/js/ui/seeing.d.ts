@@ -10,9 +10,9 @@ declare global {
     'ui/tools/parts': {
       part(title: string, words: () => string, ...content: any[]): { el: any; head: any; note: any }
       notice(words: string, tone?: 'bad' | 'ask' | '', sign?: string): any
-      textPart(options: { lang?: string; title: string }): { el: any; update(next: string, noted?: string): void; destroy(): void }
+      textPart(options: { lang?: string; title: string }): { el: any; update(next: string, noted?: string): void }
       longList(holder: any, all: readonly any[], make: (row: any, index: number) => any): void
-      block(): { el: any; update(item: { text: string; lang?: string }): void; destroy(): void }
+      block(): { el: any; update(item: { text: string; lang?: string }): void }
       size(bytes: number): string
     }
     'ui/tools/shell': { shellView(): ToolPicture }

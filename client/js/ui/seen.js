@@ -4,8 +4,8 @@
 yaa.define('ui/seen', [], () => {
   /** Articles the browser renders. @type {WeakSet<Element>} */
   const rendered = new WeakSet()
-  /** What is to be done in an article once it is rendered, or is not any more. @typedef {WeakMap<Element, Map<Element, () => void>>} Works */
-  const [onShow, onSkip] = [/** @type {Works} */ (new WeakMap()), /** @type {Works} */ (new WeakMap())]
+  /** What is to be done in an article once it is rendered. @type {WeakMap<Element, Map<Element, () => void>>} */
+  const onShow = new WeakMap()
   /** What was asked for since the last frame: its article is known when it is in the page. @type {Map<Element, () => void>} */
   let asked = new Map()
 
@@ -25,33 +25,27 @@ yaa.define('ui/seen', [], () => {
     for (const [el, work] of all) {
       const article = el.closest('.message')
       if (!article || rendered.has(article)) work()
-      else remember(onShow, article, el, work)
+      else remember(article, el, work)
     }
   }
 
-  /** Does `work` once, when what is seen of `el` is passed over again. @param {Element} el @param {() => void} work */
-  function whenGone(el, work) {
-    const article = el.closest('.message')
-    if (article) remember(onSkip, article, el, work)
-  }
-
-  /** @param {Works} works @param {Element} article @param {Element} el @param {() => void} work */
-  function remember(works, article, el, work) {
-    if (!works.has(article)) works.set(article, new Map())
-    works.get(article)?.set(el, work)
+  /** @param {Element} article @param {Element} el @param {() => void} work */
+  function remember(article, el, work) {
+    if (!onShow.has(article)) onShow.set(article, new Map())
+    onShow.get(article)?.set(el, work)
   }
 
   // on its way down: in Firefox it does not come up again
   document.addEventListener('contentvisibilityautostatechange', (event) => {
     const { skipped, target } = /** @type {any} */ (event)
+    if (target.matches('.chunk')) target.toggleAttribute('data-near', !skipped)
     if (!target.matches('.message')) return
-    if (skipped) rendered.delete(target)
-    else rendered.add(target)
-    const works = skipped ? onSkip : onShow
-    const due = works.get(target)
-    works.delete(target)
+    if (skipped) return rendered.delete(target)
+    rendered.add(target)
+    const due = onShow.get(target)
+    onShow.delete(target)
     for (const work of due?.values() ?? []) work()
   }, true)
 
-  return { whenSeen, whenGone }
+  return { whenSeen }
 })

@@ -9,10 +9,10 @@ yaa.define('ui/thread', ['ui/h', 'ui/text', 'ui/message', 'ui/asks', 'ui/connect
   const NEAR_END = 80
   /** Articles are kept in chunks, so that the browser and this file can pass over most of a long session at once. */
   const CHUNK = 50
-  /** Chunks filled at once when a session is opened; the earlier ones follow while the browser is idle. */
-  const FIRST = 3
-  /** Filled in one go: Firefox looks at the whole thread again after each (measured: 0.1 ms for every message). */
-  const AT_ONCE = 4
+  /** Articles made at once when a session is opened; the earlier ones follow while the browser is idle. */
+  const FIRST = 150
+  /** Made in one go, as long as the browser says that time is left: a key that is pressed waits for no more than these. */
+  const [AT_ONCE, SPARE_MS] = [10, 8]
 
   /** @param {import('./types').Actions} actions @returns {any} */
   function threadView(actions) {
@@ -31,7 +31,7 @@ yaa.define('ui/thread', ['ui/h', 'ui/text', 'ui/message', 'ui/asks', 'ui/connect
     /** Everything the session shows, and where its last turn begins. @type {any[]} */
     let shown = []
     let turn = 0
-    /** Chunks before this one are empty yet. */
+    /** Articles before this one are not made yet. */
     let from = 0
     /** @type {Map<string, import('./types').View>} */ let chunks = new Map()
     const sizes = new ResizeObserver(follow)
@@ -60,7 +60,7 @@ yaa.define('ui/thread', ['ui/h', 'ui/text', 'ui/message', 'ui/asks', 'ui/connect
     /** @param {number} changed the first chunk that may have changed */
     function drawFeed(changed) {
       const count = Math.ceil(shown.length / CHUNK)
-      from = Math.min(from, Math.max(0, count - 1)) // another branch may be shorter
+      from = Math.min(from, Math.max(0, shown.length - 1)) // another branch may be shorter
       chunks = list(feed, Array.from({ length: count }, (_, i) => i), keyOf, chunkView, changed)
     }
 
@@ -68,12 +68,18 @@ yaa.define('ui/thread', ['ui/h', 'ui/text', 'ui/message', 'ui/asks', 'ui/connect
 
     /** All chunks are there from the start, empty: to fill one that is off the screen lays out nothing. */
     function chunkView() {
-      const inner = h('div.chunk', { role: 'none' })
+      const inner = h('div.chunk', { role: 'none', 'data-blank': '' })
       const make = (/** @type {any} */ item) => messageView(item, actions)
-      const draw = (/** @type {any[]} */ items) => list(inner, items, (item) => item.message.id, make)
+      const draw = (/** @type {any[]} */ items) => {
+        attr(inner, 'data-blank', null)
+        list(inner, items, (item) => item.message.id, make)
+      }
       return {
         el: inner,
-        update: (/** @type {number} */ chunk) => { if (chunk >= from) draw(shown.slice(chunk * CHUNK, (chunk + 1) * CHUNK)) },
+        update: (/** @type {number} */ chunk) => {
+          const until = (chunk + 1) * CHUNK
+          if (until > from) draw(shown.slice(Math.max(from, until - CHUNK), until))
+        },
         destroy: () => draw([]),
       }
     }
@@ -90,20 +96,20 @@ yaa.define('ui/thread', ['ui/h', 'ui/text', 'ui/message', 'ui/asks', 'ui/connect
       openId = id
       pinned = true
       el.scrollTop = 0 // where a session with nothing in it begins
-      from = Math.max(0, Math.ceil(shown.length / CHUNK) - FIRST)
+      from = Math.max(0, shown.length - FIRST)
       if (from) later(id)
     }
 
     /** @param {string} id of the session that was opened; another may be open by then */
     function later(id) {
-      const idle = window.requestIdleCallback ?? ((/** @type {() => void} */ run) => setTimeout(run, 50))
-      idle(() => {
+      const idle = window.requestIdleCallback ?? ((/** @type {any} */ run) => setTimeout(run, 50))
+      idle((/** @type {IdleDeadline | undefined} */ deadline) => {
         if (id !== openId || !from) return
-        const until = Math.max(0, from - AT_ONCE)
-        while (from > until) {
-          from -= 1
-          chunks.get(keyOf(from))?.update(from)
-        }
+        do {
+          const chunk = Math.floor((from - 1) / CHUNK)
+          from = Math.max(chunk * CHUNK, from - AT_ONCE)
+          chunks.get(keyOf(chunk))?.update(chunk)
+        } while (from && Number(deadline?.timeRemaining()) > SPARE_MS)
         later(id)
       })
     }

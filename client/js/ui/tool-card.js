@@ -213,7 +213,7 @@ yaa.define('ui/tool-card', ['ui/h', 'ui/text', 'ui/code', 'ui/asks', 'ui/branche
     const block = codeBlock({ plain: true })
     body.append(block.el)
     const update = (/** @type {any} */ { call, result }) => block.update({ text: JSON.stringify({ call, result }, null, 2), lang: 'json' })
-    return { update, destroy: block.destroy }
+    return { update, destroy() {} }
   }
 
   return { toolCard, stateOf }

@@ -231,8 +231,8 @@ declare global {
       schemaForm(schema: any): Field<Record<string, any>>
       isFlat(schema: any): boolean
     }
-    'ui/code': { codeBlock(options?: { plain?: boolean }): View<{ text: string; lang?: string }> & { destroy(): void } }
-    'ui/md-dom': { markdownView(): View<string> & { destroy(): void } }
+    'ui/code': { codeBlock(options?: { plain?: boolean }): View<{ text: string; lang?: string }> }
+    'ui/md-dom': { markdownView(): View<string> }
     'ui/asks': {
       askView(interrupt: Interrupt, actions: Actions, call?: ToolCall): View<Interrupt>
       argsList(args: Record<string, any>): any

@@ -157,7 +157,6 @@ yaa.define('ui/tools/body', [
       if (holder.firstChild && (next === value || JSON.stringify(next) === JSON.stringify(value))) return
       value = next
       if (isFlatObject(next)) {
-        block?.destroy()
         block = null
         return fill(holder, asks.argsList(next))
       }
@@ -169,7 +168,7 @@ yaa.define('ui/tools/body', [
       block.update({ text: plain && !next ? t('tool.noOutput') : words(), lang: plain ? '' : 'json' })
     }
 
-    return { el, update, destroy: () => block?.destroy() }
+    return { el, update }
   }
 
   /** @param {any} value */

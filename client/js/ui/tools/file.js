@@ -31,7 +31,7 @@ yaa.define('ui/tools/file', ['ui/h', 'ui/tools/text', 'ui/code', 'core/shape', '
       block.update({ text: words, lang: highlight.languageOf(String(args?.path ?? '').split('.').at(-1) ?? '') })
     }
 
-    return { el, update, destroy: block.destroy, covers: ['args', 'result'] }
+    return { el, update, covers: ['args', 'result'] }
   }
 
   /** @returns {ToolPicture} */
@@ -60,7 +60,7 @@ yaa.define('ui/tools/file', ['ui/h', 'ui/tools/text', 'ui/code', 'core/shape', '
       fill(more, Number.isInteger(result.next_offset) ? notice(t('page.more', { n: count(result.next_offset) }), '', 'clock') : null)
     }
 
-    return { el, update, destroy: block.destroy, covers: ['args', 'result'] }
+    return { el, update, covers: ['args', 'result'] }
   }
 
   return { fileView, pageView }

@@ -39,7 +39,7 @@ yaa.define('ui/tools/parts', ['ui/h', 'ui/tools/text', 'ui/popup', 'ui/code'], (
       text(note, noted)
     }
 
-    return { el, update, destroy: block.destroy }
+    return { el, update }
   }
 
   /**

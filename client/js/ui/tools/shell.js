@@ -29,8 +29,7 @@ yaa.define('ui/tools/shell', [
       if (ended) fill(end, endOf(result))
     }
 
-    const destroy = () => [source, code, output, errors].forEach((one) => one.destroy())
-    return { el, update, destroy, covers: ['args', 'output', 'result'] }
+    return { el, update, covers: ['args', 'output', 'result'] }
   }
 
   /** @param {{el: any, update: (text: string) => void}} view @param {boolean} wanted @param {string} words */
@@ -64,8 +63,7 @@ yaa.define('ui/tools/shell', [
       left = cut.left
     }
 
-    const destroy = () => [head, tail].forEach((one) => one.destroy())
-    return { el, update, destroy }
+    return { el, update }
   }
 
   return { shellView }
