@@ -169,7 +169,7 @@ class Run:
         self.first_message = len(session.get("messages") or [])
         self._agent, self._model, self._opening = agent, model, opening
         self._folder = Folder(session)
-        self._jobs = Jobs(session, agent.toolbox, agent.executions, agent.clock)
+        self._jobs = Jobs(session, agent.toolbox, agent.executions, agent.clock, agent.ids)
         self._started_ms = agent.clock()
         self._step = ""  # the open step's name
         self._used: dict[str, int] = dict(session.get("usage", {}))  # before this POST

@@ -16,6 +16,7 @@ from typing import Any
 from ..session import events
 from ..session.calls import unanswered
 from ..session.events import Event, put, state_delta
+from ..session.fields import is_id
 from ..session.jobs import Execute, Given, Job, Recover, Reply, Send
 from . import page
 from .executions import Batch, Executions, Key
@@ -25,16 +26,35 @@ Session = dict[str, Any]
 
 
 class Jobs:
-    """The calls of one run. `session` is the live document, folded between two events."""
+    """The calls of one run. `session` is the live document, folded between two events;
+    `new_id("res")` makes an identifier."""
 
     def __init__(
-        self, session: Session, toolbox: Toolbox, executions: Executions, clock: Callable[[], int]
+        self,
+        session: Session,
+        toolbox: Toolbox,
+        executions: Executions,
+        clock: Callable[[], int],
+        new_id: Callable[[str], str],
     ) -> None:
         self._session, self._toolbox = session, toolbox
-        self._executions, self._clock = executions, clock
+        self._executions, self._clock, self._new_id = executions, clock, new_id
 
     async def perform(self, jobs: Iterable[Job]) -> AsyncGenerator[Event, None]:
         """Neighbours that are parallel_safe side by side, everything else alone, in call order."""
+        async with aclosing(self._perform(jobs)) as source:
+            async for event in source:
+                if event["type"] == "TOOL_CALL_RESULT" and not self._is_free(event["messageId"]):
+                    event = {**event, "messageId": self._new_id("res")}
+                yield event
+
+    def _is_free(self, message_id: str) -> bool:
+        """Whether a result may have this id, made of its call's: in a session that was edited it
+        may stand on another message, and a call's may be as long as an id can be."""
+        messages = self._session["messages"]
+        return is_id(message_id) and all(each.get("id") != message_id for each in messages)
+
+    async def _perform(self, jobs: Iterable[Job]) -> AsyncGenerator[Event, None]:
         for batch in _batches(jobs):
             if self._executions.stopping:  # what was not begun is still to be done, elsewhere
                 return

@@ -10,6 +10,7 @@ from typing import Any
 
 from server.agent import BaseAgent
 from server.session.events import EXEC, Event, alias
+from server.session.fields import MAX_ID
 
 from ..fakes import CountingToolbox, ScriptedModel, agent, user
 
@@ -51,6 +52,25 @@ class Case(unittest.IsolatedAsyncioTestCase):
                         self.assertNotIn((tool, call_id), self.toolbox.counts, "announced first")
                     found.append((name, tool))
         return found
+
+
+class Names(Case):
+    async def test_a_result_gets_an_id_that_nobody_has(self) -> None:
+        """Found by fuzzing: in an edited session the usual one may be taken, or be too long, and
+        then what came of the run could not be POSTed again."""
+        for call_id, other in (("c1", "res-c1"), ("c" * MAX_ID, "m9"), ("c1", "m9")):
+            call = {"id": call_id, "function": {"name": "alone", "arguments": "{}"}}
+            asked = {"id": "a1", "role": "assistant", "content": "", "tool_calls": [call]}
+            first = {**user("before"), "id": other}
+            with self.subTest(call_id[:3], other=other):
+                host = self.host()
+                run = host.prepare({"id": "s", "messages": [first, asked]})
+                async for _ in run.events():
+                    pass
+                ids = [message["id"] for message in run.session["messages"]]
+                self.assertEqual(len(set(ids)), len(ids))
+                self.assertEqual("res-c1" in ids, call_id == "c1")
+                host.prepare(run.session)
 
 
 def call_of(event: Event) -> str:
