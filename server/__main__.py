@@ -37,6 +37,7 @@ from .console import (
 from .errors import Problem
 from .metrics import Metrics
 from .pack import pack
+from .rotation import Rotated, Rotation
 from .terminal import Terminal
 from .tools.check import check_file
 from .wire.listener import bind
@@ -141,7 +142,7 @@ def _config_file(option: str | None, env: Mapping[str, str]) -> Path | None:
 
 def _serve(config: Config, env: Mapping[str, str], options: argparse.Namespace) -> int:
     server = config.server
-    log.setup(server["log"]["level"], style=server["log"]["format"])
+    log.setup(server["log"]["level"], style=server["log"]["format"], file=_log_file(config))
     if options.check:
         certificate(server["tls"])
         asyncio.run(_check(config, env))
@@ -165,6 +166,13 @@ def _serve(config: Config, env: Mapping[str, str], options: argparse.Namespace) 
         if server["workers"] == 1:
             return listener.serve(None)
         return Workers(server["workers"], sockets, patience_s).run(listener.serve)
+
+
+def _log_file(config: Config) -> Rotated | None:
+    wanted = config.server["log"]
+    if not wanted["file"]:
+        return None
+    return Rotated(config.home / "logs" / wanted["file"], Rotation.of(wanted))
 
 
 @dataclass(frozen=True)

@@ -48,7 +48,7 @@ from .session.fold import Folder, digest
 from .session.notes import with_notes
 from .tools.claims import Claims
 from .tools.executions import Executions
-from .tools.jobs import Jobs
+from .tools.jobs import Jobs, Unclaimed
 from .tools.locks import Locks
 from .tools.toolbox import Toolbox
 from .witness import Witness
@@ -225,6 +225,8 @@ class Run:
                     yield event
         except HookFailed as error:
             yield self._error(events.run_error(str(error), "hook_failed"))
+        except Unclaimed as error:
+            yield self._error(events.run_error(str(error), "claim_failed"))
         except Exception:
             incident = secrets.token_hex(6)
             logger.exception("run %s broke (incident %s)", self.id, incident)

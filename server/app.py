@@ -32,6 +32,7 @@ from .hooks import Hooks
 from .llm.discover import discover
 from .llm.registry import Models
 from .metrics import Metrics, Row
+from .rotation import Rotation
 from .sandbox.policy import TIERS
 from .tools.claims import Claims
 from .tools.locks import Locks
@@ -68,7 +69,8 @@ class App:
         self.found = await discover(server, self.client, self._env)
         self.models = Models(server, self.client, self._env, self.found)
         logs = config.home / "logs"
-        self.exporter = Exporter(server["tracing"], logs, self.client, VERSION)
+        rotation = Rotation.of(server["log"])
+        self.exporter = Exporter(server["tracing"], logs, self.client, VERSION, rotation)
         self.exporter.open()
         self.hooks = Hooks()
         self.hooks.load(config.home / "hooks")

@@ -25,6 +25,10 @@ from .toolbox import Toolbox
 Session = dict[str, Any]
 
 
+class Unclaimed(Exception):
+    """A call cannot be claimed, so it was not run. Says so to people."""
+
+
 class Jobs:
     """The calls of one run. `session` is the live document, folded between two events;
     `new_id("res")` makes an identifier."""
@@ -101,8 +105,9 @@ class Jobs:
         )
 
     async def _execute(self, jobs: Iterable[Execute]) -> AsyncGenerator[Event, None]:
-        """Claim, announce, run; so many at once as may. Leaving ends all that still run."""
-        waiting = deque(jobs)
+        """Claim, announce, run; so many at once as may. Leaving ends all that still run. Raises
+        Unclaimed, once those that run have ended."""
+        waiting, unclaimed = deque(jobs), None
         with Batch(self._executions) as batch:
             while waiting or batch.running:
                 if self._executions.stopping:
@@ -110,7 +115,16 @@ class Jobs:
                 while waiting and batch.running < self._executions.most:
                     job = waiting.popleft()
                     key = self._key(job.call, job.entry["attempt"])
-                    if not job.repeatable and not self._executions.claims.take(*key):
+                    try:
+                        ours = job.repeatable or self._executions.claims.take(*key)
+                    except OSError as error:  # a full disk
+                        unclaimed = Unclaimed(_not_run(job, error))
+                        waiting.clear()
+                        # The client's copy may say `started` already, of which nothing came.
+                        known = self._session["calls"][job.call["id"]]
+                        yield state_delta(put("calls", job.call["id"], value=known))
+                        break
+                    if not ours:
                         # Not run here again: next_step looks at it once more.
                         yield state_delta(put("calls", job.call["id"], value=job.entry))
                         continue
@@ -120,6 +134,8 @@ class Jobs:
                 if batch.running:
                     for event in await batch.next():
                         yield event
+        if unclaimed:
+            raise unclaimed
 
     def _announcement(self, job: Execute) -> Event:
         """The `tool.exec` of a call: with its ledger entry, and without what was asked about it."""
@@ -132,6 +148,14 @@ class Jobs:
 
     def _key(self, call: dict[str, Any], attempt: int) -> Key:
         return self._session["id"], call["id"], attempt
+
+
+def _not_run(job: Execute, error: OSError) -> str:
+    return (
+        f"{job.call['function']['name']} was not run: this server cannot write down that it runs"
+        f" ({error.strerror}), and so could not keep it from running twice. POST the session again"
+        " when there is room in the server's home folder, or to another server."
+    )
 
 
 def _batches(jobs: Iterable[Job]) -> Iterator[list[Any]]:

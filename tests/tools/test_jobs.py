@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import copy
+import errno
+import os
 import unittest
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
@@ -11,8 +14,9 @@ from typing import Any
 from server.agent import BaseAgent
 from server.session.events import EXEC, Event, alias
 from server.session.fields import MAX_ID
+from server.session.fold import Folder
 
-from ..fakes import CountingToolbox, ScriptedModel, agent, user
+from ..fakes import CountingToolbox, MemoryClaims, ScriptedModel, agent, user
 
 TOOLS = {
     "far": "read safe slow",
@@ -71,6 +75,43 @@ class Names(Case):
                 self.assertEqual(len(set(ids)), len(ids))
                 self.assertEqual("res-c1" in ids, call_id == "c1")
                 host.prepare(run.session)
+
+
+class FullDisk(Case):
+    async def test_a_call_that_cannot_be_claimed_is_not_run_and_not_lost(self) -> None:
+        """Nor is one beside it that could be; with room again all of it goes on."""
+        host = self.host("keep", "near", "keep")
+        claims = host.executions.claims = Fillable()  # type: ignore[assignment]
+        run = host.prepare({"id": "s", "messages": [user("go")]})
+        client = copy.deepcopy(run.session)
+        folder = Folder(client)
+        found = []
+        async for event in run.events():
+            folder.apply(copy.deepcopy(event))
+            found.append(event)
+            client.get("calls", {}).get("call_2", {}).update(state="started")  # its own mark
+        self.assertEqual((found[-1]["type"], found[-1]["code"]), ("RUN_ERROR", "claim_failed"))
+        self.assertIn("keep was not run", found[-1]["message"])
+        self.assertIn("No space left on device", found[-1]["message"])
+        ran = [name for name, _ in self.toolbox.counts]
+        self.assertEqual(ran, ["keep", "near"])
+        claims.full = False
+        again = host.prepare(client)
+        async for _ in again.events():
+            pass
+        self.assertEqual(again.session["status"], "completed")
+        self.assertEqual(sorted(self.toolbox.counts.values()), [1, 1, 1])
+
+
+class Fillable(MemoryClaims):
+    """Room for one."""
+
+    full = True
+
+    def take(self, session_id: str, call_id: str, attempt: int) -> bool:
+        if self.full and self.taken:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return super().take(session_id, call_id, attempt)
 
 
 def call_of(event: Event) -> str:
