@@ -22,7 +22,7 @@ from pathlib import Path
 
 from . import VERSION, doctor, log
 from .api.auth import Keys, home_key
-from .app import App, serve
+from .app import App, allow_files, serve
 from .config import Config, ConfigError, home_folder, load, make_home
 from .console import (
     BAD_INPUT,
@@ -148,6 +148,7 @@ def _serve(config: Config, env: Mapping[str, str], options: argparse.Namespace) 
         asyncio.run(_check(config, env))
         return 0
     make_home(config.home)
+    allow_files(server["limits"])
     entries = server["api_keys"]
     made = "" if entries or not server["auth_required"] else _home_key(config.home)
     if made:

@@ -8,6 +8,7 @@ stop. The rule of the file: it makes and connects, and decides nothing.
 from __future__ import annotations
 
 import asyncio
+import resource
 import signal
 import socket
 from collections.abc import Callable, Mapping
@@ -40,6 +41,8 @@ from .tools.toolbox import Toolbox
 from .wire.client import Client
 from .wire.listener import BaseServer, Limits
 from .wire.tls import Certificate
+
+SPARE_FILES = 256  # beside those of connections: tools that run, files that are sent, MCP servers
 
 _log = log.get("app")
 
@@ -151,6 +154,23 @@ def routes(app: App, keys: Keys) -> Router:
     origins = server["cors_origins"]
     count = app.metrics.answered
     return Router(table, files.get, keys, origins=origins, rates=rates, count=count)
+
+
+def files_wanted(limits: Mapping[str, Any]) -> int:
+    """Descriptors of a process: a streaming run holds its client's and its provider's."""
+    return 2 * int(limits["max_connections"]) + SPARE_FILES
+
+
+def allow_files(limits: Mapping[str, Any]) -> None:
+    """Raise the soft limit of open files to what is wanted, as far as the hard one lets us: most
+    systems start programs with 1,024, for the sake of those that still use select(2)."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = files_wanted(limits)
+    if hard != resource.RLIM_INFINITY:
+        wanted = min(wanted, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        with suppress(OSError, ValueError):  # some systems have a limit of their own below it
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 async def serve(
