@@ -16,7 +16,7 @@ import socket
 import sys
 import webbrowser
 from collections.abc import Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -200,7 +200,8 @@ class Listener:
 
             def ready() -> None:
                 if worker is None or (worker.number == 0 and worker.first):
-                    print("\n".join([*describe(app), "", *self.links]), flush=True)
+                    with suppress(OSError):  # a full disk, or nobody who reads it
+                        print("\n".join([*describe(app), "", *self.links]), flush=True)
                     if self.opens:
                         webbrowser.open(self.links[-1])
 

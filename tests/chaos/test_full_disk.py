@@ -19,6 +19,8 @@ from server.tools.runner import Runner
 from ..tooling.api import Api
 from ..tooling.child import Yaa
 from ..tooling.tools import ROOT
+from . import processes
+from .cluster import free_ports
 
 ROOT_ONLY = os.geteuid() == 0 and sys.platform == "linux"
 COMMAND = "echo ran >> count; cat count"
@@ -117,6 +119,28 @@ class Full(unittest.TestCase):
         self.assertEqual(found.returncode, 2, found.stderr)
         self.assertIn("No space left on device", found.stderr)
         self.assertEqual(len(found.stderr.splitlines()), 1, found.stderr)
+
+
+@unittest.skipUnless(Path("/dev/full").exists(), "needs /dev/full")
+class FullOutput(unittest.TestCase):
+    def test_it_serves_though_nothing_it_prints_is_kept(self) -> None:
+        (port,) = free_ports(1)
+        with tempfile.TemporaryDirectory() as home, Path("/dev/full").open("w") as full:
+            command = [sys.executable, "-m", "server", "--home", home, "--port", str(port)]
+            with subprocess.Popen(command, cwd=ROOT, stdout=full, stderr=full) as server:
+                api = Api(f"http://127.0.0.1:{port}")
+                try:
+                    self.assertTrue(processes.until(lambda: answers(api), 120))
+                    self.assertIsNone(server.poll())
+                finally:
+                    server.terminate()
+
+
+def answers(api: Api) -> bool:
+    try:
+        return api.request("GET", "/health")[0] == 200
+    except OSError:
+        return False
 
 
 if __name__ == "__main__":
