@@ -58,6 +58,11 @@ class Size:
         return f"bench tokens={tokens} delay_us={round(self.delay_s * 1e6)}"
 
     @property
+    def endless(self) -> str:
+        """What those are told who do not live to see the end."""
+        return self.order.replace("tokens=", "tokens=100")
+
+    @property
     def tokens(self) -> int:
         return int(self.order.split("=")[1].split()[0])
 
@@ -106,15 +111,20 @@ class Soak:
 
     async def round(self, chance: random.Random) -> None:
         """All streams from their beginning to their end."""
-        size = self.size
-        doomed = [self._doomed() for _ in range(size.doomed)]
+        with ExitStack() as stack:
+            doomed = [self._doomed() for _ in range(self.size.doomed)]
+            for each in doomed:
+                stack.callback(each.kill)
+            await self._round(chance, doomed)
+
+    async def _round(self, chance: random.Random, doomed: list[Child]) -> None:
+        size, replies = self.size, []
         living = size.streams - len(doomed) * size.each
-        replies = []
+        for each in doomed:
+            await asyncio.to_thread(each.wait_for, "READY", START_S)
         for _ in range(living):
             replies.append(await begin(self.peer, self.peer.request(size.order)))
             await asyncio.sleep(BEGIN_EACH_S)
-        for each in doomed:
-            await asyncio.to_thread(each.wait_for, "READY", START_S)
         self.peak = await asyncio.to_thread(self.held)
         left = living + len(doomed) * size.each
         for number, each in enumerate(doomed):
@@ -156,7 +166,7 @@ class Soak:
     def _doomed(self) -> Child:
         peer, size = self.peer, self.size
         command = [sys.executable, "-m", "tests.chaos.soak", "--doomed", peer.url, peer.key]
-        command += [str(size.each), size.order]
+        command += [str(size.each), size.endless]
         return Child(command)
 
     def settled(self, before: Held) -> Held:
@@ -232,7 +242,7 @@ def sized(streams: int, seconds: float) -> Size:
     return Size(ROUNDS, streams, seconds / ROUNDS, 10, each, 1.0, min(1024, streams))
 
 
-ROUNDS = 5
+ROUNDS = 3
 TINY = Size(2, 60, 3, 2, 3, 0.1, 100)
 
 
