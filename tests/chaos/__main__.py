@@ -71,7 +71,7 @@ def main() -> int:
     processes.until(lambda: not processes.below(os.getpid()), 20)
     orphans += processes.left(processes.born(stray))
     tally.wrong += [f"left behind {each}" for each in orphans]
-    if sum(killed.values()) < options.runs * 0.8:
+    if sum(killed.values()) < options.runs * 0.5:  # some end before their strike
         tally.wrong.append(f"only {sum(killed.values())} kills: too little was tried")
     told = ", ".join(f"{kind} {count}" for kind, count in killed.items())
     print(f"killed {sum(killed.values())}: {told}")

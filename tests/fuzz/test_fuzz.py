@@ -19,7 +19,7 @@ class Fuzz(unittest.TestCase):
             for number in range(trials):
                 with self.subTest(name, trial=number):
                     outcomes.add(TARGETS[name](chance(SEED, number)))
-            self.assertGreater(len(outcomes), 5, f"{name} does not get far: {outcomes}")
+            self.assertGreater(len(outcomes), 3, f"{name} does not get far: {outcomes}")
 
 
 if __name__ == "__main__":
