@@ -17,13 +17,13 @@ import sys
 import time
 import webbrowser
 from collections.abc import Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from . import VERSION, doctor, log
 from .api.auth import Keys, home_key
-from .app import App, serve, strongest
+from .app import App, allow_files, serve, strongest
 from .config import Config, ConfigError, home_folder, load, make_home
 from .console import (
     BAD_INPUT,
@@ -40,6 +40,7 @@ from .errors import Problem
 from .greeting import describe, links
 from .metrics import Metrics
 from .pack import pack
+from .rotation import Rotated, Rotation
 from .sandbox.probe import Proof
 from .terminal import Terminal
 from .tools.check import check_file
@@ -143,12 +144,13 @@ def _config_file(option: str | None, env: Mapping[str, str]) -> Path | None:
 
 def _serve(config: Config, env: Mapping[str, str], options: argparse.Namespace) -> int:
     server = config.server
-    log.setup(server["log"]["level"], style=server["log"]["format"])
+    log.setup(server["log"]["level"], style=server["log"]["format"], file=_log_file(config))
     if options.check:
         certificate(server["tls"])
         asyncio.run(_check(config, env))
         return 0
     make_home(config.home)
+    allow_files(server["limits"])
     entries = server["api_keys"]
     made = "" if entries or not server["auth_required"] else _home_key(config.home)
     if made:
@@ -168,6 +170,13 @@ def _serve(config: Config, env: Mapping[str, str], options: argparse.Namespace) 
             return listener.serve(None)
         listener = replace(listener, proof=asyncio.run(_proof(config, env)))
         return Workers(server["workers"], sockets, patience_s).run(listener.serve)
+
+
+def _log_file(config: Config) -> Rotated | None:
+    wanted = config.server["log"]
+    if not wanted["file"]:
+        return None
+    return Rotated(config.home / "logs" / wanted["file"], Rotation.of(wanted))
 
 
 @dataclass(frozen=True)
@@ -200,14 +209,14 @@ class Listener:
 
         def listening() -> None:  # the page can be opened: what it asks for next waits
             if speaks:
-                print("\n".join([f"yaa {VERSION}", "", *self.links, ""]), flush=True)
+                _tell(f"yaa {VERSION}", "", *self.links, "")
                 if self.opens:
                     webbrowser.open(self.links[-1])
 
         def ready() -> None:
             if speaks:
                 spent = time.monotonic() - began
-                print("\n".join([*describe(app), f"  ready    after {spent:.1f} s"]), flush=True)
+                _tell(*describe(app), f"  ready    after {spent:.1f} s")
 
         lifeline = None if worker is None else worker.lifeline
         try:
@@ -216,6 +225,12 @@ class Listener:
             )
         finally:
             await app.close()
+
+
+def _tell(*lines: str) -> None:
+    """What is said at start."""
+    with suppress(OSError):  # a full disk, or nobody who reads it
+        print("\n".join(lines), flush=True)
 
 
 async def _proof(config: Config, env: Mapping[str, str]) -> Proof:

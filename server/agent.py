@@ -48,7 +48,7 @@ from .session.fold import Folder, digest
 from .session.notes import with_notes
 from .tools.claims import Claims
 from .tools.executions import Executions
-from .tools.jobs import Jobs
+from .tools.jobs import Jobs, Unclaimed
 from .tools.locks import Locks
 from .tools.toolbox import Toolbox
 from .witness import Witness
@@ -170,7 +170,7 @@ class Run:
         self.first_message = len(session.get("messages") or [])
         self._agent, self._model, self._opening = agent, model, opening
         self._folder = Folder(session)
-        self._jobs = Jobs(session, agent.toolbox, agent.executions, agent.clock)
+        self._jobs = Jobs(session, agent.toolbox, agent.executions, agent.clock, agent.ids)
         self._started_ms = agent.clock()
         self._step = ""  # the open step's name
         self._used: dict[str, int] = dict(session.get("usage", {}))  # before this POST
@@ -226,6 +226,8 @@ class Run:
                     yield event
         except HookFailed as error:
             yield self._error(events.run_error(str(error), "hook_failed"))
+        except Unclaimed as error:
+            yield self._error(events.run_error(str(error), "claim_failed"))
         except Exception:
             incident = secrets.token_hex(6)
             logger.exception("run %s broke (incident %s)", self.id, incident)

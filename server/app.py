@@ -8,9 +8,11 @@ stop. The rule of the file: it makes and connects, and decides nothing.
 from __future__ import annotations
 
 import asyncio
+import resource
 import signal
 import socket
 from collections.abc import Callable, Coroutine, Mapping
+from contextlib import suppress
 from types import TracebackType
 from typing import Any
 
@@ -37,6 +39,7 @@ from .hooks import Hooks
 from .llm.discover import Found, discover
 from .llm.registry import Models
 from .metrics import Metrics, Row
+from .rotation import Rotation
 from .sandbox.policy import TIERS
 from .sandbox.probe import Proof
 from .tools.claims import Claims
@@ -47,6 +50,7 @@ from .wire.listener import BaseServer, Limits
 from .wire.tls import Certificate
 
 START_S = 20.0  # how long a request waits for a server that opens
+SPARE_FILES = 256  # beside those of connections: tools that run, files that are sent, MCP servers
 
 _log = log.get("app")
 
@@ -84,7 +88,9 @@ class App:
         self.client = Client(env)
         self.found = Found()
         self.models = Models(server, self.client, env)
-        self.exporter = Exporter(server["tracing"], config.home / "logs", self.client, VERSION)
+        rotation = Rotation.of(server["log"])
+        logs = config.home / "logs"
+        self.exporter = Exporter(server["tracing"], logs, self.client, VERSION, rotation)
         self.hooks = Hooks()
         self.claims = Claims(config.home / "claims", limits["claim_ttl_s"], limits["result_ttl_s"])
         self.toolbox = Toolbox(config, self.client)
@@ -205,6 +211,23 @@ def routes(app: App, keys: Keys) -> Router:
     return Router(
         *(table, files.get, keys), origins=origins, rates=rates, count=count, opened=app.opened
     )
+
+
+def files_wanted(limits: Mapping[str, Any]) -> int:
+    """Descriptors of a process: a streaming run holds its client's and its provider's."""
+    return 2 * int(limits["max_connections"]) + SPARE_FILES
+
+
+def allow_files(limits: Mapping[str, Any]) -> None:
+    """Raise the soft limit of open files to what is wanted, as far as the hard one lets us: most
+    systems start programs with 1,024, for the sake of those that still use select(2)."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = files_wanted(limits)
+    if hard != resource.RLIM_INFINITY:
+        wanted = min(wanted, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        with suppress(OSError, ValueError):  # some systems have a limit of their own below it
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 async def serve(

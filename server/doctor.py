@@ -17,13 +17,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .app import App
+from .app import App, files_wanted
 from .config import shipped
 from .wire.headers import is_loopback
 from .wire.listener import bind
 
 OK, NOTE, MISSING = "ok", "note", "missing"
-SPARE_FILES = 256  # descriptors beside connections: providers, tools, the sandbox
 NAMESPACES = (
     ("kernel/apparmor_restrict_unprivileged_userns", "1", "0"),
     ("kernel/unprivileged_userns_clone", "0", "1"),
@@ -173,12 +172,12 @@ def _network(server: Mapping[str, Any]) -> Iterator[Finding]:
 
 
 def _files(server: Mapping[str, Any]) -> Iterator[Finding]:
-    """A streaming run holds two descriptors: its client's and its provider's."""
-    most, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = 2 * server["limits"]["max_connections"] + SPARE_FILES
+    """The server raises its own limit as far as it may."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = files_wanted(server["limits"])
     if most in (resource.RLIM_INFINITY, -1) or most >= wanted:
-        yield Finding(OK, "files", f"{most} may be open at once")
+        yield Finding(OK, "files", f"{wanted} may be open at once")
         return
     text = f"{most} may be open at once; max_connections wants {wanted}"
-    step = f"ulimit -n {wanted}, LimitNOFILE={wanted} in a unit, or a lower max_connections"
+    step = f"ulimit -Hn {wanted}, LimitNOFILE={wanted} in a unit, or a lower max_connections"
     yield Finding(NOTE, "files", text, step)

@@ -9,7 +9,6 @@ https://opentelemetry.io/docs/specs/otlp/#otlphttp
 from __future__ import annotations
 
 import asyncio
-import os
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
@@ -19,6 +18,7 @@ from urllib.parse import urlsplit
 
 from . import jsontext, log, spans
 from .masking import mask, masked_whole
+from .rotation import Rotated, Rotation
 from .spans import Span
 from .wire.client import Client, ClientError, Timeouts
 
@@ -44,11 +44,12 @@ class Exporter:
         folder: Path,
         client: Client,
         version: str,
+        rotation: Rotation,
         *,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self._url = address(config["url"])
-        self._file = folder / config["file"] if config["file"] else None
+        self._file = Rotated(folder / config["file"], rotation) if config["file"] else None
         self._headers = {"content-type": "application/json", **config["headers"]}
         self._resource = {"service.name": config["service_name"], "service.version": version}
         self._most: int = config["max_queue"]
@@ -91,6 +92,8 @@ class Exporter:
                     await self._send(self._taken())
         if self._queue:
             self._drop(len(self._queue), "the server stops")
+        if self._file:
+            self._file.close()
 
     def info(self) -> dict[str, Any]:
         """For `/info`."""
@@ -116,7 +119,7 @@ class Exporter:
     async def _send(self, batch: list[Span]) -> None:
         body = await asyncio.to_thread(encode, batch, self._resource)
         if self._file:
-            why = await asyncio.to_thread(_append, self._file, body)
+            why = await asyncio.to_thread(_append, self._file, body + b"\n")
         if self._url:
             why = await self._post(body)
         if why:
@@ -190,11 +193,9 @@ def _is_open(value: Any) -> bool:
     return isinstance(value, dict | list)
 
 
-def _append(file: Path, body: bytes) -> str:
+def _append(file: Rotated, line: bytes) -> str:
     try:
-        handle = os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW, 0o600)
-        with os.fdopen(handle, "ab") as stream:
-            stream.write(body + b"\n")
+        file.write(line)
     except OSError as error:
-        return f"{file.name}: {error.strerror}"
+        return f"{file.path.name}: {error.strerror}"
     return ""

@@ -128,6 +128,8 @@ SHAPES: dict[str, Any] = {
     "server.tracing.headers": MapOf(""),
     "server.tracing.max_queue": Range(1, 1_000_000),
     "server.limits.rate_limit": RATE,
+    "server.log.keep": Range(0, 1000),
+    "server.log.max_mb": Range(1, 1_000_000),
     "server.log.level": Choice(log.LEVELS),
     "server.log.format": Choice(tuple(log.FORMATS)),
     "session.config.yaa.reply": Choice(("full", "delta")),

@@ -11,12 +11,13 @@ import logging
 import re
 import sys
 import time
+from collections.abc import Callable
 from contextvars import ContextVar
-from pathlib import Path
 from typing import Any, TextIO
 
 from . import spans
 from .masking import mask, masked, masked_whole
+from .rotation import Rotated
 
 LONGEST = 65_536  # characters of a line: masking costs about a millisecond per kilobyte at worst
 LEVELS = ("debug", "info", "warning", "error")
@@ -34,16 +35,15 @@ def setup(
     *,
     style: str = "text",
     stream: TextIO | None = None,
-    folder: Path | None = None,
+    file: Rotated | None = None,
 ) -> None:
-    """Send the log, in one of FORMATS, to `stream` (stderr) and, where `folder` is given, to
-    `<folder>/yaa.log`.
+    """Send the log, in one of FORMATS, to `stream` (stderr) and, where one is given, to `file`.
 
-    Calling it again replaces the handlers. Raises OSError when the file cannot be opened.
+    Calling it again replaces the handlers.
     """
-    handlers: list[logging.Handler] = [logging.StreamHandler(stream or sys.stderr)]
-    if folder is not None:
-        handlers.append(logging.FileHandler(folder / "yaa.log", encoding="utf-8"))
+    handlers: list[logging.Handler] = [Stream(stream or sys.stderr)]
+    if file is not None:
+        handlers.append(File(file, tell=handlers[0].handle))
     root = logging.getLogger("yaa")
     for old in list(root.handlers):
         root.removeHandler(old)
@@ -53,6 +53,46 @@ def setup(
         root.addHandler(handler)
     root.setLevel(level.upper())
     root.propagate = False
+
+
+class Stream(logging.StreamHandler[TextIO]):
+    """A stream that cannot be written (a full disk, a closed pipe) loses its lines, and nothing
+    else: there is nowhere left to complain."""
+
+    def handleError(self, record: logging.LogRecord) -> None:
+        if not isinstance(sys.exc_info()[1], OSError):
+            super().handleError(record)
+
+
+class File(logging.Handler):
+    """A file that cannot be written loses lines too. That is said once, by `tell`, and how many
+    they were once it can be written again."""
+
+    def __init__(self, file: Rotated, tell: Callable[[logging.LogRecord], object]) -> None:
+        super().__init__()
+        self._file, self._tell = file, tell
+        self._lost = 0
+
+    def emit(self, record: logging.LogRecord) -> None:
+        line = self.format(record).encode("utf-8", "backslashreplace") + b"\n"
+        try:
+            self._file.write(line)
+        except OSError as error:
+            self._lost += 1
+            if self._lost == 1:
+                self._say(f"cannot be written ({error.strerror}): its lines are lost until it can")
+            return
+        if self._lost:
+            lost, self._lost = self._lost, 0
+            self._say(f"is written again; {lost} lines are lost")
+
+    def _say(self, what: str) -> None:
+        text = f"{self._file.path.name} {what}"
+        self._tell(logging.LogRecord("yaa.log", logging.WARNING, "", 0, text, None, None))
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
 
 
 class Line(logging.Formatter):

@@ -14,6 +14,7 @@ from typing import Any
 
 from server import spans
 from server.exporter import Exporter, address
+from server.rotation import Rotation
 from server.wire.client import Client
 
 from .test_masking import corpus
@@ -82,6 +83,8 @@ class Case(unittest.IsolatedAsyncioTestCase):
         self.addCleanup(made.close)
         return made
 
+    most = 1 << 20  # bytes of a file
+
     async def exporter(self, folder: Path = Path("/nowhere"), **config: Any) -> Exporter:
         client = Client()
         self.addAsyncCleanup(client.close)
@@ -91,7 +94,7 @@ class Case(unittest.IsolatedAsyncioTestCase):
             self.pauses.append(seconds)
 
         wanted = DEFAULTS["server"]["tracing"] | config
-        made = Exporter(wanted, folder, client, "1.2.3", sleep=sleep)
+        made = Exporter(wanted, folder, client, "1.2.3", Rotation(self.most, 1), sleep=sleep)
         made.open()
         self.addAsyncCleanup(made.close)
         return made
@@ -183,6 +186,26 @@ class Sending(Case):
 
 
 class Content(Case):
+    async def test_files_are_rotated_and_a_full_disk_is_told_once(self) -> None:
+        self.most = 2000
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            exporter = await self.exporter(folder, file="t.jsonl")
+            for _ in range(5):
+                exporter.add(span(text="x" * 1500))
+                await exporter._send(exporter._taken())
+            self.assertEqual(sorted(f.name for f in folder.iterdir()), ["t.jsonl", "t.jsonl.1"])
+            for file in folder.iterdir():
+                self.assertEqual(len(list(spans_in(json.loads(file.read_text())))), 1)
+        full = await self.exporter(Path("/dev"), file="full")
+        with self.assertLogs("yaa.tracing", "WARNING") as caught:
+            for _ in range(3):
+                full.add(span())
+                await full._send(full._taken())
+        self.assertEqual(len(caught.output), 1)
+        self.assertIn("No space left", caught.output[0])
+        self.assertEqual(full.info()["dropped"], 3)
+
     async def test_no_secret_of_the_corpus_in_a_request_or_a_file(self) -> None:
         receiver = self.receiver()
         with tempfile.TemporaryDirectory() as name:
@@ -194,7 +217,8 @@ class Content(Case):
                 exporter.add(made)
             await exporter.close()
             file = Path(name) / "t.jsonl"
-            seen = file.read_text() + json.dumps([body for *_, body in receiver.requests])
+            written = "".join(each.read_text() for each in Path(name).iterdir())
+            seen = written + json.dumps([body for *_, body in receiver.requests])
             self.assertEqual(file.stat().st_mode & 0o777, 0o600)
             self.assertEqual(exporter.sent, len(texts))
         for text, secrets in texts:

@@ -68,6 +68,7 @@ FLOORS = {
     "server.metrics": 0,
     "server.errors": 0,
     "server.log": 0,
+    "server.rotation": 0,
     "server.masking": 0,
     "server.deltas": 0,
     "server.spans": 0,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import logging
@@ -10,6 +11,7 @@ import unittest
 from pathlib import Path
 
 from server import log, masking, spans
+from server.rotation import Rotated, Rotation
 
 CANARY = "Qx7canaryQx7"  # not that of the other tests: it stays registered
 
@@ -103,12 +105,63 @@ class Lines(unittest.TestCase):
         self.assertFalse(logging.getLogger("yaa").propagate)
         self.assertEqual(len(logging.getLogger("yaa").handlers), 1)
 
-    def test_a_log_file_in_a_folder(self) -> None:
-        with tempfile.TemporaryDirectory() as folder:
-            log.setup("info", stream=self.stream, folder=Path(folder))
-            self.log.info("kept")
-            log.setup("info", stream=self.stream)
-            self.assertIn("kept", (Path(folder) / "yaa.log").read_text())
+
+class Files(unittest.TestCase):
+    def setUp(self) -> None:
+        self.folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        self.stream = io.StringIO()
+        self.log = log.get("test")
+        self.addCleanup(log.setup, "error", stream=io.StringIO())
+
+    def keep_in(self, path: Path, most: int = 10_000) -> None:
+        log.setup("info", stream=self.stream, file=Rotated(path, Rotation(most, 2)))
+
+    def test_the_same_lines_as_on_the_stream(self) -> None:
+        self.keep_in(self.folder / "yaa.log")
+        masking.register(["hush-hush"])
+        self.log.info("kept, hush-hush, half a pair: \ud800")
+        written = (self.folder / "yaa.log").read_text()
+        self.assertEqual(len(written.splitlines()), 1)
+        self.assertIn("kept", written)
+        self.assertNotIn("hush-hush", written)
+
+    def test_rotated(self) -> None:
+        self.keep_in(self.folder / "yaa.log", 1000)
+        for number in range(100):
+            self.log.info("line %d", number)
+        names = sorted(file.name for file in self.folder.iterdir())
+        self.assertEqual(names, ["yaa.log", "yaa.log.1", "yaa.log.2"])
+        self.assertIn("line 99", (self.folder / "yaa.log").read_text().splitlines()[-1])
+
+    @unittest.skipUnless(Path("/dev/full").exists(), "needs /dev/full")
+    def test_a_full_disk_is_told_once_and_when_it_is_over(self) -> None:
+        self.keep_in(Path("/dev/full"))
+        for number in range(5):
+            self.log.info("line %d", number)
+        lines = self.stream.getvalue().splitlines()
+        self.assertEqual(sum("line " in line for line in lines), 5, "the stream has them all")
+        (told,) = [line for line in lines if "full cannot be written" in line]
+        self.assertIn("WARNING yaa.log", told)
+        self.assertIn("No space left on device", told)
+
+    def test_how_many_were_lost(self) -> None:
+        path = self.folder / "logs" / "yaa.log"  # the folder is not there yet
+        self.keep_in(path)
+        for number in range(3):
+            self.log.info("line %d", number)
+        path.parent.mkdir()
+        self.log.info("again")
+        self.assertIn("yaa.log is written again; 3 lines are lost", self.stream.getvalue())
+        self.assertIn("again", path.read_text())
+
+    @unittest.skipUnless(Path("/dev/full").exists(), "needs /dev/full")
+    def test_a_stream_that_is_full_or_closed_breaks_nothing(self) -> None:
+        with Path("/dev/full").open("w", buffering=1) as full:
+            log.setup("info", stream=full)
+            self.log.info("lost")
+            log.setup("error", stream=self.stream)
+            with contextlib.suppress(OSError):
+                full.close()
 
 
 if __name__ == "__main__":

@@ -60,7 +60,7 @@ class ResponsesDecoder(Answer):
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
-        self._items: dict[Any, Item] = {}
+        self._items: dict[int | None, Item] = {}
 
     def feed(self, chunk: Any) -> list[Event]:
         """See Answer."""
@@ -75,9 +75,9 @@ class ResponsesDecoder(Answer):
         if kind in _ENDS:
             self._end(_dict(chunk, "response"), failed=kind == "response.failed")
         elif kind == "response.output_item.added":
-            self._begin(chunk.get("output_index"), _dict(chunk, "item"))
+            self._begin(_index(chunk), _dict(chunk, "item"))
         elif kind == "response.output_item.done":
-            self._item(chunk.get("output_index"), _dict(chunk, "item"))
+            self._item(_index(chunk), _dict(chunk, "item"))
         elif kind in _DELTAS:
             self._piece(chunk, _DELTAS[kind], chunk.get("delta"))
         elif kind in _WHOLE:
@@ -95,7 +95,7 @@ class ResponsesDecoder(Answer):
 
     # -- items ------------------------------------------------------------------------------------
 
-    def _begin(self, index: Any, item: dict[str, Any]) -> Item:
+    def _begin(self, index: int | None, item: dict[str, Any]) -> Item:
         known = self._items.setdefault(index, Item())
         if known.begun:
             return known
@@ -109,7 +109,7 @@ class ResponsesDecoder(Answer):
 
     def _piece(self, chunk: dict[str, Any], kind: str, text: Any, *, whole: bool = False) -> None:
         """A delta, or a whole part of which there may have been none."""
-        item = self._items.setdefault(chunk.get("output_index"), Item())
+        item = self._items.setdefault(_index(chunk), Item())
         number = chunk.get("summary_index" if kind == SUMMARY else "content_index")
         part = (kind, number if isinstance(number, int) else 0)
         if whole and part in item.parts:
@@ -127,7 +127,7 @@ class ResponsesDecoder(Answer):
         elif item.call is not None:
             self._out += self._calls.add(item.call, text)
 
-    def _item(self, index: Any, item: dict[str, Any]) -> None:
+    def _item(self, index: int | None, item: dict[str, Any]) -> None:
         """A whole item: what was not streamed of it, and what is kept."""
         known = self._begin(index, item)
         if known.whole:
@@ -179,10 +179,16 @@ def _parts(item: dict[str, Any]) -> list[tuple[str, int, str]]:
     for member in ("summary", "content"):
         parts = item.get(member)
         for number, part in enumerate(parts if isinstance(parts, list) else ()):
-            if isinstance(part, dict) and part.get("type") in kinds:
-                text = part.get("refusal" if part["type"] == "refusal" else "text")
-                found.append((kinds[part["type"]], number, string(text)))
+            if isinstance(part, dict) and (kind := string(part.get("type"))) in kinds:
+                text = part.get("refusal" if kind == "refusal" else "text")
+                found.append((kinds[kind], number, string(text)))
     return found
+
+
+def _index(chunk: dict[str, Any]) -> int | None:
+    """Which item it is about; servers that make one at a time need not say."""
+    index = chunk.get("output_index")
+    return index if isinstance(index, int) else None
 
 
 def _dict(value: dict[str, Any], key: str) -> dict[str, Any]:

@@ -24,7 +24,7 @@ def read(raw: Mapping[str, Any] | None, sent: int, received: int) -> dict[str, A
     total = _count(raw, "total_tokens")
     hit, written = (_count(raw, f"cache_{kind}_input_tokens") for kind in ("read", "creation"))
     if prompt is not None and total is None:  # Messages counts what was cached beside the input
-        prompt += (hit or 0) + (written or 0)
+        prompt = min(prompt + (hit or 0) + (written or 0), LARGEST_COUNT)
     if prompt is completion is total is None:
         prompt, completion = -(-sent // _BYTES_PER_TOKEN), -(-received // _BYTES_PER_TOKEN)
         return {
@@ -40,7 +40,7 @@ def read(raw: Mapping[str, Any] | None, sent: int, received: int) -> dict[str, A
     usage = {
         "prompt_tokens": prompt,
         "completion_tokens": completion,
-        "total_tokens": total if total is not None else prompt + completion,
+        "total_tokens": min(prompt + completion, LARGEST_COUNT) if total is None else total,
     }
     inside = _inner(raw, "prompt_tokens_details", "input_tokens_details")
     answer = _inner(raw, "completion_tokens_details", "output_tokens_details")

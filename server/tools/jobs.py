@@ -16,6 +16,7 @@ from typing import Any
 from ..session import events
 from ..session.calls import unanswered
 from ..session.events import Event, put, state_delta
+from ..session.fields import is_id
 from ..session.jobs import Execute, Given, Job, Recover, Reply, Send
 from . import page
 from .executions import Batch, Executions, Key
@@ -24,17 +25,40 @@ from .toolbox import Toolbox
 Session = dict[str, Any]
 
 
+class Unclaimed(Exception):
+    """A call cannot be claimed, so it was not run. Says so to people."""
+
+
 class Jobs:
-    """The calls of one run. `session` is the live document, folded between two events."""
+    """The calls of one run. `session` is the live document, folded between two events;
+    `new_id("res")` makes an identifier."""
 
     def __init__(
-        self, session: Session, toolbox: Toolbox, executions: Executions, clock: Callable[[], int]
+        self,
+        session: Session,
+        toolbox: Toolbox,
+        executions: Executions,
+        clock: Callable[[], int],
+        new_id: Callable[[str], str],
     ) -> None:
         self._session, self._toolbox = session, toolbox
-        self._executions, self._clock = executions, clock
+        self._executions, self._clock, self._new_id = executions, clock, new_id
 
     async def perform(self, jobs: Iterable[Job]) -> AsyncGenerator[Event, None]:
         """Neighbours that are parallel_safe side by side, everything else alone, in call order."""
+        async with aclosing(self._perform(jobs)) as source:
+            async for event in source:
+                if event["type"] == "TOOL_CALL_RESULT" and not self._is_free(event["messageId"]):
+                    event = {**event, "messageId": self._new_id("res")}
+                yield event
+
+    def _is_free(self, message_id: str) -> bool:
+        """Whether a result may have this id, made of its call's: in a session that was edited it
+        may stand on another message, and a call's may be as long as an id can be."""
+        messages = self._session["messages"]
+        return is_id(message_id) and all(each.get("id") != message_id for each in messages)
+
+    async def _perform(self, jobs: Iterable[Job]) -> AsyncGenerator[Event, None]:
         for batch in _batches(jobs):
             if self._executions.stopping:  # what was not begun is still to be done, elsewhere
                 return
@@ -82,8 +106,9 @@ class Jobs:
         )
 
     async def _execute(self, jobs: Iterable[Execute]) -> AsyncGenerator[Event, None]:
-        """Claim, announce, run; so many at once as may. Leaving ends all that still run."""
-        waiting = deque(jobs)
+        """Claim, announce, run; so many at once as may. Leaving ends all that still run. Raises
+        Unclaimed, once those that run have ended."""
+        waiting, unclaimed = deque(jobs), None
         with Batch(self._executions) as batch:
             while waiting or batch.running:
                 if self._executions.stopping:
@@ -91,7 +116,16 @@ class Jobs:
                 while waiting and batch.running < self._executions.most:
                     job = waiting.popleft()
                     key = self._key(job.call, job.entry["attempt"])
-                    if not job.repeatable and not self._executions.claims.take(*key):
+                    try:
+                        ours = job.repeatable or self._executions.claims.take(*key)
+                    except OSError as error:  # a full disk
+                        unclaimed = Unclaimed(_not_run(job, error))
+                        waiting.clear()
+                        # The client's copy may say `started` already, of which nothing came.
+                        known = self._session["calls"][job.call["id"]]
+                        yield state_delta(put("calls", job.call["id"], value=known))
+                        break
+                    if not ours:
                         # Not run here again: next_step looks at it once more.
                         yield state_delta(put("calls", job.call["id"], value=job.entry))
                         continue
@@ -101,6 +135,8 @@ class Jobs:
                 if batch.running:
                     for event in await batch.next():
                         yield event
+        if unclaimed:
+            raise unclaimed
 
     def _announcement(self, job: Execute) -> Event:
         """The `tool.exec` of a call: with its ledger entry, and without what was asked about it."""
@@ -113,6 +149,14 @@ class Jobs:
 
     def _key(self, call: dict[str, Any], attempt: int) -> Key:
         return self._session["id"], call["id"], attempt
+
+
+def _not_run(job: Execute, error: OSError) -> str:
+    return (
+        f"{job.call['function']['name']} was not run: this server cannot write down that it runs"
+        f" ({error.strerror}), and so could not keep it from running twice. POST the session again"
+        " when there is room in the server's home folder, or to another server."
+    )
 
 
 def _batches(jobs: Iterable[Job]) -> Iterator[list[Any]]:

@@ -34,7 +34,7 @@ _STATUS_LINE = re.compile(rb"HTTP/1\.([0-9]) ([1-5][0-9]{2})(?: (" + TEXT + rb")
 _ABSOLUTE = re.compile(r"https?://([^/?]*)(/[^?]*)?(\?.*)?", re.IGNORECASE)
 _CHUNK_LINE = re.compile(rb"([0-9A-Fa-f]{1,16})([ \t]*;" + TEXT + rb")?")
 _PLAIN_CHUNK = re.compile(rb"([0-9A-Fa-f]{1,16})\r\n")
-_FIRST_BYTE = re.compile(TOKEN + rb"|[\r\n]")
+_FIRST_BYTE = re.compile(TOKEN[:-1] + rb"|[\r\n]")
 
 T = TypeVar("T")
 Steps = Generator[None, None, T]
@@ -195,17 +195,20 @@ def parse_response(buffer: Buffer, method: str, limits: Limits) -> Steps[Respons
 
 def _request_line(buffer: Buffer, limits: Limits) -> Steps[bytes]:
     empty = 0
-    while not (line := buffer.line(limits.line, 414)):
+    while True:
+        # A TLS hello or an HTTP/0.9 toy need not sit out the head deadline for its refusal; and it
+        # is the same one whether the rest of its line is here already or not.
+        if buffer.data and not _FIRST_BYTE.match(buffer.data):
+            raise ProtocolError("this is not HTTP")
+        line = buffer.line(limits.line, 414)
+        if line:
+            return line
         if line is None:
-            # A TLS hello or an HTTP/0.9 toy need not sit out the head deadline for its refusal.
-            if buffer.data and not _FIRST_BYTE.match(buffer.data):
-                raise ProtocolError("this is not HTTP")
             yield
-            continue
-        empty += 1  # one is skipped: RFC 9112 section 2.2
-        if empty > 1:
+        elif empty:
             raise ProtocolError("empty lines where a request should be")
-    return line
+        else:
+            empty = 1  # one is skipped: RFC 9112 section 2.2
 
 
 def _fields(buffer: Buffer, room: int, most: int) -> Steps[dict[str, str]]:

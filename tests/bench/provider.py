@@ -8,7 +8,8 @@ The last `bench …` line of the request says what it does:
 
 Each delta holds the clock's reading at the moment it was written, `@<CLOCK_MONOTONIC in ns>@`,
 which whoever reads it on the same machine can compare. `GET /gone` tells when a stream was last
-hung up on, in the same clock. Prints `READY http://…`, serves until its standard input ends.
+hung up on, in the same clock, and how many are open. Prints `READY http://…`, serves until its
+standard input ends.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ class Provider(asyncio.Protocol):
     """One connection, one request."""
 
     gone_ns = 0
+    open = 0  # streams
 
     def __init__(self) -> None:
         self._received = bytearray()
@@ -70,7 +72,7 @@ class Provider(asyncio.Protocol):
     async def _answer(self, head: bytes, body: bytes) -> None:
         orders = ORDER.findall(body)
         if head.startswith(b"GET /gone"):
-            self._transport.write(_json({"gone_ns": Provider.gone_ns}))
+            self._transport.write(_json({"gone_ns": Provider.gone_ns, "open": Provider.open}))
         elif not orders:
             self._transport.write(_json({"object": "list", "data": [{"id": "scripted"}]}))
         else:
@@ -85,10 +87,16 @@ class Provider(asyncio.Protocol):
         self._transport.close()
 
     async def _speak(self, tokens: int, delay_s: float) -> None:
-        write = self._transport.write
-        loop = asyncio.get_running_loop()
+        Provider.open += 1
+        try:
+            await self._deltas(tokens, delay_s)
+        finally:
+            Provider.open -= 1
+        self._transport.write(_end("stop", tokens))
+
+    async def _deltas(self, left: int, delay_s: float) -> None:
+        write, loop = self._transport.write, asyncio.get_running_loop()
         due = loop.time()
-        left = tokens
         while left:
             batch = 1 if delay_s else min(BURST, left)
             write(b"".join(_delta(f"@{time.monotonic_ns()}@ ") for _ in range(batch)))
@@ -96,7 +104,6 @@ class Provider(asyncio.Protocol):
             await self._writable.wait()
             due += delay_s
             await asyncio.sleep(max(0.0, due - loop.time()))
-        write(_end("stop", tokens))
 
 
 def _delta(text: str) -> bytes:

@@ -275,6 +275,18 @@ class Ends(unittest.TestCase):
                 read(chunk)
             self.assertEqual(caught.exception.code, "upstream_truncated")
 
+    def test_places_and_kinds_that_are_none(self) -> None:
+        """Found by fuzzing: what no dict can have as a key broke the run."""
+        for odd in ([], {}, [1], {"a": 1}, True, 1e300, "0", None):
+            text = {"type": odd, "text": "never shown"}
+            whole = item("message", content=[text, output_text("!")])
+            last = end(output=[item("message", content=[text])])
+            with self.subTest(odd=odd):
+                piece = {**said("hi"), "output_index": odd, "content_index": odd}
+                added = {"type": "response.output_item.added", "output_index": odd, "item": whole}
+                found = read(stream(piece, added, done(whole, 7), last))
+                self.assertEqual(message(found)["content"], "hi!")
+
     def test_nothing_is_read_behind_the_end(self) -> None:
         made = message(read(stream(said("hi"), end()), b"data: {oops\n\n"))
         self.assertEqual(made["content"], "hi")

@@ -54,6 +54,19 @@ class Read(unittest.TestCase):
             with self.subTest(raw):
                 self.assertEqual(usage.read(raw, 1, 1), wanted)
 
+    def test_sums_stay_what_a_session_may_hold(self) -> None:
+        """Found by fuzzing: each number is one, their sum was none, and the session was refused."""
+        most = LARGEST_COUNT
+        for raw in (
+            {"input_tokens": 6, "cache_creation_input_tokens": most, "output_tokens": 1},
+            {"input_tokens": most, "cache_read_input_tokens": most, "output_tokens": most},
+            {"prompt_tokens": most, "completion_tokens": most},
+        ):
+            with self.subTest(raw):
+                found = usage.read(raw, 1, 1)
+                self.assertLessEqual(max(found.values()), most)
+                self.assertEqual(found["total_tokens"], most)
+
     def test_nothing_usable_is_estimated(self) -> None:
         wanted = {"prompt_tokens": 3, "completion_tokens": 1, "total_tokens": 4, "estimated": True}
         nan = {"prompt_tokens": float("nan")}

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import copy
+import errno
+import os
 import unittest
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
@@ -10,8 +13,10 @@ from typing import Any
 
 from server.agent import BaseAgent
 from server.session.events import EXEC, Event, alias
+from server.session.fields import MAX_ID
+from server.session.fold import Folder
 
-from ..fakes import CountingToolbox, ScriptedModel, agent, user
+from ..fakes import CountingToolbox, MemoryClaims, ScriptedModel, agent, user
 
 TOOLS = {
     "far": "read safe slow",
@@ -51,6 +56,62 @@ class Case(unittest.IsolatedAsyncioTestCase):
                         self.assertNotIn((tool, call_id), self.toolbox.counts, "announced first")
                     found.append((name, tool))
         return found
+
+
+class Names(Case):
+    async def test_a_result_gets_an_id_that_nobody_has(self) -> None:
+        """Found by fuzzing: in an edited session the usual one may be taken, or be too long, and
+        then what came of the run could not be POSTed again."""
+        for call_id, other in (("c1", "res-c1"), ("c" * MAX_ID, "m9"), ("c1", "m9")):
+            call = {"id": call_id, "function": {"name": "alone", "arguments": "{}"}}
+            asked = {"id": "a1", "role": "assistant", "content": "", "tool_calls": [call]}
+            first = {**user("before"), "id": other}
+            with self.subTest(call_id[:3], other=other):
+                host = self.host()
+                run = host.prepare({"id": "s", "messages": [first, asked]})
+                async for _ in run.events():
+                    pass
+                ids = [message["id"] for message in run.session["messages"]]
+                self.assertEqual(len(set(ids)), len(ids))
+                self.assertEqual("res-c1" in ids, call_id == "c1")
+                host.prepare(run.session)
+
+
+class FullDisk(Case):
+    async def test_a_call_that_cannot_be_claimed_is_not_run_and_not_lost(self) -> None:
+        """Nor is one beside it that could be; with room again all of it goes on."""
+        host = self.host("keep", "near", "keep")
+        claims = host.executions.claims = Fillable()  # type: ignore[assignment]
+        run = host.prepare({"id": "s", "messages": [user("go")]})
+        client = copy.deepcopy(run.session)
+        folder = Folder(client)
+        found = []
+        async for event in run.events():
+            folder.apply(copy.deepcopy(event))
+            found.append(event)
+            client.get("calls", {}).get("call_2", {}).update(state="started")  # its own mark
+        self.assertEqual((found[-1]["type"], found[-1]["code"]), ("RUN_ERROR", "claim_failed"))
+        self.assertIn("keep was not run", found[-1]["message"])
+        self.assertIn("No space left on device", found[-1]["message"])
+        ran = [name for name, _ in self.toolbox.counts]
+        self.assertEqual(ran, ["keep", "near"])
+        claims.full = False
+        again = host.prepare(client)
+        async for _ in again.events():
+            pass
+        self.assertEqual(again.session["status"], "completed")
+        self.assertEqual(sorted(self.toolbox.counts.values()), [1, 1, 1])
+
+
+class Fillable(MemoryClaims):
+    """Room for one."""
+
+    full = True
+
+    def take(self, session_id: str, call_id: str, attempt: int) -> bool:
+        if self.full and self.taken:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return super().take(session_id, call_id, attempt)
 
 
 def call_of(event: Event) -> str:

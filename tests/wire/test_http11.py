@@ -280,6 +280,7 @@ REFUSED = {
     "trailers too long": (TE + b"0\r\n" + b"X: %s\r\n" % (b"x" * 1000) * 5 + b"\r\n", 431),
     "request line too long": (b"GET /" + b"a" * 16_400 + b" HTTP/1.1\r\n" + HOST + b"\r\n", 414),
     "request line without an end": (b"G" * 17_000, 414),
+    "too long, and no request from its first byte on": (b"\x16\x03\x01" + b"a" * 17_000, 400),
     "field too long": (POST + b"X: " + b"a" * 33_000, 431),
     "head too long": (POST + b"X: %s\r\n" % (b"a" * 8000) * 5 + b"\r\n", 431),
     "too many fields": (b"GET / HTTP/1.1\r\n" + HOST + b"X: a\r\n" * 100 + b"\r\n", 431),

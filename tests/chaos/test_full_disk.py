@@ -1,0 +1,147 @@
+"""Disks that are full: each part of the home folder on one of its own, too small for what comes.
+
+What is told is clear, what was asked for is not lost, and with room again it goes on.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+from typing import Any
+
+from server.session.fold import Folder
+from server.tools.runner import Runner
+
+from ..tooling.api import Api
+from ..tooling.child import Yaa
+from ..tooling.tools import ROOT
+from . import processes
+from .cluster import free_ports
+
+ROOT_ONLY = os.geteuid() == 0 and sys.platform == "linux"
+COMMAND = "echo ran >> count; cat count"
+
+
+def asked(number: int) -> dict[str, Any]:
+    return {
+        "id": f"s{number}",
+        "messages": [{"id": "u1", "role": "user", "content": f"shell {COMMAND}"}],
+        "config": {"tool": {"shell": {"auto_approve": True}}},
+    }
+
+
+@unittest.skipUnless(ROOT_ONLY, "needs root to mount small disks")
+class Full(unittest.TestCase):
+    def setUp(self) -> None:
+        self.home = Path(self.enterContext(tempfile.TemporaryDirectory(prefix="yaa-full-")))
+
+    def disk(self, name: str, options: str) -> Path:
+        folder = self.home / name
+        folder.mkdir(exist_ok=True)
+        command = ["mount", "-t", "tmpfs", "-o", options, "none", str(folder)]
+        if subprocess.run(command, capture_output=True, check=False).returncode:
+            self.skipTest("may not mount a disk")
+        self.addCleanup(subprocess.run, ["umount", "-l", str(folder)], check=True)
+        return folder
+
+    def grow(self, folder: Path) -> None:
+        options = "remount,size=1m,nr_inodes=1000"
+        subprocess.run(["mount", "-o", options, str(folder)], check=True)
+
+    def serve(self, **server: Any) -> Api:
+        yaa = self.enterContext(Yaa({"server": {"discover": False} | server}, home=self.home))
+        self.yaa = yaa
+        return Api(yaa.url, yaa.key)
+
+    def test_claims(self) -> None:
+        claims = self.disk("claims", "nr_inodes=1")
+        api, session = self.serve(), asked(1)
+        folder, events = Folder(session), []
+        with api.stream(session) as stream:
+            for event in stream.events():
+                folder.apply(event)
+                events.append(event)
+        folder.flush()
+        self.assertEqual((events[-1]["type"], events[-1]["code"]), ("RUN_ERROR", "claim_failed"))
+        self.assertIn("No space left on device", events[-1]["message"])
+        self.assertNotIn(str(self.home), str(events))
+        workspace = Runner(self.home).folder("s1")
+        self.assertFalse((workspace / "count").exists(), "it ran without a claim")
+        self.grow(claims)
+        found = api.run(session)
+        self.assertEqual(found["status"], "completed")
+        self.assertEqual((workspace / "count").read_text(), "ran\n")
+
+    def test_workspaces(self) -> None:
+        """No folder for the session: the model is told, and so is the person."""
+        workspaces = self.disk("workspaces", "nr_inodes=200")
+        api = self.serve()
+        for number in range(300):
+            try:
+                (workspaces / f"fill-{number}").touch()
+            except OSError:
+                break
+        found = api.run(asked(2))
+        self.assertEqual(found["status"], "completed")
+        (result,) = [m for m in found["messages"] if m["role"] == "tool"]
+        self.assertTrue(result["is_error"])
+        self.assertIn("No space left on device", result["content"])
+
+    def test_logs(self) -> None:
+        """Lines and spans are lost; runs are not."""
+        self.disk("logs", "size=4k")
+        api = self.serve(log={"file": "yaa.log"}, tracing={"file": "traces.jsonl"})
+        for number in range(30):
+            self.assertEqual(api.run(asked(number))["status"], "completed")
+        assert self.yaa.child is not None
+        self.yaa.child.stop()
+        said = self.yaa.child.output
+        self.assertEqual(said.count("yaa.log cannot be written (No space left on device)"), 1)
+        self.assertEqual(said.count("traces.jsonl: No space left on device"), 1)
+
+    def test_results_that_cannot_be_kept(self) -> None:
+        """Room for the claim, none for the result: the run has it all the same."""
+        claims = self.disk("claims", "size=4k")
+        (claims / "fill").write_bytes(bytes(4096))
+        api = self.serve()
+        found = api.run(asked(3))
+        self.assertEqual(found["status"], "completed")
+        self.assertIn("ran", found["messages"][-1]["content"] + found["messages"][-2]["content"])
+
+    def test_a_home_that_is_full_from_the_start(self) -> None:
+        home = self.disk("home", "nr_inodes=3")
+        command = [sys.executable, "-m", "server", "--home", str(home), "--port", "0"]
+        found = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+        self.assertEqual(found.returncode, 2, found.stderr)
+        self.assertIn("No space left on device", found.stderr)
+        self.assertEqual(len(found.stderr.splitlines()), 1, found.stderr)
+
+
+@unittest.skipUnless(Path("/dev/full").exists(), "needs /dev/full")
+class FullOutput(unittest.TestCase):
+    def test_it_serves_though_nothing_it_prints_is_kept(self) -> None:
+        (port,) = free_ports(1)
+        with tempfile.TemporaryDirectory() as home, Path("/dev/full").open("w") as full:
+            command = [sys.executable, "-m", "server", "--home", home, "--port", str(port)]
+            with subprocess.Popen(command, cwd=ROOT, stdout=full, stderr=full) as server:
+                api = Api(f"http://127.0.0.1:{port}")
+                try:
+                    self.assertTrue(processes.until(lambda: answers(api), 120))
+                    self.assertIsNone(server.poll())
+                finally:
+                    server.terminate()
+
+
+def answers(api: Api) -> bool:
+    try:
+        return api.request("GET", "/health")[0] == 200
+    except OSError:
+        return False
+
+
+if __name__ == "__main__":
+    unittest.main()

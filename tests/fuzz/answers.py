@@ -1,0 +1,128 @@
+"""Answers of lying model servers: streams of three APIs, broken in their bytes and in their JSON.
+
+What must hold: what a stream says does not depend on how it was cut; all that ever comes of it is
+events and one Failure; whole answers are well bracketed; and the message that they make, whole or
+not, may be POSTed again.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import random
+from typing import Any
+
+from server.jsontext import canonical
+from server.llm.answer import Answer
+from server.llm.anthropic_decode import AnthropicDecoder
+from server.llm.failure import Failure
+from server.llm.reader import Reader
+from server.llm.responses_decode import ResponsesDecoder
+from server.session.events import Event
+from server.session.shape import check
+
+from ..llm.fakes import check_brackets, fold, options, provider
+from ..llm.speakers import SPEAKERS, Messages, Responses
+from ..llm.test_decode import SCANNERS, SENT, VECTORS, decoder_of, wire
+from .mutate import broken_bytes, broken_json, cut
+
+PARTS: list[list[tuple[Any, ...]]] = [
+    [("think", ["Let ", "me ", "see"], "seal"), ("text", ["I ", "look: ", "漢🦆"])],
+    [("text", ["now"]), ("call", "c1", "add", ['{"a":', " 7}"]), ("call", "c2", "add", ["{}"])],
+    [("text", ["<think>hm</think>", '{"name":"add","arguments":{}}', "```"])],
+]
+BYTEWISE = 3000
+Heard = tuple[list[Event], str]
+
+
+def trial(chance: random.Random) -> str:
+    api = chance.choice(list(streams()))
+    found = streams()[api]
+    raw = broken_frames(chance.choice(found), chance)
+    if chance.random() < 0.4:
+        raw = broken_bytes(raw, found, chance)
+    vector, mode = chance.choice(VECTORS), chance.choice(list(SCANNERS))
+    make = functools.partial(decoder, api, vector, mode)
+    expected = heard(make(), [raw])
+    cuttings = [cut(raw, chance) for _ in range(3)]
+    if len(raw) <= BYTEWISE:
+        cuttings.append([raw[i : i + 1] for i in range(len(raw))])
+    for pieces in cuttings:
+        seen = told(heard(make(), pieces))
+        assert seen == told(expected), f"{api} {mode} of {raw!r:.3000}: {seen} {told(expected)}"
+    return f"{api}: {judged(expected, raw)}"
+
+
+def judged(found: Heard, raw: bytes) -> str:
+    events, failure = found
+    assert failure or check_brackets(events) == [], f"{check_brackets(events)} in {raw!r:.3000}"
+    made = fold(events)
+    assert check(made) == [], f"{check(made)} in {raw!r:.3000}"
+    canonical(made).encode()  # no half surrogates
+    return failure or "read"
+
+
+def heard(reader: Reader, pieces: list[bytes]) -> Heard:
+    """The events, and the code of the failure that ended them."""
+    events: list[Event] = []
+    try:
+        for piece in pieces:
+            for event in reader.feed(piece):
+                events.append(event)
+            if reader.ended:
+                break
+        events.extend(reader.finish(SENT))
+    except Failure as failure:
+        return events, failure.code
+    return events, ""
+
+
+def told(found: Heard) -> tuple[list[Any], str]:
+    """What was said, however many deltas it came in. What a failure cuts off may be one more or
+    less: the last piece is held until it is known to be no tag."""
+    joined: list[Any] = []
+    for event in found[0]:
+        delta = event.get("delta")
+        if isinstance(delta, str) and joined and joined[-1][0] == event["type"]:
+            joined[-1][1] += delta
+        else:
+            joined.append([event["type"], delta, canonical({**event, "delta": None})])
+    return joined, found[1]
+
+
+def decoder(api: str, vector: dict[str, Any], mode: str) -> Reader:
+    source = provider()
+    made: Answer = decoder_of(vector, mode)
+    if api != "chat":
+        scanner = SCANNERS[mode]()
+        kind = ResponsesDecoder if api == "responses" else AnthropicDecoder
+        made = kind(source, options(), str, scanner, None)
+    return Reader(made, source)
+
+
+def broken_frames(raw: bytes, chance: random.Random) -> bytes:
+    """One or two of a stream's events, with another JSON in them."""
+    frames = raw.split(b"\n\n")
+    for _ in range(chance.choice((0, 1, 1, 2))):
+        number = chance.randrange(len(frames))
+        head, found, data = frames[number].partition(b"data: ")
+        try:
+            value = json.loads(data)
+        except ValueError:
+            continue
+        broken = json.dumps(broken_json(value, [value], chance))
+        frames[number] = head + found + broken.encode()
+        if chance.random() < 0.2:
+            frames.insert(number, frames[chance.randrange(len(frames))])
+    return b"\n\n".join(frames)
+
+
+@functools.cache
+def streams() -> dict[str, list[bytes]]:
+    """Valid ones, by the API they are of."""
+    found = {"chat": [wire(vector) for vector in VECTORS], "responses": [], "messages": []}
+    for speaker in SPEAKERS:
+        api = {Responses: "responses", Messages: "messages"}.get(type(speaker), "chat")
+        found[api] += [speaker.stream(parts) for parts in PARTS]
+        found[api] += [speaker.stream(PARTS[0], "length")]
+    return found

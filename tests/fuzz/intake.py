@@ -1,0 +1,262 @@
+"""Sessions of strangers: real ones, broken, through the real intake, toolbox and loop.
+
+What must hold: a document is refused with a 4xx that says where, or it runs; a run ends with
+exactly one terminal event, which is never a mistake of ours; the client's fold is the server's
+document; and what came of it, or of any beginning of it, may be POSTed again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import functools
+import io
+import json
+import random
+import tempfile
+import time
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from pathlib import Path
+from typing import Any
+
+from server import jsontext, log
+from server.agent import BaseAgent
+from server.agents.registry import Agents
+from server.config import Config
+from server.errors import Problem
+from server.jsontext import JSONError, canonical
+from server.llm.discover import Found
+from server.llm.registry import Models
+from server.session.events import Event
+from server.session.fold import Folder, digest
+from server.tools.catalog import Entry
+from server.tools.mcp import Question
+from server.tools.perform import Performer
+from server.tools.runner import Job, Outcome
+from server.tools.toolbox import Toolbox
+from server.wire.client import Client
+
+from ..fakes import DEFAULTS, Ids, ManualClock, MemoryClaims, ScriptedModel, user
+from ..test_agent import complete
+from ..test_app import FULL
+from .mutate import TEXTS, broken_json, spelled
+
+Session = dict[str, Any]
+
+MOST_S = 3.0  # of CPU for one document; anything near it is a way to stall everybody else
+PAGE_TOOL = {"name": "page_title", "parameters": {"type": "object"}}
+ARGUMENTS = (
+    "{}", "", "[]", "null", '{"expression":"6*7"}', '{"command":"ls"}', '{"path":"a.txt"}',
+    '{"question":"Sure?"}', '{"a":' * 200, '{"expression":"9**9**9"}', '{"x":"{{calculator+1d}}"}',
+    '{"path":"a", "path":"b"}', '{"expression": 1e999}', '{"steps":["a","b"]}', "{'a': 1}",
+    '{"id":"msg_1"}', '{"name":"shell"}', '{"tasks":[{"id":"1","title":"t"}]}',
+)  # fmt: skip
+
+
+def trial(chance: random.Random) -> str:
+    """One broken session, POSTed as bytes. Returns what became of it."""
+    found = corpus()
+    document = broken_json(chance.choice(found), found, chance)
+    raw = spelled(document, spelled_corpus(), chance)
+    began = time.process_time()
+    outcome = asyncio.run(posted(raw, chance))
+    took = time.process_time() - began
+    assert took < MOST_S, f"{took:.1f} s of CPU for {raw!r:.3000}"
+    return outcome
+
+
+async def posted(raw: bytes, chance: random.Random) -> str:
+    try:
+        document = jsontext.loads(raw)
+    except JSONError:
+        return "not JSON"
+    host, outcome = agent(chance), ""
+    for number in range(3):  # with what a person would answer in between
+        try:
+            before = copied(document)
+            document = await run(host, document, chance)
+        except Problem as problem:
+            assert 400 <= problem.status < 500, problem.body()
+            jsontext.loads(jsontext.dumps(problem.body()))
+            assert number == 0, f"what came of it is refused: {problem.body()} of {before!r:.1500}"
+            return f"refused: {problem.code}"
+        outcome = f"{number + 1} runs: {document['status']}, {document.get('finish_reason')}"
+        if not document["interrupts"]:
+            break
+        complete(document)
+    return outcome
+
+
+async def run(host: BaseAgent, document: Any, chance: random.Random) -> Session:
+    """Raises Problem where it is refused, AssertionError where a law is broken."""
+    given: Session = copied(document)
+    made = host.prepare(document)
+    folder, found, stops_at = Folder(given), list[Event](), chance.randrange(1, 60)
+    beginning: Session | None = None
+    async with asyncio.timeout(60), aclosing(made.events()) as source:
+        async for event in source:
+            event = copied(event)
+            folder.apply(event)
+            found.append(event)
+            if len(found) == stops_at:
+                folder.flush()
+                beginning = copied(given)
+    folder.flush()
+    ends = [e for e in found if e["type"] in ("RUN_FINISHED", "RUN_ERROR")]
+    assert ends == found[-1:], f"{len(ends)} terminal events, the last is {found[-1]}"
+    assert ends[0].get("code") != "internal", f"{ends[0]} {LOG.getvalue()[-3000:]}"
+    assert canonical(given) == canonical(made.session), "the folds differ"
+    assert ends[0]["metadata"]["yaa"]["digest"] == digest(given), "the digest differs"
+    if beginning is not None:
+        admissible(beginning, chance)
+    return given
+
+
+def copied(document: Any) -> Any:
+    return json.loads(json.dumps(document))
+
+
+def admissible(document: Session, chance: random.Random) -> None:
+    """Any beginning of a run leaves a document that may be POSTed."""
+    shown = f"{document!r:.3000}"
+    try:
+        agent(chance).prepare(document)
+    except Problem as problem:
+        raise AssertionError(f"a beginning is refused: {problem.body()} of {shown}") from None
+
+
+# -- a host ----------------------------------------------------------------------------------------
+
+LOG = io.StringIO()
+AGENTS = Agents()
+
+
+def agent(chance: random.Random) -> BaseAgent:
+    """One that has never heard of anything; only its toolbox is made once."""
+    log.setup("error", stream=LOG)
+    LOG.seek(0)
+    LOG.truncate()
+    toolbox = shared_toolbox()
+    model = Model(functools.partial(said, chance, tool_names()))
+    return BaseAgent(
+        config(),
+        model,  # type: ignore[arg-type]
+        toolbox,
+        MemoryClaims(),  # type: ignore[arg-type]
+        agents=AGENTS,
+        ids=Ids(f"{chance.getrandbits(40):x}-"),
+        clock=ManualClock(),
+    )
+
+
+def said(
+    chance: random.Random, names: list[str], messages: list[dict[str, Any]]
+) -> list[tuple[Any, ...]]:
+    """A model that says anything at all, also what it should not."""
+    parts: list[tuple[Any, ...]] = []
+    for _ in range(chance.choice((0, 1, 1, 2, 5))):
+        match chance.randrange(6):
+            case 0:
+                parts.append(("think", [chance.choice(TEXTS)]))
+            case 1 | 2:
+                parts.append(("text", [chance.choice(TEXTS), chance.choice(TEXTS)]))
+            case 3 if chance.random() < 0.1:
+                parts.append(("error", "it is gone"))
+            case _:
+                parts.append(("call", chance.choice(names), [chance.choice(ARGUMENTS)]))
+    return sorted(parts, key=lambda part: ("think", "text", "call", "error").index(part[0]))
+
+
+class Model(ScriptedModel):
+    """Found as a real one is, then scripted."""
+
+    def resolve(self, provider: dict[str, Any]) -> ScriptedModel:
+        real_models().resolve(provider)
+        return self
+
+
+class Dry(Performer):
+    """Tools that run nothing on this machine but say that they did."""
+
+    async def perform(
+        self, entry: Entry, job: Job, question: dict[str, Any] | None
+    ) -> AsyncGenerator[str | Outcome | Question, None]:
+        if entry.tool.kind == "inline":
+            async for item in super().perform(entry, job, question):
+                yield item
+        else:
+            yield "working\n"
+            yield Outcome("ok", {"did": job.args})
+
+
+@functools.cache
+def config() -> Config:
+    server = copy.deepcopy(DEFAULTS["server"])
+    server["sandbox"]["require"] = "none"
+    server["discover"] = False
+    return Config(server, copy.deepcopy(DEFAULTS["session"]), Path(tempfile.gettempdir()))
+
+
+@functools.cache
+def real_models() -> Models:
+    return Models(config().server, Client(), {}, Found())
+
+
+@functools.cache
+def shared_toolbox() -> Toolbox:
+    toolbox = Toolbox(config(), Client())
+    toolbox._performer = Dry(*(getattr(toolbox._performer, name) for name in PARTS))
+    return toolbox
+
+
+@functools.cache
+def tool_names() -> list[str]:
+    return [*(tool["name"] for tool in shared_toolbox().info()), "page_title", "nothing", "x"]
+
+
+PARTS = ("_runner", "_client", "_mcp", "_allowed", "_agents")
+
+# -- real sessions ---------------------------------------------------------------------------------
+
+
+@functools.cache
+def corpus() -> list[Session]:
+    """Documents at every stage of conversations of several kinds."""
+    config = {"context": {"budget": 300}, "yaa": {"language": "en"}}
+    kinds: list[Session] = [
+        {},
+        {"tools": [PAGE_TOOL], "config": {"tool": {"shell": {"auto_approve": True}}}},
+        {"config": {"yaa": {"mode": "plan_execute", "auto_title": True}}},
+        {"config": {"yaa": {"output_schema": {"type": "object"}, "mode": "react"}}},
+        {"config": config, "grants": [{"tool": "shell", "decision": "allow"}]},
+        {"config": {"limits": {"max_steps": 2}}, "environment": ["it is late"]},
+    ]
+    documents = [copy.deepcopy(FULL)]
+    for vector in json.loads((Path(__file__).parent.parent / "vectors/fold.json").read_text()):
+        documents.append(vector["session"])
+    for number, kind in enumerate(kinds):
+        chance = random.Random(number)
+        document = {"id": f"s{number}", "messages": [user("go on " * 30)], **kind}
+        for turn in range(4):
+            documents += asyncio.run(stages(document, chance))
+            document = complete(copy.deepcopy(documents[-1]))
+            document["messages"].append(user("and then?", f"u{number}-{turn}"))
+    return documents
+
+
+async def stages(document: Session, chance: random.Random) -> list[Session]:
+    given, found = copied(document), [document]
+    folder = Folder(given)
+    async for event in agent(chance).prepare(copied(document)).events():
+        folder.apply(copied(event))
+        if chance.random() < 0.15:
+            folder.flush()
+            found.append(copied(given))
+    folder.flush()
+    return [*found, given]
+
+
+@functools.cache
+def spelled_corpus() -> list[bytes]:
+    return [json.dumps(document).encode() for document in corpus()]
