@@ -139,14 +139,21 @@ class Walk {
     );
   }
 
-  /** Presses the first visible button (or what the selector names) that says these words. */
+  /** Presses the first visible button (or what the selector names) that says these words, when it is where it was a moment ago. */
   async press(words, selector = "button") {
     const handle = await this.page.waitForFunction(
-      (css, wanted) =>
-        [...document.querySelectorAll(css)].find((el) => {
+      async (css, wanted) => {
+        const found = [...document.querySelectorAll(css)].find((el) => {
           const said = `${el.innerText} ${el.getAttribute("aria-label") ?? ""}`;
           return el.getClientRects().length && !el.disabled && said.includes(wanted);
-        }),
+        });
+        if (!found) return null;
+        const place = () => JSON.stringify(found.getBoundingClientRect());
+        found.scrollIntoView({ block: "nearest" });
+        const before = place();
+        await new Promise((resolve) => setTimeout(resolve, 40));
+        return place() === before && found;
+      },
       {},
       selector,
       words,
