@@ -33,6 +33,7 @@ from .llm.discover import discover
 from .llm.registry import Models
 from .metrics import Metrics, Row
 from .sandbox.policy import TIERS
+from .session.modes import catalog
 from .tools.claims import Claims
 from .tools.locks import Locks
 from .tools.toolbox import Toolbox
@@ -119,6 +120,7 @@ class App:
         return {
             "agents": self.agents.info,
             "agent_problems": self.agents.problems,
+            "modes": catalog,
             "tools": self.toolbox.info,
             "models": self.models.catalog,
             "sandbox": self.toolbox.sandbox,

@@ -106,7 +106,6 @@ yaa.define('ui/asks', ['ui/h', 'ui/text', 'ui/form', 'core/usage'], (dom, { t, c
       if (read && !read.ok && !holder.hidden) return editor?.focus()
       if (!editor) {
         editor = await does.valueField(args)
-        if (!editor) return
         fill(holder, editor.el)
       }
       holder.hidden = !holder.hidden

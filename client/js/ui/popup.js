@@ -73,19 +73,19 @@ yaa.define('ui/popup', ['ui/h', 'ui/text', 'io/clipboard'], ({ h, icon, iconButt
 
   /**
    * Open a menu under `anchor`. It is made when opened and removed when closed.
-   * @param {any} anchor the button @param {{label: string, icon: string, danger?: boolean, action: () => void}[]} entries
+   * @param {any} anchor the button @param {import('./types').MenuEntry[]} entries @param {string} [label] instead of the button's
    */
-  function openMenu(anchor, entries) {
-    const items = entries.map((entry) => (
-      h(entry.danger ? 'button.danger' : 'button', { type: 'button', role: 'menuitem', onclick: () => choose(entry) }, icon(entry.icon), entry.label)
-    ))
-    const label = anchor.getAttribute('aria-label')
+  function openMenu(anchor, entries, label = anchor.getAttribute('aria-label')) {
+    const items = entries.map((entry) => {
+      const kind = { type: 'button', role: entry.checked === undefined ? 'menuitem' : 'menuitemradio', 'aria-checked': entry.checked }
+      return h(entry.danger ? 'button.danger' : 'button', { ...kind, onclick: () => choose(entry) }, icon(entry.icon), entry.label)
+    })
     const menu = h('div.menu', { popover: 'auto', role: 'menu', 'aria-label': label, onkeydown, ontoggle }, items)
-    document.body.append(menu)
+    ;(anchor.closest('main, nav, dialog') ?? document.querySelector('main')).append(menu)
     anchor.setAttribute('aria-expanded', 'true')
     menu.showPopover()
     position(menu, anchor.getBoundingClientRect())
-    menu.firstChild?.focus()
+    ;(menu.querySelector('[aria-checked=true]') ?? menu.firstChild)?.focus()
 
     /** @param {{action: () => void}} entry */
     function choose(entry) {
