@@ -4,6 +4,12 @@ yaa.define('css/modes', ['ui/h'], ({ css }) => css`
 @layer dialogs {
   .mode { overflow: hidden; white-space: nowrap; text-align: start; }
   .mode:disabled { opacity: 0.6; cursor: default; }
+  .mode > .icon { display: none; inline-size: 1rem; block-size: 1rem; }
+  @media (max-width: 30rem) {
+    .composer-bar .mode { background-image: none; flex: none; inline-size: 2rem; padding: 0; display: grid; place-items: center; }
+    .mode > .icon { display: block; }
+    .mode > span { display: none; }
+  }
   .choice { display: grid; text-align: start; }
   .menu [role="menuitemradio"] { align-items: start; max-inline-size: 22rem; padding-block: var(--s1); white-space: normal; }
   .menu [role="menuitemradio"] > .icon { margin-block-start: 0.1875rem; }

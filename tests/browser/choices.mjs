@@ -140,10 +140,11 @@ await main(async (walk, job) => {
     await page.waitForSelector(MODE);
     const wide = await page.evaluate(() => document.documentElement.scrollWidth > innerWidth);
     if (wide) throw new Error("the page scrolls sideways");
+    await walk.shot("5-phone");
     await page.click(MODE);
     await page.waitForSelector("[role=menu]");
     await clean(walk);
-    await walk.shot("5-phone");
+    await walk.shot("6-phone-modes");
     await page.keyboard.press("Escape");
   });
 });

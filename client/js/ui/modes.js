@@ -1,7 +1,7 @@
 // The mode of the open session: how its runs use tools. The server says which there are; the session keeps the choice
 // in config.yaa.mode, and without one it is as its agent says.
 
-yaa.define('ui/modes', ['ui/h', 'ui/text', 'ui/popup', 'ui/commands', 'i18n/modes', 'css/modes'], ({ h, text, attr }, { t, language }, { openMenu, toast }, commands) => {
+yaa.define('ui/modes', ['ui/h', 'ui/text', 'ui/popup', 'ui/commands', 'i18n/modes', 'css/modes'], ({ h, icon, text, attr }, { t, language }, { openMenu, toast }, commands) => {
   /** @typedef {import('./types').CommandContext} CommandContext */
   /** @typedef {{name: string, description?: string}} Mode */
 
@@ -49,7 +49,8 @@ yaa.define('ui/modes', ['ui/h', 'ui/text', 'ui/popup', 'ui/commands', 'i18n/mode
 
   /** @param {CommandContext} context */
   function picker({ app }) {
-    const el = h('button.select.mode', { type: 'button', hidden: true, 'aria-haspopup': 'menu', onclick: open })
+    const shown = h('span')
+    const el = h('button.select.mode', { type: 'button', hidden: true, 'aria-haspopup': 'menu', onclick: open }, icon('spark'), shown)
     /** @type {import('./types').State | null} */ let state = null
 
     /** The session's own mode, and the one its runs go by. */
@@ -69,7 +70,7 @@ yaa.define('ui/modes', ['ui/h', 'ui/text', 'ui/popup', 'ui/commands', 'i18n/mode
       el.hidden = modes.length < 2
       if (el.hidden) return
       const about = aboutOf(modes.find((one) => one.name === (own || agents)))
-      text(el, nameOf(own || agents))
+      text(shown, nameOf(own || agents))
       const said = t('mode.is', { name: nameOf(own || agents), about })
       attr(el, 'aria-label', said)
       attr(el, 'title', own ? said : `${said}\n${t('mode.agent')}`)
