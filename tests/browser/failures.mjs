@@ -5,12 +5,25 @@
 import { main } from "./driver.mjs";
 
 const DIALOG = "dialog[open]";
+const GROUND = () => yaa.later("ground").then(() => yaa.use("ui/ground").context()?.actions);
 const FAILURE = "section.failure:not([hidden])";
 
 await main(async (walk, job) => {
   const { page } = walk;
   await page.goto(job.url);
   await page.waitForSelector("form.composer textarea", { visible: true });
+
+  await walk.step("sign in, at the server's own page", async () => {
+    await page.goto(job.server);
+    await says(walk, "The server needs a key", "It printed one");
+    await clean(walk);
+    await page.setViewport({ width: 390, height: 844 });
+    await clean(walk);
+    await walk.shot("0-sign-in");
+    await page.setViewport({ width: 1280, height: 800 });
+    await page.goto(job.url);
+    await page.waitForSelector("form.composer textarea", { visible: true });
+  });
 
   await walk.step("nobody is there", async () => {
     await address(walk, job.down);
@@ -83,7 +96,12 @@ async function checks(page, wanted) {
   }
 }
 
+/** Nobody is shut out, in either theme. */
 async function clean(walk) {
-  const found = await walk.barriers();
-  if (found.length) throw new Error(found.join("\n"));
+  for (const theme of ["dark", "light"]) {
+    await walk.page.waitForFunction(GROUND);
+    await walk.page.evaluate((wanted) => yaa.use("ui/ground").context().actions.set({ theme: wanted }), theme);
+    const found = await walk.barriers();
+    if (found.length) throw new Error(`${theme}: ${found.join("\n")}`);
+  }
 }
