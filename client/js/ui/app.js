@@ -58,7 +58,7 @@ yaa.define('ui/app', [
       // Who has switched tools of the page on may need them with the first message.
       if (Object.values(settings.get('pageTools') ?? {}).includes(true)) pageTools(app)
       else if (!guest) idle(() => pageTools(app))
-      idle(() => more().then(() => { for (const name of ['ui/modes', 'ui/warnings']) yaa.use(name).start(context) }, console.warn))
+      idle(() => more().then(() => { for (const name of ['ui/focus', 'ui/modes', 'ui/warnings']) yaa.use(name).start(context) }, console.warn))
       if (!guest) idle(() => Promise.all([yaa.later('ground'), yaa.later('more')]).then(() => yaa.use('ui/ground').start(context), console.warn))
       idle(() => yaa.later('seeing').then(() => yaa.use('ui/inspector/watch').start(context), console.warn))
     }

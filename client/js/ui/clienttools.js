@@ -47,7 +47,7 @@ yaa.define('ui/clienttools', [
     const words = h('p.hint')
     const place = h('div')
     const decline = asks.declining(answer, () => { place.hidden = false })
-    const deny = () => { place.hidden = true; decline.show() }
+    const deny = () => { decline.show(); place.hidden = true }
     const label = here?.label?.() ?? t('page.run')
     const go = () => h('button.button.primary', { type: 'button', onclick: run }, label)
     /** @type {Record<string, () => any[]>} */

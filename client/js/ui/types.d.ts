@@ -261,6 +261,7 @@ declare global {
     'ui/settings': { settingsDialog(actions: Actions): View<State> & { show(tab?: string): void } }
     'ui/clienttools': { open(app: App, store: Store): void; switches(actions: Actions): View<any> }
     'ui/page-tools': Record<never, never>
+    'ui/focus': { start(context: CommandContext): void }
     'ui/modes': { start(context: CommandContext): void }
     'ui/warnings': { start(context: CommandContext): void; inWords(said: string): string; remarks(session: Session): string[] }
     'ui/line': {
