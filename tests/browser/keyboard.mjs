@@ -1,7 +1,7 @@
 /**
  * Everything with the keyboard alone: no pointer, and nothing that a script presses. Wherever a key leads, the focus is
  * somewhere, can be seen, and comes back when a dialog closes. The model is the scripted one of the benchmark.
- * The job: {url, key, browser, file}.
+ * In two parts, each for itself: what is said in a session, and what is around it. The job: {url, key, part, browser, file}.
  */
 import { main } from "./driver.mjs";
 
@@ -96,223 +96,242 @@ await main(async (walk, job) => {
     await press("Enter");
   };
 
-  await walk.step("sign in", async () => {
-    await page.goto(job.url);
-    await walk.sees(".failure", "The server needs a key");
-    await page.waitForFunction(() => yaa.use("ui/commands").table().some((one) => one.id === "mode"));
-    await tabTo("Key", { within: "inline-row" });
-    await keyboard.type(job.key);
-    await press("Enter");
-    await page.waitForSelector(".first-line .dot.good");
-    await has("textarea", "after signing in");
-  });
+  if (job.part === "talk") await talk();
+  else await around();
 
-  await walk.step("write and send", async () => {
-    await say("bench tokens=3 delay_us=0");
-    await answered(3);
-    await has("textarea", "after sending");
-  });
-
-  await walk.step("allow, with other arguments", async () => {
-    await say('bench tokens=4 delay_us=0 tool=datetime{"zone":"UTC"}');
-    await walk.sees(".ask", "Allow datetime?");
-    await has("textarea", "a question takes no focus");
-    await tabTo("Edit arguments", { back: true, within: "ask" });
-    await press("Enter");
-    await has("zone", "the editor");
-    await press("Control+a");
-    await keyboard.type("Asia/Tokyo");
-    await tabTo("Allow once", { within: "ask" });
-    await press("Enter");
-    await answered(4);
-    const args = await page.evaluate(() => Object.values(yaa.use("ui/ground").context().app.current.session.calls).at(-1).args);
-    if (args?.zone !== "Asia/Tokyo") throw new Error(JSON.stringify(args));
-  });
-
-  await walk.step("deny, with a reason", async () => {
-    await say('bench tokens=5 delay_us=0 tool=datetime{}');
-    await walk.sees(".ask", "Allow datetime?");
-    await tabTo("Deny", { back: true, within: "ask" });
-    await press("Enter");
-    await has("Why not?");
-    await press("Escape");
-    await has("Deny", "back from the reason");
-    await press("Enter");
-    await keyboard.type("Not now");
-    await press("Enter");
-    await answered(5);
-    await page.waitForFunction(() => document.querySelector(".card.tool[data-state=denied]"));
-  });
-
-  await walk.step("answer a question", async () => {
-    await say('bench tokens=6 delay_us=0 tool=ask_user{"question":"Which one?"}');
-    await walk.sees(".ask", "Which one?");
-    await palette("Go to what waits for an answer");
-    await has("ask", "the card");
-    await tabTo("Your answer", { within: "ask" });
-    await keyboard.type("The second");
-    await press("Enter");
-    await answered(6);
-  });
-
-  await walk.step("edit a message and continue", async () => {
-    await tabTo("Message");
-    await tabTo("Edit", { back: true, within: "message" });
-    for (let n = 0; !(await page.evaluate(() => document.activeElement.closest("article")?.dataset.role === "user")); n += 1) {
-      await press("Shift+Tab");
-      await tabTo("Edit", { back: true, within: "message" });
-      if (n > 5) throw new Error("no way to the message of the user");
-    }
-    await press("Enter");
-    await has("textarea", "the editor");
-    await press("Control+a");
-    await keyboard.type("bench tokens=7 delay_us=0");
-    await press("Enter");
-    await answered(7);
-    await walk.sees(".switch", "2/2");
-  });
-
-  await walk.step("switch branches", async () => {
-    await tabTo("Message");
-    await tabTo("Previous branch", { back: true });
-    await press("Enter");
-    await walk.sees(".switch", "1/2");
-    await has("Previous branch", "the switch keeps the focus");
-    await tabTo("Next branch");
-    await press(" ");
-    await walk.sees(".switch", "2/2");
-    await has("Next branch", "the switch keeps the focus");
-  });
-
-  await walk.step("fork into a session of its own", async () => {
-    await tabTo("More", { back: true, within: "message" });
-    await press("Enter");
-    await page.waitForSelector("[role=menu]");
-    await press("Escape");
-    await page.waitForFunction(() => !document.querySelector("[role=menu]"));
-    await has("More", "the menu closes");
-    await press("Enter");
-    await choose("New session from here");
-    await walk.sees(".top-title", "(copy)");
-    await kept("a fork");
-  });
-
-  await walk.step("search, and open what is found", async () => {
-    await press("Control+Shift+f");
-    await has("Search all sessions");
-    await keyboard.type("tokens=7");
-    await walk.sees(".hit mark", "tokens=7");
-    await tabTo("tokens=7", { within: "side" });
-    await press("Enter");
-    await page.waitForFunction(() => document.activeElement.closest("article")?.textContent.includes("tokens=7"));
-    await press("Control+Shift+f");
-    await press("Escape");
-    await page.waitForFunction(() => !document.querySelector(".hit")?.checkVisibility());
-  });
-
-  await walk.step("find in this chat", async () => {
-    await palette("Find in this session");
-    await has("Find in this session");
-    await keyboard.type("tokens=3");
-    await press("Enter");
-    await walk.sees(".find-bar", "1 of 1").catch(() => walk.sees(".find-bar", "1"));
-    await press("Escape");
-    await kept("the find bar");
-  });
-
-  await walk.step("the sheet of keys, and back", async () => {
-    await tabTo("Message");
-    await palette("Keys");
-    await page.waitForSelector("dialog[open] .key-list");
-    await press("Escape");
-    await page.waitForFunction(() => !document.querySelector("dialog[open]"));
-    await has("textarea", "back from the dialog");
-  });
-
-  await walk.step("change a setting", async () => {
-    await palette("Settings");
-    await page.waitForSelector("dialog[open] [role=tab]");
-    await arrowTo("Appearance");
-    await tabTo("System", { within: "dialog" });
-    await press("ArrowRight", "ArrowRight");
-    await page.waitForFunction(() => getComputedStyle(document.documentElement).colorScheme === "dark");
-    await press("Escape");
-    await page.waitForFunction(() => !document.querySelector("dialog[open]"));
-    await has("textarea", "back from the settings");
-  });
-
-  await walk.step("export", async () => {
-    await palette("Export this session");
-    await page.waitForSelector("dialog[open] .dialog-foot");
-    await page.evaluate(() => {
-      const make = URL.createObjectURL;
-      globalThis.saved = 0;
-      URL.createObjectURL = (blob) => (globalThis.saved += 1, make(blob));
+  async function talk() {
+    await walk.step("sign in", async () => {
+      await page.goto(job.url);
+      await walk.sees(".failure", "The server needs a key");
+      await page.waitForFunction(() => yaa.use("ui/commands").table().some((one) => one.id === "mode"));
+      await tabTo("Key", { within: "inline-row" });
+      await keyboard.type(job.key);
+      await press("Enter");
+      await page.waitForSelector(".first-line .dot.good");
+      await has("textarea", "after signing in");
     });
-    await tabTo("Save", { within: "dialog" });
-    await press("Enter");
-    await page.waitForFunction(() => globalThis.saved === 1 && !document.querySelector("dialog[open]"));
-    await has("textarea", "back from the export");
-  });
 
-  await walk.step("the inspector and its tabs", async () => {
-    await palette("What the model sees");
-    await page.waitForSelector(".inspector [role=tab][aria-selected=true]");
-    const names = [];
-    for (let n = 0; n < 6; n += 1) {
-      names.push(await page.evaluate(() => document.activeElement.innerText));
-      await press("ArrowRight");
-    }
-    if (new Set(names).size !== 6) throw new Error(names.join());
-    await press("Tab");
-    await kept("into the panel");
-    await press("Escape");
-    await page.waitForFunction(() => !document.querySelector(".inspector"));
-    await has("textarea", "back from the inspector");
-  });
+    await walk.step("write and send", async () => {
+      await say("bench tokens=3 delay_us=0");
+      await answered(3);
+      await has("textarea", "after sending");
+    });
 
-  await walk.step("attach a file, as far as keys go", async () => {
-    await tabTo("Attach files", { within: "composer" });
-    if (job.browser !== "chromium") return; // Firefox's protocol does not hand over the file dialog
-    const [chooser] = await Promise.all([page.waitForFileChooser(), press("Enter")]);
-    await chooser.accept([job.file]);
-    await page.waitForFunction(() => document.querySelector("form.composer")?.textContent.includes("notes.txt"));
-    await has("textarea", "after choosing a file");
-    await tabTo("notes.txt", { back: true, within: "composer" });
-    await press("Enter");
-    await page.waitForFunction(() => !document.querySelector("form.composer")?.textContent.includes("notes.txt"));
-    await kept("the file is taken out");
-  });
+    await walk.step("allow, with other arguments", async () => {
+      await say('bench tokens=4 delay_us=0 tool=datetime{"zone":"UTC"}');
+      await walk.sees(".ask", "Allow datetime?");
+      await has("textarea", "a question takes no focus");
+      await tabTo("Edit arguments", { back: true, within: "ask" });
+      await press("Enter");
+      await has("zone", "the editor");
+      await press("Control+a");
+      await keyboard.type("Asia/Tokyo");
+      await tabTo("Allow once", { within: "ask" });
+      await press("Enter");
+      await answered(4);
+      const args = await page.evaluate(() => Object.values(yaa.use("ui/ground").context().app.current.session.calls).at(-1).args);
+      if (args?.zone !== "Asia/Tokyo") throw new Error(JSON.stringify(args));
+    });
 
-  await walk.step("rename and delete in the list, with a way back", async () => {
-    await tabTo("More about", { back: true, within: "side" });
-    await press("Enter");
-    await choose("Rename");
-    await has("Session title");
-    await press("Control+a");
-    await keyboard.type("Named with keys");
-    await press("Enter");
-    await walk.sees(".row-title", "Named with keys");
-    await kept("a new name");
-    await tabTo("More about “Named", { within: "side" });
-    await press("Enter");
-    await choose("Delete");
-    await walk.sees(".toast", "Deleted");
-    await kept("a deletion");
-    await tabTo("Undo");
-    await press("Enter");
-    await walk.sees(".row-title", "Named with keys");
-    await kept("an undo");
-  });
+    await walk.step("deny, with a reason", async () => {
+      await say('bench tokens=5 delay_us=0 tool=datetime{}');
+      await walk.sees(".ask", "Allow datetime?");
+      await tabTo("Deny", { back: true, within: "ask" });
+      await press("Enter");
+      await has("Why not?");
+      await press("Escape");
+      await has("Deny", "back from the reason");
+      await press("Enter");
+      await keyboard.type("Not now");
+      await press("Enter");
+      await answered(5);
+      await page.waitForFunction(() => document.querySelector(".card.tool[data-state=denied]"));
+    });
 
-  await walk.step("stop a run", async () => {
-    await palette("New session");
-    await say("bench tokens=3000 delay_us=20000");
-    await page.waitForFunction(() => /@\d+@/.test(document.querySelector("article.message[data-role=assistant]")?.innerText ?? ""));
-    await tabTo("Stop", { within: "composer" });
-    await press("Enter");
-    await walk.sees(".status-line", "Stopped.");
-    await atRest();
-    await kept("a stop");
-  });
+    await walk.step("answer a question", async () => {
+      await say('bench tokens=6 delay_us=0 tool=ask_user{"question":"Which one?"}');
+      await walk.sees(".ask", "Which one?");
+      await palette("Go to what waits for an answer");
+      await has("ask", "the card");
+      await tabTo("Your answer", { within: "ask" });
+      await keyboard.type("The second");
+      await press("Enter");
+      await answered(6);
+    });
+
+    await walk.step("edit a message and continue", async () => {
+      await tabTo("Message");
+      await tabTo("Edit", { back: true, within: "message" });
+      for (let n = 0; !(await page.evaluate(() => document.activeElement.closest("article")?.dataset.role === "user")); n += 1) {
+        await press("Shift+Tab");
+        await tabTo("Edit", { back: true, within: "message" });
+        if (n > 5) throw new Error("no way to the message of the user");
+      }
+      await press("Enter");
+      await has("textarea", "the editor");
+      await press("Control+a");
+      await keyboard.type("bench tokens=7 delay_us=0");
+      await press("Enter");
+      await answered(7);
+      await walk.sees(".switch", "2/2");
+    });
+
+    await walk.step("switch branches", async () => {
+      await tabTo("Message");
+      await tabTo("Previous branch", { back: true });
+      await press("Enter");
+      await walk.sees(".switch", "1/2");
+      await has("Previous branch", "the switch keeps the focus");
+      await tabTo("Next branch");
+      await press(" ");
+      await walk.sees(".switch", "2/2");
+      await has("Next branch", "the switch keeps the focus");
+    });
+
+    await walk.step("fork into a session of its own", async () => {
+      await tabTo("More", { back: true, within: "message" });
+      await press("Enter");
+      await page.waitForSelector("[role=menu]");
+      await press("Escape");
+      await page.waitForFunction(() => !document.querySelector("[role=menu]"));
+      await has("More", "the menu closes");
+      await press("Enter");
+      await choose("New session from here");
+      await walk.sees(".top-title", "(copy)");
+      await kept("a fork");
+    });
+
+  }
+
+  async function around() {
+    await walk.step("two sessions", async () => {
+      await page.goto(job.url);
+      await page.waitForFunction(() => yaa.use("ui/commands").table().some((one) => one.id === "inspect.time"));
+      await say("bench tokens=7 delay_us=0");
+      await answered(7);
+      await palette("New session");
+      await has("textarea", "a new session");
+      await say("bench tokens=3 delay_us=0");
+      await answered(3);
+    });
+
+    await walk.step("search, and open what is found", async () => {
+      await press("Control+Shift+f");
+      await has("Search all sessions");
+      await keyboard.type("tokens=7");
+      await walk.sees(".hit mark", "tokens=7");
+      await tabTo("tokens=7", { within: "side" });
+      await press("Enter");
+      await page.waitForFunction(() => document.activeElement.closest("article")?.textContent.includes("tokens=7")).catch(async () => { throw new Error(`the focus is at ${JSON.stringify(await held())}`); });
+      await press("Control+Shift+f");
+      await press("Escape");
+      await page.waitForFunction(() => !document.querySelector(".hit")?.checkVisibility());
+    });
+
+    await walk.step("find in this chat", async () => {
+      await palette("Find in this session");
+      await has("Find in this session");
+      await keyboard.type("tokens=7");
+      await press("Enter");
+      await walk.sees(".find-bar", "1 of 1");
+      await press("Escape");
+      await kept("the find bar");
+    });
+
+    await walk.step("the sheet of keys, and back", async () => {
+      await tabTo("Message");
+      await palette("Keys");
+      await page.waitForSelector("dialog[open] .key-list");
+      await press("Escape");
+      await page.waitForFunction(() => !document.querySelector("dialog[open]"));
+      await has("textarea", "back from the dialog");
+    });
+
+    await walk.step("change a setting", async () => {
+      await palette("Settings");
+      await page.waitForSelector("dialog[open] [role=tab]");
+      await arrowTo("Appearance");
+      await tabTo("System", { within: "dialog" });
+      await press("ArrowRight", "ArrowRight");
+      await page.waitForFunction(() => getComputedStyle(document.documentElement).colorScheme === "dark");
+      await press("Escape");
+      await page.waitForFunction(() => !document.querySelector("dialog[open]"));
+      await has("textarea", "back from the settings");
+    });
+
+    await walk.step("export", async () => {
+      await palette("Export this session");
+      await page.waitForSelector("dialog[open] .dialog-foot");
+      await page.evaluate(() => {
+        const make = URL.createObjectURL;
+        globalThis.saved = 0;
+        URL.createObjectURL = (blob) => (globalThis.saved += 1, make(blob));
+      });
+      await tabTo("Save", { within: "dialog" });
+      await press("Enter");
+      await page.waitForFunction(() => globalThis.saved === 1 && !document.querySelector("dialog[open]"));
+      await has("textarea", "back from the export");
+    });
+
+    await walk.step("the inspector and its tabs", async () => {
+      await palette("What the model sees");
+      await page.waitForSelector(".inspector [role=tab][aria-selected=true]");
+      const names = [];
+      for (let n = 0; n < 6; n += 1) {
+        names.push(await page.evaluate(() => document.activeElement.innerText));
+        await press("ArrowRight");
+      }
+      if (new Set(names).size !== 6) throw new Error(names.join());
+      await press("Tab");
+      await kept("into the panel");
+      await press("Escape");
+      await page.waitForFunction(() => !document.querySelector(".inspector"));
+      await has("textarea", "back from the inspector");
+    });
+
+    await walk.step("attach a file, as far as keys go", async () => {
+      await tabTo("Attach files", { within: "composer" });
+      if (job.browser !== "chromium") return; // Firefox's protocol does not hand over the file dialog
+      const [chooser] = await Promise.all([page.waitForFileChooser(), press("Enter")]);
+      await chooser.accept([job.file]);
+      await page.waitForFunction(() => document.querySelector("form.composer")?.textContent.includes("notes.txt"));
+      await has("textarea", "after choosing a file");
+      await tabTo("notes.txt", { back: true, within: "composer" });
+      await press("Enter");
+      await page.waitForFunction(() => !document.querySelector("form.composer")?.textContent.includes("notes.txt"));
+      await kept("the file is taken out");
+    });
+
+    await walk.step("rename and delete in the list, with a way back", async () => {
+      await tabTo("More about", { back: true, within: "side" });
+      await press("Enter");
+      await choose("Rename");
+      await has("Session title");
+      await press("Control+a");
+      await keyboard.type("Named with keys");
+      await press("Enter");
+      await walk.sees(".row-title", "Named with keys");
+      await kept("a new name");
+      await tabTo("More about “Named", { within: "side" });
+      await press("Enter");
+      await choose("Delete");
+      await walk.sees(".toast", "Deleted");
+      await kept("a deletion");
+      await tabTo("Undo");
+      await press("Enter");
+      await walk.sees(".row-title", "Named with keys");
+      await kept("an undo");
+    });
+
+    await walk.step("stop a run", async () => {
+      await palette("New session");
+      await say("bench tokens=3000 delay_us=20000");
+      await page.waitForFunction(() => /@\d+@/.test(document.querySelector("article.message[data-role=assistant]")?.innerText ?? ""));
+      await tabTo("Stop", { within: "composer" });
+      await press("Enter");
+      await walk.sees(".status-line", "Stopped.");
+      await atRest();
+      await kept("a stop");
+    });
+  }
 });

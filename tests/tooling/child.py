@@ -139,7 +139,7 @@ class Yaa:
     def __enter__(self) -> Yaa:
         try:
             self.child = Child(self._command, cwd=self._cwd)
-            found = self.child.wait_for(r"(http://[^/\s]+)/#key=(\S+)", 20)
+            found = self.child.wait_for(r"(https?://[^/\s]+)/#key=(\S+)", 20)
         except BaseException:
             self._folder.cleanup()
             raise

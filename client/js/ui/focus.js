@@ -12,16 +12,18 @@ yaa.define('ui/focus', [], () => {
     document.addEventListener('keydown', () => { touched = false }, true)
     document.addEventListener('focusin', ({ target }) => { path = pathOf(target) })
 
-    /** What is hidden keeps the focus until the next frame, in some browsers. @param {import('./types').State} state */
-    function look({ whole }) {
+    /** What is hidden keeps the focus until the next frame, in some browsers. */
+    function look() {
       const now = document.activeElement
-      if (!whole || !path.length || (now !== document.body && now !== path[0]) || usable(path[0])) return
+      if (!path.length || (now !== document.body && now !== path[0]) || usable(path[0])) return
       const next = path.find((one) => one.hasAttribute('tabindex') && usable(one))
       if (next) next.focus({ preventScroll: true })
       else if (!touched) app.views.composer.focus()
     }
 
-    app.watchers.add(look)
+    app.watchers.add(({ whole }) => whole && look())
+    // a press, by whatever means, may take its button away without the page being drawn
+    document.addEventListener('click', () => requestAnimationFrame(() => requestAnimationFrame(look)))
   }
 
   /** @param {any} el */
