@@ -209,7 +209,8 @@ await main(async (walk, job) => {
       await page.waitForFunction(() => yaa.use("ui/commands").table().some((one) => one.id === "inspect.time"));
       await say("bench tokens=7 delay_us=0");
       await answered(7);
-      await palette("New session");
+      await tabTo("New session", { within: "side" });
+      await press("Enter");
       await has("textarea", "a new session");
       await say("bench tokens=3 delay_us=0");
       await answered(3);
@@ -220,7 +221,7 @@ await main(async (walk, job) => {
       await has("Search all sessions");
       await keyboard.type("tokens=7");
       await walk.sees(".hit mark", "tokens=7");
-      await tabTo("tokens=7", { within: "side" });
+      await tabTo("You bench tokens=7", { within: "side" });
       await press("Enter");
       await page.waitForFunction(() => document.activeElement.closest("article")?.textContent.includes("tokens=7")).catch(async () => { throw new Error(`the focus is at ${JSON.stringify(await held())}`); });
       await press("Control+Shift+f");
@@ -324,7 +325,8 @@ await main(async (walk, job) => {
     });
 
     await walk.step("stop a run", async () => {
-      await palette("New session");
+      await tabTo("New session", { within: "side" });
+      await press("Enter");
       await say("bench tokens=3000 delay_us=20000");
       await page.waitForFunction(() => /@\d+@/.test(document.querySelector("article.message[data-role=assistant]")?.innerText ?? ""));
       await tabTo("Stop", { within: "composer" });
