@@ -88,7 +88,7 @@ yaa.define('ui/search', ['ui/h', 'ui/text', 'ui/popup', 'ui/find', 'core/search'
   /** @param {any} hit @param {() => void} onclick */
   function hitView(hit, onclick) {
     const where = hit.branch ? `${roleOf(hit.role)} · ${t('search.branch')}` : roleOf(hit.role)
-    return h('button.hit', { type: 'button', onclick }, h('b', null, where), partsOf(hit.parts))
+    return h('button.hit', { type: 'button', onclick }, h('b', null, where), ' ', partsOf(hit.parts))
   }
 
   /** @param {string} role */
