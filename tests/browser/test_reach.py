@@ -1,7 +1,7 @@
 """A page of the internet and a server it may not reach: the browser refuses, the page says why.
 
-The page comes from a server with a certificate of its own, at an address that the browser is told is
-a public one (its own switch for such tests). What it then refuses, it refuses by itself.
+The page comes from a server with a certificate of its own, at an address that the browser is told
+is a public one (its own switch for such tests). What it then refuses, it refuses by itself.
 """
 
 from __future__ import annotations
