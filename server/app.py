@@ -42,6 +42,7 @@ from .metrics import Metrics, Row
 from .rotation import Rotation
 from .sandbox.policy import TIERS
 from .sandbox.probe import Proof
+from .session.modes import catalog
 from .tools.claims import Claims
 from .tools.locks import Locks
 from .tools.toolbox import Toolbox
@@ -170,6 +171,7 @@ class App:
         return {
             "agents": self.agents.info,
             "agent_problems": self.agent_problems,
+            "modes": catalog,
             "tools": self.toolbox.info,
             "models": self.models.catalog,
             "sandbox": self.toolbox.sandbox,

@@ -197,6 +197,7 @@ class Serving(Case):
                 "version",
                 "agents",
                 "agent_problems",
+                "modes",
                 "tools",
                 "models",
                 "sandbox",

@@ -7,9 +7,9 @@ yaa.define('css/cards', ['ui/h'], ({ css }) => css`
     border: 1px solid var(--line); border-radius: var(--r2); background: var(--raised); min-inline-size: 0;
     overflow: clip;
   }
-  .card[data-tone="ask"] { border-color: var(--ask-line); box-shadow: var(--shadow); }
+  .card[data-tone="ask"], .tool:has(> .ask:not([hidden])) { border-color: var(--ask-line); box-shadow: var(--shadow); }
   .card[data-tone="bad"] { border-color: var(--bad-line); }
-  .tool:has(> .ask) > details { display: none; }
+  .tool:has(> .ask:not([hidden])) > details { display: none; }
   .tool > .ask { border-radius: inherit; }
   .calls:empty { display: none; }
   .calls { display: grid; gap: var(--s2); grid-template-columns: minmax(0, 1fr); }

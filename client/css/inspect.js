@@ -54,6 +54,8 @@ yaa.define('css/inspect', ['ui/h'], ({ css }) => css`
   .marker > summary small { margin-inline-start: auto; color: var(--ink-3); font-variant-numeric: tabular-nums; font-size: var(--t1); }
   .marker[open] > summary .chevron { rotate: 90deg; }
   .marker-body { padding: var(--s2) var(--s3); display: grid; gap: var(--s1); }
+  .largest { padding-inline-start: 2.5rem; display: grid; gap: var(--s1); overflow-wrap: anywhere; }
+  .largest .link { text-align: start; }
   .marker-body ul { padding-inline-start: 1.2em; }
   .marker-body pre {
     padding: var(--s2); margin-block: var(--s1); background: var(--sunken); border-radius: var(--r1); white-space: pre-wrap;

@@ -66,7 +66,7 @@ globalThis.yaa = (function kernel() {
       copy.addEventListener('error', () => {
         added.delete(address)
         copy.remove()
-        reject(new Error(`${address} could not be loaded`))
+        reject(Object.assign(new Error(`${address} could not be loaded`), { name: 'NotLoaded' }))
       })
       document.head.append(copy)
     })

@@ -23,6 +23,7 @@ PLANNING = ("plan_set", "plan_update")
 @dataclass(frozen=True)
 class Mode:
     name: str
+    about: str  # for people who choose one
     per_round: int | None = None  # calls of one answer that are run
     per_run: int | None = None  # calls for one message of the user; then no tools are offered
     rounds: int | None = None  # model calls, where nobody says how many
@@ -32,14 +33,17 @@ class Mode:
     sums_up: bool = False  # when its rounds are used up the model may say how far it came
 
 
-FREE = Mode("free")
+FREE = Mode("free", "Any number of tools, round after round.")
+PLAIN = "One tool at most, then the answer."
+REACT = "One tool at a time: think, act, look."
+PLAN_EXECUTE = "A plan that is kept; tools strictly one after another."
 MODES: dict[str, Mode] = {
     mode.name: mode
     for mode in (
         FREE,
-        Mode("plain", per_round=1, per_run=1, most_rounds=2),
-        Mode("react", per_round=1, rounds=6, sums_up=True),
-        Mode("plan_execute", in_order=True, plans=True, sums_up=True),
+        Mode("plain", PLAIN, per_round=1, per_run=1, most_rounds=2),
+        Mode("react", REACT, per_round=1, rounds=6, sums_up=True),
+        Mode("plan_execute", PLAN_EXECUTE, in_order=True, plans=True, sums_up=True),
     )
 }
 # Seed 001's names, old and new, and those of its later versions; `-`, `_` and case do not matter.
@@ -53,6 +57,11 @@ ALIASES = {
     "thinkingandcontentwithdualtoolcalls": "plan_execute",
     **{name.replace("_", ""): name for name in MODES},
 }
+
+
+def catalog() -> list[dict[str, str]]:
+    """For `/info`: `{name, description}` of each mode."""
+    return [{"name": mode.name, "description": mode.about} for mode in MODES.values()]
 
 
 def mode_named(text: str) -> Mode | None:

@@ -18,7 +18,7 @@ const CHROMIUM_FLAGS = [
   "--no-first-run", "--disable-background-networking", "--disable-component-update",
   "--disable-sync", "--disable-quic", "--disable-gpu", "--lang=en-US",
   // A plain-http name, as on a LAN: not a secure context, so that half of the browser's functions are missing.
-  "--host-resolver-rules=MAP yaa.test 127.0.0.1",
+  "--host-resolver-rules=MAP yaa.test 127.0.0.1, MAP lan.yaa.test 127.0.0.1",
   // Its own sandbox needs rights that root in a container does not have.
   ...(process.getuid?.() === 0 ? ["--no-sandbox"] : []),
 ];
@@ -26,7 +26,7 @@ const FIREFOX_PREFS = {
   // The default of every user. Puppeteer's profile turns it off, and with it much of what file:// forbids.
   "security.fileuri.strict_origin_policy": true,
   "intl.accept_languages": "en-US",
-  "network.dns.localDomains": "yaa.test",
+  "network.dns.localDomains": "yaa.test,lan.yaa.test",
   "app.update.disabledForTesting": true,
   "network.captive-portal-service.enabled": false,
   "network.connectivity-service.enabled": false,
@@ -34,7 +34,8 @@ const FIREFOX_PREFS = {
 };
 
 /**
- * @param {{browser: "chromium" | "firefox", executable: string, shots: string, label: string}} job
+ * @param {{browser: "chromium" | "firefox", executable: string, shots: string, label: string, flags?: string[], prefs?: object, insecure?: boolean}} job
+ *   `flags` of Chromium, `prefs` of Firefox; `insecure`: a certificate that nobody signed is taken
  */
 export async function open(job) {
   const profile = mkdtempSync(join(tmpdir(), "yaa-browser-"));
@@ -46,7 +47,8 @@ export async function open(job) {
     userDataDir: profile,
     defaultViewport: { width: 1280, height: 800 },
     protocolTimeout: PATIENCE_MS * 3,
-    ...(isFirefox ? { extraPrefsFirefox: FIREFOX_PREFS } : { args: CHROMIUM_FLAGS }),
+    acceptInsecureCerts: job.insecure === true,
+    ...(isFirefox ? { extraPrefsFirefox: { ...FIREFOX_PREFS, ...job.prefs } } : { args: [...CHROMIUM_FLAGS, ...(job.flags ?? [])] }),
   });
   const walk = new Walk(job, browser, profile);
   await walk.newPage();
@@ -139,14 +141,21 @@ class Walk {
     );
   }
 
-  /** Presses the first visible button (or what the selector names) that says these words. */
+  /** Presses the first visible button (or what the selector names) that says these words, when it is where it was a moment ago. */
   async press(words, selector = "button") {
     const handle = await this.page.waitForFunction(
-      (css, wanted) =>
-        [...document.querySelectorAll(css)].find((el) => {
+      async (css, wanted) => {
+        const found = [...document.querySelectorAll(css)].find((el) => {
           const said = `${el.innerText} ${el.getAttribute("aria-label") ?? ""}`;
           return el.getClientRects().length && !el.disabled && said.includes(wanted);
-        }),
+        });
+        if (!found) return null;
+        const place = () => JSON.stringify(found.getBoundingClientRect());
+        found.scrollIntoView({ block: "nearest" });
+        const before = place();
+        await new Promise((resolve) => setTimeout(resolve, 40));
+        return place() === before && found;
+      },
       {},
       selector,
       words,

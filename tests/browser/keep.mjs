@@ -54,14 +54,22 @@ await main(async (walk, job) => {
     const { page } = walk;
     await page.evaluate(() => Promise.all([yaa.later("ground"), yaa.later("more")]));
     await page.waitForFunction(() => document.querySelector(".notices"));
+    await listen(page);
     await page.evaluate(() => dispatchEvent(new CustomEvent("yaa-storage", { detail: { code: "quota", message: "full" }, cancelable: true })));
     await walk.sees(".notice", "no room left");
     await walk.sees(".notice", "delete sessions");
-    const alarm = await page.evaluate(() => document.querySelector("#alarm").textContent);
-    if (!alarm.includes("no room left")) throw new Error(`nobody was told: ${alarm}`);
+    await heard(page, "no room left");
     await walk.shot("1-quota");
     const found = await walk.barriers();
     if (found.length) throw new Error(found.join("\n"));
+  });
+
+  await walk.step("alarms at the same moment are all heard", async () => {
+    const { page } = walk;
+    await page.evaluate(() => ["First.", "Second.", "Second.", "Third."].forEach((words) => yaa.use("ui/popup").say(words, true)));
+    await heard(page, "Third.");
+    const told = await page.evaluate(() => globalThis.told.slice(-4).join(" "));
+    if (told !== "First. Second. Second. Third.") throw new Error(told);
   });
 
   await walk.step("a copy brings everything back", async () => {
@@ -144,6 +152,19 @@ await main(async (walk, job) => {
     await one.evaluate(() => document.querySelector("form.composer button.send").click());
   });
 });
+
+/** From now on, all that is said to who interrupts for it. */
+function listen(page) {
+  return page.evaluate(() => {
+    const line = document.querySelector("#alarm");
+    globalThis.told = [];
+    new MutationObserver(() => line.textContent && globalThis.told.push(line.textContent)).observe(line, { childList: true });
+  });
+}
+
+function heard(page, words) {
+  return page.waitForFunction((wanted) => globalThis.told.some((one) => one.includes(wanted)), {}, words);
+}
 
 /** As the system does it, where the browser lets a test: without a word to the page. */
 async function kill(walk, page) {

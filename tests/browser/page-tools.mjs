@@ -32,6 +32,26 @@ await main(async (walk, job) => {
     await walk.press("Close", "dialog button");
   });
 
+  // What runs by itself asks nobody: its buttons are not even there for a moment.
+  await walk.step("no button flashes", async () => {
+    await page.evaluate(() => {
+      globalThis.flashed = [];
+      const look = (root) => root.querySelectorAll?.(".ask button").forEach((one) => {
+        const card = one.closest(".tool")?.querySelector(".tool-name")?.textContent;
+        // where it takes its time, a card says so, with a way to stop it; the words of a refusal are folded away in it
+        if (card === "page_info" && one.textContent !== "Stop" && !one.closest(".ask-actions[hidden]")) globalThis.flashed.push(one.textContent);
+      });
+      globalThis.watching = new MutationObserver((all) => all.forEach(({ addedNodes, target }) => [...addedNodes, target].forEach(look)));
+      globalThis.watching.observe(document.querySelector("main"), { childList: true, subtree: true, attributes: true });
+    });
+    for (let n = 0; n < 3; n += 1) {
+      const said = await result(walk, "page_info", {});
+      if (!said.includes("time_zone")) throw new Error(said);
+    }
+    const flashed = await page.evaluate(() => (globalThis.watching.disconnect(), globalThis.flashed));
+    if (flashed.length) throw new Error(flashed.join());
+  });
+
   await walk.step("a value, an expression, an exception", async () => {
     const cases = [
       ["6*7", '"result":"42"'],
@@ -101,7 +121,7 @@ await main(async (walk, job) => {
 
   await walk.step("the clipboard, with a button where the browser wants one", async () => {
     await send(walk, order('clipboard_write{"text":"Copied 好"}'));
-    // The button is there for a moment where the browser needs none: it is pressed only if it stays.
+    // only some browsers want a press
     await page.waitForFunction(() => {
       const done = [...document.querySelectorAll(".card.tool")].at(-1)?.dataset.state === "done";
       if (!done) [...document.querySelectorAll(".ask button")].find((one) => one.innerText === "Copy")?.click();

@@ -95,6 +95,7 @@ await main(async (walk, job) => {
 
   await walk.step("search in the JSON", async () => {
     await page.keyboard.press("ArrowLeft");
+    await page.waitForSelector(".inspect-view input[type=search]");
     await page.type(".inspect-view input[type=search]", "hog");
     await walk.sees(".json", "arguments");
     await page.keyboard.press("Escape");
@@ -180,6 +181,7 @@ await main(async (walk, job) => {
     await page.click(".inspector [aria-label='Close the inspector']");
     await page.click(".side .row-open");
     await walk.sees("article.message", "That was the tour");
+    await atRest(page);
     await page.evaluate(() => document.activeElement?.blur());
     await page.waitForFunction(async () => {
       await globalThis.yaa.later("journal");
@@ -197,15 +199,17 @@ await main(async (walk, job) => {
   await walk.step("a program shows what it prints while it runs", async () => {
     await walk.press("New session", ".side button");
     await page.click("form.composer textarea");
-    await page.type("form.composer textarea", "shell for i in 1 2 3 4; do echo tick $i; sleep 0.4; done; exit 3");
+    // it ends when the test says so: on a slow machine a run of a second would be over before it was seen
+    await page.type("form.composer textarea", "shell echo tick 1; until [ -e go ]; do sleep 0.1; done; echo tick 2; exit 3");
     await page.keyboard.press("Enter");
     await walk.press("Allow once", ".ask button");
     await has(page, ".card.tool[data-state=started] .picture", "tick 1");
+    await walk.ask("go");
     await page.waitForSelector(".card.tool[data-state=done] details:not([open])"); // at rest it is a line again
+    await atRest(page); // an answer that comes in moves what is above it
     await page.click(".card.tool[data-state=done] summary");
     await has(page, ".card.tool[data-state=done] .picture .badge.bad", "exit code 3");
-    await has(page, ".card.tool[data-state=done] .picture", "tick 4");
-    await page.waitForFunction(() => !document.querySelector(".feed[aria-busy=true]"));
+    await has(page, ".card.tool[data-state=done] .picture", "tick 2");
   });
 
   await walk.step("two sessions of the list, side by side", async () => {
@@ -251,6 +255,7 @@ await main(async (walk, job) => {
     await key(page, "g", "w");
     await page.waitForSelector(".bars li");
     await page.waitForFunction(() => document.documentElement.scrollWidth <= innerWidth);
+    await walk.rest();
     const edge = await page.$$eval(".inspector .bars, .inspector .legend", (all) => Math.max(...all.map((one) => one.getBoundingClientRect().right)));
     if (edge > 320) throw new Error(`the panel is cut off: ${edge}`);
     await walk.shot("6-phone");
@@ -259,6 +264,7 @@ await main(async (walk, job) => {
     await key(page, "g", "t");
     await page.waitForSelector(".time input");
     await page.waitForFunction(() => document.documentElement.scrollWidth <= innerWidth);
+    await walk.rest();
     const ends = await page.$$eval(".time button", (all) => Math.max(...all.map((one) => one.getBoundingClientRect().right)));
     if (ends > 320) throw new Error(`the slider is cut off: ${ends}`);
     await walk.shot("7-phone-time");
@@ -286,10 +292,15 @@ async function has(page, css, words) {
   await page.waitForFunction((selector, wanted) => [...document.querySelectorAll(selector)].some((el) => el.textContent.includes(wanted)), {}, css, words);
 }
 
-/** Two keys, one after the other, as a person presses them. */
+/** Two keys, one after the other, as a person presses them: sent at once, since the second has to come soon. */
 async function key(page, ...keys) {
   await page.waitForFunction((id) => globalThis.yaa.use("ui/commands").list().some((one) => one.id === id), {}, "inspect.time");
-  for (const one of keys) await page.keyboard.press(one);
+  await Promise.all(keys.map((one) => page.keyboard.press(one)));
+}
+
+/** No run is on in the session that is shown. */
+async function atRest(page) {
+  await page.waitForFunction(() => !document.querySelector(".feed[aria-busy=true], article[aria-busy=true]"));
 }
 
 async function noBarriers(walk) {

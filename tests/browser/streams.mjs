@@ -23,6 +23,31 @@ await main(async (walk, job) => {
   });
   const [one, two] = tabs;
 
+  await walk.step("two sessions stream at once, looked at in turn, and both are whole", async () => {
+    await one.bringToFront();
+    const orders = [1001, 1002];
+    for (const tokens of orders) await begin(one, `bench tokens=${tokens} delay_us=10000`);
+    await one.waitForFunction(() => document.querySelectorAll(".row .spinner").length === 2);
+    const seen = new Map();
+    for (const tokens of [...orders, ...orders]) {
+      await row(one, `tokens=${tokens}`);
+      // each goes on where it was, and while the other one was looked at it went on too
+      await one.waitForFunction((more) => {
+        const [busy, words] = [document.querySelector("article[aria-busy=true]"), document.querySelector("article.message[data-role=assistant]")?.innerText ?? ""];
+        return busy && (words.match(/@\d+@/g) ?? []).length > more;
+      }, {}, seen.get(tokens) ?? 0);
+      seen.set(tokens, await one.evaluate(() => document.querySelector("article.message[data-role=assistant]").innerText.match(/@\d+@/g).length));
+    }
+    for (const tokens of orders) {
+      await row(one, `tokens=${tokens}`);
+      await one.waitForFunction(() => !document.querySelector(".feed[aria-busy=true]") && !document.querySelector(".status-line")?.checkVisibility());
+      const said = await one.evaluate(() => document.querySelector("article.message[data-role=assistant]").innerText.match(/@\d+@/g).map((each) => Number(each.slice(1, -1))));
+      const inOrder = said.every((each, n) => !n || each > said[n - 1]);
+      if (said.length !== tokens || !inOrder) throw new Error(`${said.length} of ${tokens}, in order: ${inOrder}`);
+    }
+    await two.bringToFront();
+  });
+
   await walk.step("one asks", async () => {
     await write(two, "bench tokens=2 delay_us=0 tool=datetime");
     await says(two, ".ask", "Allow datetime?");
@@ -97,11 +122,11 @@ await main(async (walk, job) => {
 });
 
 /** A run in a session of its own that goes on for longer than this walk. */
-async function begin(page) {
+async function begin(page, words = LONG) {
   await page.bringToFront();
   if (await page.$("article.message")) await page.click(".side [aria-label='New session']");
   await page.waitForFunction(() => !document.querySelector("article.message"));
-  await write(page, LONG);
+  await write(page, words);
   await page.waitForFunction(() => /@\d+@/.test(document.querySelector("article.message[data-role=assistant]")?.innerText ?? ""));
 }
 

@@ -13,13 +13,19 @@ from tests.tooling.child import Yaa
 from .walks import NEEDED, walk
 
 
+def release(yaa: Yaa) -> None:
+    """What a program of the walk waits for, in the workspace of whichever session."""
+    for workspace in (yaa.home / "workspaces").iterdir():
+        (workspace / "go").touch()
+
+
 class Seeing(unittest.TestCase):
     maxDiff = None
 
     def check(self, browser: str) -> None:
         with Yaa({"server": {"discover": False}}) as yaa:
             job = {"url": yaa.link, "label": f"{browser}-seeing"}
-            walked = walk("seeing.mjs", browser, job, {})
+            walked = walk("seeing.mjs", browser, job, {"go": lambda: release(yaa)})
         self.assertEqual(walked.error, "", walked.complaints)
         self.assertEqual(walked.complaints, [], "the console is quiet")
 

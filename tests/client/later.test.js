@@ -51,7 +51,7 @@ test('without a name everything is added', async () => {
 test('what did not come is named, and is asked for again', async () => {
   const missing = new Set(['b.js'])
   const { yaa, asked } = page({ one: ['a.js', 'b.js'] }, missing)
-  await assert.rejects(yaa.later('one'), /^Error: b.js could not be loaded/)
+  await assert.rejects(yaa.later('one'), /^NotLoaded: b.js could not be loaded/)
   missing.clear()
   await yaa.later('one')
   assert.deepStrictEqual(asked, ['a.js', 'b.js', 'b.js'], 'and what came is not asked for twice')

@@ -6,7 +6,7 @@ import unittest
 from typing import Any
 
 from server.session.fields import CONFIG
-from server.session.modes import MODES, beyond, exhausted, mode_named, mode_of
+from server.session.modes import MODES, beyond, catalog, exhausted, mode_named, mode_of
 
 from ..fakes import user
 
@@ -29,6 +29,12 @@ def session(*messages: dict[str, Any], **calls: str) -> dict[str, Any]:
 
 
 class Names(unittest.TestCase):
+    def test_each_is_told_with_what_it_does(self) -> None:
+        told = {one["name"]: one["description"] for one in catalog()}
+        self.assertEqual(list(told), list(MODES))
+        self.assertEqual(len(set(told.values())), len(MODES))
+        self.assertEqual(told["plain"], "One tool at most, then the answer.")
+
     def test_every_alias(self) -> None:
         cases = {
             "plain": ("plain", "PLAIN", "PLAIN_CONTENT", "plain-content", "Oneshot", " plain "),

@@ -143,7 +143,7 @@ class Yaa:
     def __enter__(self) -> Yaa:
         try:
             self.child = Child(self._command, cwd=self._cwd, env=self._env)
-            found = self.child.wait_for(r"(http://[^/\s]+)/#key=(\S+)", 20)
+            found = self.child.wait_for(r"(https?://[^/\s]+)/#key=(\S+)", 60)
             if self._patient:
                 self.until_ready()
         except BaseException:

@@ -54,10 +54,11 @@ yaa.define('ui/app', [
       const context = { app, actions, state: () => stateOf(app, true), more }
       commands.bind(context)
       addEventListener('keydown', shortcuts(app, actions))
+      addEventListener('unhandledrejection', notLoaded)
       // Who has switched tools of the page on may need them with the first message.
       if (Object.values(settings.get('pageTools') ?? {}).includes(true)) pageTools(app)
       else if (!guest) idle(() => pageTools(app))
-      idle(more)
+      idle(() => more().then(() => { for (const name of ['ui/focus', 'ui/modes', 'ui/warnings']) yaa.use(name).start(context) }, console.warn))
       if (!guest) idle(() => Promise.all([yaa.later('ground'), yaa.later('more')]).then(() => yaa.use('ui/ground').start(context), console.warn))
       idle(() => yaa.later('seeing').then(() => yaa.use('ui/inspector/watch').start(context), console.warn))
     }
@@ -186,20 +187,10 @@ yaa.define('ui/app', [
       if (session) download.json(download.nameFor(session, 'yaa.json'), session)
     }
 
-    /** What changes and judges a session comes with its first use. @returns {Promise<boolean>} */
-    async function ready() {
-      try {
-        await yaa.later('branches')
-        return true
-      } catch (error) {
-        toast(t('later.failed', { detail: /** @type {Error} */ (error).message }), { bad: true })
-        return false
-      }
-    }
-
-    /** @param {string} name @param {any[]} rest */
+    /** What changes and judges a session comes with its first use. @param {string} name @param {any[]} rest */
     async function branch(name, ...rest) {
-      if (await ready()) await yaa.use('ui/branching').deeds(app, actions)[name](...rest)
+      await yaa.later('branches')
+      await yaa.use('ui/branching').deeds(app, actions)[name](...rest)
     }
 
     /** @type {import('./types').Actions} */
@@ -207,7 +198,7 @@ yaa.define('ui/app', [
       set, open, remove, download: save, draw, branch, queue: app.queue, file: (path) => server.api().file(app.current.session.id, path),
       asking: {
         approvalMenu: (...rest) => { branch('approvalMenu', ...rest) },
-        valueField: async (args) => (await ready() ? yaa.use('ui/editing').valueField(args, true) : null),
+        valueField: async (args) => yaa.later('branches').then(() => yaa.use('ui/editing').valueField(args, true)),
         picture: async (tool, args) => yaa.later('tools').then(() => yaa.use('ui/tools/body').previewOf(tool, args), () => null),
         largest: async (found) => yaa.later('seeing').then(() => yaa.use('ui/inspector/largest').largestView(app, found), () => null),
         limits: () => { branch('limits') }, chooseModel: () => actions.openSettings('model'),
@@ -263,6 +254,13 @@ yaa.define('ui/app', [
       if (event.key === 'Escape' && app.drawer) actions.toggleSide()
       commands.onkeydown(event)
     }
+  }
+
+  /** What was pressed does nothing, because its scripts did not come: that is said. @param {PromiseRejectionEvent} event */
+  function notLoaded(event) {
+    if (event.reason?.name !== 'NotLoaded') return
+    event.preventDefault()
+    toast(t('later.failed', { detail: event.reason.message }), { bad: true })
   }
 
   /** @type {Promise<void> | null} */ let joined = null

@@ -88,7 +88,7 @@ yaa.define('ui/asks', ['ui/h', 'ui/text', 'ui/form', 'core/usage'], (dom, { t, c
     const deny = denial((reason) => answer({ approved: false, ...(reason ? { reason } : {}) }), () => { actions.hidden = false })
     const actions = h('div.ask-actions', null,
       button('ask.once', '.primary', () => allow('once')), button('ask.session', '', () => allow('session')),
-      button('ask.deny', '.danger', () => { actions.hidden = true; deny.show() }), h('span.end', null, edit, more))
+      button('ask.deny', '.danger', () => { deny.show(); actions.hidden = true }), h('span.end', null, edit, more))
     const el = h('div.form', null, shown, holder, actions, deny.el)
 
     draw(args)
@@ -106,7 +106,6 @@ yaa.define('ui/asks', ['ui/h', 'ui/text', 'ui/form', 'core/usage'], (dom, { t, c
       if (read && !read.ok && !holder.hidden) return editor?.focus()
       if (!editor) {
         editor = await does.valueField(args)
-        if (!editor) return
         fill(holder, editor.el)
       }
       holder.hidden = !holder.hidden
@@ -139,9 +138,11 @@ yaa.define('ui/asks', ['ui/h', 'ui/text', 'ui/form', 'core/usage'], (dom, { t, c
     const input = h('input.input', { 'aria-label': t('ask.denyReason'), placeholder, autocomplete: 'off', onkeydown })
     const give = button(words, '.danger', () => send(input.value.trim()))
     const el = h('div.ask-actions', { hidden: true }, input, give, button('ask.back', '.ghost', hide))
+    /** @type {any} the button that led here */ let from = null
     function hide() {
       el.hidden = true
       back()
+      from?.focus()
     }
     /** @param {KeyboardEvent} event */
     function onkeydown(event) {
@@ -149,7 +150,12 @@ yaa.define('ui/asks', ['ui/h', 'ui/text', 'ui/form', 'core/usage'], (dom, { t, c
       if (event.key === 'Enter') send(input.value.trim())
       if (event.key === 'Escape') hide()
     }
-    const show = () => { el.hidden = false; input.focus() }
+    /** Before what was pressed is hidden. */
+    function show() {
+      from = document.activeElement
+      el.hidden = false
+      input.focus()
+    }
     return { el, show }
   }
 
@@ -226,7 +232,7 @@ yaa.define('ui/asks', ['ui/h', 'ui/text', 'ui/form', 'core/usage'], (dom, { t, c
     function toggle() {
       byHand.hidden = !byHand.hidden
       actions.hidden = !byHand.hidden
-      if (!byHand.hidden) input.focus()
+      ;(byHand.hidden ? actions.children[1] : input).focus()
     }
     const content = [callArgs(interrupt, call), actions, byHand]
     return { icon: 'alert', title: t('unsure.title', { tool }), text: t('unsure.text'), content }
@@ -240,7 +246,7 @@ yaa.define('ui/asks', ['ui/h', 'ui/text', 'ui/form', 'core/usage'], (dom, { t, c
     const decline = declining(answer, () => { actions.hidden = false })
     const actions = h('div.ask-actions', null,
       button('client.send', '.primary', () => send(false)), button('client.error', '', () => send(true)),
-      button('client.decline', '.danger', () => { actions.hidden = true; decline.show() }))
+      button('client.decline', '.danger', () => { decline.show(); actions.hidden = true }))
     const content = [callArgs(interrupt, call), input, actions, decline.el]
     return { icon: 'question', title: t('client.title', { tool }), text: t('client.text'), content }
   }

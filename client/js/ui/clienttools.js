@@ -6,6 +6,8 @@ yaa.define('ui/clienttools', [
 ], (dom, { t }, { toast }, asks, { isActive }, tools) => {
   const { h, list, text, fill } = dom
   const { button } = asks
+  /** What is over sooner is not shown at all: a card that comes and goes is only noise. */
+  const BRIEF_MS = 300
 
   /** Once, when the page starts. @param {import('./types').App} app @param {Store} store */
   function open(app, store) {
@@ -45,7 +47,7 @@ yaa.define('ui/clienttools', [
     const words = h('p.hint')
     const place = h('div')
     const decline = asks.declining(answer, () => { place.hidden = false })
-    const deny = () => { place.hidden = true; decline.show() }
+    const deny = () => { decline.show(); place.hidden = true }
     const label = here?.label?.() ?? t('page.run')
     const go = () => h('button.button.primary', { type: 'button', onclick: run }, label)
     /** @type {Record<string, () => any[]>} */
@@ -60,14 +62,20 @@ yaa.define('ui/clienttools', [
     function update() {
       const now = desk.status(app.current, interrupt)
       if (now === drawn) return
+      appear(words.closest('.ask'), now === 'running' && !drawn)
       drawn = now
       text(words, t(`page.${now}`, { tool }))
       fill(place, h('div.ask-actions', null, buttons[now]()))
     }
 
-    update()
     const content = [asks.callArgs(interrupt, call), words, place, decline.el]
     return { icon: 'tool', title: t('page.title', { tool }), text: confirm ?? here?.about?.(), content, update }
+  }
+
+  /** @param {any} card @param {boolean} late what the page has begun by itself shows when it takes its time */
+  function appear(card, late) {
+    if (card) card.hidden = late
+    if (late) setTimeout(() => { if (card) card.hidden = false }, BRIEF_MS)
   }
 
   /** @param {import('./types').Actions} actions */

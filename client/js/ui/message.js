@@ -147,11 +147,13 @@ yaa.define('ui/message', [
     /** @param {Shown & {writing: boolean}} next */
     function update(next) {
       const { calls, outputs, live, cut, writing } = next
-      // an answer on its way to the server leaves nothing to ask: the call is a line again
+      // An answer on its way to the server leaves nothing to ask: the call is a line again. And whether the page runs
+      // a tool of its own without asking is seen when the run has come to rest.
       const items = calls.map(({ interrupt, ...one }) => {
         const sent = live && interrupt?.answer
+        const asks = live && (sent || interrupt?.reason === 'client_tool') ? undefined : interrupt
         const output = outputs.get(one.call.id)
-        return { ...one, interrupt: sent ? undefined : interrupt, sent, output, cut, writing, live, of: next }
+        return { ...one, interrupt: asks, sent, output, cut, writing, live, of: next }
       })
       list(el, items, (one) => one.call.id, make)
     }

@@ -3,6 +3,7 @@
 
 yaa.define('ui/popup', ['ui/h', 'ui/text', 'io/clipboard'], ({ h, icon, iconButton }, { t }, clipboard) => {
   const STAYS_MS = 6000
+  const HEARD_MS = 200
   /** @type {any} */ let shelf = null
 
   /**
@@ -41,13 +42,23 @@ yaa.define('ui/popup', ['ui/h', 'ui/text', 'io/clipboard'], ({ h, icon, iconButt
     dialog?.addEventListener('close', () => shelf.childElementCount && putShelf(), { once: true })
   }
 
+  /** @type {Record<string, string[]>} what each line has still to say, the first being said */
+  const waiting = { status: [], alarm: [] }
+
   /** What a screen reader is told; only errors may interrupt. @param {string} message @param {boolean} [bad] */
   function say(message, bad = false) {
-    const line = document.getElementById(bad ? 'alarm' : 'status')
-    if (!line) return
-    // the same words twice are only read twice when the line was empty in between
+    const name = bad ? 'alarm' : 'status'
+    if (waiting[name].push(message) === 1) speak(name)
+  }
+
+  /** One after the other: what is overwritten at once was never heard, and the same words twice need an empty line between. @param {string} name */
+  function speak(name) {
+    const line = /** @type {HTMLElement} */ (document.getElementById(name))
     line.textContent = ''
-    requestAnimationFrame(() => { line.textContent = message })
+    setTimeout(() => {
+      line.textContent = waiting[name][0]
+      setTimeout(() => { if (waiting[name].shift() && waiting[name].length) speak(name) }, HEARD_MS)
+    }, HEARD_MS / 4)
   }
 
   /** Copy, and show it on the button that was pressed. @param {string} text @param {any} button with an icon */
@@ -62,19 +73,19 @@ yaa.define('ui/popup', ['ui/h', 'ui/text', 'io/clipboard'], ({ h, icon, iconButt
 
   /**
    * Open a menu under `anchor`. It is made when opened and removed when closed.
-   * @param {any} anchor the button @param {{label: string, icon: string, danger?: boolean, action: () => void}[]} entries
+   * @param {any} anchor the button @param {import('./types').MenuEntry[]} entries @param {string} [label] instead of the button's
    */
-  function openMenu(anchor, entries) {
-    const items = entries.map((entry) => (
-      h(entry.danger ? 'button.danger' : 'button', { type: 'button', role: 'menuitem', onclick: () => choose(entry) }, icon(entry.icon), entry.label)
-    ))
-    const label = anchor.getAttribute('aria-label')
+  function openMenu(anchor, entries, label = anchor.getAttribute('aria-label')) {
+    const items = entries.map((entry) => {
+      const kind = { type: 'button', role: entry.checked === undefined ? 'menuitem' : 'menuitemradio', 'aria-checked': entry.checked }
+      return h(entry.danger ? 'button.danger' : 'button', { ...kind, onclick: () => choose(entry) }, icon(entry.icon), entry.label)
+    })
     const menu = h('div.menu', { popover: 'auto', role: 'menu', 'aria-label': label, onkeydown, ontoggle }, items)
-    document.body.append(menu)
+    ;(anchor.closest('main, nav, dialog') ?? document.querySelector('main')).append(menu)
     anchor.setAttribute('aria-expanded', 'true')
     menu.showPopover()
     position(menu, anchor.getBoundingClientRect())
-    menu.firstChild?.focus()
+    ;(menu.querySelector('[aria-checked=true]') ?? menu.firstChild)?.focus()
 
     /** @param {{action: () => void}} entry */
     function choose(entry) {

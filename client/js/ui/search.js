@@ -88,7 +88,7 @@ yaa.define('ui/search', ['ui/h', 'ui/text', 'ui/popup', 'ui/find', 'core/search'
   /** @param {any} hit @param {() => void} onclick */
   function hitView(hit, onclick) {
     const where = hit.branch ? `${roleOf(hit.role)} · ${t('search.branch')}` : roleOf(hit.role)
-    return h('button.hit', { type: 'button', onclick }, h('b', null, where), partsOf(hit.parts))
+    return h('button.hit', { type: 'button', onclick }, h('b', null, where), ' ', partsOf(hit.parts))
   }
 
   /** @param {string} role */
@@ -105,6 +105,7 @@ yaa.define('ui/search', ['ui/h', 'ui/text', 'ui/popup', 'ui/find', 'core/search'
   async function jumpTo({ app, actions }, id, hit, query) {
     await actions.open(id)
     if (hit.branch) await actions.branch('switchTo', hit.branch)
+    await new Promise(requestAnimationFrame) // a copy of this session has messages of the same names, and may be shown until then
     if (hit.id) await find.show(app, hit.id, query)
   }
 

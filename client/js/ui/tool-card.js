@@ -99,10 +99,12 @@ yaa.define('ui/tool-card', ['ui/h', 'ui/text', 'ui/code', 'ui/asks', 'ui/branche
   function stateOf({ entry, result, interrupt, sent, live, writing, cut }) {
     if (result) return entry?.state === 'denied' || entry?.state === 'skipped' ? entry.state : result.is_error ? 'failed' : 'done'
     if (interrupt?.reason === 'indeterminate') return 'indeterminate'
+    if (interrupt?.reason === 'client_tool' && entry?.state === 'started') return 'unheard'
     if (interrupt) return interrupt.reason === 'tool_call' ? 'asking' : 'waiting'
     if (cut) return 'cut'
     if (sent && entry?.state !== 'started') return sent.payload?.approved === false ? 'denied' : 'allowed'
     if (entry?.state === 'started' && !live) return 'unheard'
+    if (entry?.state === 'waiting' && live) return 'proposed'
     return writing ? 'writing' : entry?.state ?? 'proposed'
   }
 

@@ -33,6 +33,9 @@ export interface AgentOffer { name: string; label: string; title: string; first:
 export interface Offer { name: string; label: string; models: string[]; demo: boolean; first: boolean }
 export interface ToolRule { name: string; description: string; policy: 'run' | 'ask' | 'deny'; readOnly: boolean }
 
+/** A row of a menu. `label`: words or an element; `checked`: of rows of which one is chosen. */
+export interface MenuEntry { label: any; icon: string; danger?: boolean; checked?: boolean; action: () => void }
+
 /** One line above the composer. */
 export interface Line { text: string; tone?: string; busy?: boolean; icon?: string; action?: string; until?: number }
 
@@ -98,8 +101,8 @@ export interface Actions {
 /** What a card that asks may do beside answering. */
 export interface Asking {
   approvalMenu(anchor: any, interrupt: any, asked: { tool: string; args: any; answer: (payload: any) => void; place: any }): void
-  /** an editor for arguments, as a form and as JSON; null if it could not be loaded */
-  valueField(args: any): Promise<Field | null>
+  /** an editor for arguments, as a form and as JSON */
+  valueField(args: any): Promise<Field>
   /** what a call would change, drawn; null where names and values say it best */
   picture?(tool: string, args: any): Promise<any>
   /** the messages that take the most room, to be opened */
@@ -224,7 +227,7 @@ declare global {
       toast(message: string, options?: { label?: string; action?: () => void; bad?: boolean }): void
       say(message: string, bad?: boolean): void
       copy(text: string, button: any): void
-      openMenu(anchor: any, entries: { label: string; icon: string; danger?: boolean; action: () => void }[]): void
+      openMenu(anchor: any, entries: MenuEntry[], label?: string): void
     }
     'ui/form': {
       jsonField(options: { label: string; value?: any; object?: boolean }): Field & { write(value: any): void }
@@ -258,6 +261,9 @@ declare global {
     'ui/settings': { settingsDialog(actions: Actions): View<State> & { show(tab?: string): void } }
     'ui/clienttools': { open(app: App, store: Store): void; switches(actions: Actions): View<any> }
     'ui/page-tools': Record<never, never>
+    'ui/focus': { start(context: CommandContext): void }
+    'ui/modes': { start(context: CommandContext): void }
+    'ui/warnings': { start(context: CommandContext): void; inWords(said: string): string; remarks(session: Session): string[] }
     'ui/line': {
       statusLine(entry: Entry): Line | null
       markOf(entry: Entry): '' | 'busy' | 'asking' | 'failed'

@@ -9,14 +9,36 @@ yaa.define('widget/talk', ['core/session', 'io/api', 'io/stream'], (sessions, ap
     const name = `yaa.widget ${options.server}`
     let session = stored() ?? sessions.create()
     /** @type {Run | null} */ let run = null
+    /** @type {Session | null} whose environment is being asked for */ let starting = null
+    let closed = false
     /** @type {RunState} */ let state = { phase: 'idle', attempt: 0, resumed: 0 }
     const base = new URL(String(options.server), location.href).href
     const api = apis.create({ base, fetch: withHeaders })
 
-    /** @param {any} url @param {any} init */
+    /** The page is asked for its headers before every request, also when a run is resumed: a key may live for minutes only. @param {any} url @param {any} init */
     async function withHeaders(url, init) {
-      const more = typeof options.headers === 'function' ? await options.headers() : options.headers
-      return fetch(url, { ...init, headers: { ...init.headers, ...more } })
+      const more = new Headers(await unlessStopped(asked(options.headers), init.signal).catch(told))
+      const all = new Headers(init.headers)
+      more.forEach((value, name) => all.set(name, value))
+      return fetch(url, { ...init, headers: all })
+    }
+
+    /** The page's own mistakes belong in its console. @param {any} error */
+    function told(error) {
+      if (error?.name !== 'AbortError') console.error(error)
+      throw error
+    }
+
+    /** An option as it is now: a value, or what a function gives. @param {any} option */
+    const asked = async (option) => (typeof option === 'function' ? option() : option) ?? undefined
+
+    /** What never comes does not keep a run from being stopped. @param {Promise<any>} coming @param {AbortSignal} signal */
+    function unlessStopped(coming, signal) {
+      const stopped = new Promise((_, reject) => {
+        if (signal.aborted) reject(signal.reason)
+        signal.addEventListener('abort', () => reject(signal.reason), { once: true })
+      })
+      return Promise.race([coming, stopped])
     }
 
     /** @returns {Session | null} */
@@ -50,8 +72,12 @@ yaa.define('widget/talk', ['core/session', 'io/api', 'io/stream'], (sessions, ap
     }
 
     async function go() {
-      if (run) return
-      const environment = typeof options.environment === 'function' ? await options.environment() : options.environment
+      const here = session
+      if (run || starting === here) return
+      starting = here
+      const environment = await asked(options.environment).catch(console.error)
+      if (closed || here !== session) return // it was reset meanwhile
+      starting = null
       session.environment = (environment ?? []).map(String)
       session.tools = (options.tools ?? []).map(({ name, description = '', parameters = { type: 'object', properties: {} } }) => ({ name, description, parameters }))
       const mine = run = stream.start(session, { api, store: { put, append() {} }, onEvent: onChange, onState: (next) => { state = next; onChange() } })
@@ -97,8 +123,13 @@ yaa.define('widget/talk', ['core/session', 'io/api', 'io/stream'], (sessions, ap
       onChange()
     }
 
+    function close() {
+      closed = true
+      run?.stop()
+    }
+
     return {
-      send, answer, go, reset, stop: () => run?.stop(), close: () => run?.stop(),
+      send, answer, go, reset, stop: () => run?.stop(), close,
       session: () => session, state: () => state, live: () => run !== null, open: () => sessions.open(session).filter((one) => one.reason !== 'client_tool'),
     }
   }

@@ -1,0 +1,23 @@
+// The mode picker's menu, and what the server remarks on.
+
+yaa.define('css/modes', ['ui/h'], ({ css }) => css`
+@layer dialogs {
+  .mode { overflow: hidden; white-space: nowrap; text-align: start; }
+  .mode:disabled { opacity: 0.6; cursor: default; }
+  .mode > .icon { display: none; inline-size: 1rem; block-size: 1rem; }
+  @media (max-width: 30rem) {
+    .composer-bar .mode { background-image: none; flex: none; inline-size: 2rem; padding: 0; display: grid; place-items: center; }
+    .mode > .icon { display: block; }
+    .mode > span { display: none; }
+  }
+  .choice { display: grid; text-align: start; }
+  .menu [role="menuitemradio"] { align-items: start; max-inline-size: 22rem; padding-block: var(--s1); white-space: normal; }
+  .menu [role="menuitemradio"] > .icon { margin-block-start: 0.1875rem; }
+  .warnings { flex-wrap: nowrap; align-items: start; }
+  .warnings > details { flex: 1; min-inline-size: 0; }
+  .warnings summary { display: flex; gap: var(--s2); align-items: center; min-block-size: 1.75rem; cursor: pointer; list-style: none; }
+  .warnings summary::-webkit-details-marker { display: none; }
+  .warnings [open] > summary .chevron { rotate: 90deg; }
+  .warnings ul { padding: var(--s1) 0 var(--s1) 2.5rem; display: grid; gap: var(--s1); overflow-wrap: anywhere; }
+}
+`)

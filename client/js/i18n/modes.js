@@ -1,0 +1,46 @@
+// Texts of the mode picker and of what the server remarks on; they come with the scripts that need them.
+
+yaa.define('i18n/modes', ['ui/text'], ({ extend }) => {
+  const en = {
+    'mode.label': 'Mode',
+    'mode.is': 'Mode: {name}. {about}',
+    'mode.choose': 'Choose how tools are used',
+    'mode.agent': 'As the agent says',
+    'mode.agentNow': 'Now: {name}',
+    'mode.busy': 'A run keeps the mode it began with.',
+    'mode.free': 'Free',
+    'mode.free.about': 'Any number of tools, round after round.',
+    'mode.plain': 'Plain',
+    'mode.plain.about': 'One tool at most, then the answer.',
+    'mode.react': 'Step by step',
+    'mode.react.about': 'One tool at a time: think, act, look.',
+    'mode.plan_execute': 'With a plan',
+    'mode.plan_execute.about': 'A plan that is kept; tools strictly one after another.',
+    'warn.lead': '{n, plural, one {The server has a remark about this session.} other {The server has # remarks about this session.}}',
+    'warn.placeholder': 'The template “{name}” names {what}, which means nothing and stays as it is. Known: {known}.',
+    'warn.section': '“{name}” is no section of the prompt and is left out. There are: {known}.',
+    'warn.close': 'Dismiss',
+  }
+  const zh = {
+    'mode.label': '模式',
+    'mode.is': '模式：{name}。{about}',
+    'mode.choose': '选择工具的使用方式',
+    'mode.agent': '由智能体决定',
+    'mode.agentNow': '当前：{name}',
+    'mode.busy': '运行中的会话保持开始时的模式。',
+    'mode.free': '自由',
+    'mode.free.about': '每轮可用任意多个工具，轮数不限。',
+    'mode.plain': '直接回答',
+    'mode.plain.about': '最多使用一个工具，然后回答。',
+    'mode.react': '逐步进行',
+    'mode.react.about': '每次只用一个工具：思考、行动、观察。',
+    'mode.plan_execute': '按计划执行',
+    'mode.plan_execute.about': '先定计划并遵照执行；工具严格逐个运行。',
+    'warn.lead': '{n, plural, other {服务器对本会话有 # 条提示。}}',
+    'warn.placeholder': '模板“{name}”中的 {what} 没有含义，会原样保留。可用的有：{known}。',
+    'warn.section': '“{name}”不是提示词的组成部分，会被忽略。可用的有：{known}。',
+    'warn.close': '知道了',
+  }
+  extend({ en, zh })
+  return {}
+})
