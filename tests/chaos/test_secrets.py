@@ -99,7 +99,7 @@ class Secrets(unittest.IsolatedAsyncioTestCase):
         server["default_provider"] = "main"
         server["discover"] = False
         server["api_keys"] = [API_KEY]
-        server["log"] = {"level": "debug", "model_deltas": True}
+        server["log"] |= {"level": "debug", "model_deltas": True}
         server["client_providers"] = {"allow": True, "hosts": ["127.0.0.1"]}
         config = Config(server, DEFAULTS["session"], Path(holder.name))
         self.app = App(config, {})

@@ -223,7 +223,7 @@ class Refusals(unittest.IsolatedAsyncioTestCase):
             for method in ("GET", "HEAD"):
                 async with talking(self.yaa) as client:
                     answer, body = await client.ask(ask(method, path), method)
-                    headers = answer.headers | {"date": ""}
+                    headers = answer.headers | {"date": "", "x-request-id": ""}
                     found.append((answer.status, headers, bool(body)))
             with self.subTest(path):
                 self.assertEqual(found, [(*found[0][:2], True), (*found[0][:2], False)])
