@@ -120,9 +120,10 @@ class Walk {
     });
   }
 
-  /** A picture for people, in the folder of the job. */
+  /** A picture for people, in the folder of the job: Firefox takes some seconds for each, and only for what went wrong. */
   async shot(name) {
     await this.rest();
+    if (this.job.browser !== "chromium" && !name.startsWith("failed")) return;
     const path = join(this.job.shots, `${this.job.label}-${name}.png`);
     await this.page.screenshot({ path });
   }
@@ -163,8 +164,12 @@ class Walk {
     await handle.asElement().click();
   }
 
-  /** What axe-core finds wrong for people who use the page with other means than eyes and mouse. */
+  /**
+   * What axe-core finds wrong for people who use the page with other means than eyes and mouse. In Chromium alone: elements,
+   * roles, names and colours are the same in both, and this takes seconds each time.
+   */
   async barriers() {
+    if (this.job.browser !== "chromium") return [];
     const axe = readFileSync(new URL("../node_modules/axe-core/axe.min.js", import.meta.url), "utf8");
     await this.rest();
     await this.page.evaluate(`${axe}; undefined`);

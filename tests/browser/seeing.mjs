@@ -242,12 +242,15 @@ await main(async (walk, job) => {
     }, language);
     await speak("zh");
     await page.waitForFunction(() => document.querySelector(".gauge")?.title === "模型窗口的用量" && !document.querySelector(".inspector"));
+    await has(page, ".marker", "被压缩");
+    await page.evaluate(() => document.activeElement?.blur()); // it went to the message field, from what is gone
     await key(page, "g", "h");
     await walk.sees(".inspect-view", "为什么停在这里");
     await noBarriers(walk);
     await walk.shot("5-zh");
     await speak("en");
     await page.waitForFunction(() => document.querySelector(".gauge")?.title.startsWith("Room") && !document.querySelector(".inspector"));
+    await page.evaluate(() => document.activeElement?.blur());
   });
 
   await walk.step("on a phone, narrow", async () => {

@@ -33,15 +33,15 @@ await main(async (walk, job) => {
       await row(one, `tokens=${tokens}`);
       // each goes on where it was, and while the other one was looked at it went on too
       await one.waitForFunction((more) => {
-        const [busy, words] = [document.querySelector("article[aria-busy=true]"), document.querySelector("article.message[data-role=assistant]")?.innerText ?? ""];
+        const [busy, words] = [document.querySelector("article[aria-busy=true]"), document.querySelector("article.message[data-role=assistant]")?.textContent ?? ""];
         return busy && (words.match(/@\d+@/g) ?? []).length > more;
       }, {}, seen.get(tokens) ?? 0);
-      seen.set(tokens, await one.evaluate(() => document.querySelector("article.message[data-role=assistant]").innerText.match(/@\d+@/g).length));
+      seen.set(tokens, await one.evaluate(() => document.querySelector("article.message[data-role=assistant]").textContent.match(/@\d+@/g).length));
     }
     for (const tokens of orders) {
       await row(one, `tokens=${tokens}`);
       await one.waitForFunction(() => !document.querySelector(".feed[aria-busy=true]") && !document.querySelector(".status-line")?.checkVisibility());
-      const said = await one.evaluate(() => document.querySelector("article.message[data-role=assistant]").innerText.match(/@\d+@/g).map((each) => Number(each.slice(1, -1))));
+      const said = await one.evaluate(() => document.querySelector("article.message[data-role=assistant]").textContent.match(/@\d+@/g).map((each) => Number(each.slice(1, -1))));
       const inOrder = said.every((each, n) => !n || each > said[n - 1]);
       if (said.length !== tokens || !inOrder) throw new Error(`${said.length} of ${tokens}, in order: ${inOrder}`);
     }
@@ -139,7 +139,7 @@ async function write(page, words) {
 /** Opens the session that begins with these words: pressed where it is, since rows change places while runs end. */
 async function row(page, words) {
   await page.waitForFunction((wanted) => {
-    if ([...document.querySelectorAll(".bubble")].some((one) => one.innerText.includes(wanted))) return true;
+    if ([...document.querySelectorAll(".bubble")].some((one) => one.textContent.includes(wanted))) return true; // innerText is empty where nothing is rendered
     [...document.querySelectorAll(".row-open")].find((one) => one.textContent.includes(wanted))?.click();
     return false;
   }, {}, words);

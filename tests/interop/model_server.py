@@ -11,7 +11,9 @@ from pathlib import Path
 
 import xllamacpp
 
-THREADS = 2
+THREADS = (
+    1  # its threads spin while they wait: two models with two each on two processors stand still
+)
 
 
 def serve(model: str, template: str, context: int) -> None:

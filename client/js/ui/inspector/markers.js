@@ -1,7 +1,7 @@
 // Where the model's view was made smaller, a line in the thread says so and opens to what became of what. The marks are
 // put at the end of the article they follow: articles come and go in chunks, so they are looked for again when chunks do.
 
-yaa.define('ui/inspector/markers', ['ui/h', 'ui/inspector/text', 'core/context'], ({ h, icon }, { t, count }, contexts) => {
+yaa.define('ui/inspector/markers', ['ui/h', 'ui/inspector/text', 'core/context'], ({ h, icon }, { t, count, language }, contexts) => {
   /** @type {Session | null} */ let session = null
   /** @type {any} */ let feed = null
   /** @type {{key: string, els: Map<string, any>}} */ let made = { key: '', els: new Map() }
@@ -22,7 +22,7 @@ yaa.define('ui/inspector/markers', ['ui/h', 'ui/inspector/text', 'core/context']
     if (!session || !feed) return
     for (const one of [feed, ...feed.children]) watch.observe(one, { childList: true })
     const all = contexts.markers(session)
-    const key = JSON.stringify([session.id, all])
+    const key = JSON.stringify([language(), session.id, all])
     if (key !== made.key) {
       for (const el of made.els.values()) el.remove()
       made = { key, els: new Map(all.map((marker) => [marker.id, markerView(marker)])) }
