@@ -2,9 +2,9 @@
 
 Three kinds. A `checks` lane is commands that must exit 0, one check each. A `suite` lane is a
 folder of unittest modules, run by tooling/suite.py. The `node` lane is Node's own test runner.
-Two may run at a time; the ones that start servers, browsers or a model, or whose tests watch how
-time grows, run alone, because the machine may be small. The few tests that failed are run once
-more when nothing else does: one that passes then is told as unsteady, in capitals.
+Two may run at a time; the browsers' lane runs alone, because the machine may be small. The few
+tests that failed are run once more when nothing else does: one that passes then is told as
+unsteady, in capitals.
 """
 
 from __future__ import annotations
@@ -295,11 +295,11 @@ LANES = [
     Lane("format", "ruff format --check", _format, 60),
     Lane("system", "the sandbox under attack, servers that are killed", _tests, 900),
     Lane("unit", "unit tests, -W error", _tests, 900),
+    Lane("interop", "real peers: models, AG-UI, OpenAI, MCP", _tests_beside, 600),
     Lane("lint", "ruff check", _lint, 60),
     Lane("types", "mypy --strict", _types, 300),
     Lane("tsc", "types of the client, tsc", _client_types, 120),
     Lane("node", "unit tests of the client, node --test", _node, 180),
-    Lane("interop", "real peers: models, AG-UI, OpenAI, MCP", _tests_beside, 600, True),
     Lane("browser", "Chromium and Firefox, from disk and served", _tests_beside, 600, True),
-    Lane("bench", "the benchmark, tiny: does it run", _tests, 120, True),
+    Lane("bench", "the benchmark, tiny: does it run", _tests, 300),
 ]
