@@ -227,6 +227,7 @@ await main(async (walk, job) => {
       await press("Enter");
       await page.waitForFunction(() => document.activeElement.closest("article")?.textContent.includes("tokens=7")).catch(async () => { throw new Error(`the focus is at ${JSON.stringify(await held())}`); });
       await press("Control+Shift+f");
+      await has("Search all sessions");
       await press("Escape");
       await page.waitForFunction(() => !document.querySelector(".hit")?.checkVisibility());
     });

@@ -66,20 +66,12 @@ class PageTools(unittest.TestCase):
         self.assertGreater(walked.steps["a loop without end"]["frames"], 10, "the page froze")
 
     @tools.needs(*NEEDED, tools.browser("chromium"))
-    def test_chromium_served(self) -> None:
-        self.check("chromium", "served")
-
-    @tools.needs(*NEEDED, tools.browser("chromium"))
     def test_chromium_from_disk(self) -> None:
         self.check("chromium", "file")
 
     @tools.needs(*NEEDED, tools.browser("firefox"))
     def test_firefox_served(self) -> None:
         self.check("firefox", "served")
-
-    @tools.needs(*NEEDED, tools.browser("firefox"))
-    def test_firefox_from_disk(self) -> None:
-        self.check("firefox", "file")
 
 
 if __name__ == "__main__":

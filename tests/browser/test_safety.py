@@ -71,20 +71,13 @@ class Safety(unittest.TestCase):
     def test_chromium_served(self) -> None:
         self.check("chromium", "served")
 
-    @tools.needs(*NEEDED, tools.browser("chromium"))
-    def test_chromium_from_disk(self) -> None:
-        self.check("chromium", "file")
-
-    @tools.needs(*NEEDED, tools.browser("firefox"))
-    def test_firefox_served(self) -> None:
-        self.check("firefox", "served")
-
     @tools.needs(*NEEDED, tools.browser("firefox"))
     def test_firefox_from_disk(self) -> None:
         self.check("firefox", "file")
 
 
 QUIET = {"words stay words", "streamed, the page is the same as at once", "a preview"}
+
 
 if __name__ == "__main__":
     unittest.main()

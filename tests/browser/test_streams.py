@@ -26,10 +26,6 @@ class Streams(unittest.TestCase):
         self.assertEqual(walked.complaints, [], "the console is quiet")
 
     @tools.needs(*NEEDED, tools.browser("chromium"))
-    def test_chromium(self) -> None:
-        self.check("chromium")
-
-    @tools.needs(*NEEDED, tools.browser("chromium"))
     def test_chromium_by_name(self) -> None:
         self.check("chromium", "yaa.test")
 
