@@ -12,6 +12,7 @@ import argparse
 import faulthandler
 import gc
 import json
+import signal
 import sys
 import time
 import traceback
@@ -76,6 +77,8 @@ def main() -> None:
     parser.add_argument("--result", type=Path, required=True)
     parser.add_argument("modules", nargs="+")
     options = parser.parse_args()
+    # A shell starts what it puts into the background with SIGINT ignored, and children inherit it.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     total: dict[str, list[Any]] = {"failures": [], "skips": []}
     passed = 0
     for name in options.modules:
