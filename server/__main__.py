@@ -274,15 +274,17 @@ def _run(config: Config, env: Mapping[str, str], options: argparse.Namespace) ->
 
     async def main() -> int:
         nonlocal begun
-        loop = asyncio.get_running_loop()
-        loop.add_signal_handler(signal.SIGTERM, signal.raise_signal, signal.SIGINT)
+        # As asyncio.run does for SIGINT, which a shell has ignored where it runs us beside itself.
+        task = asyncio.current_task()
+        assert task is not None
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
         async with App(config, env) as app:
             begun = True
             return await run_once(app.agent, document, sys.stdout, form)
 
     try:
         return asyncio.run(main())
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, asyncio.CancelledError):
         if not begun and form == "session":
             write_session(document, sys.stdout)  # `> session.json` must not lose what it held
         return INTERRUPTED

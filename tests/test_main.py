@@ -419,6 +419,26 @@ class Filter(Case):
                 self.assertEqual(err, b"")
                 self.assertEqual(json.loads(out)["messages"][0]["content"], "stream 1000000")
 
+    def test_in_the_background_of_a_shell_it_can_be_stopped(self) -> None:
+        """A script's `&` starts it with SIGINT ignored; SIGTERM is what is left."""
+        file = self.folder / "session.json"
+        file.write_text(json.dumps(session("stream 1000000")))
+        command = self.command("run", str(file), "--home", str(self.home))
+        process = subprocess.Popen(
+            ["sh", "-c", "trap '' INT; exec \"$@\"", "sh", *command],
+            cwd=ROOT,
+            env=self.env,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        self._wait_for_run(process)
+        process.send_signal(signal.SIGTERM)
+        out, err = process.communicate(timeout=SECONDS)
+        self.assertEqual((process.returncode, err), (3, b""))
+        self.assertEqual(json.loads(out)["messages"][0]["content"], "stream 1000000")
+
     def _wait_for_run(self, process: subprocess.Popen[bytes]) -> None:
         """Until it has a handler for SIGTERM: before that it is only being loaded."""
         status = Path(f"/proc/{process.pid}/status")
