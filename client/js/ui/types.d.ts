@@ -50,7 +50,7 @@ export interface State {
   outputs: Map<string, string>
   /** is a run of this session going on? */
   live: boolean
-  /** false while an answer streams in: only the last turn changed */
+  /** false while an answer streams in: only the last turn changed, and nothing of what follows here is given */
   whole: boolean
   line: Line | null
   /** what waits to be said when the run has ended */
