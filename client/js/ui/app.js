@@ -118,11 +118,13 @@ yaa.define('ui/app', [
       frame = timer = 0
       const state = stateOf(app, whole)
       app.views.thread.update(state)
-      if (whole) renderAround(app, root, state)
+      if (whole) {
+        renderAround(app, root, state)
+        clearTimeout(tick)
+        if (state.line?.until) tick = window.setTimeout(draw, 1000)
+      }
       for (const watcher of app.watchers) watcher(state)
       whole = false
-      clearTimeout(tick)
-      if (state.line?.until) tick = window.setTimeout(draw, 1000)
     }
 
     return { start }
