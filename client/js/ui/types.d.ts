@@ -195,6 +195,8 @@ export interface App {
   views: any
   show(entry: Entry): void
   draw(): void
+  /** at once, not with the next frame */
+  drawNow(): void
   mount(): void
 }
 
