@@ -121,8 +121,8 @@ class Full(unittest.TestCase):
         folder.flush()
         return kept
 
-    def test_claims_for_other_fronts(self) -> None:
-        """An AG-UI thread and a request of /v1 that was named go on in the same way."""
+    def test_claims_of_an_agui_thread(self) -> None:
+        """It goes on with the messages and the state that its client has."""
         claims = self.disk("claims", "nr_inodes=1")
         api, first = self.serve(), asked(21)
         given = {"threadId": "s21", "runId": "r", "messages": first["messages"]}
