@@ -2,7 +2,8 @@
 
 In the walk: a body becomes a session in `fronts`, a run of it is begun as for `POST /session`, and
 its events leave as the official SDKs read them. The rule of the file: before a run a mistake is a
-real status; once one has begun nothing asks to be repeated, because tools may have run.
+real status; once one has begun nothing asks to be repeated, because tools may have run, and what is
+repeated all the same goes on with the run that it began (fronts/again).
 """
 
 from __future__ import annotations
@@ -12,12 +13,13 @@ from contextlib import contextmanager
 from typing import Any, Protocol
 
 from ..errors import Problem
-from ..fronts import chat, chat_reply, openai, responses, responses_reply
-from ..session.events import Event
+from ..fronts import again, chat, chat_reply, openai, responses, responses_reply
+from ..session.events import EXEC, Event, alias
 from .router import Call, Route
-from .runs import Run, Runs
+from .runs import TERMINAL, Run, Runs
 
 OWNER = "yaa"
+NOTED = ("RUN_STARTED", "STATE_DELTA", *TERMINAL)
 
 
 class Agents(Protocol):
@@ -42,6 +44,7 @@ class Kept(Protocol):
 
     def store(self, owner: str, call_id: str, attempt: int, value: dict[str, Any]) -> None: ...
     def fetch(self, owner: str, call_id: str, attempt: int) -> dict[str, Any] | None: ...
+    def forget(self, owner: str, call_id: str, attempt: int) -> None: ...
 
 
 class OpenAI:
@@ -99,32 +102,53 @@ class OpenAI:
     async def complete(self, call: Call, body: dict[str, Any]) -> None:
         """Answer a body of Chat Completions. Raises Problem."""
         document, wish = chat.read(body, self._names(), self._recall(call))
-        with self._runs.begin(call, document) as run:
+        turn = await self._turn(call, document, streams=wish.stream)
+        with self._begun(call, turn) as run:
             reply = chat_reply.Reply(
                 run.session,
                 wish,
                 run_id=run.id,
-                first_message=run.first_message,
+                first_message=turn.first,
                 fingerprint=self._fingerprint,
             )
-            await self._answer(call, run, reply, streams=wish.stream)
+            await self._answer(call, run, reply, turn, streams=wish.stream)
 
     async def responses(self, call: Call) -> None:
         """Raises Problem for everything that is found wrong before the run begins."""
         with spoken():
             body = await self._runs.read(call, "request_invalid")
             document, wish = responses.read(body, self._names(), self._recall(call))
-            with self._runs.begin(call, document) as run:
-                first = run.first_message
+            turn = await self._turn(call, document, streams=wish.stream)
+            with self._begun(call, turn) as run:
+                first = turn.first
                 reply = responses_reply.Reply(run.session, wish, run_id=run.id, first_message=first)
-                await self._answer(call, run, reply, streams=wish.stream)
+                await self._answer(call, run, reply, turn, streams=wish.stream)
 
-    async def _answer(self, call: Call, run: Run, reply: Reply, *, streams: bool) -> None:
+    async def _turn(self, call: Call, document: dict[str, Any], *, streams: bool) -> Turn:
+        body, request = await call.exchange.body(), call.request
+        who = call.key.name
+        found = again.named(request.headers, who, request.path, body, streams=streams)
+        return Turn(self._kept, f"openai/{who}", document, found)
+
+    @contextmanager
+    def _begun(self, call: Call, turn: Turn) -> Iterator[Run]:
+        try:
+            with self._runs.begin(call, turn.document) as run:
+                yield run
+        except Problem as problem:
+            turn.refused(problem)
+            raise
+
+    async def _answer(
+        self, call: Call, run: Run, reply: Reply, turn: Turn, *, streams: bool
+    ) -> None:
         if streams:
 
             def frame(event: Event, *_: Any) -> bytes:
                 data = reply.frame(event)
-                self._keep(call, event, reply)  # before it is sent: the caller may be quick
+                if event["type"] in NOTED:  # before it is sent: the caller may be quick
+                    data += b"".join(map(reply.frame, turn.retold(event)))
+                    self._note(call, run, event, reply, turn)
                 return data
 
             await self._runs.stream(call, run, frame, reply.cut)
@@ -132,11 +156,20 @@ class OpenAI:
 
         def see(event: Event) -> None:
             reply.see(event)
-            self._keep(call, event, reply)
+            if event["type"] in NOTED:
+                for each in turn.retold(event):
+                    reply.see(each)
+                self._note(call, run, event, reply, turn)
 
         await self._runs.collect(call, run, see)
         status, body = reply.answer()
         await call.json(body, status=status, headers={"x-should-retry": "false"})
+        if turn.nameless and await call.exchange.arrived():
+            turn.forget()
+
+    def _note(self, call: Call, run: Run, event: Event, reply: Reply, turn: Turn) -> None:
+        turn.note(event, run.session)
+        self._keep(call, event, reply)
 
     # Some clients (openai-node's runTools) send only the fields they know back. What they leave
     # out lies for a while where results of cut calls lie; elsewhere or later it is not known.
@@ -147,6 +180,54 @@ class OpenAI:
 
     def _recall(self, call: Call) -> Callable[[str], dict[str, Any] | None]:
         return lambda call_id: self._kept.fetch(f"openai/{call.key.name}", call_id, 0)
+
+
+class Turn:
+    """A request and the session that answers it: a new one, or for a repetition the one that the
+    request had before. `first`: how many messages the request itself has."""
+
+    def __init__(
+        self, kept: Kept, owner: str, document: dict[str, Any], name: again.Again | None
+    ) -> None:
+        self._kept, self._owner, self._again = kept, owner, name
+        self.document, self.first = document, len(document["messages"])
+        found = kept.fetch(owner, name.name, 0) if name and name.repeated else None
+        self._is_kept = found is not None
+        self._retold: list[Event] = []
+        if found:
+            self.document = again.resumed(document, found)
+            self._retold = list(again.retold(found["messages"]))
+        elif name and name.keyed:  # so that a second one of these finds that the first still runs
+            self.document.setdefault("id", f"ses_{name.name[:24]}")
+
+    def retold(self, event: Event) -> list[Event]:
+        """What was said before, behind the event that opens the run."""
+        return self._retold if event["type"] == "RUN_STARTED" else []
+
+    def note(self, event: Event, session: dict[str, Any]) -> None:
+        """Keep the run from its first call on, before that begins: what came before costs nothing
+        to do again. One that was named is kept at its end in any case."""
+        if self._again is None:
+            return
+        ended = event["type"] in TERMINAL and (self._is_kept or self._again.keyed)
+        if ended or alias(event) == EXEC:
+            self._is_kept = True
+            self._kept.store(self._owner, self._again.name, 0, again.kept(session, self.first))
+
+    @property
+    def nameless(self) -> bool:
+        """Whether only its words tell a repetition: once the answer has arrived, the same words are
+        another request."""
+        return bool(self._again and self._is_kept and not self._again.keyed)
+
+    def forget(self) -> None:
+        if self._again:
+            self._kept.forget(self._owner, self._again.name, 0)
+
+    def refused(self, problem: Problem) -> None:
+        """One that comes while its first try still runs may come again: it is not begun twice."""
+        if problem.code == "run_active" and self._again and self._again.repeated:
+            problem.headers["x-should-retry"] = "true"
 
 
 @contextmanager

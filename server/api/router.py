@@ -30,8 +30,8 @@ CLIENT_GONE = 499  # nginx's number for "the client hung up first"; only ever in
 # "CORS non-wildcard request-header name"), and the x-stainless ones are sent by OpenAI's SDKs.
 ALLOW_HEADERS = ", ".join(
     (
-        *("accept", "authorization", "content-encoding", "content-type", "last-event-id"),
-        *("openai-organization", "openai-project", "yaa-api-key"),
+        *("accept", "authorization", "content-encoding", "content-type", "idempotency-key"),
+        *("last-event-id", "openai-organization", "openai-project", "yaa-api-key"),
         *(
             f"x-stainless-{name}"
             for name in (

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..session.events import Event, put, state_delta, state_snapshot
+from ..session.events import Event, encrypted_value, put, state_delta, state_snapshot
 from ..session.fold import at, extra, find_message
+from ..session.snapshot import opaque
 from .agui import ASKED_FIRST, EDITED, Given
 
 Session = dict[str, Any]
@@ -52,7 +53,19 @@ def _opened(event: Event, session: Session, given: Given) -> list[Event]:
 
 
 def _closed(event: Event, session: Session, given: Given) -> list[Event]:
-    return [_marked(event, _begun(event, session))]
+    """Before the end comes what its provider wants back: a message that is whole has it."""
+    told = _marked(event, _begun(event, session))
+    if told["metadata"]["yaa"].pop("reasoning_details", None) is None:
+        return [told]
+    marks = opaque(find_message(session, event["messageId"]) or {})
+    return [encrypted_value("message", event["messageId"], **marks), told]
+
+
+def _called(event: Event, session: Session, given: Given) -> list[Event]:
+    if "extra" not in extra(event):
+        return [event]
+    sealed = encrypted_value("tool-call", event["toolCallId"], extra=extra(event)["extra"])
+    return [sealed, {key: value for key, value in event.items() if key != "metadata"}]
 
 
 def _begun(event: Event, session: Session) -> dict[str, Any]:
@@ -129,6 +142,7 @@ _TOLD: dict[str, Callable[[Event, Session, Given], list[Event]]] = {
     "RUN_ERROR": _failed,
     "TEXT_MESSAGE_START": _opened,
     "TEXT_MESSAGE_END": _closed,
+    "TOOL_CALL_END": _called,
     "TOOL_CALL_RESULT": _result,
     "CUSTOM": _untold,
 }

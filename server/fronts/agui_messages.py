@@ -1,9 +1,9 @@
 """AG-UI messages as messages of a session.
 
 In the walk: `agui.read` takes the thread's messages apart here. What our events put into a message
-comes back in its `metadata.yaa`, so an answer of ours is again what it was, and one that was cut is
-known to be; a message of anybody else's is understood by its fields alone. The rule of the file: no
-call of a message is invented and no second result of a call is kept.
+comes back in its `metadata.yaa` and its `encryptedValue`, so an answer of ours is again what it
+was, and one that was cut is known to be; a message of anybody else's is understood by its fields
+alone. The rule of the file: no call of a message is invented, and no second result is kept.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ..session.events import pointer
+from ..jsontext import JSONError, loads
+from ..session.events import SNAPSHOT, pointer
 from ..session.fold import extra
 from .agui_parts import content_of
 
@@ -22,6 +23,7 @@ ROLES = ("developer", "system", "user", "assistant", "tool", "reasoning", "activ
 FOR_EYES = ("activity",)  # never goes to a model, and the client keeps it
 # Of a message of ours, what AG-UI has no place for, or no words.
 AS_IT_WAS = ("at", "meta", "open", "name", "is_error", "result", "reasoning", "content")
+ITS_OWN = ("id", "role", "tool_calls", "tool_call_id")  # what AG-UI's own fields say, always
 
 
 def misfits(messages: list[Any]) -> Iterator[Error]:
@@ -127,9 +129,8 @@ def _answer(message: Json, reasoning: Json | None) -> Json:
     made = _kept(message) | {"role": "assistant", "content": content_of(message.get("content"))}
     if calls := message.get("toolCalls"):
         made["tool_calls"] = [_call(call) for call in calls]
-    if "reasoning_details" in extra(message):
-        details = extra(message)["reasoning_details"]
-        reasoning = {**(reasoning or {"text": ""}), "details": details}
+    if "reasoning_details" in (marks := _marks(message)):
+        reasoning = {**(reasoning or {"text": ""}), "details": marks["reasoning_details"]}
     if reasoning is not None:
         made["reasoning"] = reasoning
     return made | _as_it_was(message)
@@ -142,7 +143,7 @@ def _call(call: Json) -> Json:
         "type": "function",
         "function": {"name": function.get("name"), "arguments": function.get("arguments") or ""},
     }
-    return made | ({"extra": extra(call)["extra"]} if "extra" in extra(call) else {})
+    return {**_marks(call), **made}
 
 
 def _result(message: Json, names: dict[Any, str]) -> Json:
@@ -170,7 +171,26 @@ def _kept(message: Json) -> Json:
 
 
 def _as_it_was(message: Json) -> Json:
-    return {key: value for key, value in extra(message).items() if key in AS_IT_WAS}
+    """What of ours came back. A message of a snapshot has all of it, whatever it is called."""
+    marks, metadata = _marks(message), message.get("metadata")
+    whole = isinstance(metadata, dict) and SNAPSHOT in metadata
+    kept = set(marks) - {"reasoning_details", *ITS_OWN} if whole else AS_IT_WAS
+    return {key: value for key, value in marks.items() if key in kept}
+
+
+def _marks(node: Json) -> Json:
+    """What we have put into a message or a call: into its `encryptedValue`, which is another's if
+    it cannot be read so, and its metadata."""
+    return {**_unsealed(node.get("encryptedValue")), **extra(node)}
+
+
+def _unsealed(value: Any) -> Json:
+    if not isinstance(value, str) or not value.startswith('{"yaa":'):
+        return {}
+    try:
+        return extra({"metadata": loads(value)})
+    except JSONError:
+        return {}
 
 
 def _error(wanted: str, *place: str | int) -> Error:

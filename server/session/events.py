@@ -220,6 +220,22 @@ def think_end(reasoning_id: str) -> list[Event]:
     ]
 
 
+def encrypted_value(kind: str, entity_id: str, **marks: Any) -> Event:
+    """A provider's opaque data at AG-UI's own place for it, which its clients bring back with the
+    message or the call (`kind`: message, tool-call) that they belong to."""
+    return {
+        "type": "REASONING_ENCRYPTED_VALUE",
+        "subtype": kind,
+        "entityId": entity_id,
+        "encryptedValue": sealed(**marks),
+    }
+
+
+def sealed(**marks: Any) -> str:
+    """What rides in an `encryptedValue`: the same as in metadata, which older clients drop."""
+    return _dumps({"yaa": marks})
+
+
 # -- tool calls -----------------------------------------------------------------------------------
 
 

@@ -16,6 +16,7 @@ from .events import (
     messages_snapshot,
     outcome,
     run_started,
+    sealed,
     state_snapshot,
 )
 from .fold import LIFTED, digest
@@ -92,15 +93,29 @@ def _in_their_words(message: Message, message_id: str) -> Message:
         found["toolCallId"] = message["tool_call_id"]
     if role == "assistant" and message.get("tool_calls"):
         found["toolCalls"] = [_call(call) for call in message["tool_calls"]]
+    if role == "assistant" and (marks := opaque(message)):
+        found["encryptedValue"] = sealed(**marks)
     return found
+
+
+def opaque(message: Message) -> dict[str, Any]:
+    """What its provider wants back with an answer and nobody can read, and which model that was:
+    another one is not given it. {} where there is nothing."""
+    reasoning, meta = message.get("reasoning"), message.get("meta")
+    if not isinstance(reasoning, dict) or "details" not in reasoning:
+        return {}
+    known = {"meta": {"model": meta["model"]}} if isinstance(meta, dict) and "model" in meta else {}
+    return {**known, "reasoning_details": reasoning["details"]}
 
 
 def _call(call: dict[str, Any]) -> dict[str, Any]:
     """A call; what a provider wants back with it stands where a stream would have put it."""
     function = {key: call["function"][key] for key in ("name", "arguments")}
     found = {"id": call["id"], "type": "function", "function": function}
+    if rest := {key: value for key, value in call.items() if key not in found}:
+        found["metadata"] = {"yaa": rest}
     if "extra" in call:
-        found["metadata"] = {"yaa": {"extra": call["extra"]}}
+        found["encryptedValue"] = sealed(extra=call["extra"])
     return found
 
 

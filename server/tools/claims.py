@@ -79,6 +79,11 @@ class Claims:
             return None
         return found if isinstance(found, dict) else None
 
+    def forget(self, session_id: str, call_id: str, attempt: int) -> None:
+        """A result that nobody will ask for."""
+        with contextlib.suppress(OSError):
+            self._path(session_id, call_id, attempt).with_suffix(RESULT).unlink()
+
     def _make_room(self) -> None:
         """The folder, from time to time without what has expired. Raises OSError."""
         if self._written % SWEEP_EVERY == 0:

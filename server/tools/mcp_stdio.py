@@ -59,6 +59,7 @@ class StdioLink:
         self._process: asyncio.subprocess.Process | None = None
         self._pipes: list[asyncio.ReadTransport] = []
         self._readers: list[asyncio.Task[None]] = []
+        self._stopping: asyncio.Task[None] | None = None
         self._waiting: dict[int, asyncio.Future[Message]] = {}
         self._hearing: dict[int, Hear] = {}
         self._end = "it is not running"  # why there is no process
@@ -152,12 +153,17 @@ class StdioLink:
             self._end_it(self._process, "it was ended")
 
     async def close(self) -> None:
-        """End of input, then SIGTERM, then SIGKILL; the last for all of its group."""
+        """End of input, then SIGTERM, then SIGKILL; the last for all of its group. Who gives up
+        waiting leaves that to go on, and the next one waits for it."""
         process, self._process = self._process, None
-        if process is None:
-            self._close_pipes()
-            return
-        self._fail("it was stopped")
+        if process is not None:
+            self._fail("it was stopped")
+            self._stopping = asyncio.create_task(self._stop(process))
+        if self._stopping is not None:
+            await asyncio.shield(self._stopping)
+        self._close_pipes()
+
+    async def _stop(self, process: asyncio.subprocess.Process) -> None:
         try:
             if process.stdin is not None:
                 process.stdin.close()

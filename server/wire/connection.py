@@ -22,7 +22,7 @@ from typing import Any, Protocol, cast
 from .. import log
 from ..errors import Problem
 from . import http11
-from .exchange import Exchange, answer, problem_of
+from .exchange import Exchange, answer, problem_of, unconfirmed
 from .headers import NO_BODY, ProtocolError, Truncated, serialize_response
 
 READ_AHEAD = 64 * 1024  # bytes kept of a client that sends more than is asked for; then it waits
@@ -333,6 +333,9 @@ class Connection(asyncio.Protocol):
             await self.drain()
         self._transport.set_write_buffer_limits(high=HIGH_WATER)
         await self.drain()
+
+    def unconfirmed(self) -> int:
+        return unconfirmed(self._transport.get_extra_info("socket"))
 
     async def read_body(self) -> bytes:
         if self._framing is NO_BODY:

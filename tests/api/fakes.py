@@ -43,6 +43,9 @@ class Channel:
         if self.gate is not None:
             await self.gate.wait()
 
+    def unconfirmed(self) -> int:
+        return 0
+
     async def read_body(self) -> bytes:
         self.body_read = True
         if isinstance(self._body, ProtocolError):

@@ -5,6 +5,7 @@ What is told is clear, what was asked for is not lost, and with room again it go
 
 from __future__ import annotations
 
+import copy
 import os
 import subprocess
 import sys
@@ -13,6 +14,9 @@ import unittest
 from pathlib import Path
 from typing import Any
 
+from server.fronts import agui
+from server.jsontext import loads
+from server.session import snapshot
 from server.session.fold import Folder
 from server.tools.runner import Runner
 
@@ -24,6 +28,7 @@ from .cluster import free_ports
 
 ROOT_ONLY = os.geteuid() == 0 and sys.platform == "linux"
 COMMAND = "echo ran >> count; cat count"
+FAILED = ("failed", "claim_failed")
 
 
 def asked(number: int) -> dict[str, Any]:
@@ -47,6 +52,12 @@ class Full(unittest.TestCase):
             self.skipTest("may not mount a disk")
         self.addCleanup(subprocess.run, ["umount", "-l", str(folder)], check=True)
         return folder
+
+    def shrink(self, folder: Path) -> None:
+        """As full as it was: with nothing in it, and room for nothing."""
+        for path in folder.iterdir():
+            path.unlink()
+        subprocess.run(["mount", "-o", "remount,nr_inodes=1", str(folder)], check=True)
 
     def grow(self, folder: Path) -> None:
         options = "remount,size=1m,nr_inodes=1000"
@@ -75,6 +86,69 @@ class Full(unittest.TestCase):
         found = api.run(session)
         self.assertEqual(found["status"], "completed")
         self.assertEqual((workspace / "count").read_text(), "ran\n")
+
+    def test_claims_of_what_was_approved(self) -> None:
+        """The approval outlives the failure: the same session is sent again, as the client has it,
+        or as the server gave it back."""
+        claims = self.disk("claims", "nr_inodes=1")
+        api = self.serve()
+        for number, streams in enumerate((False, True), 11):
+            with self.subTest(streams=streams):
+                session = asked(number)
+                session["config"]["tool"]["shell"]["auto_approve"] = False
+                session = api.run(session)
+                answer = {"status": "resolved", "payload": {"approved": True}}
+                session["interrupts"][0]["answer"] = answer
+                failed = self.streamed(api, session) if streams else api.run(session)
+                self.assertEqual((failed["status"], failed["messages"][-1]["code"]), FAILED)
+                self.assertEqual(failed["interrupts"][0]["answer"], answer)
+                self.assertEqual(api.run(failed)["status"], "failed", "nothing has changed")
+                self.grow(claims)
+                found = api.run(failed)
+                self.assertEqual((found["status"], found["interrupts"]), ("completed", []))
+                workspace = Runner(self.home).folder(session["id"])
+                self.assertEqual((workspace / "count").read_text(), "ran\n")
+                self.shrink(claims)
+
+    def streamed(self, api: Api, session: dict[str, Any]) -> dict[str, Any]:
+        """The client's copy after the run; in it a call that was approved has begun."""
+        kept = copy.deepcopy(session)
+        kept["calls"][kept["interrupts"][0]["call_id"]]["state"] = "started"
+        folder = Folder(kept)
+        with api.stream(session) as stream:
+            for event in stream.events():
+                folder.apply(event)
+        folder.flush()
+        return kept
+
+    def test_claims_of_an_agui_thread(self) -> None:
+        """It goes on with the messages and the state that its client has."""
+        claims = self.disk("claims", "nr_inodes=1")
+        api, first = self.serve(), asked(21)
+        given = {"threadId": "s21", "runId": "r", "messages": first["messages"]}
+        given["forwardedProps"] = {"yaa": {"config": first["config"]}}
+        for room in (False, True):
+            status, text = api.request("POST", "/agui/default", given, accept="text/event-stream")
+            self.assertEqual(status, 200)
+            self.assertEqual('"code":"claim_failed"' in text, not room, text)
+            session = agui.read(given, "default").session
+            folder = Folder(session)
+            for line in text.splitlines():
+                if line.startswith("data: "):
+                    folder.apply(loads(line.removeprefix("data: ")))
+            folder.flush()
+            self.grow(claims)
+            messages = snapshot.events(session)[2]["messages"]
+            messages = [each for each in messages if each["role"] != "activity"]
+            state = {key: value for key, value in session.items() if key != "messages"}
+            given = {
+                "threadId": "s21",
+                "runId": "r2",
+                "messages": messages,
+                "state": {"yaa": state},
+            }
+        self.assertEqual(session["status"], "completed")
+        self.assertEqual((Runner(self.home).folder("s21") / "count").read_text(), "ran\n")
 
     def test_workspaces(self) -> None:
         """No folder for the session: the model is told, and so is the person."""

@@ -2,7 +2,8 @@
 
 `script(body)` returns what the model does with this request: ("text", str), ("think", str),
 ("call", name, arguments as JSON text), ("finish", reason), ("status", number) for a refusal,
-("cut",) for a connection that ends in the middle, ("wait", event) for what is waited for.
+("cut",) for a connection that ends in the middle, ("wait", event) for what is waited for,
+("delta", object) for a chunk with that delta.
 """
 
 from __future__ import annotations
@@ -94,6 +95,8 @@ class Scripted:
             if kind == "text":
                 for letter in values[0]:
                     yield _chunk({"content": letter})
+            elif kind == "delta":
+                yield _chunk(values[0])
             elif kind == "wait":
                 values[0].wait(20)
             elif kind == "think":

@@ -14,6 +14,8 @@ from .scripted import Scripted
 Json = dict[str, Any]
 
 TOOLS = '''
+import time
+
 from yaa import tool
 
 @tool
@@ -23,6 +25,14 @@ def count(note: str = "") -> str:
         file.write("x")
     return "counted"
 
+@tool
+def dawdle() -> str:
+    """Count this call, and take long."""
+    with open("count", "a") as file:
+        file.write("x")
+    time.sleep(600)
+    return "counted"
+
 @tool(read_only=True)
 def look() -> str:
     """Look around."""
@@ -30,6 +40,7 @@ def look() -> str:
 '''
 AGENTS: dict[str, Json] = {
     "counter": {"description": "d", "policy": {"count": "auto"}, "tools": ["count", "look"]},
+    "slow": {"policy": {"dawdle": "auto"}, "tools": ["dawdle"]},
     "asker": {"tools": ["count", "look", "ask_user"]},
     "strict": {"tools": ["look"], "require_finish_tool": True},
 }
@@ -49,7 +60,7 @@ class Served:
         self.provider = Scripted(script)
         config = self.provider.config()
         config["server"] |= {"sandbox": {"require": "none"}, "limits": limits or {}}
-        self.yaa = Yaa(config, home=self.home)
+        self.config, self.yaa = config, Yaa(config, home=self.home)
 
     def __enter__(self) -> Served:
         self.provider.__enter__()

@@ -8,6 +8,7 @@ from typing import Any
 
 from server.fronts.agui import Given
 from server.fronts.agui_events import cut, told
+from server.jsontext import loads
 from server.session import events
 from server.session.fold import fold
 
@@ -55,9 +56,24 @@ class Telling(unittest.TestCase):
     def test_a_message_is_marked_open_until_its_end(self) -> None:
         (start,) = self.told(events.text_start("m", 5))
         self.assertEqual(start["metadata"], {"yaa": {"open": True, "at": 5}})
-        (end,) = self.told(events.text_end("m", {"model": "x"}, 9, details=[1]))
-        marks = {"meta": {"model": "x"}, "reasoning_details": [1], "at": 5}
-        self.assertEqual(end["metadata"], {"yaa": marks})
+        (end,) = self.told(events.text_end("m", {"model": "x"}, 9))
+        self.assertEqual(end["metadata"], {"yaa": {"meta": {"model": "x"}, "at": 5}})
+
+    def test_what_a_provider_wants_back_is_sealed_before_the_end(self) -> None:
+        for event in (events.text_start("m", 5), events.tool_start("c", "f", "m")):
+            self.told(event)
+        self.assertEqual(self.told(events.tool_end("c")), [events.tool_end("c")])
+        sealed, end = self.told(events.tool_end("c", extra={"sig": "é"}))
+        self.assertEqual((sealed["subtype"], sealed["entityId"]), ("tool-call", "c"))
+        self.assertEqual(loads(sealed["encryptedValue"]), {"yaa": {"extra": {"sig": "é"}}})
+        self.assertEqual(end, events.tool_end("c"))
+        details = [{"data": "QQ=="}]
+        meta = {"model": "x", "usage": {}}
+        sealed, end = self.told(events.text_end("m", meta, 9, details))
+        self.assertEqual((sealed["subtype"], sealed["entityId"]), ("message", "m"))
+        marks = {"meta": {"model": "x"}, "reasoning_details": details}
+        self.assertEqual(loads(sealed["encryptedValue"]), {"yaa": marks})
+        self.assertEqual(end["metadata"], {"yaa": {"meta": meta, "at": 5}})
 
     def test_a_result_brings_its_ledger_entry(self) -> None:
         for event in (events.text_start("m", 1), events.tool_start("c", "f", "m")):

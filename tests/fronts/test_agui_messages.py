@@ -6,6 +6,7 @@ import unittest
 from typing import Any
 
 from server.fronts.agui_messages import misfits, session_messages
+from server.session import events, snapshot
 
 Json = dict[str, Any]
 
@@ -172,6 +173,42 @@ class Ours(unittest.TestCase):
         answer = {"id": "2", "role": "assistant", "content": "Hi"}
         found = made(thought, {**answer, **ours(reasoning=reasoning)})
         self.assertEqual(found, [{**answer, "reasoning": reasoning}])
+
+    def test_a_message_of_a_snapshot_is_what_it_was_to_the_last_key(self) -> None:
+        message = {"id": "1", "role": "assistant", "content": "Hi", "theirs": 1, "at": 5}
+        message["tool_calls"] = [call("c", extra={"s": 1}, colour="red")]
+        user = {"role": "human", "content": None, "starred": True}
+        told = snapshot.events({"messages": [message, user]})[2]["messages"]
+        wanted = {**user, "id": "message-1", "role": "user"}
+        self.assertEqual(made(*told), [message, wanted])
+
+    def test_what_is_sealed(self) -> None:
+        """It is ours only if it can be read so, and metadata knows better."""
+        answer = {"id": "1", "role": "assistant", "content": "Hi"}
+        marks = {"meta": {"model": "m"}, "reasoning_details": [1]}
+        found = {**answer, "meta": {"model": "m"}, "reasoning": {"text": "", "details": [1]}}
+        sealed = events.sealed(**marks)
+        for value, metadata, wanted in (
+            (sealed, {}, found),
+            (
+                sealed,
+                ours(meta={"model": "m", "ms": 5}),
+                {**found, "meta": {"model": "m", "ms": 5}},
+            ),
+            *((value, {}, answer) for value in (sealed[:-1], "gAAA", "", '{"yaa":[]}', "[1]")),
+            ('{"yaa":{"reasoning_details":1,"reasoning_details":2}}', {}, answer),
+            ('{"yaa":' * 5000 + "1" + "}" * 5000, {}, answer),
+            (None, {}, answer),
+            ({"yaa": marks}, {}, answer),
+        ):
+            with self.subTest(str(value)[:60]):
+                self.assertEqual(made({**answer, "encryptedValue": value, **metadata}), [wanted])
+        for extra in ({"s": "é"}, 5):
+            asked = call("c", encryptedValue=events.sealed(extra=extra))
+            self.assertEqual(
+                made({**answer, "toolCalls": [asked]}),
+                [{**answer, "tool_calls": [call("c", extra=extra)]}],
+            )
 
     def test_what_was_cut(self) -> None:
         cut = {"id": "1", "role": "assistant", "content": "It wa", **ours(open=True, at=1)}

@@ -12,11 +12,12 @@ from collections.abc import Callable
 from itertools import count
 from pathlib import Path
 
-from . import answers, intake, parser
+from . import answers, intake, mcp, parser
 
 TARGETS: dict[str, Callable[[random.Random], str]] = {
     "answers": answers.trial,
     "intake": intake.trial,
+    "mcp": mcp.trial,
     "parser": parser.trial,
 }
 TOLD_EVERY_S = 60.0

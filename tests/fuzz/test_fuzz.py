@@ -8,7 +8,7 @@ import unittest
 from .__main__ import TARGETS, chance
 
 SEED = 20261121
-TRIALS = {"parser": 1500, "answers": 150, "intake": 120}
+TRIALS = {"parser": 1500, "answers": 150, "intake": 120, "mcp": 30}
 
 
 class Fuzz(unittest.TestCase):

@@ -121,15 +121,18 @@ def agui_message(message: Json) -> Json:
 
 def shown(messages: list[Json]) -> list[Json]:
     """The client's messages without what has no counterpart in ours: reasoning and activity are
-    messages there, metadata is carried along, an assistant without text may have empty text."""
+    messages there, metadata and sealed values are carried along, an assistant without text may
+    have empty text."""
     kept = []
     for message in messages:
         if message["role"] in ("reasoning", "activity"):
             continue
-        bare = {key: value for key, value in message.items() if key not in ("metadata", "name")}
+        carried = ("metadata", "name", "encryptedValue")
+        bare = {key: value for key, value in message.items() if key not in carried}
         if message["role"] == "assistant" and not bare.get("content"):
             bare.pop("content", None)
         for call in bare.get("toolCalls", ()):
             call.pop("metadata", None)
+            call.pop("encryptedValue", None)
         kept.append(bare)
     return kept

@@ -14,7 +14,7 @@ import unittest
 from typing import Any
 
 from server.fronts import agui
-from server.session.fold import Folder
+from server.session.fold import Folder, find_call, find_message, reasoning_of
 from tests.tooling import tools
 from tests.tooling.child import Yaa
 
@@ -125,6 +125,8 @@ class Thread:
         folder = Folder(session)
         for event in peers.events_of(found["text"]):
             folder.apply(event)
+            if event["type"] == "REASONING_ENCRYPTED_VALUE":
+                unseal(session, event)
         folder.flush()
         return session
 
@@ -150,6 +152,19 @@ class Thread:
     def _ask(self, **order: Any) -> Json:
         self.client.write(order)
         return self._keep(self.client.read())
+
+
+def unseal(session: Json, event: Json) -> None:
+    """Our own fold is told of this in metadata; AG-UI's clients at the protocol's place for it."""
+    marks = json.loads(event["encryptedValue"])["yaa"]
+    if event["subtype"] == "tool-call":
+        call = find_call(session, event["entityId"])
+        assert call is not None
+        call["extra"] = marks["extra"]
+    else:
+        message = find_message(session, event["entityId"])
+        assert message is not None
+        reasoning_of(message)["details"] = marks["reasoning_details"]
 
 
 def answers(asked: list[Json], status: str = "resolved", payload: Any = None) -> list[Json]:

@@ -52,7 +52,8 @@ class HowTo(unittest.TestCase):
                 exec(compile(block, str(PAGE), "exec"), names)
         names["client"].close()
         said = printed.getvalue()
-        for wanted in ("'default'", "I can help.", "Yes: It rains in Oslo.", "title='Oslo' days=2"):
+        trip = "title='Oslo' days=2"
+        for wanted in ("'default'", "I can help.", "Yes: It rains in Oslo.", trip, "True"):
             self.assertIn(wanted, said)
         self.assertEqual(said.count("I can help."), 3)
 

@@ -108,6 +108,7 @@ class Rebuilding(unittest.TestCase):
         self.assertEqual(finished["outcome"], {"type": "success"})
         told = [{k: v for k, v in m.items() if k != "metadata"} for m in messages["messages"]]
         theirs = {"id": "c", "type": "function", "function": function}
+        theirs["encryptedValue"] = '{"yaa":{"extra":{"sig":1}}}'
         theirs["metadata"] = {"yaa": {"extra": {"sig": 1}}}
         self.assertEqual(
             told,

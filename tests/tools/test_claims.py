@@ -116,6 +116,15 @@ class Results(Case):
             self.claims.store("s", f"c{number}", 0, {})
         self.assertLessEqual(len(list(self.folder.iterdir())), SWEEP_EVERY)
 
+    def test_forgotten(self) -> None:
+        self.assertTrue(self.claims.take("s", "c", 1))
+        for _ in range(2):  # also where there is none
+            self.claims.store("s", "c", 1, {"a": 1})
+            self.claims.forget("s", "c", 1)
+            self.claims.forget("s", "c", 1)
+            self.assertIsNone(self.claims.fetch("s", "c", 1))
+        self.assertFalse(self.claims.take("s", "c", 1), "the claim was forgotten with it")
+
     def test_nothing_and_garbage(self) -> None:
         self.assertIsNone(self.claims.fetch("s", "c", 1))
         self.folder.mkdir()

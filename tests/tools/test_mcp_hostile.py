@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import sys
 import tempfile
 import time
@@ -15,9 +16,11 @@ from typing import Any
 from server.jsontext import dumps
 from server.schema.validate import SchemaError, Validator
 from server.tools.mcp import Servers
+from server.tools.mcp_stdio import Launch, StdioLink
 from server.tools.tool import BaseTool
 from server.wire.client import Client
 
+from ..chaos import processes
 from .mcp_liar import CALLS, HOSTILE_SCHEMAS
 from .test_mcp import SCRIPT, eventually, gone
 
@@ -221,6 +224,22 @@ class Listed(Case):
         entry = {"allowedTools": ["*"]}
         servers = await self.start("names", **entry)
         self.assertLessEqual(len(servers.problems), 20)
+
+
+class Ended(unittest.IsolatedAsyncioTestCase):
+    async def test_a_stop_that_is_given_up_is_waited_for_by_the_next(self) -> None:
+        """Found by fuzzing: a server that was slow to start was still there when all had ended."""
+        command = ["-c", "import os, sys; print(os.getpid(), flush=True); sys.stdin.read()"]
+        before = processes.below(os.getpid())
+        link = StdioLink("slow", Launch(sys.executable, (*command,)))
+        await link.restart()
+        stopping = asyncio.create_task(link.close())
+        await asyncio.sleep(0)
+        stopping.cancel()
+        await asyncio.gather(stopping, return_exceptions=True)
+        await link.close()
+        self.assertTrue(stopping.cancelled())
+        self.assertEqual(processes.below(os.getpid()) - before, set())
 
 
 class Again(Case):

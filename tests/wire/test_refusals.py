@@ -15,7 +15,7 @@ import time
 import unittest
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..tooling.child import Yaa
 from .live import Client, soon
@@ -23,7 +23,9 @@ from .test_http11 import REFUSED
 
 MOST = 100_000  # bytes of a body here
 LIMITS = {"max_request_size": MOST, "head_timeout_s": 2, "body_grace_s": 2}
-CONFIG = {"server": {"discover": False, "hosts": ["a"], "limits": LIMITS}}
+CONFIG: dict[str, dict[str, Any]] = {
+    "server": {"discover": False, "hosts": ["a"], "limits": LIMITS}
+}
 AUTH = "Authorization: Bearer KEY"
 JSON = "Content-Type: application/json"
 NEXT = b"GET /smuggled HTTP/1.1\r\nHost: a\r\n\r\n"
@@ -55,6 +57,10 @@ def packed(body: bytes) -> bytes:
 
 BOMB = gzip.compress(b'{"messages":[]' + b" " * 40 * MOST + b"}")
 DEEP = b'{"a":' * 3000 + b"1" + b"}" * 3000
+NO_QUESTION = (
+    b'{"messages":[],"interrupts":[{"id":"i","reason":"tool_call","call_id":"c",'
+    b'"answer":{"status":"resolved","payload":{"approved":true}}}]}'
+)
 
 # By the rules of docs/reference/http.md, in its order.
 CASES: dict[str, dict[str, Bad]] = {
@@ -107,11 +113,24 @@ CASES: dict[str, dict[str, Bad]] = {
             ask("POST", "/session", "Content-Type: text/plain", "Content-Length: 90000"), 401
         ),
     },
+    "streams": {  # known to be good before the first byte of one is sent
+        name: Bad(post(body, JSON, "Accept: text/event-stream"), status, False)
+        for name, body, status in (
+            ("no JSON", b"{", 400),
+            ("no session", b'{"messages":1}', 422),
+            ("a newer one", b'{"messages":[],"version":99}', 422),
+            ("an answer that fits nothing", NO_QUESTION, 422),
+        )
+    },
     "expectations": {
         "another one": Bad(ask("POST", "/session", "Expect: 200-ok", "Content-Length: 999"), 417),
         "415 without 100 Continue": Bad(
             ask("POST", "/session", AUTH, "Content-Type: text/plain",
                 "Expect: 100-continue", "Content-Length: 90000"), 415,
+        ),
+        "413 without 100 Continue": Bad(
+            ask("POST", "/session", AUTH, JSON, "Expect: 100-continue", "Content-Length: 100001"),
+            413,
         ),
     },
     "content": {
@@ -256,8 +275,13 @@ class SlowLoris(unittest.IsolatedAsyncioTestCase):
                     found.append(await self.waited(yaa))
             ratio = statistics.median(waits[0]) / statistics.median(waits[1])
             self.assertLess(ratio, 5, f"the others wait {ratio:.1f} times as long")
-            for client in slow:  # each with its refusal, or without a word if it said nothing
-                await ended(client)
+            ends: dict[str, set[bytes]] = {name: set() for name in HALVES}
+            for number, client in enumerate(slow):
+                ends[list(HALVES)[number % len(HALVES)]].add(await ended(client))
+            self.assertEqual(ends["nothing at all"], {b""})
+            self.assertIn(b"HTTP/1.1 408 ", ends["a head that stops"])
+            # Who still sends may miss it, and who was not read in time has said nothing.
+            self.assertLessEqual(set().union(*ends.values()), {b"HTTP/1.1 408 ", b""})
             dripping.cancel()
         await self.waited(self.attacked)
 
@@ -267,6 +291,44 @@ class SlowLoris(unittest.IsolatedAsyncioTestCase):
             answer, _ = await healthy.ask(ask("GET", "/health"))
             self.assertEqual(answer.status, 200)
             return time.perf_counter() - began
+
+
+class Overload(unittest.IsolatedAsyncioTestCase):
+    """Too much of something is said at once, with the time to wait."""
+
+    yaa: Yaa
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        limits = {"max_connections": 4, "head_timeout_s": 30, "rate_limit": "2/1m"}
+        config = {"server": {**CONFIG["server"], "limits": limits}}
+        cls.yaa = cls.enterClassContext(Yaa(config))
+
+    async def test_connections(self) -> None:
+        async with AsyncExitStack() as stack:
+            held = [await stack.enter_async_context(talking(self.yaa)) for _ in range(4)]
+            for client in held:
+                self.assertEqual((await client.ask(ask("GET", "/health")))[0].status, 200)
+            async with talking(self.yaa) as late:
+                await self.told_to_wait(late, 503)
+                self.assertTrue(await late.closed())
+            self.assertEqual((await held[0].ask(ask("GET", "/health")))[0].status, 200)
+
+    async def test_requests(self) -> None:
+        raw = ask("GET", "/info", AUTH.replace("KEY", self.yaa.key))
+        async with talking(self.yaa) as client:
+            for _ in range(2):
+                self.assertEqual((await client.ask(raw))[0].status, 200)
+            await client.send(raw)
+            await self.told_to_wait(client, 429)
+            self.assertEqual((await client.ask(ask("GET", "/health")))[0].status, 200)
+
+    async def told_to_wait(self, client: Client, status: int) -> None:
+        answer, body = await client.answer()
+        self.assertEqual(answer.status, status, body)
+        self.assertGreater(int(answer.headers["retry-after"]), 0)
+        self.assertEqual(answer.headers["access-control-allow-origin"], "*")
+        self.assertEqual(json.loads(body)["status"], status)
 
 
 def half(number: int, key: str) -> bytes:
@@ -287,12 +349,15 @@ async def drip(slow: list[Client]) -> None:
         await asyncio.sleep(0.1)
 
 
-async def ended(client: Client) -> None:
+async def ended(client: Client) -> bytes:
+    """How the answer begins with which a connection is closed; nothing if that was without one."""
+    data = b""
     try:
-        while data := await soon(client.reader.read(1 << 16)):
-            assert data.startswith(b"HTTP/1.1 4"), data
+        while more := await soon(client.reader.read(1 << 16)):
+            data += more
     except ConnectionError:
         pass  # it was still sending
+    return data[:13]
 
 
 async def quietly(client: Client, data: bytes) -> None:
