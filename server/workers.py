@@ -1,6 +1,6 @@
 """Several processes that serve the same sockets: forked, watched, started again, ended together.
 
-In the walk: between the command line and `app.serve`, where `server.workers` is more than one. The
+In the walk: between the command line and `door`, where `server.workers` is more than one. The
 parent serves nothing: it holds the sockets open, so that nobody is refused while a worker is
 replaced, and passes signals on. The rules of the file: a worker that dies is started again, later
 each time when it dies young; workers end when their parent does, however it ended; nothing is
