@@ -16,7 +16,6 @@ import socket
 import sys
 from collections.abc import Mapping
 from contextlib import ExitStack
-from dataclasses import replace
 from pathlib import Path
 
 from . import VERSION, later, log
@@ -138,7 +137,7 @@ def _serve(config: Config, env: Mapping[str, str], *, opens: bool) -> int:
         if server["workers"] == 1:
             return door.serve(None)
         app = later("app")  # now, so that workers share the memory it takes
-        door = replace(door, proof=asyncio.run(app.proven(config, env)))
+        door = door._replace(proof=asyncio.run(app.proven(config, env)))
         return Workers(server["workers"], sockets, patience_s).run(door.serve)
 
 

@@ -16,9 +16,8 @@ import socket
 import time
 from collections.abc import Callable, Coroutine, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import VERSION, later, log
 from .api.auth import Keys
@@ -43,8 +42,7 @@ SPARE_FILES = 256  # beside those of connections: tools that run, files that are
 _log = log.get("app")
 
 
-@dataclass(frozen=True)
-class Door:
+class Door(NamedTuple):
     """What one process serves, on bound sockets. `links`: what to tell a person to open; `proof`:
     of the sandbox, from the parent of several workers."""
 

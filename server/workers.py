@@ -16,6 +16,7 @@ import socket
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from . import log
 
@@ -28,8 +29,7 @@ BAD_CONFIGURATION = 2  # a worker's exit code: starting it again would not help
 _log = log.get("workers")
 
 
-@dataclass(frozen=True)
-class Worker:
+class Worker(NamedTuple):
     """What a worker knows of itself. `lifeline`: readable once the parent has ended."""
 
     number: int
