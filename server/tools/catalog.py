@@ -174,7 +174,7 @@ def _builtin(function: Any) -> BaseTool:
     options = builtin.options(function)
     signature = schema_of(function, inject=(Context,))
     kind = KINDS.get(signature.name, "python")
-    where = (function.__module__, "readable" if kind == "fetch" else function.__name__)
+    where = builtin.READS if kind == "fetch" else (function.__module__, function.__name__)
     return BaseTool(
         signature.name,
         signature.description or "",
