@@ -29,7 +29,7 @@ class Points:
     ) -> None:
         self._calls = Calls(hooks, session, about)
         self._session, self._toolbox = session, toolbox
-        self.watched = self._calls.watched
+        self.watched = hooks.watched
 
     async def opened(self) -> None:
         """pre_call: the messages of the session, before anything is done."""

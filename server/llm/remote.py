@@ -15,6 +15,7 @@ import re
 import time
 from abc import abstractmethod
 from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -145,8 +146,8 @@ class RemoteAPI(BaseAPI):
         reader = Reader(answer, self.provider)
         try:
             response, sent = await self._open(call, left)
-            async with response:
-                async for data in response.chunks():
+            async with aclosing(response.chunks()) as chunks:
+                async for data in chunks:
                     for event in reader.feed(data):
                         yield event
                     if reader.ended:
