@@ -116,6 +116,8 @@ def values(session: Session, own: Mapping[str, str]) -> dict[str, str]:
 def fill(template: str, facts: Mapping[str, str]) -> str:
     """One pass: what a fact holds is never read as a template itself. `{{x}}` is no placeholder,
     it is how a call names an earlier result."""
+    if "{" not in template:  # most sections
+        return template
     return _PLACEHOLDER.sub(lambda match: facts.get(match[1], match[0]), template)
 
 

@@ -15,6 +15,7 @@ import ipaddress
 import re
 import time
 from collections.abc import Collection, Mapping
+from functools import lru_cache
 from http import HTTPStatus
 from typing import Literal, NamedTuple
 
@@ -165,6 +166,7 @@ def host_allowed(authority: str, *, loopback: bool, names: Collection[str] = ())
     return not loopback and (not names or _address(host) is not None)
 
 
+@lru_cache(maxsize=256)  # asked with each request that comes in, and each that goes out
 def is_loopback(host: str) -> bool:
     """Whether a host name or address (without brackets or port) can only mean this machine."""
     if host == "localhost" or host.endswith(".localhost"):  # RFC 6761 section 6.3
