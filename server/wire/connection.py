@@ -389,13 +389,11 @@ class Connection(asyncio.Protocol):
             return False
         if self._framing is NO_BODY:
             return True
-        if self._body is None:
-            self._body = http11.Body(self._buffer, self._framing, self._server.limits)
-        if not self._body.done:
-            try:
-                self._body.pull()
-            except ProtocolError:
-                return False
+        self._body = self._body or http11.Body(self._buffer, self._framing, self._server.limits)
+        try:
+            self._body.pull()
+        except ProtocolError:
+            return False
         return self._body.done
 
     def _hold_back(self) -> None:
