@@ -248,7 +248,7 @@ class Run:
             step = self._next_step(limits)
             if self._agent.executions.stopping and not isinstance(step, Stop):
                 return  # every message is whole and no call runs: the client goes on from here
-            calls_model = isinstance(step, CallModel | Compact | NameSession)
+            calls_model = isinstance(step, (CallModel, Compact, NameSession))
             self._waits = asyncio.current_task() if calls_model else None
             match step:
                 case RunTools(jobs):
@@ -265,7 +265,10 @@ class Run:
                     yield self._error(events.run_error(message, code))
                     return
                 case Stop() as stop:
-                    async for event in self._end(stop):
+                    asked = [ask.interrupt for ask in stop.asks] + list(stop.interrupts)
+                    for event in await self._points.stopping(stop.status, asked):
+                        yield event
+                    for event in self._finish(stop, asked):
                         yield event
                     return
             async with aclosing(source) as performed:
@@ -318,7 +321,7 @@ class Run:
                     return
                 yield event
         self._refused = False
-        async for event in self._points.answered(options.message_id):
+        for event in await self._points.answered(options.message_id):
             yield event
         yield self._account(options.message_id, call)
 
@@ -352,16 +355,8 @@ class Run:
 
     # -- the end ----------------------------------------------------------------------------------
 
-    async def _end(self, stop: Stop) -> AsyncGenerator[Event, None]:
-        asked = [ask.interrupt for ask in stop.asks] + list(stop.interrupts)
-        async for event in self._points.stopping(stop.status, asked):
-            yield event
-        for event in self._finish(stop):
-            yield event
-
-    def _finish(self, stop: Stop) -> Iterator[Event]:
+    def _finish(self, stop: Stop, asked: list[dict[str, Any]]) -> Iterator[Event]:
         yield from self._close_step()
-        asked = [ask.interrupt for ask in stop.asks] + list(stop.interrupts)
         run = {**self.session["run"]}
         run["wall_ms"] += self._elapsed_ms()
         yield state_delta(

@@ -1,18 +1,14 @@
 """The composition root: everything that is made once for a process, and how it is wired together.
 
 Read this first to see which part gets what. `App` opens what the agent needs, with or without a
-network in front of it; `routes` is the table of addresses; `serve` listens until it is told to
-stop. The rule of the file: it makes and connects, and decides nothing.
+network in front of it; `routes` is the table of addresses. Who serves has its port open by the time
+this file is imported (door.py). The rule of the file: it makes and connects, and decides nothing.
 """
 
 from __future__ import annotations
 
 import asyncio
-import resource
-import signal
-import socket
-from collections.abc import Callable, Coroutine, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Any
 
@@ -24,7 +20,7 @@ from .api.auth import Keys
 from .api.autoai import AutoAi
 from .api.files import Downloads
 from .api.gateway import Gateway
-from .api.info import Info
+from .api.info import Health, Info
 from .api.metrics import Scrape
 from .api.openai import OpenAI
 from .api.rates import Rates
@@ -45,13 +41,11 @@ from .sandbox.probe import Proof
 from .session.modes import catalog
 from .tools.claims import Claims
 from .tools.locks import Locks
+from .tools.runner import Runner
 from .tools.toolbox import Toolbox
 from .wire.client import Client
-from .wire.listener import BaseServer, Limits
-from .wire.tls import Certificate
 
 START_S = 20.0  # how long a request waits for a server that opens
-SPARE_FILES = 256  # beside those of connections: tools that run, files that are sent, MCP servers
 
 _log = log.get("app")
 
@@ -185,7 +179,8 @@ class App:
 def routes(app: App, keys: Keys) -> Router:
     """Every address of the server."""
     server, session = app.config.server, app.config.session
-    info = Info(VERSION, server["limits"], session, lambda: app.is_open, **app.facts())
+    health = Health(VERSION, lambda: app.is_open)
+    info = Info(VERSION, server["limits"], session, **app.facts())
     streams = session["config"]["yaa"]["stream"]
     runs = Runs(app.agent, server["limits"])
     sessions = Sessions(runs, streams=streams)
@@ -195,8 +190,8 @@ def routes(app: App, keys: Keys) -> Router:
     openai = OpenAI(runs, app.agents, app.toolbox.names, app.claims, VERSION)
     table = {
         ("GET", "/"): Route(files.get, open=True),
-        ("GET", "/health"): Route(info.health, open=True),
-        ("GET", "/info"): Route(info.info),
+        ("GET", "/health"): Route(health.get, open=True),
+        ("GET", "/info"): Route(info.get),
         ("GET", "/metrics"): Route(Scrape(app.metrics.text).get),
         ("POST", "/session"): Route(sessions.post),
         ("POST", "/session/events"): Route(sessions.events),
@@ -215,80 +210,12 @@ def routes(app: App, keys: Keys) -> Router:
     )
 
 
-def files_wanted(limits: Mapping[str, Any]) -> int:
-    """Descriptors of a process: a streaming run holds its client's and its provider's."""
-    return 2 * int(limits["max_connections"]) + SPARE_FILES
-
-
-def allow_files(limits: Mapping[str, Any]) -> None:
-    """Raise the soft limit of open files to what is wanted, as far as the hard one lets us: most
-    systems start programs with 1,024, for the sake of those that still use select(2)."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = files_wanted(limits)
-    if hard != resource.RLIM_INFINITY:
-        wanted = min(wanted, hard)
-    if soft != resource.RLIM_INFINITY and soft < wanted:
-        with suppress(OSError, ValueError):  # some systems have a limit of their own below it
-            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
-
-
-async def serve(
-    app: App,
-    keys: Keys,
-    sockets: list[socket.socket],
-    listening: Callable[[], None],
-    ready: Callable[[], None],
-    *,
-    tls: Certificate | None = None,
-    lifeline: int | None = None,
-) -> None:
-    """Open `app` and serve it on bound sockets until SIGTERM or SIGINT. `listening` is called when
-    requests are taken; those that need the app wait until it is open, and `ready` is called.
-    Raises what `App.open` raises.
-
-    The first signal lets runs stop where their clients can go on elsewhere (`BaseAgent.stop`), and
-    tools have `disconnect_grace_s` to end; a second one ends all at once. A worker gets SIGTERM
-    only, and stops too when its parent has ended (workers.py).
-    """
-    config = app.config.server
-    limits = config["limits"]
-    count = app.metrics.connections
-    server = BaseServer(routes(app, keys), Limits.of(limits), hosts=config["hosts"], count=count)
-    await server.serve(sockets, tls.context if tls else None)
-    watching = asyncio.create_task(tls.watch()) if tls else None
-    signals: asyncio.Queue[None] = asyncio.Queue()
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, *([signal.SIGINT] if lifeline is None else [])):
-        loop.add_signal_handler(number, signals.put_nowait, None)
-    if lifeline is not None:
-        loop.add_reader(lifeline, signals.put_nowait, None)
-    listening()
-    try:
-        if await _first(app.open(), signals.get()):
-            ready()
-            await signals.get()
-        if lifeline is not None:
-            loop.remove_reader(lifeline)
-        if watching is not None:
-            watching.cancel()
-        _log.info("stopping")
-        app.agent.stop()
-        await _first(server.close(limits["disconnect_grace_s"]), signals.get())
-    finally:
-        await server.close()
-
-
-async def _first(this: Coroutine[Any, Any, None], other: Coroutine[Any, Any, None]) -> bool:
-    """Wait for one of them and cancel the rest; whether `this` came to its end."""
-    tasks = [asyncio.create_task(each) for each in (this, other)]
-    await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-    for task in tasks:
-        task.cancel()
-    await asyncio.wait(tasks)
-    if tasks[0].cancelled():
-        return False
-    tasks[0].result()
-    return True
+async def proven(config: Config, env: Mapping[str, str]) -> Proof:
+    """Which sandbox there is, proven once for all workers."""
+    runner = Runner(config.home)
+    await runner.open(config.server["sandbox"], strongest(env))
+    runner.close()
+    return runner.sandbox
 
 
 def strongest(env: Mapping[str, str]) -> str:

@@ -17,8 +17,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .app import App, files_wanted
+from .app import App
 from .config import shipped
+from .door import files_wanted
 from .wire.headers import is_loopback
 from .wire.listener import bind
 

@@ -7,8 +7,10 @@ is said of the rest, once it is known. The rule of the file: nothing is said tha
 from __future__ import annotations
 
 import socket
+from typing import TYPE_CHECKING
 
-from .app import App
+if TYPE_CHECKING:  # it is not there yet where links are told
+    from .app import App
 
 # What a tier means for whoever reads the start of a server.
 TIERS = {

@@ -132,6 +132,11 @@ class Hooks:
         for hooks in self._at.values():
             hooks.sort(key=lambda each: each.priority)  # stable: then by file and place in it
 
+    @property
+    def watched(self) -> dict[str, str]:
+        """The event types to show to some of them, and at which point."""
+        return {kind: point for point in self._at for kind in POINTS[point]}
+
     def at(self, point: str) -> list[Hook]:
         return self._at.get(point, [])
 
@@ -188,15 +193,11 @@ def _untrusted(path: Path) -> str:
 
 
 class Calls:
-    """The hooks of a server as one run calls them. `watched`: the event types to show to `passing`;
-    without hooks there are none."""
+    """The hooks of a server as one run calls them."""
 
     def __init__(self, hooks: Hooks, session: dict[str, Any], about: Mapping[str, str]) -> None:
         self._hooks, self._session, self._about = hooks, session, dict(about)
         self._off: set[str] = set()  # hooks of chunks that have failed in this run
-        self.watched: Mapping[str, str] = {
-            kind: point for point, kinds in POINTS.items() if hooks.at(point) for kind in kinds
-        }
 
     def any(self, point: str) -> bool:
         return bool(self._hooks.at(point))

@@ -11,6 +11,7 @@ import json
 import math
 import re
 from decimal import Decimal
+from functools import cached_property
 from json.encoder import encode_basestring
 from typing import Any, NoReturn
 
@@ -22,13 +23,37 @@ MAX_DEPTH = 100  # the JSON Schema suite and real sessions stay below 20
 _FLOAT_HINTS = tuple(re.compile(rf"{before}-?\d+[.e]").search for before in (":", ",", r"\["))
 _STRING_OR_FLOAT = re.compile(r'"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+(?:e[-+]\d+)?|e[-+]\d+)')
 _SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
-_encoder = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+# JSON holds no circles, and looking for them would take a quarter of the time.
+_encoder = json.JSONEncoder(
+    ensure_ascii=False, separators=(",", ":"), allow_nan=False, check_circular=False
+)
 _canonical = json.JSONEncoder(
-    ensure_ascii=False, separators=(",", ":"), allow_nan=False, sort_keys=True
+    ensure_ascii=False,
+    separators=(",", ":"),
+    allow_nan=False,
+    check_circular=False,
+    sort_keys=True,
 )
 
-dumps = _encoder.encode  # prebuilt: json.dumps with separators builds an encoder on each call
 quote = encode_basestring  # C string escaping without ensure_ascii
+# What `_encoder.encode` makes anew for each value, at half the cost of a small event: the C encoder
+# (markers, default, encoder, indent, separators, sort_keys, skipkeys, allow_nan).
+_write = vars(json.encoder)["c_make_encoder"](
+    *(None, _encoder.default, quote, None, ":", ",", False, False, False)
+)
+
+
+def dumps(value: Any) -> str:
+    """Compact JSON. Raises ValueError or TypeError for what JSON cannot say."""
+    return "".join(_write(value, 0))
+
+
+class Constant(dict[str, Any]):
+    """An object that nobody changes, such as the declaration of a tool: its text is made once."""
+
+    @cached_property
+    def text(self) -> str:
+        return dumps(self)
 
 
 class JSONError(ValueError):
@@ -73,6 +98,11 @@ def canonical(value: Any) -> str:
     if isinstance(value, float) or any(search(text) for search in _FLOAT_HINTS):
         text = _STRING_OR_FLOAT.sub(_respell, text)
     return text
+
+
+def text_of(value: Any) -> str:
+    """The text of a value; of a Constant it is there already."""
+    return value.text if isinstance(value, Constant) else dumps(value)
 
 
 def browser_safe(value: Any) -> Any:

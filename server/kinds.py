@@ -11,45 +11,39 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from . import jsontext, log, masking
 
 At = tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class MapOf:
+class MapOf(NamedTuple):
     """An object with any names, all of whose values are of one kind."""
 
     kind: Any
 
 
-@dataclass(frozen=True)
-class Choice:
+class Choice(NamedTuple):
     """One of these strings."""
 
     names: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class Either:
+class Either(NamedTuple):
     """Any of these; the last one is the one to speak of when an object does not fit."""
 
     kinds: tuple[Any, ...]
 
 
-@dataclass(frozen=True)
-class Range:
+class Range(NamedTuple):
     """A whole number within bounds, both included."""
 
     least: int
     most: int
 
 
-@dataclass(frozen=True)
-class Pattern:
+class Pattern(NamedTuple):
     """A string of this form, which `words` describe."""
 
     form: str

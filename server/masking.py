@@ -14,7 +14,8 @@ password of plain words in the middle of a sentence.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import cache
 from typing import Any
 
 MASK = "***"
@@ -62,22 +63,22 @@ def _masked_text(text: str) -> str:
     for secret in sorted(_secrets, key=len, reverse=True):
         if secret in text:
             text = text.replace(secret, MASK)
-    text = _ADDRESS.sub(_keep_name, _SHAPE.sub(MASK, _PEM.sub(MASK, text)))
+    text = _ADDRESS().sub(_keep_name, _SHAPE().sub(MASK, _PEM().sub(MASK, text)))
     lower = text.lower()
     if not any(stem in lower for stem in _STEMS):
         return text
-    text = _HEADER.sub(rf"\1{MASK}", text)
-    text = _LISTED.sub(rf"\1{MASK}", text)
-    text = _PAIR.sub(_mask_pair, text)
-    text = _SCHEME.sub(rf"\1{MASK}", text)
-    text = _COMMAND.sub(rf"\1{MASK}", text)
-    return _PROSE.sub(_keep_name, text)
+    text = _HEADER().sub(rf"\1{MASK}", text)
+    text = _LISTED().sub(rf"\1{MASK}", text)
+    text = _PAIR().sub(_mask_pair, text)
+    text = _SCHEME().sub(rf"\1{MASK}", text)
+    text = _COMMAND().sub(rf"\1{MASK}", text)
+    return _PROSE().sub(_keep_name, text)
 
 
 def is_secret(key: Any) -> bool:
     """Whether a key names a secret: `apiKey`, `X-Api-Key`, `client_secret`; not `max_tokens`."""
     words = _CAMEL.sub(r"\1_\2", str(key)).replace("-", "_").replace(" ", "_").lower()
-    return words == "key" or _SECRET_KEY.search(words) is not None
+    return words == "key" or _SECRET_KEY().search(words) is not None
 
 
 def _texts_masked(value: Any) -> Any:
@@ -113,6 +114,12 @@ def _unescaped(match: re.Match[str]) -> str:
 
 def _keep_name(match: re.Match[str]) -> str:
     return f"{match[1] or match[2]}{MASK}"
+
+
+def _late(pattern: str, flags: int = 0) -> Callable[[], re.Pattern[str]]:
+    """A pattern that is compiled when it is first used: all of them take 10 ms, as much as opening
+    a port, and nothing is masked before."""
+    return cache(lambda: re.compile(pattern, flags))
 
 
 _PLAIN = (list, tuple)  # a named tuple cannot be rebuilt from one iterable
@@ -153,25 +160,25 @@ _STEMS = (
         "口令",
     ),
 )
-_SECRET_KEY = re.compile(
+_SECRET_KEY = _late(
     rf"(?:(?:^|_)(?:{_WORDS}|auth|pass|otp|signature|mcp_session_id)|apikeys?|accesstoken"
     r"|secretkey|sessiontoken|令牌|密钥|私钥|密码|口令)$"
 )
 
 # A header's value goes on to the end of its line and may hold spaces.
-_HEADER = re.compile(
+_HEADER = _late(
     r"((?:authorization|cookie)\s{0,4}[:=]\s{0,4})(?![\"'\\\s])[^\r\n\"']+", re.IGNORECASE
 )
 
 # Headers as pairs: ('authorization', 'x'), b"cookie", b"x", {"name": "x-api-key", "value": "x"}.
-_LISTED = re.compile(
+_LISTED = _late(
     r"((?:authorization|cookie|api-key|auth-token)\\{0,4}[\"']\s{0,4},\s{0,4}"
     r"(?:\\{0,4}[\"']value\\{0,4}[\"']\s{0,4}:\s{0,4})?b?\\{0,4}[\"'])[^\"'\r\n]+",
     re.IGNORECASE,
 )
 
 # name, separator, value; quotes may be escaped (JSON inside JSON).
-_PAIR = re.compile(
+_PAIR = _late(
     rf"((?:{_WORDS}|(?:(?<![a-z])|(?<=\\[nrt]))(?:pass|auth|otp)"
     r"|(?<=[?#&])(?:key|code|sig|signature|[\w-]{1,20}-signature))"
     r"(?:\\{0,16}[\"']?\s{0,4}(?:[:=：＝]|%3[dD])\s{0,4}|>))"
@@ -179,7 +186,7 @@ _PAIR = re.compile(
     r"|[^\s,;&}\])\"'\\<]+)",
     re.IGNORECASE,
 )
-_SCHEME = re.compile(
+_SCHEME = _late(
     rf"{_BEGIN}"
     + r"((?i:bearer)\s{1,4}(?!(?i:token|auth|scheme|header|key|is|was|and|or|in|of|for|to)\w*\b)"
     r"|(?i:yaa-api-key)\s{1,4}"
@@ -188,7 +195,7 @@ _SCHEME = re.compile(
 )
 
 # Options of programs: --password x, curl -u me:x, mysql -px.
-_COMMAND = re.compile(
+_COMMAND = _late(
     rf"((?:(?<![\w-])|(?<=\\[nrt]))--?(?:[\w-]{{0,20}}-)?(?:{_WORDS}|pass)\s{{1,4}}"
     r"|\s(?:-u|--user)[ =]{1,4}[^\s:]{1,64}:|mysql\w{0,10}(?=\s)[^\n]{0,80}?\s-p)(?![\s-])[^\s\\]+",
     re.IGNORECASE,
@@ -201,7 +208,7 @@ _NOT_ADJECTIVE = (
     r"|only|used|sent|what|that|this|it|there|valid|weak|strong|changed|protected|kept)(?![\w-]))"
 )
 _CHANCE = r"(?=\w{0,64}[a-z])(?=\w{0,64}[A-Z])(?=[^\s\d]{0,64}\d)"
-_PROSE = re.compile(
+_PROSE = _late(
     rf"((?i:(?:{_PASSWORDS})(?:\s{{1,4}}(?:is|was|ist|lautet|es|est)\s{{1,4}}[\"'`]?"
     rf"|\s{{0,2}}[是为]\s{{0,2}}){_NOT_ADJECTIVE}))[^\s\"'`,;。，\\]{{4,}}"
     rf"|((?i:(?:{_WORDS}|key)(?:\s{{1,4}}(?:is|was)\s{{1,4}}|\s{{0,2}}[是为]\s{{0,2}}|\s{{1,4}})"
@@ -212,7 +219,7 @@ _PROSE = re.compile(
 
 # What the vendors' keys look like, by their documentation and the rules of public secret scanners.
 # One \b for all of them: 0.1 µs a character instead of 1.
-_SHAPE = re.compile(
+_SHAPE = _late(
     rf"{_BEGIN}"
     + r"(?:(?:sk|rk|pk|csk)[-_][\w-]{8,}|sk_(?:live|test)_\w+|whsec_\w{8,}"  # models, payment
     r"|(?:gsk|hf|r8|fw|jina|nvapi|xai|pplx|tvly|fc|pa|ABSK)[-_][\w-]{10,}"
@@ -227,10 +234,10 @@ _SHAPE = re.compile(
     r"|AGE-SECRET-KEY-1\w+"
     r"|eyJ[\w-]{8,}(?:\.[\w-]*){1,4})"  # JSON Web Tokens
 )
-_PEM = re.compile(
+_PEM = _late(
     r"-----BEGIN [A-Z ]{0,30}PRIVATE KEY(?: BLOCK)?-----(?:[^-]|-(?!----END))*"  # RFC 7468
 )
-_ADDRESS = re.compile(
+_ADDRESS = _late(
     r"(://)(?:[^/\s:@]{0,256}:[^/\s@]{1,256}|(?=[A-Za-z_-]{0,64}\d)[^/\s:@]{10,256})(?=@)"
     r"|(/services/(?=T)|/api/webhooks/(?=\d))\w{2,}/[\w/-]{8,}"  # RFC 3986 3.2.1; chat hooks
 )

@@ -11,10 +11,9 @@ from __future__ import annotations
 import mmap
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 ENDS = ("completed", "awaiting", "limit", "cancelled", "failed", "cut")
 STATES = ("done", "failed", "denied", "skipped")
@@ -23,8 +22,7 @@ STATUSES = tuple(f"{group}xx" for group in range(2, 6)) + ("401", "429", "499", 
 BUCKETS = (0.1, 0.5, 1, 5, 10, 30, 60, 300, 600)  # s; the last bucket is +Inf
 
 
-@dataclass(frozen=True)
-class Family:
+class Family(NamedTuple):
     name: str
     kind: str  # counter, gauge, histogram
     help: str

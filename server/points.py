@@ -6,7 +6,7 @@ like everything else, as an event that is folded, or it changes a request that i
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -29,7 +29,7 @@ class Points:
     ) -> None:
         self._calls = Calls(hooks, session, about)
         self._session, self._toolbox = session, toolbox
-        self.watched = self._calls.watched
+        self.watched = hooks.watched
 
     async def opened(self) -> None:
         """pre_call: the messages of the session, before anything is done."""
@@ -40,10 +40,9 @@ class Points:
         """pre_reasoning: the request to the model, system prompt first; it is not stored."""
         return list(await self._calls.ask("pre_reasoning", messages, _is_request))
 
-    async def answered(self, message_id: str) -> AsyncGenerator[Event, None]:
+    async def answered(self, message_id: str) -> list[Event]:
         """post_reasoning: the model's message, before its calls are looked at."""
-        async for event in self._rewritten("post_reasoning", message_id):
-            yield event
+        return await self._rewritten("post_reasoning", message_id)
 
     async def acting(self, jobs: Iterable[Job]) -> tuple[Job, ...]:
         """pre_acting: every call that is about to be executed."""
@@ -67,20 +66,18 @@ class Points:
         """pre_compress: what is about to be left out of the view."""
         await self._calls.ask("pre_compress", {"ops": ops, "record": record})
 
-    async def stopping(
-        self, status: str, interrupts: list[dict[str, Any]]
-    ) -> AsyncGenerator[Event, None]:
+    async def stopping(self, status: str, interrupts: list[dict[str, Any]]) -> list[Event]:
         """on_interrupt: what the run is about to wait for; or post_call: the final message."""
         if interrupts:
             await self._calls.ask("on_interrupt", {"status": status, "interrupts": interrupts})
         last = self._session["messages"][-1:]
         if status == "completed" and last and last[0]["role"] == "assistant":
-            async for event in self._rewritten("post_call", last[0]["id"]):
-                yield event
+            return await self._rewritten("post_call", last[0]["id"])
+        return []
 
-    async def _rewritten(self, point: str, message_id: str) -> AsyncGenerator[Event, None]:
+    async def _rewritten(self, point: str, message_id: str) -> list[Event]:
         if not self._calls.any(point):
-            return
+            return []
         messages = self._session["messages"]
         found = [n for n, message in enumerate(messages) if message["id"] == message_id]
         message = messages[found[-1]]
@@ -93,8 +90,7 @@ class Points:
             for key in keys
             if after.get(key) != before.get(key)
         ]
-        if changes:
-            yield events.messages_filled(changes)
+        return [events.messages_filled(changes)] if changes else []
 
     async def _acting(self, job: Job) -> Job:
         if not isinstance(job, Execute):

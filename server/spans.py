@@ -15,14 +15,13 @@ import time
 from collections.abc import Iterable, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 INTERNAL, CLIENT = 1, 3  # SpanKind
 OK, ERROR = 1, 2  # Status.code
 
 
-@dataclass(frozen=True)
-class Context:
+class Context(NamedTuple):
     """Where in which trace we are. `span_id` is empty at the root; `told`: others may be told of
     the trace, because they asked for it or it is exported."""
 

@@ -1,6 +1,6 @@
 """Several processes that serve the same sockets: forked, watched, started again, ended together.
 
-In the walk: between the command line and `app.serve`, where `server.workers` is more than one. The
+In the walk: between the command line and `door`, where `server.workers` is more than one. The
 parent serves nothing: it holds the sockets open, so that nobody is refused while a worker is
 replaced, and passes signals on. The rules of the file: a worker that dies is started again, later
 each time when it dies young; workers end when their parent does, however it ended; nothing is
@@ -16,6 +16,7 @@ import socket
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from . import log
 
@@ -28,8 +29,7 @@ BAD_CONFIGURATION = 2  # a worker's exit code: starting it again would not help
 _log = log.get("workers")
 
 
-@dataclass(frozen=True)
-class Worker:
+class Worker(NamedTuple):
     """What a worker knows of itself. `lifeline`: readable once the parent has ended."""
 
     number: int

@@ -8,8 +8,6 @@ import gzip
 import http.client
 import io
 import json
-import subprocess
-import sys
 import tempfile
 import time
 import unittest
@@ -32,7 +30,6 @@ from . import fakes
 from .api import fakes as wire
 from .tooling.api import Api
 from .tooling.child import Yaa
-from .tooling.tools import ROOT
 
 DEFAULTS = fakes.DEFAULTS["server"]["limits"]
 USER = {"id": "u1", "role": "user", "content": "hello"}
@@ -416,21 +413,6 @@ class Composition(unittest.IsolatedAsyncioTestCase):
             config = load(Path(folder), None, env, {"server.discover": False})
             async with App(config, env) as app:
                 self.assertFalse(app.demo)
-
-
-class OpenFiles(unittest.TestCase):
-    def test_the_soft_limit_is_raised_as_far_as_it_may(self) -> None:
-        program = (
-            "import resource, sys; from server.app import allow_files;"
-            " resource.setrlimit(resource.RLIMIT_NOFILE, (int(sys.argv[1]), 1000));"
-            " allow_files({'max_connections': int(sys.argv[2])});"
-            " print(resource.getrlimit(resource.RLIMIT_NOFILE))"
-        )
-        for soft, connections, now in ((200, 100, 456), (200, 5000, 1000), (900, 100, 900)):
-            with self.subTest(soft=soft, connections=connections):
-                command = [sys.executable, "-c", program, str(soft), str(connections)]
-                said = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
-                self.assertEqual(said.stdout.strip(), f"({now}, 1000)")
 
 
 if __name__ == "__main__":

@@ -103,6 +103,8 @@ class Reference(unittest.TestCase):
         names = set(fields.TOP) - SPELLINGS | UNCHECKED
         self.assert_rows("session.md", "Key", names)
         self.assert_rows("session.md", "Reason", set(fields.REASONS))
+        warnings = {prompts.UNKNOWN_SECTION, prompts.UNKNOWN_PLACEHOLDER}
+        self.assert_rows("session.md", "Warning", warnings)
 
     def test_routes(self) -> None:
         fronts = set(method_and_path("server/api/openai.py"))

@@ -40,6 +40,8 @@ FLOORS = {
     "server": 5,
     "server.__main__": 5,
     "server.app": 5,
+    "server.commands": 5,
+    "server.door": 5,
     "server.console": 5,
     "server.terminal": 5,
     "server.doctor": 5,

@@ -89,7 +89,7 @@ yaa.define('css/layout', ['ui/h'], ({ css }) => css`
 
   .scroll {
     overflow-y: auto; overflow-x: hidden; scrollbar-gutter: stable both-edges; overscroll-behavior: contain;
-    min-block-size: 0;
+    min-block-size: 0; contain: strict; /* what grows in it lays out nothing around it */
   }
   .column { inline-size: min(100% - 2rem, var(--column)); margin-inline: auto; }
   .scroll > .column { padding-block: var(--s4) var(--s6); min-block-size: 100%; }

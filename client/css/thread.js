@@ -62,7 +62,9 @@ yaa.define('css/thread', ['ui/h'], ({ css }) => css`
   .message[data-role="user"]:is(:hover, :focus-within) :is(.message-foot time, .message-actions) { opacity: 1; }
   @media (hover: none) { .message[data-role="user"] :is(.message-foot time, .message-actions) { opacity: 1; } }
 
-  .turn { display: grid; grid-template-columns: minmax(0, 1fr); gap: var(--s3); }
+  /* Blocks here and in .prose: in a grid a paragraph that grows is laid out and painted whole each time. */
+  .turn > :not([hidden]) ~ * { margin-block-start: var(--s3); }
+  .turn > :not([hidden]) ~ .message-foot { margin-block-start: var(--s4); }
   .cut-note { display: flex; gap: var(--s2); align-items: center; font-size: var(--t2); color: var(--ask); }
   .error-note {
     display: flex; gap: var(--s3); padding: var(--s3) var(--s4); border-radius: var(--r2);
@@ -91,11 +93,12 @@ yaa.define('css/thread', ['ui/h'], ({ css }) => css`
   }
 
   /* Markdown */
-  .prose { display: grid; grid-template-columns: minmax(0, 1fr); gap: 0.8em; min-inline-size: 0; overflow-wrap: anywhere; }
+  .prose { --gap: calc(0.8 * var(--t4)); overflow-wrap: anywhere; }
   .prose .table { overflow-wrap: break-word; }
-  .prose > * { min-inline-size: 0; }
+  .prose > * { margin-block-start: var(--gap); }
   .prose p { white-space: pre-line; }
   .prose :is(h1, h2, h3, h4, h5, h6) { margin-block-start: 0.6em; letter-spacing: -0.01em; }
+  .prose > :is(h1, h2, h3, h4, h5, h6) { margin-block-start: calc(var(--gap) + 0.6em); }
   .prose > :first-child { margin-block-start: 0; }
   .prose .level-1 { font-size: 1.35em; }
   .prose .level-2 { font-size: 1.2em; }
@@ -114,7 +117,7 @@ yaa.define('css/thread', ['ui/h'], ({ css }) => css`
     padding: 0.1em 0.35em; border-radius: 0.3em; background: var(--hover); overflow-wrap: anywhere;
   }
   .prose .table {
-    overflow-x: auto; border: 1px solid var(--line); border-radius: var(--r2); justify-self: start;
+    overflow-x: auto; border: 1px solid var(--line); border-radius: var(--r2); inline-size: fit-content;
     max-inline-size: 100%; scrollbar-width: thin;
   }
   .prose table { font-size: var(--t3); line-height: 1.45; }

@@ -7,7 +7,6 @@ file: what cannot be used is told in `problems`, and what it said before goes on
 
 from __future__ import annotations
 
-import copy
 import difflib
 import re
 from collections.abc import Collection
@@ -20,6 +19,7 @@ from ..errors import Problem
 from ..jsontext import JSONError, dumps, loads
 from ..session import definition as definitions
 from ..session.definition import DEFAULT, MAX_FILE, Definition
+from ..session.patch import own
 from .prompt_files import Stamp, included, stamp_of
 
 _QUOTED = re.compile(r'"""(.*?)"""', re.DOTALL)
@@ -59,7 +59,8 @@ class Agents:
         name = session.get("agent") or ""
         name = self._default if name in DEFAULT else name
         if found := self._known().get(name):
-            return copy.deepcopy(found)
+            copy: Definition = own(found)
+            return copy
         brought = definitions.of(session)
         if isinstance(brought, dict) and brought.get("name") == name:
             return _checked(name, brought)

@@ -14,9 +14,8 @@ import os
 import re
 import secrets
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..errors import Problem
 
@@ -28,8 +27,7 @@ MAX_KEY_FILE = 4096
 _CHALLENGE = {"WWW-Authenticate": 'Bearer realm="yaa"'}
 
 
-@dataclass(frozen=True)
-class Key:
+class Key(NamedTuple):
     """What a valid key stands for. `max_runs` at once, `rate_limit` of requests (rates.py); None
     for the server's own."""
 

@@ -11,9 +11,8 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import dataclass
 from types import TracebackType
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 from .. import log, spans
@@ -85,8 +84,7 @@ class Call:
 Handler = Callable[[Call], Awaitable[None]]
 
 
-@dataclass(frozen=True)
-class Route:
+class Route(NamedTuple):
     """A handler; `open` means that it needs no key. `refusal` is the body that a Problem gets here:
     clients of other systems look for its words in other places."""
 

@@ -112,7 +112,10 @@ class Runs:
                             pulse.touch()
                         # Back-pressure; and before a tool starts its `tool.exec` has left: the run
                         # goes on to hand the call over only when it is asked for its next event.
-                        await (stream.flush() if name == EXEC else stream.drain())
+                        if name == EXEC:
+                            await stream.flush()
+                        elif stream.full:
+                            await stream.drain()
                 ended = ended and go_on is None  # then `cut` has the last word
                 following = await go_on() if go_on else None
         except asyncio.CancelledError:

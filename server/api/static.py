@@ -67,6 +67,14 @@ class Files:
     def __init__(self, root: Path) -> None:
         self._root = root.resolve()
 
+    def has(self, path: str) -> bool:
+        """Whether `get` would find a file for a request's path."""
+        try:
+            self._find(file_name(path))
+        except Problem:
+            return False
+        return True
+
     async def get(self, call: Call) -> None:
         """Raises Problem("not_found") for all that is not a file here, whatever the reason."""
         name = file_name(call.request.path)
@@ -95,12 +103,18 @@ class Files:
 
     def _read(self, name: str) -> bytes:
         try:
-            file = (self._root / name).resolve(strict=True)
-            if not file.is_relative_to(self._root) or not file.is_file():
-                raise _nothing()
-            return file.read_bytes()
-        except (OSError, RuntimeError):  # RuntimeError: a loop of links
+            return self._find(name).read_bytes()
+        except OSError:
             raise _nothing() from None
+
+    def _find(self, name: str) -> Path:
+        try:
+            file = (self._root / name).resolve(strict=True)
+            if file.is_relative_to(self._root) and file.is_file():
+                return file
+        except (OSError, RuntimeError):  # RuntimeError: a loop of links
+            pass
+        raise _nothing()
 
 
 def file_name(path: str) -> str:

@@ -13,6 +13,7 @@ import zlib
 from collections.abc import Mapping
 from typing import Any
 
+from ..jsontext import text_of
 from ..schema.inline import inline
 from . import Message, Options, Tool, text_calls
 from .decode import DETAILS, PARTS, TAGS
@@ -199,7 +200,7 @@ def _written_out(tool: Tool) -> Tool:
     """The tool with its schema's references written out: Gemini and others refuse `$ref`, and one
     such tool costs the whole request."""
     function = tool["function"]
-    if '"$ref"' not in json.dumps(function.get("parameters")):
+    if '"$ref"' not in text_of(tool):
         return tool
     return {**tool, "function": {**function, "parameters": inline(function["parameters"])}}
 

@@ -162,9 +162,8 @@ class Models:
         theirs = _mapping(wanted, "model_settings")
         theirs.pop("extra_body", None)  # it could undo what the owner has set
         settings = _mapping(entry, "model_settings") | theirs
-        provider = _provider(name, entry, wanted, preset, model, settings)
-        provider = replace(
-            provider,
+        provider = _provider(
+            *(name, entry, wanted, preset, model, settings),
             key=entry.get("api_key") or "",
             headers=entry.get("headers") or {},
             extra_body=entry.get("extra_body") or {},
@@ -201,9 +200,8 @@ class Models:
         if not model:
             raise _invalid("/model_name", "A provider of your own needs a model_name.")
         settings = _mapping(wanted, "model_settings")
-        provider = _provider(host, wanted, {}, preset, model, settings)
-        provider = replace(
-            provider,
+        provider = _provider(
+            *(host, wanted, {}, preset, model, settings),
             key=key,
             extra_body=_mapping(wanted, "extra_body"),
             public_only=public_only,
@@ -238,6 +236,7 @@ def _provider(
     preset: Preset,
     model: str,
     settings: Mapping[str, Any],
+    **more: Any,
 ) -> Provider:
     """The part that is read the same way for a server's and a session's provider. What a session
     says about a server's narrows it or describes the model; it cannot change price or address."""
@@ -262,6 +261,7 @@ def _provider(
         settings=settings,
         costs=costs,
         cost_unit=str(unit),
+        **more,
     )
 
 
@@ -291,7 +291,7 @@ def _preset(entry: Mapping[str, Any]) -> Preset:
     quirks = dict(entry.get("quirks") or {})
     if "tool_choice_modes" in quirks:
         quirks["tool_choice_modes"] = frozenset(quirks["tool_choice_modes"])
-    return replace(preset, **quirks)
+    return replace(preset, **quirks) if quirks else preset
 
 
 def _with_key(entry: Mapping[str, Any], env: Mapping[str, str]) -> dict[str, Any]:

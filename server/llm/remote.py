@@ -15,11 +15,12 @@ import re
 import time
 from abc import abstractmethod
 from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from .. import log, spans
-from ..jsontext import dumps
+from ..jsontext import dumps, text_of
 from ..session.events import Event
 from ..wire.client import Client, ClientError, Response, Timeouts
 from . import BaseAPI, Message, Options, Tool, build, text_calls
@@ -145,8 +146,8 @@ class RemoteAPI(BaseAPI):
         reader = Reader(answer, self.provider)
         try:
             response, sent = await self._open(call, left)
-            async with response:
-                async for data in response.chunks():
+            async with aclosing(response.chunks()) as chunks:
+                async for data in chunks:
                     for event in reader.feed(data):
                         yield event
                     if reader.ended:
@@ -163,7 +164,7 @@ class RemoteAPI(BaseAPI):
         whole, plain = call.body, False
         while True:
             body = self._accepted(whole)
-            sent = dumps(body).encode("utf-8", "replace")
+            sent = written(body).encode("utf-8", "replace")
             response = await self._client.request(
                 "POST",
                 self.provider.url,
@@ -251,6 +252,14 @@ class RemoteAPI(BaseAPI):
 
         restore = call.names.restore
         return self.answer(call.options, restore, scanner, rescue if known else None)
+
+
+def written(body: Mapping[str, Any]) -> str:
+    """The JSON of a request. Its tools, most of a short one, are as constant as they were given."""
+    text = dumps({name: value for name, value in body.items() if name != "tools"})
+    if tools := body.get("tools"):
+        text = f'{text[:-1]},"tools":[{",".join(map(text_of, tools))}]}}'
+    return text
 
 
 def _has(body: Mapping[str, Any], name: str) -> bool:

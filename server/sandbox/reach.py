@@ -10,16 +10,14 @@ from __future__ import annotations
 import ipaddress
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 NETWORKS = ("off", "proxy", "full")  # narrowest first
 NAME = re.compile(r"[a-z0-9_]([a-z0-9_.-]{0,252})")
 MOST_HOSTS = 32  # that one approval may add
 
 
-@dataclass(frozen=True)
-class Reach:
+class Reach(NamedTuple):
     """network: off, proxy (only to `hosts`, through sandbox/netproxy.py) or full (the machine's
     own). hosts: `name`, `*.suffix` or `*` for public addresses; `name:port`, an address or a
     network for what may be private, too. ports: where an entry names none."""
@@ -73,7 +71,7 @@ def split(entry: str) -> tuple[str, int | None]:
 def narrowed(reach: Reach, network: str | None) -> Reach:
     """What a session leaves of it."""
     if network in NETWORKS and NETWORKS.index(network) < NETWORKS.index(reach.network):
-        return replace(reach, network=network)
+        return reach._replace(network=network)
     return reach
 
 
@@ -91,12 +89,12 @@ def widened(reach: Reach, asked: dict[str, Any], addable: Iterable[str]) -> Reac
     if hosts and network is None:
         network = "proxy" if reach.network == "off" else reach.network
     if network == "proxy" and reach.network == "off" and hosts:
-        return replace(reach, network="proxy", hosts=tuple(hosts))
+        return reach._replace(network="proxy", hosts=tuple(hosts))
     if network is not None and NETWORKS.index(network) > NETWORKS.index(reach.network):
         return f"this server does not let an approval open the network {network!r}"
     if network == "proxy" and reach.network == "full":
-        return replace(reach, network="proxy", hosts=tuple(hosts))
-    return replace(narrowed(reach, network), hosts=(*reach.hosts, *hosts))
+        return reach._replace(network="proxy", hosts=tuple(hosts))
+    return narrowed(reach, network)._replace(hosts=(*reach.hosts, *hosts))
 
 
 def _among(host: str, held: Reach) -> bool:

@@ -22,7 +22,10 @@ from .policy import Policy
 from .reach import NETWORKS
 
 # Loaded here once (100 ms) and not in every call.
-PRELOADED = ("..tools.calling", "..tools.builtin", ".canary", "traceback", "ctypes.util")
+PRELOADED = (
+    *("..tools.calling", "..tools.builtin", "..tools.builtin.page"),
+    *(".canary", "traceback", "ctypes.util"),
+)
 
 
 def main(door: int, options: str) -> None:

@@ -17,7 +17,7 @@ from typing import Any
 from ..schema.validate import check_schema, validate
 from .fields import LIMITS
 from .modes import MODES, PLANNING, mode_named
-from .prompts import NAMES, unknown_placeholders
+from .prompts import NAMES, remarks
 
 Session = dict[str, Any]
 Definition = dict[str, Any]
@@ -100,7 +100,7 @@ def files_named(definition: Any) -> Iterator[tuple[dict[str, Any], str, str]]:
 def warnings(definition: Definition) -> list[str]:
     """What is no mistake, but hardly meant."""
     texts = {**definition.get("prompt", {}), "systemPrompt": definition.get("systemPrompt", "")}
-    return unknown_placeholders(texts)
+    return [remark["message"] for remark in remarks(texts)]
 
 
 def unmatched(

@@ -155,7 +155,10 @@ def drop(*path: str) -> dict[str, Any]:
 
 def pointer(*parts: str | int) -> str:
     """An RFC 6901 JSON pointer."""
-    return "".join(f"/{str(part).replace('~', '~0').replace('/', '~1')}" for part in parts)
+    text = "/".join(map(str, parts))
+    if "~" in text or text.count("/") >= len(parts):  # seldom
+        text = "/".join(str(part).replace("~", "~0").replace("/", "~1") for part in parts)
+    return f"/{text}" if parts else ""
 
 
 def messages_filled(operations: Patch) -> Event:

@@ -299,8 +299,9 @@ def find_function(session: Session, call_id: Any) -> dict[str, Any] | None:
 
 def owner_index(messages: list[Message], call_id: Any) -> int | None:
     for index in range(len(messages) - 1, -1, -1):
-        if any(call.get("id") == call_id for call in calls_of(messages[index])):
-            return index
+        for call in calls_of(messages[index]):
+            if call.get("id") == call_id:
+                return index
     return None
 
 
@@ -363,9 +364,10 @@ DELTAS: dict[str, tuple[str, str, Callable[[Session, Any], dict[str, Any] | None
 
 def foldable(session: Session, event: Event) -> bool:
     """Whether the event has what its fold needs, and the session the list it writes to."""
-    required = REQUIRED.get(event["type"], {})
-    complete = all(isinstance(event.get(key), kind) for key, kind in required.items())
-    return complete and (event["type"] == "RUN_STARTED" or has_messages(session))
+    for key, kind in REQUIRED.get(event["type"], {}).items():
+        if not isinstance(event.get(key), kind):
+            return False
+    return event["type"] == "RUN_STARTED" or has_messages(session)
 
 
 def has_messages(session: Session) -> bool:

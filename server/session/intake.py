@@ -86,7 +86,7 @@ def opening(
     run = _run(session, user, run_id, now_ms)
     if host:
         run["host"] = host
-    if said := prompts.unknown_placeholders(session.get("config", {}).get("prompt") or {}):
+    if said := prompts.remarks(session.get("config", {}).get("prompt") or {}):
         run["warnings"] = said
     if "output" in session and session.get("run", {}).get("message") != user:
         changes.append(drop("output"))

@@ -66,7 +66,9 @@ def catalog() -> list[dict[str, str]]:
 
 def mode_named(text: str) -> Mode | None:
     """The mode of this name or alias, if there is one."""
-    name = ALIASES.get(text.strip().casefold().replace("-", "").replace("_", ""))
+    name = ALIASES.get(text)
+    if name is None:
+        name = ALIASES.get(text.strip().casefold().replace("-", "").replace("_", ""))
     return MODES[name] if name is not None else None
 
 

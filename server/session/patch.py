@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
+_CONTAINERS = (dict, list)
+
 
 def patch(root: Any, operation: dict[str, Any], parts: list[str]) -> None:
     """One RFC 6902 add, replace or remove. What does not apply is left undone."""
@@ -50,11 +52,12 @@ def array_index(part: str) -> int | None:
 def parse_pointer(path: Any) -> list[str] | None:
     if not isinstance(path, str) or not path.startswith("/"):
         return None
-    return [part.replace("~1", "/").replace("~0", "~") for part in path[1:].split("/")]
+    parts = path[1:].split("/")
+    return [part.replace("~1", "/").replace("~0", "~") for part in parts] if "~" in path else parts
 
 
 def own(value: Any) -> Any:
     """A copy for the session: later folds change it, and an event never changes."""
     if isinstance(value, dict):
-        return {key: own(item) for key, item in value.items()}
+        return {k: own(v) if isinstance(v, _CONTAINERS) else v for k, v in value.items()}
     return [own(item) for item in value] if isinstance(value, list) else value

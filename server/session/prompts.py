@@ -17,6 +17,7 @@ from .modes import mode_of
 from .output import schema_of
 
 Session = dict[str, Any]
+Remark = dict[str, Any]
 
 # Section name -> template, in the order in which they stand.
 SECTIONS: dict[str, str] = {
@@ -62,6 +63,8 @@ TITLE = (
 # What `config.prompt` and an agent's `prompt` may hold.
 NAMES = (*SECTIONS, "system", "title")
 FACTS = ("character", "output_schema", "date", *_OPTIONAL_FACTS)
+# What a session is told of its templates, in `run.warnings`.
+UNKNOWN_SECTION, UNKNOWN_PLACEHOLDER = "prompt_section_unknown", "prompt_placeholder_unknown"
 
 _PLACEHOLDER = re.compile(r"(?<!\{)\{([a-z_]+)\}(?!\})")
 
@@ -70,7 +73,7 @@ def system(session: Session) -> str:
     """The system prompt of a session.
 
     `system` replaces everything, any section's name replaces that section, and `append` is added
-    at the end. Unknown placeholders stay as they are and `unknown_placeholders` names them.
+    at the end. Unknown placeholders stay as they are and `remarks` names them.
     """
     own = custom(session)
     facts = values(session, own)
@@ -113,23 +116,30 @@ def values(session: Session, own: Mapping[str, str]) -> dict[str, str]:
 def fill(template: str, facts: Mapping[str, str]) -> str:
     """One pass: what a fact holds is never read as a template itself. `{{x}}` is no placeholder,
     it is how a call names an earlier result."""
+    if "{" not in template:  # most sections
+        return template
     return _PLACEHOLDER.sub(lambda match: facts.get(match[1], match[0]), template)
 
 
-def unknown_placeholders(templates: Mapping[str, Any]) -> list[str]:
-    """One line for each template that is none of ours, or that names something which means nothing;
-    it is left as it is."""
-    found = []
+def remarks(templates: Mapping[str, Any]) -> list[Remark]:
+    """What to say of templates that are none of ours, or that name something which means nothing:
+    these are left as they are. Each is {code, message, section, known} and names what it is about
+    in facts of its own, so that whoever shows it can word it."""
+    found: list[Remark] = []
     for name, text in templates.items():
         if name not in (*NAMES, "systemPrompt"):
-            found.append(f"prompt.{name} is no section; there are {', '.join(NAMES)}")
+            said = f"prompt.{name} is no section; there are {', '.join(NAMES)}"
+            about = {"section": name, "known": list(NAMES)}
+            found.append({"code": UNKNOWN_SECTION, "message": said, **about})
         elif isinstance(text, str) and name not in ("append", "systemPrompt"):
-            unknown = sorted(set(_PLACEHOLDER.findall(text)) - set(FACTS))
-            if unknown:
-                named = ", ".join(f"{{{each}}}" for each in unknown)
-                found.append(
-                    f"prompt.{name} names {named}, which means nothing; known: {', '.join(FACTS)}"
+            named = sorted(set(_PLACEHOLDER.findall(text)) - set(FACTS))
+            if placeholders := [f"{{{each}}}" for each in named]:
+                listed = ", ".join(placeholders)
+                said = (
+                    f"prompt.{name} names {listed}, which means nothing; known: {', '.join(FACTS)}"
                 )
+                about = {"section": name, "placeholders": placeholders, "known": list(FACTS)}
+                found.append({"code": UNKNOWN_PLACEHOLDER, "message": said, **about})
     return found
 
 

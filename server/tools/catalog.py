@@ -64,6 +64,7 @@ class Catalog:
     def __init__(self, *, network: bool) -> None:
         """The built-in tools; those that need the network only with one."""
         self.entries: dict[str, Entry] = {}
+        self.version = 0  # another one whenever there are others
         self.problems: list[str] = []
         self._servers: Servers | None = None
         self._by_server: dict[str, list[BaseTool]] = {}
@@ -83,6 +84,7 @@ class Catalog:
         if tool.name in self.entries:
             raise ToolError(f"there is a tool named {tool.name} already")
         self.entries[tool.name] = Entry(tool, Validator(tool.parameters), operation)
+        self.version += 1
 
     async def add_files(self, folder: Path, runner: Runner) -> None:
         """The owner's tools: every function marked in `<folder>/*.py`."""
@@ -139,6 +141,7 @@ class Catalog:
         """All tools of an MCP server, in place of those that it had. What is offered keeps its
         order: providers cache a prompt up to its first difference."""
         self._by_server[server] = tools
+        self.version += 1
         known = {name: e for name, e in self.entries.items() if e.tool.kind == "mcp"}
         for name in known:
             del self.entries[name]
@@ -174,7 +177,7 @@ def _builtin(function: Any) -> BaseTool:
     options = builtin.options(function)
     signature = schema_of(function, inject=(Context,))
     kind = KINDS.get(signature.name, "python")
-    where = (function.__module__, "readable" if kind == "fetch" else function.__name__)
+    where = builtin.READS if kind == "fetch" else (function.__module__, function.__name__)
     return BaseTool(
         signature.name,
         signature.description or "",

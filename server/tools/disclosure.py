@@ -8,13 +8,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..jsontext import dumps
+from ..jsontext import Constant, dumps
 from ..schema.example import NOTHING, example
 from ..schema.generate import response_schema
 from ..schema.inline import inline
 from .tool import BaseTool
 
 MAX_LINE = 100  # characters of the one line
+
+
+def offer(tool: BaseTool, *, in_brief: bool, results: bool) -> Constant:
+    """What a model is told of a tool, with its text for every request that has it."""
+    return Constant(brief(tool) if in_brief else declaration(tool, results=results))
 
 
 def declaration(tool: BaseTool, *, results: bool) -> dict[str, Any]:

@@ -9,8 +9,9 @@ whatever would run on this machine is neither offered nor run.
 from __future__ import annotations
 
 import difflib
+import hashlib
 import time
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Iterable
 from contextlib import aclosing
 from dataclasses import replace
 from functools import partial
@@ -19,7 +20,7 @@ from typing import Any
 
 from ..config import Config
 from ..errors import Problem
-from ..jsontext import browser_safe
+from ..jsontext import Constant, browser_safe, dumps
 from ..sandbox.policy import TIERS
 from ..sandbox.probe import Proof
 from ..sandbox.reach import NETWORKS, Reach
@@ -35,7 +36,7 @@ from ..wire.client import Client
 from . import builtin, failures, mcp, page
 from .arguments import fitted
 from .catalog import Catalog, Entry
-from .disclosure import brief, declaration, detail, result_schema
+from .disclosure import detail, offer, result_schema
 from .download import Piece, read_piece
 from .ending import as_wanted, of_no_use, planned
 from .envelope import envelope, text_for_model
@@ -51,6 +52,7 @@ Call = dict[str, Any]
 # Without these a run could not come to its end: they are never withheld.
 CONTROL = frozenset(function.__name__ for function in builtin.CONTROL)
 DETAIL = "tool_detail"
+MOST_OFFERS = 64  # that are remembered: few sessions differ in what they say of tools
 
 
 class Toolbox:
@@ -73,6 +75,7 @@ class Toolbox:
         self._mcp = mcp.Servers(server["mcpServers"], client or Client(), self._most["wall_s"])
         self._catalog = Catalog(network=client is not None)
         self._tools = self._catalog.entries
+        self._offers: dict[bytes, list[Constant]] = {}
         self.problems = self._catalog.problems  # what could not be loaded, for the owner
         allowed = self._ceilings.get("fetch_url", {}).get("allow", ())
         agents = config.home / "agents"
@@ -86,6 +89,7 @@ class Toolbox:
         self._addable = self._sandbox["hosts_on_approval"] if tier == "A" else []
         self._withheld = TIERS.index(tier) < TIERS.index(self._sandbox["require"])
         self.host = "" if self._withheld else self._runner.host
+        self._offers.clear()
 
     async def close(self) -> None:
         """End every process that waits for a call."""
@@ -117,17 +121,34 @@ class Toolbox:
         """What the model is offered, in a fixed order (a prompt's prefix is cached). Tools that
         are denied or cannot run are left out, and those that keep failing; `tool_detail` is for
         brief ones."""
+        left_out = self._left_out(session)
+        theirs = page.tools(session, self._tools).values()
+        return [*self._ours(session, left_out), *self._offered(theirs, session, left_out)]
+
+    def _ours(self, session: Session, left_out: set[str]) -> list[Constant]:
+        """Those of this server. Nearly all sessions say the same of them, so what was found for one
+        holds for the next that does."""
+        config = session["config"]
+        said = [config["yaa"], config.get("agent"), config.get("tool"), session["grants"]]
+        here = [sorted(left_out), self._catalog.version, self._withheld]
+        key = hashlib.blake2b(dumps([said, here]).encode("utf-8", "surrogatepass")).digest()
+        if key not in self._offers:
+            if len(self._offers) >= MOST_OFFERS:
+                self._offers.clear()
+            entries = [as_wanted(entry, session) for entry in self._tools.values()]
+            usable = [entry.tool for entry in entries if not self.unavailable(entry.tool)]
+            self._offers[key] = self._offered(usable, session, left_out)
+        return self._offers[key]
+
+    def _offered(
+        self, tools: Iterable[BaseTool], session: Session, out: set[str]
+    ) -> list[Constant]:
         wanted = session["config"]["yaa"]
         in_brief, results = wanted.get("tool_detail", False), wanted.get("result_schema", False)
-        entries = [as_wanted(entry, session) for entry in self._tools.values()]
-        ours = [e.tool for e in entries if not self.unavailable(e.tool)]
-        left_out = self._left_out(session)
         return [
-            brief(tool)
-            if in_brief and tool.name not in CONTROL
-            else declaration(tool, results=results)
-            for tool in (*ours, *page.tools(session, self._tools).values())
-            if tool.name not in left_out and self.policy(tool, session) != "deny"
+            offer(tool, in_brief=in_brief and tool.name not in CONTROL, results=results)
+            for tool in tools
+            if tool.name not in out and self.policy(tool, session) != "deny"
         ]
 
     def _left_out(self, session: Session) -> set[str]:

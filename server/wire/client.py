@@ -12,6 +12,7 @@ import asyncio
 import ssl
 from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from types import TracebackType
 from urllib.parse import quote, urlsplit
 
@@ -128,6 +129,7 @@ class Client:
         self._tls, self._resolve = tls, resolve
         self._limits = Limits(body=max_response)
         self._pool = Pool(MAX_IDLE_PER_ORIGIN, IDLE_S)
+        self._place = lru_cache(maxsize=128)(self._locate)  # most requests go to a few places
 
     async def request(
         self,
@@ -147,7 +149,7 @@ class Client:
         """
         timeouts = timeouts or Timeouts()
         started = asyncio.get_running_loop().time()
-        origin, target = self._locate(url, public_only)
+        origin, target = self._place(url, public_only)
         message = self._message(method, origin, target, headers or {}, body)
         again = method in RESENDABLE if resendable is None else resendable
         while True:

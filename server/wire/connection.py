@@ -83,7 +83,7 @@ class Connection(asyncio.Protocol):
     __slots__ = (
         "_admitted", "_arrived", "_body", "_buffer", "_deadline", "_expects", "_framing", "_peer",
         "_phase", "_raw", "_resumed", "_server", "_steps", "_stops_at", "_taken", "_taken_at",
-        "_task", "_transport", "_waiter", "_written", "ended", "gone",
+        "_task", "_transport", "_waiter", "_written", "behind", "ended", "gone",
     )  # fmt: skip
 
     def __init__(self, server: Server) -> None:
@@ -99,6 +99,7 @@ class Connection(asyncio.Protocol):
         self._stops_at = _NEVER  # of lingering, however much arrives
         self.ended = False  # the client sends no more
         self.gone = False  # nor does it read
+        self.behind = False  # it has not taken what was written, or is gone
         # Of writing
         self._resumed: asyncio.Event | None = None  # set once the kernel has taken enough
         self._written = 0
@@ -163,12 +164,15 @@ class Connection(asyncio.Protocol):
         self.ended = self.gone = True
         self._server.dismiss(self, self._admitted)
         self.resume_writing()
+        self.behind = True
         self._cancel()
 
     def pause_writing(self) -> None:
         self._resumed = asyncio.Event()
+        self.behind = True
 
     def resume_writing(self) -> None:
+        self.behind = self.gone
         if self._resumed is not None:
             self._resumed.set()
             self._resumed = None

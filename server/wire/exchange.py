@@ -43,6 +43,7 @@ class Channel(Protocol):
     """What an exchange asks of the connection it runs on."""
 
     ended: bool  # the client has closed its half of the connection, or all of it
+    behind: bool  # the client reads more slowly than we write, or is gone: `drain` says which
 
     def send(self, data: bytes) -> None: ...
     async def drain(self) -> None: ...
@@ -212,6 +213,11 @@ class Stream:
         self._size += len(data)
         if self._turn is None:
             self._turn = asyncio.get_running_loop().call_soon(self.push)
+
+    @property
+    def full(self) -> bool:
+        """Whether `drain` has anything to do: after nearly all events it has not."""
+        return self._size > GATHER or self._channel.behind
 
     async def drain(self) -> None:
         """Wait while the client reads more slowly than we write; memory stays bounded by it."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Generator
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from .headers import (
     TEXT,
@@ -54,8 +54,7 @@ class Limits:
     interim: int = 16  # 1xx answers before the real one
 
 
-@dataclass(frozen=True)
-class Request:
+class Request(NamedTuple):
     """A request head. `path` and `query` are as sent: percent-encoded, the query without `?`."""
 
     method: str
@@ -68,8 +67,7 @@ class Request:
     keep_alive: bool
 
 
-@dataclass(frozen=True)
-class Response:
+class Response(NamedTuple):
     """A final (not 1xx) response head. `reusable`: the connection may serve another request."""
 
     status: int

@@ -19,6 +19,7 @@ from .http11 import Body, Buffer, Limits, Response, advance, parse_response
 HIGH_WATER = 512 * 1024  # decoded bytes that may wait for a slow reader
 TAIL_BYTES = 64 * 1024  # what may still come after a reader has seen all it wants …
 TAIL_S = 1.0  # … and for how long, to save the connection
+_NEVER = float("inf")
 KINDS = ("connect", "tls", "timeout", "protocol", "closed", "refused")
 
 
@@ -190,30 +191,34 @@ class Exchange:
     def _watch(self) -> None:
         """Arm the one timer for the nearest limit; it looks again when it fires."""
         self._stop_timer()
-        deadline = self._deadline()[0]
-        if deadline is not None:
-            self._timer = self._loop.call_at(deadline, self._on_timer)
+        nearest = min(self._deadlines())
+        if nearest < _NEVER:
+            self._timer = self._loop.call_at(nearest, self._on_timer)
 
     def _on_timer(self) -> None:
-        deadline, what = self._deadline()
-        if deadline is None or self._loop.time() < deadline:
+        silent, whole = self._deadlines()
+        if self._loop.time() < min(silent, whole):
             self._watch()
             return
+        what = "went silent" if self._body_begun else "sent no answer"
+        what = f"{what} for {self._quiet():g} s"
+        if whole <= silent:
+            what = f"was not done after {self._timeouts.total:g} s"
         self._fail(ClientError("timeout", f"{self.connection.where} {what}"))
 
-    def _deadline(self) -> tuple[float | None, str]:
+    def _deadlines(self) -> tuple[float, float]:
+        """When it will have been silent, and when it will have gone on, for too long."""
+        total = self._timeouts.total
+        # A reader that lags behind is not the server's silence.
+        since = self._loop.time() if self._paused else self._last
+        since = since if self._body_begun or self._discard else self._started
+        return since + self._quiet(), self._started + (_NEVER if total is None else total)
+
+    def _quiet(self) -> float:
+        """For how long nothing may come now."""
         limits = self._timeouts
-        quiet = limits.idle if self._body_begun or self._discard else limits.first_byte
-        ends: list[tuple[float, str]] = []
-        if quiet is not None:
-            # A reader that lags behind is not the server's silence.
-            since = self._loop.time() if self._paused else self._last
-            since = since if self._body_begun or self._discard else self._started
-            what = "went silent" if self._body_begun else "sent no answer"
-            ends.append((since + quiet, f"{what} for {quiet:g} s"))
-        if limits.total is not None:
-            ends.append((self._started + limits.total, f"was not done after {limits.total:g} s"))
-        return min(ends, default=(None, ""))
+        most = limits.idle if self._body_begun or self._discard else limits.first_byte
+        return _NEVER if most is None else most
 
     def _stop_timer(self) -> None:
         if self._timer is not None:

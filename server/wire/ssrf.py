@@ -11,6 +11,7 @@ import asyncio
 import ipaddress
 import socket
 from collections.abc import Awaitable, Callable
+from functools import lru_cache
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Resolve = Callable[[str, int], Awaitable[list[str]]]  # (host, port) → addresses
@@ -44,6 +45,7 @@ def is_public(text: str) -> bool:
     return address.is_global and not special and not any(address in net for net in _NOT_PUBLIC)
 
 
+@lru_cache(maxsize=256)
 def address_of(text: str) -> Address | None:
     """`text` as an address, without its zone; None for a name."""
     try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import unittest
 from functools import partial
 
-from server.api.info import Info
+from server.api.info import Health, Info
 from server.api.router import Call
 
 from . import fakes
@@ -20,23 +20,17 @@ class InfoCase(unittest.TestCase):
         )
 
     def test_health_says_only_that_it_lives(self) -> None:
-        asked = fakes.Call("GET", "/health")
-        run_async(self.info.health(Call(asked.exchange, {})))
-        self.assertEqual(asked.status, 200)
-        self.assertEqual(asked.json, {"status": "ok", "version": "1.2"})
-
-    def test_health_tells_a_server_that_starts(self) -> None:
         for opened, status in ((False, "starting"), (True, "ok")):
-            info = Info("1.2", {}, {}, partial(bool, opened))
             asked = fakes.Call("GET", "/health")
-            run_async(info.health(Call(asked.exchange, {})))
-            self.assertEqual((asked.status, asked.json["status"]), (200, status))
+            run_async(Health("1.2", partial(bool, opened)).get(Call(asked.exchange, {})))
+            self.assertEqual(asked.status, 200)
+            self.assertEqual(asked.json, {"status": status, "version": "1.2"})
 
     def test_info_asks_for_the_facts_each_time(self) -> None:
         for models in ([{"name": "main"}], []):
             self.models = models
             asked = fakes.Call("GET", "/info")
-            run_async(self.info.info(Call(asked.exchange, {})))
+            run_async(self.info.get(Call(asked.exchange, {})))
             self.assertEqual(
                 asked.json,
                 {

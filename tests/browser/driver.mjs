@@ -31,6 +31,9 @@ const FIREFOX_PREFS = {
   "network.captive-portal-service.enabled": false,
   "network.connectivity-service.enabled": false,
   "datareporting.policy.dataSubmissionEnabled": false,
+  // It opens with a file that is saved, and takes the focus out of the page.
+  "browser.download.alwaysOpenPanel": false,
+  "browser.download.folderList": 2,
 };
 
 /**
@@ -48,7 +51,8 @@ export async function open(job) {
     defaultViewport: { width: 1280, height: 800 },
     protocolTimeout: PATIENCE_MS * 3,
     acceptInsecureCerts: job.insecure === true,
-    ...(isFirefox ? { extraPrefsFirefox: { ...FIREFOX_PREFS, ...job.prefs } } : { args: [...CHROMIUM_FLAGS, ...(job.flags ?? [])] }),
+    downloadBehavior: { policy: "allow", downloadPath: profile },
+    ...(isFirefox ? { extraPrefsFirefox: { ...FIREFOX_PREFS, "browser.download.dir": profile, ...job.prefs } } : { args: [...CHROMIUM_FLAGS, ...(job.flags ?? [])] }),
   });
   const walk = new Walk(job, browser, profile);
   await walk.newPage();

@@ -7,6 +7,8 @@ import { main } from "./driver.mjs";
 
 const CORPUS = Object.values(JSON.parse(readFileSync(new URL("../vectors/injection.json", import.meta.url), "utf8"))).flat();
 const STREAMED = readFileSync(new URL("../../docs/tutorial.md", import.meta.url), "utf8").slice(0, 6000);
+/** Paragraphs that are kept in pieces, and some in which there is no place to cut. */
+const ENDLESS = [`${"Words and words. ".repeat(400)}`, "一段很长的话，中间没有空格。".repeat(400), "👩‍👩‍👧‍👦".repeat(800), `${"x".repeat(1999)} y`, `${"x".repeat(2001)} ${"y".repeat(3000)}`];
 
 /** Elements that words may become, with the attributes each may have besides class, title and aria-*. */
 const ALLOWED = {
@@ -116,8 +118,24 @@ await main(async (walk, job) => {
         if (!streamed.el.isEqualNode(whole.el)) differ.push(text.slice(0, 200));
       }
       return differ;
-    }, [...CORPUS, STREAMED]);
+    }, [...CORPUS, STREAMED, ...ENDLESS]);
     if (differ.length) throw new Error(differ.join("\n---\n"));
+  });
+
+  await walk.step("a long paragraph grows at its end, and is still one text", async () => {
+    const found = await page.evaluate((text) => {
+      const view = yaa.use("ui/md-dom").markdownView();
+      view.update(text.slice(0, 3000));
+      const paragraph = view.el.querySelector("p");
+      const [first, second] = paragraph.childNodes;
+      const length = second.length;
+      view.update(text);
+      return {
+        stays: paragraph.firstChild === first && paragraph.childNodes[1] === second && second.length > length,
+        pieces: paragraph.childNodes.length, most: Math.max(...[...paragraph.childNodes].map((one) => one.length)), whole: paragraph.textContent === text.trim(),
+      };
+    }, ENDLESS[0]);
+    if (!found.stays || found.pieces !== 4 || found.most > 2100 || !found.whole) throw new Error(JSON.stringify(found));
   });
 
   await walk.step("a session full of it", async () => {

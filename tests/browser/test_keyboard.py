@@ -17,7 +17,7 @@ from .walks import NEEDED, walk
 class Keyboard(unittest.TestCase):
     maxDiff = None
 
-    def check(self, browser: str, part: str) -> None:
+    def check(self, browser: str) -> None:
         with ExitStack() as stack:
             config = peers.config(peers.start(stack, "tests.bench.provider"))
             config["server"]["tools"] = {"datetime": {"ceiling": "ask"}}
@@ -25,13 +25,10 @@ class Keyboard(unittest.TestCase):
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="yaa-pick-")))
             (folder / "notes.txt").write_text("Some notes\n")
             job = {
-                "url": yaa.url if part == "talk" else yaa.link,
+                "url": yaa.url,
                 "key": yaa.key,
-                "part": part,
-                # a headless window has the focus, as one on a desk does
-                "prefs": {"focusmanager.testmode": True},
                 "file": str(folder / "notes.txt"),
-                "label": f"{browser}-keyboard-{part}",
+                "label": f"{browser}-keyboard",
             }
             walked = walk("keyboard.mjs", browser, job, {})
         self.assertEqual(walked.error, "", walked.complaints)
@@ -40,23 +37,12 @@ class Keyboard(unittest.TestCase):
         self.assertEqual(loud, [], "the console is quiet")
 
     @tools.needs(*NEEDED, tools.browser("chromium"))
-    def test_a_session_in_chromium(self) -> None:
-        self.check("chromium", "talk")
+    def test_in_chromium(self) -> None:
+        self.check("chromium")
 
-    @unittest.skip("NOT CHECKED: in one run of three a key does not arrive, cause unknown")
-    @tools.needs(*NEEDED, tools.browser("chromium"))
-    def test_what_is_around_it_in_chromium(self) -> None:
-        self.check("chromium", "around")
-
-    @unittest.skip("NOT CHECKED: headless Firefox stops at the button for a new session")
     @tools.needs(*NEEDED, tools.browser("firefox"))
-    def test_a_session_in_firefox(self) -> None:
-        self.check("firefox", "talk")
-
-    @unittest.skip("NOT CHECKED: headless Firefox stops at the button for a new session")
-    @tools.needs(*NEEDED, tools.browser("firefox"))
-    def test_what_is_around_it_in_firefox(self) -> None:
-        self.check("firefox", "around")
+    def test_in_firefox(self) -> None:
+        self.check("firefox")
 
 
 if __name__ == "__main__":

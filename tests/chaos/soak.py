@@ -24,7 +24,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..bench.peers import Peer, Reply, begin, config, rss_kib, started
+from ..bench.peers import Peer, Reply, ask, begin, config, rss_kib, started
 from ..tooling.child import Child, Yaa
 
 BEGIN_EACH_S = 0.004  # between two clients: a burst of 1,000 is another test
@@ -109,6 +109,10 @@ class Soak:
         with urllib.request.urlopen(f"{self.provider}/gone") as answer:
             return int(json.load(answer)["open"])
 
+    async def first(self) -> None:
+        """One run, for what a server opens once and keeps (the file that its runs lock)."""
+        await ask(self.peer, self.peer.request("bench tokens=2 delay_us=0"), 2)
+
     async def round(self, chance: random.Random) -> None:
         """All streams from their beginning to their end."""
         with ExitStack() as stack:
@@ -187,6 +191,7 @@ def soak(size: Size, seed: int) -> tuple[Soak, list[Held]]:
         command = [sys.executable, "-c", LIMITED, str(size.files)]
         yaa = stack.enter_context(Yaa(config(provider[1]), command=command))
         found, chance = Soak(yaa, provider, size), random.Random(seed)
+        asyncio.run(found.first())
         held = [found.held()]
         for _ in range(size.rounds):
             asyncio.run(found.round(chance))

@@ -6,7 +6,7 @@ import copy
 import unittest
 from typing import Any
 
-from server.session import definition
+from server.session import definition, prompts
 from server.session.fold import Folder
 from server.session.intake import accept, opening
 
@@ -111,7 +111,9 @@ class Filled(unittest.TestCase):
 
     def test_templates_that_mean_nothing_are_reported(self) -> None:
         made = self.opened({"messages": [], "config": {"prompt": {"rules": "{x}"}}}, {})
-        self.assertIn("{x}", made["run"]["warnings"][0])
+        [warning] = made["run"]["warnings"]
+        self.assertEqual(warning["code"], prompts.UNKNOWN_PLACEHOLDER)
+        self.assertEqual((warning["section"], warning["placeholders"]), ("rules", ["{x}"]))
         self.assertNotIn("warnings", self.opened({"messages": []}, {})["run"])
 
 

@@ -83,19 +83,30 @@ class System(unittest.TestCase):
     def test_replaced_whole(self) -> None:
         self.assertEqual(prompts.system(session({"system": "Only {date}."})), "Only 2023-11-14.")
 
-    def test_unknown_placeholders_are_named(self) -> None:
-        cases: list[tuple[dict[str, Any], list[str]]] = [
-            ({"rules": "{a} {date} {a} {b_c}"}, ["prompt.rules names {a}, {b_c}"]),
-            ({"rulez": "x"}, ["prompt.rulez is no section; there are persona"]),
-            ({"append": "{x}", "mode": "{{tool.field}} {mode} {X} {}", "title": "t"}, []),
-            ({"rules": 7, "system": "{character}"}, []),
+    def test_templates_that_mean_nothing_are_remarked(self) -> None:
+        placeholder, section = prompts.UNKNOWN_PLACEHOLDER, prompts.UNKNOWN_SECTION
+        cases: list[tuple[dict[str, Any], list[dict[str, Any]], str]] = [
+            (
+                {"rules": "{a} {date} {a} {b_c}"},
+                [{"code": placeholder, "section": "rules", "placeholders": ["{a}", "{b_c}"]}],
+                "prompt.rules names {a}, {b_c}, which means nothing; known: character,",
+            ),
+            (
+                {"rulez": "{x}", "é\n": 1},
+                [{"code": section, "section": "rulez"}, {"code": section, "section": "é\n"}],
+                "prompt.rulez is no section; there are persona,",
+            ),
+            ({"append": "{x}", "mode": "{{tool.field}} {mode} {X} {}", "title": "t"}, [], ""),
+            ({"rules": 7, "system": "{character}"}, [], ""),
         ]
-        for templates, begins in cases:
+        known = {placeholder: list(prompts.FACTS), section: list(prompts.NAMES)}
+        for templates, expected, begins in cases:
             with self.subTest(templates):
-                found = prompts.unknown_placeholders(templates)
-                self.assertEqual(len(found), len(begins))
-                for line, begin in zip(found, begins, strict=True):
-                    self.assertTrue(line.startswith(begin), line)
+                found = prompts.remarks(templates)
+                messages = [remark.pop("message") for remark in found]
+                self.assertEqual(found, [{**one, "known": known[one["code"]]} for one in expected])
+                self.assertTrue(all(messages))
+                self.assertTrue("".join(messages).startswith(begins), messages)
 
     def test_pure_and_stable(self) -> None:
         made = session(environment=["x"])

@@ -29,7 +29,7 @@ def respond(
 class Sink:
     """A channel that takes everything at once and never waits."""
 
-    ended = False
+    ended = behind = False
 
     def __init__(self) -> None:
         self.sizes: list[int] = []

@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import unittest
+from email.utils import formatdate
 
-from server.wire.headers import host_allowed, serialize_request, serialize_response
+from server.wire.headers import (
+    host_allowed,
+    http_date,
+    serialize_request,
+    serialize_response,
+)
 
 
 class Heads(unittest.TestCase):
@@ -18,6 +24,11 @@ class Heads(unittest.TestCase):
             b"POST /v1?x HTTP/1.1\r\nHost: a\r\n\r\n",
         )
         self.assertEqual(serialize_response(599, {}), b"HTTP/1.1 599 \r\n\r\n")
+
+    def test_dates_are_those_of_the_standard(self) -> None:
+        for when in (0, 784111777, 951782399, 951782400, 1795269600, *range(0, 2**31, 39_916_801)):
+            with self.subTest(when):
+                self.assertEqual(http_date(when), formatdate(when, usegmt=True))
 
     def test_unsafe_is_refused_and_the_value_is_not_told(self) -> None:
         for name, value in (

@@ -17,8 +17,8 @@ yaa.define('i18n/modes', ['ui/text'], ({ extend }) => {
     'mode.plan_execute': 'With a plan',
     'mode.plan_execute.about': 'A plan that is kept; tools strictly one after another.',
     'warn.lead': '{n, plural, one {The server has a remark about this session.} other {The server has # remarks about this session.}}',
-    'warn.placeholder': 'The template “{name}” names {what}, which means nothing and stays as it is. Known: {known}.',
-    'warn.section': '“{name}” is no section of the prompt and is left out. There are: {known}.',
+    'warn.placeholder': 'The template “{section}” names {placeholders}, which means nothing and stays as it is. Known: {known}.',
+    'warn.section': '“{section}” is no section of the prompt and is left out. There are: {known}.',
     'warn.close': 'Dismiss',
   }
   const zh = {
@@ -37,8 +37,8 @@ yaa.define('i18n/modes', ['ui/text'], ({ extend }) => {
     'mode.plan_execute': '按计划执行',
     'mode.plan_execute.about': '先定计划并遵照执行；工具严格逐个运行。',
     'warn.lead': '{n, plural, other {服务器对本会话有 # 条提示。}}',
-    'warn.placeholder': '模板“{name}”中的 {what} 没有含义，会原样保留。可用的有：{known}。',
-    'warn.section': '“{name}”不是提示词的组成部分，会被忽略。可用的有：{known}。',
+    'warn.placeholder': '模板“{section}”中的 {placeholders} 没有含义，会原样保留。可用的有：{known}。',
+    'warn.section': '“{section}”不是提示词的组成部分，会被忽略。可用的有：{known}。',
     'warn.close': '知道了',
   }
   extend({ en, zh })

@@ -28,7 +28,7 @@ yaa.define('ui/app', [
       }, onElsewhere: () => toast(t('run.elsewhere')),
     })
     /** @type {App} */
-    const app = { settings, server, book, store, current: book.fresh(), past: null, watchers: new Set(), queue: /** @type {any} */ (null), drawer: false, views: null, show, draw, mount }
+    const app = { settings, server, book, store, current: book.fresh(), past: null, watchers: new Set(), queue: /** @type {any} */ (null), drawer: false, views: null, show, draw, drawNow, mount }
     app.queue = queueOf(app, (entry, words) => book.send(entry, words))
     const own = presentOnly(app, actionsOf(app))
     const actions = guest ? guest.hold(app, own) : own
@@ -61,6 +61,8 @@ yaa.define('ui/app', [
       idle(() => more().then(() => { for (const name of ['ui/focus', 'ui/modes', 'ui/warnings']) yaa.use(name).start(context) }, console.warn))
       if (!guest) idle(() => Promise.all([yaa.later('ground'), yaa.later('more')]).then(() => yaa.use('ui/ground').start(context), console.warn))
       idle(() => yaa.later('seeing').then(() => yaa.use('ui/inspector/watch').start(context), console.warn))
+      // what a key opens should be open before the keys that are meant for it
+      idle(() => Promise.all(['find', 'branches', 'attach', 'settings'].map((group) => yaa.later(group))).catch(console.warn))
     }
 
     /** Make every view; done again when the language changes. */
@@ -90,7 +92,7 @@ yaa.define('ui/app', [
       app.drawer = false
       address(entry.session)
       app.views?.composer.write(settings.draft(draftKey(entry.session)))
-      draw()
+      drawNow()
     }
 
     /** @param {string} id @param {boolean} all more than the last turn may have changed */
@@ -102,6 +104,12 @@ yaa.define('ui/app', [
 
     function draw() {
       schedule(true)
+    }
+
+    /** Before the next key: for what looks for something in the page that is only just coming. */
+    function drawNow() {
+      whole = true
+      if (app.views) render()
     }
 
     /** A hidden page draws no frames, but its title has to be right: there a timer takes their place. @param {boolean} all */
@@ -118,11 +126,13 @@ yaa.define('ui/app', [
       frame = timer = 0
       const state = stateOf(app, whole)
       app.views.thread.update(state)
-      if (whole) renderAround(app, root, state)
+      if (whole) {
+        renderAround(app, root, state)
+        clearTimeout(tick)
+        if (state.line?.until) tick = window.setTimeout(draw, 1000)
+      }
       for (const watcher of app.watchers) watcher(state)
       whole = false
-      clearTimeout(tick)
-      if (state.line?.until) tick = window.setTimeout(draw, 1000)
     }
 
     return { start }

@@ -2,7 +2,7 @@
 // here; what they do is in ui/branching, which comes with the first press.
 
 yaa.define('ui/branches', ['ui/h', 'ui/text', 'ui/popup', 'ui/seen'], (dom, { t }, popup, { whenSeen }) => {
-  const { h, icon, iconButton, text, attr, list } = dom
+  const { h, icon, iconButton, text, attr, hide, list } = dom
 
   /**
    * @typedef {object} Shown
@@ -164,7 +164,7 @@ yaa.define('ui/branches', ['ui/h', 'ui/text', 'ui/popup', 'ui/seen'], (dom, { t 
     /** @param {Session} session @param {boolean} live */
     function update(session, live) {
       const fresh = session.ext?.tree?.active?.fresh
-      el.hidden = live || !fresh
+      hide(el, live || !fresh)
       if (el.hidden) return
       const { edits, aside } = fresh
       const told = [edits && t('branch.edits', { n: edits }), aside && t('branch.aside', { n: aside })].filter(Boolean).join(t('branch.and'))

@@ -79,7 +79,8 @@ yaa.define('ui/branching', [
 
     /** The thing to do next after an edit. */
     function focusGhost() {
-      afterDraw(() => /** @type {any} */ (document.querySelector('.aside .button:not([hidden])'))?.focus())
+      app.drawNow()
+      ;/** @type {any} */ (document.querySelector('.aside .button:not([hidden])'))?.focus()
     }
 
     /** @param {string} id */
@@ -109,13 +110,14 @@ yaa.define('ui/branching', [
       const at = messages.findIndex((message, i) => message.id !== before[i]?.id)
       const all = sessions.siblings(session()).get(messages[at]?.id ?? '')
       if (all) say(t('branch.which', { n: all.indexOf(null) + 1, total: all.length }))
-      if (step && at >= 0) afterDraw(() => focusSwitch(messages[at], step))
+      if (step && at >= 0) focusSwitch(messages[at], step)
     }
 
     /** The pressed button is gone with its message: the focus goes on to the one in its place. @param {Message} message @param {number} step */
     function focusSwitch(message, step) {
       const owner = message.role !== 'tool' ? message.id
         : session().messages.find((one) => one.tool_calls?.some((call) => call.id === message.tool_call_id))?.id
+      app.drawNow()
       const place = app.views.thread.reveal(owner)
       const wanted = /** @type {HTMLElement | null} */ (place?.querySelector(`.switch [data-step="${step}"]`) ?? null)
       wanted?.focus()
@@ -178,9 +180,6 @@ yaa.define('ui/branching', [
     const made = { type: 'text', text: words }
     return at < 0 ? [made, ...content] : content.flatMap((part, i) => (i === at ? [made] : part?.type === 'text' ? [] : [part]))
   }
-
-  /** @param {() => void} work when the page shows what was changed */
-  const afterDraw = (work) => requestAnimationFrame(() => requestAnimationFrame(work))
 
   return { deeds }
 })

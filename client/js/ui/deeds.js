@@ -20,7 +20,8 @@ yaa.define('ui/deeds', ['ui/commands', 'i18n/finding', 'ui/deeds-session'], ({ r
   /** @param {CommandContext} context */
   function search({ app, actions, state }) {
     if (!state().sideOpen && !app.drawer) actions.toggleSide()
-    requestAnimationFrame(() => app.views.side.search())
+    app.drawNow()
+    app.views.side.search()
   }
 
   /** @param {number} step */

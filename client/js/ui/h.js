@@ -67,11 +67,25 @@ yaa.define('ui/h', [], () => {
     if (el.textContent !== value) el.textContent = value
   }
 
-  /** Text that only grew is appended to its node, so that a selection in it stays. @param {Element} el @param {string} value */
+  /** Show or hide, only when it changes: written again, `hidden` makes Chromium style the element anew. @param {any} el @param {boolean} hidden */
+  function hide(el, hidden) {
+    if (el.hidden !== hidden) el.hidden = hidden
+  }
+
+  /** Pieces of a long text, each up to the first gap behind so many characters: where it is cut does not depend on how it came. */
+  const PIECE = /[^]{2000}[^\s，。]*[\s，。]|[^]+/g
+
+  /**
+   * The text of an element that has nothing else, in pieces. What only grew is appended, so that a selection in it stays and
+   * that no lines above those of the last piece are laid out and painted anew (docs/design/page-speed.md).
+   * @param {Element} el @param {string} value
+   */
   function grow(el, value) {
-    const node = el.firstChild
-    if (!(node instanceof Text && value.startsWith(node.data))) el.textContent = value
-    else if (value.length > node.length) node.appendData(value.slice(node.length))
+    const [shown, last] = [el.textContent ?? '', /** @type {Text | null} */ (el.lastChild)]
+    if (!last || el.firstElementChild || !value.startsWith(shown)) return el.replaceChildren(...value.match(PIECE) ?? [])
+    const [first, ...more] = value.slice(shown.length - last.length).match(PIECE) ?? []
+    if (first && first.length > last.length) last.appendData(first.slice(last.length))
+    el.append(...more)
   }
 
   /** @param {Element} el @param {any} child */
@@ -173,5 +187,5 @@ yaa.define('ui/h', [], () => {
   /** An id for label/for and aria-* pairs, unique in the page. @param {string} prefix */
   const uid = (prefix) => `${prefix}-${++serial}`
 
-  return { h, attr, text, fill, grow, icon, iconButton, list, uid, css }
+  return { h, attr, hide, text, fill, grow, icon, iconButton, list, uid, css }
 })

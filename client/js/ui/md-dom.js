@@ -34,10 +34,10 @@ yaa.define('ui/md-dom', ['ui/h', 'ui/text', 'ui/code', 'core/markdown', 'core/ur
     /** @param {any} block */
     function update(block) {
       if (block.node === drawn) return
-      const [before, words] = [plainOf(drawn), plainOf(block.node)]
       drawn = block.node
-      if (before !== null && words !== null) return grow(el, words)
-      fill(el, contentOf(block.node))
+      const words = plainOf(drawn)
+      if (words === null) fill(el, contentOf(drawn))
+      else grow(el, words)
     }
     return { el, update }
   }

@@ -4,7 +4,7 @@
 yaa.define('ui/message', [
   'ui/h', 'ui/text', 'ui/md-dom', 'ui/tool-card', 'ui/branches', 'core/usage',
 ], (dom, words, { markdownView }, { toolCard }, { barView }, { money }) => {
-  const { h, icon, text, attr, list, grow } = dom
+  const { h, icon, text, attr, hide, list, grow } = dom
   const { t, count, duration, moment, language } = words
 
   /**
@@ -131,7 +131,7 @@ yaa.define('ui/message', [
         const next = names.slice(names.indexOf(name) + 1).find((one) => made[one])
         el.insertBefore(made[name].el, next ? made[next].el : null)
       }
-      if (made[name]) made[name].el.hidden = !wanted
+      if (made[name]) hide(made[name].el, !wanted)
       return wanted ? made[name] : null
     }
 

@@ -5,6 +5,7 @@ yaa.define('ui/popup', ['ui/h', 'ui/text', 'io/clipboard'], ({ h, icon, iconButt
   const STAYS_MS = 6000
   const HEARD_MS = 200
   /** @type {any} */ let shelf = null
+  /** @type {ResizeObserver | null} */ let below = null
 
   /**
    * @param {string} message
@@ -25,8 +26,6 @@ yaa.define('ui/popup', ['ui/h', 'ui/text', 'io/clipboard'], ({ h, icon, iconButt
     el.append(iconButton('x', t('toast.close'), { onclick: close }, 'small'))
     shelf ??= h('div.toasts', { popover: 'manual', role: 'region', 'aria-label': t('toast.label') })
     putShelf()
-    // over what is being written, however tall that is
-    shelf.style.setProperty('inset-block-end', `${(/** @type {any} */ (document.querySelector('.foot'))?.offsetHeight ?? 0) + 8}px`)
     shelf.append(el)
     const timer = setTimeout(close, options.label ? STAYS_MS * 2 : STAYS_MS)
     el.addEventListener('pointerenter', () => clearTimeout(timer), { once: true })
@@ -40,6 +39,11 @@ yaa.define('ui/popup', ['ui/h', 'ui/text', 'io/clipboard'], ({ h, icon, iconButt
     if (shelf.parentElement !== host) host.append(shelf)
     if (!shelf.matches(':popover-open')) shelf.showPopover?.()
     dialog?.addEventListener('close', () => shelf.childElementCount && putShelf(), { once: true })
+    // over what is being written, however tall that is or becomes: nothing that can be pressed is covered
+    const foot = /** @type {HTMLElement | null} */ (document.querySelector('.foot'))
+    below?.disconnect()
+    below = new ResizeObserver(() => shelf.style.setProperty('inset-block-end', `${(foot?.offsetHeight ?? 0) + 8}px`))
+    if (foot) below.observe(foot)
   }
 
   /** @type {Record<string, string[]>} what each line has still to say, the first being said */

@@ -79,16 +79,25 @@ yaa.define('ui/search', ['ui/h', 'ui/text', 'ui/popup', 'ui/find', 'core/search'
       shown = next
       fill(title, partsOf(next.title))
       attr(el.firstChild, 'data-current', next.id === context.app.current.session.id)
-      fill(hits, next.hits.map((/** @type {any} */ hit) => h('li', null, hitView(hit, () => jump(hit)))))
+      list(hits, next.hits, (_, i) => String(i), () => hitView(jump)) // one that has the focus stays
     }
 
     return { el, update }
   }
 
-  /** @param {any} hit @param {() => void} onclick */
-  function hitView(hit, onclick) {
-    const where = hit.branch ? `${roleOf(hit.role)} · ${t('search.branch')}` : roleOf(hit.role)
-    return h('button.hit', { type: 'button', onclick }, h('b', null, where), ' ', partsOf(hit.parts))
+  /** @param {(hit: any) => void} jump */
+  function hitView(jump) {
+    /** @type {any} */ let hit = null
+    const open = h('button.hit', { type: 'button', onclick: () => jump(hit) })
+
+    /** @param {any} next */
+    function update(next) {
+      hit = next
+      const where = hit.branch ? `${roleOf(hit.role)} · ${t('search.branch')}` : roleOf(hit.role)
+      fill(open, h('b', null, where), ' ', partsOf(hit.parts))
+    }
+
+    return { el: h('li', null, open), update }
   }
 
   /** @param {string} role */
@@ -105,7 +114,6 @@ yaa.define('ui/search', ['ui/h', 'ui/text', 'ui/popup', 'ui/find', 'core/search'
   async function jumpTo({ app, actions }, id, hit, query) {
     await actions.open(id)
     if (hit.branch) await actions.branch('switchTo', hit.branch)
-    await new Promise(requestAnimationFrame) // a copy of this session has messages of the same names, and may be shown until then
     if (hit.id) await find.show(app, hit.id, query)
   }
 

@@ -136,7 +136,12 @@ yaa.define('ui/sidebar', [
       oninput()
     }
 
-    return { el, focus: () => input.select() }
+    function focus() {
+      input.focus()
+      input.select()
+    }
+
+    return { el, focus }
   }
 
   /** Files let go over the list are imported. @param {any} el */

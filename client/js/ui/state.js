@@ -5,19 +5,29 @@ yaa.define('ui/state', ['ui/text', 'ui/book', 'ui/server', 'ui/line', 'core/sess
 ) => {
   const NARROW = matchMedia('(max-width: 48rem)')
 
-  /** @param {import('./types').App} app @param {boolean} whole @returns {import('./types').State} */
-  function stateOf({ settings, server, book, current, past, queue }, whole) {
+  /**
+   * @param {import('./types').App} app
+   * @param {boolean} whole else only what the thread shows: an answer streams in, and this is made for each frame of it
+   * @returns {import('./types').State}
+   */
+  function stateOf(app, whole) {
+    const { current, past } = app
     const session = past ?? current.session
     const live = !past && isActive(current)
+    const items = sessions.items(whole ? session : lastTurn(session), { live: live || (!past && current.elsewhere) })
+    const thread = { session, live, whole, items, outputs: current.run?.output ?? new Map() }
+    return /** @type {import('./types').State} */ (whole ? { ...thread, ...around(app, session, live) } : thread)
+  }
+
+  /** @param {import('./types').App} app @param {Session} session @param {boolean} live */
+  function around({ settings, server, book, current, queue }, session, live) {
     const info = server.info()
     const offered = modelsOf(info)
     const first = offered.find((one) => one.first) ?? offered[0]
     const models = offered.length > 1 ? [{ ...first, name: 'auto', label: t('compose.auto') }, ...offered] : offered
     const provider = settings.get('provider') || 'auto'
     return {
-      session, live, whole, models, provider, ...agentsOf(info, session.agent, settings.get('agent')),
-      items: sessions.items(whole ? session : lastTurn(session), { live: live || (!past && current.elsewhere) }),
-      outputs: current.run?.output ?? new Map(),
+      models, provider, ...agentsOf(info, session.agent, settings.get('agent')),
       // a fresh branch has not been cut off: it waits for the person (ui/branches)
       line: sessions.treeOf(session).active?.fresh && !live ? null : statusLine(current),
       queue: queue.of(session),

@@ -4,7 +4,7 @@
 yaa.define('ui/thread', ['ui/h', 'ui/text', 'ui/message', 'ui/asks', 'ui/connection', 'ui/branches', 'core/session'], (
   dom, { t }, { messageView }, { askView }, { emptyView }, { ghostView }, { siblings },
 ) => {
-  const { h, icon, list, text, attr } = dom
+  const { h, icon, list, text, attr, hide } = dom
   /** Within this many pixels of the end the view follows what arrives. */
   const NEAR_END = 80
   /** Articles are kept in chunks, so that the browser and this file can pass over most of a long session at once. */
@@ -45,13 +45,13 @@ yaa.define('ui/thread', ['ui/h', 'ui/text', 'ui/message', 'ui/asks', 'ui/connect
       shown = whole ? items : [...shown.slice(0, turn), ...items]
       if (whole) turn = Math.max(0, items.findLastIndex((item) => item.message.role === 'user'))
       if (session.id !== openId) reset(session.id)
-      empty.el.hidden = shown.length > 0
-      feed.hidden = !shown.length
+      hide(empty.el, shown.length > 0)
+      hide(feed, !shown.length)
       attr(column, 'data-empty', !shown.length)
-      empty.update(state)
+      if (whole) empty.update(state)
       drawFeed(whole ? 0 : Math.floor(turn / CHUNK))
       attr(feed, 'aria-busy', live ? 'true' : null)
-      working.hidden = !live || isWriting(shown.at(-1))
+      hide(working, !live || isWriting(shown.at(-1)))
       if (whole || session.interrupts?.length) drawWaits(session, live)
       ghost.update(session, live)
       follow()
@@ -117,7 +117,7 @@ yaa.define('ui/thread', ['ui/h', 'ui/text', 'ui/message', 'ui/asks', 'ui/connect
     function onscroll() {
       const rest = el.scrollHeight - el.scrollTop - el.clientHeight
       pinned = rest < NEAR_END
-      toEnd.hidden = rest < el.clientHeight / 2
+      hide(toEnd, rest < el.clientHeight / 2)
       attr(/** @type {Element} */ (el.parentElement), 'data-scrolled', el.scrollTop > 4)
     }
 

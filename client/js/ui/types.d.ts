@@ -18,6 +18,9 @@ export interface ServerState {
   failure?: { kind: Explanation['cause']; detail?: string; checks: Explanation['checks'] }
 }
 
+/** Of the server, on a session: what is no mistake, but hardly meant. The facts that it names come beside its words. */
+export interface Remark { code?: string; message: string; [fact: string]: any }
+
 /** An open session and the run that is writing it, if one is. */
 export interface Entry {
   session: Session
@@ -47,7 +50,7 @@ export interface State {
   outputs: Map<string, string>
   /** is a run of this session going on? */
   live: boolean
-  /** false while an answer streams in: only the last turn changed */
+  /** false while an answer streams in: only the last turn changed, and nothing of what follows here is given */
   whole: boolean
   line: Line | null
   /** what waits to be said when the run has ended */
@@ -192,6 +195,8 @@ export interface App {
   views: any
   show(entry: Entry): void
   draw(): void
+  /** at once, not with the next frame */
+  drawNow(): void
   mount(): void
 }
 
@@ -204,6 +209,7 @@ declare global {
     'ui/h': {
       h(selector: string, props?: Record<string, any> | null, ...children: any[]): any
       attr(el: Element, name: string, value: any): void
+      hide(el: any, hidden: boolean): void
       text(el: Node, value: string): void
       fill(el: Element, ...children: any[]): void
       grow(el: Element, value: string): void
@@ -263,7 +269,7 @@ declare global {
     'ui/page-tools': Record<never, never>
     'ui/focus': { start(context: CommandContext): void }
     'ui/modes': { start(context: CommandContext): void }
-    'ui/warnings': { start(context: CommandContext): void; inWords(said: string): string; remarks(session: Session): string[] }
+    'ui/warnings': { start(context: CommandContext): void; inWords(remark: Remark): string; remarks(session: Session): Remark[] }
     'ui/line': {
       statusLine(entry: Entry): Line | null
       markOf(entry: Entry): '' | 'busy' | 'asking' | 'failed'

@@ -2,20 +2,22 @@
 // none. One calm note over the composer, which opens to the remarks and goes when it is dismissed.
 
 yaa.define('ui/warnings', ['ui/h', 'ui/text', 'i18n/modes', 'css/modes'], ({ h, icon, iconButton, fill }, { t }) => {
-  /** The server's own words, to be said in the reader's language. Others are shown as they came. */
-  const KNOWN = /** @type {const} */ ([
-    ['warn.placeholder', /^prompt\.(?<name>\S+) names (?<what>.+), which means nothing; known: (?<known>.+)$/s],
-    ['warn.section', /^prompt\.(?<name>.+) is no section; there are (?<known>.+)$/s],
+  /** @typedef {import('./types').Remark} Remark */
+  /** What there are words for here, and the facts that they name. @type {Map<string | undefined, [string, string[]]>} */
+  const KNOWN = new Map([
+    ['prompt_placeholder_unknown', ['warn.placeholder', ['section', 'placeholders', 'known']]],
+    ['prompt_section_unknown', ['warn.section', ['section', 'known']]],
   ])
 
-  /** @param {string} said */
-  function inWords(said) {
-    for (const [key, pattern] of KNOWN) {
-      const found = pattern.exec(said)
-      if (found) return t(key, { ...found.groups })
-    }
-    return said
+  /** In the reader's language, or in the server's words: a newer one says more, and a document may hold anything. @param {Remark} remark */
+  function inWords({ code, message, ...rest }) {
+    const [key, names] = KNOWN.get(code) ?? ['', []]
+    const facts = names.map((name) => [name, factOf(rest[name])])
+    return key && facts.every(([, words]) => words) ? t(key, Object.fromEntries(facts)) : message
   }
+
+  /** A text, or texts in a row. @param {any} value */
+  const factOf = (value) => [value].flat().filter((one) => typeof one === 'string').join(', ')
 
   /** @param {import('./types').CommandContext} context */
   function start({ app }) {
@@ -47,10 +49,11 @@ yaa.define('ui/warnings', ['ui/h', 'ui/text', 'i18n/modes', 'css/modes'], ({ h, 
     app.draw()
   }
 
-  /** @param {Session} session @returns {string[]} a document may hold anything */
+  /** @param {Session} session @returns {Remark[]} in documents of earlier versions they are texts */
   function remarks(session) {
     const found = session.run?.warnings
-    return Array.isArray(found) ? found.filter((one) => typeof one === 'string' && one) : []
+    if (!Array.isArray(found)) return []
+    return found.map((one) => (typeof one === 'string' ? { message: one } : one)).filter((one) => one?.message && typeof one.message === 'string')
   }
 
   return { start, inWords, remarks }

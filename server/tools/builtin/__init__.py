@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..tool import MARK
-from . import agents, calculator, clock, control, files, page, search, shell
+from . import agents, calculator, clock, control, files, search, shell, web
 
 PYTHON: tuple[Callable[..., Any], ...] = (
     calculator.calculator,
@@ -23,7 +23,8 @@ PYTHON: tuple[Callable[..., Any], ...] = (
     search.search_files,
 )
 AGENTS: tuple[Callable[..., Any], ...] = (agents.agent_save,)  # written by the server itself
-NETWORK: tuple[Callable[..., Any], ...] = (page.fetch_url,)  # made by the server itself
+NETWORK: tuple[Callable[..., Any], ...] = (web.fetch_url,)  # made by the server itself ...
+READS = (f"{__name__}.page", "readable")  # ... and what it got, read by this in the child
 CONTROL: tuple[Callable[..., Any], ...] = (
     control.ask_user,
     control.finish,

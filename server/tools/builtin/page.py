@@ -1,19 +1,16 @@
 """A fetched page as text. The server fetches (tools/fetch.py); what came is only ever read here, in
-the child, where a hostile document costs one call its time limit and nothing else.
-
-`fetch_url` is here for its schema.
+the child, where a hostile document costs one call its time limit and nothing else. Only the child
+imports this file, and with it a parser and its 2,000 names of characters.
 """
 
 from __future__ import annotations
 
 import re
 from html.parser import HTMLParser
-from typing import Annotated, Any
+from typing import Any
 from urllib.parse import urljoin
 
-from ..tool import Context, ToolError, tool
-
-MAX_CHARS = 20_000
+from ..tool import Context, ToolError
 
 # What browsers still meet; a page names its own, and some of Python's codecs are not for strangers.
 ENCODINGS = re.compile(
@@ -30,17 +27,6 @@ BLOCKS = frozenset(
     " h3 h4 h5 h6 header hr li main nav ol p pre section table tr ul".split()
 )
 VOID = frozenset("br hr img input link meta wbr area base col embed source track".split())
-
-
-@tool(destructive=False, idempotent=True, parallel_safe=True)
-def fetch_url(
-    ctx: Context,
-    url: Annotated[str, "Address, http:// or https://", {"maxLength": 4096}],
-    offset: Annotated[int, "First character of the text to return", {"minimum": 0}] = 0,
-    max_chars: Annotated[int, "How much text", {"minimum": 100, "maximum": MAX_CHARS}] = 10_000,
-) -> dict[str, Any]:
-    """Fetch a page or a text from the public web and return it as readable text with its links."""
-    raise AssertionError("fetched by the server, read by `readable`")
 
 
 def readable(

@@ -1,0 +1,143 @@
+"""What the command line does beside serving: check, run, chat, doctor, pack, tools check.
+
+In the walk: below `__main__`, which imports this file only for these (all of them begin with an
+agent, a server that serves does not). The rule of the file: each command is a function that
+returns the exit code.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from . import VERSION, doctor, log
+from .app import App
+from .config import Config, ConfigError, make_home
+from .console import (
+    BAD_INPUT,
+    FAILED,
+    INTERRUPTED,
+    Chat,
+    explain,
+    read_session,
+    run_once,
+    to_run,
+    write_session,
+)
+from .door import certificate
+from .errors import Problem
+from .greeting import describe
+from .pack import pack
+from .terminal import Terminal
+from .tools.check import check_file
+
+
+def perform(config: Config, env: Mapping[str, str], options: argparse.Namespace) -> int:
+    """The command that `options` names. Raises ConfigError."""
+    try:
+        match options.command:
+            case "run":
+                return _run(config, env, options)
+            case "chat":
+                return _chat(config, env, options)
+            case "pack":
+                return _pack(Path(options.file))
+            case "doctor":
+                return asyncio.run(_doctor(config, env))
+            case "tools":
+                return _check_tools(config, options)
+            case _:
+                return asyncio.run(_check(config, env))
+    except Problem as problem:
+        print(f"yaa: {explain(problem)}", file=sys.stderr)
+    return BAD_INPUT
+
+
+async def _check(config: Config, env: Mapping[str, str]) -> int:
+    """Without a command: `--check`."""
+    certificate(config.server["tls"])
+    async with App(config, env) as app:
+        head = [f"yaa {VERSION}", ""]
+        print("\n".join([*head, *describe(app), "", "The configuration can be used."]))
+    return 0
+
+
+def _pack(target: Path) -> int:
+    try:
+        size = pack(target)
+    except OSError as error:
+        raise ConfigError(f"{target}: {error.strerror}") from None
+    print(f"{target}: {size >> 10} KiB; start it with python3 {target}")
+    return 0
+
+
+async def _doctor(config: Config, env: Mapping[str, str]) -> int:
+    log.setup("error")
+    certificate(config.server["tls"])
+    async with App(config, env) as app:
+        findings = doctor.examine(app)
+    print("\n".join([f"yaa {VERSION}", "", *doctor.lines(findings)]))
+    return FAILED if any(found.mark == doctor.MISSING for found in findings) else 0
+
+
+def _run(config: Config, env: Mapping[str, str], options: argparse.Namespace) -> int:
+    """Diagnostics go to stderr only: stdout is the next program's input."""
+    log.setup("warning")
+    document = to_run(options.file, options.say)
+    form = "events" if options.events else "text" if options.text else "session"
+    begun = False
+
+    async def main() -> int:
+        nonlocal begun
+        # As asyncio.run does for SIGINT, which a shell has ignored where it runs us beside itself.
+        task = asyncio.current_task()
+        assert task is not None
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+        async with App(config, env) as app:
+            begun = True
+            return await run_once(app.agent, document, sys.stdout, form)
+
+    try:
+        return asyncio.run(main())
+    except (KeyboardInterrupt, asyncio.CancelledError):
+        if not begun and form == "session":
+            write_session(document, sys.stdout)  # `> session.json` must not lose what it held
+        return INTERRUPTED
+    except BrokenPipeError:
+        # The reader has left; what Python would still flush at exit must not complain (its docs).
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FAILED
+
+
+def _check_tools(config: Config, options: argparse.Namespace) -> int:
+    log.setup("error")
+    make_home(config.home)
+    lines, fine = asyncio.run(check_file(config, Path(options.file).absolute()))
+    print("\n".join(lines))
+    return 0 if fine else FAILED
+
+
+def _chat(config: Config, env: Mapping[str, str], options: argparse.Namespace) -> int:
+    log.setup("error")
+    session = read_session(options.file) if options.file else {"messages": []}
+    terminal = Terminal()
+    with asyncio.Runner() as runner:
+        app = App(config, env)
+        runner.run(app.open())
+        try:
+            for line in (
+                f"yaa {VERSION}",
+                "",
+                *describe(app),
+                "",
+                "/help lists the commands; Ctrl-C stops a run.",
+            ):
+                terminal.line(line, "dim")
+            return Chat(app.agent, runner, terminal, session).talk()
+        finally:
+            runner.run(app.close())
