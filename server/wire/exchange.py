@@ -10,11 +10,10 @@ from __future__ import annotations
 
 import asyncio
 import fcntl
-import socket
 import sys
 import termios
 from collections.abc import Mapping
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from .. import jsontext
 from ..errors import Problem
@@ -43,12 +42,12 @@ class Channel(Protocol):
     """What an exchange asks of the connection it runs on."""
 
     ended: bool  # the client has closed its half of the connection, or all of it
+    socket: Any  # the system's; None where there is none
     behind: bool  # the client reads more slowly than we write, or is gone: `drain` says which
 
     def send(self, data: bytes) -> None: ...
     async def drain(self) -> None: ...
     async def flush(self) -> None: ...
-    def unconfirmed(self) -> int: ...
     async def read_body(self) -> bytes: ...
     def end_reading(self) -> bool:
         """Drop what was not read of the request; whether the connection may go on after it."""
@@ -109,7 +108,7 @@ class Exchange:
         await self._channel.flush()
         for wait in ARRIVAL:
             await asyncio.sleep(wait)  # one that is cut is noticed here first
-            if self._channel.unconfirmed() == 0:
+            if unconfirmed(self._channel.socket) == 0:
                 return True
         return False
 
@@ -172,10 +171,10 @@ class Head(NamedTuple):
     length: int | None
 
 
-def unconfirmed(sock: socket.socket) -> int:
+def unconfirmed(sock: Any) -> int:
     """Bytes that the peer's system has not confirmed (tcp(7), SIOCOUTQ); 1 where that is not to be
     known."""
-    if sys.platform != "linux" or sock.fileno() < 0:
+    if sys.platform != "linux" or sock is None or sock.fileno() < 0:
         return 1
     found = fcntl.ioctl(sock.fileno(), termios.TIOCOUTQ, bytes(4))
     return int.from_bytes(found, sys.byteorder)

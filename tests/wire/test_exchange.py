@@ -30,6 +30,7 @@ class Sink:
     """A channel that takes everything at once and never waits."""
 
     ended = behind = False
+    socket = None
 
     def __init__(self) -> None:
         self.sizes: list[int] = []
@@ -39,9 +40,6 @@ class Sink:
 
     async def drain(self) -> None: ...
     async def flush(self) -> None: ...
-    def unconfirmed(self) -> int:
-        return 0
-
     async def read_body(self) -> bytes:
         return b""
 
