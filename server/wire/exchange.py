@@ -9,9 +9,6 @@ event loop leaves in one send (several deltas born of one read then cost one sys
 from __future__ import annotations
 
 import asyncio
-import fcntl
-import sys
-import termios
 from collections.abc import Mapping
 from typing import Any, NamedTuple, Protocol
 
@@ -21,8 +18,6 @@ from .headers import ProtocolError, serialize_response
 from .http11 import Request
 
 GATHER = 64 * 1024  # bytes a stream holds back at most until the loop's turn ends
-
-ARRIVAL = (0, 0.01, 0.04, 0.2, 1.0)  # s between two looks at whether an answer has arrived
 
 CODES = {
     400: "bad_request",
@@ -102,15 +97,14 @@ class Exchange:
         self._channel.send(head.data if head.mute else head.data + body)
         await self._channel.drain()
 
-    async def arrived(self) -> bool:
-        """Whether the client's system has confirmed the whole answer, which takes a round trip;
-        False where nobody knows. A client that leaves meanwhile cancels this like any handler."""
+    @property
+    def socket(self) -> Any:
+        """The system's; None where there is none."""
+        return self._channel.socket
+
+    async def flush(self) -> None:
+        """Wait until the kernel has all that was sent."""
         await self._channel.flush()
-        for wait in ARRIVAL:
-            await asyncio.sleep(wait)  # one that is cut is noticed here first
-            if unconfirmed(self._channel.socket) == 0:
-                return True
-        return False
 
     def stream(self, status: int, headers: Mapping[str, str] | None = None) -> Stream:
         """Begin an answer of unknown length; with a Content-Length header, of that length."""
@@ -169,15 +163,6 @@ class Head(NamedTuple):
     mute: bool  # it is the whole answer
     chunked: bool
     length: int | None
-
-
-def unconfirmed(sock: Any) -> int:
-    """Bytes that the peer's system has not confirmed (tcp(7), SIOCOUTQ); 1 where that is not to be
-    known."""
-    if sys.platform != "linux" or sock is None or sock.fileno() < 0:
-        return 1
-    found = fcntl.ioctl(sock.fileno(), termios.TIOCOUTQ, bytes(4))
-    return int.from_bytes(found, sys.byteorder)
 
 
 class Stream:
