@@ -15,6 +15,7 @@ from typing import Any, Protocol
 from ..errors import Problem
 from ..fronts import again, chat, chat_reply, openai, responses, responses_reply
 from ..session.events import EXEC, Event, alias
+from ..wire.arrival import arrived
 from .router import Call, Route
 from .runs import TERMINAL, Run, Runs
 
@@ -164,7 +165,7 @@ class OpenAI:
         await self._runs.collect(call, run, see)
         status, body = reply.answer()
         await call.json(body, status=status, headers={"x-should-retry": "false"})
-        if turn.nameless and await call.exchange.arrived():
+        if turn.nameless and await arrived(call.exchange):
             turn.forget()
 
     def _note(self, call: Call, run: Run, event: Event, reply: Reply, turn: Turn) -> None:

@@ -22,7 +22,7 @@ from typing import Any, Protocol, cast
 from .. import log
 from ..errors import Problem
 from . import http11
-from .exchange import Exchange, answer, problem_of, unconfirmed
+from .exchange import Exchange, answer, problem_of
 from .headers import NO_BODY, ProtocolError, Truncated, serialize_response
 
 READ_AHEAD = 64 * 1024  # bytes kept of a client that sends more than is asked for; then it waits
@@ -83,13 +83,14 @@ class Connection(asyncio.Protocol):
     __slots__ = (
         "_admitted", "_arrived", "_body", "_buffer", "_deadline", "_expects", "_framing", "_peer",
         "_phase", "_raw", "_resumed", "_server", "_steps", "_stops_at", "_taken", "_taken_at",
-        "_task", "_transport", "_waiter", "_written", "behind", "ended", "gone",
+        "_task", "_transport", "_waiter", "_written", "behind", "ended", "gone", "socket",
     )  # fmt: skip
 
     def __init__(self, server: Server) -> None:
         # Of the connection
         self._server = server
         self._transport: asyncio.Transport
+        self.socket: Any = None  # the system's, below TLS too
         self._raw: asyncio.Transport | None = None  # below TLS
         self._peer = ""
         self._admitted = False
@@ -118,6 +119,7 @@ class Connection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)  # asyncio has set TCP_NODELAY
+        self.socket = transport.get_extra_info("socket")
         self._transport.set_write_buffer_limits(high=HIGH_WATER)
         # Not public, and the only way to see what of a TLS connection the kernel has not taken.
         self._raw = getattr(getattr(transport, "_ssl_protocol", None), "_transport", None)
@@ -128,9 +130,7 @@ class Connection(asyncio.Protocol):
         self._deadline = now + limits.head_timeout_s
         if sys.platform == "linux":  # a peer that vanished without a word stalls writes too
             milliseconds = max(1, int(limits.write_timeout_s * 1000))
-            transport.get_extra_info("socket").setsockopt(
-                socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, milliseconds
-            )
+            self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, milliseconds)
         self._admitted = self._server.admit(self)
         if not self._admitted:
             detail = f"All {limits.max_connections} connections are taken; try again shortly."
@@ -226,7 +226,7 @@ class Connection(asyncio.Protocol):
         if not _HANG_UP:
             return False
         poll = select.poll()
-        poll.register(self._transport.get_extra_info("socket"), _HANG_UP)
+        poll.register(self.socket, _HANG_UP)
         return bool(poll.poll(0))
 
     def _cancel(self) -> None:
@@ -337,9 +337,6 @@ class Connection(asyncio.Protocol):
             await self.drain()
         self._transport.set_write_buffer_limits(high=HIGH_WATER)
         await self.drain()
-
-    def unconfirmed(self) -> int:
-        return unconfirmed(self._transport.get_extra_info("socket"))
 
     async def read_body(self) -> bytes:
         if self._framing is NO_BODY:

@@ -9,12 +9,8 @@ event loop leaves in one send (several deltas born of one read then cost one sys
 from __future__ import annotations
 
 import asyncio
-import fcntl
-import socket
-import sys
-import termios
 from collections.abc import Mapping
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from .. import jsontext
 from ..errors import Problem
@@ -22,8 +18,6 @@ from .headers import ProtocolError, serialize_response
 from .http11 import Request
 
 GATHER = 64 * 1024  # bytes a stream holds back at most until the loop's turn ends
-
-ARRIVAL = (0, 0.01, 0.04, 0.2, 1.0)  # s between two looks at whether an answer has arrived
 
 CODES = {
     400: "bad_request",
@@ -43,12 +37,12 @@ class Channel(Protocol):
     """What an exchange asks of the connection it runs on."""
 
     ended: bool  # the client has closed its half of the connection, or all of it
+    socket: Any  # the system's; None where there is none
     behind: bool  # the client reads more slowly than we write, or is gone: `drain` says which
 
     def send(self, data: bytes) -> None: ...
     async def drain(self) -> None: ...
     async def flush(self) -> None: ...
-    def unconfirmed(self) -> int: ...
     async def read_body(self) -> bytes: ...
     def end_reading(self) -> bool:
         """Drop what was not read of the request; whether the connection may go on after it."""
@@ -103,15 +97,14 @@ class Exchange:
         self._channel.send(head.data if head.mute else head.data + body)
         await self._channel.drain()
 
-    async def arrived(self) -> bool:
-        """Whether the client's system has confirmed the whole answer, which takes a round trip;
-        False where nobody knows. A client that leaves meanwhile cancels this like any handler."""
+    @property
+    def socket(self) -> Any:
+        """The system's; None where there is none."""
+        return self._channel.socket
+
+    async def flush(self) -> None:
+        """Wait until the kernel has all that was sent."""
         await self._channel.flush()
-        for wait in ARRIVAL:
-            await asyncio.sleep(wait)  # one that is cut is noticed here first
-            if self._channel.unconfirmed() == 0:
-                return True
-        return False
 
     def stream(self, status: int, headers: Mapping[str, str] | None = None) -> Stream:
         """Begin an answer of unknown length; with a Content-Length header, of that length."""
@@ -170,15 +163,6 @@ class Head(NamedTuple):
     mute: bool  # it is the whole answer
     chunked: bool
     length: int | None
-
-
-def unconfirmed(sock: socket.socket) -> int:
-    """Bytes that the peer's system has not confirmed (tcp(7), SIOCOUTQ); 1 where that is not to be
-    known."""
-    if sys.platform != "linux" or sock.fileno() < 0:
-        return 1
-    found = fcntl.ioctl(sock.fileno(), termios.TIOCOUTQ, bytes(4))
-    return int.from_bytes(found, sys.byteorder)
 
 
 class Stream:

@@ -25,6 +25,7 @@ class Channel:
     """A connection without a socket. `log` holds what was sent and, by name, what was awaited."""
 
     gone = ended = False
+    socket = None
     behind = True  # so that every wait is in the log
 
     def __init__(self, body: bytes | ProtocolError = b"") -> None:
@@ -43,9 +44,6 @@ class Channel:
         self.log.append("flush")
         if self.gate is not None:
             await self.gate.wait()
-
-    def unconfirmed(self) -> int:
-        return 0
 
     async def read_body(self) -> bytes:
         self.body_read = True

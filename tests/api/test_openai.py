@@ -6,9 +6,11 @@ import http.client
 import json
 import threading
 import unittest
+from collections.abc import Callable
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
+from tests.chaos import processes
 from tests.fronts.served import Served
 
 Json = dict[str, Any]
@@ -32,6 +34,8 @@ def script(body: Json) -> list[tuple[Any, ...]]:
         return [("text", "half"), ("wait", GATE)]
     if order == "break":
         return [("status", 500)] if again else [("call", "count", "{}")]
+    if order == "late":
+        return [("wait", GATE), ("text", "late")] if again else [("call", "count", "{}")]
     if order == "cut":
         return [("text", "half"), ("cut",)]
     if order == "endless":
@@ -54,12 +58,12 @@ class Case(unittest.TestCase):
         self.served.provider.requests.clear()
 
     def send(
-        self, path: str, body: Json | bytes | None = None, *, key: str = "", method: str = ""
+        self, path: str, body: Json | bytes | None = None, **more: Any
     ) -> tuple[int, dict[str, str], bytes]:
         """(status, headers, body)"""
         connection = self.connect()
         try:
-            self.ask(connection, path, body, key=key, method=method)
+            self.ask(connection, path, body, **more)
             answer = connection.getresponse()
             headers = {name.lower(): value for name, value in answer.getheaders()}
             return answer.status, headers, answer.read()
@@ -78,9 +82,10 @@ class Case(unittest.TestCase):
         *,
         key: str = "",
         method: str = "",
+        more: dict[str, str] | None = None,
     ) -> None:
         headers = {"Authorization": f"Bearer {key or self.served.key}"}
-        headers["Content-Type"] = "application/json"
+        headers |= {"Content-Type": "application/json", **(more or {})}
         data = json.dumps(body).encode() if isinstance(body, dict) else body
         connection.request(method or ("POST" if body is not None else "GET"), path, data, headers)
 
@@ -262,6 +267,54 @@ class Stopping(Case):
             connection.close()
         self.assertEqual(json.loads(error[6:])["error"]["code"], "overloaded")
         self.assertEqual(done, "data: [DONE]")
+
+
+class Twice(Case):
+    """What comes a second time. Which words are the same request is in fronts/test_again.py."""
+
+    def test_a_caller_that_hung_up_and_comes_again(self) -> None:
+        """Its run was ended behind the call; it goes on from there, told from its beginning."""
+        for path, more in (
+            ("/v1/chat/completions", {"messages": [{"role": "user", "content": "late"}]}),
+            ("/v1/responses", {"input": "late"}),
+        ):
+            with self.subTest(path):
+                GATE.clear()
+                self.setUp()
+                body, before = {"model": "counter", **more}, self.served.counted()
+                connection = self.connect()
+                self.ask(connection, path, body, more={"X-Stainless-Retry-Count": "0"})
+                self.until(lambda: len(self.served.provider.requests) == 2)
+                connection.close()
+                self.until(lambda: b"\nyaa_runs 0\n" in self.send("/metrics")[2])
+                GATE.set()
+                again = {"X-Stainless-Retry-Count": "1"}
+                status, headers, answer = self.send(path, body, more=again)
+                self.assertEqual((status, headers["x-should-retry"]), (200, "false"))
+                self.assertIn(b"late", answer)
+                self.assertEqual(self.served.counted(), before + 1)
+                self.send(path, body, more=again)
+                self.assertEqual(self.served.counted(), before + 2, "the answer had arrived")
+
+    def test_by_name(self) -> None:
+        """The same answer for as long as it is kept, whether or not a tool ran; of one key."""
+        GATE.set()
+        for said, ran in (("late", 1), ("hi", 0)):
+            body: Json = {"model": "counter", "messages": [{"role": "user", "content": said}]}
+            before, found = self.served.counted(), []
+            for streams in (False, False, True):
+                name = {"Idempotency-Key": f"ü {streams}"}
+                answer = self.send("/v1/chat/completions", body | {"stream": streams}, more=name)
+                found.append(answer[2])
+                if not streams:
+                    self.assertEqual(self.served.counted(), before + ran)
+            one, two = (json.loads(each)["choices"][0]["message"] for each in found[:2])
+            self.assertEqual(one, two)
+            self.assertEqual(len(self.served.provider.requests), 2 * (1 + ran))
+            self.served.provider.requests.clear()
+
+    def until(self, true: Callable[[], bool]) -> None:
+        self.assertTrue(processes.until(true, 30), "it never came")
 
 
 class Errors(Case):

@@ -176,6 +176,7 @@ class Cors(Case):
         for name in ("authorization", "content-type", "content-encoding", "last-event-id"):
             self.assertIn(name, allowed)
         self.assertIn("x-stainless-retry-count", allowed)
+        self.assertIn("idempotency-key", allowed)
         self.assertNotIn("*", allowed)
         methods = exchange.headers["access-control-allow-methods"]
         self.assertEqual(methods, "GET, HEAD, POST, OPTIONS")

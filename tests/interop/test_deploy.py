@@ -1,39 +1,69 @@
-"""The files of docs/deploy, as far as they can be tried without their hosts.
+"""The files of docs/deploy, as far as they can be tried without Docker.
 
-The unit by systemd's own judgement, and a start as in the container: no root, a root that cannot
-be written, no privileges.
+The unit by systemd's own judgement (test_systemd.py has it run), and the Dockerfile step by step:
+no root, a root that cannot be written, no privileges.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import re
+import shlex
 import shutil
+import signal
 import subprocess
 import tempfile
 import unittest
 from pathlib import Path
 
 from tests.tooling import tools
-from tests.tooling.api import Api
-from tests.tooling.child import Child
+
+from . import machine
 
 DEPLOY = tools.ROOT / "docs" / "deploy"
 SYSTEM_PYTHON = Path("/usr/bin/python3")
 MOST_EXPOSED = 3.5
 
-# A mount namespace in which nothing but the home can be written, and a user without any privilege.
-AS_IN_A_CONTAINER = """
-set -e
-mount --make-rprivate /
-mount --bind "$1" "$1"
-mount -o remount,ro,bind /
-mount -o remount,ro,bind /tmp 2>/dev/null || true
-cd "$2"
-exec setpriv --reuid=10001 --regid=10001 --clear-groups --no-new-privs --bounding-set=-all \\
-  env -i PATH="$PATH" YAA_HOME="$1" PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1 \\
-  /usr/bin/python3 -m server --port 0
+# As it is started by `docker run --read-only --tmpfs /tmp -v yaa:/data --cap-drop ALL` with
+# `--security-opt no-new-privileges`: as process 1, on a volume that is what the image has there.
+RUN = """
+stat -c 'image %u:%a' /data
+mount -t tmpfs -o mode=0700,uid=10001,gid=10001 none /data
+mount -o remount,ro /
+ip link set lo up
+cd {folder}
+exec setpriv --reuid={user} --regid={user} --clear-groups --no-new-privs --bounding-set=-all \\
+    env -i PATH="$PATH" {env} {command}
 """
+
+
+def instructions(dockerfile: str) -> list[tuple[str, str]]:
+    """(instruction, the rest) of each line, continued ones joined."""
+    text = re.sub(r"(?m)^\s*#.*\n", "", dockerfile).replace("\\\n", " ")
+    return [
+        (word, rest.strip())
+        for word, _, rest in (ln.partition(" ") for ln in text.split("\n"))
+        if word
+    ]
+
+
+def by_hand(dockerfile: str) -> str:
+    """What `docker build` and `docker run` would do, as a script."""
+    script, told = "", dict[str, str]()
+    for word, rest in instructions(dockerfile):
+        told[word] = rest
+        if word == "COPY":
+            *sources, target = rest.split()
+            script += f"mkdir -p {target}\n"
+            for source in sources:
+                inside = "/." if (tools.ROOT / source).is_dir() else ""
+                script += f"cp -r /opt/from/{source}{inside} {target}\n"
+        elif word == "RUN":
+            script += f"{rest}\n"
+    command = shlex.join(json.loads(told["ENTRYPOINT"]))
+    asked = {"folder": told["WORKDIR"], "user": told["USER"], "env": told["ENV"]}
+    return script + RUN.format(**asked, command=command)
 
 
 def new_enough(python: Path) -> bool:
@@ -70,29 +100,40 @@ class Container(unittest.TestCase):
         users = re.findall(r"^USER (.*)$", text, re.M)
         self.assertEqual(users, ["10001"])
 
-    @unittest.skipUnless(os.geteuid() == 0, "needs root to make a read-only root")
-    @unittest.skipUnless(shutil.which("unshare") and shutil.which("setpriv"), "needs util-linux")
     @unittest.skipUnless(new_enough(SYSTEM_PYTHON), "needs a Python 3.11 that everybody may run")
-    def test_it_serves_without_root_on_a_read_only_root(self) -> None:
-        with tempfile.TemporaryDirectory(prefix="yaa-container-") as name:
-            folder = Path(name)
-            folder.chmod(0o755)
-            for part in ("server", "client"):
-                shutil.copytree(tools.ROOT / part, folder / part)
-            shutil.copy(tools.ROOT / "config.default.json", folder)
-            home = folder / "data"
-            home.mkdir(mode=0o700)
-            os.chown(home, 10001, 10001)
-            script = ["sh", "-c", AS_IN_A_CONTAINER, "sh", str(home), str(folder)]
-            child = Child(["unshare", "--mount", *script])
-            try:
-                found = child.wait_for(r"(http://[^/\s]+)/#key=(\S+)", 60)
-                status, told = Api(found[1], found[2]).request("GET", "/info")
-                self.assertEqual(status, 200)
-                self.assertNotEqual(told["sandbox"]["tier"], "none")
-            finally:
-                self.assertEqual(child.stop(30), 0, child.output)
-            self.assertEqual({path.stat().st_uid for path in home.iterdir()}, {10001})
+    def test_built_and_run_by_hand(self) -> None:
+        """Every step of the file, on this machine's files in place of the image's."""
+        machine.needed()
+        files = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        scratch = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        text = (DEPLOY / "Dockerfile").read_text()
+        for word, rest in instructions(text):
+            for source in rest.split()[:-1] if word == "COPY" else ():
+                copy = shutil.copytree if (tools.ROOT / source).is_dir() else shutil.copy
+                copy(tools.ROOT / source, files / source)
+        container = self.enterContext(machine.Machine(scratch, files, by_hand(text)))
+        child = container.child
+        child.wait_for("image 10001:700", 60)
+        key = child.wait_for(r"#key=(\S+)", 60)[1]
+        child.wait_for("  ready ", 60)
+        (check,) = re.findall(r"CMD (\[.*\])", dict(instructions(text))["HEALTHCHECK"])
+        done = container.enter(*json.loads(check))
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        said = container.run(f"{ASK} {key}")
+        self.assertNotIn('"tier":"none"', said)
+        self.assertIn('"tier":', said)
+        self.assertIn("Read-only", container.run("touch /opt/yaa/x /x 2>&1 || true"))
+        self.assertEqual(container.run("find /data -mindepth 1 -not -user 10001"), "")
+        self.assertNotEqual(container.run("ls /data"), "")
+        os.kill(container.pid, signal.SIGTERM)
+        self.assertEqual(child.process.wait(30), 0, child.output)
+
+
+ASK = (
+    "python3 -c 'import sys, urllib.request as r;"
+    ' ask = r.Request("http://127.0.0.1:12345/info", headers={"YAA-API-KEY": sys.argv[1]});'
+    " print(r.urlopen(ask, timeout=9).read().decode())'"
+)
 
 
 if __name__ == "__main__":

@@ -30,6 +30,7 @@ class Sink:
     """A channel that takes everything at once and never waits."""
 
     ended = behind = False
+    socket = None
 
     def __init__(self) -> None:
         self.sizes: list[int] = []
@@ -39,9 +40,6 @@ class Sink:
 
     async def drain(self) -> None: ...
     async def flush(self) -> None: ...
-    def unconfirmed(self) -> int:
-        return 0
-
     async def read_body(self) -> bytes:
         return b""
 
@@ -133,35 +131,6 @@ class Answers(unittest.IsolatedAsyncioTestCase):
             first, second = [(await client.ask(get()))[1].split() for _ in range(2)]
             self.assertEqual(first[0], b"127.0.0.1")
             self.assertNotEqual(first[1], second[1])
-
-
-class Arriving(unittest.IsolatedAsyncioTestCase):
-    """An answer has arrived when the client's system says so, whoever reads it."""
-
-    async def arrived(self, size: int, window: int, *, cut: bool = False) -> bool | None:
-        """None where the handler was cancelled, as it is when the client is gone."""
-        said: asyncio.Future[bool | None] = asyncio.get_running_loop().create_future()
-
-        async def handle(exchange: Exchange) -> None:
-            try:
-                if cut:
-                    client.reset()
-                    await asyncio.sleep(0)  # it is, and nobody here has looked
-                await exchange.respond(200, {}, bytes(size))
-                said.set_result(await exchange.arrived())
-            except asyncio.CancelledError:
-                said.set_result(None)
-                raise
-
-        async with serving(handle) as server, connected(server, window) as client:
-            client.writer.transport.pause_reading()  # type: ignore[attr-defined]
-            await client.send(get())
-            return await soon(said)
-
-    async def test_what_is_known_of_it(self) -> None:
-        self.assertIs(await self.arrived(5, 0), True)
-        self.assertIs(await self.arrived(60_000, 4096), False, "most of it waits here")
-        self.assertFalse(await self.arrived(5, 0, cut=True))
 
 
 class Streams(unittest.IsolatedAsyncioTestCase):

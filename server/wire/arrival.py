@@ -1,0 +1,37 @@
+"""Whether an answer has arrived: the client's system confirms what it gets, and ours knows of it.
+
+In the walk: `api/openai` asks, before it forgets what it had kept for a request that may come
+again. What stands between us and the client (a proxy) confirms in its place.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import sys
+import termios
+from typing import Any
+
+from .exchange import Exchange
+
+LOOKS = (0, 0.01, 0.04, 0.2, 1.0)  # s before each look
+
+
+async def arrived(exchange: Exchange) -> bool:
+    """Whether the whole answer is confirmed, which takes a round trip; False where nobody knows. A
+    client that leaves meanwhile cancels this like any handler."""
+    await exchange.flush()
+    for wait in LOOKS:
+        await asyncio.sleep(wait)  # a connection that was cut is noticed here first
+        if unconfirmed(exchange.socket) == 0:
+            return True
+    return False
+
+
+def unconfirmed(sock: Any) -> int:
+    """Bytes that the peer's system has not confirmed (tcp(7), SIOCOUTQ); 1 where that is not to be
+    known."""
+    if sys.platform != "linux" or sock is None or sock.fileno() < 0:
+        return 1
+    found = fcntl.ioctl(sock.fileno(), termios.TIOCOUTQ, bytes(4))
+    return int.from_bytes(found, sys.byteorder)

@@ -1,0 +1,52 @@
+"""What is known of an answer's arrival, over a real socket."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import sys
+import unittest
+
+from server.wire.arrival import arrived, unconfirmed
+from server.wire.exchange import Exchange
+
+from .live import connected, get, serving, soon
+
+
+@unittest.skipUnless(sys.platform == "linux", "only Linux tells")
+class Arriving(unittest.IsolatedAsyncioTestCase):
+    """An answer has arrived when the client's system says so, whoever reads it."""
+
+    async def arrived(self, size: int, window: int, *, cut: bool = False) -> bool | None:
+        """None where the handler was cancelled, as it is when the client is gone."""
+        said: asyncio.Future[bool | None] = asyncio.get_running_loop().create_future()
+
+        async def handle(exchange: Exchange) -> None:
+            try:
+                if cut:
+                    client.reset()
+                    await asyncio.sleep(0)  # it is, and nobody here has looked
+                await exchange.respond(200, {}, bytes(size))
+                said.set_result(await arrived(exchange))
+            except asyncio.CancelledError:
+                said.set_result(None)
+                raise
+
+        async with serving(handle) as server, connected(server, window) as client:
+            client.writer.transport.pause_reading()  # type: ignore[attr-defined]
+            await client.send(get())
+            return await soon(said)
+
+    async def test_what_is_known_of_it(self) -> None:
+        self.assertIs(await self.arrived(5, 0), True)
+        self.assertIs(await self.arrived(60_000, 4096), False, "most of it waits here")
+        self.assertFalse(await self.arrived(5, 0, cut=True))
+
+    def test_where_nobody_knows(self) -> None:
+        closed = socket.socket()
+        closed.close()
+        self.assertEqual((unconfirmed(None), unconfirmed(closed)), (1, 1))
+
+
+if __name__ == "__main__":
+    unittest.main()
