@@ -29,14 +29,15 @@ sys.meta_path.insert(0, Held())
 from server.__main__ import main
 sys.exit(main(sys.argv[1:]))
 """
-WAITS, FAILS = "sys.stdin.readline()", "raise ImportError('half of it is missing')"
+TELLS, WAITS = "pass", "sys.stdin.readline()"
+FAILS = "raise ImportError('half of it is missing')"
 LINK = r"^(http://127\.0\.0\.1:\d+)/#key=(\S+)$"
 
 
 class BeforeTheAgent(Case):
-    def held(self, word: str) -> Child:
+    def held(self, word: str, *arguments: str) -> Child:
         command = [sys.executable, "-W", "error", "-c", HELD.format(word=word), "--port", "0"]
-        child = Child(command, keep_input=True, env=self.env)
+        child = Child([*command, *arguments], keep_input=True, env=self.env)
         self.addCleanup(child.kill)
         return child
 
@@ -76,6 +77,12 @@ class BeforeTheAgent(Case):
         child.wait_for(r"^  ready ", SECONDS)
         self.assertEqual(Api(link[1]).request("GET", "/health")[1]["status"], "ok")
         self.assertEqual(child.stop(), 0)
+
+    def test_workers_get_it_from_their_parent(self) -> None:
+        child = self.held(TELLS, "--workers", "2")
+        child.wait_for(r"^  ready ", SECONDS)
+        self.assertEqual(child.stop(), 0)
+        self.assertEqual(child.output.count("the agent is wanted"), 1)
 
     def test_an_agent_that_cannot_be_imported_ends_it(self) -> None:
         child = self.held(FAILS)

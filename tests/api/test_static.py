@@ -49,6 +49,22 @@ class Case(unittest.TestCase):
 
 
 class Serving(Case):
+    def test_what_it_has_is_what_it_would_serve(self) -> None:
+        for path in ("/", "/js/main.js", "/a%20b%25.txt", "/empty.txt"):
+            self.assertTrue(self.files.has(path), path)
+        odd = (
+            "/js",
+            "/none.js",
+            "/.hidden",
+            "/../secret.txt",
+            "/%2e%2e/secret.txt",
+            "/a%00",
+            "/%ff",
+        )
+        for path in odd:
+            self.assertFalse(self.files.has(path), path)
+            self.refused(path)
+
     def test_files_and_their_types(self) -> None:
         for path, body, kind in (
             ("/", b"<p>hello", "text/html; charset=utf-8"),
