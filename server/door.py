@@ -89,20 +89,18 @@ class Serving:
         )
         await listener.serve(door.sockets, door.tls.context if door.tls else None)
         watching = asyncio.create_task(door.tls.watch()) if door.tls else None
-        signals = self._listen()
+        stop, at_once = self._listen()
         self._greet()
         try:
-            if await _first(self._open(), signals.get()):
+            if await _first(self._open(), stop.wait()):
                 self._tell_ready(time.monotonic() - began)
-                await signals.get()
-            if self._lifeline is not None:
-                asyncio.get_running_loop().remove_reader(self._lifeline)
+                await stop.wait()
             if watching is not None:
                 watching.cancel()
             _log.info("stopping")
             if self._app is not None:
                 self._app.agent.stop()
-            await _first(listener.close(limits["disconnect_grace_s"]), signals.get())
+            await _first(listener.close(limits["disconnect_grace_s"]), at_once.wait())
         finally:
             await listener.close()
             if self._app is not None:
@@ -118,16 +116,22 @@ class Serving:
         self._entrance.complete(module.routes(app, door.keys))
         await app.open()
 
-    def _listen(self) -> asyncio.Queue[None]:
-        """Gets an item for each signal to stop."""
-        signals: asyncio.Queue[None] = asyncio.Queue()
-        loop = asyncio.get_running_loop()
-        alone = self._lifeline is None
-        for number in (signal.SIGTERM, *([signal.SIGINT] if alone else [])):
-            loop.add_signal_handler(number, signals.put_nowait, None)
-        if self._lifeline is not None:
-            loop.add_reader(self._lifeline, signals.put_nowait, None)
-        return signals
+    def _listen(self) -> tuple[asyncio.Event, asyncio.Event]:
+        """What the first signal to stop sets, and the second. Events, because one may come in the
+        very turn of the loop in which what it interrupts has come to its end."""
+        first, second = asyncio.Event(), asyncio.Event()
+        loop, lifeline = asyncio.get_running_loop(), self._lifeline
+
+        def heard() -> None:
+            if lifeline is not None:
+                loop.remove_reader(lifeline)  # it would go on saying so
+            (second if first.is_set() else first).set()
+
+        for number in (signal.SIGTERM, *([signal.SIGINT] if lifeline is None else [])):
+            loop.add_signal_handler(number, heard)
+        if lifeline is not None:
+            loop.add_reader(lifeline, heard)
+        return first, second
 
     def _greet(self) -> None:
         """The page can be opened: what it asks for next waits."""
@@ -169,7 +173,7 @@ class Entrance:
         return known and request.method in ("GET", "HEAD")
 
 
-async def _first(this: Coroutine[Any, Any, None], other: Coroutine[Any, Any, None]) -> bool:
+async def _first(this: Coroutine[Any, Any, None], other: Coroutine[Any, Any, object]) -> bool:
     """Wait for one of them and cancel the rest; whether `this` came to its end."""
     tasks = [asyncio.create_task(each) for each in (this, other)]
     await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)

@@ -31,6 +31,22 @@ sys.exit(main(sys.argv[1:]))
 """
 TELLS, WAITS = "pass", "sys.stdin.readline()"
 FAILS = "raise ImportError('half of it is missing')"
+# The server, told to stop {turns} turns of its loop before its agent is open.
+STOPPED = """
+import asyncio, os, signal, sys
+from server.__main__ import main
+from server.app import App
+
+class Opened(App):
+    async def open(self):
+        await super().open()
+        os.kill(os.getpid(), signal.SIGTERM)
+        for turn in range({turns}):
+            await asyncio.sleep(0)
+
+sys.modules["server.app"].App = Opened
+sys.exit(main(sys.argv[1:]))
+"""
 LINK = r"^(http://127\.0\.0\.1:\d+)/#key=(\S+)$"
 
 
@@ -83,6 +99,15 @@ class BeforeTheAgent(Case):
         child.wait_for(r"^  ready ", SECONDS)
         self.assertEqual(child.stop(), 0)
         self.assertEqual(child.output.count("the agent is wanted"), 1)
+
+    def test_a_stop_is_heard_in_whatever_turn_it_comes(self) -> None:
+        for turns in (2, 4):
+            with self.subTest(turns=turns):
+                program = STOPPED.format(turns=turns)
+                command = [sys.executable, "-W", "error", "-c", program, "--port", "0"]
+                child = Child(command, env=self.env)
+                self.addCleanup(child.kill)
+                self.assertEqual(child.process.wait(SECONDS), 0)
 
     def test_an_agent_that_cannot_be_imported_ends_it(self) -> None:
         child = self.held(FAILS)
