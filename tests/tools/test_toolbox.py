@@ -12,6 +12,7 @@ from typing import Any
 
 from server.config import Config
 from server.schema.example import NOTHING, example
+from server.session.calls import execute
 from server.session.events import Event
 from server.tools.envelope import MAX_NESTED
 from server.tools.runner import Runner
@@ -75,10 +76,13 @@ class Case(unittest.IsolatedAsyncioTestCase):
         return {"id": "c1", "type": "function", "function": {"name": name, "arguments": text}}
 
     async def execute(self, toolbox: Toolbox, name: str, arguments: Any) -> list[Event]:
+        """What the loop does with a call, once it may run."""
         call = self.call(name, arguments)
         verdict = toolbox.verdict(self.session, call)
         assert verdict.args is not None, verdict
-        return [e async for e in toolbox.execute(self.session, call, verdict.args, {})]
+        job = execute(call, verdict, {})
+        source = toolbox.execute(self.session, call, job.args, {}, job.repairs)
+        return [event async for event in source]
 
 
 class Host(Case):
