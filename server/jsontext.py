@@ -111,7 +111,7 @@ def browser_safe(value: Any) -> Any:
     Integers past 2^53 and numbers that are not finite become strings, half surrogate pairs become
     U+FFFD, tuples become lists, keys become strings, anything else its `str`.
     """
-    if value is None or isinstance(value, bool):
+    if value is None or isinstance(value, bool) or (type(value) is str and value.isascii()):
         return value
     if isinstance(value, int):
         return int(value) if abs(value) <= 2**53 else str(value)

@@ -105,7 +105,8 @@ class Points:
         if verdict.action in ("deny", "error"):
             return Reply(job.call, verdict.reason, "failed", status=verdict.status)
         entry = {**job.entry, "args": given["args"], "fingerprint": verdict.fingerprint}
-        return replace(job, args=verdict.args or {}, entry=entry)
+        repairs = tuple(verdict.repairs)
+        return replace(job, args=verdict.args or {}, entry=entry, repairs=repairs)
 
     async def _result(self, event: Event) -> Event:
         ours = event["metadata"]["yaa"]

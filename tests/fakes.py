@@ -6,7 +6,7 @@ import asyncio
 import copy
 import itertools
 import json
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Iterable
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
@@ -55,6 +55,7 @@ class Verdict:
     repeatable: bool = False
     parallel_safe: bool = False
     status: str = "invalid_arguments"
+    repairs: list[str] = field(default_factory=list)
     offer: dict[str, Any] = field(default_factory=dict)
 
 
@@ -180,7 +181,12 @@ class CountingToolbox:
         return Verdict(action, f"{name}: {action}", args, fingerprint, kind == "read", safe)
 
     async def execute(
-        self, session: Session, call: dict[str, Any], args: dict[str, Any], entry: dict[str, Any]
+        self,
+        session: Session,
+        call: dict[str, Any],
+        args: dict[str, Any],
+        entry: dict[str, Any],
+        repairs: Iterable[str] = (),
     ) -> AsyncGenerator[Event, None]:
         name, call_id = call["function"]["name"], call["id"]
         key = (name, call_id)

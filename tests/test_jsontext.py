@@ -8,7 +8,16 @@ import struct
 import unittest
 from typing import Any
 
-from server.jsontext import JSONError, browser_safe, canonical, depth_exceeds, dumps, loads
+from server.jsontext import (
+    Constant,
+    JSONError,
+    browser_safe,
+    canonical,
+    depth_exceeds,
+    dumps,
+    loads,
+    text_of,
+)
 
 REFUSED: list[tuple[str, bytes | str, str]] = [
     ("empty", b"", "Expecting value (line 1, column 1)"),
@@ -30,6 +39,30 @@ REFUSED: list[tuple[str, bytes | str, str]] = [
     ("100,000 levels", b"[" * 100_000 + b"]" * 100_000, "nested deeper than 100"),
     ("100,000 objects", b'{"a":' * 100_000, "nested deeper than 100"),
 ]
+
+
+class Written(unittest.TestCase):
+    def test_as_the_library_writes_it(self) -> None:
+        value: Any
+        for value in ('é\u2028"\\\n\x7f', {"a": [1, 2.5, None, True, {}], "1": []}, 1e22, 10**30):
+            plain = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+            self.assertEqual(dumps(value), plain)
+        circle: list[Any] = []
+        circle.append(circle)
+        for wrong, error in (
+            (float("nan"), ValueError),
+            ({1, 2}, TypeError),
+            (circle, RecursionError),
+        ):
+            with self.subTest(wrong=type(wrong)), self.assertRaises(error):
+                dumps(wrong)
+
+    def test_a_constant_is_written_once_and_is_an_object_to_all_others(self) -> None:
+        value = {"name": "é", "more": [1]}
+        constant = Constant(value)
+        self.assertEqual((constant, dumps(constant)), (value, dumps(value)))
+        self.assertEqual(text_of(constant), text_of(value))
+        self.assertIs(text_of(constant), text_of(constant))
 
 
 class Loads(unittest.TestCase):

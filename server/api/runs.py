@@ -48,6 +48,14 @@ class Run(Protocol):
     def events(self) -> AsyncGenerator[Event, None]: ...
 
 
+class Sends(Protocol):
+    """What a pulse asks of a stream (wire.exchange.Stream)."""
+
+    sent_at: float  # when anything was sent at last, in loop time
+
+    def write(self, data: bytes) -> None: ...
+
+
 class Agent(Protocol):
     def prepare(self, document: dict[str, Any], key: str = "") -> Run: ...
 
@@ -96,7 +104,7 @@ class Runs:
         what `cut` says to clients that would take that for an end. `go_on` may have another run
         to tell of, behind the end of the last."""
         stream = call.stream(STREAM_HEADERS)
-        pulse = Pulse(stream.write, self._heartbeat_s)
+        pulse = Pulse(stream, self._heartbeat_s)
         number, ended = 0, False
         following: Run | None = run
         try:
@@ -109,7 +117,6 @@ class Runs:
                         if data := frame(event, name, number):
                             stream.write(data)
                             call.sent += len(data)
-                            pulse.touch()
                         # Back-pressure; and before a tool starts its `tool.exec` has left: the run
                         # goes on to hand the call over only when it is asked for its next event.
                         if name == EXEC:
@@ -167,28 +174,24 @@ class Slots:
 
 
 class Pulse:
-    """Writes a comment when nothing else was written for `every` seconds (0: never).
+    """Writes a comment when nothing else was sent for `every` seconds (0: never).
 
     One timer for the whole stream, put forward when it fires: nothing is scheduled per event.
     """
 
-    def __init__(self, write: Callable[[bytes], None], every: float) -> None:
-        self._write = write
+    def __init__(self, stream: Sends, every: float) -> None:
+        self._stream = stream
         self._every = every
         self._loop = asyncio.get_running_loop()
-        self._last = self._loop.time()
         self._timer = self._loop.call_later(every, self._beat) if every else None
-
-    def touch(self) -> None:
-        self._last = self._loop.time()
 
     def stop(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
 
     def _beat(self) -> None:
-        now = self._loop.time()
-        if now - self._last >= self._every:
-            self._write(PING)
-            self._last = now
-        self._timer = self._loop.call_at(self._last + self._every, self._beat)
+        now, last = self._loop.time(), self._stream.sent_at
+        if now - last >= self._every:
+            self._stream.write(PING)
+            last = now
+        self._timer = self._loop.call_at(last + self._every, self._beat)

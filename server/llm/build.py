@@ -13,7 +13,7 @@ import zlib
 from collections.abc import Mapping
 from typing import Any
 
-from ..jsontext import text_of
+from ..jsontext import Constant, text_of
 from ..schema.inline import inline
 from . import Message, Options, Tool, text_calls
 from .decode import DETAILS, PARTS, TAGS
@@ -28,7 +28,6 @@ RESERVED = frozenset(
 SAMPLING = frozenset({"temperature", "top_p", "presence_penalty", "frequency_penalty"})
 
 _SAFE_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
-_PLAIN = {"name", "description", "parameters"}
 SYSTEM_NOTE = "<system>\n{}\n</system>"
 
 
@@ -206,9 +205,9 @@ def _written_out(tool: Tool) -> Tool:
 
 
 def _tool(tool: Tool, strict: bool, names: Names) -> Tool:
+    if isinstance(tool, Constant):
+        return tool  # the toolbox's: every provider takes its name and its members
     function = tool["function"]
-    if function.keys() == _PLAIN and names.safe(function["name"]) == function["name"]:
-        return tool  # nearly every one: a copy for each call would be kept as long as it streams
     function = dict(function)
     function["name"] = names.safe(function["name"])
     function.setdefault("parameters", {"type": "object", "properties": {}})

@@ -297,8 +297,8 @@ def execute(
         started["args"] = edited
     if policy is not None:
         started["policy"] = policy
-    args = verdict.args or {}
-    return Execute(call, args, started, verdict.repeatable, grant, verdict.parallel_safe)
+    args, repairs = verdict.args or {}, tuple(verdict.repairs)
+    return Execute(call, args, started, verdict.repeatable, grant, verdict.parallel_safe, repairs)
 
 
 def ledger_entry(

@@ -299,9 +299,11 @@ def find_function(session: Session, call_id: Any) -> dict[str, Any] | None:
 
 def owner_index(messages: list[Message], call_id: Any) -> int | None:
     for index in range(len(messages) - 1, -1, -1):
-        for call in calls_of(messages[index]):
-            if call.get("id") == call_id:
-                return index
+        message = messages[index]
+        if isinstance(message, dict) and message.get("tool_calls"):  # few have any
+            for call in calls_of(message):
+                if call.get("id") == call_id:
+                    return index
     return None
 
 

@@ -34,6 +34,8 @@ class Verdict(Protocol):
     @property
     def parallel_safe(self) -> bool: ...  # may run beside others that are
     @property
+    def repairs(self) -> list[str]: ...  # what was changed in the arguments
+    @property
     def status(self) -> str: ...  # of the result, where the action is `error`
     @property
     def offer(self) -> dict[str, Any]: ...  # what an approval may change of the call's network
@@ -48,7 +50,8 @@ class Toolbox(Protocol):
 
 @dataclass(frozen=True)
 class Execute:
-    """Run the tool. `entry` is the ledger entry that says so, written before it starts."""
+    """Run the tool. `entry` is the ledger entry that says so, written before it starts; `repairs`
+    says what was changed in the arguments so that they fit."""
 
     call: Call
     args: dict[str, Any]
@@ -56,6 +59,7 @@ class Execute:
     repeatable: bool
     grant: dict[str, Any] | None = None
     parallel_safe: bool = False
+    repairs: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

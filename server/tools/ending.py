@@ -1,7 +1,8 @@
-"""Tools that write in the session instead of the world: the plan, and the structured output.
+"""Tools that read or write the session instead of the world: what was said before, the plan, and
+the structured output.
 
 In the walk: the toolbox offers `finish` with the arguments that a session's schema asks for, and
-performs both kinds here. Nothing runs: what comes out are events and results. Pure.
+performs all of these kinds here. Nothing runs: what comes out are events and results. Pure.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from typing import Any
 
 from ..schema.validate import remembered
 from ..session import events, output, plan
+from ..session.context.compact import RETAIN
+from ..session.context.reload import NoSuchMessage, reload, retain, told
 from ..session.definition import lists_finish, wants_finish
 from ..session.events import Event
 from ..session.modes import FINISH, PLANNING, mode_of
@@ -38,6 +41,17 @@ def of_no_use(session: Session) -> set[str]:
     names = set() if mode_of(session).plans else set(PLANNING)
     must = wants_finish(session) or output.schema_of(session) is not None
     return names if must or lists_finish(session) else {*names, FINISH}
+
+
+def recalled(session: Session, name: str, args: dict[str, Any]) -> Outcome:
+    """What was left out of the view, or the word that it is retained there."""
+    try:
+        if name == RETAIN:
+            return Outcome("ok", retain(session, **args))
+        found = reload(session, **args)
+    except NoSuchMessage as error:
+        return Outcome("error", error={"type": "error", "message": str(error)})
+    return Outcome("ok", found, text=told(found))
 
 
 def planned(session: Session, name: str, args: dict[str, Any]) -> Iterator[Event | Outcome]:

@@ -130,7 +130,9 @@ class Jobs:
                         yield state_delta(put("calls", job.call["id"], value=job.entry))
                         continue
                     yield self._announcement(job)
-                    source = self._toolbox.execute(self._session, job.call, job.args, job.entry)
+                    source = self._toolbox.execute(
+                        self._session, job.call, job.args, job.entry, job.repairs
+                    )
                     batch.begin(key, source, lasting=not job.repeatable)
                 if batch.running:
                     for event in await batch.next():

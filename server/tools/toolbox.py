@@ -27,10 +27,8 @@ from ..sandbox.reach import NETWORKS, Reach
 from ..schema.inline import inline
 from ..schema.validate import remembered
 from ..session import definition, events
-from ..session.calls import with_args
 from ..session.context.compact import RETAIN
 from ..session.context.ops import RELOAD, ops_of
-from ..session.context.reload import NoSuchMessage, reload, retain, told
 from ..session.events import Event
 from ..wire.client import Client
 from . import builtin, failures, mcp, page
@@ -38,7 +36,7 @@ from .arguments import fitted
 from .catalog import Catalog, Entry
 from .disclosure import detail, offer, result_schema
 from .download import Piece, read_piece
-from .ending import as_wanted, of_no_use, planned
+from .ending import as_wanted, of_no_use, planned, recalled
 from .envelope import envelope, text_for_model
 from .perform import Performer
 from .policy import Verdict, decide, enforceable, exceeded, fingerprint, narrowed, reach_of
@@ -275,7 +273,12 @@ class Toolbox:
         }
 
     async def execute(
-        self, session: Session, call: Call, args: dict[str, Any], ledger: dict[str, Any]
+        self,
+        session: Session,
+        call: Call,
+        args: dict[str, Any],
+        ledger: dict[str, Any],
+        repairs: Iterable[str] = (),
     ) -> AsyncGenerator[Event, None]:
         """Run a call: live output, then its TOOL_CALL_RESULT; or the `ledger` entry of a call that
         goes on when a person has answered its question. Closing it kills the call."""
@@ -295,7 +298,8 @@ class Toolbox:
                 elif item:
                     yield events.tool_output(call_id, item, first=first)
                     first = False
-        yield self._result(session, call, outcome, ledger.get("args"))
+        found = envelope(outcome, list(repairs), ledger.get("args"))
+        yield self._result(session, call, outcome, found)
 
     async def _performed(
         self, session: Session, call: Call, args: dict[str, Any], ledger: dict[str, Any]
@@ -314,7 +318,7 @@ class Toolbox:
             yield self._detail(session, args["name"])
             return
         if tool.kind == "history":
-            yield _from_history(session, tool.name, args)
+            yield recalled(session, tool.name, args)
             return
         if tool.kind == "output":
             yield Outcome("ok", args, text="done")
@@ -344,12 +348,12 @@ class Toolbox:
             return replace(job, reach=reach), enforceable(reach, self._runner.sandbox["tier"])
         return job, reach
 
-    def _result(self, session: Session, call: Call, outcome: Outcome, edited: Any) -> Event:
+    def _result(
+        self, session: Session, call: Call, outcome: Outcome, found: dict[str, Any]
+    ) -> Event:
         """How the call ended, as people, models and programs each read it."""
         name = call["function"]["name"]
         entry = self._tools.get(name)
-        repairs = self.verdict(session, call if edited is None else with_args(call, edited)).repairs
-        found = envelope(outcome, repairs, edited)
         if entry and entry.tool.keep is not None:
             found.setdefault("keep", entry.tool.keep)
         failed = outcome.status != "ok"
@@ -384,16 +388,6 @@ class Toolbox:
         close = difflib.get_close_matches(name[:100], names, 3)
         hint = f"; did you mean {' or '.join(close)}?" if close else ""
         return f"there is no tool named {name[:100]!r}{hint}"
-
-
-def _from_history(session: Session, name: str, args: dict[str, Any]) -> Outcome:
-    try:
-        if name == RETAIN:
-            return Outcome("ok", retain(session, **args))
-        found = reload(session, **args)
-    except NoSuchMessage as error:
-        return Outcome("error", error={"type": "error", "message": str(error)})
-    return Outcome("ok", found, text=told(found))
 
 
 def _joined(text: str, more: str) -> str:

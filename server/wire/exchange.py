@@ -171,7 +171,10 @@ class Stream:
     Once the client is gone, writes go nowhere and `drain` and `flush` raise ConnectionResetError.
     """
 
-    __slots__ = ("_channel", "_exchange", "_head", "_left", "_pending", "_size", "_start", "_turn")
+    __slots__ = (
+        "_channel", "_exchange", "_head", "_left", "_loop", "_pending", "_size", "_start", "_turn",
+        "sent_at",
+    )  # fmt: skip
 
     def __init__(self, exchange: Exchange, channel: Channel, head: Head) -> None:
         self._exchange = exchange
@@ -181,7 +184,9 @@ class Stream:
         self._left = head.length  # bytes that Content-Length still promises
         self._pending: list[bytes] = []
         self._size = 0
-        self._turn: asyncio.Handle | None = asyncio.get_running_loop().call_soon(self.push)
+        self._loop = asyncio.get_running_loop()
+        self.sent_at = self._loop.time()  # when anything was sent at last
+        self._turn: asyncio.Handle | None = self._loop.call_soon(self.push)
 
     def write(self, data: bytes) -> None:
         """Send `data` with all else that is written in this turn of the event loop."""
@@ -196,7 +201,7 @@ class Stream:
         self._pending.append(data)
         self._size += len(data)
         if self._turn is None:
-            self._turn = asyncio.get_running_loop().call_soon(self.push)
+            self._turn = self._loop.call_soon(self.push)
 
     @property
     def full(self) -> bool:
@@ -238,6 +243,7 @@ class Stream:
         data = self._start + data + end
         self._start = b""
         if data:
+            self.sent_at = self._loop.time()
             self._channel.send(data)
 
 

@@ -32,11 +32,11 @@ def encode(data: str, event: str | None = None, id: str | None = None) -> bytes:
 
     Raises ValueError for a name or id that could start a line of its own.
     """
-    head = ""
-    if id is not None:
-        head = f"id: {_one_line(id)}\n"
+    if not ((id or "").isprintable() and (event or "").isprintable()):
+        raise ValueError(f"not one line: {id!r:.80} {event!r:.80}")
+    head = "" if id is None else f"id: {id}\n"
     if event is not None:
-        head += f"event: {_one_line(event)}\n"
+        head += f"event: {event}\n"
     if "\n" in data or "\r" in data:
         data = data.replace("\r\n", "\n").replace("\r", "\n").replace("\n", "\ndata: ")
     return f"{head}data: {data}\n\n".encode()
@@ -44,13 +44,9 @@ def encode(data: str, event: str | None = None, id: str | None = None) -> bytes:
 
 def comment(text: str = "") -> bytes:
     """A line that every reader ignores: a sign of life that also finds out who is gone."""
-    return f": {_one_line(text)}\n\n".encode()
-
-
-def _one_line(text: str) -> str:
-    if "\n" in text or "\r" in text or "\0" in text:
-        raise ValueError(f"not one line: {text[:80]!r}")
-    return text
+    if not text.isprintable():
+        raise ValueError(f"not one line: {text!r:.80}")
+    return f": {text}\n\n".encode()
 
 
 class Decoder:

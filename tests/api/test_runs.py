@@ -97,6 +97,17 @@ class Heartbeat(unittest.TestCase):
         def time(self) -> float:
             return self.now
 
+    class Stream:
+        """Sends at once."""
+
+        def __init__(self) -> None:
+            self.written: list[bytes] = []
+            self.sent_at = asyncio.get_running_loop().time()
+
+        def write(self, data: bytes) -> None:
+            self.written.append(data)
+            self.sent_at = asyncio.get_running_loop().time()
+
     def test_a_comment_only_when_nothing_else_was_written(self) -> None:
         loop = self.Loop()
 
@@ -106,24 +117,24 @@ class Heartbeat(unittest.TestCase):
                 await asyncio.sleep(0)
 
         async def main() -> None:
-            written: list[bytes] = []
-            pulse = Pulse(written.append, 15)
+            stream = self.Stream()
+            written, pulse = stream.written, Pulse(stream, 15)
             await pass_time(14)
             self.assertEqual(written, [])
-            pulse.touch()
+            stream.write(b"an event")
             await pass_time(14)
-            self.assertEqual(written, [])
+            self.assertEqual(written, [b"an event"])
             await pass_time(2)
-            self.assertEqual(written, [b": ping\n\n"])
+            self.assertEqual(written[1:], [b": ping\n\n"])
             await pass_time(15)
-            self.assertEqual(written, [b": ping\n\n"] * 2)
+            self.assertEqual(written[1:], [b": ping\n\n"] * 2)
             pulse.stop()
             await pass_time(100)
-            self.assertEqual(len(written), 2)
-            never = Pulse(written.append, 0)
+            self.assertEqual(len(written), 3)
+            never = Pulse(stream, 0)
             await pass_time(100)
             never.stop()
-            self.assertEqual(len(written), 2)
+            self.assertEqual(len(written), 3)
 
         with asyncio.Runner(loop_factory=lambda: loop) as runner:
             runner.run(main())

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import copy
+import gc
 import json
+import sys
 import unittest
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import replace
 from typing import Any
 
+from server.jsontext import Constant
 from server.llm import BaseAPI, Options
 from server.llm.presets import PATHS, Provider, endpoint
 from server.llm.registry import APIS, Model
@@ -75,6 +78,33 @@ class Case(unittest.IsolatedAsyncioTestCase):
             found = [event async for event in events]
         self.assertNotIn(KEY, json.dumps(found))
         return found
+
+
+class Sent(Case):
+    async def test_constant_tools_are_sent_as_any_others(self) -> None:
+        declared = [tool("look"), tool("note")]
+        for speaker in SPEAKERS:
+            with self.subTest(speaker.api):
+                scripts = [answer(speaker.stream(LAST)) for _ in range(2)]
+                async with serving(*scripts) as server:
+                    api = self.api(speaker, server)
+                    await self.collect(api, tools=declared)
+                    await self.collect(api, tools=[Constant(each) for each in declared])
+                    plain, constant = (json.loads(each.body) for each in server.requests)
+                    self.assertEqual(len(plain["tools"]), 2)
+                    self.assertEqual(plain, constant)
+
+    async def test_no_generator_is_left_to_the_collector(self) -> None:
+        """Which would close it in a task of its own, and wake the loop for that."""
+        left: list[Any] = []
+        hooks = sys.get_asyncgen_hooks()
+        sys.set_asyncgen_hooks(finalizer=left.append)
+        self.addCleanup(sys.set_asyncgen_hooks, *hooks)
+        for speaker in SPEAKERS:
+            async with serving(answer(speaker.stream(LAST))) as server:
+                await self.collect(self.api(speaker, server))
+        gc.collect()
+        self.assertEqual(left, [])
 
 
 class WholeRun(Case):

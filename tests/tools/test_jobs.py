@@ -228,7 +228,9 @@ class Ends(Case):
         host = self.host("near", "far")
 
         class Broken(CountingToolbox):
-            async def execute(self, session, call, args, entry):  # type: ignore[no-untyped-def]
+            async def execute(  # type: ignore[no-untyped-def]
+                self, session, call, args, entry, repairs=()
+            ):
                 if call["function"]["name"] == "far":
                     raise RuntimeError("a mistake of ours")
                 async with aclosing(super().execute(session, call, args, entry)) as source:

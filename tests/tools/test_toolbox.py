@@ -12,10 +12,11 @@ from typing import Any
 
 from server.config import Config
 from server.schema.example import NOTHING, example
+from server.session.calls import execute
 from server.session.events import Event
 from server.tools.envelope import MAX_NESTED
 from server.tools.runner import Runner
-from server.tools.toolbox import Toolbox
+from server.tools.toolbox import MOST_OFFERS, Toolbox
 
 from ..fakes import DEFAULTS
 
@@ -75,10 +76,13 @@ class Case(unittest.IsolatedAsyncioTestCase):
         return {"id": "c1", "type": "function", "function": {"name": name, "arguments": text}}
 
     async def execute(self, toolbox: Toolbox, name: str, arguments: Any) -> list[Event]:
+        """What the loop does with a call, once it may run."""
         call = self.call(name, arguments)
         verdict = toolbox.verdict(self.session, call)
         assert verdict.args is not None, verdict
-        return [e async for e in toolbox.execute(self.session, call, verdict.args, {})]
+        job = execute(call, verdict, {})
+        source = toolbox.execute(self.session, call, job.args, {}, job.repairs)
+        return [event async for event in source]
 
 
 class Host(Case):
@@ -138,6 +142,31 @@ class Offered(Case):
             self.assertEqual(
                 set(tool["hints"]), {"read_only", "destructive", "idempotent", "parallel_safe"}
             )
+
+    def test_what_a_session_says_of_tools_is_found_once(self) -> None:
+        """The same objects for whoever says the same, and no others."""
+        toolbox = self.toolbox()
+        config, whole = self.session["config"], self.names(toolbox)
+        before = toolbox.declared(self.session)
+        again = toolbox.declared(copy.deepcopy(self.session))
+        self.assertTrue(all(one is other for one, other in zip(before, again, strict=True)))
+        deny = {"shell": {"deny": True}}
+        for name, place, key, said in (
+            ("the session", config, "tool", deny),
+            ("its agent", config, "agent", {"name": "a", "tools": ["[!s]*"]}),
+            ("a grant", self.session, "grants", [{"tool": "shell", "decision": "deny"}]),
+            ("nobody to ask", config["yaa"], "unattended", True),
+        ):
+            with self.subTest(name):
+                was = place.get(key)
+                place[key] = said
+                self.assertNotIn("shell", self.names(toolbox))
+                place[key] = was if was is not None else {}
+                self.assertEqual(self.names(toolbox), whole)
+        for number in range(2 * MOST_OFFERS):
+            config["tool"] = {f"tool_{number}": {"deny": True}}
+            self.assertEqual(self.names(toolbox), whole)
+        self.assertLessEqual(len(toolbox._offers), MOST_OFFERS)
 
     def test_many_tools_in_brief(self) -> None:
         toolbox = self.toolbox()

@@ -247,10 +247,12 @@ class Streams(unittest.IsolatedAsyncioTestCase):
         async def handle(exchange: Exchange) -> None:
             nonlocal written
             stream = exchange.stream(200)
-            for _ in range(640):
-                stream.write(bytes(100_000))
-                written += 100_000
-                await stream.drain()
+            for _ in range(1280):
+                stream.write(bytes(50_000))
+                written += 50_000
+                await asyncio.sleep(0)  # events come in turns of their own
+                if stream.full:
+                    await stream.drain()
             await stream.close()
 
         async with serving(handle) as server, connected(server) as client:
@@ -351,6 +353,7 @@ class Streams(unittest.IsolatedAsyncioTestCase):
             try:
                 await asyncio.Event().wait()
             except asyncio.CancelledError:
+                self.assertTrue(stream.full, "there is something to be told")
                 for wait in (stream.drain, stream.flush, stream.close):
                     stream.write(b"y" if wait is not stream.close else b"")
                     try:
