@@ -18,7 +18,9 @@ LARGEST_COUNT = 2**53 - 1  # beyond it a browser no longer counts one by one
 _CONTAINERS = (dict, list)  # `dict | list` would be made anew for each value that is looked at
 MAX_DEPTH = 100  # the JSON Schema suite and real sessions stay below 20
 
-# Three searches that begin with one character each: 7 times as fast as one with a class.
+# What Python writes for a float has one of the first; one of the others is where a value can stand.
+# Searches that begin with one character each are 7 times as fast as one with a class.
+_FRACTIONS = tuple(re.compile(pattern).search for pattern in (r"\.[0-9]", r"e[-+][0-9]"))
 _FLOAT_HINTS = tuple(re.compile(rf"{before}-?[0-9]+[.e]").search for before in (":", ",", r"\["))
 _FLOAT = re.compile(r"([:,\[])(-?[0-9]+(?:\.[0-9]+(?:e[-+][0-9]+)?|e[-+][0-9]+))")
 _SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
@@ -72,7 +74,9 @@ def canonical(value: Any) -> str:
         return _ecma_number(value)
     text = _canonical.encode(value)
     # Floats are rare in sessions, so the common case stays one C call.
-    return _respelled(text) if any(search(text) for search in _FLOAT_HINTS) else text
+    if not all(any(search(text) for search in hints) for hints in (_FRACTIONS, _FLOAT_HINTS)):
+        return text
+    return _respelled(text)
 
 
 def browser_safe(value: Any) -> Any:
