@@ -19,9 +19,11 @@ LARGEST_COUNT = 2**53 - 1  # beyond it a browser no longer counts one by one
 _CONTAINERS = (dict, list)  # `dict | list` would be made anew for each value that is looked at
 MAX_DEPTH = 100  # the JSON Schema suite and real sessions stay below 20
 
-# Three searches that begin with one character each: 7 times as fast as one with a class.
-_FLOAT_HINTS = tuple(re.compile(rf"{before}-?\d+[.e]").search for before in (":", ",", r"\["))
-_STRING_OR_FLOAT = re.compile(r'"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+(?:e[-+]\d+)?|e[-+]\d+)')
+# What Python writes for a float has one of the first; one of the others is where a value can stand.
+# Searches that begin with one character each are 7 times as fast as one with a class.
+_FRACTIONS = tuple(re.compile(pattern).search for pattern in (r"\.[0-9]", r"e[-+][0-9]"))
+_FLOAT_HINTS = tuple(re.compile(rf"{before}-?[0-9]+[.e]").search for before in (":", ",", r"\["))
+_FLOAT = re.compile(r"([:,\[])(-?[0-9]+(?:\.[0-9]+(?:e[-+][0-9]+)?|e[-+][0-9]+))")
 _SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
 # JSON holds no circles, and looking for them would take a quarter of the time.
 _encoder = json.JSONEncoder(
@@ -93,11 +95,13 @@ def canonical(value: Any) -> str:
     Python and the browser must write the same bytes, so floats follow ECMA-262 Number::toString
     as RFC 8785 section 3.2.2.3 asks: 1.0 reads 1, 1e16 reads 10000000000000000.
     """
+    if isinstance(value, float):
+        return _ecma_number(value)
     text = _canonical.encode(value)
     # Floats are rare in sessions, so the common case stays one C call.
-    if isinstance(value, float) or any(search(text) for search in _FLOAT_HINTS):
-        text = _STRING_OR_FLOAT.sub(_respell, text)
-    return text
+    if not all(any(search(text) for search in hints) for hints in (_FRACTIONS, _FLOAT_HINTS)):
+        return text
+    return _respelled(text)
 
 
 def text_of(value: Any) -> str:
@@ -177,9 +181,18 @@ def _no_constant(text: str) -> NoReturn:
     raise JSONError(f"{text} is not JSON")
 
 
-def _respell(match: re.Match[str]) -> str:
-    token = match.group()
-    return token if token.startswith('"') else _ecma_number(float(token))
+def _respelled(text: str) -> str:
+    """The text with its floats as ECMAScript writes them. Behind an odd number of quotes a string
+    is open, and what looks like a float is part of it; counted in pieces, each of them once."""
+    pieces: list[str] = []
+    done, in_string = 0, False
+    for match in _FLOAT.finditer(text):
+        before = text[done : match.start()]
+        quotes = before.replace("\\\\", "").replace('\\"', "").count('"')
+        in_string ^= quotes % 2 == 1
+        pieces += before, match[1], match[2] if in_string else _ecma_number(float(match[2]))
+        done = match.end()
+    return "".join(pieces) + text[done:]
 
 
 def _ecma_number(number: float) -> str:

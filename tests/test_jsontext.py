@@ -116,6 +116,55 @@ class Canonical(unittest.TestCase):
             with self.subTest(text):
                 self.assertEqual(canonical(value), text)
 
+    def test_floats_among_texts_that_look_like_them(self) -> None:
+        """Against a writer that goes value by value, so never has to tell where a string ends."""
+        texts = (
+            "",
+            '"',
+            "\\",
+            "\\\\",
+            '\\"',
+            '",',
+            ":1.5",
+            ",-2.0e+30,",
+            "[3.0]",
+            '":4.0',
+            "\\u005b6.0",
+            "é",
+        )
+        random_ = random.Random(2)
+
+        def value(depth: int) -> Any:
+            kind = random_.randrange(6 if depth else 4)
+            if kind == 0:
+                return random_.choice((0.5, -2.0, 1e300, 1e-9, 100.0))
+            if kind == 1:
+                return random_.choice((7, -8, None, True))
+            if kind < 4:
+                return text()
+            if kind == 4:
+                return [value(depth - 1) for _ in range(random_.randrange(4))]
+            return {text(): value(depth - 1) for _ in range(random_.randrange(4))}
+
+        def text() -> str:
+            return "".join(random_.choices(texts, k=random_.randrange(4)))
+
+        def written(item: Any) -> str:
+            if isinstance(item, list):
+                return f"[{','.join(map(written, item))}]"
+            if isinstance(item, dict):
+                return f"{{{','.join(f'{dumps(k)}:{written(item[k])}' for k in sorted(item))}}}"
+            return canonical(item) if isinstance(item, float) else dumps(item)
+
+        for _ in range(4000):
+            item = value(4)
+            self.assertEqual(canonical(item), written(item))
+
+    def test_numbers_that_are_none(self) -> None:
+        for number in (float("nan"), float("inf"), [float("-inf")]):
+            with self.subTest(number), self.assertRaises(ValueError):
+                canonical(number)
+
     def test_every_float_reads_back(self) -> None:
         random_ = random.Random(1)
         for _ in range(3000):

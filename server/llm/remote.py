@@ -59,11 +59,11 @@ class Peer:
 
 @dataclass(frozen=True)
 class Call:
-    """One call, ready for any number of attempts. `plain` makes its body without the thoughts of
-    earlier messages."""
+    """One call, ready for any number of attempts. `body(plain)` is made for each of them, since it
+    is as large as the session and would be kept as long as the answer takes; `plain`: without the
+    thoughts of earlier messages."""
 
-    body: dict[str, Any]
-    plain: Callable[[], dict[str, Any]]
+    body: Callable[[bool], dict[str, Any]]
     tools: list[Tool]
     options: Options
     mode: str
@@ -123,12 +123,13 @@ class RemoteAPI(BaseAPI):
         offered = [] if options.tool_choice == "none" else tools
         mode, names = tool_mode(self.provider, options), build.Names()
 
-        def plain() -> dict[str, Any]:
-            told = [{k: v for k, v in each.items() if k != "reasoning"} for each in messages]
+        def body(plain: bool) -> dict[str, Any]:
+            told = messages
+            if plain:
+                told = [{k: v for k, v in each.items() if k != "reasoning"} for each in messages]
             return self.request(told, offered, options, mode, names)
 
-        body = self.request(messages, offered, options, mode, names)
-        call = Call(body, plain, offered, options, mode, names)
+        call = Call(body, offered, options, mode, names)
         return attempts(
             lambda left: self._attempt(call, left),
             Policy(options.retry_times, options.retry_delay),
@@ -161,7 +162,7 @@ class RemoteAPI(BaseAPI):
 
     async def _open(self, call: Call, left: float | None) -> tuple[Response, int]:
         """An answer with status 200, and the size of what was sent."""
-        whole, plain = call.body, False
+        whole, plain = call.body(False), False
         while True:
             body = self._accepted(whole)
             sent = written(body).encode("utf-8", "replace")
@@ -179,7 +180,7 @@ class RemoteAPI(BaseAPI):
             said = await self._error_body(response)
             if response.status == 400 and not plain and _NOT_THEIRS.search(said):
                 logger.info("%s does not accept earlier thoughts", self.provider.name)
-                whole, plain = call.plain(), True
+                whole, plain = call.body(True), True
                 continue
             refused = {name for name, words in self.optional.items() if words in said}
             refused = {name for name in refused if _has(body, name)}

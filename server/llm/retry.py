@@ -89,6 +89,7 @@ async def attempts(
             yield failure.event(number)
             return
         logger.info("attempt %d failed, next in %.1f s: %s", number, pause, failure.message)
+        del failure  # its traceback has the request, which is as large as the session
         await sleep(pause)
 
 

@@ -20,7 +20,7 @@ from .patch import parse_pointer as parse_pointer
 Session = dict[str, Any]
 Message = dict[str, Any]
 
-GATHERED = 128  # deltas: a short string takes 50 bytes beside its characters
+GATHERED = 32  # deltas: a short string takes 50 bytes beside its characters
 # What a message of ours shares with its AG-UI counterpart, and what it is called there.
 LIFTED = {
     "id": "id",

@@ -224,10 +224,10 @@ def _ledger(session: Session) -> Iterator[dict[str, Any]]:
     ledger = session.get("calls", {})
     results: dict[str, bool] = {}
     for message in reversed(session.get("messages") or []):
-        if role_of(message) == "tool":
+        if "tool_call_id" in message and role_of(message) == "tool":
             results[message["tool_call_id"]] = message.get("is_error", False)
-        elif not message.get("open"):
-            for call in message.get("tool_calls") or ():
+        elif (calls := message.get("tool_calls")) and not message.get("open"):
+            for call in calls:
                 if call["id"] not in ledger:
                     yield put("calls", call["id"], value=_entry(call, results.get(call["id"])))
 

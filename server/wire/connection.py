@@ -106,8 +106,8 @@ class Connection(asyncio.Protocol):
         self._written = 0
         self._taken = 0  # bytes the kernel had taken ...
         self._taken_at = 0.0  # ... when it last took some
-        # Of one exchange
-        self._steps = http11.parse_request(self._buffer, server.limits)
+        # Of one exchange; what was read of it is let go, since an answer may take hours
+        self._steps: http11.Steps[http11.Request]  # only while a head is arriving
         self._task: asyncio.Task[None] | None = None
         self._framing = NO_BODY
         self._expects = False  # the client waits for 100 Continue
@@ -239,6 +239,7 @@ class Connection(asyncio.Protocol):
         if self._phase is Phase.IDLE:
             self._phase = Phase.HEAD
             self._deadline = self._server.loop.time() + self._server.limits.head_timeout_s
+            self._steps = http11.parse_request(self._buffer, self._server.limits)
         try:
             request = http11.advance(self._steps)
         except Truncated:
@@ -252,6 +253,7 @@ class Connection(asyncio.Protocol):
     def _start(self, request: http11.Request) -> None:
         self._phase = Phase.RUNNING
         self._deadline = _NEVER
+        del self._steps
         self._body = None
         self._framing = request.framing
         self._expects = request.version != "1.0" and "expect" in request.headers
@@ -281,7 +283,6 @@ class Connection(asyncio.Protocol):
         else:
             self._phase = Phase.IDLE
             self._deadline = self._server.loop.time() + self._server.limits.idle_timeout_s
-            self._steps = http11.parse_request(self._buffer, self._server.limits)
             if self._buffer.data or self.ended:
                 self._read_head()
             if self._phase in (Phase.IDLE, Phase.HEAD) and not self.ended:
@@ -349,6 +350,7 @@ class Connection(asyncio.Protocol):
             await self._rest_of_body()
         body = bytes(self._arrived)
         self._arrived = bytearray()
+        self._body, self._framing = None, NO_BODY  # nothing is left of it
         return body
 
     async def _rest_of_body(self) -> None:

@@ -153,6 +153,7 @@ class Exchange:
             fields["Connection"] = "keep-alive"
         data = serialize_response(status, fields)
         self.status, self.keep_alive = status, keep
+        self._body = None  # a session of 5,000 messages is a megabyte, and a stream may take hours
         return Head(data, mute, "Transfer-Encoding" in fields, length)
 
 
@@ -179,7 +180,7 @@ class Stream:
     def __init__(self, exchange: Exchange, channel: Channel, head: Head) -> None:
         self._exchange = exchange
         self._channel = channel
-        self._head = head
+        self._head = head._replace(data=b"")
         self._start = head.data  # leaves with the first piece
         self._left = head.length  # bytes that Content-Length still promises
         self._pending: list[bytes] = []

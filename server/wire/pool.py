@@ -64,7 +64,7 @@ class Exchange:
         self.head: Response | None = None
         self._method, self._limits, self._timeouts = method, limits, timeouts
         self._loop = connection.loop
-        self._steps = parse_response(connection.buffer, method, limits)
+        self._steps = parse_response(connection.buffer, method, limits)  # until the head is here
         self._body: Body | None = None
         self._body_begun = self._discard = self._paused = False
         self._started, self._last = started, self._loop.time()
@@ -144,6 +144,7 @@ class Exchange:
         head = advance(self._steps)
         if head is None:
             return False
+        del self._steps
         self.head = head
         self._body = Body(self.connection.buffer, head.framing, self._limits)
         if self._method == "CONNECT":  # what follows is the tunnel: RFC 9110 section 9.3.6

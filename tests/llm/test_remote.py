@@ -7,6 +7,7 @@ import gc
 import json
 import sys
 import unittest
+import weakref
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import replace
@@ -14,6 +15,7 @@ from typing import Any
 
 from server.jsontext import Constant
 from server.llm import BaseAPI, Options
+from server.llm.openai import OpenAIAPI
 from server.llm.presets import PATHS, Provider, endpoint
 from server.llm.registry import APIS, Model
 from server.llm.remote import Peer, RemoteAPI
@@ -259,6 +261,29 @@ class Alike(Case):
                     plain = own and preset == "anthropic"
                     self.assertEqual(bearer, None if plain else f"Bearer {KEY}")
                     self.assertEqual("anthropic-version" in request.headers, own)
+
+    async def test_a_body_is_not_kept_while_its_answer_streams(self) -> None:
+        """That of a long session is a megabyte, and an answer may take many minutes."""
+
+        class Body(dict[str, Any]):
+            """A dict that can be asked whether it is still there."""
+
+        class Watched(OpenAIAPI):
+            def request(self, *about: Any) -> dict[str, Any]:
+                body = Body(super().request(*about))
+                made.append(weakref.ref(body))
+                return body
+
+        made: list[weakref.ref[Body]] = []
+        chat = next(each for each in SPEAKERS if each.api == "chat")
+        async with serving(error("503 Busy", "later"), answer(chat.stream(LAST))) as server:
+            api = Watched(
+                speaking(chat, server), self.client, clock=self.time, sleep=self.time.sleep
+            )
+            async with aclosing(api.stream(ASK, [], options(retry_times=1))) as events:
+                self.assertEqual((await anext(events))["type"], "TEXT_MESSAGE_START")
+                self.assertEqual([body() for body in made], [None, None])  # one for each attempt
+            self.assertEqual(server.requests[0].json, server.requests[1].json)
 
     async def test_thoughts_that_are_not_accepted_are_left_out(self) -> None:
         """Another key made them: the call is made again without, once."""

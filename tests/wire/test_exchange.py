@@ -122,6 +122,20 @@ class Answers(unittest.IsolatedAsyncioTestCase):
             raw = request("POST", "/", "Content-Length: 2") + b"ab"
             self.assertEqual((await client.ask(raw))[1], b"abab")
 
+    async def test_the_body_is_let_go_when_the_answer_begins(self) -> None:
+        """It is as large as a session, and a stream may take hours."""
+
+        async def handle(exchange: Exchange) -> None:
+            body = await exchange.body()
+            await exchange.respond(200, {}, body)
+            with self.assertRaises(RuntimeError):
+                await exchange.body()
+
+        async with serving(handle) as server, connected(server) as client:
+            raw = request("POST", "/", "Content-Length: 2") + b"ab"
+            for _ in range(2):
+                self.assertEqual((await client.ask(raw))[1], b"ab")
+
     async def test_the_exchange_knows_its_client(self) -> None:
         async def handle(exchange: Exchange) -> None:
             self.assertFalse(exchange.gone)

@@ -112,12 +112,13 @@ def pairing_errors(messages: list[Message]) -> list[str]:
             continue
         if open_calls:
             errors.append(f"message {index}: calls {open_calls} have no result before it")
-        calls = message.get("tool_calls")
-        open_calls = [call["id"] for call in calls] if calls else []
-        for call_id in open_calls:
-            if call_id in seen or open_calls.count(call_id) > 1:
-                errors.append(f"message {index}: the call id {call_id!r} is used twice")
-        seen.update(open_calls)
+            open_calls = []
+        if calls := message.get("tool_calls"):
+            open_calls = [call["id"] for call in calls]
+            for call_id in open_calls:
+                if call_id in seen or open_calls.count(call_id) > 1:
+                    errors.append(f"message {index}: the call id {call_id!r} is used twice")
+            seen.update(open_calls)
         if role not in ("system", "user", "assistant"):
             errors.append(f"message {index}: the role {role!r} is not for a model")
     if open_calls:
