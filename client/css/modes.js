@@ -11,7 +11,7 @@ yaa.define('css/modes', ['ui/h'], ({ css }) => css`
     .mode > .icon { display: block; }
     .mode > span { display: none; }
   }
-  .choice { display: grid; text-align: start; }
+  .mode-row { display: grid; text-align: start; }
   .menu [role="menuitemradio"] { align-items: start; max-inline-size: 22rem; padding-block: var(--s1); white-space: normal; }
   .menu [role="menuitemradio"] > .icon { margin-block-start: 0.1875rem; }
   .warnings { flex-wrap: nowrap; align-items: start; }

@@ -13,18 +13,26 @@ const WORDS = {
     ask: "How would you split this file? Keep it short.",
     answer: "Two modules are enough:\n\n1. **`read.py`** opens the file and yields rows.\n2. **`sum.py`** adds the amounts, as decimals.\n\n| Module | Lines | Tests |\n| --- | ---: | ---: |\n| `read.py` | 24 | 3 |\n| `sum.py` | 18 | 4 |\n\n```python\nfrom decimal import Decimal\n\ndef total(rows):\n    \"\"\"The sum of all amounts.\"\"\"\n    return sum(Decimal(row[\"amount\"]) for row in rows)\n```\n\nShall I move the tests along?",
     next: "Yes, and run them.", search: "amounts",
+    trip: ["What should I pack for a week in Bergen in May?", "Something against rain first: it falls on two days of three. Then a warm jumper, shoes that bear wet cobbles, and a hat for the ridge of Ulriken."],
   },
   zh: {
     titles: ["报表中的小数", "2.4 版发布说明", "时间都花在哪里了？", "卑尔根之行", "给猫取名"],
     ask: "这个文件该怎么拆分？请简短回答。",
     answer: "两个模块就够了：\n\n1. **`read.py`** 打开文件并逐行读取。\n2. **`sum.py`** 用小数累加金额。\n\n| 模块 | 行数 | 测试 |\n| --- | ---: | ---: |\n| `read.py` | 24 | 3 |\n| `sum.py` | 18 | 4 |\n\n```python\nfrom decimal import Decimal\n\ndef total(rows):\n    \"\"\"所有金额之和。\"\"\"\n    return sum(Decimal(row[\"amount\"]) for row in rows)\n```\n\n要把测试也一起移过去吗？",
     next: "好的，移过去并运行。", search: "金额",
+    trip: ["五月去卑尔根一周，该带些什么？", "先带雨具：三天里有两天下雨。再带一件厚毛衣、能走湿石板路的鞋，以及登乌尔里肯山时戴的帽子。"],
   },
 };
 
-/** The sessions of the list; the first three are shown. */
+/** What a server remarks on a template with a slip in it. */
+const REMARK = {
+  code: "prompt_placeholder_unknown", section: "persona", placeholders: ["{citty}"], known: ["character", "output_schema", "date", "environment", "mode"],
+  message: "prompt.persona names {citty}, which means nothing; known: character, output_schema, date, environment, mode",
+};
+
+/** The sessions of the list; the first four are shown. */
 function sessionsOf(language) {
-  const { titles, ask, answer, next } = WORDS[language];
+  const { titles, ask, answer, next, trip } = WORDS[language];
   const meta = { model: "demo", ms: 2300, first_ms: 320, usage: { prompt_tokens: 1840, completion_tokens: 164, total_tokens: 2004 } };
   const usage = { prompt_tokens: 1840, completion_tokens: 164, total_tokens: 2004, calls: 1 };
   const talk = [{ id: "q1", role: "user", content: ask, at: START }, { id: "r1", role: "assistant", content: answer, at: START + 2300, meta }];
@@ -34,7 +42,11 @@ function sessionsOf(language) {
     { id: "p-chat", version: 1, rev: 2, title: titles[1], status: "completed", usage, messages: talk },
     { ...wait, title: titles[2], usage, messages: [...talk, { id: "q2", role: "user", content: next, at: START + 60_000 }, { ...calls, at: START + 61_000 }] },
     session({ id: "p-tools", title: titles[0] }),
-    ...titles.slice(3).map((title, n) => ({ id: `p-${n}`, version: 1, title, status: "completed", messages: [{ id: "m", role: "user", content: title }] })),
+    {
+      id: "p-trip", version: 1, rev: 1, title: titles[3], status: "completed", usage, run: { warnings: [REMARK] },
+      messages: [{ id: "q1", role: "user", content: trip[0], at: START }, { id: "r1", role: "assistant", content: trip[1], at: START + 2300, meta }],
+    },
+    ...titles.slice(4).map((title, n) => ({ id: `p-${n}`, version: 1, title, status: "completed", messages: [{ id: "m", role: "user", content: title }] })),
   ];
 }
 
@@ -49,12 +61,21 @@ await main(async (walk, job) => {
   const ready = () => page.waitForFunction(() => { try { return yaa.use("ui/ground").context() && yaa.use("ui/commands").list().some((one) => one.id === "desk") } catch { return false } });
   const close = () => page.evaluate(() => document.querySelector("dialog[open]")?.close());
 
-  const shut = () => page.click(".inspector .inspect-head button:last-child, .inspector [aria-label]:is(button)");
+  const shut = async () => {
+    await page.$eval(".inspector-head > button:last-child", (one) => one.click());
+    await page.waitForFunction(() => !document.querySelector(".inspector"));
+  };
 
   /** Name → what to do first, what to do afterwards. */
   const screens = (language) => ({
     start: [async () => { await command("session.new"); await page.waitForSelector(".empty"); }],
     chat: [() => at("p-chat")],
+    mode: [async () => { await at("p-chat"); await command("mode"); await page.waitForSelector(".menu [role=menuitemradio]"); }, () => page.keyboard.press("Escape")],
+    remarks: [async () => {
+      await at("p-trip");
+      await page.waitForSelector(".warnings summary", { visible: true });
+      await page.$eval(".warnings details", (one) => { one.open = true; });
+    }],
     approval: [async () => { await at("p-ask"); await page.waitForSelector(".ask .diff-row"); }],
     tools: [async () => {
       await at("p-tools");

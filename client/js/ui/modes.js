@@ -83,7 +83,7 @@ yaa.define('ui/modes', ['ui/h', 'ui/text', 'ui/popup', 'ui/commands', 'i18n/mode
       const rows = [{ name: '', words: t('mode.agent'), about: t('mode.agentNow', { name: nameOf(agents) }) },
         ...modes.map((one) => ({ name: one.name, words: nameOf(one.name), about: aboutOf(one) }))]
       openMenu(el, rows.map((row) => ({
-        label: h('span.choice', null, h('span', null, row.words), h('span.hint', null, row.about)),
+        label: h('span.mode-row', null, h('span', null, row.words), h('span.hint', null, row.about)),
         icon: row.name === own ? 'check' : 'none', checked: row.name === own, action: () => choose(row.name),
       })), t('mode.choose'))
     }

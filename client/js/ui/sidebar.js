@@ -18,7 +18,7 @@ yaa.define('ui/sidebar', [
     const chips = chipRow(narrow)
     const server = serverButton(actions)
     const el = h('nav.side', { id: 'side', 'aria-label': t('side.label') },
-      h('div.side-head', null, h('h1', null, t('app.name')),
+      h('div.side-head', null, h('p.side-name', null, t('app.name')),
         iconButton('panel', t('side.hide'), { onclick: () => actions.toggleSide() }),
         iconButton('plus', t('side.new'), { onclick: () => actions.newSession() }, 'small')),
       h('div.side-find', null, find.el, chips.el), scroll,
