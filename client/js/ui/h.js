@@ -67,7 +67,7 @@ yaa.define('ui/h', [], () => {
     if (el.textContent !== value) el.textContent = value
   }
 
-  /** Show or hide, only when it changes: written again, `hidden` makes Chromium style the element anew. @param {any} el @param {boolean} hidden */
+  /** Written again, `hidden` makes Chromium style the element anew. @param {any} el @param {boolean} hidden */
   function hide(el, hidden) {
     if (el.hidden !== hidden) el.hidden = hidden
   }
