@@ -228,8 +228,7 @@ def file(given: Json, *place: str | int) -> Json:
 
 
 def _assistant(message: Json, place: Place, offered: Tools) -> Json:
-    only_ = {"audio": (), "function_call": ()}
-    for name in only_:
+    for name in ("audio", "function_call"):
         if message.get(name) is not None:
             raise misfit((*place, name), "this is not supported here")
     content = _plain(message, place) if message.get("content") is not None else ""
