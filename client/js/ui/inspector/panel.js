@@ -80,7 +80,9 @@ yaa.define('ui/inspector/panel', [
       made[chosen]?.hidden?.()
       el.remove()
       attr(/** @type {Element} */ (document.getElementById('app')), 'data-inspector', null)
-      if (before?.isConnected) /** @type {HTMLElement} */ (before).focus()
+      // who had it nowhere works with single keys: they go on where nothing is written
+      const back = before?.isConnected && before !== document.body ? before : document.querySelector('.scroll')
+      if (back) /** @type {HTMLElement} */ (back).focus({ preventScroll: true })
     }
 
     /** @param {KeyboardEvent} event */
