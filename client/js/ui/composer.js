@@ -2,8 +2,8 @@
 // stops. Enter never sends while an input method is composing (isComposing, or keyCode 229 where that comes too late).
 
 yaa.define('ui/composer', ['ui/h', 'ui/text', 'ui/commands'], ({ h, icon, iconButton, attr, hide, text, fill, uid }, { t }, commands) => {
-  /** What is being written is kept when the hand rests this long: to keep it is more work than a key should be. */
-  const REST_MS = 300
+  /** What is being written is kept when the hand rests this long, or never did for so long: it is more work than a key should be. */
+  const [REST_MS, LATEST_MS] = [300, 5000]
 
   /** @param {import('./types').Actions} actions @returns {any} */
   function composerView(actions) {
@@ -28,6 +28,8 @@ yaa.define('ui/composer', ['ui/h', 'ui/text', 'ui/commands'], ({ h, icon, iconBu
     let waits = false
     let current = ''
     let rest = 0
+    /** When the first letter was typed that is not kept yet. */
+    let unkept = 0
     /** @type {Session | null} */ let session = null
     addEventListener('pagehide', () => rest && keep())
     /** The files of each session that was written in. @type {Map<string, any>} */
@@ -75,7 +77,7 @@ yaa.define('ui/composer', ['ui/h', 'ui/text', 'ui/commands'], ({ h, icon, iconBu
 
     async function oninput() {
       draw()
-      rest ||= setTimeout(keep, REST_MS)
+      keepSoon()
       if (area.value.startsWith('/')) await slashMenu()
       slash?.update()
     }
@@ -83,6 +85,13 @@ yaa.define('ui/composer', ['ui/h', 'ui/text', 'ui/commands'], ({ h, icon, iconBu
     async function slashMenu() {
       slash = await (slashed ??= commands.run('slash', area, () => clear()))
       if (!slash) slashed = null
+    }
+
+    function keepSoon() {
+      const now = performance.now()
+      if (!rest) unkept = now
+      clearTimeout(rest)
+      rest = setTimeout(keep, Math.min(REST_MS, unkept + LATEST_MS - now))
     }
 
     function keep() {
