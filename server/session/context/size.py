@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from ...jsontext import dumps
+from ...jsontext import LARGEST_COUNT, dumps
 from .ops import changed, changes_of, ops_of, text_of
 from .tokens import ANY, MEDIA, Costs, costs_of, estimate, of_message
 from .view import view
@@ -163,7 +163,7 @@ def learned(known: Mapping[str, Any], before: Measure, prompt_tokens: int) -> di
     count = known.get("n", 0)
     weight = max(0.15, 1 / (count + 1))
     mean = (1 - weight) * _bounded(known["ratio"]) + weight * seen if count else seen
-    return {"ratio": round(mean, 4), "n": count + 1}
+    return {"ratio": round(mean, 4), "n": min(count + 1, LARGEST_COUNT)}
 
 
 def _bounded(ratio: float) -> float:

@@ -37,6 +37,9 @@ def beside() -> tuple[str, list[dict[str, Any]]]:
     return "system " * 30, []
 
 
+MOST = 2**53 - 1
+
+
 class Sizes(unittest.TestCase):
     def test_budgets(self) -> None:
         """(max_context of the model, of the session, learned, max_tokens) → (high, window)"""
@@ -91,6 +94,8 @@ class Sizes(unittest.TestCase):
             ({}, Measure(0, 1_000, 1.0), 10**6, {"ratio": 2.5, "n": 1}),
             ({}, Measure(1_000, 60, 1.0), 100, {"ratio": 0.5, "n": 1}),
             ({}, Measure(1_000, 10, 1.0), 1_020, None),
+            # a document that counts as far as one may is not made one that is refused
+            ({"ratio": 1.0, "n": MOST}, Measure(0, 100, 1.0), 100, {"ratio": 1.0, "n": MOST}),
         ]
         for known, before, reported, expected in cases:
             with self.subTest(before=before, reported=reported):
