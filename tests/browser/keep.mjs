@@ -50,6 +50,24 @@ await main(async (walk, job) => {
     });
   }
 
+  await walk.step("killed under a hand that never rests", async () => {
+    const page = await walk.newPage();
+    await page.goto(job.url.split("#")[0]);
+    await ready(page);
+    const words = "x".repeat(64);
+    await page.type(COMPOSER, words, { delay: 100 }); // 6.4 s, and kept after 5 at the latest
+    await kill(walk, page);
+    const next = (walk.page = await walk.newPage());
+    await next.goto(job.url.split("#")[0]);
+    await ready(next);
+    const kept = await next.$eval(COMPOSER, (field) => field.value);
+    if (kept.length < 20 || !words.startsWith(kept)) throw new Error(`kept: “${kept}”`);
+    await next.click(COMPOSER, { count: 3 });
+    await next.keyboard.press("Backspace");
+    await next.waitForFunction(() => !localStorage.getItem("yaa.drafts"));
+    return { kept: kept.length };
+  });
+
   await walk.step("storage that refuses says what to do", async () => {
     const { page } = walk;
     await page.evaluate(() => Promise.all([yaa.later("ground"), yaa.later("more")]));
