@@ -250,7 +250,8 @@ def bind(host: str, port: int) -> list[socket.socket]:
 
 
 def _bind(family: int, address: tuple[Any, ...], *, alone: bool) -> socket.socket:
-    sock = socket.socket(family, socket.SOCK_STREAM)
+    # asyncio sets TCP_NODELAY only where the protocol is named, and what is accepted is named alike
+    sock = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         if family == socket.AF_INET6:  # "::" alone means IPv4 too; beside 0.0.0.0 it must not

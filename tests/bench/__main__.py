@@ -15,7 +15,7 @@ from collections.abc import Sequence
 
 from . import others
 from .measures import ADDED, GOALS, MEASURES, TINY, Figures, Size, cold_starts, hang_up
-from .peers import Peer, running
+from .peers import Peer, let_go, running
 
 COLUMNS = ("direct", "relay", "yaa")
 Table = dict[str, dict[str, list[float]]]  # figure -> peer -> one value a round
@@ -64,6 +64,8 @@ async def measure(name: str, peer: Peer, size: Size, provider: str) -> Figures:
             raise
         print(f"{peer.name} failed in {name}: {error!s:.200}", file=sys.stderr, flush=True)
         return {}
+    finally:
+        await let_go()
 
 
 def add(table: Table, peer: str, figures: Figures) -> None:

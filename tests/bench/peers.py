@@ -26,8 +26,11 @@ from tests.tooling.child import Child, Yaa
 from . import others
 
 STAMP = re.compile(rb"@(\d+)@")
+LAST = b"\r\n0\r\n\r\n"  # the chunk that ends an answer
 START_S = 60.0
 REPLY_S = 180.0
+# Connections that wait for the next request, by the address they lead to.
+KEPT: dict[str, list[asyncio.Transport]] = {}
 # Modules are compiled once, as they are for everybody who starts a program twice.
 COMPILED = {
     "PYTHONDONTWRITEBYTECODE": "",
@@ -63,7 +66,7 @@ class Peer:
             document |= {"stream": True}
         body = json.dumps(document, separators=(",", ":")).encode()
         head = (
-            f"POST {path} HTTP/1.1\r\nHost: {urlsplit(self.url).netloc}\r\nConnection: close\r\n"
+            f"POST {path} HTTP/1.1\r\nHost: {urlsplit(self.url).netloc}\r\n"
             f"Content-Type: application/json\r\nAccept: text/event-stream\r\n"
             f"Authorization: Bearer {self.key or '-'}\r\nContent-Length: {len(body)}\r\n\r\n"
         )
@@ -104,10 +107,12 @@ class Reply:
 
 
 class _Reader(asyncio.Protocol):
-    """Sends a request and notes when each piece of the answer came."""
+    """Sends a request and notes when each piece of the answer came. A connection whose answer is
+    whole is kept for the next request, as browsers and SDKs do."""
 
-    def __init__(self, request: bytes) -> None:
-        self._request = request
+    def __init__(self, request: bytes, kept: list[asyncio.Transport]) -> None:
+        self._request, self._kept = request, kept
+        self._end = b""
         self.ended = asyncio.get_running_loop().create_future()
         self.reply = Reply(0)
 
@@ -119,10 +124,14 @@ class _Reader(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         self.reply.pieces.append((time.monotonic_ns(), data))
+        self._end = (self._end + data)[-len(LAST) :]
+        if self._end == LAST:
+            self._kept.append(self.transport)
+            self.connection_lost(None)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self.reply.ended_ns = time.monotonic_ns()
         if not self.ended.done():
+            self.reply.ended_ns = time.monotonic_ns()
             self.ended.set_result(None)
 
 
@@ -140,11 +149,25 @@ async def ask(peer: Peer, request: bytes, tokens: int | None = None) -> Reply:
 async def begin(peer: Peer, request: bytes) -> _Reader:
     """One request, not waited for."""
     place = urlsplit(peer.url)
+    kept = KEPT.setdefault(peer.url, [])
+    reader = _Reader(request, kept)
+    while kept:
+        transport = kept.pop()
+        if not transport.is_closing():
+            transport.set_protocol(reader)
+            reader.connection_made(transport)
+            return reader
     loop = asyncio.get_running_loop()
-    _, reader = await loop.create_connection(
-        lambda: _Reader(request), place.hostname or "", place.port or 0
-    )
+    await loop.create_connection(lambda: reader, place.hostname or "", place.port or 0)
     return reader
+
+
+async def let_go() -> None:
+    """Closes the connections that were kept; they end with their loop."""
+    for transport in (one for kept in KEPT.values() for one in kept):
+        transport.abort()
+    KEPT.clear()
+    await asyncio.sleep(0)
 
 
 def earlier(count: int) -> list[dict[str, Any]]:

@@ -8,8 +8,9 @@ The last `bench …` line of the request says what it does:
 
 Each delta holds the clock's reading at the moment it was written, `@<CLOCK_MONOTONIC in ns>@`,
 which whoever reads it on the same machine can compare. `GET /gone` tells when a stream was last
-hung up on, in the same clock, and how many are open. Prints `READY http://…`, serves until its
-standard input ends.
+hung up on, in the same clock, and how many are open. A connection is kept for the next request
+unless that says otherwise, and an answer comes in chunks, as from other model servers. Prints
+`READY http://…`, serves until its standard input ends.
 """
 
 from __future__ import annotations
@@ -23,16 +24,17 @@ from typing import Any
 
 ORDER = re.compile(rb"bench tokens=(\d+) delay_us=(\d+)(?: tool=(\w+))?")
 LENGTH = re.compile(rb"(?i)content-length: *(\d+)")
+CLOSE = re.compile(rb"(?i)connection: *close")
 BURST = (
     64  # deltas per write when there is no delay between them: the harness is to be the slow one
 )
 
-HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n"
+HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
 CHUNK = {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "scripted"}
 
 
 class Provider(asyncio.Protocol):
-    """One connection, one request."""
+    """One connection, one request after the other."""
 
     gone_ns = 0
     open = 0  # streams
@@ -40,7 +42,6 @@ class Provider(asyncio.Protocol):
     def __init__(self) -> None:
         self._received = bytearray()
         self._task: asyncio.Task[None] | None = None
-        self._done = False
         self._writable = asyncio.Event()
         self._writable.set()
 
@@ -50,16 +51,20 @@ class Provider(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         self._received += data
-        head, found, body = self._received.partition(b"\r\n\r\n")
-        if not found or self._task:
-            return
+        if not self._task:
+            self._next()
+
+    def _next(self) -> None:
+        head, found, rest = self._received.partition(b"\r\n\r\n")
         length = LENGTH.search(head)
-        if len(body) >= (int(length[1]) if length else 0):
-            self._task = asyncio.ensure_future(self._answer(bytes(head), bytes(body)))
+        size = int(length[1]) if length else 0
+        if found and len(rest) >= size:
+            del self._received[: len(head) + len(found) + size]
+            self._task = asyncio.ensure_future(self._answer(bytes(head), bytes(rest[:size])))
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._writable.set()
-        if self._task and not self._done:
+        if self._task:
             Provider.gone_ns = time.monotonic_ns()
             self._task.cancel()
 
@@ -80,11 +85,14 @@ class Provider(asyncio.Protocol):
             self._transport.write(HEAD)
             messages = json.loads(body)["messages"] if tool else []
             if tool and messages[-1]["role"] != "tool":
-                self._transport.write(_tool_calls(_wanted(messages)))
+                self._transport.write(_chunk(_tool_calls(_wanted(messages))) + _chunk(b""))
             else:
                 await self._speak(int(tokens), int(delay_us) / 1e6)
-        self._done = True
-        self._transport.close()
+        self._task = None
+        if CLOSE.search(head):
+            self._transport.close()
+        else:
+            self._next()
 
     async def _speak(self, tokens: int, delay_s: float) -> None:
         Provider.open += 1
@@ -92,18 +100,23 @@ class Provider(asyncio.Protocol):
             await self._deltas(tokens, delay_s)
         finally:
             Provider.open -= 1
-        self._transport.write(_end("stop", tokens))
+        self._transport.write(_chunk(_end("stop", tokens)) + _chunk(b""))
 
     async def _deltas(self, left: int, delay_s: float) -> None:
         write, loop = self._transport.write, asyncio.get_running_loop()
         due = loop.time()
         while left:
             batch = 1 if delay_s else min(BURST, left)
-            write(b"".join(_delta(f"@{time.monotonic_ns()}@ ") for _ in range(batch)))
+            write(_chunk(b"".join(_delta(f"@{time.monotonic_ns()}@ ") for _ in range(batch))))
             left -= batch
             await self._writable.wait()
             due += delay_s
             await asyncio.sleep(max(0.0, due - loop.time()))
+
+
+def _chunk(data: bytes) -> bytes:
+    """The empty one is the last."""
+    return b"%x\r\n%b\r\n" % (len(data), data)
 
 
 def _delta(text: str) -> bytes:
@@ -151,8 +164,8 @@ def _frame(content: dict[str, Any]) -> bytes:
 
 def _json(value: Any) -> bytes:
     body = json.dumps(value).encode()
-    head = f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n"
-    return head.encode() + b"Connection: close\r\n\r\n" + body
+    head = f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {len(body)}"
+    return head.encode() + b"\r\n\r\n" + body
 
 
 async def serve() -> None:

@@ -314,6 +314,23 @@ class Binding(unittest.IsolatedAsyncioTestCase):
                 finally:
                     await server.close()
 
+    async def test_nothing_waits_to_be_acknowledged(self) -> None:
+        """With Nagle's algorithm a small write waits for the peer's word on the last one, which
+        that delays by up to 40 ms once the connection is not new."""
+        for address in ("127.0.0.1", "::1"):
+            server = BaseServer(echo, CALM)
+            await server.listen(address, 0)
+            _, writer = await soon(asyncio.open_connection(address, server.port))
+            try:
+                while not server._connections:
+                    await asyncio.sleep(0)
+                [connection] = server._connections
+                option = connection.socket.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+                self.assertTrue(option, address)
+            finally:
+                writer.close()
+                await server.close()
+
     async def test_a_taken_port_is_an_error(self) -> None:
         async with serving() as server:
             with self.assertRaises(OSError):
