@@ -70,7 +70,7 @@ ONE_BY_ONE: list[tuple[str, Any, str]] = [
     ("x: dt.timedelta", {"x": "P99999999999W"}, "/x: expected duration such as"),
     ("x: bytes", {"x": "aGk"}, "{'x': b'hi'}"),
     ("x: bytes", {"x": "!"}, '/x: can\'t be used: Only base64 data is allowed, got string ("!")'),
-    ("x: set[list]", {"x": [[1]]}, "/x: can't be used: unhashable type: 'list'"),
+    ("x: set[list]", {"x": [[1]]}, "unhashable type: 'list'"),
     ("x: frozenset[int] = frozenset()", {}, "{'x': frozenset()}"),
     ("x: tuple[int, ...]", {"x": [1, 2]}, "{'x': (1, 2)}"),
     ("x: tuple[()]", {"x": [1]}, "/x: expected at most 0 items, got 1"),

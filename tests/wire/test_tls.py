@@ -93,8 +93,8 @@ class Https(unittest.IsolatedAsyncioTestCase):
         async with self.serving(Certificate(*self.one), handle) as server:
             async with self.connected(server, self.one[0], window=4096) as client:
                 await client.send(get())
-                (connection,) = server._connections
                 await client.head()
+                (connection,) = server._connections
                 with self.assertRaises(TimeoutError):
                     await asyncio.wait_for(flushed.wait(), 0.2)
                 self.assertGreater(connection._unsent(), 0)
