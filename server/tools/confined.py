@@ -21,17 +21,38 @@ from ..sandbox.reach import Reach
 from .running import CHUNK, KEEPER_S, MAX_RESULT, Child, Job, Outcome, environment, message_of
 
 
+class Words(asyncio.Protocol):
+    """Gathers in `said` what the supervisor says, until it is gone. A stream reader would forget
+    it: the socket of one that leaves with a call unread is reset behind its last word."""
+
+    def __init__(self, said: dict[str, Any]) -> None:
+        self.said = said
+        self.ended = asyncio.get_running_loop().create_future()
+        self._line = b""
+
+    def data_received(self, data: bytes) -> None:
+        *lines, self._line = (self._line + data).split(b"\n")
+        for line in lines:
+            self.said.update(message_of(line))
+        if "end" in self.said:
+            self.connection_lost(None)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if not self.ended.done():
+            self.ended.set_result(None)
+
+
 class Confined(Child):
     """One call in a worker."""
 
     def __init__(self, job: Job, tier: str, reach: Reach) -> None:
         super().__init__(job, None, -1)
         self.tier, self._reach = tier, reach
-        self._told_before: dict[str, Any] = {}  # by the supervisor, until the call was sent
+        self._said: dict[str, Any] = {}  # by the supervisor
         self._proxy: NetProxy | None = None
         self._failed = ""
-        self._control: asyncio.StreamReader
-        self._lifeline_writer: asyncio.StreamWriter | None = None
+        self._control: asyncio.Transport | None = None
+        self._words: Words
 
     @classmethod
     async def begin(
@@ -70,7 +91,9 @@ class Confined(Child):
                     worker.sendall(data)
                 else:
                     await asyncio.to_thread(worker.sendall, data)
-            child._control, child._lifeline_writer = await asyncio.open_connection(sock=worker)
+            child._control, child._words = await asyncio.get_running_loop().create_connection(
+                lambda: Words(child._said), sock=worker
+            )
         except BaseException:
             worker.close()
             child.kill()
@@ -86,7 +109,7 @@ class Confined(Child):
         said, descriptors, _, _ = await asyncio.to_thread(socket.recv_fds, worker, 4096, 1)
         worker.settimeout(None)
         for line in said.splitlines():
-            self._told_before.update(message_of(line))
+            self._said.update(message_of(line))
         for descriptor in descriptors:
             listener = socket.socket(fileno=descriptor)
             listener.setblocking(False)
@@ -94,15 +117,11 @@ class Confined(Child):
             await self._proxy.open()
 
     async def _end_of(self, messages: list[dict[str, Any]]) -> dict[str, Any]:
-        found = self._told_before
-        with contextlib.suppress(TimeoutError, ValueError, OSError):
-            async with asyncio.timeout(KEEPER_S):
-                # Not until it has gone: its last word is that nothing else is left.
-                while "end" not in found and (line := await self._control.readline()):
-                    found.update(message_of(line))
-        self._failed = str(found.get("failed", ""))
-        self.lost = "taken" not in found
-        end = found.get("end")
+        # Not until it has gone: its last word is that nothing else is left.
+        await asyncio.wait([self._words.ended], timeout=KEEPER_S)
+        self._failed = str(self._said.get("failed", ""))
+        self.lost = "taken" not in self._said
+        end = self._said.get("end")
         return end if isinstance(end, dict) else {}
 
     def _judged(
@@ -124,15 +143,15 @@ class Confined(Child):
         super().kill()
         if self._proxy is not None:
             self._proxy.close()
-        if self._lifeline_writer is not None:
-            self._lifeline_writer.close()
+        if self._control is not None:
+            self._control.close()
 
     def _cut_lifeline(self) -> None:
         """The supervisor reads the other end, and ends the call when it closes for writing; its
         last word still comes."""
-        if self._lifeline_writer is not None:
+        if self._control is not None:
             with contextlib.suppress(OSError):
-                self._lifeline_writer.write_eof()
+                self._control.write_eof()
 
     def _give_up(self) -> None:
         self._given_up = True

@@ -24,7 +24,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..bench.peers import Peer, Reply, ask, begin, config, rss_kib, started
+from ..bench.peers import Peer, Reply, ask, begin, config, let_go, rss_kib, started
 from ..tooling.child import Child, Yaa
 
 BEGIN_EACH_S = 0.004  # between two clients: a burst of 1,000 is another test
@@ -112,6 +112,7 @@ class Soak:
     async def first(self) -> None:
         """One run, for what a server opens once and keeps (the file that its runs lock)."""
         await ask(self.peer, self.peer.request("bench tokens=2 delay_us=0"), 2)
+        await let_go()
 
     async def round(self, chance: random.Random) -> None:
         """All streams from their beginning to their end."""
@@ -140,6 +141,7 @@ class Soak:
         await asyncio.wait([reader.ended for reader in replies], timeout=size.seconds * 3 + 60)
         for reader in replies:
             self._judge(reader.reply)
+        await let_go()
 
     async def _until_open(self, left: int, number: int) -> float:
         """Seconds until no more than `left` are open, without those in which the server, the

@@ -81,8 +81,8 @@ CONTROLS = {
     ),
     "pool": (
         "python3",
-        "python3 -c 'from multiprocessing import Pool\n"
-        "with Pool(3) as p: assert p.map(abs, [-1, 2]) == [1, 2]'",
+        "python3 -c 'from multiprocessing import get_context\n"
+        'with get_context("fork").Pool(3) as p: assert p.map(abs, [-1, 2]) == [1, 2]\'',
     ),
 }
 

@@ -1,0 +1,73 @@
+"""What a call in a worker learns of its supervisor's end, with sockets in the worker's place."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import select
+import socket
+import tempfile
+import unittest
+from pathlib import Path
+
+from server.sandbox.reach import Reach
+from server.tools.confined import Confined
+from server.tools.running import Job, Outcome
+
+from .test_runner import LIMITS, SHELL, WAIT_S
+
+FAILED = b'{"failed": "unshare: Operation not permitted"}\n'
+TAKEN = b'{"taken": true}\n'
+END = json.dumps({"end": {"code": 3, "cpu_ms": 7}}).encode() + b"\n"
+
+
+class Supervisor(unittest.IsolatedAsyncioTestCase):
+    async def outcome(self, words: list[bytes], *, unread: bool) -> Outcome:
+        """Of a call whose supervisor says this and leaves, with the call unread or read."""
+        ours, theirs = socket.socketpair()
+
+        def supervise() -> None:
+            with theirs:
+                if unread:
+                    select.select([theirs], [], [], WAIT_S)
+                else:
+                    size = int.from_bytes(theirs.recv(8), "big")
+                    theirs.recv(size, socket.MSG_WAITALL)
+                for each in words:
+                    theirs.sendall(each)
+
+        with tempfile.TemporaryDirectory() as folder:
+            leaving = asyncio.ensure_future(asyncio.to_thread(supervise))
+            job = Job(SHELL, {"command": "true"}, "s", LIMITS)
+            child = await Confined.begin(job, Path(folder), None, ours, "A", Reach())
+            await leaving  # whatever comes first on the way here, nothing of it is lost
+            for _ in range(5):
+                await asyncio.sleep(0)
+            async for _ in child.output():
+                pass
+            found = await child.outcome()
+            child.kill()
+            return found
+
+    async def test_its_last_word_is_heard(self) -> None:
+        none = "the sandbox's worker ended before the call began; nothing was run"
+        failed = "the sandbox could not be made: unshare: Operation not permitted"
+        ended = "the tool's process ended without a result (exit 3)"
+        for words, unread, status, message in (
+            ([FAILED], True, "sandbox_unavailable", failed),
+            ([FAILED], False, "sandbox_unavailable", failed),
+            ([bytes([byte]) for byte in FAILED], True, "sandbox_unavailable", failed),
+            ([], True, "error", none),
+            ([b"no JSON\n", FAILED[:-1]], True, "error", none),
+            ([TAKEN], False, "error", "the tool's process ended without a result (exit unknown)"),
+            ([TAKEN, END], False, "error", ended),
+            ([*(bytes([byte]) for byte in TAKEN + END)], False, "error", ended),
+        ):
+            with self.subTest(words=words, unread=unread):
+                found = await self.outcome(words, unread=unread)
+                self.assertEqual((found.status, found.error["message"]), (status, message))
+                self.assertEqual(found.usage.get("cpu_ms", 0), 7 if message == ended else 0)
+
+
+if __name__ == "__main__":
+    unittest.main()
