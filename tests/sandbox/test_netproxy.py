@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 import socket
 import threading
 import unittest
@@ -250,6 +251,7 @@ class Proxy(WithSite):
         writer.close()
 
 
+@unittest.skipUnless(shutil.which("curl"), "curl is not on the PATH")
 class Sandboxed(WithSite, Case):
     """Calls with each network, in tier A."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import copy
 import json
+import shutil
 import tempfile
 import unittest
 from pathlib import Path
@@ -33,6 +34,7 @@ def slow() -> str: return "x"
 """
 
 
+@unittest.skipUnless(shutil.which("curl"), "curl is not on the PATH")
 class Networks(WithSite):
     def setUp(self) -> None:
         super().setUp()
