@@ -1,11 +1,13 @@
-"""Makes what the checks need: a virtual environment, npm packages, browsers. All pinned, all in
-folders that git ignores. The rule of the file: nothing here fails the run. What could not be had
-is a line of the log, and the tests that miss it skip themselves and say so.
+"""Makes what the checks need: first, with the right to, browsers and the like from the system's
+packages; then a virtual environment and npm packages, all pinned, all in folders that git ignores.
+The rule of the file: nothing here fails the run. What could not be had is a line of the log, and
+the tests that miss it skip themselves and say so.
 """
 
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 import os
 import shutil
 import subprocess
@@ -23,11 +25,12 @@ NODE_LOCK = tools.ROOT / "tests" / "package-lock.json"
 
 
 def prepare(console: Console, *, offline: bool) -> None:
-    """Installs what is missing or differently pinned, the three kinds side by side."""
+    """Installs what is missing or differently pinned."""
     if offline:
         console.line("tools", "offline: only what is there already is used")
         return
-    jobs = (_python_packages, _node_packages, _browsers)
+    _system_packages(console)
+    jobs = (_python_packages, _node_packages)
     threads = [threading.Thread(target=job, args=(console,), name=job.__name__) for job in jobs]
     for thread in threads:
         thread.start()
@@ -40,6 +43,27 @@ def pins() -> dict[str, list[str]]:
     with (tools.ROOT / "pyproject.toml").open("rb") as file:
         groups: dict[str, list[str]] = tomllib.load(file)["dependency-groups"]
     return groups
+
+
+def _system_packages(console: Console) -> None:
+    """Debian's names; on other systems the tests say what they miss."""
+    missing = [tools.BROWSERS[name][0] for name in tools.BROWSERS if not tools.browser(name).path]
+    missing += [program for program in ("curl", "git") if not shutil.which(program)]
+    missing += [] if tools.program_node().path else ["nodejs", "npm"]
+    missing += [] if importlib.util.find_spec("ensurepip") else ["python3-venv"]
+    if not missing:
+        console.line("tools", f"browsers: {', '.join(tools.BROWSERS)}")
+        return
+    apt = shutil.which("apt-get")
+    if not apt or os.geteuid() != 0:
+        console.line("tools", f"no {', '.join(missing)}, and no right to install them")
+        return
+    # A font, because without one a page shows boxes and its screenshots tell nothing.
+    install = [apt, "install", "-qq", "-y", "--no-install-recommends", "fonts-dejavu-core"]
+    if _run(console, "package lists", [apt, "update", "-qq"]):
+        _run(console, ", ".join(missing), [*install, *missing])
+    tools.browser.cache_clear()
+    tools.program_node.cache_clear()
 
 
 def _python_packages(console: Console) -> None:
@@ -84,23 +108,6 @@ def _node_packages(console: Console) -> None:
         cwd=NODE_LOCK.parent,
     ):
         stamp.write()
-
-
-def _browsers(console: Console) -> None:
-    missing = [name for name in tools.BROWSERS if tools.browser(name).path is None]
-    if not missing:
-        console.line("tools", f"browsers: {', '.join(tools.BROWSERS)}")
-        return
-    apt = shutil.which("apt-get")
-    if not apt or os.geteuid() != 0:
-        console.line("tools", f"browsers: no {' or '.join(missing)}, and no right to install them")
-        return
-    # A font, because without one a page shows boxes and its screenshots tell nothing.
-    names = [*(tools.BROWSERS[name][0] for name in missing), "fonts-dejavu-core"]
-    flags = ["-qq", "-y", "--no-install-recommends"]
-    if _run(console, "package lists", [apt, "update", "-qq"]):
-        _run(console, "browsers", [apt, "install", *flags, *names])
-    tools.browser.cache_clear()
 
 
 class _Stamp:
