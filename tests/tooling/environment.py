@@ -51,6 +51,7 @@ def _system_packages(console: Console) -> None:
     missing += [program for program in ("curl", "git") if not shutil.which(program)]
     missing += [] if tools.program_node().path else ["nodejs", "npm"]
     missing += [] if importlib.util.find_spec("ensurepip") else ["python3-venv"]
+    missing += [] if tools.library("gomp").path else ["libgomp1"]  # for the local model
     if not missing:
         console.line("tools", f"browsers: {', '.join(tools.BROWSERS)}")
         return
@@ -64,6 +65,7 @@ def _system_packages(console: Console) -> None:
         _run(console, ", ".join(missing), [*install, *missing])
     tools.browser.cache_clear()
     tools.program_node.cache_clear()
+    tools.library.cache_clear()
 
 
 def _python_packages(console: Console) -> None:

@@ -6,6 +6,7 @@ Tests ask here and skip themselves: `@tools.needs(tools.module("openai"))`. Ever
 
 from __future__ import annotations
 
+import ctypes.util
 import importlib.util
 import os
 import shutil
@@ -95,6 +96,14 @@ def interpreter(version: str) -> Tool:
         if said.stdout.strip() == version:
             return Tool(f"python{version}", found)
     return Tool(f"python{version}", None, f"Python {version} is neither on the PATH nor in pyenv")
+
+
+@cache
+def library(name: str) -> Tool:
+    """A library of the system's, by the name that linkers know."""
+    found = ctypes.util.find_library(name)
+    why = f"lib{name} is not there: install it (Debian: apt-get install lib{name}1)"
+    return Tool(f"lib{name}", Path(found) if found else None, "" if found else why)
 
 
 @cache
