@@ -5,10 +5,20 @@ Installed, this is the package `yaa`, and authors of tools and hooks
 """
 
 import importlib
+import sys
 from types import ModuleType
 from typing import Any
 
 VERSION = "0.1.0"
+
+# Said here because older ones could not even read the rest: macOS brings 3.9, Ubuntu 22.04 3.10.
+if sys.version_info < (3, 11):  # noqa: UP036
+    here = f"{sys.version_info[0]}.{sys.version_info[1]}, {sys.executable}"
+    sys.stderr.write(f"yaa: needs Python 3.11 or newer, this is {here}; see python.org\n")
+    sys.exit(2)
+if sys.platform == "win32":
+    sys.stderr.write("yaa: needs Linux or macOS; on Windows, start it in WSL (aka.ms/wsl)\n")
+    sys.exit(2)
 
 _FOR_AUTHORS = {
     **dict.fromkeys(("Context", "ToolError", "tool", "toolkit"), "tools.tool"),

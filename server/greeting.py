@@ -59,7 +59,8 @@ def describe(app: App) -> list[str]:
             "           For a real one set OPENAI_API_KEY (or another vendor's), start Ollama,",
             "           or name a provider in config.json, then start again.",
         ]
-    lines.append(f"  tools    {', '.join(tool['name'] for tool in app.toolbox.info())}")
+    usable = [tool["name"] for tool in app.toolbox.info() if "unavailable" not in tool]
+    lines.append(f"  tools    {', '.join(usable)}")
     if loaded := app.hooks.info()["loaded"]:
         lines.append(f"  hooks    {len(loaded)}: {', '.join(each['name'] for each in loaded)}")
     problems = [*app.toolbox.problems, *app.hooks.problems]
@@ -69,7 +70,8 @@ def describe(app: App) -> list[str]:
     lines += [f"           open: {gap}" for gap in sandbox["missing"]]
     lines += [f"           not {tier}: {why}" for tier, why in sandbox["tried"].items()]
     if sandbox["withheld"]:
-        lines.append(f"           withheld below {sandbox['require']}: shell and file tools")
+        withheld = ", ".join(sandbox["withheld"])
+        lines.append(f"           so withheld, for {sandbox['require']} is required: {withheld}")
     lines.append(f"  home     {app.config.home}")
     if (workers := app.config.server["workers"]) > 1:
         lines.append(f"  workers  {workers} processes")

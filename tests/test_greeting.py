@@ -48,6 +48,16 @@ class Described(unittest.IsolatedAsyncioTestCase):
             self.assertRegex(said, pattern)
         self.assertNotIn("workers", said, "there is one process")
 
+    async def test_what_is_withheld_is_not_among_the_tools(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            async with App(load(Path(folder), None, {}, {"server.discover": False}), {}) as app:
+                await app.toolbox.close()
+                await app.toolbox.open("none")
+                said = dict(line.split(maxsplit=1) for line in describe(app) if line.strip())
+        self.assertNotIn("shell", said["tools"])
+        self.assertIn("calculator", said["tools"])
+        self.assertRegex(said["so"], r"withheld, for B is required: .*\bshell\b")
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -48,6 +48,25 @@ class Pythons(unittest.TestCase):
     def test_3_13(self) -> None:
         self.check("3.13")
 
+    def test_older_ones_are_told_what_is_needed(self) -> None:
+        olds = [tools.interpreter(f"3.{minor}") for minor in range(6, 11)]
+        found = [old.path for old in olds if old.path is not None]
+        if not found:
+            self.skipTest("no Python older than 3.11 is on the PATH or in pyenv")
+        for path in found:
+            for module in ("server", "tests"):
+                with self.subTest(path=path, module=module):
+                    done = subprocess.run(
+                        [str(path), "-B", "-m", module],
+                        cwd=tools.ROOT,
+                        capture_output=True,
+                        text=True,
+                        timeout=30,
+                        check=False,
+                    )
+                    self.assertRegex(done.stderr, r"^yaa: needs Python 3\.11 or newer[^\n]+\n$")
+                    self.assertEqual((done.stdout, done.returncode), ("", 2))
+
     def test_3_14(self) -> None:
         self.check("3.14")
 
