@@ -12,6 +12,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import threading
 import tomllib
 from pathlib import Path
@@ -30,7 +31,7 @@ def prepare(console: Console, *, offline: bool) -> None:
         console.line("tools", "offline: only what is there already is used")
         return
     _system_packages(console)
-    jobs = (_python_packages, _node_packages)
+    jobs = (_python_packages, _node_packages, _nginx)
     threads = [threading.Thread(target=job, args=(console,), name=job.__name__) for job in jobs]
     for thread in threads:
         thread.start()
@@ -110,6 +111,20 @@ def _node_packages(console: Console) -> None:
         cwd=NODE_LOCK.parent,
     ):
         stamp.write()
+
+
+def _nginx(console: Console) -> None:
+    """Debian's, unpacked and not installed: that would start one on port 80."""
+    apt = shutil.which("apt-get")
+    if tools.nginx().path or not apt:
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)  # for apt's own user
+        if not _run(console, "nginx", [apt, "download", "-qq", "nginx"], cwd=Path(folder)):
+            return
+        package = next(Path(folder).glob("*.deb"))
+        _run(console, "nginx, unpacked", ["dpkg-deb", "-x", str(package), str(tools.NGINX)])
+    tools.nginx.cache_clear()
 
 
 class _Stamp:

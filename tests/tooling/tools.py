@@ -24,6 +24,7 @@ CACHE = ROOT / ".cache" / "tests"
 VENV = CACHE / "venv"
 MCP_LEGACY = CACHE / "mcp-legacy"
 MCP_SILENT = CACHE / "mcp-silent"
+NGINX = CACHE / "nginx"
 NODE_MODULES = ROOT / "tests" / "node_modules"
 MIN_NODE = 20
 
@@ -126,11 +127,13 @@ def browser(name: str) -> Tool:
 def nginx() -> Tool:
     """A real one. Systems keep it where only root's PATH looks; `YAA_TEST_NGINX` names another."""
     named = os.environ.get("YAA_TEST_NGINX")
-    found = shutil.which(
-        named or "nginx", path=None if named else f"{os.environ['PATH']}:/usr/sbin"
-    )
-    why = "nginx is not on the PATH: install it (Debian: apt-get install nginx-light) or name it in"
-    return Tool("nginx", Path(found) if found else None, "" if found else f"{why} YAA_TEST_NGINX")
+    places = None if named else f"{os.environ['PATH']}:/usr/sbin:{NGINX}/usr/sbin"
+    found = shutil.which(named or "nginx", path=places)
+    if found and not subprocess.run([found, "-v"], capture_output=True, check=False).returncode:
+        return Tool("nginx", Path(found))
+    why = f"{found} does not run" if found else "nginx is not on the PATH"
+    why += ": install it (Debian: apt-get install nginx-light) or name it in YAA_TEST_NGINX"
+    return Tool("nginx", None, why)
 
 
 def python() -> Path:
