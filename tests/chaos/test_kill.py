@@ -43,6 +43,8 @@ PAGE_TOOL = {"name": "page_title", "description": "The page's title", "parameter
 class Model(BaseHTTPRequestHandler):
     """Six calls, two of them side by side, then an answer that says how many results it got."""
 
+    runs = "echo ran >> shell"
+
     def do_POST(self) -> None:
         request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         results = [m for m in request["messages"] if m["role"] == "tool"]
@@ -51,7 +53,7 @@ class Model(BaseHTTPRequestHandler):
         else:
             calls = [
                 ("calculator", '{"expression": "6*7"}'),
-                ("shell", '{"command": "echo ran >> shell"}'),
+                ("shell", json.dumps({"command": self.runs})),
                 ("mark", '{"name": "one"}'),
                 ("mark", '{"name": "two"}'),
                 ("page_title", "{}"),

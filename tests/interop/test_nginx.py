@@ -42,12 +42,19 @@ SECONDS = 120
 PASSING = (409, 429, 502, 503, 504)
 
 
+class Waiting(Model):
+    """Its command takes until the test has seen that it was begun, and has struck its server if
+    that is to be: nothing else of the run has begun then."""
+
+    runs = "echo ran >> shell; for _ in {1..500}; do [ -e seen ] && break; sleep 0.02; done"
+
+
 @tools.needs(tools.nginx())
 @unittest.skipUnless(shutil.which("openssl"), "needs openssl to make a certificate")
 class Balanced(unittest.TestCase):
     def setUp(self) -> None:
         self.folder = Path(self.enterContext(tempfile.TemporaryDirectory(prefix="yaa-nginx-")))
-        model = ThreadingHTTPServer(("127.0.0.1", 0), Model)
+        model = ThreadingHTTPServer(("127.0.0.1", 0), Waiting)
         threading.Thread(target=model.serve_forever, daemon=True).start()
         self.addCleanup(model.server_close)
         self.addCleanup(model.shutdown)
@@ -185,8 +192,10 @@ class Balanced(unittest.TestCase):
                     folder.apply(event)
                     if event["type"] in ("RUN_FINISHED", "RUN_ERROR"):
                         end = event["metadata"]["yaa"]["digest"]
-                    elif event.get("metadata", {}).get("yaa", {}).get("exec"):
-                        self.strike(number, client.kept["run"]["id"])
+                    call = event.get("metadata", {}).get("yaa", {}).get("exec")
+                    if call and client.kept["calls"][call]["name"] == "shell":
+                        if self.strike(number, client.kept["run"]["id"]) != signal.SIGKILL:
+                            self.seen(number)
         except (OSError, http.client.HTTPException):
             pass  # cut
         folder.flush()
@@ -194,23 +203,33 @@ class Balanced(unittest.TestCase):
             self.assertEqual(digest(client.kept), end)
         return bool(end)
 
-    def strike(self, number: int, run: str) -> None:
+    def strike(self, number: int, run: str) -> signal.Signals | None:
         """Once, in the middle of a run that may not be repeated: end the server that has it."""
         event = self.struck.get(number)
         if event is None or event.is_set():
-            return
-        for index, server in enumerate(self.servers):
-            assert server.child is not None
-            if f"run {run} of" in self.said(index) and server.child.process.poll() is None:
-                if sum(s.child is not None and s.child.process.poll() is None
-                       for s in self.servers) == 1:  # fmt: skip
-                    return
-                event.set()
-                if number == KILLED:
-                    server.child.process.kill()
-                else:
-                    server.child.process.send_signal(signal.SIGTERM)
-                return
+            return None
+        ends = time.monotonic() + 10
+        while not (having := [n for n in range(3) if f"run {run} of" in self.said(n)]):
+            self.assertLess(time.monotonic(), ends, "no server speaks of the run")
+            time.sleep(0.01)  # its line of the log is on the way
+        child = self.servers[having[0]].child
+        assert child is not None
+        how = signal.SIGKILL if number == KILLED else signal.SIGTERM
+        child.process.send_signal(how)
+        event.set()
+        return how
+
+    def seen(self, number: int) -> None:
+        """Let the command end. Its folder is made before it is announced or right behind."""
+        ends = time.monotonic() + 10
+        while not (there := [each for each in self.folders(number) if each.exists()]):
+            self.assertLess(time.monotonic(), ends, "the command has no folder")
+            time.sleep(0.01)
+        for folder in there:
+            (folder / "seen").touch()
+
+    def folders(self, number: int) -> list[Path]:
+        return [Runner(self.folder / f"home-{n}").folder(f"talk-{number}") for n in range(3)]
 
     def said(self, index: int) -> str:
         child = self.servers[index].child
@@ -219,7 +238,7 @@ class Balanced(unittest.TestCase):
 
     def executions(self, number: int) -> list[int]:
         """How often the command and each mark of a conversation ran, on all servers together."""
-        folders = [Runner(self.folder / f"home-{n}").folder(f"talk-{number}") for n in range(3)]
+        folders = self.folders(number)
         files = [[folder / name for folder in folders] for name in ("shell", "one", "two")]
         return [sum(len(f.read_text().split()) for f in each if f.exists()) for each in files]
 
