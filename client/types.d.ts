@@ -343,6 +343,7 @@ interface Modules {
   'io/store-idb': { open(options?: StoreOptions): Promise<Store> }
   'io/settings': { open(options?: { storage?: Storage | null; location?: Location }): Settings }
   'io/channel': { open(name?: string): { send(message: Json): void; listen(callback: (message: Json) => void): () => void; close(): void } }
+  'io/transact': { transact(database: IDBDatabase, tables: string[], mode: IDBTransactionMode, work: (tables: Record<string, IDBObjectStore>) => IDBRequest[] | void): Promise<any[]> }
   'io/lock': { create(options?: { locks?: LockManager | null; indexedDB?: IDBFactory | null }): { acquire(name: string): Promise<(() => any) | null> }; slots(options: { acquire: (name: string) => Promise<(() => void) | null>; wake?: (callback: () => void) => () => void; again_ms?: number }): Slots }
   'io/clipboard': { copy(text: string): Promise<boolean> }
   'io/download': { blob(name: string, content: Blob): void; text(name: string, content: string, type?: string): void; json(name: string, value: Json): void; nameFor(session: Session, extension: string): string }

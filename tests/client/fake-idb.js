@@ -55,6 +55,10 @@ class Transaction {
     return new ObjectStore(this, this.data.stores.get(name))
   }
 
+  abort() {
+    this.aborted = true
+  }
+
   request(work) {
     const request = {}
     this.work.push({ request, work })
@@ -64,6 +68,7 @@ class Transaction {
   run(resolve) {
     const before = new Map([...this.data.stores].map(([name, store]) => [name, new Map(store.records)]))
     try {
+      if (this.aborted) throw null
       for (let step = this.work.shift(); step; step = this.work.shift()) {
         step.request.result = step.work()
         step.request.onsuccess?.()

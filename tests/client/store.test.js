@@ -3,6 +3,10 @@
 
 const test = require('node:test')
 const assert = require('node:assert')
+// As much of a page as is left and comes back.
+const page = new EventTarget()
+globalThis.addEventListener = page.addEventListener.bind(page)
+globalThis.removeEventListener = page.removeEventListener.bind(page)
 const { use } = require('./load.js')
 const { FakeIDB } = require('./fake-idb.js')
 
@@ -126,6 +130,26 @@ test('a page that crashed with an approval on its way finds its call started; wi
   store.append('s', END)
   await store.flush()
   assert.deepStrictEqual(await state(), { state: 'asking', attempt: 0 })
+})
+
+test('what is under way when the page is left is undone, and done when it is back', async () => {
+  const idb = new FakeIDB()
+  const errors = []
+  const store = await use('io/store-idb').open({ indexedDB: idb, onError: (error) => errors.push(error) })
+  const other = await use('io/store-idb').open({ indexedDB: idb })
+  const heads = () => [...idb.databases.get('yaa').stores.get('heads').records.keys()]
+  const under = store.put({ id: 'under', messages: [] })
+  page.dispatchEvent(new Event('pagehide'))
+  const later = other.put({ id: 'later', messages: [] })
+  await new Promise((resolve) => setImmediate(() => setImmediate(resolve)))
+  assert.deepEqual(heads(), [], 'nothing is stuck there, and nothing is begun')
+  page.dispatchEvent(new Event('pageshow'))
+  await Promise.all([under, later])
+  assert.deepEqual(heads().sort(), ['later', 'under'])
+  assert.deepEqual((await store.list()).length, 2, 'and all goes on')
+  assert.deepEqual(errors, [])
+  store.close()
+  other.close()
 })
 
 test('a full storage is reported, keeps what it had, and throws at nobody', async () => {

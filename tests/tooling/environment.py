@@ -49,12 +49,13 @@ def pins() -> dict[str, list[str]]:
 def _system_packages(console: Console) -> None:
     """Debian's names; on other systems the tests say what they miss."""
     missing = [tools.BROWSERS[name][0] for name in tools.BROWSERS if not tools.browser(name).path]
+    missing += [] if tools.webkit().path else [tools.WEBKIT, "xvfb"]
     missing += [program for program in ("curl", "git") if not shutil.which(program)]
     missing += [] if tools.program_node().path else ["nodejs", "npm"]
     missing += [] if importlib.util.find_spec("ensurepip") else ["python3-venv"]
     missing += [] if tools.library("gomp").path else ["libgomp1"]  # for the local model
     if not missing:
-        console.line("tools", f"browsers: {', '.join(tools.BROWSERS)}")
+        console.line("tools", f"browsers: {', '.join(tools.BROWSERS)}, webkit")
         return
     apt = shutil.which("apt-get")
     if not apt or os.geteuid() != 0:
@@ -65,6 +66,7 @@ def _system_packages(console: Console) -> None:
     if _run(console, "package lists", [apt, "update", "-qq"]):
         _run(console, ", ".join(missing), [*install, *missing])
     tools.browser.cache_clear()
+    tools.webkit.cache_clear()
     tools.program_node.cache_clear()
     tools.library.cache_clear()
 

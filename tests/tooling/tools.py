@@ -32,6 +32,7 @@ BROWSERS = {
     "chromium": ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"),
     "firefox": ("firefox-esr", "firefox"),
 }
+WEBKIT = "webkit2gtk-driver"
 BY_COMMAND = "run `python3 -m tests`, which installs it"
 
 
@@ -121,6 +122,21 @@ def browser(name: str) -> Tool:
         f"{name} is not on the PATH: install it (Debian: apt-get install {command}) "
         f"or name it in YAA_TEST_{name.upper()}",
     )
+
+
+@cache
+def webkit() -> Tool:
+    """WebKitGTK's driver, with its browser and a screen that nobody sees."""
+    found = shutil.which("WebKitWebDriver")
+    if found and minibrowser() and shutil.which("Xvfb"):
+        return Tool("webkit", Path(found))
+    why = "WebKitWebDriver, MiniBrowser and Xvfb are not there"
+    return Tool("webkit", None, f"{why} (Debian: apt-get install {WEBKIT} xvfb)")
+
+
+def minibrowser() -> Path | None:
+    found = sorted(Path("/usr").glob("lib*/**/webkit2gtk-4.*/MiniBrowser"))
+    return found[-1] if found else None
 
 
 @cache

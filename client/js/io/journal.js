@@ -3,7 +3,7 @@
 //
 //   runs    [session, run] → {session, run, at, recording}
 
-yaa.define('io/journal', ['core/recording'], ({ pack }) => {
+yaa.define('io/journal', ['core/recording', 'io/transact'], ({ pack }, { transact }) => {
   /** Runs kept on this device. */
   const MOST_RUNS = 400
 
@@ -27,19 +27,15 @@ yaa.define('io/journal', ['core/recording'], ({ pack }) => {
   /**
    * @param {IDBTransactionMode} mode @param {(runs: IDBObjectStore) => IDBRequest | void} work @returns {Promise<any>}
    */
-  async function transact(mode, work) {
-    const transaction = (await database()).transaction('runs', mode)
-    const request = work(transaction.objectStore('runs'))
-    return new Promise((resolve, reject) => {
-      transaction.oncomplete = () => resolve(request?.result)
-      transaction.onabort = transaction.onerror = () => reject(transaction.error)
-    })
+  async function inRuns(mode, work) {
+    const found = await transact(await database(), ['runs'], mode, ({ runs }) => [work(runs)].filter((one) => !!one))
+    return found[0]
   }
 
   /** @param {string} session @param {string} run @param {{at: number, event: YaaEvent}[]} seen */
   async function keep(session, run, seen) {
     const at = seen[0]?.at ?? 0
-    await transact('readwrite', (runs) => {
+    await inRuns('readwrite', (runs) => {
       runs.put({ session, run: run || String(at), at, recording: pack(run, seen) })
       const count = runs.count()
       count.onsuccess = () => dropOldest(runs, count.result - MOST_RUNS)
@@ -62,7 +58,7 @@ yaa.define('io/journal', ['core/recording'], ({ pack }) => {
   /** @param {string} session @returns {Promise<Recording[]>} oldest first; none where nothing can be read */
   async function of(session) {
     try {
-      const all = await transact('readonly', (runs) => runs.getAll(rangeOf(session)))
+      const all = await inRuns('readonly', (runs) => runs.getAll(rangeOf(session)))
       return all.sort((/** @type {any} */ a, /** @type {any} */ b) => a.at - b.at).map((/** @type {any} */ one) => one.recording)
     } catch {
       return []
@@ -70,11 +66,11 @@ yaa.define('io/journal', ['core/recording'], ({ pack }) => {
   }
 
   /** @param {string} session */
-  const forget = (session) => transact('readwrite', (runs) => runs.delete(rangeOf(session))).catch(() => {})
+  const forget = (session) => inRuns('readwrite', (runs) => runs.delete(rangeOf(session))).catch(() => {})
 
   /** Forget the runs of sessions that are no longer here. @param {Set<string>} here ids */
   async function sweep(here) {
-    const keys = await transact('readonly', (runs) => runs.getAllKeys())
+    const keys = await inRuns('readonly', (runs) => runs.getAllKeys())
     const gone = new Set(keys.map((/** @type {[string, string]} */ key) => key[0]).filter((/** @type {string} */ id) => !here.has(id)))
     for (const id of gone) await forget(id)
   }

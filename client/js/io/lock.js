@@ -1,7 +1,7 @@
 // One tab writes a session. Web Locks where there are any; on plain-http addresses a lease in IndexedDB, renewed
 // while it is held, so that a tab that died holds nothing for long.
 
-yaa.define('io/lock', ['core/ids'], ({ uuid }) => {
+yaa.define('io/lock', ['core/ids', 'io/transact'], ({ uuid }, { transact }) => {
   const LEASE_MS = 8000
   const RENEW_MS = 2000
   const DATABASE = 'yaa-locks'
@@ -90,21 +90,18 @@ yaa.define('io/lock', ['core/ids'], ({ uuid }) => {
    * @param {boolean} [first] to take it: then what the page before this one held is free
    * @returns {Promise<boolean>}
    */
-  function lease(database, name, owner, ms, first = false) {
-    return new Promise((resolve, reject) => {
-      const transaction = database.transaction('leases', 'readwrite')
-      const leases = transaction.objectStore('leases')
+  async function lease(database, name, owner, ms, first = false) {
+    let mine = false
+    await transact(database, ['leases'], 'readwrite', ({ leases }) => {
       const found = leases.get(name)
-      let mine = false
       found.onsuccess = () => {
         const { owner: other, until } = found.result ?? {}
         mine = !other || other === owner || until < Date.now() || (first && isBefore(other, owner))
         if (mine && ms) leases.put({ name, owner, until: Date.now() + ms })
         else if (mine) leases.delete(name)
       }
-      transaction.oncomplete = () => resolve(mine)
-      transaction.onabort = transaction.onerror = () => reject(transaction.error)
     })
+    return mine
   }
 
   /** Is the one a page that was in the tab before the other? @param {string} other @param {string} owner */

@@ -5,7 +5,7 @@
 //
 // The rule of the file: a failed write is reported once through `onError` and never stops the run it belongs to.
 
-yaa.define('io/store-idb', ['core/fold', 'core/session', 'io/store-memory'], ({ fold }, { keep }, memory) => {
+yaa.define('io/store-idb', ['core/fold', 'core/session', 'io/store-memory', 'io/transact'], ({ fold }, { keep }, memory, { transact }) => {
   const VERSION = 1
   /** Of what is stored: another one gets another database, and io/migrate copies into it. */
   const LAYOUT = 1
@@ -58,24 +58,10 @@ yaa.define('io/store-idb', ['core/fold', 'core/session', 'io/store-memory'], ({ 
     let writing = 0
     database.onversionchange = () => database.close()
 
-    /**
-     * One transaction. @param {IDBTransactionMode} mode
-     * @param {(tables: Record<string, IDBObjectStore>) => IDBRequest[] | void} work
-     * @returns {Promise<any[]>} results of the requests that `work` returns
-     */
-    function transact(mode, work) {
-      return new Promise((resolve, reject) => {
-        const transaction = database.transaction(TABLES, mode, { durability: 'relaxed' })
-        const requests = work(Object.fromEntries(TABLES.map((name) => [name, transaction.objectStore(name)])))
-        transaction.oncomplete = () => resolve((requests ?? []).map((request) => request.result))
-        transaction.onabort = transaction.onerror = () => reject(transaction.error)
-      })
-    }
-
     /** @param {(tables: Record<string, IDBObjectStore>) => void} work */
     async function write(work) {
       try {
-        await transact('readwrite', work)
+        await transact(database, TABLES, 'readwrite', work)
       } catch (error) {
         const full = /** @type {any} */ (error)?.name === 'QuotaExceededError'
         onError({ code: full ? 'quota' : 'failed', message: full ? 'The browser has no room left for this page.' : messageOf(error) })
@@ -83,7 +69,7 @@ yaa.define('io/store-idb', ['core/fold', 'core/session', 'io/store-memory'], ({ 
     }
 
     async function list() {
-      const [heads] = await transact('readonly', ({ heads }) => [heads.getAll()])
+      const [heads] = await transact(database, TABLES, 'readonly', ({ heads }) => [heads.getAll()])
       return /** @type {Head[]} */ (heads).sort((a, b) => b.updated - a.updated)
     }
 
@@ -93,7 +79,7 @@ yaa.define('io/store-idb', ['core/fold', 'core/session', 'io/store-memory'], ({ 
      */
     async function get(id) {
       await flush()
-      const [body, batches] = await transact('readonly', ({ bodies, events }) => [bodies.get(id), events.index('id').getAll(id)])
+      const [body, batches] = await transact(database, TABLES, 'readonly', ({ bodies, events }) => [bodies.get(id), events.index('id').getAll(id)])
       if (!body) return null
       /** @type {YaaEvent[]} */
       const events = batches.flatMap((/** @type {any} */ batch) => batch.events)
@@ -152,13 +138,13 @@ yaa.define('io/store-idb', ['core/fold', 'core/session', 'io/store-memory'], ({ 
 
     function close() {
       flush()
-      globalThis.removeEventListener?.('pagehide', flush)
+      globalThis.removeEventListener?.('pagehide', flush, true)
       globalThis.document?.removeEventListener('visibilitychange', flush)
       database.close()
     }
 
-    // the last moments in which a page that is left may still write
-    globalThis.addEventListener?.('pagehide', flush)
+    // the last moments in which a page that is left may still write: before io/transact hears of it
+    globalThis.addEventListener?.('pagehide', flush, true)
     globalThis.document?.addEventListener('visibilitychange', flush)
     return { kind: 'idb', list, get, put, append, flush, delete: remove, close }
   }
@@ -166,7 +152,10 @@ yaa.define('io/store-idb', ['core/fold', 'core/session', 'io/store-memory'], ({ 
   /** @param {IDBObjectStore} events @param {string} id */
   function dropEvents(events, id) {
     const keys = events.index('id').getAllKeys(id)
-    keys.onsuccess = () => keys.result.forEach((key) => events.delete(key))
+    keys.onsuccess = () => {
+      keys.result.forEach((key) => events.delete(key))
+      events.transaction.commit?.()
+    }
   }
 
   /** @param {any} error */
