@@ -82,6 +82,7 @@ yaa.define('ui/book', ['core/session', 'io/stream', 'io/lock', 'io/channel', 'io
      * @param {Entry} entry @param {[string, Answer | null][]} answers
      */
     async function answer(entry, answers) {
+      if (isActive(entry)) await entry.run?.done // a run that has asked is just ending
       if (isActive(entry)) return
       for (const [id, one] of answers) sessions.answer(entry.session, id, one)
       onChange(entry.session.id, true)
