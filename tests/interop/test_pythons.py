@@ -8,6 +8,7 @@ minds between releases, and within them; so have asyncio's servers, TLS, and ann
 from __future__ import annotations
 
 import subprocess
+import sys
 import unittest
 
 from tests.tooling import tools
@@ -66,6 +67,18 @@ class Pythons(unittest.TestCase):
                     )
                     self.assertRegex(done.stderr, r"^yaa: needs Python 3\.11 or newer[^\n]+\n$")
                     self.assertEqual((done.stdout, done.returncode), ("", 2))
+
+    def test_windows_is_told_too(self) -> None:
+        code = "import sys; sys.platform = 'win32'; import server"
+        done = subprocess.run(
+            [sys.executable, "-c", code],
+            cwd=tools.ROOT,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        self.assertRegex(done.stderr, r"^yaa: needs Linux or macOS;[^\n]+WSL[^\n]+\n$")
+        self.assertEqual((done.stdout, done.returncode), ("", 2))
 
     def test_3_14(self) -> None:
         self.check("3.14")

@@ -49,7 +49,7 @@ def pins() -> dict[str, list[str]]:
 def _system_packages(console: Console) -> None:
     """Debian's names; on other systems the tests say what they miss."""
     missing = [tools.BROWSERS[name][0] for name in tools.BROWSERS if not tools.browser(name).path]
-    missing += [] if tools.webkit().path else [tools.WEBKIT, "xvfb"]
+    missing += [] if tools.webkit().path else [*tools.WEBKIT, "xvfb"]
     missing += [program for program in ("curl", "git") if not shutil.which(program)]
     missing += [] if tools.program_node().path else ["nodejs", "npm"]
     missing += [] if importlib.util.find_spec("ensurepip") else ["python3-venv"]
@@ -64,7 +64,10 @@ def _system_packages(console: Console) -> None:
     # A font, because without one a page shows boxes and its screenshots tell nothing.
     install = [apt, "install", "-qq", "-y", "--no-install-recommends", "fonts-dejavu-core"]
     if _run(console, "package lists", [apt, "update", "-qq"]):
-        _run(console, ", ".join(missing), [*install, *missing])
+        for (
+            name
+        ) in missing:  # each alone: one that this system does not know must not cost the others
+            _run(console, name, [*install, name])
     tools.browser.cache_clear()
     tools.webkit.cache_clear()
     tools.program_node.cache_clear()

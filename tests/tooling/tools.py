@@ -32,7 +32,7 @@ BROWSERS = {
     "chromium": ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"),
     "firefox": ("firefox-esr", "firefox"),
 }
-WEBKIT = "webkit2gtk-driver"
+WEBKIT = ("webkit2gtk-driver", "webkitgtk-webdriver")  # as Debian calls it, and newer ones
 BY_COMMAND = "run `python3 -m tests`, which installs it"
 
 
@@ -131,7 +131,7 @@ def webkit() -> Tool:
     if found and minibrowser() and shutil.which("Xvfb"):
         return Tool("webkit", Path(found))
     why = "WebKitWebDriver, MiniBrowser and Xvfb are not there"
-    return Tool("webkit", None, f"{why} (Debian: apt-get install {WEBKIT} xvfb)")
+    return Tool("webkit", None, f"{why} (Debian: apt-get install {WEBKIT[0]} xvfb)")
 
 
 def minibrowser() -> Path | None:

@@ -37,8 +37,8 @@ yaa.define('io/transact', [], () => {
    */
   function once(transaction, tables, work) {
     return new Promise((resolve, reject) => {
+      /** @type {IDBRequest[]} */ let requests = []
       open.set(transaction, () => resolve(null))
-      const requests = work(Object.fromEntries(tables.map((name) => [name, transaction.objectStore(name)]))) ?? []
       transaction.oncomplete = () => {
         open.delete(transaction)
         resolve(requests.map((request) => request.result))
@@ -47,6 +47,7 @@ yaa.define('io/transact', [], () => {
         open.delete(transaction)
         reject(transaction.error)
       }
+      requests = work(Object.fromEntries(tables.map((name) => [name, transaction.objectStore(name)]))) ?? []
     })
   }
 
