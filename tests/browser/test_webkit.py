@@ -25,15 +25,6 @@ WORDS = """return (document.querySelector(".chunk:last-child > .message:last-chi
 SHELL = 'bench tokens=5 delay_us=0 tool=shell{"command":"echo $((6*7))"}'
 
 
-# Allows it in the moment in which it is drawn, when the end of the run has not arrived.
-ALLOWS = """const look = new MutationObserver(() => {
-        const allow = document.querySelector(".ask-actions:not([hidden]) .primary");
-        if (allow) look.disconnect();
-        allow?.click();
-    });
-    look.observe(document.body, { childList: true, subtree: true });"""
-
-
 @tools.needs(tools.webkit())
 class Walk(unittest.TestCase):
     def setUp(self) -> None:
@@ -67,8 +58,9 @@ class Walk(unittest.TestCase):
     def test_a_session(self) -> None:
         page = self.page
         self.assertNotIn("#", page.run("return location.href"), "the key is gone from the address")
-        page.run(ALLOWS)
         self.say(SHELL)
+        page.until(SAYS, "waiting for you")
+        page.press("Allow once")
         page.until(WORDS, 5)
         page.press("Settings")
         page.until("return document.querySelector('dialog[open]')")
