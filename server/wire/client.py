@@ -161,7 +161,7 @@ class Client:
                 return self._checked(exchange)
 
     async def close(self) -> None:
-        """Close the kept connections."""
+        """Close every connection. An answer still being read ends in a ClientError."""
         self._pool.close()
 
     def _locate(self, url: str, public_only: bool) -> tuple[Origin, str]:
@@ -263,7 +263,7 @@ class Client:
         tls = self._context() if scheme == "https" else None
         races = hosts == [name] and address_of(name) is None  # a name may mean several addresses
         for host in hosts:
-            connection = Connection(origin.where, lambda conn: self._pool.put(origin, conn))
+            connection = Connection(origin.where, origin, self._pool)
             try:
                 await loop.create_connection(
                     lambda conn=connection: conn,

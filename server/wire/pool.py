@@ -10,7 +10,7 @@ The rule of the file: no coroutine here, so nothing can be cancelled half-way.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Hashable
 from dataclasses import dataclass
 
 from .headers import ProtocolError, Truncated
@@ -228,15 +228,15 @@ class Exchange:
 
 
 class Connection(asyncio.Protocol):
-    """A socket to one origin. `where` is its name for people."""
+    """A socket to one origin of the pool's. `where` is its name for people."""
 
-    def __init__(self, where: str, on_idle: Callable[[Connection], None]) -> None:
+    def __init__(self, where: str, origin: Hashable, pool: Pool) -> None:
         self.loop = asyncio.get_running_loop()
         self.where = where
         self.buffer = Buffer()
         self.exchange: Exchange | None = None
         self.used = 0  # exchanges so far
-        self._on_idle = on_idle
+        self._origin, self._pool = origin, pool
         self._transport: asyncio.Transport | None = None
 
     def start(
@@ -275,10 +275,11 @@ class Connection(asyncio.Protocol):
             self.abort()
             return
         self.transport.resume_reading()
-        self._on_idle(self)
+        self._pool.put(self._origin, self)
 
     def abort(self) -> None:
         """Close without ceremony: the peer must notice at once that nobody listens."""
+        self._pool.open.discard(self)
         if self._transport is not None:
             self._transport.abort()
 
@@ -287,6 +288,7 @@ class Connection(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
+        self._pool.open.add(self)
 
     def data_received(self, data: bytes) -> None:
         self.buffer.feed(data)
@@ -301,19 +303,21 @@ class Connection(asyncio.Protocol):
             self.exchange.lost(None)
 
     def connection_lost(self, exc: Exception | None) -> None:
+        self._pool.open.discard(self)
         self.buffer.feed_eof()
         if self.exchange is not None:
             self.exchange.lost(exc)
 
 
 class Pool:
-    """Idle connections by origin, the most recently used first."""
+    """Idle connections by origin, the most recently used first; and which are `open` at all."""
 
     def __init__(self, per_origin: int, idle_s: float) -> None:
         self._per_origin, self._idle_s = per_origin, idle_s
-        self._idle: dict[object, list[tuple[Connection, asyncio.TimerHandle]]] = {}
+        self.open: set[Connection] = set()
+        self._idle: dict[Hashable, list[tuple[Connection, asyncio.TimerHandle]]] = {}
 
-    def take(self, origin: object) -> Connection | None:
+    def take(self, origin: Hashable) -> Connection | None:
         """A connection that is not known to be closed."""
         waiting = self._idle.get(origin, [])
         while waiting:
@@ -325,7 +329,7 @@ class Pool:
                 return connection
         return None
 
-    def put(self, origin: object, connection: Connection) -> None:
+    def put(self, origin: Hashable, connection: Connection) -> None:
         waiting = self._idle.setdefault(origin, [])
         timer = connection.loop.call_later(self._idle_s, self._expire, origin, connection)
         waiting.append((connection, timer))
@@ -333,13 +337,15 @@ class Pool:
             self._expire(origin, waiting[0][0])
 
     def close(self) -> None:
+        """Closes all that is open: the idle, the one whose tail is awaited, the one still read."""
         for waiting in self._idle.values():
-            for connection, timer in waiting:
+            for _, timer in waiting:
                 timer.cancel()
-                connection.abort()
         self._idle.clear()
+        for connection in tuple(self.open):
+            connection.abort()
 
-    def _expire(self, origin: object, connection: Connection) -> None:
+    def _expire(self, origin: Hashable, connection: Connection) -> None:
         waiting = self._idle.get(origin, [])
         for entry in waiting:
             if entry[0] is connection:

@@ -296,18 +296,27 @@ class Keeping(Case):
                     self.assertEqual(server.connections, connections)
 
     async def test_close_closes(self) -> None:
-        gone = asyncio.Event()
+        """What waits for the next request, and what is still read."""
+        for sent in (OK, CHUNKED + chunk(b"all")):
+            gone = asyncio.Event()
 
-        async def script(peer: Peer) -> None:
-            await peer.send(OK)
-            await peer.gone()
-            gone.set()
+            async def script(peer: Peer, sent: bytes = sent, gone: asyncio.Event = gone) -> None:
+                await peer.send(sent)
+                await peer.gone()
+                gone.set()
 
-        async with serving(script) as server:
-            await fetch(self.client, server.url)
-            await self.client.close()
-            async with asyncio.timeout(1):
-                await gone.wait()
+            async with serving(script) as server:
+                async with await self.client.request("GET", server.url) as response:
+                    chunks = response.chunks()
+                    await anext(chunks)
+                    await self.client.close()
+                    with self.subTest(sent):
+                        async with asyncio.timeout(1):
+                            await gone.wait()
+                        if sent != OK:
+                            with self.assertRaises(ClientError) as caught:
+                                await anext(chunks)
+                            self.assertEqual(caught.exception.kind, "closed")
 
 
 class Limits(Case):

@@ -35,7 +35,7 @@ class Transport(asyncio.Transport):
 
 
 def connect(pool: Pool | None = None) -> tuple[Connection, Transport]:
-    connection = Connection("h", lambda made: pool.put("h", made) if pool else None)
+    connection = Connection("h", "h", pool or Pool(8, 60))
     transport = Transport()
     connection.connection_made(transport)
     return connection, transport
@@ -77,7 +77,7 @@ class Idle(unittest.IsolatedAsyncioTestCase):
 
     async def test_close(self) -> None:
         pool = Pool(8, 60)
-        connection, side = connect()
+        connection, side = connect(pool)
         pool.put("a", connection)
         pool.close()
         self.assertTrue(side.aborted)
@@ -110,6 +110,17 @@ class Exchanges(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(exchange.head.framing, CHUNKED)
         self.assertIs(pool.take("h"), connection)
         self.assertEqual(side.sent, b"hello")
+
+    async def test_nothing_outlives_its_pool(self) -> None:
+        """Not what is being read, nor what only waits for a tail; that had been forgotten."""
+        reads, _, reading, pool = self.start()
+        lets_go, waiting = connect(pool)
+        lets_go.start("GET", b"", Limits(), Timeouts(), 0).release()
+        pool.close()
+        self.assertEqual((reading.aborted, waiting.aborted), (True, True))
+        reads.connection.connection_lost(None)
+        self.assertEqual(reads.error.kind, "closed")
+        self.assertEqual(pool.open, set())
 
     async def test_a_full_reader_pauses_the_socket(self) -> None:
         exchange, connection, side, _ = self.start()
