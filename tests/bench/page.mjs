@@ -2,6 +2,9 @@
  * What the page costs, in one browser: until it can be typed in, to open a long session, for a frame while an answer
  * streams in, for a key. The job: {url, rounds}. Each figure is a step of its own, with what it measured; work.mjs says
  * what a frame and a key are. The floor is the same in a page with nothing but a field and a line of text.
+ *
+ * What else the machine does adds some milliseconds to single keys and frames, in the floor as well. So all of it is done
+ * `rounds` times, and the round with the least 99th counts: what the page itself does is in each of them.
  */
 import { main } from "../browser/driver.mjs";
 import { work } from "./work.mjs";
@@ -60,13 +63,14 @@ await main(async (walk, job) => {
   const WORDS = "typing in a session of five thousand messages ".repeat(3).trim();
   const type = (tab, selector) => work(job.browser, tab, () => tab.type(selector, WORDS, { delay: 30 }));
 
-  await walk.step("key", async () => {
-    await walk.page.click(COMPOSER);
+  await walk.step("key", async () => best(job.rounds, async () => {
+    await walk.page.click(COMPOSER, { count: 3 });
+    await walk.page.keyboard.press("Backspace");
     return figures("key_ms", (await type(walk.page, COMPOSER)).keys);
-  });
+  }));
 
   for (const [name, id] of [["streaming", ""], ["streaming in a long session", "#s=long"]]) {
-    await walk.step(name, async () => {
+    await walk.step(name, async () => best(job.rounds, async () => {
       const tab = await walk.newPage();
       await tab.goto("about:blank");
       await tab.goto(home + id);
@@ -80,10 +84,10 @@ await main(async (walk, job) => {
       ), { polling: 500 }));
       await tab.close();
       return figures("frame_ms", frames);
-    });
+    }));
   }
 
-  await walk.step("floor", async () => {
+  await walk.step("floor", async () => best(job.rounds, async () => {
     const tab = await walk.newPage();
     await tab.goto("about:blank");
     await tab.evaluate(() => document.body.append(document.createElement("textarea"), document.createElement("p")));
@@ -95,13 +99,28 @@ await main(async (walk, job) => {
         await new Promise(requestAnimationFrame);
       }
     }));
+    await tab.close();
     return { ...figures("key_ms", keys), ...figures("frame_ms", frames) };
-  });
+  }));
 });
+
+/** The round in which the 99th was the least, of each kind. */
+async function best(rounds, measure) {
+  const least = {};
+  for (let round = 0; round < rounds; round += 1) {
+    const found = await measure();
+    for (const name of Object.keys(found).filter((one) => one.endsWith("_p99"))) {
+      if (found[name] >= least[name]) continue;
+      const half = name.replace("_p99", "_p50");
+      Object.assign(least, { [half]: found[half], [name]: found[name] });
+    }
+  }
+  return least;
+}
 
 /** Half of them, and the hundredth. */
 function figures(name, values) {
   const sorted = values.sort((a, b) => a - b);
   const at = (share) => Number(sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))].toFixed(1));
-  return { [`${name}_p50`]: at(0.5), [`${name}_p99`]: at(0.99), count: sorted.length };
+  return { [`${name}_p50`]: at(0.5), [`${name}_p99`]: at(0.99) };
 }
