@@ -257,11 +257,15 @@ def _matched(pattern: list[str], parts: list[str]) -> dict[str, str]:
 
 
 def _write_access(call: Call, began: float, took: float) -> None:
-    """Who asked for what and what became of it; the query is left out, it may hold anything."""
-    if not _access.isEnabledFor(logging.INFO):
+    """Who asked for what and what became of it; the query is left out, it may hold anything. That
+    all is well is asked every few seconds, by containers and balancers: a line for `debug`."""
+    well = call.request.path == "/health" and call.status == 200
+    level = logging.DEBUG if well else logging.INFO
+    if not _access.isEnabledFor(level):
         return
     stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(began))
-    _access.info(
+    _access.log(
+        level,
         {
             "began": stamp,
             "ip": call.exchange.peer,
@@ -272,5 +276,5 @@ def _write_access(call: Call, began: float, took: float) -> None:
             "status": call.status or CLIENT_GONE,
             "ms": round(took * 1000, 1),
             "bytes": call.sent,
-        }
+        },
     )

@@ -47,6 +47,7 @@ class Case(unittest.TestCase):
     def router(self, **options: Any) -> Router:
         routes = {
             ("GET", "/open"): Route(self.thing, open=True),
+            ("GET", "/health"): Route(self.thing, open=True),
             ("GET", "/closed"): Route(self.thing),
             ("POST", "/closed"): Route(self.thing),
             ("POST", "/only-post"): Route(self.thing),
@@ -264,6 +265,13 @@ class Errors(Case):
 
 
 class AccessLog(Case):
+    def test_that_all_is_well_is_no_news(self) -> None:
+        self.ask("GET", "/health")
+        self.assertEqual(self.access(), [])
+        self.raised = ValueError("x")
+        self.ask("GET", "/health")
+        self.assertEqual([line["status"] for line in self.access()], [500])
+
     def test_one_line_for_each_request(self) -> None:
         self.ask("GET", "/closed", KEY)
         self.ask("GET", "/closed", {"Authorization": "Bearer canary-wrong"})
