@@ -168,6 +168,7 @@ class Run:
         self.id: str = opening[0]["runId"]
         self.session = session
         self.first_message = len(session.get("messages") or [])
+        self._thread: str = opening[0]["threadId"]
         self._agent, self._model, self._opening = agent, model, opening
         self._folder = Folder(session)
         self._jobs = Jobs(session, agent.toolbox, agent.executions, agent.clock, agent.ids)
@@ -196,18 +197,20 @@ class Run:
         metrics = self._agent.metrics
         metrics.run_began()
         try:
-            async with aclosing(self._guarded()) as source:
+            async with aclosing(self._produce()) as source:
                 async for event in source:
-                    self._folder.apply(event)
-                    if event["type"] in ("RUN_FINISHED", "RUN_ERROR"):
-                        ours = event.setdefault("metadata", {}).setdefault("yaa", {})
-                        ours["digest"] = digest(self.session)
-                    self._witness.see(event)
+                    if event["type"] in self._points.watched:
+                        event = await self._points.passing(event)
+                    self._take(event)
                     yield event
+        except Exception as error:  # a mistake of ours still ends the run with its terminal event
+            event = self._error(self._broken(error))
+            self._take(event)
+            yield event
         finally:
             self._folder.flush()
             self.release()
-            self._witness.end(self.id, self._opening[0]["threadId"], self._elapsed_ms())
+            self._witness.end(self.id, self._thread, self._elapsed_ms())
             seconds = self._elapsed_ms() / 1000
             metrics.run_ended(self.session, self.first_message, self._used, seconds)
 
@@ -216,28 +219,28 @@ class Run:
         if self._waits is not None:
             self._waits.cancel()
 
-    async def _guarded(self) -> AsyncGenerator[Event, None]:
-        """The task guard: a mistake of ours still ends the run with its one terminal event."""
-        try:
-            async with aclosing(self._produce()) as source:
-                async for event in source:
-                    if event["type"] in self._points.watched:
-                        event = await self._points.passing(event)
-                    yield event
-        except HookFailed as error:
-            yield self._error(events.run_error(str(error), "hook_failed"))
-        except Unclaimed as error:
-            yield self._error(events.run_error(str(error), "claim_failed"))
-        except Exception:
-            incident = secrets.token_hex(6)
-            logger.exception("run %s broke (incident %s)", self.id, incident)
-            text = f"The server made a mistake; its log has the details under {incident}."
-            yield self._error(events.run_error(text, "internal", incident=incident))
+    def _take(self, event: Event) -> None:
+        """The session becomes what the event says; whoever watches is told."""
+        self._folder.apply(event)
+        if event["type"] in ("RUN_FINISHED", "RUN_ERROR"):
+            ours = event.setdefault("metadata", {}).setdefault("yaa", {})
+            ours["digest"] = digest(self.session)
+        self._witness.see(event)
+
+    def _broken(self, error: Exception) -> Event:
+        if isinstance(error, HookFailed):
+            return events.run_error(str(error), "hook_failed")
+        if isinstance(error, Unclaimed):
+            return events.run_error(str(error), "claim_failed")
+        incident = secrets.token_hex(6)
+        logger.exception("run %s broke (incident %s)", self.id, incident)
+        text = f"The server made a mistake; its log has the details under {incident}."
+        return events.run_error(text, "internal", incident=incident)
 
     async def _produce(self) -> AsyncGenerator[Event, None]:
         for event in self._opening:
             yield event
-        del self._opening[1:]  # they hold the whole configuration, for as long as the run takes
+        self._opening.clear()  # they hold the whole configuration, for as long as the run takes
         await self._points.opened()
         limits = capped(
             self.session["config"]["limits"],

@@ -13,8 +13,9 @@ import importlib
 import resource
 import signal
 import socket
+import sys
 import time
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -80,6 +81,9 @@ class Serving:
         self._app: App | None = None
 
     async def run(self) -> None:
+        # asyncio would keep a list of all generators, to close them when the loop ends. Ours are
+        # closed where they are used: a weak reference for each of the six of a stream, for nothing.
+        sys.set_asyncgen_hooks(firstiter=None)
         began = time.monotonic()
         door, limits = self._door, self._server["limits"]
         listener = BaseServer(
@@ -158,9 +162,13 @@ class Entrance:
         )
         self._whole = asyncio.Event()
 
-    async def __call__(self, exchange: Exchange) -> None:
-        if not (self._whole.is_set() or self._needs_no_agent(exchange.request)):
-            await self._whole.wait()
+    def __call__(self, exchange: Exchange) -> Awaitable[None]:
+        if self._whole.is_set() or self._needs_no_agent(exchange.request):
+            return self._router(exchange)
+        return self._when_whole(exchange)
+
+    async def _when_whole(self, exchange: Exchange) -> None:
+        await self._whole.wait()
         await self._router(exchange)
 
     def complete(self, router: Router) -> None:

@@ -77,7 +77,8 @@ class Runs:
     def begin(self, call: Call, document: dict[str, Any]) -> Iterator[Run]:
         """A run of `document`, which becomes the run's own. Raises Problem for everything that is
         found wrong with it."""
-        with self._slots.take(call.key):
+        self._slots.take(call.key)
+        try:
             run = self._agent.prepare(document, call.key.name)
             call.run = run.id
             token = log.run_id.set(run.id)
@@ -85,6 +86,8 @@ class Runs:
                 yield run
             finally:
                 log.run_id.reset(token)
+        finally:
+            self._slots.give(call.key)
 
     def again(self, call: Call, document: dict[str, Any]) -> Run:
         """Another run of the same request, in its slot, when the one before has ended. Raises
@@ -156,8 +159,7 @@ class Slots:
         self._most = most
         self._taken: Counter[str] = Counter()
 
-    @contextmanager
-    def take(self, key: Key) -> Iterator[None]:
+    def take(self, key: Key) -> None:
         """Raises Problem("busy") when there is no slot."""
         mine = self._most if key.max_runs is None else key.max_runs
         if self._taken.total() >= self._most or self._taken[key.name] >= mine:
@@ -167,10 +169,9 @@ class Slots:
                 headers={"Retry-After": str(RETRY_AFTER_S)},
             )
         self._taken[key.name] += 1
-        try:
-            yield
-        finally:
-            self._taken[key.name] -= 1
+
+    def give(self, key: Key) -> None:
+        self._taken[key.name] -= 1
 
 
 class Pulse:

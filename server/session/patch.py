@@ -6,6 +6,7 @@ apply is left undone, and what is put in is a copy.
 
 from __future__ import annotations
 
+from sys import intern
 from typing import Any
 
 _CONTAINERS = (dict, list)
@@ -23,7 +24,7 @@ def patch(root: Any, operation: dict[str, Any], parts: list[str]) -> None:
             if op == "remove":
                 del root[last]
             else:
-                root[last] = own(operation["value"])
+                root[intern(last)] = own(operation["value"])  # the same keys in every session
     elif isinstance(root, list):
         index = len(root) if last == "-" and op == "add" else array_index(last)
         if index is not None and index < len(root) + (op == "add"):

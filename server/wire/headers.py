@@ -17,6 +17,7 @@ import time
 from collections.abc import Collection, Mapping
 from functools import lru_cache
 from http import HTTPStatus
+from sys import intern
 from typing import Literal, NamedTuple
 
 TOKEN = rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+"  # RFC 9110 section 5.6.2
@@ -65,7 +66,7 @@ def add_field(fields: dict[str, str], line: bytes) -> None:
         if line[:1] in (b" ", b"\t"):
             raise ProtocolError("a header line may not be folded")
         raise ProtocolError("a header line is not valid")
-    name = match[1].decode("ascii").lower()
+    name = intern(match[1].decode("ascii").lower())  # the same few in all that is open
     value = match[2].rstrip(b" \t").decode("latin-1")
     if name not in fields:
         fields[name] = value
