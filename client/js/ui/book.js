@@ -57,9 +57,7 @@ yaa.define('ui/book', ['core/session', 'io/stream', 'io/lock', 'io/channel', 'io
 
     /** @param {string} id @returns {Promise<Entry | null>} */
     async function open(id) {
-      const known = entries.get(id)
-      if (known) return known
-      const session = await store.get(id)
+      const session = entries.has(id) ? null : await store.get(id)
       if (!session || entries.has(id)) return entries.get(id) ?? null
       const entry = hold(session)
       channel.send({ who: id })
@@ -180,8 +178,8 @@ yaa.define('ui/book', ['core/session', 'io/stream', 'io/lock', 'io/channel', 'io
 
     /** @param {Entry} entry */
     function retry(entry) {
-      if (isActive(entry)) entry.run?.retryNow()
-      else run(entry)
+      entry.run?.retryNow()
+      run(entry)
     }
 
     /**
