@@ -92,8 +92,8 @@ await main(async (walk, job) => {
 
   await walk.step("edit a tool result, and continue", async () => {
     await walk.press("New session");
+    await allowAsDrawn(page);
     await send(walk, `bench tokens=4 delay_us=0 tool=${job.tool}`);
-    await walk.press("Allow once", ".ask button");
     await answered(walk, 4);
     await page.click(".card.tool summary");
     await walk.sees(".tool-body", "Result"); // what is in the card comes later, and moves the buttons under it
@@ -199,6 +199,18 @@ async function fill(page, selector, value) {
   await page.keyboard.up("Control");
   await page.type(selector, value);
   await page.keyboard.press("Tab");
+}
+
+/** In the moment in which it is asked: most often, the run that asks has not come to rest. */
+async function allowAsDrawn(page) {
+  await page.evaluate(() => {
+    const look = new MutationObserver(() => {
+      const allow = document.querySelector(".ask .ask-actions:not([hidden]) .primary");
+      if (allow) look.disconnect();
+      allow?.click();
+    });
+    look.observe(document.body, { childList: true, subtree: true });
+  });
 }
 
 /** A file let go over an element. */

@@ -241,7 +241,8 @@ test('stopped while it waits, and before anything was sent', async () => {
 })
 
 test('a wait ends early when told to, or when something changes outside', async () => {
-  for (const how of ['retryNow', 'wake']) {
+  const atOnce = (press) => press()
+  for (const [how, when] of [['retryNow', setImmediate], ['wake', setImmediate], ['retryNow', atOnce], ['wake', atOnce]]) {
     const { server, begin } = setting({ up: false })
     let woken = () => {}
     let listening = true
@@ -255,7 +256,7 @@ test('a wait ends early when told to, or when something changes outside', async 
         if (state.phase !== 'lost') return
         assert.strictEqual(state.retry_at, 500)
         server.up = true
-        setImmediate(() => (how === 'wake' ? woken() : run.retryNow()))
+        when(() => (how === 'wake' ? woken() : run.retryNow()))
       },
     })
     assert.strictEqual((await run.done).reason, 'awaiting')

@@ -156,10 +156,7 @@ yaa.define('io/stream', ['core/fold', 'core/session', 'core/sse', 'io/api'], ({ 
 
     /** @param {{ms: number, error: Failure}} wait */
     async pause({ ms, error }) {
-      this.say({ phase: 'lost', wait_ms: ms, retry_at: this.timers.now() + ms, error })
-      await this.store?.put(this.session)
-      if (this.stopped) return
-      await new Promise((resolve) => {
+      const over = new Promise((resolve) => {
         const timer = this.timers.set(() => this.wakeUp(), ms)
         this.wakeUp = () => {
           this.timers.clear(timer)
@@ -167,6 +164,9 @@ yaa.define('io/stream', ['core/fold', 'core/session', 'core/sse', 'io/api'], ({ 
           resolve(undefined)
         }
       })
+      this.say({ phase: 'lost', wait_ms: ms, retry_at: this.timers.now() + ms, error })
+      await this.store?.put(this.session)
+      await over
     }
 
     // -- the stream -------------------------------------------------------------------------------

@@ -4,11 +4,13 @@
 yaa.define('ui/book', ['core/session', 'io/stream', 'io/lock', 'io/channel', 'io/store-memory'], (sessions, stream, locks, channels, { headOf }) => {
   /** Runs of this tab, remembered over a reload so that they go on by themselves. */
   const RUNNING = 'yaa.running'
+  /** @type {RunState} */ const BEGUN = { phase: 'posting', attempt: 0, resumed: 0 }
+  /** @type {RunState} */ const STOPPED = { ...BEGUN, phase: 'interrupted', reason: 'stopped' }
 
   /**
    * @typedef {object} Entry an open session
    * @property {Session} session @property {Run | null} run @property {RunState | null} state
-   * @property {boolean} [elsewhere] another tab is running it @property {any} [leaving] its lock is being let go
+   * @property {Promise<any> | null} going its run, until it rests @property {boolean} [elsewhere] another tab is running it
    */
 
   /**
@@ -28,7 +30,7 @@ yaa.define('ui/book', ['core/session', 'io/stream', 'io/lock', 'io/channel', 'io
 
     /** @param {Session} session @returns {Entry} */
     function hold(session) {
-      const entry = { session, run: null, state: null }
+      const entry = { session, run: null, state: null, going: null }
       entries.set(session.id, entry)
       return entry
     }
@@ -55,10 +57,8 @@ yaa.define('ui/book', ['core/session', 'io/stream', 'io/lock', 'io/channel', 'io
 
     /** @param {string} id @returns {Promise<Entry | null>} */
     async function open(id) {
-      const known = entries.get(id)
-      if (known) return known
-      const session = await store.get(id)
-      if (!session) return null
+      const session = entries.has(id) ? null : await store.get(id)
+      if (!session || entries.has(id)) return entries.get(id) ?? null
       const entry = hold(session)
       channel.send({ who: id })
       if (wasRunning(id) && sessions.canResume(session)) run(entry)
@@ -78,60 +78,64 @@ yaa.define('ui/book', ['core/session', 'io/stream', 'io/lock', 'io/channel', 'io
     }
 
     /**
-     * Take answers; the run goes on when nothing is left to ask.
+     * Take answers, once the run that asks has come to rest; it goes on when nothing is left to ask.
      * @param {Entry} entry @param {[string, Answer | null][]} answers
      */
     async function answer(entry, answers) {
-      if (isActive(entry)) await entry.run?.done // a run that has asked is just ending
-      if (isActive(entry)) return
-      for (const [id, one] of answers) sessions.answer(entry.session, id, one)
+      if (entry.going) await entry.going
+      if (entry.going) return
+      const taken = answers.filter(([id, one]) => sessions.answer(entry.session, id, one))
       onChange(entry.session.id, true)
-      if (!sessions.open(entry.session).length && answers.some(([, one]) => one)) return run(entry)
+      if (!sessions.open(entry.session).length && taken.some(([, one]) => one)) return run(entry)
       await save(entry.session)
     }
 
-    /** @param {Entry} entry */
-    async function run(entry) {
+    /** One thing from its first moment until it rests: `going`. Its state is for display. @param {Entry} entry */
+    const run = (entry) => (entry.going ??= perform(entry).then((end) => rest(entry, end)))
+
+    /** @param {Entry} entry @returns {Promise<RunState | null>} how it ended; null: another tab has it */
+    async function perform(entry) {
       const { id } = entry.session
-      if (isActive(entry)) return
-      entry.state = { phase: 'posting', attempt: 0, resumed: 0 }
+      entry.state = BEGUN
       entry.elsewhere = false
-      await entry.leaving // the run before this one may have ended just now
       const release = await lock.acquire(`session ${id}`)
-      if (!release) {
-        entry.state = null
-        entry.elsewhere = true
-        onChange(id, true)
-        return onElsewhere()
-      }
+      if (!release) return null
       sessions.continued(entry.session)
       prepare(entry.session)
       for (const hook of hooks) hook.begins(entry)
       if (!isTemporary(entry.session)) remember(id, true)
       const free = await slot(entry)
-      if (!free) {
-        release()
-        return onChange(id, true)
+      let end = STOPPED
+      if (free) {
+        entry.run = stream.start(entry.session, {
+          api: api(), store: isTemporary(entry.session) ? undefined : store, wake,
+          onEvent: (event) => {
+            for (const hook of hooks) hook.hears(entry, event)
+            onChange(id, event.type === 'yaa.reset')
+          },
+          onState: (state) => onState(entry, state),
+        })
+        end = await entry.run.done
+        free()
       }
-      entry.run = stream.start(entry.session, {
-        api: api(), store: isTemporary(entry.session) ? undefined : store, wake,
-        onEvent: (event) => {
-          for (const hook of hooks) hook.hears(entry, event)
-          onChange(id, event.type === 'yaa.reset')
-        },
-        onState: (state) => onState(entry, state),
-      })
-      entry.state = entry.run.state
-      onChange(id, true)
-      entry.state = await entry.run.done
       remember(id, false)
-      entry.leaving = release()
-      free()
-      takeBackRefused(entry)
-      // at once: what goes on by itself is not drawn as a question first
-      for (const hook of hooks) hook.rests(entry)
-      onEnd(entry)
-      await changed(id)
+      release()
+      return end
+    }
+
+    /** @param {Entry} entry @param {RunState | null} end */
+    function rest(entry, end) {
+      entry.going = null
+      entry.state = end
+      entry.elsewhere = !end
+      if (end) {
+        takeBackRefused(entry)
+        // at once: what goes on by itself is not drawn as a question first
+        for (const hook of hooks) hook.rests(entry)
+        onEnd(entry)
+        changed(entry.session.id)
+      } else onElsewhere()
+      onChange(entry.session.id, true)
     }
 
     /**
@@ -143,14 +147,13 @@ yaa.define('ui/book', ['core/session', 'io/stream', 'io/lock', 'io/channel', 'io
       const waiting = slots.take({
         urgent: sessions.answered(session).length > 0,
         onWait: () => {
-        onState(entry, { phase: 'posting', reason: 'queued', attempt: 0, resumed: 0 })
-        save(session).then(() => changed(session.id)) // a stream saves before it sends; this one may wait for long
-      },
+          onState(entry, { ...BEGUN, reason: 'queued' })
+          save(session).then(() => changed(session.id)) // a stream saves before it sends; this one may wait for long
+        },
       })
-      entry.run = { session, state: /** @type {RunState} */ (entry.state), output: new Map(), events: [], done: new Promise(() => {}), stop: waiting.cancel, retryNow() {} }
+      entry.run = /** @type {any} */ ({ output: new Map(), events: [], stop: waiting.cancel, retryNow() {} })
       const release = await waiting.ready
       entry.run = null
-      if (!release) entry.state = { phase: 'interrupted', reason: 'stopped', attempt: 0, resumed: 0 }
       return release && (() => {
         release()
         channel.send({ slot: 'free' })
@@ -159,6 +162,7 @@ yaa.define('ui/book', ['core/session', 'io/stream', 'io/lock', 'io/channel', 'io
 
     /** @param {Entry} entry @param {RunState} state */
     function onState(entry, state) {
+      if (state.phase === 'interrupted' || state.phase === 'done') return // said when it rests
       const begins = state.phase === 'streaming' && entry.state?.phase !== 'streaming'
       entry.state = state
       // the stream saves the session before it sends it, so now it is in the list
@@ -174,8 +178,8 @@ yaa.define('ui/book', ['core/session', 'io/stream', 'io/lock', 'io/channel', 'io
 
     /** @param {Entry} entry */
     function retry(entry) {
-      if (isActive(entry)) entry.run?.retryNow()
-      else run(entry)
+      entry.run?.retryNow()
+      run(entry)
     }
 
     /**
@@ -236,7 +240,7 @@ yaa.define('ui/book', ['core/session', 'io/stream', 'io/lock', 'io/channel', 'io
       if (entry && !isActive(entry)) {
         entry.elsewhere = message.running
         const session = await store.get(message.changed)
-        if (session) entry.session = session
+        if (session && !isActive(entry)) entry.session = session
       }
       onChange(message.changed, true)
     }
@@ -246,7 +250,7 @@ yaa.define('ui/book', ['core/session', 'io/stream', 'io/lock', 'io/channel', 'io
   }
 
   /** @param {Entry | undefined} entry */
-  const isActive = (entry) => ['posting', 'streaming', 'lost'].includes(entry?.state?.phase ?? '')
+  const isActive = (entry) => Boolean(entry?.going)
 
   /** @param {string} id */
   const wasRunning = (id) => runningIds().includes(id)

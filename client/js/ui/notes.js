@@ -126,7 +126,7 @@ yaa.define('ui/notes', ['ui/h', 'ui/text', 'ui/popup', 'ui/book', 'core/session'
     function take(entry, id) {
       const items = of(entry.session)
       const found = items.find((one) => one.id === id)
-      if (!found) return
+      if (!found || isActive(entry)) return // it has gone on by itself
       keep(entry.session, items.filter((one) => one !== found))
       send(entry, found.content)
     }

@@ -26,6 +26,8 @@ export interface Entry {
   session: Session
   run: Run | null
   state: RunState | null
+  /** its run, from its first moment until it has come to rest */
+  going: Promise<any> | null
   /** another tab is running it */
   elsewhere?: boolean
 }

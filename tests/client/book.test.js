@@ -1,0 +1,223 @@
+// Runs as the page has them: whatever a person does in any moment in which a run comes to rest is done, and done once.
+// The moments are all calls that the book makes, both ends of what is stored, and the turns of the event loop between.
+'use strict'
+
+const test = require('node:test')
+const assert = require('node:assert')
+const path = require('node:path')
+const { use, JS } = require('./load.js')
+const { FakeServer } = require('./fake-server.js')
+const { FakeIDB } = require('./fake-idb.js')
+
+require(path.join(JS, 'ui', 'book.js'))
+const { openBook, isActive } = use('ui/book')
+const apis = use('io/api')
+const locks = use('io/lock')
+const sessions = use('core/session')
+const { open: openStore } = use('io/store-idb')
+
+/** Turns of the event loop after which what has not happened never will. */
+const TURNS = 300
+const turn = () => new Promise(setImmediate)
+const yes = { status: 'resolved', payload: { approved: true } }
+const no = { status: 'resolved', payload: { approved: false } }
+const spoken = ({ messages }) => messages.filter((message) => !message.open).map((message) => `${message.role}: ${message.content}`)
+const WHOLE = ['user: list the files', 'assistant: Let me look.', 'tool: a.txt\nb.txt', 'assistant: There are two files. 你好']
+
+/** A page with a book and one session in it; `moment()` is called in every moment. */
+async function page({ moment = () => {} } = {}) {
+  const kept = new Map()
+  const heard = []
+  const said = []
+  Object.assign(globalThis, {
+    indexedDB: new FakeIDB(), document: new EventTarget(), addEventListener() {}, removeEventListener() {},
+    sessionStorage: { getItem: (name) => kept.get(name) ?? null, setItem: (name, value) => kept.set(name, value), removeItem: (name) => kept.delete(name) },
+    BroadcastChannel: class {
+      addEventListener(_, callback) { heard.push(callback) }
+      removeEventListener(_, callback) { heard.splice(heard.indexOf(callback), 1) }
+      postMessage(message) { said.push(message) }
+    },
+  })
+  const server = new FakeServer()
+  const stored = await openStore()
+  const put = async (...rest) => {
+    moment()
+    await stored.put(...rest)
+    moment()
+  }
+  const store = { ...stored, put }
+  const calls = { begins: 0, rests: 0, ends: 0, elsewhere: 0 }
+  const count = (name) => { calls[name] += 1; moment() }
+  const api = apis.create({ base: 'http://yaa.test', key: 'k', fetch: server.fetch })
+  const book = openBook({
+    store, api: () => api, prepare: () => {}, onChange: () => moment(), onEnd: () => count('ends'), onElsewhere: () => count('elsewhere'),
+  })
+  book.hooks.push({ begins: () => count('begins'), hears: () => moment(), rests: () => count('rests') })
+  const tell = (message) => Promise.all(heard.map((callback) => callback({ data: message })))
+  return { book, store, server, calls, kept, said, tell, entry: book.fresh() }
+}
+
+/** @param {() => any} wanted */
+async function until(wanted) {
+  for (let n = 0; n < TURNS && !wanted(); n++) await turn()
+}
+
+/**
+ * Does `act` once in each moment in which it `can` be done, each in a page of its own, and checks what came of it.
+ * @param {{begin: (page: any) => any, can: (page: any) => any, act: (page: any) => any, over: (page: any) => boolean, check: (page: any, at: string) => any}} scene
+ * @returns {Promise<number>} how many moments there are
+ */
+async function everywhere({ begin, can, act, over, check }) {
+  for (let at = 0; ; at++) {
+    let n = 0
+    let acted = false
+    let here = null
+    const moment = () => {
+      if (acted || !here || !can(here) || n++ !== at) return
+      acted = true
+      act(here)
+    }
+    here = await page({ moment })
+    begin(here)
+    for (let quiet = 0; !acted && quiet < 20; quiet = isActive(here.entry) ? 0 : quiet + 1) {
+      await turn()
+      moment()
+    }
+    if (!acted) return at
+    await until(() => over(here))
+    for (let more = 0; more < 20; more++) await turn()
+    check(here, `moment ${at}`)
+  }
+}
+
+/** Every run has come to rest, and nothing of it is left. */
+function atRest({ calls, kept, entry, server }, runs, name) {
+  assert.deepStrictEqual(calls, { begins: runs, rests: runs, ends: runs, elsewhere: 0 }, name)
+  assert.strictEqual(server.posted.length, runs, name)
+  assert.deepStrictEqual([isActive(entry), entry.elsewhere, kept.get('yaa.running')], [false, false, '[]'], name)
+}
+
+const open = ({ entry }) => sessions.open(entry.session)
+const asks = (page) => !isActive(page.entry) && open(page).length > 0
+const isDone = ({ entry }) => !isActive(entry) && entry.state?.phase === 'done'
+const begin = ({ book, entry }) => book.send(entry, 'list the files')
+
+test('an answer given in any moment since it is asked for is taken, once; the first of several counts', async () => {
+  for (const given of [[yes], [yes, yes], [yes, no]]) {
+    const moments = await everywhere({
+      begin, can: (page) => open(page).length,
+      act: (page) => {
+        const { id } = open(page)[0]
+        for (const one of given) page.book.answer(page.entry, [[id, one]])
+      },
+      over: isDone,
+      check: (page, name) => {
+        atRest(page, 2, name)
+        assert.deepStrictEqual([spoken(page.entry.session), page.server.executions], [WHOLE, 1], name)
+        assert.strictEqual(page.entry.state.diverged, undefined, name)
+      },
+    })
+    assert.ok(moments > 20, `${moments} moments`)
+  }
+})
+
+test('an answer that comes when it has been given by another hand begins nothing', async () => {
+  const here = await page()
+  begin(here)
+  await until(() => asks(here))
+  const [{ id }] = open(here)
+  here.book.answer(here.entry, [[id, yes]])
+  await until(() => here.entry.state.phase === 'streaming')
+  await here.book.answer(here.entry, [[id, yes]])
+  await until(() => isDone(here))
+  atRest(here, 2, 'the second')
+  await here.book.answer(here.entry, [[id, yes]])
+  atRest(here, 2, 'the third')
+})
+
+test('a stopped run goes on in any moment in which that is offered', async () => {
+  await everywhere({
+    begin: async (page) => {
+      begin(page)
+      await until(() => page.entry.state.phase === 'streaming')
+      page.entry.run.stop()
+    },
+    can: ({ entry }) => entry.state?.phase === 'interrupted', act: ({ book, entry }) => book.retry(entry), over: asks,
+    check: (page, name) => {
+      atRest(page, 2, name)
+      assert.deepStrictEqual(spoken(page.entry.session), WHOLE.slice(0, 2), name)
+    },
+  })
+})
+
+test('what is said, and what is changed, in any moment in which nothing runs is kept and sent', async () => {
+  await everywhere({
+    begin, can: asks,
+    act: ({ book, entry }) => {
+      assert.strictEqual(book.edit(entry, (session) => { session.agent = 'other'; return true }), true)
+      book.send(entry, 'more')
+    },
+    over: (page) => page.server.posted.length === 2 && asks(page),
+    check: (page, name) => {
+      atRest(page, 2, name)
+      const [, { agent, messages }] = page.server.posted
+      assert.deepStrictEqual([agent, messages.at(-1).content], ['other', 'more'], name)
+    },
+  })
+})
+
+test('a run that is stopped while it waits for a connection rests like any other', async (context) => {
+  const here = await page()
+  const other = locks.create()
+  const taken = await Promise.all([0, 1, 2, 3].map((n) => other.acquire(`stream ${n}`)))
+  const free = () => Promise.all(taken.splice(0).map((release) => release()))
+  context.after(free)
+  begin(here)
+  await until(() => here.entry.state.reason === 'queued')
+  assert.deepStrictEqual([isActive(here.entry), here.kept.get('yaa.running')], [true, JSON.stringify([here.entry.session.id])])
+  here.entry.run.stop()
+  await until(() => here.said.at(-1)?.running === false)
+  assert.deepStrictEqual([here.entry.state.phase, here.entry.state.reason], ['interrupted', 'stopped'])
+  assert.deepStrictEqual([here.calls, here.kept.get('yaa.running'), here.server.posted.length], [{ begins: 1, rests: 1, ends: 1, elsewhere: 0 }, '[]', 0])
+  await free()
+  here.book.retry(here.entry)
+  await until(() => asks(here))
+  assert.deepStrictEqual(spoken(here.entry.session), WHOLE.slice(0, 2))
+})
+
+test('what another tab has stored does not come under a run that begins meanwhile', async () => {
+  const here = await page()
+  const { entry, store } = here
+  const { get } = store
+  begin(here)
+  await until(() => asks(here))
+  store.get = (id) => {
+    here.book.answer(entry, [[open(here)[0].id, yes]])
+    return get(id)
+  }
+  await here.tell({ changed: entry.session.id, running: false })
+  await until(() => isDone(here))
+  atRest(here, 2)
+  assert.deepStrictEqual(spoken(entry.session), WHOLE)
+})
+
+test('a session that another tab runs is said to be there, and can be tried again', async (context) => {
+  const here = await page()
+  const release = await locks.create().acquire(`session ${here.entry.session.id}`)
+  context.after(release)
+  begin(here)
+  await until(() => here.calls.elsewhere)
+  assert.deepStrictEqual([here.entry.elsewhere, here.entry.state, here.server.posted.length], [true, null, 0])
+  await release()
+  here.book.retry(here.entry)
+  await until(() => asks(here))
+  assert.deepStrictEqual([here.entry.elsewhere, here.server.posted.length], [false, 1])
+})
+
+test('a session that is opened twice at once is one', async () => {
+  const { book, store } = await page()
+  await store.put(sessions.create({ id: 'stored' }))
+  const [one, two] = await Promise.all([book.open('stored'), book.open('stored')])
+  assert.strictEqual(one, two)
+  assert.strictEqual(book.entry('stored'), one)
+})
