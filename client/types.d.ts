@@ -139,6 +139,8 @@ interface Timers { now(): number; set(callback: () => void, ms: number): any; cl
 interface Run {
   readonly session: Session
   readonly state: RunState
+  /** what may have begun, for whoever stores the session meanwhile */
+  readonly marks: Marks
   readonly output: Map<string, string>
   /** what was heard, and when */
   readonly events: { at: number; event: YaaEvent }[]

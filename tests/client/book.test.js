@@ -221,3 +221,19 @@ test('a session that is opened twice at once is one', async () => {
   assert.strictEqual(one, two)
   assert.strictEqual(book.entry('stored'), one)
 })
+
+test('a session that is named under its run is still known to have begun what was allowed', async () => {
+  const here = await page()
+  const { book, store, server, entry } = here
+  begin(here)
+  await until(() => asks(here))
+  const [{ id, call_id: call }] = open(here)
+  server.instead.push(({ options: { signal } }) => new Promise((_, gone) => { signal.onabort = () => gone(signal.reason) })) // sent, and nothing heard
+  book.answer(entry, [[id, yes]])
+  await until(() => !server.instead.length)
+  await book.rename(entry.session.id, 'A name')
+  const { title, calls } = await store.get(entry.session.id)
+  entry.run.stop()
+  await until(() => !isActive(entry))
+  assert.deepStrictEqual([title, calls[call].state], ['A name', 'started'])
+})

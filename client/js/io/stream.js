@@ -38,6 +38,7 @@ yaa.define('io/stream', ['core/fold', 'core/session', 'core/sse', 'io/api'], ({ 
       events: run.events,
       done: run.run(),
       get state() { return run.state },
+      get marks() { return run.marks },
       stop: () => run.stop(),
       retryNow: () => run.wakeUp(),
     }

@@ -39,7 +39,7 @@ yaa.define('ui/book', ['core/session', 'io/stream', 'io/lock', 'io/channel', 'io
     const isTemporary = (session) => session.ext?.temporary === true
 
     /** @param {Session} session @returns {Promise<void>} */
-    const save = async (session) => (isTemporary(session) ? undefined : store.put(session))
+    const save = async (session) => (isTemporary(session) ? undefined : store.put(session, entries.get(session.id)?.run?.marks))
 
     /** @returns {Promise<void>} */
     async function refresh() {
