@@ -165,7 +165,8 @@ await main(async (walk, job) => {
     if (said !== "My key is [redacted key], what now?") throw new Error(said);
     await clean(walk, "guest");
     await walk.shot("3-guest");
-    await page.waitForFunction(() => globalThis.yaa.use("ui/commands").table().length > 5);
+    // What keys start comes when the page is idle, part by part: until then they do nothing.
+    await page.waitForFunction(() => ["find", "inspect.time"].every((id) => yaa.use("ui/commands").table().some((one) => one.id === id)));
     await page.keyboard.press("/");
     await page.waitForSelector(".find-bar");
     await page.keyboard.type("shell");
