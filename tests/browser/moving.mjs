@@ -178,6 +178,13 @@ await main(async (walk, job) => {
     await page.keyboard.press("t");
     await page.waitForSelector("input[type=range]");
     await page.keyboard.press("Escape");
+    // Its settings are whole, though what is under the sessions of a client never begins here.
+    await walk.press("Show sessions", ".top button");
+    await walk.press("Settings", "#side button");
+    await walk.sees(`${DIALOG} .servers li`, "in use");
+    await walk.press("Storage", `${DIALOG} [role=tab]`);
+    await walk.sees(DIALOG, "Sessions are gone when the page is closed");
+    await escape(page);
     // In Chromium every page from disk shares one storage, in Firefox this one has its own.
     const after = await page.evaluate(stored);
     if (after !== before && after !== "{}{}") throw new Error(`a guest wrote: ${after}`);

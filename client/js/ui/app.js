@@ -41,6 +41,9 @@ yaa.define('ui/app', [
       look(settings)
       const signedIn = settings.takeKeyFromHash()
       const wanted = guest?.id ?? new URLSearchParams(location.hash.slice(1)).get('s')
+      const more = () => yaa.later('commands').then(() => yaa.use('ui/deeds'))
+      const context = { app, actions, state: () => stateOf(app, true), more }
+      commands.bind(context)
       mount()
       if (signedIn) say(t('toast.signedIn'))
       if (KEYBOARD.matches && !guest) app.views.composer.focus()
@@ -50,16 +53,13 @@ yaa.define('ui/app', [
       if (entry) show(entry)
       draw()
       NARROW.addEventListener('change', draw)
-      const more = () => yaa.later('commands').then(() => yaa.use('ui/deeds'))
-      const context = { app, actions, state: () => stateOf(app, true), more }
-      commands.bind(context)
       addEventListener('keydown', shortcuts(app, actions))
       addEventListener('unhandledrejection', notLoaded)
       // Who has switched tools of the page on may need them with the first message.
       if (Object.values(settings.get('pageTools') ?? {}).includes(true)) pageTools(app)
       else if (!guest) idle(() => pageTools(app))
       idle(() => more().then(() => { for (const name of ['ui/focus', 'ui/modes', 'ui/warnings']) yaa.use(name).start(context) }, console.warn))
-      if (!guest) idle(() => Promise.all([yaa.later('ground'), yaa.later('more')]).then(() => yaa.use('ui/ground').start(context), console.warn))
+      if (!guest) idle(() => Promise.all([yaa.later('ground'), yaa.later('more')]).then(() => yaa.use('ui/ground').start(), console.warn))
       idle(() => yaa.later('seeing').then(() => yaa.use('ui/inspector/watch').start(context), console.warn))
       // what a key opens should be open before the keys that are meant for it
       idle(() => Promise.all(['find', 'branches', 'attach', 'settings'].map((group) => yaa.later(group))).catch(console.warn))

@@ -295,6 +295,7 @@ declare global {
     'ui/commands': {
       register(command: Command): () => void
       bind(context: CommandContext): void
+      context(): CommandContext
       list(): Command[]
       table(): Command[]
       run(id: string, ...rest: any[]): Promise<any>
