@@ -28,8 +28,8 @@ await main(async (walk, job) => {
     await page.waitForSelector(AREA, { visible: true });
     await walk.press("Settings");
     await page.waitForSelector(DIALOG);
-    await fill(page, `${DIALOG} input[type=url]`, job.server);
-    await fill(page, `${DIALOG} input[type=password]`, job.key);
+    await walk.fill(`${DIALOG} input[type=url]`, job.server);
+    await walk.fill(`${DIALOG} input[type=password]`, job.key);
     await walk.press("Close", `${DIALOG} button`);
     await page.waitForSelector(".side-foot .dot.good");
   });
@@ -64,7 +64,7 @@ await main(async (walk, job) => {
   await walk.step("searched, and jumped to", async () => {
     await page.type(".side-search", "zebra");
     await walk.sees(".hit mark", "zebra");
-    await page.click(".hit");
+    await walk.press("zebra", ".hit");
     await page.waitForFunction(() => CSS.highlights.get("found-now")?.size === 1);
     await page.waitForFunction(() => document.activeElement.matches("article.message[data-role=user]"));
     await clean(walk, "search");
@@ -195,12 +195,12 @@ await main(async (walk, job) => {
     await walk.press("Deny", ".ask button");
     await walk.press("Deny", ".ask button");
     await walk.sees(DIALOG, "Server address");
-    await fill(page, `${DIALOG} input[type=url]`, job.server);
-    await fill(page, `${DIALOG} input[type=password]`, "wrong");
+    await walk.fill(`${DIALOG} input[type=url]`, job.server);
+    await walk.fill(`${DIALOG} input[type=password]`, "wrong");
     await walk.press("Connect", `${DIALOG} button`);
     await page.waitForSelector(`${DIALOG} .problem:not([hidden])`);
     await clean(walk, "continue");
-    await fill(page, `${DIALOG} input[type=password]`, job.key);
+    await walk.fill(`${DIALOG} input[type=password]`, job.key);
     await walk.press("Connect", `${DIALOG} button`);
     await page.waitForSelector(AREA, { visible: true });
     await page.waitForSelector(".card.tool[data-state=denied]");
@@ -223,13 +223,6 @@ function stored() {
 async function clean(walk, name) {
   const found = await walk.barriers();
   if (found.length) throw new Error(`${name}: ${found.join("\n")}`);
-}
-
-async function fill(page, selector, value) {
-  await page.click(selector, { count: 3 });
-  await page.keyboard.press("Backspace");
-  await page.type(selector, value);
-  await page.keyboard.press("Tab");
 }
 
 /** Until it is closed a dialog keeps the focus. */
