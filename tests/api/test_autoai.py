@@ -180,7 +180,7 @@ class AutoAi(unittest.TestCase):
             self.assertEqual((status, answer["success"]), (200, True))
             began = time.monotonic()
             *_, session, error = messages
-            self.assertLess(time.monotonic() - began, 2)
+            self.assertLess(time.monotonic() - began, 20)
             self.assertEqual(error, {"type": "ERROR", "content": ABORTED})
             self.assertTrue(stream.ended)
         self.assertEqual(session["session"]["messages"][-1]["open"], True)

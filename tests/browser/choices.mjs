@@ -134,7 +134,7 @@ await main(async (walk, job) => {
 
   await walk.step("on a phone, in the dark", async () => {
     await page.setViewport({ width: 390, height: 844 });
-    await page.evaluate(() => yaa.use("ui/ground").context().actions.set({ theme: "dark" }));
+    await page.evaluate(() => yaa.use("ui/commands").context().actions.set({ theme: "dark" }));
     await walk.press("Show sessions", ".top button");
     await walk.press("Remarks", ".row-open");
     await page.waitForSelector(MODE);
@@ -168,11 +168,11 @@ async function answered(walk, tokens) {
 
 /** The open session as it is kept. */
 function stored(page) {
-  return page.evaluate(() => yaa.use("ui/ground").context().app.current.session);
+  return page.evaluate(() => yaa.use("ui/commands").context().app.current.session);
 }
 
 async function language(page, wanted) {
-  await page.evaluate((name) => yaa.use("ui/ground").context().actions.set({ language: name }), wanted);
+  await page.evaluate((name) => yaa.use("ui/commands").context().actions.set({ language: name }), wanted);
   await page.waitForFunction((name) => document.documentElement.lang.startsWith(name), {}, wanted);
 }
 

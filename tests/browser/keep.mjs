@@ -25,7 +25,7 @@ await main(async (walk, job) => {
       const page = await walk.newPage();
       await page.goto(job.url.split("#")[0]);
       await ready(page);
-      await page.type(COMPOSER, "bench tokens=400 delay_us=8000");
+      await page.type(COMPOSER, "bench tokens=160 delay_us=20000");
       await page.keyboard.press("Enter");
       await page.waitForFunction((wanted) => ([...document.querySelectorAll("article.message[data-role=assistant]")].at(-1)?.innerText.match(/@\d+@/g)?.length ?? 0) >= wanted, {}, heard);
       const { id, seen } = await page.evaluate(() => ({
@@ -44,7 +44,7 @@ await main(async (walk, job) => {
       await walk.press("Resume", ".status-line button");
       await next.waitForFunction(() => {
         const last = [...document.querySelectorAll("article.message[data-role=assistant]")].at(-1);
-        return last?.innerText.match(/@\d+@/g)?.length === 400 && !document.querySelector(".feed[aria-busy=true]");
+        return last?.innerText.match(/@\d+@/g)?.length === 160 && !document.querySelector(".feed[aria-busy=true]");
       });
       return { seen, kept };
     });

@@ -141,7 +141,7 @@ await main(async (walk, job) => {
       await tabTo("Allow once", { within: "ask" });
       await press("Enter");
       await answered(4);
-      const args = await page.evaluate(() => Object.values(yaa.use("ui/ground").context().app.current.session.calls).at(-1).args);
+      const args = await page.evaluate(() => Object.values(yaa.use("ui/commands").context().app.current.session.calls).at(-1).args);
       if (args?.zone !== "Asia/Tokyo") throw new Error(JSON.stringify(args));
     });
 

@@ -205,12 +205,8 @@ async function connect(walk, job) {
   const { page } = walk;
   await walk.press("Settings");
   await page.waitForSelector("dialog[open]");
-  for (const [field, value] of [["url", job.server], ["password", job.key]]) {
-    await page.click(`dialog input[type=${field}]`, { count: 3 });
-    await page.keyboard.press("Backspace");
-    await page.type(`dialog input[type=${field}]`, value);
-    await page.keyboard.press("Tab");
-  }
+  await walk.fill("dialog[open] input[type=url]", job.server);
+  await walk.fill("dialog[open] input[type=password]", job.key);
   await page.click("dialog input[type=checkbox]");
   await walk.press("Close", "dialog button");
 }

@@ -102,7 +102,7 @@ await main(async (walk, job) => {
   await walk.step("an edit before it takes the mark back", async () => {
     const left = await page.evaluate(async () => {
       await yaa.later("branches");
-      const { app } = yaa.use("ui/ground").context();
+      const { app } = yaa.use("ui/commands").context();
       yaa.use("core/edit").editMessage(app.current.session, app.current.session.messages[0].id, "something else");
       app.draw();
       return app.current.session.context;
@@ -113,7 +113,7 @@ await main(async (walk, job) => {
 
   await walk.step("a file that has gone says so", async () => {
     await page.evaluate(async () => {
-      const { app } = yaa.use("ui/ground").context();
+      const { app } = yaa.use("ui/commands").context();
       const copy = await app.store.get(app.book.heads().at(-1).id); // the oldest
       copy.id = "elsewhere";
       await app.store.put(copy);

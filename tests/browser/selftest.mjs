@@ -1,20 +1,26 @@
-/** The driver on a page that does nothing but what it is told, and complains when told to. */
+/** The driver on a page that does nothing but what it is told, and complains when told to: by the end of its address. */
 import { main } from "./driver.mjs";
 
 await main(async (walk, job) => {
-  await walk.step("open", async (page) => {
-    await page.goto(job.url);
-    await page.waitForFunction(() => globalThis.typableMs > 0);
-    return { typable_ms: await page.evaluate(() => globalThis.typableMs) };
-  });
-  await walk.step("type and press", async (page) => {
-    await page.type("textarea", "hello 好");
-    await walk.press("Say it");
-    await walk.sees("#said", "hello 好");
-  });
-  await walk.step("ask the test", async () => {
-    const answer = await walk.ask("echo");
-    if (answer.ok !== true) throw new Error("no answer");
-  });
+  for (const told of ["", "#broken", "#loud"]) {
+    await walk.step(`open ${told}`, async (page) => {
+      await page.goto("about:blank");
+      await page.goto(job.url + told);
+      await page.waitForFunction(() => globalThis.typableMs > 0);
+      return { typable_ms: await page.evaluate(() => globalThis.typableMs) };
+    });
+    await walk.step(`type and press ${told}`, async () => {
+      await walk.fill("textarea", "hello 好");
+      await walk.fill("textarea", "hello 世界");
+      await walk.press("Say it");
+      await walk.sees("#said", "hello 世界");
+      const said = await walk.text("#said");
+      if (said !== "hello 世界") throw new Error(said);
+    });
+    await walk.step(`ask the test ${told}`, async () => {
+      const answer = await walk.ask("echo");
+      if (answer.ok !== true) throw new Error("no answer");
+    });
+  }
   await walk.shot("selftest");
 });

@@ -25,8 +25,8 @@ await main(async (walk, job) => {
 
   await walk.step("two sessions stream at once, looked at in turn, and both are whole", async () => {
     await one.bringToFront();
-    const orders = [1001, 1002];
-    for (const tokens of orders) await begin(one, `bench tokens=${tokens} delay_us=10000`);
+    const orders = [401, 402];
+    for (const tokens of orders) await begin(one, `bench tokens=${tokens} delay_us=25000`);
     await one.waitForFunction(() => document.querySelectorAll(".row .spinner").length === 2);
     const seen = new Map();
     for (const tokens of [...orders, ...orders]) {
@@ -64,7 +64,7 @@ await main(async (walk, job) => {
 
   await walk.step("the server is still within reach", async () => {
     const found = await two.evaluate(async () => {
-      const { app } = yaa.use("ui/ground").context();
+      const { app } = yaa.use("ui/commands").context();
       return (await app.server.api().health()).status;
     });
     if (found !== "ok") throw new Error(found);
@@ -100,13 +100,13 @@ await main(async (walk, job) => {
   await walk.step("a long session is all there, and only what is near is worked on", async () => {
     const page = await walk.newPage();
     await page.goto(home);
-    await page.waitForFunction(() => { try { return yaa.use("ui/ground").context() } catch { return false } });
+    await page.waitForFunction(() => { try { return yaa.use("ui/commands").context() } catch { return false } });
     const count = 1000;
     await page.evaluate(async (n) => {
       const words = ["A question", "```js\nconst a = 1\n```"];
       const messages = Array.from({ length: n }, (_, i) => ({ id: `m${i}`, role: i % 2 ? "assistant" : "user", content: words[i % 2] }));
       await (await yaa.use("io/store-idb").open()).put({ id: "long", title: "Long", messages });
-      await yaa.use("ui/ground").context().actions.open("long");
+      await yaa.use("ui/commands").context().actions.open("long");
     }, count);
     await page.waitForFunction((n) => document.querySelectorAll("article.message").length === n, {}, count);
     const order = await page.$$eval("article.message", (all) => all.every((one, i) => one.id === `message-m${i}`));

@@ -99,7 +99,7 @@ await main(async (walk, job) => {
     await walk.sees(".tool-body", "Result"); // what is in the card comes later, and moves the buttons under it
     await walk.press("Edit result", ".call-edits button");
     await page.waitForSelector(`${DIALOG} textarea`);
-    await fill(page, `${DIALOG} textarea`, '{"now": "the year 3000"}');
+    await walk.fill(`${DIALOG} textarea`, '{"now": "the year 3000"}');
     await walk.press("Save", `${DIALOG} button`);
     await walk.press("Continue from here");
     await walk.sees(".switch", "2/2");
@@ -119,7 +119,7 @@ await main(async (walk, job) => {
     await page.type(".side-search", "tokens=150");
     await walk.sees(".hit mark", "tokens=150");
     await walk.shot("8-search");
-    await page.click(".hit");
+    await walk.press("tokens=150", ".hit");
     await page.waitForFunction(() => document.activeElement.textContent.includes("tokens=150"));
     await page.click(".side-search", { count: 3 });
     await page.keyboard.press("Backspace");
@@ -159,8 +159,8 @@ await main(async (walk, job) => {
   await walk.step("continue there, on a second server", async () => {
     await walk.press("Continue …", ".guest button");
     await page.waitForSelector(`${DIALOG} input[type=url]`);
-    await fill(page, `${DIALOG} input[type=url]`, job.second.url);
-    await fill(page, `${DIALOG} input[type=password]`, job.second.key);
+    await walk.fill(`${DIALOG} input[type=url]`, job.second.url);
+    await walk.fill(`${DIALOG} input[type=password]`, job.second.key);
     await walk.press("Connect", `${DIALOG} button`);
     await page.waitForSelector(COMPOSER, { visible: true });
     await send(walk, "bench tokens=8 delay_us=0");
@@ -185,20 +185,11 @@ async function connect(walk, job) {
   const { page } = walk;
   await walk.press("Settings");
   await page.waitForSelector("dialog[open]");
-  await fill(page, "dialog input[type=url]", job.server);
-  await fill(page, "dialog input[type=password]", job.key);
+  await walk.fill("dialog input[type=url]", job.server);
+  await walk.fill("dialog input[type=password]", job.key);
   await page.click("dialog input[type=checkbox]");
   await walk.shot("0-settings");
   await walk.press("Close", "dialog button");
-}
-
-async function fill(page, selector, value) {
-  await page.focus(selector);
-  await page.keyboard.down("Control");
-  await page.keyboard.press("a");
-  await page.keyboard.up("Control");
-  await page.type(selector, value);
-  await page.keyboard.press("Tab");
 }
 
 /** In the moment in which it is asked: most often, the run that asks has not come to rest. */

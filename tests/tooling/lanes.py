@@ -175,8 +175,8 @@ def _tests(console: Console, outcome: Outcome, limit_s: float) -> None:
 
 
 def _tests_beside(console: Console, outcome: Outcome, limit_s: float) -> None:
-    """Two modules at a time, each in a child of its own: browsers and peers wait as long as they
-    work."""
+    """Two modules at a time, each in a child of its own: browsers, peers and servers that are
+    killed wait as long as they work."""
     waiting = iter(reversed(modules(outcome.lane)))
     lock = threading.Lock()
 
@@ -293,7 +293,7 @@ class _Child:
 
 LANES = [
     Lane("format", "ruff format --check", _format, 60),
-    Lane("system", "the sandbox under attack, servers that are killed", _tests, 900),
+    Lane("system", "the sandbox under attack, servers that are killed", _tests_beside, 900),
     Lane("unit", "unit tests, -W error", _tests, 900),
     Lane("interop", "real peers: models, AG-UI, OpenAI, MCP", _tests_beside, 600),
     Lane("lint", "ruff check", _lint, 60),

@@ -311,7 +311,7 @@ class Keeping(Case):
                     await anext(chunks)
                     await self.client.close()
                     with self.subTest(sent):
-                        async with asyncio.timeout(1):
+                        async with asyncio.timeout(10):
                             await gone.wait()
                         if sent != OK:
                             with self.assertRaises(ClientError) as caught:
@@ -388,9 +388,9 @@ class Limits(Case):
                 task.cancel()
                 started = time.monotonic()
                 await asyncio.gather(task, return_exceptions=True)
-                async with asyncio.timeout(1):
+                async with asyncio.timeout(10):
                     await gone.wait()
-                self.assertLess(time.monotonic() - started, 1)
+                self.assertLess(time.monotonic() - started, 10)
 
 
 class Proxies(Case):
@@ -522,7 +522,7 @@ class Secure(Case):
             await server.asked.wait()
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
-            async with asyncio.timeout(1):
+            async with asyncio.timeout(10):
                 await gone.wait()
 
     async def test_through_a_tunnel(self) -> None:

@@ -3,10 +3,10 @@
 
 yaa.define('ui/app', [
   'ui/h', 'ui/text', 'ui/popup', 'ui/book', 'ui/server', 'ui/line', 'ui/sidebar', 'ui/thread', 'ui/composer', 'ui/connection',
-  'ui/commands', 'ui/notes', 'ui/state', 'core/session', 'io/download',
+  'ui/commands', 'ui/notes', 'ui/state', 'core/session',
 ], (
   { h, fill, attr }, words, { toast, say }, { openBook, isActive }, { openServer, agentsOf, toolsOf }, { markOf, announce },
-  { sidebarView, headerView }, { threadView }, { composerView }, { failurePanel }, commands, { notesView, queueOf }, { stateOf, NARROW }, sessions, download,
+  { sidebarView, headerView }, { threadView }, { composerView }, { failurePanel }, commands, { notesView, queueOf }, { stateOf, NARROW }, sessions,
 ) => {
   /** @typedef {import('./types').App} App */
   const { t } = words
@@ -41,6 +41,9 @@ yaa.define('ui/app', [
       look(settings)
       const signedIn = settings.takeKeyFromHash()
       const wanted = guest?.id ?? new URLSearchParams(location.hash.slice(1)).get('s')
+      const more = () => yaa.later('commands').then(() => yaa.use('ui/deeds'))
+      const context = { app, actions, state: () => stateOf(app, true), more }
+      commands.bind(context)
       mount()
       if (signedIn) say(t('toast.signedIn'))
       if (KEYBOARD.matches && !guest) app.views.composer.focus()
@@ -50,16 +53,13 @@ yaa.define('ui/app', [
       if (entry) show(entry)
       draw()
       NARROW.addEventListener('change', draw)
-      const more = () => yaa.later('commands').then(() => yaa.use('ui/deeds'))
-      const context = { app, actions, state: () => stateOf(app, true), more }
-      commands.bind(context)
       addEventListener('keydown', shortcuts(app, actions))
       addEventListener('unhandledrejection', notLoaded)
       // Who has switched tools of the page on may need them with the first message.
       if (Object.values(settings.get('pageTools') ?? {}).includes(true)) pageTools(app)
       else if (!guest) idle(() => pageTools(app))
       idle(() => more().then(() => { for (const name of ['ui/focus', 'ui/modes', 'ui/warnings']) yaa.use(name).start(context) }, console.warn))
-      if (!guest) idle(() => Promise.all([yaa.later('ground'), yaa.later('more')]).then(() => yaa.use('ui/ground').start(context), console.warn))
+      if (!guest) idle(() => Promise.all([yaa.later('ground'), yaa.later('more')]).then(() => yaa.use('ui/ground').start(), console.warn))
       idle(() => yaa.later('seeing').then(() => yaa.use('ui/inspector/watch').start(context), console.warn))
       // what a key opens should be open before the keys that are meant for it
       idle(() => Promise.all(['find', 'branches', 'attach', 'settings'].map((group) => yaa.later(group))).catch(console.warn))
@@ -191,12 +191,6 @@ yaa.define('ui/app', [
       toast(t('side.deleted', { title: titleOf(session) }), { label: t('side.undo'), action: undo })
     }
 
-    /** @param {string} id */
-    async function save(id) {
-      const session = (await book.open(id))?.session
-      if (session) download.json(download.nameFor(session, 'yaa.json'), session)
-    }
-
     /** What changes and judges a session comes with its first use. @param {string} name @param {any[]} rest */
     async function branch(name, ...rest) {
       await yaa.later('branches')
@@ -205,7 +199,7 @@ yaa.define('ui/app', [
 
     /** @type {import('./types').Actions} */
     const actions = {
-      set, open, remove, download: save, draw, branch, queue: app.queue, file: (path) => server.api().file(app.current.session.id, path),
+      set, open, remove, draw, branch, queue: app.queue, file: (path) => server.api().file(app.current.session.id, path),
       asking: {
         approvalMenu: (...rest) => { branch('approvalMenu', ...rest) },
         valueField: async (args) => yaa.later('branches').then(() => yaa.use('ui/editing').valueField(args, true)),

@@ -25,6 +25,9 @@ yaa.define('ui/commands', ['ui/text'], ({ t }) => {
     context = given
   }
 
+  /** What commands work on; there since before anything could be pressed. */
+  const bound = () => /** @type {CommandContext} */ (context)
+
   /** @param {Command} command */
   const offered = (command) => Boolean(context && (!command.when || command.when(context)))
 
@@ -87,5 +90,5 @@ yaa.define('ui/commands', ['ui/text'], ({ t }) => {
     return keys.split(' ').map((one) => one.replace('Mod', mod).replaceAll('+', APPLE ? '' : '+').replace('Shift', APPLE ? '⇧' : 'Shift'))
   }
 
-  return { register, bind, list, table, run, find, onkeydown, titleOf, keysOf, label }
+  return { register, bind, context: bound, list, table, run, find, onkeydown, titleOf, keysOf, label }
 })

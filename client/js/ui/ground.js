@@ -2,12 +2,9 @@
 // copied, a key is locked away), and the work behind the storage and server settings. Loaded once the page can be typed in.
 
 yaa.define('ui/ground', [
-  'ui/h', 'ui/text', 'ui/popup', 'core/keeping', 'io/download', 'io/vault', 'io/folder', 'i18n/ground', 'css/ground',
-], ({ h, icon, fill, attr }, { t }, { toast, say }, keeping, download, vaults, folders) => {
-  /** @typedef {import('./types').App} App */
+  'ui/h', 'ui/text', 'ui/popup', 'ui/commands', 'core/keeping', 'io/download', 'io/vault', 'io/folder', 'i18n/ground', 'css/ground',
+], ({ h, icon, fill, attr }, { t }, { toast, say }, { context }, keeping, download, vaults, folders) => {
   /** @typedef {{key: string, tone: string, words: string, next?: string, buttons: any[], form?: any}} Notice */
-  /** @type {any} what `start` was given: `{app, actions}` */
-  let ground = null
   const vault = vaultOf()
   const folder = folders.open()
   /** @type {Map<string, Notice>} */
@@ -23,10 +20,9 @@ yaa.define('ui/ground', [
     }
   }
 
-  /** @param {{app: App, actions: import('./types').Actions}} given */
-  function start(given) {
-    ground = given
-    const { app } = given
+  /** What the page of a guest never does; the settings may be open before. */
+  function start() {
+    const { app } = context()
     addEventListener('yaa-storage', (event) => {
       event.preventDefault()
       troubled(/** @type {any} */ (event).detail)
@@ -42,7 +38,7 @@ yaa.define('ui/ground', [
   /** The page is made anew when the language changes: then this is put back where it belongs. */
   function place() {
     if (!el.isConnected) document.querySelector('.foot .column')?.prepend(el)
-    if (notices.has('vault') && ground.app.settings.key()) put('vault', null)
+    if (notices.has('vault') && context().app.settings.key()) put('vault', null)
   }
 
   /** @param {string} key @param {Notice | null} one */
@@ -81,7 +77,7 @@ yaa.define('ui/ground', [
   }
 
   async function remind() {
-    const { app } = ground
+    const { app } = context()
     const { settings } = app
     const heads = app.book.heads()
     const kept = { copied: settings.get('copied'), snoozed: settings.get('snoozed') }
@@ -98,7 +94,7 @@ yaa.define('ui/ground', [
 
   /** Every session, as it is known now, in one file. */
   async function copyAll() {
-    const { app } = ground
+    const { app } = context()
     const heads = await app.store.list()
     const all = (await Promise.all(heads.map((/** @type {Head} */ head) => app.store.get(head.id)))).filter((one) => one !== null)
     const now = Date.now()
@@ -111,7 +107,7 @@ yaa.define('ui/ground', [
 
   /** @param {File} file */
   async function restore(file) {
-    const { app } = ground
+    const { app } = context()
     const found = keeping.readBackup(await file.text().then(JSON.parse).catch(() => null))
     if (!found) return toast(t('keep.notACopy'), { bad: true })
     let taken = 0
@@ -139,9 +135,9 @@ yaa.define('ui/ground', [
       const keys = await vault.unseal(input.value)
       input.value = ''
       if (!keys) return toast(t('keep.vaultWrong'), { bad: true })
-      ground.app.settings.takeKeys(keys)
+      context().app.settings.takeKeys(keys)
       put('vault', null)
-      ground.actions.connect()
+      context().actions.connect()
     }
     const form = h('form.inline-row', { onsubmit }, input, h('button.button.small', { type: 'submit' }, t('keep.vaultOpen')))
     return { key: 'vault', tone: 'note', words: t('keep.vaultLocked'), form, buttons: [] }
@@ -149,12 +145,11 @@ yaa.define('ui/ground', [
 
   /** The keys leave the open storage with it. @param {string} passphrase */
   async function seal(passphrase) {
-    const { settings } = ground.app
+    const { settings } = context().app
     await vault.seal(passphrase, settings.keys())
     settings.setKey(settings.key(), { remember: false })
   }
 
-  const context = () => ground
   return { start, context, copyAll, restore, saved, promised, seal, vault, folder, storagePanel, serversPart }
 
   /** @param {import('./types').Actions} actions */

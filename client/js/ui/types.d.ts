@@ -82,7 +82,6 @@ export interface Actions {
   open(id: string): void
   rename(id: string, title: string): void
   remove(id: string): void
-  download(id: string): void
   draft(text: string, session: Session): void
   connect(): void
   signIn(key: string): void
@@ -297,6 +296,7 @@ declare global {
     'ui/commands': {
       register(command: Command): () => void
       bind(context: CommandContext): void
+      context(): CommandContext
       list(): Command[]
       table(): Command[]
       run(id: string, ...rest: any[]): Promise<any>
