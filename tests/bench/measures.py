@@ -23,6 +23,7 @@ from .peers import (
     COMPILED,
     REPLY_S,
     Peer,
+    Reader,
     Reply,
     ask,
     begin,
@@ -177,9 +178,7 @@ async def paced(peer: Peer, size: Size) -> Figures:
     seconds = size.paced_s + 2 + size.paced / 50
     order = f"bench tokens={int(seconds / 0.05)} delay_us=50000"
     readers = [await begin(peer, peer.request(order)) for _ in range(size.paced)]
-    while not all(reader.reply.begun or reader.ended.done() for reader in readers):
-        await asyncio.sleep(0.1)
-    await asyncio.sleep(0.5)
+    await _all_begun(readers)
     began, before = time.monotonic_ns(), cpu_ms(peer.pid)
     await asyncio.sleep(size.paced_s)
     ended, spent = time.monotonic_ns(), cpu_ms(peer.pid) - before
@@ -192,37 +191,53 @@ async def paced(peer: Peer, size: Size) -> Figures:
     return {f"CPU per 1M tokens, {size.paced} streams, s": spent * 1000 / max(tokens, 1)}
 
 
-async def crowd(peer: Peer, size: Size) -> Figures:
-    """Many slow streams at once: the delay of each delta once all are open (while 1,000 come in at
-    one moment, everybody waits for the others to be taken in, and that is `first of`), and the
-    memory of an open stream.
+async def memory(peer: Peer, size: Size) -> Figures:
+    """What an open stream takes. Each says a word a second and goes on for longer than it takes to
+    open them all: of streams that end meanwhile the memory would be shared.
 
-    Memory is told by a server that is fresh, so this comes first: what a process once took it
-    keeps.
+    It is told by a server that is fresh, so this comes first: what a process once took it keeps.
     """
-    deltas = size.deltas
-    order = f"bench tokens={deltas} delay_us=50000"
-    requests = [peer.request(order) for _ in range(size.many)]
-    idle = rss_kib(peer.pid) if peer.pid else 0
+    if not peer.pid:
+        return {}
+    requests = [peer.request("bench tokens=120 delay_us=1000000") for _ in range(size.many)]
+    idle = rss_kib(peer.pid)
     readers = [await begin(peer, request) for request in requests]
-    while not all(reader.reply.begun or reader.ended.done() for reader in readers):
-        await asyncio.sleep(0.1)
-    await asyncio.sleep(0.5)
+    await _all_begun(readers)
+    busy = rss_kib(peer.pid)
+    if any(reader.ended.done() for reader in readers):  # it cannot hold them
+        raise RuntimeError("a stream ended before all were open")
+    for reader in readers:
+        reader.transport.abort()
+    return {"RSS per open stream, KiB": (busy - idle) / size.many}
+
+
+async def crowd(peer: Peer, size: Size) -> Figures:
+    """Many slow streams at once, five deltas a second each: the delay of each delta once all have
+    begun (while 1,000 come in at one moment, everybody waits for the others to be taken in, and
+    that is `first of`), and how many are open then; a slow server may never have all."""
+    deltas = size.deltas
+    order = f"bench tokens={deltas} delay_us=200000"
+    readers = [await begin(peer, peer.request(order)) for _ in range(size.many)]
+    await _all_begun(readers)
     all_open = time.monotonic_ns()
-    busy = rss_kib(peer.pid) if peer.pid else 0
+    at_once = sum(not reader.ended.done() for reader in readers)
     await asyncio.wait_for(asyncio.gather(*(reader.ended for reader in readers)), REPLY_S)
     stamps = [stamp for reader in readers for stamp in reader.reply.stamps()]
     delays = [(arrived - written) / 1e6 for arrived, written in stamps if written > all_open]
     firsts = [_first_ms(reader.reply) / 1000 for reader in readers]
     whole = sum(len(reader.reply.stamps()) == deltas for reader in readers)
-    figures = {
+    return {
         f"delay p99, {size.many} streams, ms": _p99(delays or [0.0]),
         f"first of {size.many} at one moment p99, s": _p99(firsts),
+        f"open at once of {size.many}": at_once,
         f"whole answers of {size.many}": whole,
     }
-    if peer.pid:
-        figures["RSS per open stream, KiB"] = (busy - idle) / size.many
-    return figures
+
+
+async def _all_begun(readers: list[Reader]) -> None:
+    while not all(reader.reply.begun or reader.ended.done() for reader in readers):
+        await asyncio.sleep(0.1)
+    await asyncio.sleep(0.5)
 
 
 async def hang_up(peer: Peer, size: Size, provider: str) -> Figures:
@@ -275,6 +290,7 @@ def cold_starts(size: Size, provider: str, names: Sequence[str] = ()) -> dict[st
 
 
 MEASURES: dict[str, Callable[[Peer, Size], Awaitable[Figures]]] = {
+    "memory": memory,
     "crowd": crowd,
     "paced": paced,
     "steady": steady,

@@ -106,7 +106,7 @@ class Reply:
         return found
 
 
-class _Reader(asyncio.Protocol):
+class Reader(asyncio.Protocol):
     """Sends a request and notes when each piece of the answer came. A connection whose answer is
     whole is kept for the next request, as browsers and SDKs do."""
 
@@ -146,11 +146,11 @@ async def ask(peer: Peer, request: bytes, tokens: int | None = None) -> Reply:
     return reader.reply
 
 
-async def begin(peer: Peer, request: bytes) -> _Reader:
+async def begin(peer: Peer, request: bytes) -> Reader:
     """One request, not waited for."""
     place = urlsplit(peer.url)
     kept = KEPT.setdefault(peer.url, [])
-    reader = _Reader(request, kept)
+    reader = Reader(request, kept)
     while kept:
         transport = kept.pop()
         if not transport.is_closing():
