@@ -25,7 +25,7 @@ const spoken = ({ messages }) => messages.filter((message) => !message.open).map
 const WHOLE = ['user: list the files', 'assistant: Let me look.', 'tool: a.txt\nb.txt', 'assistant: There are two files. 你好']
 
 /** A page with a book and one session in it; `moment()` is called in every moment. */
-async function page({ moment = () => {} } = {}) {
+async function page({ moment = () => {}, prepare = () => {} } = {}) {
   const kept = new Map()
   const heard = []
   const said = []
@@ -50,7 +50,7 @@ async function page({ moment = () => {} } = {}) {
   const count = (name) => { calls[name] += 1; moment() }
   const api = apis.create({ base: 'http://yaa.test', key: 'k', fetch: server.fetch })
   const book = openBook({
-    store, api: () => api, prepare: () => {}, onChange: () => moment(), onEnd: () => count('ends'), onElsewhere: () => count('elsewhere'),
+    store, api: () => api, prepare, onChange: () => moment(), onEnd: () => count('ends'), onElsewhere: () => count('elsewhere'),
   })
   book.hooks.push({ begins: () => count('begins'), hears: () => moment(), rests: () => count('rests') })
   const tell = (message) => Promise.all(heard.map((callback) => callback({ data: message })))
@@ -236,4 +236,18 @@ test('a session that is named under its run is still known to have begun what wa
   entry.run.stop()
   await until(() => !isActive(entry))
   assert.deepStrictEqual([title, calls[call].state], ['A name', 'started'])
+})
+
+test('a mistake of ours as a run begins leaves nothing running, and it can be tried again', async (context) => {
+  const { error } = console
+  context.after(() => { console.error = error })
+  const said = []
+  console.error = (one) => said.push(one.message)
+  const here = await page({ prepare: () => { if (!said.length) throw new Error('a mistake') } })
+  begin(here)
+  await until(() => said.length && !isActive(here.entry))
+  assert.deepStrictEqual([said, here.entry.state.reason, here.kept.get('yaa.running')], [['a mistake'], 'stopped', '[]'])
+  here.book.retry(here.entry)
+  await until(() => asks(here))
+  assert.deepStrictEqual(spoken(here.entry.session), WHOLE.slice(0, 2))
 })

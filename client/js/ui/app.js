@@ -281,8 +281,8 @@ yaa.define('ui/app', [
     return joined
   }
 
-  /** Not before the page can be typed in. @param {() => void} run */
-  const idle = (run) => (window.requestIdleCallback ?? setTimeout)(run)
+  /** Not before the page can be typed in; nor never, however busy it is. @param {() => void} run */
+  const idle = (run) => ('requestIdleCallback' in window ? requestIdleCallback(run, { timeout: 2000 }) : setTimeout(run))
 
   /** @param {Settings} settings @param {string} name @param {any} value */
   function setOne(settings, name, value) {

@@ -91,7 +91,13 @@ yaa.define('ui/book', ['core/session', 'io/stream', 'io/lock', 'io/channel', 'io
     }
 
     /** One thing from its first moment until it rests: `going`. Its state is for display. @param {Entry} entry */
-    const run = (entry) => (entry.going ??= perform(entry).then((end) => rest(entry, end)))
+    const run = (entry) => (entry.going ??= perform(entry).catch(broken).then((end) => rest(entry, end)))
+
+    /** A mistake of ours leaves nothing running. @param {Error} error */
+    function broken(error) {
+      console.error(error)
+      return STOPPED
+    }
 
     /** @param {Entry} entry @returns {Promise<RunState | null>} how it ended; null: another tab has it */
     async function perform(entry) {
@@ -100,13 +106,13 @@ yaa.define('ui/book', ['core/session', 'io/stream', 'io/lock', 'io/channel', 'io
       entry.elsewhere = false
       const release = await lock.acquire(`session ${id}`)
       if (!release) return null
-      sessions.continued(entry.session)
-      prepare(entry.session)
-      for (const hook of hooks) hook.begins(entry)
-      if (!isTemporary(entry.session)) remember(id, true)
-      const free = await slot(entry)
-      let end = STOPPED
-      if (free) {
+      try {
+        sessions.continued(entry.session)
+        prepare(entry.session)
+        for (const hook of hooks) hook.begins(entry)
+        if (!isTemporary(entry.session)) remember(id, true)
+        const free = await slot(entry)
+        if (!free) return STOPPED
         entry.run = stream.start(entry.session, {
           api: api(), store: isTemporary(entry.session) ? undefined : store, wake,
           onEvent: (event) => {
@@ -115,12 +121,11 @@ yaa.define('ui/book', ['core/session', 'io/stream', 'io/lock', 'io/channel', 'io
           },
           onState: (state) => onState(entry, state),
         })
-        end = await entry.run.done
-        free()
+        return await entry.run.done.finally(free)
+      } finally {
+        remember(id, false)
+        release()
       }
-      remember(id, false)
-      release()
-      return end
     }
 
     /** @param {Entry} entry @param {RunState | null} end */
