@@ -6,10 +6,14 @@ apply is left undone, and what is put in is a copy.
 
 from __future__ import annotations
 
-from sys import intern
+from functools import lru_cache
 from typing import Any
 
 _CONTAINERS = (dict, list)
+# One object for equal keys, if they are short. Not `sys.intern`: Python 3.12.0 to 3.12.4 never let
+# go of what it was given (gh-113993), and keys come from outside.
+_shared = lru_cache(maxsize=1024)(str)
+SHORT = 64
 
 
 def patch(root: Any, operation: dict[str, Any], parts: list[str]) -> None:
@@ -24,7 +28,8 @@ def patch(root: Any, operation: dict[str, Any], parts: list[str]) -> None:
             if op == "remove":
                 del root[last]
             else:
-                root[intern(last)] = own(operation["value"])  # the same keys in every session
+                key = _shared(last) if len(last) <= SHORT else last  # the same in every session
+                root[key] = own(operation["value"])
     elif isinstance(root, list):
         index = len(root) if last == "-" and op == "add" else array_index(last)
         if index is not None and index < len(root) + (op == "add"):

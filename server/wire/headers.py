@@ -17,8 +17,11 @@ import time
 from collections.abc import Collection, Mapping
 from functools import lru_cache
 from http import HTTPStatus
-from sys import intern
 from typing import Literal, NamedTuple
+
+# One object for equal names, the same few in all that is open. Not `sys.intern`: Python 3.12.0 to
+# 3.12.4 never let go of what it was given (gh-113993), and names come from outside.
+_shared = lru_cache(maxsize=256)(str)
 
 TOKEN = rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+"  # RFC 9110 section 5.6.2
 TEXT = rb"[\t\x20-\x7e\x80-\xff]*"  # field values, reasons, extensions: no CR, LF, NUL or control
@@ -66,7 +69,7 @@ def add_field(fields: dict[str, str], line: bytes) -> None:
         if line[:1] in (b" ", b"\t"):
             raise ProtocolError("a header line may not be folded")
         raise ProtocolError("a header line is not valid")
-    name = intern(match[1].decode("ascii").lower())  # the same few in all that is open
+    name = _shared(match[1].decode("ascii").lower())
     value = match[2].rstrip(b" \t").decode("latin-1")
     if name not in fields:
         fields[name] = value

@@ -40,6 +40,17 @@ class Vectors(unittest.TestCase):
 
 
 class Laws(unittest.TestCase):
+    def test_sessions_share_their_keys(self) -> None:
+        """Of streams that are open at once; a long one is nobody else's."""
+        for name, shared in (("a_key", True), ("x" * 65, False)):
+            sessions: list[dict[str, Any]] = [{"ext": {}}, {"ext": {}}]
+            for session in sessions:
+                delta = [{"op": "add", "path": f"/yaa/ext/{name}", "value": 1}]
+                fold(session, {"type": "STATE_DELTA", "delta": delta})
+            one, two = (next(iter(session["ext"])) for session in sessions)
+            self.assertEqual((one, two), (name, name))
+            self.assertIs(one is two, shared)
+
     def test_total_pure_and_the_same_however_it_is_applied(self) -> None:
         for seed in range(1500):
             session, found = sequence(random.Random(seed))

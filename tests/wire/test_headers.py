@@ -6,6 +6,7 @@ import unittest
 from email.utils import formatdate
 
 from server.wire.headers import (
+    add_field,
     host_allowed,
     http_date,
     serialize_request,
@@ -14,6 +15,13 @@ from server.wire.headers import (
 
 
 class Heads(unittest.TestCase):
+    def test_requests_share_the_names_of_their_fields(self) -> None:
+        both: list[dict[str, str]] = [{}, {}]
+        for fields in both:
+            add_field(fields, b"X-Some-Name: 1")
+        one, two = (next(iter(fields)) for fields in both)
+        self.assertIs(one, two)
+
     def test_written(self) -> None:
         self.assertEqual(
             serialize_response(200, {"Content-Length": "0", "X": "é\t"}),
