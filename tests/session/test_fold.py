@@ -43,7 +43,7 @@ class Laws(unittest.TestCase):
     def test_sessions_share_their_keys(self) -> None:
         """Of streams that are open at once; a long one is nobody else's."""
         for name, shared in (("a_key", True), ("x" * 65, False)):
-            sessions: list[dict[str, Any]] = [{"ext": {}}, {"ext": {}}]
+            sessions: list[dict[str, Any]] = [{"messages": [], "ext": {}} for _ in range(2)]
             for session in sessions:
                 delta = [{"op": "add", "path": f"/yaa/ext/{name}", "value": 1}]
                 fold(session, {"type": "STATE_DELTA", "delta": delta})
