@@ -41,7 +41,7 @@ test('a pair has to be pressed in time, and one after the other', () => {
   bind()
   add('ask', { keys: 'g a' })
   add('a', { keys: 'a' })
-  const walk = (...presses) => presses.map(([key, at]) => commands.find(press(key), at)?.id ?? '').join()
+  const walk = (...presses) => presses.map(([key, at]) => commands.find(press(key, { timeStamp: at }))?.id ?? '').join()
   assert.strictEqual(walk(['g', 0], ['a', 1000]), ',ask')
   assert.strictEqual(walk(['g', 10_000], ['a', 12_000]), ',a', 'too late')
   assert.strictEqual(walk(['g', 20_000], ['x', 20_100], ['a', 20_200]), ',,a', 'something between')

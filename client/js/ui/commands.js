@@ -60,9 +60,10 @@ yaa.define('ui/commands', ['ui/text'], ({ t }) => {
   /**
    * The command that this key starts. `Mod+K` works anywhere; `?`, `j` and the pair `g a` only outside of fields, and
    * only while single keys are not switched off in the settings.
-   * @param {any} event a KeyboardEvent @param {number} [now] when it was pressed; a busy page hears it late
+   * @param {any} event a KeyboardEvent; it says when it was pressed, a busy page hears it late
    */
-  function find(event, now = event.timeStamp) {
+  function find(event) {
+    const now = event.timeStamp
     const before = now - first.at < PAIR_MS ? first.key : ''
     first = { key: '', at: now }
     if (event.defaultPrevented || event.isComposing || event.keyCode === 229) return null

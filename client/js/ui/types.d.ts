@@ -300,7 +300,7 @@ declare global {
       list(): Command[]
       table(): Command[]
       run(id: string, ...rest: any[]): Promise<any>
-      find(event: any, now?: number): Command | null
+      find(event: any): Command | null
       onkeydown(event: KeyboardEvent): void
       titleOf(command: Command): string
       keysOf(command: Command): string[]
