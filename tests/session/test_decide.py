@@ -8,7 +8,15 @@ from dataclasses import replace
 from typing import Any
 
 from server.session.calls import LOST, SUPERSEDED
-from server.session.decide import CallModel, Model, NameSession, RunTools, Stop, next_step
+from server.session.decide import (
+    CallModel,
+    Model,
+    NameSession,
+    RunTools,
+    Stop,
+    consecutive_errors,
+    next_step,
+)
 from server.session.jobs import Ask, Execute, Given, Recover, Reply, Send
 
 from ..fakes import DEFAULTS, CountingToolbox, Verdict, user
@@ -386,6 +394,26 @@ class Next(unittest.TestCase):
         self.assertEqual([job.call["id"] for job in found.jobs], ["c2"])
         found = self.step(session([*messages, result("c2")]))
         self.assertEqual([ask.interrupt["call_id"] for ask in found.asks], ["c1"])
+
+    def test_what_counts_as_an_error_in_a_row(self) -> None:
+        """Calls of no tool and calls that do not fit; a tool that fails has done its part."""
+        unknown = result(result={"status": "not_found"})
+        unfit = result(result={"status": "invalid_arguments"})
+        said = {"id": "m2", "role": "assistant", "content": "", "tool_calls": []}
+        cases: list[tuple[str, list[dict[str, Any]], int]] = [
+            ("nothing", [user("go")], 0),
+            ("no such tool", [user("go"), said, unknown], 1),
+            ("arguments that do not fit", [user("go"), said, unfit], 1),
+            ("both", [user("go"), said, unknown, said, unfit, unknown], 3),
+            ("a success between", [unknown, said, result(result={"status": "ok"}), unfit], 1),
+            ("a failing tool between", [unknown, result(result={"status": "error"}), unfit], 1),
+            ("a denial between", [unknown, result(result={"status": "denied"}), unfit], 1),
+            ("the user spoke", [unknown, user("go"), unfit], 1),
+            ("without an envelope", [unknown, result()], 0),
+        ]
+        for name, messages, count in cases:
+            with self.subTest(name):
+                self.assertEqual(consecutive_errors(session(messages)), count)
 
     def test_limits_come_after_answers_and_calls(self) -> None:
         limits = {"max_steps": 0}
