@@ -110,7 +110,8 @@ class Filled(unittest.TestCase):
             return self.opened(made, agent)
 
         wide, _ = definition.read("coder", {"limits": {"max_steps": 60}})
-        usual, new = LIMITS["max_steps"], {"messages": []}
+        usual = LIMITS["max_steps"]
+        new: dict[str, Any] = {"messages": []}
         set_to_3: dict[str, Any] = {"messages": [], "config": {"limits": {"max_steps": 3}}}
         for name, agent, document, modes, wanted in (
             ("react", {}, new, ("react", "re-act"), (6, 6)),
