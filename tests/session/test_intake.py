@@ -199,10 +199,14 @@ class Opened(unittest.TestCase):
         self.assertEqual(session["config"]["llm_api"]["provider"], own)
 
     def test_defaults_are_never_shared(self) -> None:
-        first = opened({})
-        first["config"]["limits"]["max_steps"] = 1
-        first["config"]["llm_api"]["retry"]["times"] = 99
-        self.assertEqual(opened({})["config"], DEFAULTS["session"]["config"])
+        wanted = copy.deepcopy(DEFAULTS["session"]["config"])
+        for brought in ({}, {"config": {"llm_api": {}}}):
+            first = opened(brought)
+            first["config"]["limits"]["max_steps"] = 1
+            first["config"]["llm_api"]["retry"]["times"] = 99
+            first["config"]["llm_api"]["provider"]["name"] = "mine"
+            self.assertEqual(opened({})["config"], wanted)
+            self.assertEqual(DEFAULTS["session"]["config"], wanted)
 
     def test_spellings(self) -> None:
         session = opened(
