@@ -200,7 +200,8 @@ class Opened(unittest.TestCase):
 
     def test_defaults_are_never_shared(self) -> None:
         wanted = copy.deepcopy(DEFAULTS["session"]["config"])
-        for brought in ({}, {"config": {"llm_api": {}}}):
+        documents: list[dict[str, Any]] = [{}, {"config": {"llm_api": {}}}]
+        for brought in documents:
             first = opened(brought)
             first["config"]["limits"]["max_steps"] = 1
             first["config"]["llm_api"]["retry"]["times"] = 99
