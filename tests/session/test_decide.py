@@ -136,6 +136,51 @@ class Next(unittest.TestCase):
             with self.subTest(name):
                 self.assertIsInstance(self.step(session(messages)), kind)
 
+    def test_each_cause_has_one_status_and_one_reason(self) -> None:
+        """A10. What fails on the way is RUN_ERROR, which folds to failed and failed."""
+        said = {"id": "m", "role": "assistant", "content": "hi"}
+        strict = {"config": {"yaa": {"require_finish_tool": True}}}
+        finished = [*asked(call("finish")), result()]
+        run = {"id": "r", "started_at": 0, "tokens": 0, "cost_micro": 0, "wall_ms": 0}
+        spent = {"run": {**run, "step": 5}}
+        cases: list[tuple[str, list[dict[str, Any]], dict[str, Any], tuple[str, str]]] = [
+            ("nothing was asked", [], {}, ("completed", "completed")),
+            ("an answer", [user("go"), said], {}, ("completed", "completed")),
+            ("finish", finished, {"calls": entry("done")}, ("completed", "completed")),
+            ("an approval", asked(call("rm")), {}, ("interrupted", "awaiting")),
+            ("the page", asked(call("page")), {}, ("interrupted", "awaiting")),
+            ("a question", asked(call("ask")), {}, ("interrupted", "awaiting")),
+            (
+                "a result that is lost",
+                asked(call("rm")),
+                {"calls": entry("started")},
+                ("interrupted", "awaiting"),
+            ),
+            (
+                "words, and finish is wanted",
+                [user("go"), said],
+                strict,
+                ("interrupted", "awaiting"),
+            ),
+            ("a limit", [user("go")], spent, ("interrupted", "limit")),
+            (
+                "no more than the limit",
+                [user("go")],
+                {"run": {**run, "step": 0, "declined": "limit"}},
+                ("interrupted", "limit"),
+            ),
+            (
+                "no further try",
+                [user("go")],
+                {"run": {**run, "step": 0, "declined": "failed"}},
+                ("failed", "failed"),
+            ),
+        ]
+        for name, messages, more, wanted in cases:
+            with self.subTest(name):
+                found = self.step(session(messages, **more), limits={"max_steps": 5})
+                self.assertEqual((found.status, found.reason), wanted)
+
     def test_a_call_that_waits_for_one_before_it(self) -> None:
         for first, kind in (("read", RunTools), ("rm", Stop)):
             made = session(asked(call(first), call("later", call_id="c2")))
