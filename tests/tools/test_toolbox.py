@@ -47,6 +47,11 @@ def tree(top: Node) -> Node:
     "Turn a tree."
     return top
 
+@tool(read_only=True)
+def seen(ctx: Context) -> dict:
+    "What the session keeps for extensions."
+    return dict(ctx.state)
+
 @tool(required_resources={"wall_s": 9999})
 def change(text: str) -> None:
     "Change something."
@@ -453,6 +458,16 @@ class Owners(Case):
         found = await self.execute(toolbox, "add", {"p": {"x": "5"}})
         ours = found[-1]["metadata"]["yaa"]["result"]
         self.assertEqual((ours["result"], ours["keep"], ours["logs"]), (7, 3, ["adding"]))
+
+    async def test_a_tool_reads_what_the_session_keeps_for_extensions(self) -> None:
+        (self.home / "tools").mkdir()
+        (self.home / "tools" / "mine.py").write_text(OWNED)
+        toolbox = self.toolbox()
+        await toolbox.load_owner_tools()
+        for kept in ({}, {"mine": {"é": [1, None]}}):
+            self.session["ext"] = kept
+            found = await self.execute(toolbox, "seen", {})
+            self.assertEqual(found[-1]["metadata"]["yaa"]["result"]["result"], kept)
 
     async def test_only_what_is_marked_in_a_file_of_the_folder(self) -> None:
         marked = "from yaa import tool\n@tool\ndef {name}(): 'It.'\n"
