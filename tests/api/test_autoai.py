@@ -169,7 +169,7 @@ class AutoAi(unittest.TestCase):
         self.assertEqual(found[-1]["session"]["finish_reason"], "awaiting")
 
     def test_an_abort_ends_the_stream_at_once(self) -> None:
-        body = {"messages": said("bench tokens=100000 delay_us=20000"), "sessionId": "w-abort"}
+        body = {"messages": said("bench tokens=1500 delay_us=20000"), "sessionId": "w-abort"}
         with closing(Stream(self.api, body)) as stream:
             messages = stream.messages()
             task = next(messages)["taskId"]
