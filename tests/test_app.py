@@ -311,6 +311,36 @@ class OverSockets(unittest.TestCase):
         self.assertEqual(events[-1]["type"], "RUN_FINISHED")
         self.assertEqual(events[-1]["result"]["status"], "completed")
 
+    def test_a_delta_is_what_the_run_added(self) -> None:
+        """A9: with it, who sent the session has what the whole reply would have held."""
+        api = Api(self.yaa.url, self.yaa.key)
+        demo = {"config": {"llm_api": {"provider": {"name": "demo"}}}}
+        asked = api.run({"messages": [{"role": "user", "content": "ask"}]} | demo)
+        (waiting,) = asked["interrupts"]
+        answer = {"status": "resolved", "payload": "Tea"}
+        for name, news in (
+            ("answered", {"interrupts": [waiting | {"answer": answer}]}),
+            (
+                "overtaken",
+                {"messages": [*asked["messages"], {"role": "user", "content": "calc 6*7"}]},
+            ),
+        ):
+            with self.subTest(name):
+                sent = copy.deepcopy(asked | news)
+                whole = api.run(sent)
+                there = {message.get("id") for message in sent["messages"]} | {
+                    message["id"] for message in whole["messages"] if message["role"] == "user"
+                }
+                new = [each for each in whole["messages"] if each["id"] not in there]
+                sent["config"]["yaa"]["reply"] = "delta"
+                reply = api.run(sent)
+                self.assertEqual(new[0]["role"], "tool")
+                for said, told in zip(new, reply["messages"], strict=True):
+                    self.assertEqual(said["role"], told["role"])
+                    self.assertEqual(said["content"], told["content"])
+                calls = whole["usage"]["calls"] - asked["usage"]["calls"]
+                self.assertEqual(reply["usage"]["calls"], calls)
+
     def test_a_model_that_cannot_be_reached_is_no_error_of_the_request(self) -> None:
         once = {"config": {"llm_api": {"retry": {"times": 0}}}}
         wanted = {"messages": [{"role": "user", "content": "hi"}]} | once

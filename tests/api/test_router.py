@@ -181,6 +181,7 @@ class Cors(Case):
         self.assertNotIn("*", allowed)
         methods = exchange.headers["access-control-allow-methods"]
         self.assertEqual(methods, "GET, HEAD, POST, OPTIONS")
+        self.assertEqual(exchange.headers["access-control-max-age"], "3600")
 
     def test_a_list_of_origins(self) -> None:
         options: dict[str, Any] = {"origins": ["https://mine.example", "null"]}
