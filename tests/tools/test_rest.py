@@ -65,6 +65,12 @@ class Requests(unittest.TestCase):
         self.assertEqual(url, "https://api.example.org/v1/a/1?q%5B%5D=a%26b&q%5B%5D=true")
         self.assertEqual((headers["x-trace"], headers["authorization"]), ("t", "Bearer canary"))
         self.assertEqual(json.loads(body), {"f": {"deep": None}})
+        chosen = operation(
+            "api", {**ABOUT, "headers": {"Accept": "text/csv"}}, {"path": "/", "name": "a"}
+        )
+        self.assertEqual(
+            request(chosen, {})[1]["accept"], "text/csv"
+        )  # the owner has the last word
         whole = made("/a", "PUT", items={"type": "array", "in": "content"})
         self.assertEqual(request(whole, {"items": [1]})[2], b"[1]")
         self.assertEqual(request(whole, {})[2], b"")
