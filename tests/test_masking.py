@@ -76,6 +76,18 @@ class Masking(unittest.TestCase):
         masking.masked_whole(value)
         self.assertEqual(value, {"api_key": CANARY, "list": [{"token": CANARY}]})
 
+    def test_what_somebody_is_known_by(self) -> None:
+        given = {"Authorization": "Bearer abc-def", "X-Auth-Key": "k" * 8, "PGPASSWORD": "p" * 6}
+        plain = {"Accept": "application/json", "ROOT": "/home/me", "N_KEY": 7, "token": "short"}
+        found = masking.credentials({**given, **plain}.items())
+        self.assertEqual(found, ["Bearer abc-def", "k" * 8, "abc-def", "p" * 6])
+
+    def test_exact_texts_are_cleared_and_nothing_else(self) -> None:
+        value = {"abc-def": ["Bearer abc-def", {"n": 1, "token": "mine"}], "x": None, "y": True}
+        shown = masking.cleared(value, ["Bearer abc-def", "abc-def"])
+        self.assertEqual(shown, {"***": ["***", {"n": 1, "token": "mine"}], "x": None, "y": True})
+        self.assertIn("abc-def", value)
+
     def test_registered_secrets_whatever_they_look_like(self) -> None:
         masking.register(["correct horse", "correct horse battery", "abc"])
         shown = masking.mask("<correct horse battery> <correct horse> abc")

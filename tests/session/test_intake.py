@@ -25,10 +25,12 @@ def interrupt(reason: str, answer: Any, **more: Any) -> dict[str, Any]:
     return {"id": "i", "reason": reason, "call_id": "c1", "answer": answer, **more}
 
 
-def opened(document: dict[str, Any], *, checked: bool = True) -> dict[str, Any]:
+def opened(
+    document: dict[str, Any], agent: dict[str, Any] | None = None, *, checked: bool = True
+) -> dict[str, Any]:
     session = copy.deepcopy(accept(document) if checked else document)
     folder = Folder(session)
-    for event in opening(session, DEFAULTS["session"], {}, "r1", NOW, Ids()):
+    for event in opening(session, DEFAULTS["session"], agent or {}, "r1", NOW, Ids()):
         folder.apply(event)
     return folder.session
 
@@ -197,6 +199,19 @@ class Opened(unittest.TestCase):
         own = {"api_url": "https://example.com/v1"}
         session = opened({"config": {"llm_api": {"provider": own}}})
         self.assertEqual(session["config"]["llm_api"]["provider"], own)
+
+    def test_the_agent_travels_with_the_session(self) -> None:
+        """So that a server without its file can go on; another one takes the place of what was."""
+        first, other = {"name": "far", "systemPrompt": "Dig."}, {"name": "near"}
+        session = opened({"agent": "far"}, first)
+        self.assertEqual(session["config"]["agent"], first)
+        self.assertEqual(opened(session, other)["config"]["agent"], other)
+
+    def test_a_prompt_that_names_nothing_is_told(self) -> None:
+        prompt = {"rules": "Be {nice} to {date}.", "ruels": "x"}
+        run = opened({"config": {"prompt": prompt}})["run"]
+        self.assertEqual([each["section"] for each in run["warnings"]], ["rules", "ruels"])
+        self.assertNotIn("warnings", opened({"config": {"prompt": {"rules": "Be nice."}}})["run"])
 
     def test_defaults_are_never_shared(self) -> None:
         wanted = copy.deepcopy(DEFAULTS["session"]["config"])

@@ -154,6 +154,27 @@ class Answers(unittest.IsolatedAsyncioTestCase):
                     found, wanted or "429: too many requests; wait before the next: late"
                 )
 
+    async def test_an_echo_of_the_credentials_goes_no_further(self) -> None:
+        """Nor half of one, where an error is cut; in whichever way the JSON spells it."""
+        headers = {
+            "Authorization": "Bearer ca/na-ry",
+            "X-Api-Key": "quince77",
+            "Accept": "any/kind",
+        }
+        told = {"auth": "Bearer ca/na-ry", "list": ["quince77 ca/na-ry"], "accept": "any/kind"}
+        slashed = json.dumps(told).replace("/", "\\/").encode()
+        page = b"x" * 97 + b"quince77"
+        for reply, wanted in (
+            (
+                answer(slashed, kind="application/json"),
+                {"auth": "***", "list": ["*** ***"], "accept": "any/kind"},
+            ),
+            (answer(b"= Bearer ca/na-ry", kind="text/plain"), "= ***"),
+            (answer(page, "500 Oops"), f"500: the service failed: {'x' * 97}***"),
+        ):
+            with self.subTest(reply[-30:]):
+                self.assertEqual(await self.said(reply, headers=headers), wanted)
+
     async def test_size_and_time(self) -> None:
         found = await self.said(answer(b"x" * 5000, kind="text/plain"), max_kb=1)
         self.assertIn("more than 1024 bytes", found)
