@@ -122,6 +122,10 @@ class Kinds(Case):
         ({"server": {"limits": []}}, "server.limits is [], wanted an object"),
         ({"server": {"limits": {"max_runs": -1}}}, "max_runs is -1, wanted a whole number from 1"),
         ({"server": {"limits": {"rate_limit": "100"}}}, 'rate_limit is "100", wanted a rate such'),
+        ({"server": {"limits": {"rate_limit": "0/1m"}}}, 'rate_limit is "0/1m", wanted a rate'),
+        ({"server": {"limits": {"rate_limit": f"{9**999}/s"}}}, "wanted a rate such as"),
+        ({"server": {"cors_origins": ["https://x.org/"]}}, "wanted an origin such as https://exa"),
+        ({"server": {"cors_origins": ["x.org"]}}, '.cors_origins.0 is "x.org", wanted an origin'),
         (
             {"server": {"api_keys": [{"key": "k", "limits": {"rate_limit": 5}}]}},
             "rate_limit is 5, wanted a rate such as",
