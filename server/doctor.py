@@ -103,6 +103,8 @@ def _models(app: App) -> Iterator[Finding]:
     for model in real:
         mark = ", the default" if model.get("default") else ""
         yield Finding(OK, "model", f"{model['name']}: {model['model']}{mark}")
+    for problem in app.model_problems():
+        yield Finding(MISSING, "model", problem)
     if not real:
         yield Finding(
             MISSING,
