@@ -35,7 +35,7 @@ from .hooks import Hooks
 from .llm.discover import Found, discover
 from .llm.registry import Models
 from .metrics import Metrics, Row
-from .rotation import Rotation
+from .rotation import Rotated, Rotation
 from .sandbox.policy import TIERS
 from .sandbox.probe import Proof
 from .session.modes import catalog
@@ -166,6 +166,22 @@ class App:
         except Problem as problem:
             return [f"session.config.llm_api.provider: {problem.detail}"]
         return []
+
+    def file_problems(self) -> list[str]:
+        """Why the log or the traces cannot be written where they should be."""
+        found, server = [], self.config.server
+        for key in ("log", "tracing"):
+            if not server[key]["file"]:
+                continue
+            file = Rotated(
+                self.config.home / "logs" / server[key]["file"], Rotation.of(server["log"])
+            )
+            try:
+                file.write(b"")
+            except OSError as error:
+                found.append(f"server.{key}.file: {file.path}: {error.strerror}")
+            file.close()
+        return found
 
     def agent_problems(self) -> list[str]:
         return self.agents.problems(self.toolbox.names())

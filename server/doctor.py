@@ -50,6 +50,7 @@ def examine(app: App) -> list[Finding]:
         *(Finding(MISSING, "tools", problem) for problem in app.toolbox.problems),
         *(Finding(MISSING, "agents", problem) for problem in app.agent_problems()),
         *(Finding(MISSING, "hooks", problem) for problem in app.hooks.problems),
+        *(Finding(MISSING, "logs", problem) for problem in app.file_problems()),
         *_network(server),
         *_files(server),
     ]
