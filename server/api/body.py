@@ -62,7 +62,7 @@ def inflate(data: bytes, limit: int) -> bytes:
 
 def _check_type(content_type: str) -> None:
     """Only application/json: text/plain and forms are what any page may send unasked (CSRF). Other
-    parameters than charset mean nothing to JSON (RFC 8259 section 11), and some clients have one."""
+    parameters than charset mean nothing to JSON (RFC 8259 section 11), and clients have them."""
     kind, *parameters = content_type.split(";")
     named = (each.partition("=") for each in parameters)
     codings = {
