@@ -22,7 +22,7 @@ from server.api.router import Route, Router
 from server.api.runs import Runs
 from server.api.session import Sessions
 from server.app import App, routes
-from server.config import load
+from server.config import ConfigError, load
 from server.errors import Problem
 from server.sandbox.policy import TIERS
 
@@ -392,6 +392,22 @@ class Composition(unittest.IsolatedAsyncioTestCase):
                         call = wire.Call(method, path)
                         await router(call.exchange)
                         self.assertEqual(call.status, status)
+
+    async def test_no_default_makes_sessions_that_would_be_refused(self) -> None:
+        for given, said in (
+            ({"yaa": {"mode": "quick"}}, "session.config.yaa.mode: expected one of free, plain"),
+            ({"yaa": {"output_schema": {"type": "objct"}}}, "yaa.output_schema: expected a JSON S"),
+            ({"context": {"strategies": ["x"]}}, "session.config.context.strategies: expected an"),
+            ({"context": {"trigger_ratio": 5}}, "trigger_ratio: expected a number from 0 to 1"),
+            ({"tool": {"shell": {"auto_approve": "x"}}}, "tool.shell.auto_approve: expected true"),
+        ):
+            with self.subTest(given=given), tempfile.TemporaryDirectory() as folder:
+                (Path(folder) / "config.json").write_text(
+                    json.dumps({"session": {"config": given}})
+                )
+                with self.assertRaises(ConfigError) as caught:
+                    App(load(Path(folder), None, {}, {}), {})
+                self.assertIn(said, caught.exception.problems[0])
 
     async def test_while_it_opens_health_answers_and_the_rest_waits(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
