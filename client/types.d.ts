@@ -212,8 +212,8 @@ interface DeskEntry { session: Session; state?: RunState | null }
 interface Doing { session: string; interrupt: string; controller: AbortController; running: boolean; outcome?: Outcome }
 interface DeskOptions {
   enabled(): Record<string, boolean>
-  /** is a run of this session going on? */
-  busy(entry: any): boolean
+  /** the run of this session, until it rests */
+  going(entry: any): Promise<any> | null
   /** resolves when the session is kept; null: what was heard of any */
   save(entry: any): Promise<void>
   answer(entry: any, answers: [string, Answer][]): void
