@@ -191,6 +191,8 @@ export interface App {
   /** called after each drawing */
   watchers: Set<(state: State) => void>
   queue: ReturnType<Modules['ui/notes']['queueOf']>
+  /** the page holds one session of its own */
+  guest?: Guest
   /** is the side panel open on a narrow screen? */
   drawer: boolean
   views: any
