@@ -104,6 +104,8 @@ yaa.define('ui/book', ['core/session', 'io/stream', 'io/lock', 'io/channel', 'io
       const { id } = entry.session
       entry.state = BEGUN
       entry.elsewhere = false
+      let stopped = false
+      entry.run = unsent(() => { stopped = true })
       const release = await lock.acquire(`session ${id}`)
       if (!release) return null
       try {
@@ -111,7 +113,7 @@ yaa.define('ui/book', ['core/session', 'io/stream', 'io/lock', 'io/channel', 'io
         prepare(entry.session)
         for (const hook of hooks) hook.begins(entry)
         if (!isTemporary(entry.session)) remember(id, true)
-        const free = await slot(entry)
+        const free = !stopped && await slot(entry)
         if (!free) return STOPPED
         entry.run = stream.start(entry.session, {
           api: api(), store: isTemporary(entry.session) ? undefined : store, wake,
@@ -156,7 +158,7 @@ yaa.define('ui/book', ['core/session', 'io/stream', 'io/lock', 'io/channel', 'io
           save(session).then(() => changed(session.id)) // a stream saves before it sends; this one may wait for long
         },
       })
-      entry.run = /** @type {any} */ ({ output: new Map(), events: [], stop: waiting.cancel, retryNow() {} })
+      entry.run = unsent(waiting.cancel)
       const release = await waiting.ready
       entry.run = null
       return release && (() => {
@@ -256,6 +258,9 @@ yaa.define('ui/book', ['core/session', 'io/stream', 'io/lock', 'io/channel', 'io
 
   /** @param {Entry | undefined} entry */
   const isActive = (entry) => Boolean(entry?.going)
+
+  /** A run before it is sent. @param {() => void} stop @returns {any} */
+  const unsent = (stop) => ({ output: new Map(), events: [], stop, retryNow() {} })
 
   /** @param {string} id */
   const wasRunning = (id) => runningIds().includes(id)
