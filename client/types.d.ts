@@ -264,7 +264,7 @@ interface Modules {
     answer(session: Session, id: string, answer: Answer | null): boolean
     writeAhead(session: Session): { sent: Session; kept: Session; marks: Marks }
     keep(session: Session, marks: Marks): Session
-    items(session: Session, options?: { live?: boolean }): Item[]
+    items(session: Session, options?: { live?: boolean; given?: Map<string, Answer> }): Item[]
     why(session: Session, options?: { live?: boolean }): Why
     canResume(session: Session): boolean
     treeOf(session: Session): Tree

@@ -11,6 +11,7 @@ yaa.define('ui/book', ['core/session', 'io/stream', 'io/lock', 'io/channel', 'io
    * @typedef {object} Entry an open session
    * @property {Session} session @property {Run | null} run @property {RunState | null} state
    * @property {Promise<any> | null} going its run, until it rests @property {boolean} [elsewhere] another tab is running it
+   * @property {Map<string, Answer>} given answers that wait for that
    */
 
   /**
@@ -30,7 +31,7 @@ yaa.define('ui/book', ['core/session', 'io/stream', 'io/lock', 'io/channel', 'io
 
     /** @param {Session} session @returns {Entry} */
     function hold(session) {
-      const entry = { session, run: null, state: null, going: null }
+      const entry = { session, run: null, state: null, going: null, given: new Map() }
       entries.set(session.id, entry)
       return entry
     }
@@ -82,7 +83,11 @@ yaa.define('ui/book', ['core/session', 'io/stream', 'io/lock', 'io/channel', 'io
      * @param {Entry} entry @param {[string, Answer | null][]} answers
      */
     async function answer(entry, answers) {
-      if (entry.going) await entry.going
+      if (entry.going) {
+        for (const [id, one] of answers) if (one && !entry.given.has(id)) entry.given.set(id, one)
+        onChange(entry.session.id, true)
+        await entry.going
+      }
       if (entry.going) return
       const taken = answers.filter(([id, one]) => sessions.answer(entry.session, id, one))
       onChange(entry.session.id, true)
@@ -133,6 +138,7 @@ yaa.define('ui/book', ['core/session', 'io/stream', 'io/lock', 'io/channel', 'io
     /** @param {Entry} entry @param {RunState | null} end */
     function rest(entry, end) {
       entry.going = null
+      entry.given.clear()
       entry.state = end
       entry.elsewhere = !end
       if (end) {

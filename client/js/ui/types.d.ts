@@ -28,6 +28,8 @@ export interface Entry {
   state: RunState | null
   /** its run, from its first moment until it has come to rest */
   going: Promise<any> | null
+  /** answers that wait until then */
+  given: Map<string, Answer>
   /** another tab is running it */
   elsewhere?: boolean
 }
