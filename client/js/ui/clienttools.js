@@ -2,7 +2,7 @@
 // a click. What is done without one happens in core/clienttools; this file joins it to the runs.
 
 yaa.define('ui/clienttools', [
-  'ui/h', 'ui/text', 'ui/popup', 'ui/asks', 'core/clienttools', 'ui/page-tools',
+  'ui/h', 'ui/text', 'ui/popup', 'ui/asks', 'core/clienttools', 'ui/page-tools', 'i18n/page',
 ], (dom, { t }, { toast }, asks, tools) => {
   const { h, list, text, fill } = dom
   const { button } = asks
