@@ -343,7 +343,10 @@ interface Modules {
   'io/stream': { start(session: Session, options: RunOptions): Run }
   'io/store-memory': { open(): Store; headOf(session: Session, updated: number): Head }
   'io/store-idb': { open(options?: StoreOptions): Promise<Store> }
-  'io/settings': { open(options?: { storage?: Storage | null; location?: Location }): Settings }
+  'io/settings': {
+    open(options?: { storage?: Storage | null; location?: Location }): Settings
+    linkOf(words: string): { address: string; key: string }
+  }
   'io/channel': { open(name?: string): { send(message: Json): void; listen(callback: (message: Json) => void): () => void; close(): void } }
   'io/transact': { transact(database: IDBDatabase, tables: string[], mode: IDBTransactionMode, work: (tables: Record<string, IDBObjectStore>) => IDBRequest[] | void): Promise<any[]> }
   'io/lock': { create(options?: { locks?: LockManager | null; indexedDB?: IDBFactory | null }): { acquire(name: string): Promise<(() => any) | null> }; slots(options: { acquire: (name: string) => Promise<(() => void) | null>; wake?: (callback: () => void) => () => void; again_ms?: number }): Slots }
