@@ -1,8 +1,8 @@
 """May this call run? One pure function over the tool, the server's word and the session's.
 
-The order (docs/reference/tools.md, "Asking first"): the server denies → the agent denies → the session
-denies → the server's ceiling or the agent says ask → grants and `auto_approve` → the agent says auto
-→ the tool's own default. A stored approval for the same fingerprint is consulted by
+The order (docs/reference/tools.md, "Asking first"): the server denies → the agent denies → the
+session denies → the server's ceiling or the agent says ask → grants and `auto_approve` → the agent
+says auto → the tool's own default. A stored approval for the same fingerprint is consulted by
 session/calls.py, which can turn an `ask` into a run and nothing else. Pure.
 """
 
