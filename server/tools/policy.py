@@ -1,9 +1,9 @@
 """May this call run? One pure function over the tool, the server's word and the session's.
 
-Resume rule 4: the server denies → the agent denies → the session denies → the server's ceiling or
-the agent says ask → grants and `auto_approve` → the agent says auto → the tool's own default. A
-stored approval for the same fingerprint is consulted by session/calls.py, which turns an `ask` into
-a run and nothing else. Pure.
+The order (docs/reference/tools.md, "Asking first"): the server denies → the agent denies → the
+session denies → the server's ceiling or the agent says ask → grants and `auto_approve` → the agent
+says auto → the tool's own default. A stored approval for the same fingerprint is consulted by
+session/calls.py, which can turn an `ask` into a run and nothing else. Pure.
 """
 
 from __future__ import annotations
