@@ -94,7 +94,8 @@ class Masking(unittest.TestCase):
         self.assertEqual(shown, "<***> <***> abc")
 
     def test_the_time_grows_with_the_text_and_no_faster(self) -> None:
-        """Four times the text may take eight times as long; a square would take sixteen."""
+        """Four times the text may take twelve times as long, on a machine that is busy at the wrong
+        moment; a square would take sixteen."""
         pieces = [
             *("a", "token", "api_key='", 'secret="\\', "-----BEGIN PRIVATE KEY-----", "://a:"),
             *("eyJaaaaaaaa", "cookie: ", "sk-", "password ", "key A1", "mysql ", " -u a", "--a-"),
@@ -114,7 +115,7 @@ class Masking(unittest.TestCase):
         for piece in pieces:
             with self.subTest(piece=piece):
                 small, large = (self.seconds(piece * (size // len(piece))) for size in SIZES)
-                self.assertLess(large, max(8 * small, 0.5))
+                self.assertLess(large, max(12 * small, 0.5))
         each = 1_048_576 // len(pieces)
         whole = "".join(piece * (each // len(piece)) for piece in pieces)
         self.assertLess(self.seconds(whole), 10.0)
