@@ -143,6 +143,8 @@ class Flow(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(self.session["interrupts"], [])
         self.assertNotIn("TOOL_CALL_START", [e["type"] for e in found][:-8])
         self.assertEqual(self.session["usage"]["total_tokens"], 36)
+        spent = {"inputTokens": 11, "outputTokens": 7, "totalTokens": 18}
+        self.assertEqual(found[-1]["usage"], [{"model": "scripted", **spent}], "of this POST")
 
     async def test_an_agent_says_which_model_and_how_far(self) -> None:
         host = self.agent(lambda _: [("call", "time", ["{}"])])

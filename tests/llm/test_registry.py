@@ -341,9 +341,9 @@ class Configured(unittest.TestCase):
             {"cost_per_ktoken": 0.001, "cost_unit": "EUR"},
             {"costs": {"input": 0, "output": 0}},
         )
-        for said in own:
-            with self.subTest(said):
-                found = provider(made, name="main", **said)
+        for each in own:
+            with self.subTest(each):
+                found = provider(made, name="main", **each)
                 self.assertEqual((dict(found.costs), found.cost_unit), ({"total": 0.5}, "USD"))
 
     def test_a_price_is_never_negative_nor_beyond_counting(self) -> None:
