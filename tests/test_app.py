@@ -265,6 +265,7 @@ class OverSockets(unittest.TestCase):
 
     def test_hostile_bodies(self) -> None:
         big = b'{"messages":[{"role":"user","content":"' + b"x" * 50_000_000 + b'"}]}'
+        seen: set[str] = set()
         for body, headers, status in (
             (b"", {}, 400),
             (b"null", {}, 422),
@@ -292,6 +293,9 @@ class OverSockets(unittest.TestCase):
                 self.assertLess(seconds, 1.0)
                 self.assertEqual(answered["access-control-allow-origin"], "*")
                 self.assertEqual(json.loads(answer)["status"], status)
+                if "Host" not in headers:  # who is refused before anybody looks gets no number
+                    self.assertNotIn(answered["x-request-id"], seen)
+                    seen.add(answered["x-request-id"])
                 for word in (b"Traceback", b"/server/", str(self.yaa.home).encode()):
                     self.assertNotIn(word, answer)
 

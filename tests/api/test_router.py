@@ -164,8 +164,10 @@ class Cors(Case):
         ):
             for origin in ("null", "http://other", "https://other.example", "chrome-extension://x"):
                 with self.subTest(method=method, path=path, origin=origin):
-                    headers = self.ask(method, path, {"Origin": origin}).headers
+                    exchange = self.ask(method, path, {"Origin": origin})
+                    headers = exchange.headers
                     self.assertEqual(headers["access-control-allow-origin"], "*")
+                    self.assertEqual(headers["x-request-id"], exchange.exchange.id)
                     self.assertNotIn("access-control-allow-credentials", headers)
                     self.assertEqual(headers["x-content-type-options"], "nosniff")
                     self.assertEqual(headers["referrer-policy"], "no-referrer")
