@@ -198,8 +198,7 @@ class Flow(unittest.IsolatedAsyncioTestCase):
         stream = io.StringIO()
         log.setup("debug", style="json", stream=stream)
         self.addCleanup(log.setup, "error", stream=io.StringIO())
-        host = self.agent(lambda _: [("text", ["a", "b"])])
-        host.tells_deltas = False
+        host = self.agent(lambda _: [("text", ["a", "b"])], log={"model_deltas": False})
         run = host.prepare({"id": "s", "messages": [user("go")]})
         async with aclosing(run.events()) as source:
             async for event in source:

@@ -303,6 +303,11 @@ class AccessLog(Case):
         self.assertIn(f" trace={'4b' * 16} ", self.log.getvalue().splitlines()[-1])
         self.assertNotIn("canary-wrong", self.log.getvalue())
 
+    def test_what_is_asked_for_is_named_without_its_query(self) -> None:
+        self.ask("GET", "/closed?words=quince-medlar", KEY)
+        self.assertEqual(self.access()[0]["path"], "/closed")
+        self.assertNotIn("quince", self.log.getvalue())
+
     def test_hostile_paths_stay_in_their_line(self) -> None:
         self.ask("GET", "/a%0d%0a\r\nFAKE" + "x" * 10_000)
         self.assertEqual(self.log.getvalue().count("\n"), 1)
