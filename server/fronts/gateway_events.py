@@ -10,12 +10,13 @@ from __future__ import annotations
 from typing import Any
 
 from ..jsontext import JSONError, loads
-from ..session.events import Event
+from ..session.events import Event, run_error
 from ..session.fold import extra
 from ..session.shape import role_of
 
 Json = dict[str, Any]
 
+STOPPING = "This server is stopping. Send the session again without a message: it goes on."
 _FINISH = {"completed": "end_turn"}  # the gateway's word for it; it has none for the others
 
 
@@ -40,6 +41,11 @@ class Telling:
             stamp = {"timestamp": event.get("timestamp", now_ms)}
             out.append({"seq": self._seq, "type": each.pop("type"), **each, **stamp})
         return out
+
+    def cut(self, now_ms: int) -> list[Json]:
+        """What ends the stream of a server that stops: here the client's session is the one that
+        it is sent, and what has run must not be lost with it."""
+        return self.tell(run_error(STOPPING, "overloaded", retryable=True), "run.error", now_ms)
 
     def _worded(self, event: Event, name: str) -> list[Json]:
         match name:
