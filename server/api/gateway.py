@@ -114,7 +114,7 @@ class Gateway:
                 await self._runs.stream(call, run, frame, cut)
                 return
             session = await self._runs.collect(call, run)
-            data = {**(more or {}), **reply(session, run.id)}
+            data = {**(more or {}), **reply(session, run.id, run.first_message)}
             await call.json(envelope(data), headers={"x-should-retry": "false"})
 
     def _tool_names(self) -> list[str]:
