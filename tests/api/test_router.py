@@ -185,6 +185,8 @@ class Cors(Case):
         for name in ("authorization", "content-type", "content-encoding", "last-event-id"):
             self.assertIn(name, allowed)
         self.assertIn("x-stainless-retry-count", allowed)
+        for name in ("traceparent", "tracestate", "baggage", "openai-beta"):
+            self.assertIn(name, allowed)
         self.assertIn("idempotency-key", allowed)
         self.assertNotIn("*", allowed)
         methods = exchange.headers["access-control-allow-methods"]
