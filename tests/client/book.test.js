@@ -226,6 +226,28 @@ test('a run that is stopped while it waits for a connection rests like any other
   assert.deepStrictEqual(spoken(here.entry.session), WHOLE.slice(0, 2))
 })
 
+test('a run that is stopped while a server that hangs is asked whether it is there rests at once, and nothing of it was sent', async () => {
+  const here = await page()
+  begin(here)
+  await until(() => asks(here))
+  let asked = false
+  here.server.health = ({ signal }) => new Promise((_, gone) => {
+    asked = true
+    signal.onabort = () => gone(signal.reason)
+  })
+  const [{ id, call_id: call }] = open(here)
+  here.book.answer(here.entry, [[id, yes]])
+  await until(() => asked)
+  here.entry.run.stop()
+  await until(() => !isActive(here.entry))
+  assert.deepStrictEqual([isActive(here.entry), here.entry.state?.reason, here.server.posted.length], [false, 'stopped', 1])
+  assert.strictEqual(here.entry.session.calls[call].state, 'asking')
+  here.server.health = () => Response.json({})
+  here.book.retry(here.entry)
+  await until(() => isDone(here))
+  assert.deepStrictEqual([spoken(here.entry.session), here.server.executions], [WHOLE, 1])
+})
+
 test('what another tab has stored does not come under a run that begins meanwhile', async () => {
   const here = await page()
   const { entry, store } = here
