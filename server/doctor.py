@@ -65,7 +65,7 @@ def lines(findings: list[Finding]) -> Iterator[str]:
     notes = sum(found.mark == NOTE for found in findings)
     yield ""
     if missing:
-        yield f"{missing} missing; they can be mended in any order."
+        yield f"{missing} missing. They can be mended in any order."
     elif notes:
         yield "Everything works; the notes say what could be better."
     else:
