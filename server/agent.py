@@ -120,7 +120,7 @@ class BaseAgent:
         return run
 
     def _begin(self, run: Run, session_id: str) -> Run:
-        """A run of a session is the only one on this host, as long as it is there."""
+        """While a run exists, there is no other run of its session on this host."""
         if session_id in self._active or not self.executions.locks.take(session_id):
             raise Problem(
                 "run_active",
@@ -132,9 +132,9 @@ class BaseAgent:
         return run
 
     def stop(self) -> None:
-        """Let runs end at a safe point: no step and no call begins any more, and a model call,
-        which can be made again, is left at once. They end without a terminal event, so their
-        clients know that there is more to do and go on elsewhere."""
+        """Let runs end at a safe point: no step and no call begins any more, and a model call is
+        ended at once, since it can be made again. Runs end without a terminal event, so their
+        clients know that there is more to do, and go on elsewhere."""
         self.executions.stopping = True
         for run in list(self._active.values()):
             run.interrupt()
@@ -203,7 +203,7 @@ class Run:
                         event = await self._points.passing(event)
                     self._take(event)
                     yield event
-        except Exception as error:  # a mistake of ours still ends the run with its terminal event
+        except Exception as error:  # our own mistakes, too, end the run with a terminal event
             event = self._error(self._broken(error))
             self._take(event)
             yield event
@@ -220,7 +220,7 @@ class Run:
             self._waits.cancel()
 
     def _take(self, event: Event) -> None:
-        """The session becomes what the event says; whoever watches is told."""
+        """Fold the event into the session, and show it to the log and the trace."""
         self._folder.apply(event)
         if event["type"] in ("RUN_FINISHED", "RUN_ERROR"):
             ours = event.setdefault("metadata", {}).setdefault("yaa", {})
@@ -304,7 +304,7 @@ class Run:
         self._step = event["stepName"]
         yield event
         messages = [{"role": "system", "content": prompts.system(session)}, *view(session)]
-        if errors := pairing_errors(messages):  # ours: view() must never leave one
+        if errors := pairing_errors(messages):  # a mistake in view()
             raise AssertionError(f"the view is not well paired: {errors}")
         messages = with_notes(session, messages, call.note)
         options = Options.of(session, agent.ids, seconds_left=seconds_left, tool_choice=call.choice)

@@ -1,8 +1,9 @@
 """The composition root: everything that is made once for a process, and how it is wired together.
 
 Read this first to see which part gets what. `App` opens what the agent needs, with or without a
-network in front of it; `routes` is the table of addresses. Who serves has its port open by the time
-this file is imported (door.py). The rule of the file: it makes and connects, and decides nothing.
+network in front of it; `routes` is the table of addresses. When this file is imported, the port of
+a server is open already (door.py). The rule of the file: it makes and connects, and decides
+nothing.
 """
 
 from __future__ import annotations
@@ -54,9 +55,9 @@ _log = log.get("app")
 class App:
     """What an agent runs on: `async with App(config, env) as app`, then `app.agent`.
 
-    Making one takes no time, so that a port can answer; `open` does what takes some. `proof` is
-    what another process of this start has proven of the sandbox. Raises ConfigError when the home
-    folder or the configuration cannot be used.
+    Making one takes almost no time, because the port is open already; `open` does what takes long.
+    `proof` is what the parent of several workers has proven of the sandbox. Raises ConfigError when
+    the home folder or the configuration cannot be used.
     """
 
     def __init__(
@@ -253,7 +254,7 @@ async def proven(config: Config, env: Mapping[str, str]) -> Proof:
 
 
 def strongest(env: Mapping[str, str]) -> str:
-    """The tier to begin the proof with: `YAA_SANDBOX_FORCE` stands in for a poorer machine."""
+    """The tier to begin the proof with: `YAA_SANDBOX_FORCE` simulates a poorer machine."""
     most = env.get("YAA_SANDBOX_FORCE") or TIERS[-1]
     if most not in TIERS:
         raise ConfigError(f"YAA_SANDBOX_FORCE is {most}, wanted one of {', '.join(TIERS)}")

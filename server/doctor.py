@@ -66,7 +66,7 @@ def lines(findings: list[Finding]) -> Iterator[str]:
     notes = sum(found.mark == NOTE for found in findings)
     yield ""
     if missing:
-        yield f"{missing} missing. What is said above to do about it can be done in any order."
+        yield f"{missing} missing. They can be mended in any order."
     elif notes:
         yield "Everything works; the notes say what could be better."
     else:
@@ -82,7 +82,7 @@ def _machine() -> Iterator[Finding]:
         yield Finding(
             NOTE,
             "system",
-            f"{platform.system()}: the sandbox needs Linux, so tools that run here are withheld",
+            f"{platform.system()}: the sandbox needs Linux, so shell and file tools are withheld",
             "run yaa in a Linux machine or container, or see server.sandbox.require",
         )
     client = shipped("client") / "index.html"
@@ -110,7 +110,7 @@ def _models(app: App) -> Iterator[Finding]:
         yield Finding(
             MISSING,
             "model",
-            "none was found: only the demo, which is a script and no AI, will answer",
+            "none found; the built-in demo will answer, which is a script and no AI",
             "set OPENAI_API_KEY (or another vendor's key), start Ollama or LM Studio, or name a"
             " provider in config.json",
         )

@@ -1,9 +1,9 @@
-"""The door of a serving process: open before there is an agent, and until it is told to stop.
+"""The door of a serving process: open before there is an agent, until the server has to stop.
 
 In the walk: between the command line and `app`. Opening a port takes a few milliseconds, importing
 and wiring the agent a hundred times that. So the port comes first: `/health`, the page and its
-files are answered at once, and what else is asked for waits for the agent. The rule of the file:
-nothing that an agent is made of is imported here; it comes through `later`, in `Serving._open`.
+files are answered at once, and other requests wait for the agent. The rule of the file: nothing
+that an agent is made of is imported here; it comes through `later`, in `Serving._open`.
 """
 
 from __future__ import annotations
@@ -80,8 +80,8 @@ class Serving:
         self._app: App | None = None
 
     async def run(self) -> None:
-        # asyncio would keep a list of all generators, to close them when the loop ends. Ours are
-        # closed where they are used: a weak reference for each of the six of a stream, for nothing.
+        # asyncio would keep a weak reference to every generator, to close it when the loop ends.
+        # Ours are closed where they are used, and a stream has six: that memory is saved here.
         sys.set_asyncgen_hooks(firstiter=None)
         began = time.monotonic()
         door, limits = self._door, self._server["limits"]
@@ -120,14 +120,14 @@ class Serving:
         await app.open()
 
     def _listen(self) -> tuple[asyncio.Event, asyncio.Event]:
-        """What the first signal to stop sets, and the second. Events, because one may come in the
-        very turn of the loop in which what it interrupts has come to its end."""
+        """The events that the first signal to stop sets, and the second. Not a cancelled task: a
+        signal may come in the very turn of the loop in which that task ends."""
         first, second = asyncio.Event(), asyncio.Event()
         loop, lifeline = asyncio.get_running_loop(), self._lifeline
 
         def heard() -> None:
             if lifeline is not None:
-                loop.remove_reader(lifeline)  # it would go on saying so
+                loop.remove_reader(lifeline)  # it stays readable
             (second if first.is_set() else first).set()
 
         for number in (signal.SIGTERM, *([signal.SIGINT] if lifeline is None else [])):

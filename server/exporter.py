@@ -1,8 +1,8 @@
 """Sends finished spans away: OTLP over HTTP as JSON, or lines of the same JSON in a file.
 
 In the walk: tracing.py adds spans, a task of this file takes them in batches. The rule of the file:
-a run never waits for it and never fails for it. What does not fit the queue, and what nobody takes
-after three attempts, is dropped, counted, and said in the log.
+a run never waits for it and never fails because of it. What does not fit the queue, and what is not
+accepted in three attempts, is dropped, counted, and logged.
 https://opentelemetry.io/docs/specs/otlp/#otlphttp
 """
 

@@ -1,7 +1,7 @@
 """What a person reads when a server starts: where to go, and what it found and has.
 
-In the walk: beside the command line. The links come first, as soon as the page can be opened; what
-is said of the rest, once it is known. The rule of the file: nothing is said that is not so.
+In the walk: beside the command line. The links come first, as soon as the page can be opened; the
+rest follows once it is known. The rule of the file: nothing is said that is not so.
 """
 
 from __future__ import annotations
@@ -9,10 +9,10 @@ from __future__ import annotations
 import socket
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:  # it is not there yet where links are told
+if TYPE_CHECKING:  # when the links are printed, it is not imported yet
     from .app import App
 
-# What a tier means for whoever reads the start of a server.
+# What each tier means, in the words of the start.
 TIERS = {
     "A": "tier A: a tool sees its session's folder and the system's programs, nothing else",
     "B": "tier B: a tool opens no file outside its session's folder and no connection",
@@ -47,7 +47,7 @@ def _own_address() -> str:
 
 
 def describe(app: App) -> list[str]:
-    """What a person wants to know at start, and nothing that is not so."""
+    """What a person wants to know at start."""
     lines = [f"  found    {line}" for line in app.found.lines]
     for model in app.models.catalog():
         mark = ", the default" if model.get("default") else ""

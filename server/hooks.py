@@ -37,7 +37,7 @@ TIMEOUT_S = 5.0
 MOST_STUCK = 4  # calls of one hook that may be left behind in their threads
 MARK = "__yaa_hooks__"
 
-# point -> the event types whose passing it is told of
+# point -> the event types at which it is called
 POINTS: dict[str, tuple[str, ...]] = {
     "pre_call": (),
     "post_call": (),

@@ -3,7 +3,7 @@
 The kinds are read off `config.default.json` itself: a value must be of its default's kind, and
 `null` stands for "no limit, or a number". `SHAPES` adds what no default can show: what may stand in
 an open map, choices and bounds. The rule of the file: every mistake becomes one line that says
-where it is, what stands there and what was wanted; nothing is read and nothing decided here.
+where it is, what is there and what was wanted; nothing is read and nothing decided here.
 """
 
 from __future__ import annotations

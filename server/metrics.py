@@ -1,8 +1,8 @@
 """Counters of all workers, and their text for Prometheus.
 
-Every worker has a row of numbers in memory that all of them share (anonymous, made before they
-are forked) and writes only there, so counting takes no lock; whoever is asked adds the rows up. The
-rule of the file: the set of series is fixed. No label holds a word from a request, a session, a
+Every worker has a row of numbers in memory that all of them share (anonymous, made before they are
+forked) and writes only there, so counting takes no lock; the one that is asked adds the rows up.
+The rule of the file: the set of series is fixed. No label holds a word from a request, a session, a
 model or a key, so there is nothing to leak and nothing that grows.
 """
 

@@ -1,9 +1,9 @@
 """A file of lines that is renamed when it is large enough, however many processes write it.
 
-The log and the traces are such files. The rules of the file: a line is one write to the end, so
-that lines of several processes never mix; before it the name is looked at again, so that whoever
-renames the file, another process or logrotate, needs to tell nobody; the one that renames holds a
-lock on what it renames. It raises OSError: what a full disk means is the caller's to say.
+The log and the traces are such files. The rules of the file: a line is one write at the end, so
+that lines of several processes never mix. Before each write the name is looked up again, so that
+another process, or logrotate, may rename the file without a signal. The process that renames holds
+a lock on the file. OSError is raised: the caller says what a full disk means.
 """
 
 from __future__ import annotations

@@ -4,9 +4,9 @@
                   ├─ execute_tool   each call of a tool, from `tool.exec` to its result
                   └─ compact        each time the view of the session was made smaller
 
-In the walk: `agent.Run` shows every event that it has folded. The rule of the file: spans are read
-off the events, which know everything already; so the loop has nothing to say, and a trace can't
-disagree with the session. https://github.com/open-telemetry/semantic-conventions-genai
+In the walk: `agent.Run` shows every event that it has folded. The rule of the file: spans are made
+from the events, which hold everything already; so the loop knows nothing of traces, and a trace
+cannot disagree with the session. https://github.com/open-telemetry/semantic-conventions-genai
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the owner is told of a run: its lines in the log and its trace.
+"""What the owner learns of a run: its lines in the log, and its trace.
 
 In the walk: `agent.Run` shows every event that it has folded, and says when nothing follows. The
 rule of the file: it looks and never acts; a run is the same whoever looks.

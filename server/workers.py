@@ -4,7 +4,7 @@ In the walk: between the command line and `door`, where `server.workers` is more
 parent serves nothing: it holds the sockets open, so that nobody is refused while a worker is
 replaced, and passes signals on. The rules of the file: a worker that dies is started again, later
 each time when it dies young; workers end when their parent does, however it ended; nothing is
-shared but the sockets, the counters and what lies in the home folder (claims.py, locks.py).
+shared but the sockets, the counters and what is in the home folder (claims.py, locks.py).
 """
 
 from __future__ import annotations

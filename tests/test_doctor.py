@@ -25,7 +25,7 @@ class Here(Case):
         for pattern in (
             r"ok +python +3\.",
             r"ok +home",
-            r"missing +model +none was found",
+            r"missing +model +none found",
             r"→ set OPENAI_API_KEY",
             rf"missing +address +127\.0\.0\.1, port {port}: Address already in use",
             r"→ is yaa running already",

@@ -1,8 +1,8 @@
 """Which agents there are: those that come with the server, and the owner's `agents/*.json`.
 
 In the walk: `agent.prepare` asks for a session's definition before its run, `/info` for the list.
-The owner's folder is looked at each time, so an edit holds from the next run on. The rule of the
-file: what cannot be used is told in `problems`, and what it said before goes on being used.
+The owner's folder is read each time, so an edit is used from the next run on. The rule of the
+file: a file that cannot be used is named in `problems`, and its last good version stays in use.
 """
 
 from __future__ import annotations

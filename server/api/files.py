@@ -1,4 +1,4 @@
-"""`POST /files`: a file that a session's tools made, for whoever holds a key and knows the session.
+"""`POST /files`: a file that a session's tools made, for clients with a key that know the session.
 
 In the walk: the router has checked the key; the toolbox reads the file in the sandbox, a piece at a
 time. The rule of the file: what comes is a stranger's bytes, to be saved and never shown by us, so

@@ -1,6 +1,6 @@
 """`/api/*`: agents, queries and submits, for clients of an agent gateway.
 
-In the walk: beside `POST /session`, on the same runs; fronts/gateway has the words. The rule of the
+In the walk: beside `POST /session`, with the same runs; fronts/gateway translates. The rule of the
 file: a query's stream ends with the session, and nothing of it stays here.
 """
 

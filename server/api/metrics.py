@@ -1,6 +1,6 @@
 """`GET /metrics`: the counters of all workers, for Prometheus. It needs a key like everything else.
 
-The rule of the file: asking costs no more than adding numbers up, and tells only numbers.
+The rule of the file: asking costs no more than adding numbers up, and the answer is only numbers.
 """
 
 from __future__ import annotations

@@ -172,8 +172,8 @@ class OpenAI:
         turn.note(event, run.session)
         self._keep(call, event, reply)
 
-    # Some clients (openai-node's runTools) send only the fields they know back. What they leave
-    # out lies for a while where results of cut calls lie; elsewhere or later it is not known.
+    # Some clients (openai-node's runTools) send back only the fields they know. What they leave out
+    # is kept for a while on this host, where results of cut calls are kept.
 
     def _keep(self, call: Call, event: Event, reply: Reply) -> None:
         if event["type"] == "RUN_FINISHED" and (brought := reply.brought()):

@@ -1,9 +1,9 @@
 """From a request to its handler, and from whatever went wrong to one JSON answer.
 
-In the walk: the listener hands over an `Exchange`; here its handler is found, its key checked, the
-handler given a `Call`, and everything a handler raises is translated, once, in `Border`.
-The rule of the file: no answer leaves without the headers of `_headers`, so that a page of any
-origin can read even a 401; and each request leaves one line in the access log.
+In the walk: the listener hands over an `Exchange`. Here its handler is found, its key checked, and
+the handler called with a `Call`; everything a handler raises is translated once, in `Border`. The
+rule of the file: no answer leaves without the headers of `_headers`, so that a page of any origin
+can read even a 401; and each request leaves one line in the access log.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Call:
         self.key: Key = ANYONE
         self.run = ""  # the id of the run that this request began
         self.at: Mapping[str, str] = {}  # what the route's pattern names, percent-decoded
-        self.refusal: Callable[[Problem], dict[str, Any]] = Problem.body  # its words here
+        self.refusal: Callable[[Problem], dict[str, Any]] = Problem.body  # the body of a Problem
         self.sent = 0  # bytes of body
         self._headers = dict(headers)
 
@@ -87,8 +87,8 @@ Handler = Callable[[Call], Awaitable[None]]
 
 
 class Route(NamedTuple):
-    """A handler; `open` means that it needs no key. `refusal` is the body that a Problem gets in
-    all of its front: clients of other systems look for its words in other places."""
+    """A handler; `open` means that it needs no key. `refusal` makes the body of a Problem, for all
+    of its front: clients of other systems look for its members under other names."""
 
     handler: Handler
     open: bool = False
@@ -125,8 +125,8 @@ class Router:
         self._keys = keys
         self._origins = frozenset(origins)
         self._rates = rates or Rates("")
-        self._count = count  # is told the status of every answer
-        self._opened = opened  # until there is all that a route with a key may need
+        self._count = count  # called with the status of every answer
+        self._opened = opened  # waits until all is there that a route with a key may need
 
     async def __call__(self, exchange: Exchange) -> None:
         began, clock = time.time(), time.perf_counter()
@@ -236,7 +236,7 @@ class Border:
     ) -> bool:
         call = self._call
         if not isinstance(error, Exception) or isinstance(error, ConnectionError) or call.status:
-            return False  # nobody is there to be told, or an answer is under way and can only end
+            return False  # nobody is there any more, or an answer has begun and can only end
         is_json = isinstance(error, JSONError)
         problem = problem_of(
             Problem("bad_json", str(error)) if is_json else error, call.exchange.id
@@ -261,7 +261,7 @@ def _methods(here: Iterable[str]) -> list[str]:
 
 
 def _matched(pattern: list[str], parts: list[str]) -> dict[str, str]:
-    """What each `{name}` of a pattern stands for; empty when the path is not one of its."""
+    """The value of each `{name}` of a pattern; empty when the path does not match it."""
     if len(pattern) != len(parts):
         return {}
     named = {}
@@ -274,8 +274,9 @@ def _matched(pattern: list[str], parts: list[str]) -> dict[str, str]:
 
 
 def _write_access(call: Call, began: float, took: float) -> None:
-    """Who asked for what and what became of it; the query is left out, it may hold anything. That
-    all is well is asked every few seconds, by containers and balancers: a line for `debug`."""
+    """Who asked for what, and the answer's status. The query is left out, since it may hold
+    anything. Containers and balancers ask for `/health` every few seconds: if all is well, only at
+    `debug`."""
     well = call.request.path == "/health" and call.status == 200
     level = logging.DEBUG if well else logging.INFO
     if not _access.isEnabledFor(level):

@@ -1,9 +1,10 @@
 """A run inside a request: what `POST /session` and the fronts of other systems have in common.
 
-In the walk: a handler has made a session document of what it was sent; `Runs.begin` takes a slot
-and has the agent accept it, then the run's events go out as frames of the handler's own making, or
-are left to fold into the session. The rule of the file: status and content type are sent only
-after the document is known to be good, and nothing of a run outlives its request.
+In the walk: a handler has made a session document of what it was sent. `Runs.begin` takes a slot
+and has the agent accept the document; then the run's events are streamed as frames that the handler
+makes (`stream`), or the run's session is returned at its end (`collect`). The rule of the file:
+status and content type are sent only after the document is known to be good, and nothing of a run
+outlives its request.
 """
 
 from __future__ import annotations
@@ -75,8 +76,8 @@ class Runs:
 
     @contextmanager
     def begin(self, call: Call, document: dict[str, Any]) -> Iterator[Run]:
-        """A run of `document`, which becomes the run's own. Raises Problem for everything that is
-        found wrong with it."""
+        """A run of `document`, which now belongs to the run. Raises Problem for everything that is
+        wrong with it."""
         self._slots.take(call.key)
         try:
             run = self._agent.prepare(document, call.key.name)
@@ -102,10 +103,10 @@ class Runs:
         cut: Callable[[], bytes] = bytes,
         go_on: GoOn | None = None,
     ) -> None:
-        """Each event as `frame(event, alias, number)` words it, in whole SSE frames; nothing is
-        sent for b"". The stream of a server that stops ends without a terminal event, and with
-        what `cut` says to clients that would take that for an end. `go_on` may have another run
-        to tell of, behind the end of the last."""
+        """Send each event as the SSE frames that `frame(event, alias, number)` returns; b"" sends
+        nothing. If the server stops, the stream ends without a terminal event; `cut` returns what
+        is sent then, for clients that would take that as a proper end. `go_on` may return another
+        run, whose events follow those of the last."""
         stream = call.stream(STREAM_HEADERS)
         pulse = Pulse(stream, self._heartbeat_s)
         number, ended = 0, False
@@ -120,8 +121,8 @@ class Runs:
                         if data := frame(event, name, number):
                             stream.write(data)
                             call.sent += len(data)
-                        # Back-pressure; and before a tool starts its `tool.exec` has left: the run
-                        # goes on to hand the call over only when it is asked for its next event.
+                        # Back-pressure. And `tool.exec` must have left before its tool starts: the
+                        # run starts it only when it is asked for its next event.
                         if name == EXEC:
                             await stream.flush()
                         elif stream.full:
@@ -140,8 +141,8 @@ class Runs:
     async def collect(
         self, call: Call, run: Run, see: Callable[[Event], object] = lambda event: None
     ) -> dict[str, Any]:
-        """The session after the run, each of whose events was seen; of a server that stops
-        `in_progress`, as far as it came."""
+        """The session after the run; `see` gets each of its events. If the server stops, it is the
+        session as far as it came, `in_progress`."""
         try:
             async with aclosing(run.events()) as events:
                 async for event in events:

@@ -1,8 +1,8 @@
 """`POST /session`: a session document in, a run, the updated document or its events out.
 
 In the walk: the router has checked the key; here the body becomes a document and a run (runs.py),
-and `Accept` decides in which of the two forms what happens is told. `POST /session/events` tells a
-stored session as events, and runs nothing.
+and `Accept` decides whether the answer is the events or the document. `POST /session/events`
+answers with a stored session as events, and runs nothing.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""AG-UI's way out: what a client of the protocol is told of each event of a run.
+"""AG-UI's way out: each event of a run as clients of the protocol expect it.
 
 In the walk: `api/agui` asks here for every event, which is in the session already. The events are
 AG-UI as they are; what our own fold knows without being told, the client's state has to be told.

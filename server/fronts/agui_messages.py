@@ -1,9 +1,9 @@
 """AG-UI messages as messages of a session.
 
 In the walk: `agui.read` takes the thread's messages apart here. What our events put into a message
-comes back in its `metadata.yaa` and its `encryptedValue`, so an answer of ours is again what it
-was, and one that was cut is known to be; a message of anybody else's is understood by its fields
-alone. The rule of the file: no call of a message is invented, and no second result is kept.
+comes back in its `metadata.yaa` and its `encryptedValue`, so our own answers become again what they
+were, also those that were cut; messages of other systems are read by their fields alone. The rule
+of the file: no call of a message is invented, and no second result is kept.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Error = dict[str, str]
 
 ROLES = ("developer", "system", "user", "assistant", "tool", "reasoning", "activity")
 FOR_EYES = ("activity",)  # never goes to a model, and the client keeps it
-# Of a message of ours, what AG-UI has no place for, or no words.
+# Members of our own messages that AG-UI has no field for, or not all values.
 AS_IT_WAS = ("at", "meta", "open", "name", "is_error", "result", "reasoning", "content")
 ITS_OWN = ("id", "role", "tool_calls", "tool_call_id")  # what AG-UI's own fields say, always
 
@@ -171,7 +171,8 @@ def _kept(message: Json) -> Json:
 
 
 def _as_it_was(message: Json) -> Json:
-    """What of ours came back. A message of a snapshot has all of it, whatever it is called."""
+    """The members of ours that came back. A message of a snapshot has all of them, under any
+    name."""
     marks, metadata = _marks(message), message.get("metadata")
     whole = isinstance(metadata, dict) and SNAPSHOT in metadata
     kept = set(marks) - {"reasoning_details", *ITS_OWN} if whole else AS_IT_WAS

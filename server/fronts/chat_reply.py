@@ -204,7 +204,7 @@ class Reply:
 
 
 def step_of(event: Event) -> Json | None:
-    """What is told of the server's own tools to a caller that asked for it."""
+    """Reports of the server's own tools, for a caller that asked for them."""
     if alias(event) == EXEC:
         call_id = event["metadata"]["yaa"]["exec"]
         entries = [op["value"] for op in event["delta"] if isinstance(op.get("value"), dict)]

@@ -1,4 +1,4 @@
-"""What an agent gateway tells of a run (`/api/*`): its event types, and chats as snapshots. Pure.
+"""A run as an agent gateway (`/api/*`) reports it: its event types, and chats as snapshots. Pure.
 
 In the walk: api/gateway hands in every event of a run and sends what comes out, numbered. The rule
 of the file: one delta in, one delta out, at once; what has no word there is left out, for the

@@ -1,4 +1,4 @@
-"""What became of a run, as both OpenAI fronts tell it: the caller's calls, the reason, the tokens.
+"""What became of a run, for both OpenAI fronts: the caller's calls, the reason, the tokens.
 
 In the walk: `chat_reply` and `responses_reply` ask here when the run's last event has been folded.
 The rule of the file: it reads the session after the run, so that a stream and a whole answer cannot
@@ -93,14 +93,14 @@ def reason(session: Session) -> str:
 
 
 def is_structured(session: Session) -> bool:
-    """Whether the answer is one JSON value. It is told whole, when it is known to fit: words that
-    a model says before would make it no JSON."""
+    """Whether the answer is one JSON value. It is sent whole, when it is known to fit: with words
+    of the model before it, it would not be JSON."""
     return output.schema_of(session) is not None
 
 
 def last_words(session: Session, *, said: bool) -> str:
-    """What is still to be told at the end: the structured output, or what the model gave as its
-    reason to `finish` where it said nothing else."""
+    """What is still to be sent at the end: the structured output, or the text that the model gave
+    to `finish` if it said nothing else."""
     if _asked(session):
         return ""
     if is_structured(session):

@@ -2,8 +2,8 @@
 
 In the walk: `reader` feeds every parsed chunk, and gives what comes out to the agent. A whole
 reply (no streaming) is one chunk with `message` where others have `delta`. The rule of the file:
-nothing is held back but the start of a tag that may be one. What vendors do differently is told
-in the tests' vectors.
+nothing is held back but the start of a tag that may be one. The tests' vectors
+show what vendors do differently.
 """
 
 from __future__ import annotations

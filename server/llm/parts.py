@@ -1,6 +1,6 @@
 """Messages in pieces, as the Responses and the Messages API want them.
 
-In the walk: `responses` and `anthropic` ask here what stands in a session's message, and say how
+In the walk: `responses` and `anthropic` ask here what is in a session's message, and say how
 their API spells it. The rule of the file: what comes out is known to be well formed, whatever a
 client has put into the document.
 """

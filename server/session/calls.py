@@ -134,8 +134,8 @@ def replay(
     answer: dict[str, Any] | None,
     moved_on: bool,
 ) -> Job | Ask:
-    """A call that may have run already, and whose result is not here (rule 6). Arguments that are
-    no longer those it was allowed with are asked about, as ever (rule 4)."""
+    """A call that may have run already, and whose result is not here (rule 6). If its arguments are
+    no longer those it was allowed with, it is asked about again (rule 4)."""
     if call["id"] in recoverable:
         return Recover(call, entry.get("attempt", 0))
     as_run = call if entry.get("args") is None else with_args(call, entry["args"])
@@ -226,9 +226,10 @@ def to_page(
 def with_page(
     session: Session, toolbox: Toolbox, call: Call, entry: dict[str, Any], moved_on: bool
 ) -> Given | Send | Reply | Ask:
-    """A call that the page was given. It stays the page's, whatever tools the session declares by
-    now, until the page answers or the user moves on; `started` is the page's own write-ahead mark.
-    An answer is for the arguments that were handed over: others are handed over anew (rule 4)."""
+    """A call that was handed over to the page. It stays there, whatever tools the session declares
+    by now, until the page answers or the user moves on; `started` is the page's own write-ahead
+    mark. An answer is for the arguments that were handed over: if they change, it is handed over
+    again."""
     interrupt = next(i for i in session["interrupts"] if i.get("call_id") == call["id"])
     answer = interrupt.get("answer")
     begun = entry["state"] == "started"
@@ -332,7 +333,7 @@ def granted(call: Call, payload: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def with_args(call: Call, args: dict[str, Any]) -> Call:
-    """The call with other arguments; a dict is understood wherever the JSON text is."""
+    """The call with other arguments, which may be a dict in the place of the JSON text."""
     return {**call, "function": {**call["function"], "arguments": args}}
 
 

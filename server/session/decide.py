@@ -45,8 +45,8 @@ class Model:
 @dataclass(frozen=True)
 class CallModel:
     """Ask the model. `measure`: how large the request is, as far as that is known. `tools`: what it
-    is offered, and `choice` the one it must use. `note` is told behind the last message, for this
-    call only. `sums_up`: its answer tells how far the run came, and does not end it."""
+    is offered, and `choice` the one it must use. `note` is added behind the last message, for this
+    call only. `sums_up`: its answer says how far the run came, and does not end the run."""
 
     measure: Measure
     tools: tuple[dict[str, Any], ...] = ()

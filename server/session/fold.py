@@ -1,7 +1,7 @@
 """The one writer: `fold` applies one event to one session. Nothing else changes a session.
 
 Fold laws, held by property tests and by vectors shared with client/js/core/fold.js:
-- total: an event that is unknown, malformed or speaks of something that is not there does nothing;
+- total: an event that is unknown, malformed or about something that is not there does nothing;
 - pure: no clock, no randomness; every id and time is in an event;
 - every prefix of a run folds to a document that may be POSTed again.
 """
@@ -21,7 +21,7 @@ Session = dict[str, Any]
 Message = dict[str, Any]
 
 GATHERED = 32  # deltas: a short string takes 50 bytes beside its characters
-# What a message of ours shares with its AG-UI counterpart, and what it is called there.
+# Fields that AG-UI's messages have too, and their names there.
 LIFTED = {
     "id": "id",
     "role": "role",

@@ -1,7 +1,7 @@
 """A stranger's document becomes a session that can run: checked, filled, settled.
 
 Intake changes nothing itself. What it fills in, renames or cancels comes out as the opening events
-of the run, so the client's copy takes the same steps as ours.
+of the run, so the client's copy changes in the same steps as ours.
 """
 
 from __future__ import annotations

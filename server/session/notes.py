@@ -1,7 +1,7 @@
-"""What the model is told beside the conversation, for one call: never stored, always the same.
+"""What a model is told beside the conversation, for one call: never stored, always the same.
 
-A run may go on after an answer in words: behind the sum of a limit, or an answer that missed its
-schema. Providers expect the user to speak between two answers, so a note stands there. Pure.
+A run may go on after an answer in words: one that said at a limit how far it came, or one that
+missed its schema. Providers expect a user's message between two answers; a note is that. Pure.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Structured output: an answer that is one JSON value of a given schema.
 
 The model gives it as the arguments of `finish`, so a wrong one is an error result that names every
-problem, as for any tool. A model that answers in words all the same is understood where its text is
-the value, and told what is wrong with it where it is not. Pure.
+problem, as for any tool. If a model answers in words all the same, its text is taken if it is
+the value; otherwise the model is told what is wrong. Pure.
 """
 
 from __future__ import annotations

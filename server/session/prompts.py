@@ -40,7 +40,7 @@ SECTIONS: dict[str, str] = {
     "append": "{append}",
 }
 _OPTIONAL_FACTS = ("agent", "mode", "host", "environment", "language", "append")
-# These stand for what may be absent; then the section is left out.
+# The fact without which a section is left out.
 OPTIONAL = {
     **{name: name for name in _OPTIONAL_FACTS},
     "output": "output_schema",
@@ -63,7 +63,7 @@ TITLE = (
 # What `config.prompt` and an agent's `prompt` may hold.
 NAMES = (*SECTIONS, "system", "title")
 FACTS = ("character", "output_schema", "date", *_OPTIONAL_FACTS)
-# What a session is told of its templates, in `run.warnings`.
+# Codes of what `run.warnings` of a session says of its templates.
 UNKNOWN_SECTION, UNKNOWN_PLACEHOLDER = "prompt_section_unknown", "prompt_placeholder_unknown"
 
 _PLACEHOLDER = re.compile(r"(?<!\{)\{([a-z_]+)\}(?!\})")
@@ -122,9 +122,9 @@ def fill(template: str, facts: Mapping[str, str]) -> str:
 
 
 def remarks(templates: Mapping[str, Any]) -> list[Remark]:
-    """What to say of templates that are none of ours, or that name something which means nothing:
-    these are left as they are. Each is {code, message, section, known} and names what it is about
-    in facts of its own, so that whoever shows it can word it."""
+    """What is odd about templates: a section that does not exist, or a placeholder that does not.
+    Both are left as they are. Each remark is {code, message, section, known, …}, so that a client
+    can word it in its own language."""
     found: list[Remark] = []
     for name, text in templates.items():
         if name not in (*NAMES, "systemPrompt"):

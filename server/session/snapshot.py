@@ -1,4 +1,4 @@
-"""A stored session as the events that rebuild it, for whoever can read events and no session.
+"""A stored session as the events that rebuild it, for clients that read events and not sessions.
 
 In the walk: `POST /session/events` sends them. An AG-UI client shows what they say; our own fold of
 them, over an empty document, is the session again, to the last key. The rule of the file: nothing

@@ -44,7 +44,7 @@ async def check_file(config: Config, path: Path) -> tuple[list[str], bool]:
 
 
 def described(tool: BaseTool, policy: str, most: dict[str, float]) -> Iterator[str]:
-    """What the model is told of a tool, what the server makes of it, and what could be better."""
+    """A tool as the model gets it, what the server makes of it, and what could be better."""
     hints = [name for name, on in tool.hints.items() if on]
     yield tool.name
     yield from (f"  {line}" for line in tool.description.splitlines())

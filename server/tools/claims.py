@@ -1,7 +1,7 @@
 """Claims: a call that this host has once begun is never begun again, whatever is POSTed.
 
 A claim is a file made with O_EXCL, which is atomic between processes too, and named by a hash, so
-that no id from a session is ever part of a path. Beside it lies the call's result for as long as a
+that no id from a session is ever part of a path. The call's result is kept beside it as long as a
 resume may ask for it. Both expire.
 """
 

@@ -1,8 +1,8 @@
 """Calls that are running in this process, and what becomes of them when nobody listens any more.
 
-A run that is cut takes its repeatable calls with it. A call that is neither read-only nor
-idempotent gets a grace to finish into the host's result cache (claims.py), so that the next POST
-of the session finds its result instead of a question (resume rule 9).
+When a run is cut, its repeatable calls end with it. Other calls have a grace in which to end, and
+their result is kept on this host (claims.py), so that the next POST of the session finds a result
+and not a question (resume rule 9).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Tools that keep failing: which ones a run goes on without, and what the model is told before.
+"""Tools that keep failing: when a run goes on without one, and what the model is told before that.
 
 Everything is read off the session's messages since the user last spoke, so it is the same on every
 server and after every resume, and there is no counter that could disagree with what is there. Pure.

@@ -1,8 +1,8 @@
 """What was decided about the calls of a message (session/decide), performed: jobs in, events out.
 
 In the walk: `agent.Run` hands over a `RunTools`. The rule of the file: a call is claimed, then
-announced by a `tool.exec` that its reader has before the call begins, then run; calls that may go
-side by side do, and results are told in call order whichever is first.
+announced by a `tool.exec` that has left before the call begins, then run. Calls that may run side
+by side do; results come in call order, whichever is done first.
 """
 
 from __future__ import annotations
@@ -106,8 +106,8 @@ class Jobs:
         )
 
     async def _execute(self, jobs: Iterable[Execute]) -> AsyncGenerator[Event, None]:
-        """Claim, announce, run; so many at once as may. Leaving ends all that still run. Raises
-        Unclaimed, once those that run have ended."""
+        """Claim, announce and run calls, as many at once as allowed. Closing this ends those that
+        still run. Raises Unclaimed when those that run have ended."""
         waiting, unclaimed = deque(jobs), None
         with Batch(self._executions) as batch:
             while waiting or batch.running:
@@ -121,7 +121,7 @@ class Jobs:
                     except OSError as error:  # a full disk
                         unclaimed = Unclaimed(_not_run(job, error))
                         waiting.clear()
-                        # The client's copy may say `started` already, of which nothing came.
+                        # The client's copy may say `started` already; it was not.
                         known = self._session["calls"][job.call["id"]]
                         yield state_delta(put("calls", job.call["id"], value=known))
                         break

@@ -3,9 +3,9 @@
 In the walk: the catalog takes their tools from here, at start and whenever a list has changed, and
 the toolbox sends calls of kind `mcp` here. Servers come from `server.mcpServers` and nowhere else:
 a session must not be able to start a process. One process serves all sessions, is started again
-when it has ended, and is shared by entries that say the same. The rule of the file: a server that
-is broken, slow or lying costs its own tools and no more; what is wrong is told to the owner, in
-`problems`; what it says of the credentials it was given stays here.
+when it has ended, and is shared by entries that say the same. The rule of the file: if a server is
+broken, slow or lying, only its own tools suffer; `problems` says what is wrong, for the owner; what
+it repeats of the credentials it was given stays here.
 """
 
 from __future__ import annotations

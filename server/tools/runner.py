@@ -1,4 +1,4 @@
-"""The seam to whatever runs tools: `Runner.run(job)` yields text as it comes, and an `Outcome`.
+"""Where tools are run: `Runner.run(job)` yields text as it comes, and then an `Outcome`.
 
 Closing the generator kills the call and everything it started. Before `open` a call runs in a
 plain child (tier `none`); after it, in a worker of the strongest sandbox that was proven here

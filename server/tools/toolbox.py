@@ -1,9 +1,9 @@
 """All tools of this server: what a model is offered, what the policy says of a call, and its
 execution.
 
-In the walk: `session/decide` asks for a `verdict`, the loop `execute`s. What tools there are is
-catalog.py's, where a call runs is perform.py's. Below the sandbox that the configuration requires,
-whatever would run on this machine is neither offered nor run.
+In the walk: `session/decide` asks for a `verdict`, the loop `execute`s. catalog.py has the tools,
+perform.py runs the calls. If the sandbox is weaker than the configuration requires, tools that
+would run on this machine are neither offered nor run.
 """
 
 from __future__ import annotations
@@ -47,10 +47,10 @@ from .tool import BaseTool
 Session = dict[str, Any]
 Call = dict[str, Any]
 
-# Without these a run could not come to its end: they are never withheld.
+# They steer the run, so they are never withheld.
 CONTROL = frozenset(function.__name__ for function in builtin.CONTROL)
 DETAIL = "tool_detail"
-MOST_OFFERS = 64  # that are remembered: few sessions differ in what they say of tools
+MOST_OFFERS = 64  # lists that are kept: few sessions differ in their settings of tools
 
 
 class Toolbox:
@@ -108,8 +108,9 @@ class Toolbox:
         return await self._catalog.add_file(path, self._runner)
 
     def admit(self, session: Session) -> None:
-        """Before a run. Raises Problem for tools of the page that have the name of one of ours; MCP
-        servers are asked what they have by now, for the next time."""
+        """Before a run. Raises Problem for tools of the page that have the name of one of the
+        server's. MCP servers are asked again for their tools; what they answer counts from the next
+        run on."""
         page.admit(session, self._tools)
         self._catalog.look_again()
 
@@ -124,8 +125,8 @@ class Toolbox:
         return [*self._ours(session, left_out), *self._offered(theirs, session, left_out)]
 
     def _ours(self, session: Session, left_out: set[str]) -> list[Constant]:
-        """Those of this server. Nearly all sessions say the same of them, so what was found for one
-        holds for the next that does."""
+        """Those of this server. Nearly all sessions have the same settings for them, so the list is
+        kept, by these settings."""
         config = session["config"]
         said = [config["yaa"], config.get("agent"), config.get("tool"), session["grants"]]
         here = [sorted(left_out), self._catalog.version, self._withheld]
@@ -150,7 +151,7 @@ class Toolbox:
         ]
 
     def _left_out(self, session: Session) -> set[str]:
-        """Tools that would be of no use now."""
+        """Names of tools that would be of no use now."""
         names = (failures.withheld(session) - CONTROL) | of_no_use(session)
         if not session["config"]["yaa"].get("tool_detail", False):
             names.add(DETAIL)
@@ -228,7 +229,7 @@ class Toolbox:
     # -- one call ---------------------------------------------------------------------------------
 
     def verdict(self, session: Session, call: Call) -> Verdict:
-        """What the policy says of a call. Reads only; says so in words where it says no."""
+        """What the policy says of a call, with the reason if it says no. Changes nothing."""
         name, raw = call["function"]["name"], call["function"]["arguments"]
         entry = self._entry(name, session)
         tool = entry.tool if entry else page.tools(session, self._tools).get(name)

@@ -1,7 +1,7 @@
 """Whether an answer has arrived: the client's system confirms what it gets, and ours knows of it.
 
-In the walk: `api/openai` asks, before it forgets what it had kept for a request that may come
-again. What stands between us and the client (a proxy) confirms in its place.
+In the walk: `api/openai` asks, before it forgets what it has kept for a request that may come
+again. A proxy between us and the client confirms in the client's place.
 """
 
 from __future__ import annotations

@@ -43,7 +43,7 @@ class BaseServer:
     """Listens, and calls `handle(exchange)` for each request in a task of its own.
 
     `hosts`: names beside localhost that a Host header may hold; see `headers.host_allowed`.
-    `count`: is told of each client that comes (1) and goes (-1).
+    `count`: called with 1 for each client that comes, with -1 for each that goes.
     """
 
     def __init__(
@@ -120,8 +120,8 @@ class BaseServer:
             connection.abort()
 
     async def _accept_waiting(self) -> None:
-        """Take who has connected already: closing the socket would reset them, and a proxy does not
-        send a POST again that it has begun to send."""
+        """Accept those who have connected already: closing the socket would reset them, and a proxy
+        does not repeat a POST that it has begun to send."""
         poll = select.poll()
         for listening in self._listening:
             for sock in listening.sockets:

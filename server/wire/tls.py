@@ -1,7 +1,7 @@
 """The server's certificate: loaded once, looked at again when its files change.
 
-In the walk: `listener` serves with its context. The rule of the file: a pair that cannot be used is
-said and changes nothing; whoever is connected notices nothing of a new one.
+In the walk: `listener` serves with its context. The rule of the file: a pair that cannot be
+used is logged and changes nothing; open connections notice nothing of a new one.
 """
 
 from __future__ import annotations

@@ -68,9 +68,9 @@ def python(
 
 def ended(ctx: Context, command: list[str], source: int | IO[bytes]) -> dict[str, Any]:
     """Run a program to its end: its exit code, and the beginning and end of its output. Raises
-    LimitReached where the kernel ended it at one. `limit` is there where the command failed and its
-    output speaks of one: nobody but the program itself is told of those. The files
-    that it made are attached."""
+    LimitReached if the kernel ended it at a limit. Of other limits only the program itself knows:
+    if it failed and its output names one, the result has it as `limit`. The files that it made are
+    attached."""
     began = file_clock_ns()
     process = subprocess.Popen(
         command,
