@@ -52,9 +52,10 @@ yaa.define('io/api', [], () => {
       }
     }
 
-    /** @param {string} path @param {AbortSignal[]} signals */
-    async function ask(path, ...signals) {
-      const signal = AbortSignal.any([AbortSignal.timeout(PROBE_MS), ...signals])
+    /** @param {string} path @param {AbortSignal} [stop] not heard before Safari 17.4 and Firefox 124 @returns {Promise<any>} */
+    async function ask(path, stop) {
+      const late = AbortSignal.timeout(PROBE_MS)
+      const signal = stop ? AbortSignal.any?.([late, stop]) ?? late : late
       const response = await request(path, { headers: { Accept: 'application/json' }, signal })
       return readJson(response, root + path)
     }
@@ -85,7 +86,7 @@ yaa.define('io/api', [], () => {
     return {
       base: root,
       key,
-      health: (...signals) => ask('/health', ...signals),
+      health: (stop) => ask('/health', stop),
       info: () => ask('/info'),
       run,
       file,
