@@ -13,6 +13,7 @@ from typing import Any
 from server.agents.registry import Agents
 from server.config import Config
 from server.errors import Problem
+from server.session.definition import MAX_FILE
 from server.tools.agent_save import save
 from server.tools.toolbox import Toolbox
 
@@ -52,6 +53,32 @@ class Saving(unittest.TestCase):
         self.assertEqual(save(self.folder, "a", {"description": "3"}, replace=True).status, "ok")
         self.assertIn('"3"', (self.folder / "a.json").read_text())
         self.assertEqual(self.files(), ["agents/a.json"])
+
+    def test_what_the_owner_forbade_outlives_a_replacement(self) -> None:
+        """Whoever approves the new file sees what it says, not what it leaves out."""
+        self.folder.mkdir()
+        owners = {"shell": "deny", "fetch_url": "ask", "calculator": "auto", "read_file": "deny"}
+        (self.folder / "a.json").write_text(json.dumps({"policy": owners}))
+        new = {"policy": {"shell": "ask", "read_file": "deny", "write_file": "ask"}}
+        found = save(self.folder, "a", new, replace=True)
+        self.assertIn("shell: deny, fetch_url: ask.", found.text or "")
+        policy = json.loads((self.folder / "a.json").read_text())["policy"]
+        self.assertEqual(
+            policy,
+            {"shell": "deny", "fetch_url": "ask", "read_file": "deny", "write_file": "ask"},
+        )
+        self.assertEqual(save(self.folder, "a", {"mode": "plain"}, replace=True).status, "ok")
+        self.assertEqual(json.loads((self.folder / "a.json").read_text())["policy"], policy)
+
+    def test_a_policy_that_cannot_be_read_is_not_replaced(self) -> None:
+        self.folder.mkdir()
+        path = self.folder / "a.json"
+        for text in ("{", "[]", '{"policy": {"shell": "never"}}', " " * (MAX_FILE + 1)):
+            with self.subTest(text=text[:40]):
+                path.write_text(text)
+                found = save(self.folder, "a", {}, replace=True)
+                self.assertIn("what a.json forbids cannot be read", found.error["message"])
+                self.assertEqual(path.read_text(), text)
 
     def test_a_link_is_replaced_and_not_followed(self) -> None:
         other = self.home / "config.json"
