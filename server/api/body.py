@@ -14,6 +14,7 @@ from .. import jsontext
 from ..errors import Problem
 from .router import Call
 
+GZIP = ("gzip", "x-gzip")  # the same (RFC 9110 section 8.4.1.3)
 BIG = 1 << 20  # bytes of JSON that are parsed beside the event loop: a megabyte takes 2-10 ms
 
 
@@ -25,10 +26,14 @@ async def read_object(call: Call, max_bytes: int, code: str = "session_invalid")
     headers = call.request.headers
     _check_type(headers.get("content-type", ""))
     coding = headers.get("content-encoding", "identity").strip().lower()
-    if coding not in ("identity", "gzip"):
-        raise Problem("unsupported_media_type", "Content-Encoding: gzip, or none at all")
+    if coding not in ("identity", *GZIP):
+        raise Problem(
+            "unsupported_media_type",
+            "Content-Encoding: gzip, or none at all",
+            headers={"Accept-Encoding": "gzip"},  # RFC 9110 section 15.5.16
+        )
     data = await call.exchange.body()
-    if coding == "gzip":
+    if coding in GZIP:
         data = inflate(data, max_bytes)
     if len(data) > BIG:
         value = await asyncio.to_thread(jsontext.loads, data)

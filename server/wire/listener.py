@@ -24,7 +24,7 @@ from .. import log
 from ..errors import Problem
 from .connection import Connection, Limits
 from .exchange import Exchange, answer, problem_of
-from .headers import ProtocolError, host_allowed, http_date, is_loopback
+from .headers import ProtocolError, host_allowed, http_date, is_loopback, split_authority
 from .http11 import Request
 
 BACKLOG = 1024  # a burst beyond it would wait a second for TCP's retry
@@ -177,9 +177,10 @@ class BaseServer:
         """Refuse what no handler should see. Raises Problem."""
         host = request.headers.get("host")  # HTTP/1.0 may have none; no browser sends that
         if host and not host_allowed(host, loopback=self._loopback, names=self._hosts):
+            name = split_authority(host)[0]
             raise Problem(
                 "host_not_allowed",
-                "This host name is not served here; the owner can add it to server.hosts.",
+                f"The name {name} is not served here; the owner can add it to server.hosts.",
             )
         expected = request.headers.get("expect", "100-continue").lower()
         if expected != "100-continue" and request.version != "1.0":

@@ -85,6 +85,9 @@ class Gzip(Case):
         call = self.post(packed, JSON | {"Content-Encoding": "gzip", "Accept": "application/json"})
         self.assertEqual(call.status, 200)
         self.assertEqual(call.json["messages"][0]["content"], "Hello")
+        self.assertEqual(self.post(packed, JSON | {"Content-Encoding": "x-gzip"}).status, 200)
+        refused = self.post(packed, JSON | {"Content-Encoding": "br"})
+        self.assertEqual(refused.headers["accept-encoding"], "gzip")
 
     def test_bombs_and_garbage(self) -> None:
         bomb = gzip.compress(b" " * 300_000_000, 9)

@@ -94,7 +94,9 @@ class Border(unittest.IsolatedAsyncioTestCase):
                 raw = f"GET / HTTP/1.1\r\nHost: {host}\r\n\r\n".encode()
                 self.assertEqual((await client.ask(raw))[0].status, status)
             raw = b"GET http://evil.example/ HTTP/1.1\r\nHost: evil.example\r\n\r\n"
-            self.assertEqual((await client.ask(raw))[0].status, 403)
+            head, body = await client.ask(raw)
+            self.assertEqual(head.status, 403)
+            self.assertIn(b"The name evil.example is not served here", body)
             raw = b"HEAD / HTTP/1.1\r\nHost: evil.example\r\n\r\n"
             self.assertEqual((await client.ask(raw, "HEAD"))[1], b"")
             raw = b"GET / HTTP/1.0\r\n\r\n"
