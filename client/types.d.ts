@@ -212,8 +212,8 @@ interface DeskEntry { session: Session; state?: RunState | null }
 interface Doing { session: string; interrupt: string; controller: AbortController; running: boolean; outcome?: Outcome }
 interface DeskOptions {
   enabled(): Record<string, boolean>
-  /** is a run of this session going on? */
-  busy(entry: any): boolean
+  /** the run of this session, until it rests */
+  going(entry: any): Promise<any> | null
   /** resolves when the session is kept; null: what was heard of any */
   save(entry: any): Promise<void>
   answer(entry: any, answers: [string, Answer][]): void
@@ -264,7 +264,7 @@ interface Modules {
     answer(session: Session, id: string, answer: Answer | null): boolean
     writeAhead(session: Session): { sent: Session; kept: Session; marks: Marks }
     keep(session: Session, marks: Marks): Session
-    items(session: Session, options?: { live?: boolean }): Item[]
+    items(session: Session, options?: { live?: boolean; given?: Map<string, Answer> }): Item[]
     why(session: Session, options?: { live?: boolean }): Why
     canResume(session: Session): boolean
     treeOf(session: Session): Tree
@@ -343,7 +343,10 @@ interface Modules {
   'io/stream': { start(session: Session, options: RunOptions): Run }
   'io/store-memory': { open(): Store; headOf(session: Session, updated: number): Head }
   'io/store-idb': { open(options?: StoreOptions): Promise<Store> }
-  'io/settings': { open(options?: { storage?: Storage | null; location?: Location }): Settings }
+  'io/settings': {
+    open(options?: { storage?: Storage | null; location?: Location }): Settings
+    linkOf(words: string): { address: string; key: string }
+  }
   'io/channel': { open(name?: string): { send(message: Json): void; listen(callback: (message: Json) => void): () => void; close(): void } }
   'io/transact': { transact(database: IDBDatabase, tables: string[], mode: IDBTransactionMode, work: (tables: Record<string, IDBObjectStore>) => IDBRequest[] | void): Promise<any[]> }
   'io/lock': { create(options?: { locks?: LockManager | null; indexedDB?: IDBFactory | null }): { acquire(name: string): Promise<(() => any) | null> }; slots(options: { acquire: (name: string) => Promise<(() => void) | null>; wake?: (callback: () => void) => () => void; again_ms?: number }): Slots }

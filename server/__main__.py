@@ -20,7 +20,7 @@ from pathlib import Path
 
 from . import VERSION, later, log
 from .api.auth import Keys, home_key
-from .config import Config, ConfigError, home_folder, load, make_home
+from .config import Config, ConfigError, expanded, home_folder, load, make_home
 from .door import Door, allow_files, certificate
 from .greeting import links
 from .metrics import Metrics
@@ -110,7 +110,7 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
 
 def _config_file(option: str | None, env: Mapping[str, str]) -> Path | None:
     named = option or env.get("YAA_CONFIG")
-    return Path(named).expanduser() if named else None
+    return expanded(named, "--config") if named else None
 
 
 def _serve(config: Config, env: Mapping[str, str], *, opens: bool) -> int:

@@ -36,10 +36,11 @@ from .hooks import Hooks
 from .llm.discover import Found, discover
 from .llm.registry import Models
 from .metrics import Metrics, Row
-from .rotation import Rotation
+from .rotation import Rotated, Rotation
 from .sandbox.policy import TIERS
 from .sandbox.probe import Proof
 from .session.modes import catalog
+from .session.shape import check
 from .tools.claims import Claims
 from .tools.locks import Locks
 from .tools.runner import Runner
@@ -56,7 +57,7 @@ class App:
 
     Making one takes almost no time, because the port is open already; `open` does what takes long.
     `proof` is what the parent of several workers has proven of the sandbox. Raises ConfigError when
-    the home folder cannot be used.
+    the home folder or the configuration cannot be used.
     """
 
     def __init__(
@@ -73,6 +74,7 @@ class App:
         self._opened = asyncio.Event()
         self._most = strongest(env)
         server = config.server
+        _check_defaults(config.session)
         masking.register(config.secrets())
         masking.register(
             value
@@ -158,6 +160,30 @@ class App:
         """Whether the default model is the built-in script and no AI."""
         return any(model.get("default") and model.get("demo") for model in self.models.catalog())
 
+    def model_problems(self) -> list[str]:
+        """Why a session that says nothing of its model could not run, where it could not."""
+        try:
+            self.models.resolve(self.config.session["config"]["llm_api"]["provider"])
+        except Problem as problem:
+            return [f"session.config.llm_api.provider: {problem.detail}"]
+        return []
+
+    def file_problems(self) -> list[str]:
+        """Why the log or the traces cannot be written where they should be."""
+        found, server = [], self.config.server
+        for key in ("log", "tracing"):
+            if not server[key]["file"]:
+                continue
+            file = Rotated(
+                self.config.home / "logs" / server[key]["file"], Rotation.of(server["log"])
+            )
+            try:
+                file.write(b"")
+            except OSError as error:
+                found.append(f"server.{key}.file: {file.path}: {error.strerror}")
+            file.close()
+        return found
+
     def agent_problems(self) -> list[str]:
         return self.agents.problems(self.toolbox.names())
 
@@ -175,6 +201,14 @@ class App:
             "demo": lambda: self.demo,
             "fronts": lambda: {"openai": {"withheld": self.toolbox.unattended()}},
         }
+
+
+def _check_defaults(session: dict[str, Any]) -> None:
+    """They are filled into sessions, which come back with them, and what comes is held against the
+    rules of a session. Raises ConfigError."""
+    if wrong := check(session):
+        places = ((each["pointer"].replace("/", "."), each["detail"]) for each in wrong)
+        raise ConfigError(*(f"session{place}: {detail}" for place, detail in places))
 
 
 def routes(app: App, keys: Keys) -> Router:

@@ -116,7 +116,17 @@ def merge(base: Any, over: Any, at: At = ()) -> Any:
 
 def home_folder(flag: str | None, env: Mapping[str, str]) -> Path:
     """Where everything of the owner lives: --home, else YAA_HOME, else ~/.yaa."""
-    return Path(flag or env.get("YAA_HOME") or "~/.yaa").expanduser().absolute()
+    return expanded(flag or env.get("YAA_HOME") or "~/.yaa", "--home or YAA_HOME").absolute()
+
+
+def expanded(name: str, setting: str) -> Path:
+    """A file's name with `~` as the home of its user. Raises ConfigError where nobody has that
+    home: in a container a user often has none."""
+    try:
+        return Path(name).expanduser()
+    except RuntimeError:
+        text = f"{name}: there is no such home folder here; give another one with {setting}"
+        raise ConfigError(text) from None
 
 
 def make_home(home: Path) -> None:

@@ -10,7 +10,7 @@ import asyncio
 import json
 import secrets
 import sys
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -162,20 +162,27 @@ class Chat:
                 self.session = {"messages": [], "config": self.session.get("config", {})}
                 self._terminal.line("a new session", "dim")
             case "/save" if rest.strip():
-                self._save(Path(rest.strip()).expanduser())
+                self._save(rest.strip())
             case "/save":
                 self._terminal.line("/save FILE", "red")
             case _:
                 self._terminal.line(f"{name} is not known; /help lists what is", "red")
 
-    def _save(self, file: Path) -> None:
-        draft = file.with_name(f".{file.name}.{secrets.token_hex(4)}")
+    def _save(self, name: str) -> None:
+        """Whatever is wrong with the name, the conversation goes on."""
         try:
-            draft.write_text(json.dumps(self.session, ensure_ascii=False, indent=2) + "\n")
-            draft.replace(file)
-        except OSError as error:
-            draft.unlink(missing_ok=True)
-            self._terminal.line(f"{file}: {error.strerror}", "red")
+            file = Path(name).expanduser()
+            draft = file.with_name(f".{file.name}.{secrets.token_hex(4)}")
+            try:
+                draft.write_text(json.dumps(self.session, ensure_ascii=False, indent=2) + "\n")
+                draft.replace(file)
+            except OSError:
+                with suppress(OSError):
+                    draft.unlink()
+                raise
+        except (OSError, RuntimeError, ValueError) as error:
+            why = error.strerror if isinstance(error, OSError) else error
+            self._terminal.line(f"{name}: {why}", "red")
         else:
             self._terminal.line(f"saved to {file}", "dim")
 

@@ -50,6 +50,7 @@ def examine(app: App) -> list[Finding]:
         *(Finding(MISSING, "tools", problem) for problem in app.toolbox.problems),
         *(Finding(MISSING, "agents", problem) for problem in app.agent_problems()),
         *(Finding(MISSING, "hooks", problem) for problem in app.hooks.problems),
+        *(Finding(MISSING, "logs", problem) for problem in app.file_problems()),
         *_network(server),
         *_files(server),
     ]
@@ -103,6 +104,8 @@ def _models(app: App) -> Iterator[Finding]:
     for model in real:
         mark = ", the default" if model.get("default") else ""
         yield Finding(OK, "model", f"{model['name']}: {model['model']}{mark}")
+    for problem in app.model_problems():
+        yield Finding(MISSING, "model", problem)
     if not real:
         yield Finding(
             MISSING,

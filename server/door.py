@@ -17,7 +17,6 @@ import sys
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import VERSION, later, log
@@ -25,7 +24,7 @@ from .api.auth import Keys
 from .api.info import Health
 from .api.router import Route, Router
 from .api.static import Files
-from .config import Config, ConfigError, shipped
+from .config import Config, ConfigError, expanded, shipped
 from .greeting import describe
 from .metrics import Metrics
 from .wire.exchange import Exchange
@@ -204,9 +203,9 @@ def certificate(tls: Mapping[str, str]) -> Certificate | None:
     """What `server.tls` names. Raises ConfigError."""
     if not tls["cert"]:
         return None
-    key = Path(tls["key"]).expanduser() if tls["key"] else None
+    key = expanded(tls["key"], "server.tls.key") if tls["key"] else None
     try:
-        return Certificate(Path(tls["cert"]).expanduser(), key)
+        return Certificate(expanded(tls["cert"], "server.tls.cert"), key)
     except OSError as error:
         files = " and ".join(filter(None, (tls["cert"], tls["key"])))
         raise ConfigError(f"server.tls: {files}: {reason(error)}") from None

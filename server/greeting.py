@@ -64,6 +64,7 @@ def describe(app: App) -> list[str]:
     if loaded := app.hooks.info()["loaded"]:
         lines.append(f"  hooks    {len(loaded)}: {', '.join(each['name'] for each in loaded)}")
     problems = [*app.toolbox.problems, *app.hooks.problems]
+    problems += [*app.model_problems(), *app.file_problems()]
     lines += [f"  problem  {problem}" for problem in problems]
     sandbox = app.toolbox.sandbox()
     lines.append(f"  sandbox  {TIERS[sandbox['tier']]}")

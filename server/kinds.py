@@ -90,7 +90,15 @@ REST: dict[str, Any] = {
     "tools": [MapOf(ANY)],
 }
 
-RATE = Pattern("|[0-9]+/([1-9][0-9]*)?[smhd]", 'a rate such as "100/1m", or "" for none')
+RATE = Pattern("|[1-9][0-9]{0,8}/([1-9][0-9]*)?[smhd]", 'a rate such as "100/1m", or "" for none')
+# As browsers send it (RFC 6454 section 7): nothing behind the port, not even a slash.
+ORIGIN = Pattern(
+    r"\*|null|[a-z][a-z0-9+.-]*://[^/\s]+", "an origin such as https://example.org, or *"
+)
+HOST = Pattern(
+    r"[A-Za-z0-9._-]*[A-Za-z0-9_-]|[0-9a-fA-F:.]+",
+    "a name such as me.lan, without scheme and port",
+)
 KEY: dict[str, Any] = {"name": "", "key": "", "limits": {"max_runs": 0, "rate_limit": RATE}}
 
 # What a session may say about its provider by default. It travels, so it holds no secret.
@@ -102,8 +110,8 @@ SHAPES: dict[str, Any] = {
     "server.port": Range(0, 65535),
     "server.workers": Range(1, 256),
     "server.api_keys": [Either(("", KEY))],
-    "server.hosts": [""],
-    "server.cors_origins": [""],
+    "server.hosts": [HOST],
+    "server.cors_origins": [ORIGIN],
     "server.providers": MapOf(PROVIDER),
     "server.client_providers.hosts": [""],
     "server.tools": MapOf({"ceiling": Choice(("deny", "ask", "auto")), "allow": [""]}),

@@ -75,6 +75,26 @@ def _masked_text(text: str) -> str:
     return _PROSE().sub(_keep_name, text)
 
 
+def credentials(named: Iterable[tuple[str, Any]]) -> list[str]:
+    """Of headers and variables the values whose names say that somebody is known by them, the
+    longest first; of `Bearer x` also x."""
+    found = [each for name, each in named if isinstance(each, str) and _CREDENTIAL().search(name)]
+    found += [each.partition(" ")[2].strip() for each in found]
+    return sorted({each for each in found if len(each) >= MIN_SECRET}, key=len, reverse=True)
+
+
+def cleared(value: Any, secrets: Iterable[str]) -> Any:
+    """A copy of JSON-shaped `value` without these exact texts, and else unchanged: for what people
+    and models go on working with."""
+    if isinstance(value, str):
+        for secret in secrets:
+            value = value.replace(secret, MASK)
+        return value
+    if isinstance(value, dict):
+        return {cleared(key, secrets): cleared(item, secrets) for key, item in value.items()}
+    return [cleared(item, secrets) for item in value] if isinstance(value, list) else value
+
+
 def is_secret(key: Any) -> bool:
     """Whether a key names a secret: `apiKey`, `X-Api-Key`, `client_secret`; not `max_tokens`."""
     words = _CAMEL.sub(r"\1_\2", str(key)).replace("-", "_").replace(" ", "_").lower()
@@ -164,6 +184,8 @@ _SECRET_KEY = _late(
     rf"(?:(?:^|_)(?:{_WORDS}|auth|pass|otp|signature|mcp_session_id)|apikeys?|accesstoken"
     r"|secretkey|sessiontoken|令牌|密钥|私钥|密码|口令)$"
 )
+
+_CREDENTIAL = _late(r"(?:key|token|secret|auth|authorization|passw(?:or)?d|cookie)$", re.IGNORECASE)
 
 # A header's value goes on to the end of its line and may hold spaces.
 _HEADER = _late(

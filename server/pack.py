@@ -36,6 +36,8 @@ def unpacked(archive, digest):
     cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
     place = os.path.join(cache, "yaa", digest)
     try:
+        if not os.path.isabs(place):  # a user without a home, as in a container
+            raise OSError
         if not os.path.isdir(place):
             os.makedirs(os.path.dirname(place), exist_ok=True)
             draft = tempfile.mkdtemp(dir=os.path.dirname(place))
@@ -48,7 +50,7 @@ def unpacked(archive, digest):
         if os.stat(place).st_uid == os.getuid():
             return place
     except OSError:
-        pass  # a read-only home: a folder for this time only
+        pass  # a read-only home, or none: a folder for this time only
     place, owner = tempfile.mkdtemp(prefix="yaa-"), os.getpid()
     os.chmod(place, 0o755)
     atexit.register(lambda: os.getpid() == owner and shutil.rmtree(place, ignore_errors=True))

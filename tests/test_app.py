@@ -22,7 +22,7 @@ from server.api.router import Route, Router
 from server.api.runs import Runs
 from server.api.session import Sessions
 from server.app import App, routes
-from server.config import load
+from server.config import ConfigError, load
 from server.errors import Problem
 from server.sandbox.policy import TIERS
 
@@ -311,6 +311,36 @@ class OverSockets(unittest.TestCase):
         self.assertEqual(events[-1]["type"], "RUN_FINISHED")
         self.assertEqual(events[-1]["result"]["status"], "completed")
 
+    def test_a_delta_is_what_the_run_added(self) -> None:
+        """A9: with it, who sent the session has what the whole reply would have held."""
+        api = Api(self.yaa.url, self.yaa.key)
+        demo = {"config": {"llm_api": {"provider": {"name": "demo"}}}}
+        asked = api.run({"messages": [{"role": "user", "content": "ask"}]} | demo)
+        (waiting,) = asked["interrupts"]
+        answer = {"status": "resolved", "payload": "Tea"}
+        for name, news in (
+            ("answered", {"interrupts": [waiting | {"answer": answer}]}),
+            (
+                "overtaken",
+                {"messages": [*asked["messages"], {"role": "user", "content": "calc 6*7"}]},
+            ),
+        ):
+            with self.subTest(name):
+                sent = copy.deepcopy(asked | news)
+                whole = api.run(sent)
+                there = {message.get("id") for message in sent["messages"]} | {
+                    message["id"] for message in whole["messages"] if message["role"] == "user"
+                }
+                new = [each for each in whole["messages"] if each["id"] not in there]
+                sent["config"]["yaa"]["reply"] = "delta"
+                reply = api.run(sent)
+                self.assertEqual(new[0]["role"], "tool")
+                for said, told in zip(new, reply["messages"], strict=True):
+                    self.assertEqual(said["role"], told["role"])
+                    self.assertEqual(said["content"], told["content"])
+                calls = whole["usage"]["calls"] - asked["usage"]["calls"]
+                self.assertEqual(reply["usage"]["calls"], calls)
+
     def test_a_model_that_cannot_be_reached_is_no_error_of_the_request(self) -> None:
         once = {"config": {"llm_api": {"retry": {"times": 0}}}}
         wanted = {"messages": [{"role": "user", "content": "hi"}]} | once
@@ -362,6 +392,22 @@ class Composition(unittest.IsolatedAsyncioTestCase):
                         call = wire.Call(method, path)
                         await router(call.exchange)
                         self.assertEqual(call.status, status)
+
+    async def test_no_default_makes_sessions_that_would_be_refused(self) -> None:
+        for given, said in (
+            ({"yaa": {"mode": "quick"}}, "session.config.yaa.mode: expected one of free, plain"),
+            ({"yaa": {"output_schema": {"type": "objct"}}}, "yaa.output_schema: expected a JSON S"),
+            ({"context": {"strategies": ["x"]}}, "session.config.context.strategies: expected an"),
+            ({"context": {"trigger_ratio": 5}}, "trigger_ratio: expected a number from 0 to 1"),
+            ({"tool": {"shell": {"auto_approve": "x"}}}, "tool.shell.auto_approve: expected true"),
+        ):
+            with self.subTest(given=given), tempfile.TemporaryDirectory() as folder:
+                (Path(folder) / "config.json").write_text(
+                    json.dumps({"session": {"config": given}})
+                )
+                with self.assertRaises(ConfigError) as caught:
+                    App(load(Path(folder), None, {}, {}), {})
+                self.assertIn(said, caught.exception.problems[0])
 
     async def test_while_it_opens_health_answers_and_the_rest_waits(self) -> None:
         with tempfile.TemporaryDirectory() as folder:

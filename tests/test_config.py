@@ -122,6 +122,10 @@ class Kinds(Case):
         ({"server": {"limits": []}}, "server.limits is [], wanted an object"),
         ({"server": {"limits": {"max_runs": -1}}}, "max_runs is -1, wanted a whole number from 1"),
         ({"server": {"limits": {"rate_limit": "100"}}}, 'rate_limit is "100", wanted a rate such'),
+        ({"server": {"limits": {"rate_limit": "0/1m"}}}, 'rate_limit is "0/1m", wanted a rate'),
+        ({"server": {"limits": {"rate_limit": f"{9**999}/s"}}}, "wanted a rate such as"),
+        ({"server": {"cors_origins": ["https://x.org/"]}}, "wanted an origin such as https://exa"),
+        ({"server": {"cors_origins": ["x.org"]}}, '.cors_origins.0 is "x.org", wanted an origin'),
         (
             {"server": {"api_keys": [{"key": "k", "limits": {"rate_limit": 5}}]}},
             "rate_limit is 5, wanted a rate such as",
@@ -133,7 +137,10 @@ class Kinds(Case):
             'max_tokens is "many", wanted a number, 0 or more, or null',
         ),
         ({"server": {"hosts": "me.lan"}}, 'server.hosts is "me.lan", wanted a list'),
-        ({"server": {"hosts": [1]}}, "server.hosts.0 is 1, wanted a string"),
+        ({"server": {"hosts": [1]}}, "server.hosts.0 is 1, wanted a name such as me.lan"),
+        ({"server": {"hosts": ["https://me.lan"]}}, "wanted a name such as me.lan, without scheme"),
+        ({"server": {"hosts": ["me.lan:8443"]}}, '.hosts.0 is "me.lan:8443", wanted a name such'),
+        ({"server": {"hosts": ["*"]}}, '.hosts.0 is "*", wanted a name such as me.lan'),
         ({"server": {"providers": []}}, "server.providers is [], wanted an object"),
         ({"server": {"providers": {"a": 1}}}, "server.providers.a is 1, wanted an object"),
         (
@@ -200,6 +207,8 @@ class Kinds(Case):
             {"api_keys": ["abc", "blake2b:" + "0f" * 64, {"name": "p", "key": "k", "limits": {}}]},
             {"providers": {"any name": {"preset": "openai", "models": ["a", {"name": "b"}]}}},
             {"providers": {"a": {"headers": {"X": "y"}, "extra_body": {"deep": [1]}}}},
+            {"hosts": ["me", "my_box", "yaa.example.org", "10.0.0.7", "fd00::7"]},
+            {"cors_origins": ["*", "null", "https://x.org:8443", "chrome-extension://abc"]},
             {"tools": {"shell": {"ceiling": "ask"}}},
             {"mcpServers": {"files": {"command": "x", "args": ["y"], "env": {"K": "v"}}}},
             {"rest": {"weather": {"base_url": "http://127.0.0.1"}}},
@@ -400,6 +409,10 @@ class Home(Case):
         self.assertEqual(config.home_folder(None, {"YAA_HOME": "/b"}), Path("/b"))
         self.assertEqual(config.home_folder(None, {}), Path("~/.yaa").expanduser())
         self.assertTrue(config.home_folder("relative", {}).is_absolute())
+
+    def test_one_of_nobody(self) -> None:
+        with self.assertRaisesRegex(ConfigError, "no such home folder here; .* --home or YAA_HOME"):
+            config.home_folder("~nobody-of-that-name/yaa", {})
 
     def test_it_is_made_for_the_owner_only(self) -> None:
         home = self.home / "new" / "home"

@@ -105,8 +105,18 @@ class Commands(Case):
         self.assertEqual([entry.name for entry in self.folder.iterdir()], ["saved.json"])
 
     def test_a_file_that_cannot_be_written(self) -> None:
-        _, said = self.chat(f"/save {self.folder / 'none' / 'x.json'}")
-        self.assertIn("No such file", said)
+        (self.folder / "file").write_text("")
+        for name, why in (
+            (self.folder / "none" / "x.json", "No such file"),
+            (self.folder / "file" / "x.json", "Not a directory"),
+            (self.folder, "Is a directory"),
+            ("/", "empty name"),
+            ("~nobody-of-that-name/x", "home directory"),
+        ):
+            with self.subTest(name=name):
+                _, said = self.chat(f"/save {name}", "/clear")
+                self.assertIn(why, said)
+                self.assertIn("a new session", said, "the conversation goes on")
 
     def test_exit_leaves_at_once(self) -> None:
         for command in ("/exit", "/quit"):

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import tempfile
 import unittest
 from pathlib import Path
 
+from server import doctor
 from server.app import App
 from server.config import load
 from server.greeting import describe, links
@@ -47,6 +49,33 @@ class Described(unittest.IsolatedAsyncioTestCase):
         ):
             self.assertRegex(said, pattern)
         self.assertNotIn("workers", said, "there is one process")
+
+    async def test_a_default_model_that_is_not_there_is_a_problem(self) -> None:
+        provider = {"session": {"config": {"llm_api": {"provider": {"name": "nope"}}}}}
+        with tempfile.TemporaryDirectory() as folder:
+            (Path(folder) / "config.json").write_text(json.dumps(provider))
+            async with App(load(Path(folder), None, {}, {"server.discover": False}), {}) as app:
+                said, found = "\n".join(describe(app)), doctor.examine(app)
+        text = "session.config.llm_api.provider: This server does not have a provider named 'nope'."
+        self.assertIn(f"  problem  {text} Known: demo.", said)
+        mine = [each for each in found if each.text.startswith(text)]
+        self.assertEqual([each.mark for each in mine], [doctor.MISSING])
+
+    async def test_a_log_that_cannot_be_written_is_a_problem(self) -> None:
+        for key in ("log", "tracing"):
+            with self.subTest(key), tempfile.TemporaryDirectory() as folder:
+                flags = {"server.discover": False, f"server.{key}.file": folder}
+                async with App(load(Path(folder) / "home", None, {}, flags), {}) as app:
+                    said, found = "\n".join(describe(app)), doctor.examine(app)
+                text = f"server.{key}.file: {folder}: Is a directory"
+                self.assertIn(f"  problem  {text}", said)
+                self.assertIn(
+                    (doctor.MISSING, "logs", text),
+                    [(each.mark, each.name, each.text) for each in found],
+                )
+                flags[f"server.{key}.file"] = "fine"
+                async with App(load(Path(folder) / "home", None, {}, flags), {}) as app:
+                    self.assertEqual(app.file_problems(), [])
 
     async def test_what_is_withheld_is_not_among_the_tools(self) -> None:
         with tempfile.TemporaryDirectory() as folder:

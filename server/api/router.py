@@ -85,8 +85,8 @@ Handler = Callable[[Call], Awaitable[None]]
 
 
 class Route(NamedTuple):
-    """A handler; `open` means that it needs no key. `refusal` makes the body of a Problem: clients
-    of other systems look for its members under other names."""
+    """A handler; `open` means that it needs no key. `refusal` makes the body of a Problem, in
+    all of its front: clients of other systems look for its members under other names."""
 
     handler: Handler
     open: bool = False
@@ -113,6 +113,12 @@ class Router:
         for (method, path), route in routes.items():
             self._routes.setdefault(path, {})[method] = route
         self._patterns = [path.split("/") for path in self._routes if "{" in path]
+        # By an address's first part: who asks beside a front's routes reads its words all the same.
+        self._refusals = {
+            _front(path): route.refusal
+            for (_, path), route in routes.items()
+            if route.refusal is not Problem.body
+        }
         self._files = Route(files, open=True)
         self._keys = keys
         self._origins = frozenset(origins)
@@ -137,8 +143,8 @@ class Router:
         if request.method == "OPTIONS":
             await self._options(call)
             return
+        call.refusal = self._refusals.get(_front(request.path), Problem.body)
         route = self._find(call)
-        call.refusal = route.refusal
         if not route.open:
             call.key = self._keys.check(request.headers)
             self._rates.take(call.key)
@@ -154,14 +160,13 @@ class Router:
             return here[method]
         if here:
             others = _methods(here)
-            call.refusal = next(iter(here.values())).refusal
             raise Problem(
                 "method_not_allowed",
                 f"Here one can {', '.join(others)}",
                 headers={"Allow": ", ".join((*others, "OPTIONS"))},
             )
         if method != "GET":
-            raise Problem("not_found", "There is nothing at this address")
+            raise nothing(path)
         return self._files
 
     def _at(self, path: str) -> tuple[dict[str, Route], dict[str, str]]:
@@ -206,6 +211,11 @@ class Router:
         return headers
 
 
+def nothing(path: str) -> Problem:
+    """The refusal of an address that is none: most often its base is wrong, so it says which."""
+    return Problem("not_found", f"There is nothing at {path[:200]}")
+
+
 class Border:
     """Where everything a handler raises becomes an answer. A fault of ours is logged whole under
     the exchange's id, which is all that the client is told of it."""
@@ -236,6 +246,11 @@ class Border:
             call.refusal(problem), status=problem.status, headers=headers | problem.headers
         )
         return True
+
+
+def _front(path: str) -> str:
+    """The first part of an address, by which fronts are told apart."""
+    return path.lstrip("/").partition("/")[0]
 
 
 def _methods(here: Iterable[str]) -> list[str]:

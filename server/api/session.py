@@ -41,9 +41,10 @@ class Sessions:
 
                 await self._runs.stream(call, run, frame)
                 return
+            before = {**run.session, "messages": list(run.session.get("messages") or ())}
             session = await self._runs.collect(call, run)
             delta = session["config"]["yaa"].get("reply") == "delta"
-            reply = delta_reply(session, run.first_message) if delta else session
+            reply = delta_reply(session, before) if delta else session
             await call.json(reply, headers={"x-should-retry": "false"})
 
     async def events(self, call: Call) -> None:
@@ -75,10 +76,19 @@ def wants_stream(accept: str, otherwise: bool) -> bool:
     return stream > whole
 
 
-def delta_reply(session: Mapping[str, Any], first: int) -> dict[str, Any]:
-    """Seed 003's reply: only what this run added, `first` being the index of its first message."""
+def delta_reply(session: Mapping[str, Any], before: Mapping[str, Any]) -> dict[str, Any]:
+    """Seed 003's reply: only what this run added to the session, and what it used. `before` has the
+    messages that were there: the last ones need not be the new ones, since the result of a call
+    goes behind that call, also when the user has spoken since."""
+    there = {id(message) for message in before["messages"]}  # the fold keeps each where it changes
+    messages = [message for message in session["messages"] if id(message) not in there]
+    spent = before.get("usage") or {}
+    usage = {
+        name: value - spent.get(name, 0) if isinstance(value, int) else value
+        for name, value in session.get("usage", {}).items()
+    }
     reply = {key: session.get(key) for key in ("id", "title", "start_time", "finish_reason")}
-    return reply | {"messages": session["messages"][first:], "usage": session.get("usage", {})}
+    return reply | {"messages": messages, "usage": usage}
 
 
 def _quality(accept: str, kind: str) -> float:

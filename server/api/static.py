@@ -13,7 +13,7 @@ from pathlib import Path
 from urllib.parse import unquote_to_bytes
 
 from ..errors import Problem
-from .router import Call
+from .router import Call, nothing
 
 INDEX = "index.html"
 ARTIFACT = "artifact.html"
@@ -105,7 +105,7 @@ class Files:
         try:
             return self._find(name).read_bytes()
         except OSError:
-            raise _nothing() from None
+            raise nothing(f"/{name}") from None
 
     def _find(self, name: str) -> Path:
         try:
@@ -114,22 +114,22 @@ class Files:
                 return file
         except (OSError, RuntimeError):  # RuntimeError: a loop of links
             pass
-        raise _nothing()
+        raise nothing(f"/{name}")
 
 
 def file_name(path: str) -> str:
     """The relative name that a percent-encoded request path means. Raises Problem."""
     if re.search(r"%(?:2f|5c|00)|\\|%(?![0-9a-f]{2})", path, re.IGNORECASE):
-        raise _nothing()
+        raise nothing(path)
     try:
         decoded = unquote_to_bytes(path).decode()
     except UnicodeDecodeError:
-        raise _nothing() from None
+        raise nothing(path) from None
     if not decoded.startswith("/") or not decoded.isprintable():
-        raise _nothing()
+        raise nothing(path)
     name = decoded[1:] or INDEX
     if any(not part or part.startswith(".") for part in name.split("/")):
-        raise _nothing()
+        raise nothing(path)
     return name
 
 
@@ -158,7 +158,3 @@ def byte_range(header: str, size: int) -> tuple[int, int] | None:
 def _matches(header: str, etag: str) -> bool:
     tags = [tag.strip().removeprefix("W/") for tag in header.split(",")]
     return "*" in tags or etag in tags
-
-
-def _nothing() -> Problem:
-    return Problem("not_found", "There is nothing at this address")

@@ -13,8 +13,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..schema.validate import check_schema
+from ..session.fields import MAX_ID
 from .openai import (
     CARRIER,
+    CHOICES,
     Json,
     Place,
     Recall,
@@ -138,7 +140,7 @@ def _tools(body: Json, taken: Collection[str]) -> Tools:
             _, function = _function(where, tool)
             names.append(known(str(function.get("name")), offered, *where))
         return offered.chosen(mode, names)
-    raise misfit(("tool_choice",), f"{shown(choice)} is not supported here")
+    raise misfit(("tool_choice",), f"{shown(kind or choice)} is not supported here; {CHOICES}")
 
 
 def _possible(offered: Tools, choice: str) -> Tools:
@@ -255,14 +257,17 @@ def _call(call: Json, place: Place, offered: Tools) -> Json:
         needed(function, str, *place, "function", "name"),
     )
     arguments = take(function, str, *place, "function", "arguments") or ""
-    return made_call(call_id, name, arguments, offered, place)
+    places = (*place, "id"), (*place, "function", "name")
+    return made_call(call_id, name, arguments, offered, places)
 
 
-def made_call(call_id: str, name: str, arguments: str, offered: Tools, place: Place) -> Json:
-    if not call_id or len(call_id) > 256:
-        raise misfit((*place, "id"), "expected 1 to 256 characters")
-    if not name or len(name) > 256:
-        raise misfit((*place, "function", "name"), "expected 1 to 256 characters")
+def made_call(
+    call_id: str, name: str, arguments: str, offered: Tools, places: tuple[Place, Place]
+) -> Json:
+    """`places`: of the id and of the name in the body."""
+    for value, place in zip((call_id, name), places, strict=True):
+        if not 1 <= len(value) <= MAX_ID:
+            raise misfit(place, f"expected 1 to {MAX_ID} characters")
     function = {"name": offered.inner.get(name, name), "arguments": arguments}
     return {"id": call_id, "type": "function", "function": function}
 

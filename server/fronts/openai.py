@@ -14,10 +14,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import Problem
+from ..jsontext import LARGEST_COUNT, dumps
 from ..session import offers
 from ..session.events import pointer
 from ..session.fields import MAX_ID, MAX_SESSION_ID
 from ..session.fold import parse_pointer
+from ..session.shape import check
 
 Json = dict[str, Any]
 Place = tuple[str | int, ...]
@@ -33,6 +35,8 @@ CODES = {  # Problem's code -> the one that SDKs and scripts know
     "rate_limited": "rate_limit_exceeded",
 }
 STATUS = {"agent_unknown": 404, "provider_unknown": 500, "provider_not_allowed": 500}
+
+CHOICES = "only auto, none, required, and objects of the type function or allowed_tools are"
 
 _WORDS: dict[type, str] = {
     str: "a string",
@@ -94,7 +98,7 @@ def only(body: Mapping[str, Any], allowed: Mapping[str, tuple[Any, ...]]) -> Non
     for name, values in allowed.items():
         value = body.get(name)
         if value is not None and not any(value == each for each in values):
-            instead = f"; only {' or '.join(map(str, values))} is" if values else ""
+            instead = f"; only {' or '.join(map(dumps, values))} is" if values else ""
             raise misfit((name,), f"{shown(value)} is not supported here{instead}")
 
 
@@ -107,8 +111,8 @@ def settings(body: Mapping[str, Any], known: Mapping[str, type]) -> Json:
 
 def positive(body: Mapping[str, Any], name: str) -> int | None:
     value = take(body, int, name)
-    if value is not None and value < 1:
-        raise misfit((name,), f"expected 1 or more, got {value}")
+    if value is not None and not 1 <= value <= LARGEST_COUNT:
+        raise misfit((name,), f"expected 1 to {LARGEST_COUNT}, got {shown(value)}")
     return None if value is None else int(value)
 
 
@@ -116,7 +120,7 @@ def shown(value: Any) -> str:
     """A value named in an error: its kind when it is large, itself when it is short."""
     if isinstance(value, dict | list):
         return _WORDS[type(value)]
-    text = f'"{value}"' if isinstance(value, str) else str(value).lower()
+    text = f'"{value}"' if isinstance(value, str) else dumps(value)
     return text if len(text) <= 60 else f"{text[:60]}…"
 
 
@@ -252,7 +256,8 @@ def remembered(message: Json, call_ids: Iterable[str], recall: Recall) -> None:
 
 def carried(message: Json) -> tuple[str, list[Json], dict[str, str]] | None:
     """(session id, messages, what the caller calls the open calls) that an earlier answer gave
-    along with the caller's calls; None where there are none, or the calls are not the same."""
+    along with the caller's calls; None where there are none, they are none of a session's, or the
+    calls are not the same."""
     brought = message.get(CARRIER)
     if not isinstance(brought, dict):
         return None
@@ -270,7 +275,7 @@ def carried(message: Json) -> tuple[str, list[Json], dict[str, str]] | None:
     called = [call["id"] for call in message.get("tool_calls") or ()]
     theirs: dict[str, str] = {told[name]: name for name in called if name in told}
     whole = len(messages) == len(brought["messages"]) and len(theirs) == len(called)
-    if not whole or set(theirs) != set(waiting):
+    if not whole or set(theirs) != set(waiting) or check({"messages": messages}):
         return None
     return session_id, messages, theirs
 

@@ -17,6 +17,7 @@ from typing import Any
 from .chat import PARTS, address, file, made_call, wanted_schema
 from .openai import (
     CARRIER,
+    CHOICES,
     Json,
     Place,
     Recall,
@@ -170,7 +171,7 @@ def _tools(body: Json, taken: Collection[str]) -> Tools:
             for place, tool in items(listed, "tool_choice", "tools")
         ]
         return offered.chosen(mode, names)
-    raise misfit(("tool_choice",), f"{shown(kind or choice)} is not supported here")
+    raise misfit(("tool_choice",), f"{shown(kind or choice)} is not supported here; {CHOICES}")
 
 
 # -- the conversation ------------------------------------------------------------------------------
@@ -183,9 +184,8 @@ def _history(body: Json, offered: Tools, recall: Recall) -> Iterator[tuple[Place
     if isinstance(given, str):
         yield ("input",), {"role": "user", "content": given}
         return
-    given = needed(body, list, "input")
-    if not given:
-        raise misfit(("input",), "expected at least one item")
+    if not isinstance(given, list) or not given:
+        raise misfit(("input",), f"expected a string or at least one item, got {shown(given)}")
     yield from _together(_items(given, offered, recall))
 
 
@@ -226,7 +226,8 @@ def _message(item: Json, place: Place) -> Json:
 def _call(item: Json, place: Place, offered: Tools) -> Json:
     call_id, name = needed(item, str, *place, "call_id"), needed(item, str, *place, "name")
     arguments = take(item, str, *place, "arguments") or ""
-    call = made_call(call_id, name, arguments, offered, place)
+    places = (*place, "call_id"), (*place, "name")
+    call = made_call(call_id, name, arguments, offered, places)
     found: Json = {"role": "assistant", "content": "", "tool_calls": [call]}
     return found | ({CARRIER: item[CARRIER]} if CARRIER in item else {})
 

@@ -150,7 +150,7 @@ class Models:
         if entry is None:
             known = [*self._entries, DEMO]
             what = f"the model {model!r}" if name == DEMO else f"a provider named {name!r}"
-            raise _unknown(f"This server has not {what}.", name, known)
+            raise _unknown(f"This server does not have {what}.", name, known)
         preset = _preset(entry)
         model = model or entry.get("model_name") or preset.model_name
         offered = _offered(entry)

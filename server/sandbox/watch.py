@@ -44,7 +44,7 @@ def measure(root: int, scratch: Iterable[str] = ()) -> Use:
             continue
         alive += 1
         ticks += sum(map(int, fields[11:15]))  # utime stime cutime cstime
-        mine, ours = sums(f"/proc/{pid}/status", (b"RssAnon:", b"VmSwap:"), (b"RssShmem:",))
+        mine, ours = resident(pid)
         own, shared = own + mine, shared + ours
     cpu_s = spent.ru_utime + spent.ru_stime + ticks / TICKS
     return Use(alive, cpu_s, own + max(shared, used(scratch)))
@@ -57,8 +57,15 @@ def shared_fairly(root: int, scratch: Iterable[str] = ()) -> int:
     for pid in tree(root):
         rollup = f"/proc/{pid}/smaps_rollup"
         mine, ours = sums(rollup, (b"Pss_Anon:", b"SwapPss:"), (b"Pss_Shmem:",))
+        if not mine + ours:  # a process may close that to others: then it shares with nobody
+            mine, ours = resident(pid)
         own, shared = own + mine, shared + ours
     return own + max(shared, used(scratch))
+
+
+def resident(pid: int) -> list[int]:
+    """KiB of a process's own memory, and of what it may share; nothing can close these numbers."""
+    return sums(f"/proc/{pid}/status", (b"RssAnon:", b"VmSwap:"), (b"RssShmem:",))
 
 
 def used(scratch: Iterable[str]) -> int:
@@ -131,6 +138,51 @@ def size_of(folder: str) -> int:
     return total
 
 
+def nameless(root: int, folder: str) -> int:
+    """Bytes of files of a folder that were deleted, and that processes below `root` hold open or
+    mapped: they take room until they are let go, and no listing shows them."""
+    opened: dict[int, int] = {}
+    mapped: dict[int, int] = {}
+    for pid in tree(root):
+        for place in descriptors(pid):
+            try:
+                if is_gone(os.readlink(place), folder):  # noqa: PTH115
+                    found = os.stat(place)  # noqa: PTH116
+                    opened[found.st_ino] = found.st_blocks * 512
+            except OSError:
+                continue
+        for inode, size in gone_maps(pid, folder).items():
+            mapped[inode] = max(size, mapped.get(inode, 0))
+    return sum(opened.values()) + sum(mapped[inode] for inode in mapped.keys() - opened.keys())
+
+
+def descriptors(pid: int) -> list[str]:
+    try:
+        return [f"/proc/{pid}/fd/{number}" for number in os.listdir(f"/proc/{pid}/fd")]  # noqa: PTH208
+    except OSError:
+        return []
+
+
+def gone_maps(pid: int, folder: str) -> dict[int, int]:
+    """Inode → mapped bytes of each deleted file of a folder, in one process (proc_pid_maps(5))."""
+    found: dict[int, int] = {}
+    try:
+        with open(f"/proc/{pid}/maps", errors="replace") as file:  # noqa: PTH123
+            lines = [line.rstrip("\n").split(None, 5) for line in file]
+    except OSError:
+        return found
+    for line in lines:
+        if len(line) == 6 and is_gone(line[5], folder):
+            first, _, end = line[0].partition("-")
+            found[int(line[4])] = found.get(int(line[4]), 0) + int(end, 16) - int(first, 16)
+    return found
+
+
+def is_gone(path: str, folder: str) -> bool:
+    """As the kernel names what has no name any more (d_path)."""
+    return path.endswith(" (deleted)") and path.startswith(f"{folder}/")
+
+
 def users_tasks(uid: int) -> int:
     """How many tasks a user has: the kernel counts processes of a user, not of a call."""
     total = 0
@@ -145,10 +197,11 @@ def users_tasks(uid: int) -> int:
 
 class Disk:
     """Watches the size of the workspace: cheaply by the room that is left on its file system,
-    exactly when that shrinks, and now and then in case something else frees room meanwhile."""
+    exactly when that shrinks, and now and then in case something else frees room meanwhile.
+    Deleted files count as long as a process below this one holds them."""
 
     def __init__(self, folder: str, limits: dict[str, float]) -> None:
-        self.folder, self.looks = folder, 0
+        self.folder, self.looks = os.path.realpath(folder), 0
         self.limit = int(limits["disk_mb"] * 1024 * 1024) if "disk_mb" in limits else None
         self.room = room_left(folder)
 
@@ -161,5 +214,5 @@ class Disk:
         if shrunk < self.limit // 8 and self.looks % COUNTED:
             return None
         self.room -= max(0, shrunk)
-        size = size_of(self.folder)
+        size = size_of(self.folder) + nameless(os.getpid(), self.folder)
         return size if size > self.limit else None

@@ -171,9 +171,11 @@ def provider(definition: Definition, own: Any, default: Any) -> Any:
     return chosen if "provider" in definition or "model" in definition else own or default
 
 
-def limits(definition: Definition, defaults: Mapping[str, Any]) -> dict[str, Any]:
-    """The limits that are filled into a session of this agent."""
-    return {**defaults, **definition.get("limits", {})}
+def limits(definition: Definition, defaults: Mapping[str, Any], mode: str = "") -> dict[str, Any]:
+    """The limits that are filled into a session of this agent. `mode`: the session's own choice."""
+    chosen = mode_named(mode)
+    rounds = {"max_steps": chosen.rounds} if chosen and chosen.rounds else {}
+    return {**defaults, **rounds, **definition.get("limits", {})}
 
 
 def _spelled(value: dict[str, Any]) -> Definition:

@@ -74,11 +74,12 @@ def opening(
     session_id = session.get("id") or new_id("ses")
     filled = list(_filled_messages(session.get("messages") or [], new_id))
     user = _last_user(session, filled)
+    mode = _mode(session, defaults)
     changes = [
         *([] if "id" in session else [put("id", value=session_id)]),
         *_filled(session, defaults, now_ms),
-        *_missing(session, _with_limits(defaults, agent)),
-        *_other_limits(session, defaults, agent),
+        *_missing(session, _with_limits(defaults, agent, mode)),
+        *_other_limits(session, defaults, agent, mode),
         *([put("config", "agent", value=agent)] if definition.of(session) != agent else []),
         *_ledger(session),
         *_open_interrupts(session),
@@ -86,6 +87,8 @@ def opening(
     run = _run(session, user, run_id, now_ms)
     if host:
         run["host"] = host
+    if mode:
+        run["mode"] = mode
     if said := prompts.remarks(session.get("config", {}).get("prompt") or {}):
         run["warnings"] = said
     if "output" in session and session.get("run", {}).get("message") != user:
@@ -187,19 +190,27 @@ def _missing(node: Session, defaults: Session, *path: str) -> Iterator[dict[str,
             yield from _missing(node[key], value, *path, key)
 
 
-def _with_limits(defaults: Session, agent: dict[str, Any]) -> Session:
+def _mode(session: Session, defaults: Session) -> str:
+    """The session's own choice of a mode, as it is spelled; empty where its agent's holds."""
+    own = session.get("config", {}).get("yaa", {})
+    return str(own.get("mode", defaults["config"]["yaa"].get("mode")) or "")
+
+
+def _with_limits(defaults: Session, agent: dict[str, Any], mode: str) -> Session:
     config = defaults["config"]
-    limits = definition.limits(agent, config["limits"])
+    limits = definition.limits(agent, config["limits"], mode)
     return {**defaults, "config": {**config, "limits": limits}}
 
 
 def _other_limits(
-    session: Session, defaults: Session, agent: dict[str, Any]
+    session: Session, defaults: Session, agent: dict[str, Any], mode: str
 ) -> Iterator[dict[str, Any]]:
-    """Limits that were filled in for another agent, and that nobody has changed since."""
+    """Limits that were filled in for another agent or mode, and that nobody has changed since."""
     own = session.get("config", {}).get("limits") or {}
     wanted = defaults["config"]["limits"]
-    before, now = (definition.limits(each, wanted) for each in (definition.of(session), agent))
+    chosen = str(session.get("run", {}).get("mode") or "")
+    before = definition.limits(definition.of(session), wanted, chosen)
+    now = definition.limits(agent, wanted, mode)
     for name, limit in now.items():
         if name in own and own[name] == before.get(name) != limit:
             yield put("config", "limits", name, value=limit)

@@ -4,7 +4,8 @@ In the walk: the catalog takes their tools from here, at start and whenever a li
 the toolbox sends calls of kind `mcp` here. Servers come from `server.mcpServers` and nowhere else:
 a session must not be able to start a process. One process serves all sessions, is started again
 when it has ended, and is shared by entries that say the same. The rule of the file: if a server is
-broken, slow or lying, only its own tools suffer; `problems` says what is wrong, for the owner.
+broken, slow or lying, only its own tools suffer; `problems` says what is wrong, for the owner; what
+it repeats of the credentials it was given stays here.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from collections.abc import AsyncGenerator, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from .. import log
+from .. import log, masking
 from ..wire.client import Client
 from .mcp_entry import allowed, identity, usable
 from .mcp_http import HttpLink
@@ -59,6 +60,11 @@ class Server:
     headers: dict[str, dict[tuple[str, ...], str]] = field(default_factory=dict)  # by tool name
     problems: list[str] = field(default_factory=list)
     listing: asyncio.Task[None] | None = None
+
+    def credentials(self) -> list[str]:
+        """What it knows this server by, and may echo."""
+        given = [self.entry.get(key, {}).items() for key in ("headers", "env")]
+        return masking.credentials(pair for pairs in given for pair in pairs)
 
     def problem(self, text: str) -> None:
         if len(self.problems) < MAX_PROBLEMS:
@@ -113,12 +119,13 @@ class Servers:
         `question` is the one that a person has answered since the call was sent last.
         """
         started = time.monotonic()
+        secrets = self._servers[tool.where[1]].credentials()
         heard: asyncio.Queue[str] = asyncio.Queue()
         budget = limits["output_kb"] * 1024
 
         def hear(params: Message) -> None:
             nonlocal budget
-            line = progress_line(params)
+            line = masking.cleared(progress_line(params), secrets)
             budget -= len(line)
             if budget > 0:
                 heard.put_nowait(line)
@@ -142,7 +149,7 @@ class Servers:
             while not heard.empty():
                 yield heard.get_nowait()
             found = work.result()
-            yield found if isinstance(found, Question) else _timed(found, started)
+            yield found if isinstance(found, Question) else _told(found, secrets, started)
         finally:
             for task in (work, listening):
                 task.cancel()
@@ -279,5 +286,7 @@ def _spent(started: float) -> Json:
     return {"wall_ms": round((time.monotonic() - started) * 1000)}
 
 
-def _timed(found: Outcome, started: float) -> Outcome:
-    return Outcome(found.status, found.result, found.error, text=found.text, usage=_spent(started))
+def _told(found: Outcome, secrets: list[str], started: float) -> Outcome:
+    said = (found.result, found.error, found.text)
+    result, error, text = (masking.cleared(each, secrets) for each in said)
+    return Outcome(found.status, result, error, text=text, usage=_spent(started))

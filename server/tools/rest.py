@@ -2,19 +2,20 @@
 
 In the walk: the toolbox asks `operations` what there is and `call` to make one request. The rule of
 the file: the owner's base URL decides where a request goes and its headers who it is from; what a
-model writes is escaped into its place and can change neither. Redirects are not followed.
+model writes is escaped into its place and can change neither. Redirects are not followed, and an
+answer that echoes those headers comes back without what they keep secret.
 """
 
 from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from .. import spans
+from .. import masking, spans
 from ..jsontext import JSONError, dumps, loads
 from ..wire.client import Client, ClientError, Response, Timeouts
 from .openapi import tools_in
@@ -159,7 +160,7 @@ async def call(client: Client, op: Operation, args: dict[str, Any], wall_s: floa
         response = await client.request(op.method, url, headers, body, timeouts=timeouts)
         async with response:
             data = await response.read(int(op.max_kb * 1024))
-        status, said = "ok", answer(response, data)
+        status, said = "ok", answer(response, data, masking.credentials(op.headers.items()))
     except (ToolError, ClientError) as error:
         late = isinstance(error, ClientError) and error.kind == "timeout"
         status, said = "timeout" if late else "error", str(error)
@@ -222,14 +223,16 @@ def plain(value: Any) -> str:
     return value if isinstance(value, str) else dumps(value)
 
 
-def answer(response: Response, data: bytes) -> Any:
-    """The body as JSON or text. Raises ToolError, in words, for any status but success."""
+def answer(response: Response, data: bytes, secrets: Iterable[str] = ()) -> Any:
+    """The body as JSON or text, without `secrets`. Raises ToolError, in words, for any status but
+    success."""
     kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
     text = data.decode("utf-8", "replace")
     try:
         value = loads(data) if "json" in kind or not kind else text
     except JSONError:
         value = text
+    value = masking.cleared(value, secrets)  # before an error is cut: half of one is not known
     if not 200 <= response.status < 300:
         raise ToolError(f"{response.status}: {meaning(response.status)}{because(value)}")
     if not data:

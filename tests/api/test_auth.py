@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import hmac
 import stat
+import sys
 import tempfile
 import threading
 import unittest
 from pathlib import Path
+from typing import Any
 
 from server.api.auth import ANYONE, Key, Keys, home_key
 from server.errors import Problem
@@ -88,6 +91,27 @@ class Entries(unittest.TestCase):
                 self.assertEqual(keys.check({"authorization": f"Bearer {sent}"}), expected)
         with self.assertRaises(Problem):
             keys.check({"authorization": f"Bearer blake2b:{digest}"})
+
+    def test_every_key_is_compared_in_constant_time(self) -> None:
+        """Whichever of them was sent, or none: the time tells nothing."""
+        texts = ["first", "second", "third"]
+        keys = Keys(texts)
+        for sent in (*texts, "nobody's", "f"):
+            compared = 0
+
+            def see(frame: object, event: str, function: Any) -> None:
+                nonlocal compared
+                compared += event == "c_call" and function is hmac.compare_digest
+
+            sys.setprofile(see)
+            try:
+                keys.check({"yaa-api-key": sent})
+            except Problem:
+                self.assertNotIn(sent, texts)
+            finally:
+                sys.setprofile(None)
+            with self.subTest(sent):
+                self.assertEqual(compared, len(texts))
 
 
 class HomeKey(unittest.TestCase):

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import http.client
 import json
+import sys
+import tempfile
 import time
 import unittest
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 from server.api.autoai import ABORTED
 from tests.bench.peers import config, start
 from tests.tooling.api import Api
-from tests.tooling.child import Yaa
+from tests.tooling.child import Child, Yaa
 
 Json = dict[str, Any]
 
@@ -169,7 +172,7 @@ class AutoAi(unittest.TestCase):
         self.assertEqual(found[-1]["session"]["finish_reason"], "awaiting")
 
     def test_an_abort_ends_the_stream_at_once(self) -> None:
-        body = {"messages": said("bench tokens=100000 delay_us=20000"), "sessionId": "w-abort"}
+        body = {"messages": said("bench tokens=1500 delay_us=20000"), "sessionId": "w-abort"}
         with closing(Stream(self.api, body)) as stream:
             messages = stream.messages()
             task = next(messages)["taskId"]
@@ -217,6 +220,37 @@ class AutoAi(unittest.TestCase):
                 found, answer = self.ask("POST", path, body)
                 self.assertEqual(found, status, answer)
                 self.assertIn("code", answer if status == 409 else answer["error"])
+
+
+class TwoKeys(unittest.TestCase):
+    def test_who_has_another_key_can_neither_answer_nor_end_a_stream(self) -> None:
+        stack = self.enterContext(ExitStack())
+        home = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        settings = config(start(stack, "tests.bench.provider"))
+        settings["server"]["api_keys"] = ["one", "two"]
+        (home / "config.json").write_text(json.dumps(settings))
+        child = Child([sys.executable, "-m", "server", "--home", str(home), "--port", "0"])
+        stack.callback(child.stop)
+        url = child.wait_for(r"^(http://127\.0\.0\.1:\d+)/$", 60)[1]
+        mine, theirs = Api(url, "one"), Api(url, "two")
+        body = {"messages": said(CALLS_PAGE), "frontend_tools": [PAGE], "sessionId": "w-mine"}
+        with closing(Stream(mine, body)) as stream:
+            messages = stream.messages()
+            task = next(messages)["taskId"]
+            asked = next(m for m in messages if m["content"].startswith("[FRONTEND_TOOL"))
+            call = json.loads(asked["content"].split(" ", 1)[1])["callId"]
+
+            def give(api: Api, result: str) -> int:
+                given = {"sessionId": "w-mine", "toolCall": {"callId": call, "result": result}}
+                return api.request("POST", f"{BASE}/chat/tool-result", given)[0]
+
+            self.assertEqual(give(theirs, "forged"), 409)
+            self.assertEqual(theirs.request("DELETE", f"{BASE}/chat/stream/{task}")[0], 404)
+            self.assertEqual(give(mine, "true"), 200)
+            *_, last = messages
+            self.assertTrue(stream.ended)
+        results = [m["content"] for m in last["session"]["messages"] if m["role"] == "tool"]
+        self.assertEqual((results, last["session"]["status"]), (["true"], "completed"))
 
 
 if __name__ == "__main__":

@@ -24,6 +24,9 @@ class Refusing(Case):
             (JSON | {"Content-Type": "application/x-www-form-urlencoded"}, 415),
             (JSON | {"Content-Type": "application/json; charset=latin-1"}, 415),
             (JSON | {"Content-Type": "application/jsonx"}, 415),
+            (JSON | {"Content-Type": "application/json, application/json"}, 415),
+            (JSON | {"Content-Type": "application/json; charset=utf-8; charset=utf-16"}, 415),
+            (JSON | {"Content-Type": "text/plain; application/json"}, 415),
             (JSON | {"Content-Encoding": "br"}, 415),
             (JSON | {"Content-Encoding": "gzip, gzip"}, 415),
         ):
@@ -40,6 +43,8 @@ class Refusing(Case):
             'Application/JSON;charset="UTF-8"',
             "application/json ; charset=utf8",
             "application/json;",
+            "application/json; odata=verbose",
+            'application/json; profile="x"; charset=UTF-8',
         ):
             with self.subTest(kind=kind):
                 self.assertEqual(self.post(headers=JSON | {"Content-Type": kind}).status, 200)

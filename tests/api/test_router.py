@@ -132,6 +132,8 @@ class Patterns(Case):
             ("GET", "/v1/models/wrong", 404, {"no": "not_found"}),
             ("POST", "/v1/models/x", 405, {"no": "method_not_allowed"}),
             ("GET", "/v1/models/", 200, None),  # the name of a file
+            ("POST", "/v1/embeddings", 404, {"no": "not_found"}),  # beside all routes of a front
+            ("DELETE", "/v1", 404, {"no": "not_found"}),
             ("GET", "/v1/models/a/b", 200, None),
         ):
             with self.subTest(method=method, path=path):
@@ -139,6 +141,10 @@ class Patterns(Case):
                 self.assertEqual(asked.status, status)
                 if answer is not None:
                     self.assertEqual(asked.json, answer)
+
+    def test_an_address_that_is_none_is_named(self) -> None:
+        asked = self.ask("POST", "/chat/completions", KEY)
+        self.assertEqual(asked.json["detail"], "There is nothing at /chat/completions")
 
     def test_a_missing_key_is_refused_in_the_words_of_the_route(self) -> None:
         asked = self.ask("GET", "/v1/models/x")
@@ -181,6 +187,7 @@ class Cors(Case):
         self.assertNotIn("*", allowed)
         methods = exchange.headers["access-control-allow-methods"]
         self.assertEqual(methods, "GET, HEAD, POST, OPTIONS")
+        self.assertEqual(exchange.headers["access-control-max-age"], "3600")
 
     def test_a_list_of_origins(self) -> None:
         options: dict[str, Any] = {"origins": ["https://mine.example", "null"]}

@@ -14,7 +14,7 @@ import sys
 from collections.abc import Sequence
 
 from . import others
-from .measures import ADDED, GOALS, MEASURES, TINY, Figures, Size, cold_starts, hang_up
+from .measures import ADDED, BEST, GOALS, MEASURES, TINY, Figures, Size, cold_starts, hang_up
 from .peers import Peer, let_go, running
 
 COLUMNS = ("direct", "relay", "yaa")
@@ -74,14 +74,17 @@ def add(table: Table, peer: str, figures: Figures) -> None:
 
 
 def render(table: Table, names: Sequence[str] = ()) -> str:
-    """Medians over the rounds, as a table in Markdown; what has a goal first."""
+    """Medians over the rounds, as a table in Markdown; what has a goal first. Beside others the
+    last column says what share of the best of them yaa takes, and what share the goal is."""
     columns = [*COLUMNS, *names]
-    rows = [["", "goal", *columns], ["---", *["---:"] * (len(columns) + 1)]]
+    head = ["", "goal", *columns, *(["of the best (goal)"] if names else [])]
+    rows = [head, ["---", *["---:"] * (len(head) - 1)]]
     figures = [*(figure for figure in GOALS if figure in table)]
     figures += [figure for figure in table if figure not in GOALS]
     for figure in figures:
         medians = {name: statistics.median(found) for name, found in table[figure].items()}
-        rows.append([figure, goal(figure), *(short(medians.get(name)) for name in columns)])
+        row = [figure, goal(figure), *(short(medians.get(name)) for name in columns)]
+        rows.append([*row, share(figure, medians, names)] if names else row)
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
@@ -90,6 +93,18 @@ def goal(figure: str) -> str:
         return ""
     sign = "≥" if "/s" in figure else "≤"
     return f"{sign} {'direct + ' if figure in ADDED else ''}{GOALS[figure]:,g}"
+
+
+def share(figure: str, medians: dict[str, float], names: Sequence[str]) -> str:
+    """What yaa takes of the best of the others, "0.25 (≤ 0.21)": a ratio within one run."""
+    found = [medians[name] for name in names if name in medians]
+    if figure not in GOALS or "yaa" not in medians or not found:
+        return ""
+    rate = "/s" in figure
+    floor = medians.get("direct", 0.0) if figure in ADDED else 0.0
+    best = (max(found) if rate else min(found)) - floor
+    wanted = f"{'≥' if rate else '≤'} {GOALS[figure] / BEST[figure]:.2g}"
+    return f"{(medians['yaa'] - floor) / best:.2f} ({wanted})" if best > 0 else f"– ({wanted})"
 
 
 def short(value: float | None) -> str:

@@ -8,7 +8,7 @@ import re
 import unittest
 
 from . import measures, others, sandbox
-from .__main__ import add, render, run
+from .__main__ import add, render, run, share
 from .peers import Reply
 
 
@@ -50,15 +50,33 @@ class Arithmetic(unittest.TestCase):
             add(table, "relay", {"turn, ms": value * 2})
             add(table, "yaa", {"turn, ms": value * 3, "deltas/s, 16 streams": 1234.5})
         self.assertEqual(
-            render(table, ["other"]).splitlines(),
+            render(table).splitlines(),
             [
-                "|  | goal | direct | relay | yaa | other |",
-                "| --- | ---: | ---: | ---: | ---: | ---: |",
-                f"| {measures.FIRST} | ≤ direct + 0.6 | 2.00 | – | – | – |",
-                "| deltas/s, 16 streams | ≥ 90,000 | – | – | 1,234 | – |",
-                "| turn, ms |  | 2.00 | 4.00 | 6.00 | – |",
+                "|  | goal | direct | relay | yaa |",
+                "| --- | ---: | ---: | ---: | ---: |",
+                f"| {measures.FIRST} | ≤ direct + 0.6 | 2.00 | – | – |",
+                "| deltas/s, 16 streams | ≥ 90,000 | – | – | 1,234 |",
+                "| turn, ms |  | 2.00 | 4.00 | 6.00 |",
             ],
         )
+
+    def test_beside_others_goals_are_shares_of_the_best(self) -> None:
+        cases: list[tuple[str, dict[str, float], str]] = [
+            # what is added to direct; the smallest is best
+            (measures.FIRST, {"direct": 1, "yaa": 2, "a": 5, "b": 9}, "0.25 (≤ 0.21)"),
+            ("deltas/s, 16 streams", {"yaa": 60, "a": 10, "b": 20}, "3.00 (≥ 4.1)"),  # the largest
+            ("idle RSS, MiB", {"yaa": 30, "b": 60}, "0.50 (≤ 0.39)"),  # one of them failed
+            ("idle RSS, MiB", {"yaa": 30}, ""),
+            ("idle RSS, MiB", {"a": 30}, ""),
+            ("turn, ms", {"yaa": 1, "a": 2}, ""),  # has no goal
+            (measures.FIRST, {"direct": 5, "yaa": 6, "a": 5}, "– (≤ 0.21)"),
+        ]
+        for figure, medians, said in cases:
+            with self.subTest(figure=figure, medians=medians):
+                self.assertEqual(share(figure, medians, ["a", "b"]), said)
+                table = {figure: {name: [value] for name, value in medians.items()}}
+                self.assertTrue(render(table, ["a", "b"]).endswith(f" | {said} |"))
+        self.assertEqual(measures.BEST.keys(), measures.GOALS.keys())
 
     def test_each_program_has_its_file(self) -> None:
         for name, file in others.PROGRAMS.items():

@@ -122,6 +122,22 @@ await main(async (walk, job) => {
     await says(walk, "calculator: 6");
   });
 
+  await walk.step("who clicks twice sends once, and stops without sending", async () => {
+    await walk.press("New session");
+    await page.type(COMPOSER, "stream 100000");
+    await page.click(".send", { count: 2, delay: 60 });
+    await page.waitForSelector(".feed[aria-busy=true]");
+    await page.type(COMPOSER, "a draft"); // what stops at once has stopped by now
+    await page.waitForSelector(".feed[aria-busy=true]");
+    await page.click(".send.stop", { count: 2, delay: 60 });
+    await page.waitForFunction(() => !document.querySelector(".feed[aria-busy=true]"));
+    await walk.sees(".status-line", "Stopped.");
+    const draft = await page.$eval(COMPOSER, (area) => area.value);
+    if (draft !== "a draft") throw new Error(draft);
+    await write(walk, COMPOSER, " ");
+    await walk.press("New session");
+  });
+
   await walk.step("a message that waits is taken out, and put back", async () => {
     await send(walk, "stream 100000");
     await page.waitForSelector(".feed[aria-busy=true]");

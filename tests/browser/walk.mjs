@@ -185,9 +185,12 @@ async function connect(walk, job) {
   const { page } = walk;
   await walk.press("Settings");
   await page.waitForSelector("dialog[open]");
-  await walk.fill("dialog input[type=url]", job.server);
-  await walk.fill("dialog input[type=password]", job.key);
+  // what is at hand is the link that the server printed: its key goes where keys go
+  await walk.fill("dialog input[type=url]", `${job.server}/#key=${job.key}`);
   await page.click("dialog input[type=checkbox]");
+  await page.waitForFunction((key) => document.querySelector("dialog input[type=password]").value === key, {}, job.key);
+  const address = await page.$eval("dialog input[type=url]", (field) => field.value);
+  if (address !== job.server) throw new Error(address);
   await walk.shot("0-settings");
   await walk.press("Close", "dialog button");
 }

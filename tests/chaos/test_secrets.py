@@ -25,6 +25,7 @@ from ..fakes import DEFAULTS, user
 
 CANARY = "sk-canary-4f1d0e7a9b"
 API_KEY = "api-canary-77c1"
+PLAIN = "quince medlar"  # of the owner's, though nothing about it looks like a secret
 ANSWER = (
     'data: {"choices":[{"index":0,"delta":{"role":"assistant","content":"hi"}}]}\n\n'
     'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'
@@ -94,6 +95,7 @@ class Secrets(unittest.IsolatedAsyncioTestCase):
                 "api_url": f"http://127.0.0.1:{self.ours.port}/v1",
                 "api_key": CANARY,
                 "model_name": "m",
+                "headers": {"X-Thing": PLAIN},
             }
         }
         server["default_provider"] = "main"
@@ -118,6 +120,7 @@ class Secrets(unittest.IsolatedAsyncioTestCase):
             ("a request to a stranger", self.foreign.received.decode()),
         ):
             self.assertNotIn(CANARY, text, f"the key is in {where}")
+            self.assertNotIn(PLAIN, text, f"the header is in {where}")
         self.assertNotIn(API_KEY, "\n".join(self.log), "the API key is in the log")
 
     async def ask(self, method: str, path: str, document: Any = None, accept: str = "*/*") -> int:
@@ -148,6 +151,7 @@ class Secrets(unittest.IsolatedAsyncioTestCase):
         self.ours.says("200 OK", ANSWER, "Content-Type: text/event-stream")
         self.assertEqual(await self.run_both_ways(), [200, 200])
         self.assertIn(f"Bearer {CANARY}", self.ours.received.decode())
+        self.assertIn(f"x-thing: {PLAIN}", self.ours.received.decode())
         self.assertIn('"hi"', self.seen)
 
     async def test_a_session_that_names_only_a_foreign_url(self) -> None:
@@ -177,6 +181,7 @@ class Secrets(unittest.IsolatedAsyncioTestCase):
             json.dumps({"error": {"message": f"Incorrect API key provided: {CANARY}"}}),
             json.dumps({"error": f"bad header Authorization: Bearer {CANARY}"}),
             f"<html>key={CANARY}</html>",
+            json.dumps({"error": f"no {PLAIN} is known here"}),
             json.dumps({"detail": {"headers": {"authorization": f"Bearer {CANARY}"}}}),
         ]
         for status in ("400 Bad", "401 Unauthorized", "429 Slow", "500 Oops", "200 OK"):

@@ -135,6 +135,45 @@ test('an answer that comes when it has been given by another hand begins nothing
   atRest(here, 2, 'the third')
 })
 
+test('an answer to a run that is still on is shown as given at once, and no longer when it has been taken', async () => {
+  const given = ({ entry }) => sessions.items(entry.session, { live: true, given: entry.given }).flatMap(({ calls }) => calls).map((one) => one.interrupt?.answer)
+  const seen = []
+  const moments = await everywhere({
+    begin, can: (page) => isActive(page.entry) && open(page).length,
+    act: (page) => {
+      const [{ id }] = open(page)
+      for (const one of [yes, no]) page.book.answer(page.entry, [[id, one]])
+      seen.push([given(page), open(page).length])
+    },
+    over: isDone,
+    check: (page, name) => assert.deepStrictEqual([page.entry.given.size, spoken(page.entry.session)], [0, WHOLE], name),
+  })
+  assert.ok(moments, 'there are such moments')
+  for (const one of seen) assert.deepStrictEqual(one, [[yes], 1], 'given, and not yet in the session')
+})
+
+test('what is stopped in any moment since it was begun stops', async () => {
+  const moments = await everywhere({
+    begin, can: ({ entry }) => isActive(entry) && entry.run && !open({ entry }).length, act: ({ entry }) => entry.run.stop(),
+    over: ({ entry }) => !isActive(entry),
+    check: ({ entry, kept }, name) => {
+      assert.deepStrictEqual([entry.state.phase, entry.state.reason, kept.get('yaa.running')], ['interrupted', 'stopped', '[]'], name)
+    },
+  })
+  assert.ok(moments > 10, `${moments} moments`)
+})
+
+test('a run that is stopped before it has its session is not sent', async () => {
+  const here = await page()
+  begin(here)
+  here.entry.run.stop()
+  await until(() => !isActive(here.entry))
+  assert.deepStrictEqual([here.entry.state.reason, here.server.posted.length], ['stopped', 0])
+  here.book.retry(here.entry)
+  await until(() => asks(here))
+  assert.deepStrictEqual(spoken(here.entry.session), WHOLE.slice(0, 2))
+})
+
 test('a stopped run goes on in any moment in which that is offered', async () => {
   await everywhere({
     begin: async (page) => {

@@ -135,6 +135,29 @@ test('the server is the one the page came from, or the usual one on this machine
   }
 })
 
+test('an address as a person gives it: bare, with slashes, or the whole link that a server prints', () => {
+  const link = (address, key = '') => ({ address, key })
+  const rows = [
+    ['', link('')], ['  ', link('')], [' http://h:1// ', link('http://h:1')], ['http://h:1/#key=a%2Bb%3D', link('http://h:1', 'a+b=')],
+    ['https://h/yaa/#key=k&x=1', link('https://h/yaa', 'k')], ['http://h/#s=1', link('http://h')], ['http://h/#', link('http://h')],
+    ['localhost:12345', link('http://localhost:12345')], ['127.0.0.1:1/', link('http://127.0.0.1:1')], ['yaa.lan', link('http://yaa.lan')],
+    ['ftp://h', link('ftp://h')],
+  ]
+  for (const [words, expected] of rows) assert.deepStrictEqual(settings.linkOf(words), expected, words)
+})
+
+test('the key of a link is its address’s own, kept no longer than one that is typed, and never part of the address', () => {
+  for (const [href, remembered] of [['http://h/', true], ['file:///c/index.html', false]]) {
+    const own = storage()
+    const set = settings.open({ storage: own, location: place(href) })
+    set.setBase('http://other:2/#key=secret')
+    assert.deepStrictEqual([set.base(), set.key()], ['http://other:2', 'secret'])
+    set.setBase('http://third:3')
+    assert.strictEqual(set.key(), '')
+    assert.strictEqual([...own.kept.values()].join().includes('secret'), remembered, href)
+  }
+})
+
 test('settings last; storage that is odd, full or missing does no harm', () => {
   const own = storage()
   settings.open({ storage: own, location: place('http://h/') }).set('theme', 'dark')

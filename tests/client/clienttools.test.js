@@ -102,12 +102,12 @@ function desk(options = {}) {
     log,
     stored: null,
     answers: [],
-    active: false,
+    active: null,
     on: { weather: true, notify: true, asked: true, slow: true, click: true },
   }
   found.desk = tools.openDesk({
     enabled: () => found.on,
-    busy: () => found.active,
+    going: () => found.active,
     save: async (entry) => {
       log.push('save')
       if (entry) found.stored = structuredClone(entry.session)
@@ -226,11 +226,11 @@ test('what ends during a run is answered after it; what the person left behind i
   found.desk.rests(entry)
   await settle()
   assert.strictEqual(found.desk.status(entry, entry.session.interrupts[0]), 'running')
-  found.active = true
+  found.active = new Promise(() => {})
   finish('late')
   await settle()
   assert.deepStrictEqual(found.answers, [])
-  found.active = false
+  found.active = null
   found.desk.rests(entry)
   assert.deepStrictEqual(found.answers, [['int-c1', { content: 'late' }]])
 
@@ -249,6 +249,28 @@ test('what ends during a run is answered after it; what the person left behind i
   found.desk.stop(stopped, stopped.session.interrupts[0])
   await settle()
   assert.deepStrictEqual(found.answers[1], ['int-c1', { content: 'The user stopped it.', is_error: true }])
+})
+
+test('a button that is pressed under a run waits for its rest, and marks nothing before', async (t) => {
+  const ran = []
+  given(t, plain({ run: ({ id }) => { ran.push(id) } }))
+  const found = desk()
+  const entry = rest(waiting(['c1', 'weather', 'started']))
+  const before = structuredClone(entry.session)
+  const ends = []
+  const running = () => new Promise((resolve) => { ends.push(resolve) })
+  found.active = running()
+  found.desk.run(entry, entry.session.interrupts[0])
+  await settle()
+  assert.deepStrictEqual([entry.session, ran, found.log], [before, [], []])
+  found.active = running() // it has gone on by itself
+  ends[0]()
+  await settle()
+  assert.deepStrictEqual([entry.session, ran, found.log], [before, [], []])
+  found.active = null
+  ends[1]()
+  await settle()
+  assert.deepStrictEqual([ran, found.answers], [['c1'], [['int-c1', { content: 'done' }]]])
 })
 
 test('an action is done once, after what was heard is kept, and only where it was declared', async (t) => {

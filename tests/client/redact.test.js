@@ -35,6 +35,24 @@ test('what is called a secret', () => {
   for (const [text, secret] of cases) assert.strictEqual(of(text)[0]?.text, secret, text)
 })
 
+test('what stands under the name of a secret is one, whatever it looks like', () => {
+  const provider = { api_url: 'https://example.org/v1', api_key: 'quince medlar', model_name: 'm', max_tokens: 5 }
+  const cases = [
+    [{ config: { llm_api: { provider } } }, 'quince medlar'], [{ apiKey: 'sloe' }, 'sloe'], [{ DB_PASSWORD: 'x!y z&' }, 'x!y z&'],
+    [{ ext: { headers: { Authorization: 'Bearer quince' } } }, 'Bearer quince'], [{ access_keys: ['damson'] }, 'damson'],
+    [{ token: 'abc' }, undefined], [{ api_key: '' }, undefined], [{ password: '********' }, undefined], [{ token_count: 'many words' }, undefined],
+  ]
+  for (const [session, secret] of cases) {
+    const found = scan(session)
+    assert.strictEqual(found[0]?.text, secret, JSON.stringify(session))
+    if (!secret) continue
+    assert.ok(!found[0].shown.includes(secret) && !found[0].context.includes(secret), 'shown masked')
+    assert.ok(!JSON.stringify(redact(session, found)).includes(secret))
+  }
+  const inside = J('sk-', 'abcdefghijklmnop1234')
+  assert.deepStrictEqual(scan({ api_key: inside, messages: [{ content: `see ${inside}` }] }).map(({ text, count }) => [text, count]), [[inside, 2]])
+})
+
 test('a private key goes as a whole', () => {
   const pem = J('-----BEGIN RSA ', 'PRIVATE KEY-----\nMIIEabc\ndef==\n-----END RSA ', 'PRIVATE KEY-----')
   const [found] = of(`x ${pem} y`)

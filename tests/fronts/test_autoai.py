@@ -42,7 +42,7 @@ class Bodies(unittest.TestCase):
         self.assertEqual([m["role"] for m in document["messages"]], ["user", "assistant", "user"])
         self.assertEqual(document["environment"], ["Theme: dark"])
         self.assertEqual([tool["name"] for tool in document["tools"]], ["caller_shell"])
-        self.assertEqual((asked.names, asked.wait), ({"caller_shell": "shell"}, autoai.WAIT_S))
+        self.assertEqual((asked.names, asked.wait), ({"caller_shell": "shell"}, 30))
         self.assertIs(document["config"]["yaa"]["unattended"], False)
 
     def test_the_session_and_what_is_new(self) -> None:

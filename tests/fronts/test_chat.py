@@ -230,6 +230,7 @@ class Refused(unittest.TestCase):
             ({"stop": [1]}, "/stop"),
             ({"stop": 5}, "/stop"),
             ({"max_tokens": 0}, "/max_tokens"),
+            ({"max_tokens": 10**30}, "/max_tokens"),
             ({"max_completion_tokens": -1}, "/max_completion_tokens"),
             ({"stream": "yes"}, "/stream"),
             ({"stream_options": []}, "/stream_options"),

@@ -34,6 +34,18 @@ def paired(*messages: Json) -> tuple[list[Json], str]:
     )
 
 
+class Words(unittest.TestCase):
+    def test_values_are_named_as_json_has_them(self) -> None:
+        for allowed, value, said in (
+            ((False,), True, "true is not supported here; only false is"),
+            (([], ["text"]), ["audio"], 'an array is not supported here; only [] or ["text"] is'),
+            ((), "x", '"x" is not supported here'),
+        ):
+            with self.subTest(value=value), self.assertRaises(Problem) as caught:
+                openai.only({"field": value}, {"field": allowed})
+            self.assertEqual(caught.exception.detail, f"field: {said}")
+
+
 class Pairing(unittest.TestCase):
     def test_results_stand_behind_their_calls_in_their_order(self) -> None:
         found, _ = paired(USER, says(call("a"), call("b")), result("b"), result("a"), USER)
@@ -113,6 +125,7 @@ class Carrier(unittest.TestCase):
             ("no messages", {"id": "s", "messages": [1, None]}),
             ("bad calls", {"id": "s", "messages": [{"role": "assistant", "tool_calls": [1]}]}),
             ("calls of another kind", {"id": "s", "messages": [says(), {"role": "tool"}]}),
+            ("none of a session's", {**self.BROUGHT, "messages": [says(call("c1"), content=5)]}),
             ("a text", "yes"),
         ):
             with self.subTest(name):

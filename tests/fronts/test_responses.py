@@ -188,7 +188,9 @@ class Refused(unittest.TestCase):
             ),
             ({"input": [USER, call("a")]}, "/input/1"),
             ({"input": [USER, output("a")]}, "/input/1"),
-            ({"input": [USER, call("")]}, "/input/1/id"),
+            ({"input": [USER, call("")]}, "/input/1/call_id"),
+            ({"input": [USER, {**call("a"), "name": ""}]}, "/input/1/name"),
+            ({"max_output_tokens": 10**30}, "/max_output_tokens"),
             ({"input": [USER, says("x")]}, "/input"),
         ):
             with self.subTest(fields), self.assertRaises(Problem) as caught:

@@ -64,6 +64,13 @@ class Pyz(unittest.TestCase):
         results = [m["content"] for m in session["messages"] if m["role"] == "tool"]
         self.assertIn("from the one file", results[0])
 
+    def test_a_user_without_a_home_finds_nothing_in_its_folder(self) -> None:
+        place = self.folder / "here"
+        place.mkdir()
+        said = run([*self.command(XDG_CACHE_HOME="", HOME="~"), "--version"], place)
+        self.assertIn("yaa 0.", said)
+        self.assertEqual(list(place.iterdir()), [])
+
     def test_where_no_cache_can_be_it_leaves_nothing_behind(self) -> None:
         place = self.folder / "tmp"
         place.mkdir(exist_ok=True)

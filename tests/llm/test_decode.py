@@ -241,6 +241,16 @@ class Streaming(unittest.TestCase):
                 (event,) = decoder.feed(said(delta))
                 self.assertEqual(event["delta"], delta)
 
+    def test_one_thought_in_one_event_out(self) -> None:
+        for name in ("reasoning_content", "reasoning"):
+            decoder = Decoder(provider(), options())
+            decoder.feed({"choices": [{"delta": {name: "a"}}]})
+            for delta in (" ", "\n", "\n\n", "b", "日"):
+                with self.subTest(name, delta=delta):
+                    (event,) = decoder.feed({"choices": [{"delta": {name: delta}}]})
+                    self.assertEqual(event["type"], "REASONING_MESSAGE_CONTENT")
+                    self.assertEqual(event["delta"], delta)
+
     def test_argument_fragments_leave_at_once(self) -> None:
         decoder = Decoder(provider(), options())
         call: dict[str, Any] = {"index": 0, "id": "c1", "function": {"name": "f", "arguments": ""}}

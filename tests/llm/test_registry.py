@@ -97,6 +97,21 @@ class Apis(unittest.TestCase):
             made.resolve({"api": "soap", **own})
         self.assertEqual(caught.exception.errors[0]["pointer"], "/config/llm_api/provider/api")
 
+    def test_what_is_different_for_one_model_is_neither_address_nor_key(self) -> None:
+        """Else a key of the entry went where the model says, or one that nothing masks is sent."""
+        special = {
+            "name": "m-2",
+            "max_tokens": 7,
+            "api_url": "https://else.example",
+            "api_key": "x",
+        }
+        special |= {"headers": {"X-Org": "else"}, "preset": "deepseek"}
+        entry = {**MAIN, "models": ["m-1", special]}
+        usual, other = (provider(models({"main": entry}), model_name=n) for n in ("m-1", "m-2"))
+        self.assertEqual((usual.max_tokens, other.max_tokens), (1000, 7))
+        for part in ("url", "key", "headers", "preset"):
+            self.assertEqual(getattr(other, part), getattr(usual, part), part)
+
     def test_the_environments_key_goes_to_its_vendor_only(self) -> None:
         env = {"ANTHROPIC_API_KEY": KEY}
         entry = {"preset": "anthropic", "model_name": "m"}
@@ -237,9 +252,9 @@ class Own(Case):
             {"api_url": url, "api_key": ""},
             {"api_url": url, "api_key": "  ", "model_name": "x"},
             {"name": "main", "api_url": url},
-            {"name": "main", "api_url": url, "api_key": THEIRS},
-            {"name": "main", "api_key": THEIRS},
-            {"name": "demo", "api_url": url, "api_key": THEIRS},
+            {"name": "main", "api_url": url, "api_key": THEIRS, "model_name": "x"},
+            {"name": "main", "api_key": THEIRS, "model_name": "x"},
+            {"name": "demo", "api_url": url, "api_key": THEIRS, "model_name": "x"},
         ):
             for rules in (None, OPEN, {"allow": True, "hosts": ["*"]}):
                 with self.subTest(wanted, rules=rules):

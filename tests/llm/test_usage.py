@@ -82,6 +82,7 @@ class Price(unittest.TestCase):
         cases: list[tuple[dict[str, Any], dict[str, float], int | None]] = [
             (used, {}, None),
             (used, {"total": 0.002}, 3000),
+            (used, {"total": 0.57}, 855_000),  # a float would be a little less
             (used, {"input": 0.001, "output": 0.004}, 3000),
             (cached, {"input": 0.001, "output": 0.004, "cached": 0.0001}, 2640),
             (cached, {"input": 0.001}, 1000),

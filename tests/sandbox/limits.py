@@ -34,6 +34,28 @@ class Case:
 
 HUNGRY = "python3 -c 'x = bytearray({}); x[::4096] = x[::4096]; input()' < /dev/zero"
 HOARD = "python3 -c 'x = [open(\"/dev/null\") for _ in range(99)]'"
+# Files that no listing shows: open, or only mapped.
+NAMELESS = """python3 -c '
+import os, time
+held = [open(str(n), "wb", 0) for n in range(6)]
+for file in held:
+    os.unlink(file.name)
+    file.write(bytes(4_000_000))
+time.sleep(9)'"""
+MAPPED = """python3 -c '
+import ctypes, os, time
+c, size = ctypes.CDLL(None), ctypes.c_size_t(4_000_000)
+c.mmap.restype = ctypes.c_void_p
+for n in range(6):
+    file = os.open(str(n), os.O_CREAT | os.O_RDWR)
+    os.truncate(file, size.value)
+    place = c.mmap(None, size, 3, 1, file, ctypes.c_long(0))
+    os.close(file)
+    os.unlink(str(n))
+    ctypes.memset(ctypes.c_void_p(place), 1, size)
+time.sleep(9)'"""
+# Of a process that is not to be dumped, nobody of its own user reads what it shares.
+HIDDEN = HUNGRY.format(5 * 10**8).replace("'x", "'import ctypes; ctypes.CDLL(None).prctl(4, 0); x")
 CASES = {
     "wall": Case("wall_s", 2, "echo begun; sleep 60"),  # in which even a busy machine says it
     "wall, deaf to signals": Case("wall_s", 0.4, "trap '' TERM INT; while :; do sleep 0.1; done"),
@@ -57,6 +79,11 @@ CASES = {
         "head -c 60000000 /dev/zero > /tmp/x; head -c 60000000 /dev/zero > /dev/shm/x; sleep 9",
         tiers=("A",),
     ),
+    "memory, of a program that hides": Case(
+        "memory_mb", 100, f"{HIDDEN}; sleep 9", tiers=SANDBOXED
+    ),
+    "disk, files without a name": Case("disk_mb", 16, NAMELESS, tiers=SANDBOXED),
+    "disk, files that are only mapped": Case("disk_mb", 16, MAPPED, tiers=SANDBOXED),
     "disk": Case(
         "disk_mb",
         16,

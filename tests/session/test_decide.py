@@ -8,7 +8,15 @@ from dataclasses import replace
 from typing import Any
 
 from server.session.calls import LOST, SUPERSEDED
-from server.session.decide import CallModel, Model, NameSession, RunTools, Stop, next_step
+from server.session.decide import (
+    CallModel,
+    Model,
+    NameSession,
+    RunTools,
+    Stop,
+    consecutive_errors,
+    next_step,
+)
 from server.session.jobs import Ask, Execute, Given, Recover, Reply, Send
 
 from ..fakes import DEFAULTS, CountingToolbox, Verdict, user
@@ -127,6 +135,51 @@ class Next(unittest.TestCase):
         for name, messages, kind in cases:
             with self.subTest(name):
                 self.assertIsInstance(self.step(session(messages)), kind)
+
+    def test_each_cause_has_one_status_and_one_reason(self) -> None:
+        """A10. What fails on the way is RUN_ERROR, which folds to failed and failed."""
+        said = {"id": "m", "role": "assistant", "content": "hi"}
+        strict = {"config": {"yaa": {"require_finish_tool": True}}}
+        finished = [*asked(call("finish")), result()]
+        run = {"id": "r", "started_at": 0, "tokens": 0, "cost_micro": 0, "wall_ms": 0}
+        spent = {"run": {**run, "step": 5}}
+        cases: list[tuple[str, list[dict[str, Any]], dict[str, Any], tuple[str, str]]] = [
+            ("nothing was asked", [], {}, ("completed", "completed")),
+            ("an answer", [user("go"), said], {}, ("completed", "completed")),
+            ("finish", finished, {"calls": entry("done")}, ("completed", "completed")),
+            ("an approval", asked(call("rm")), {}, ("interrupted", "awaiting")),
+            ("the page", asked(call("page")), {}, ("interrupted", "awaiting")),
+            ("a question", asked(call("ask")), {}, ("interrupted", "awaiting")),
+            (
+                "a result that is lost",
+                asked(call("rm")),
+                {"calls": entry("started")},
+                ("interrupted", "awaiting"),
+            ),
+            (
+                "words, and finish is wanted",
+                [user("go"), said],
+                strict,
+                ("interrupted", "awaiting"),
+            ),
+            ("a limit", [user("go")], spent, ("interrupted", "limit")),
+            (
+                "no more than the limit",
+                [user("go")],
+                {"run": {**run, "step": 0, "declined": "limit"}},
+                ("interrupted", "limit"),
+            ),
+            (
+                "no further try",
+                [user("go")],
+                {"run": {**run, "step": 0, "declined": "failed"}},
+                ("failed", "failed"),
+            ),
+        ]
+        for name, messages, more, wanted in cases:
+            with self.subTest(name):
+                found = self.step(session(messages, **more), limits={"max_steps": 5})
+                self.assertEqual((found.status, found.reason), wanted)
 
     def test_a_call_that_waits_for_one_before_it(self) -> None:
         for first, kind in (("read", RunTools), ("rm", Stop)):
@@ -386,6 +439,26 @@ class Next(unittest.TestCase):
         self.assertEqual([job.call["id"] for job in found.jobs], ["c2"])
         found = self.step(session([*messages, result("c2")]))
         self.assertEqual([ask.interrupt["call_id"] for ask in found.asks], ["c1"])
+
+    def test_what_counts_as_an_error_in_a_row(self) -> None:
+        """Calls of no tool and calls that do not fit; a tool that fails has done its part."""
+        unknown = result(result={"status": "not_found"})
+        unfit = result(result={"status": "invalid_arguments"})
+        said = {"id": "m2", "role": "assistant", "content": "", "tool_calls": []}
+        cases: list[tuple[str, list[dict[str, Any]], int]] = [
+            ("nothing", [user("go")], 0),
+            ("no such tool", [user("go"), said, unknown], 1),
+            ("arguments that do not fit", [user("go"), said, unfit], 1),
+            ("both", [user("go"), said, unknown, said, unfit, unknown], 3),
+            ("a success between", [unknown, said, result(result={"status": "ok"}), unfit], 1),
+            ("a failing tool between", [unknown, result(result={"status": "error"}), unfit], 1),
+            ("a denial between", [unknown, result(result={"status": "denied"}), unfit], 1),
+            ("the user spoke", [unknown, user("go"), unfit], 1),
+            ("without an envelope", [unknown, result()], 0),
+        ]
+        for name, messages, count in cases:
+            with self.subTest(name):
+                self.assertEqual(consecutive_errors(session(messages)), count)
 
     def test_limits_come_after_answers_and_calls(self) -> None:
         limits = {"max_steps": 0}

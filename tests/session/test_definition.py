@@ -103,6 +103,33 @@ class Filled(unittest.TestCase):
         second["config"]["limits"]["max_steps"] = 3
         self.assertEqual(self.opened(second, wide)["config"]["limits"]["max_steps"], 3)
 
+    def test_limits_change_with_the_mode_unless_somebody_set_them(self) -> None:
+        def steps(mode: str, made: dict[str, Any], agent: dict[str, Any]) -> dict[str, Any]:
+            made = copy.deepcopy(made)
+            made.setdefault("config", {}).setdefault("yaa", {})["mode"] = mode
+            return self.opened(made, agent)
+
+        wide, _ = definition.read("coder", {"limits": {"max_steps": 60}})
+        usual = LIMITS["max_steps"]
+        new: dict[str, Any] = {"messages": []}
+        set_to_3: dict[str, Any] = {"messages": [], "config": {"limits": {"max_steps": 3}}}
+        for name, agent, document, modes, wanted in (
+            ("react", {}, new, ("react", "re-act"), (6, 6)),
+            ("to react and back", {}, new, ("", "react", "free", ""), (usual, 6, usual, usual)),
+            ("the agent has its own", wide, new, ("", "react"), (60, 60)),
+            ("somebody set it", {}, set_to_3, ("react", "", "react"), (3, 3, 3)),
+        ):
+            with self.subTest(name):
+                made = document
+                for mode, limit in zip(modes, wanted, strict=True):
+                    made = steps(mode, made, agent)
+                    self.assertEqual(made["config"]["limits"], {**LIMITS, "max_steps": limit})
+        made = steps("react", new, {})
+        made["config"]["limits"]["max_steps"] = 9  # a person, in the page
+        self.assertEqual(steps("react", made, {})["config"]["limits"]["max_steps"], 9)
+        made["run"]["mode"] = ["not", "a", "mode"]  # a stranger's
+        self.assertEqual(steps("", made, {})["config"]["limits"]["max_steps"], 9)
+
     def test_nothing_is_said_twice(self) -> None:
         agent, _ = definition.read("coder", {"limits": {"max_steps": 60}})
         first = self.opened({"messages": []}, agent)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import unittest
+from collections.abc import Iterator
 from typing import Any
 
 from server.errors import Problem
@@ -24,10 +25,12 @@ def interrupt(reason: str, answer: Any, **more: Any) -> dict[str, Any]:
     return {"id": "i", "reason": reason, "call_id": "c1", "answer": answer, **more}
 
 
-def opened(document: dict[str, Any]) -> dict[str, Any]:
-    session = copy.deepcopy(accept(document))
+def opened(
+    document: dict[str, Any], agent: dict[str, Any] | None = None, *, checked: bool = True
+) -> dict[str, Any]:
+    session = copy.deepcopy(accept(document) if checked else document)
     folder = Folder(session)
-    for event in opening(session, DEFAULTS["session"], {}, "r1", NOW, Ids()):
+    for event in opening(session, DEFAULTS["session"], agent or {}, "r1", NOW, Ids()):
         folder.apply(event)
     return folder.session
 
@@ -164,16 +167,62 @@ class Opened(unittest.TestCase):
         self.assertEqual(session["config"]["yaa"]["own"], 1)
         self.assertIsNone(session["config"]["limits"]["max_steps"])
 
+    def test_a_part_of_the_settings_leaves_the_rest_at_its_default(self) -> None:
+        """A12: whatever leaf a session brings is kept, and every other one is filled in."""
+        defaults = DEFAULTS["session"]["config"]
+
+        def leaves(node: dict[str, Any], *path: str) -> Iterator[tuple[str, ...]]:
+            for key, value in node.items():
+                if isinstance(value, dict) and value and key != "provider":
+                    yield from leaves(value, *path, key)
+                elif key != "provider":
+                    yield (*path, key)
+
+        def without(document: dict[str, Any], path: tuple[str, ...]) -> Any:
+            for key in path[:-1]:
+                document = document[key]
+            return document.pop(path[-1])
+
+        for path in leaves(defaults):
+            with self.subTest("/".join(path)):
+                kept: Any = {"mine": [1]}
+                brought = kept
+                for key in reversed(path):
+                    brought = {key: brought}
+                found = opened({"config": brought}, checked=False)["config"]
+                self.assertEqual(without(found, path), kept)
+                wanted = copy.deepcopy(defaults)
+                without(wanted, path)
+                self.assertEqual(found, wanted)
+
     def test_a_provider_is_one_unit(self) -> None:
         own = {"api_url": "https://example.com/v1"}
         session = opened({"config": {"llm_api": {"provider": own}}})
         self.assertEqual(session["config"]["llm_api"]["provider"], own)
 
+    def test_the_agent_travels_with_the_session(self) -> None:
+        """So that a server without its file can go on; another one takes the place of what was."""
+        first, other = {"name": "far", "systemPrompt": "Dig."}, {"name": "near"}
+        session = opened({"agent": "far"}, first)
+        self.assertEqual(session["config"]["agent"], first)
+        self.assertEqual(opened(session, other)["config"]["agent"], other)
+
+    def test_a_prompt_that_names_nothing_is_told(self) -> None:
+        prompt = {"rules": "Be {nice} to {date}.", "ruels": "x"}
+        run = opened({"config": {"prompt": prompt}})["run"]
+        self.assertEqual([each["section"] for each in run["warnings"]], ["rules", "ruels"])
+        self.assertNotIn("warnings", opened({"config": {"prompt": {"rules": "Be nice."}}})["run"])
+
     def test_defaults_are_never_shared(self) -> None:
-        first = opened({})
-        first["config"]["limits"]["max_steps"] = 1
-        first["config"]["llm_api"]["retry"]["times"] = 99
-        self.assertEqual(opened({})["config"], DEFAULTS["session"]["config"])
+        wanted = copy.deepcopy(DEFAULTS["session"]["config"])
+        documents: list[dict[str, Any]] = [{}, {"config": {"llm_api": {}}}]
+        for brought in documents:
+            first = opened(brought)
+            first["config"]["limits"]["max_steps"] = 1
+            first["config"]["llm_api"]["retry"]["times"] = 99
+            first["config"]["llm_api"]["provider"]["name"] = "mine"
+            self.assertEqual(opened({})["config"], wanted)
+            self.assertEqual(DEFAULTS["session"]["config"], wanted)
 
     def test_spellings(self) -> None:
         session = opened(

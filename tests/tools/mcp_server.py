@@ -76,8 +76,9 @@ def call(request: Any) -> Any:
             sys.stdout.write("x" * (9 * 1024 * 1024) + "\n")
         case "progress":
             token = params["_meta"]["progressToken"]
+            said = args.get("text", "step")
             for done in (1, 2):
-                about = {"progressToken": token, "progress": done, "total": 2, "message": "step"}
+                about = {"progressToken": token, "progress": done, "total": 2, "message": said}
                 send({"method": "notifications/progress", "params": about})
             send({"method": "notifications/progress", "params": {"progressToken": -1}})
             return text("both steps")

@@ -39,6 +39,18 @@ class Envelopes(unittest.TestCase):
                 self.assertEqual(found["sandbox"], {"tier": "none"})
                 self.assertEqual("result" in found, outcome.status == "ok")
 
+    def test_what_every_one_has(self) -> None:
+        usage = {"wall_ms": 7, "cpu_ms": 3, "max_rss_kb": 9000}
+        always = {"status", "logs", "attachments", "duration_ms", "usage", "sandbox"}
+        for status in ("ok", "error", "timeout", "limit", "sandbox_unavailable"):
+            with self.subTest(status):
+                error = {"type": status, "message": "m"}
+                outcome = Outcome(status, 1, error, usage=usage, tier="A", logs=("l",))
+                found = envelope(outcome, [], None)
+                self.assertEqual(found.keys(), always | {"result" if status == "ok" else "error"})
+                self.assertEqual((found["duration_ms"], found["usage"]), (7, usage))
+                self.assertEqual((found["logs"], found["sandbox"]), (["l"], {"tier": "A"}))
+
     def test_how_long_it_stays(self) -> None:
         for keep in (0, 3, -1):
             self.assertEqual(envelope(Outcome("ok", 1, keep=keep), [], None)["keep"], keep)

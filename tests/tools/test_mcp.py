@@ -381,6 +381,16 @@ class Outside(Case):
         # LC_CTYPE: CPython sets it for itself where the locale is C (PEP 538).
         self.assertLessEqual(names, {*INHERITED, "OWN", "LC_CTYPE"})
 
+    async def test_an_echo_of_its_credentials_goes_no_further(self) -> None:
+        env = {"ITS_TOKEN": "medlar-99", "ROOT": "/home/me"}
+        toolbox = await self.toolbox(s=self.entry("modern", env=env))
+        for name in ("echo", "progress"):
+            with self.subTest(name):
+                text = "medlar-99 in /home/me"
+                found = json.dumps(await self.call(toolbox, f"mcp__s__{name}", text=text))
+                self.assertNotIn("medlar-99", found)
+                self.assertIn("*** in /home/me", found)
+
     async def test_no_result_claims_a_sandbox(self) -> None:
         toolbox = await self.toolbox(s=self.entry("modern"))
         for name in ("echo", "fail", "die"):

@@ -23,6 +23,18 @@ ABOUT: dict[str, Any] = {
     "headers": {"Authorization": "Bearer canary"},
 }
 TEXT = {"type": "string"}
+REFUSALS = (  # what a status means, where the service itself says nothing
+    (400, "400: the request was not understood"),
+    (401, "401: the credentials in the server's configuration are missing or wrong"),
+    (403, "403: this is not allowed"),
+    (404, "404: there is no such thing"),
+    (405, "405: this cannot be done here"),
+    (409, "409: it is in conflict with what is there"),
+    (418, "418: it was refused"),
+    (422, "422: the values do not fit"),
+    (429, "429: too many requests; wait before the next"),
+    (503, "503: the service failed"),
+)
 
 
 def made(path: str = "/a/{x}", method: str = "GET", **parameters: Any) -> Operation:
@@ -65,6 +77,8 @@ class Requests(unittest.TestCase):
         self.assertEqual(url, "https://api.example.org/v1/a/1?q%5B%5D=a%26b&q%5B%5D=true")
         self.assertEqual((headers["x-trace"], headers["authorization"]), ("t", "Bearer canary"))
         self.assertEqual(json.loads(body), {"f": {"deep": None}})
+        csv = operation("api", {**ABOUT, "headers": {"Accept": "text/csv"}}, {"path": "/"})
+        self.assertEqual(request(csv, {})[1]["accept"], "text/csv")  # the owner has the last word
         whole = made("/a", "PUT", items={"type": "array", "in": "content"})
         self.assertEqual(request(whole, {"items": [1]})[2], b"[1]")
         self.assertEqual(request(whole, {})[2], b"")
@@ -127,7 +141,7 @@ class Answers(unittest.IsolatedAsyncioTestCase):
                 answer(b"x" * 500, "500 Oops", kind="text/html"),
                 f"500: the service failed: {'x' * 100}",
             ),
-            (answer(b"", "418 Teapot"), "418: it was refused"),
+            *((answer(b"", f"{status} X"), said) for status, said in REFUSALS),
             (
                 answer(b"", "302 Found", "location: http://127.0.0.1:1/"),
                 "302: it redirects, which is not followed; correct base_url or path",
@@ -139,6 +153,27 @@ class Answers(unittest.IsolatedAsyncioTestCase):
                 self.assertEqual(
                     found, wanted or "429: too many requests; wait before the next: late"
                 )
+
+    async def test_an_echo_of_the_credentials_goes_no_further(self) -> None:
+        """Nor half of one, where an error is cut; in whichever way the JSON spells it."""
+        headers = {
+            "Authorization": "Bearer ca/na-ry",
+            "X-Api-Key": "quince77",
+            "Accept": "any/kind",
+        }
+        told = {"auth": "Bearer ca/na-ry", "list": ["quince77 ca/na-ry"], "accept": "any/kind"}
+        slashed = json.dumps(told).replace("/", "\\/").encode()
+        page = b"x" * 97 + b"quince77"
+        for reply, wanted in (
+            (
+                answer(slashed, kind="application/json"),
+                {"auth": "***", "list": ["*** ***"], "accept": "any/kind"},
+            ),
+            (answer(b"= Bearer ca/na-ry", kind="text/plain"), "= ***"),
+            (answer(page, "500 Oops"), f"500: the service failed: {'x' * 97}***"),
+        ):
+            with self.subTest(reply[-30:]):
+                self.assertEqual(await self.said(reply, headers=headers), wanted)
 
     async def test_size_and_time(self) -> None:
         found = await self.said(answer(b"x" * 5000, kind="text/plain"), max_kb=1)

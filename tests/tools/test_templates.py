@@ -62,6 +62,7 @@ class Filled(unittest.TestCase):
             ("{{city}}", "{{city}}"),
             ("{{city.date}}\n", "{{city.date}}\n"),
             (["{{city.n}}", {"a": "{{city.date}}"}], [0, {"a": "2026-02-28"}]),
+            (["{{city.n}}", "x {{city.n}}", "{{city.n}} x"], [0, "x {{city.n}}", "{{city.n}} x"]),
         ]
         for written, found in cases:
             with self.subTest(written):

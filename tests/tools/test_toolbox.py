@@ -47,6 +47,11 @@ def tree(top: Node) -> Node:
     "Turn a tree."
     return top
 
+@tool(read_only=True)
+def seen(ctx: Context) -> dict:
+    "What the session keeps for extensions."
+    return dict(ctx.state)
+
 @tool(required_resources={"wall_s": 9999})
 def change(text: str) -> None:
     "Change something."
@@ -453,6 +458,39 @@ class Owners(Case):
         found = await self.execute(toolbox, "add", {"p": {"x": "5"}})
         ours = found[-1]["metadata"]["yaa"]["result"]
         self.assertEqual((ours["result"], ours["keep"], ours["logs"]), (7, 3, ["adding"]))
+
+    async def test_a_tool_reads_what_the_session_keeps_for_extensions(self) -> None:
+        (self.home / "tools").mkdir()
+        (self.home / "tools" / "mine.py").write_text(OWNED)
+        toolbox = self.toolbox()
+        await toolbox.load_owner_tools()
+        for kept in ({}, {"mine": {"é": [1, None]}}):
+            self.session["ext"] = kept
+            found = await self.execute(toolbox, "seen", {})
+            self.assertEqual(found[-1]["metadata"]["yaa"]["result"]["result"], kept)
+
+    async def test_only_what_is_marked_in_a_file_of_the_folder(self) -> None:
+        marked = "from yaa import tool\n@tool\ndef {name}(): 'It.'\n"
+        files = {
+            "mine.py": marked.format(name="marked")
+            + "def plain(): 'No tool.'\n@tool(name='a.b')\ndef dotted(): 'No name for models.'\n",
+            "notes.txt": marked.format(name="text"),
+            "below/deep.py": marked.format(name="deep"),
+        }
+        for name, text in files.items():
+            file = self.home / "tools" / name
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text)
+        toolbox = self.toolbox()
+        before = toolbox.names()
+        with self.assertLogs("yaa.tools", "WARNING"):
+            await toolbox.load_owner_tools()
+        self.assertEqual(toolbox.names() - before, {"marked"})
+        (problem,) = toolbox.problems
+        self.assertIn("mine.py: a.b: a tool's name has 1 to 64 letters", problem)
+        for name in ("plain", "dotted", "a.b", "deep", "text"):
+            verdict = toolbox.verdict(self.session, self.call(name, {}))
+            self.assertEqual((verdict.action, verdict.status), ("error", "not_found"), name)
 
     async def test_a_ceiling_for_a_tool_that_is_not_there_is_told(self) -> None:
         """It would hold for nothing, and nobody would know."""

@@ -242,6 +242,18 @@ class Deadlines(unittest.IsolatedAsyncioTestCase):
                 await client.ask(get())
                 self.assertTrue(await client.closed())
 
+    async def test_between_requests_the_idle_time_counts_and_no_other(self) -> None:
+        """A client is kept for as long as that, be it shorter or longer than a head may take."""
+        for idle, head in ((0.2, 60.0), (0.8, 0.1)):
+            limits = Limits(idle_timeout_s=idle, head_timeout_s=head, linger_idle_s=60)
+            with self.subTest(idle=idle, head=head):
+                async with serving(limits=limits) as server, connected(server) as client:
+                    for _ in range(2):
+                        await client.ask(get())
+                    began = time.monotonic()
+                    self.assertTrue(await client.closed())
+                    self.assertGreater(time.monotonic() - began, idle / 2)
+
     async def test_bodies_must_flow(self) -> None:
         limits = Limits(body_grace_s=0.2, body_min_rate=100_000)
         for name, first in (("stalled from the start", b""), ("stalled later", bytes(500_000))):

@@ -114,7 +114,7 @@ yaa.define('core/clienttools', ['core/session'], (sessions) => {
   // -- the calls of all sessions ------------------------------------------------------------------
 
   /** @param {DeskOptions} options @returns {Desk} */
-  function openDesk({ enabled, busy, save, answer, changed, failed }) {
+  function openDesk({ enabled, going, save, answer, changed, failed }) {
     /** What is going on in this page, by session and interrupt. @type {Map<string, Doing>} */
     const doings = new Map()
     /** Calls with a result when a session was sent last, and since. @type {Map<string, Set<string>>} */
@@ -174,10 +174,12 @@ yaa.define('core/clienttools', ['core/session'], (sessions) => {
 
     /**
      * Run the tool of an interrupt, here and now. By a click a tool that needs one is called at once: the click would
-     * be over when the session is saved, and the person sees what happens.
+     * be over when the session is saved, and the person sees what happens. A run that is on would not hear of it: it
+     * comes to rest first.
      * @param {DeskEntry} entry @param {any} interrupt
      */
     async function run(entry, interrupt) {
+      while (going(entry)) await going(entry)
       const tool = toolFor(interrupt)
       const id = key(entry, interrupt)
       if (!tool || doings.get(id)?.running || !calls(entry).some((each) => each.id === interrupt.id)) return
@@ -199,7 +201,7 @@ yaa.define('core/clienttools', ['core/session'], (sessions) => {
 
     /** Answers that are ready. During a run they wait: it would not hear them. @param {DeskEntry} entry */
     function give(entry) {
-      if (busy(entry)) return
+      if (going(entry)) return
       /** @type {[string, Answer][]} */ const answers = []
       for (const interrupt of calls(entry)) {
         const id = key(entry, interrupt)

@@ -18,16 +18,23 @@ yaa.define('core/redact', [], () => {
     ['password', /\b(?:password|passwd|passphrase|pwd)\b\\?["']?\s*[:=]\s*\\?["']?([^\s"'`,;\\&]{4,})/gi],
     ['key', /\b\w*(?:api[_-]?key|secret|access[_-]?key|token|credential)s?\b\\?["']?\s*[:=]\s*\\?["']?([\w.~+/=-]{8,})/gi],
   ]
+  /** Members that hold a secret whatever it looks like, as `api_key` of a provider does. @type {[string, RegExp][]} */
+  const NAMED = [
+    ['password', /(?:password|passwd|passphrase|pwd)$/i],
+    ['token', /(?:token|authorization|cookie|jwt)$/i],
+    ['key', /(?:(?:api|access|private|secret|signing|auth|account)[ _-]?keys?|secret|credentials?)$/i],
+  ]
   /** So much of a secret's beginning is a secret too. */
   const LEAST = 8
+  const SHORTEST = 4 // characters: less would take letters out of every other text
   /** What stands where a secret would, and tells nothing. */
   const EMPTY = /^(?:[*x.•_-]+|[<${].*|null|none|true|false|undefined|your[\w-]*|example[\w-]*|changeme|placeholder|redacted.*|string)$/i
 
-  /** @param {any} value @param {(text: string) => void} see */
-  function walk(value, see) {
-    if (typeof value === 'string') see(value)
-    else if (Array.isArray(value)) value.forEach((one) => walk(one, see))
-    else if (value && typeof value === 'object') Object.values(value).forEach((one) => walk(one, see))
+  /** @param {any} value @param {(text: string, name: string) => void} see @param {string} [name] the member it is */
+  function walk(value, see, name = '') {
+    if (typeof value === 'string') see(value, name)
+    else if (Array.isArray(value)) value.forEach((one) => walk(one, see, name))
+    else if (value && typeof value === 'object') Object.entries(value).forEach(([key, one]) => walk(one, see, key))
   }
 
   /**
@@ -36,8 +43,10 @@ yaa.define('core/redact', [], () => {
    */
   function scan(session) {
     /** @type {Map<string, Secret>} */ const found = new Map()
-    walk(session, (text) => {
+    walk(session, (text, name) => {
       if (text.startsWith('data:')) return
+      const named = text.length >= SHORTEST && NAMED.find(([, pattern]) => pattern.test(name))
+      if (named) return see(named[0], text, around(`${name}: ${text}`, 0, 400))
       for (const [kind, pattern] of PATTERNS) {
         for (const match of text.matchAll(pattern)) see(kind, match[1] ?? match[0], around(text, match.index, match[0].length))
       }

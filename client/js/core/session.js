@@ -107,11 +107,12 @@ yaa.define('core/session', ['core/ids', 'core/patch'], ({ uuid, id }, { put }) =
 
   /**
    * The conversation for display: messages in order, with each call's ledger entry, result and question beside it.
-   * @param {Session} session @param {{live?: boolean}} [options] live: a run is writing it now @returns {Item[]}
+   * @param {Session} session @param {{live?: boolean, given?: Map<string, Answer>}} [options] live: a run is
+   *   writing it now; given: answers that wait for its end @returns {Item[]}
    */
-  function items(session, { live = false } = {}) {
+  function items(session, { live = false, given = new Map() } = {}) {
     const results = resultsOf(session)
-    const questions = new Map(list(session.interrupts).map((interrupt) => [interrupt.call_id, interrupt]))
+    const questions = new Map(list(session.interrupts).map((one) => [one.call_id, given.has(one.id) ? { answer: given.get(one.id), ...one } : one]))
     const called = new Set()
     /** @type {Item[]} */
     const found = []

@@ -139,11 +139,11 @@ yaa.define('io/lock', ['core/ids', 'io/transact'], ({ uuid }, { transact }) => {
           for (let waited = false; !cancelled; waited = true) {
             for (let slot = 0; slot < (urgent ? STREAMS + 1 : STREAMS); slot++) {
               const release = await acquire(`stream ${slot}`)
-              if (release && cancelled) release()
-              else if (release) return release
+              if (release && !cancelled) return release
+              release?.()
+              if (cancelled) return null
             }
-            if (!waited) onWait()
-            await new Promise((resolve) => {
+            const over = new Promise((resolve) => {
               const off = wake(() => stir())
               const timer = setTimeout(() => stir(), again_ms)
               stir = () => {
@@ -152,6 +152,8 @@ yaa.define('io/lock', ['core/ids', 'io/transact'], ({ uuid }, { transact }) => {
                 resolve(undefined)
               }
             })
+            if (!waited) onWait()
+            await over
           }
           return null
         }

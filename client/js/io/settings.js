@@ -42,8 +42,10 @@ yaa.define('io/settings', [], () => {
 
     /** @param {string} url '' for the usual one */
     function setBase(url) {
-      address = url.trim().replace(/\/+$/, '') || home
+      const link = linkOf(url)
+      address = link.address || home
       write(BASE, address === home ? undefined : address)
+      if (link.key) setKey(link.key, { remember: kept || served })
     }
 
     /** @param {string} key @param {{remember?: boolean}} [options] */
@@ -104,6 +106,13 @@ yaa.define('io/settings', [], () => {
     }
   }
 
+  /** An address as it is typed, or the whole link that a server prints. @param {string} words */
+  function linkOf(words) {
+    const [place, hash] = words.trim().split('#')
+    const address = place.replace(/\/+$/, '')
+    return { address: /^$|:\/\//.test(address) ? address : `http://${address}`, key: new URLSearchParams(hash).get('key') ?? '' }
+  }
+
   /** Even looking at it throws where cookies are off. */
   function browserStorage() {
     try {
@@ -113,5 +122,5 @@ yaa.define('io/settings', [], () => {
     }
   }
 
-  return { open }
+  return { open, linkOf }
 })

@@ -28,7 +28,7 @@ yaa.define('ui/app', [
       }, onElsewhere: () => toast(t('run.elsewhere')),
     })
     /** @type {App} */
-    const app = { settings, server, book, store, current: book.fresh(), past: null, watchers: new Set(), queue: /** @type {any} */ (null), drawer: false, views: null, show, draw, drawNow, mount }
+    const app = { settings, server, book, store, guest, current: book.fresh(), past: null, watchers: new Set(), queue: /** @type {any} */ (null), drawer: false, views: null, show, draw, drawNow, mount }
     app.queue = queueOf(app, (entry, words) => book.send(entry, words))
     const own = presentOnly(app, actionsOf(app))
     const actions = guest ? guest.hold(app, own) : own

@@ -11,6 +11,7 @@ yaa.define('ui/book', ['core/session', 'io/stream', 'io/lock', 'io/channel', 'io
    * @typedef {object} Entry an open session
    * @property {Session} session @property {Run | null} run @property {RunState | null} state
    * @property {Promise<any> | null} going its run, until it rests @property {boolean} [elsewhere] another tab is running it
+   * @property {Map<string, Answer>} given answers that wait for that
    */
 
   /**
@@ -30,7 +31,7 @@ yaa.define('ui/book', ['core/session', 'io/stream', 'io/lock', 'io/channel', 'io
 
     /** @param {Session} session @returns {Entry} */
     function hold(session) {
-      const entry = { session, run: null, state: null, going: null }
+      const entry = { session, run: null, state: null, going: null, given: new Map() }
       entries.set(session.id, entry)
       return entry
     }
@@ -82,7 +83,11 @@ yaa.define('ui/book', ['core/session', 'io/stream', 'io/lock', 'io/channel', 'io
      * @param {Entry} entry @param {[string, Answer | null][]} answers
      */
     async function answer(entry, answers) {
-      if (entry.going) await entry.going
+      if (entry.going) {
+        for (const [id, one] of answers) if (one && !entry.given.has(id)) entry.given.set(id, one)
+        onChange(entry.session.id, true)
+        await entry.going
+      }
       if (entry.going) return
       const taken = answers.filter(([id, one]) => sessions.answer(entry.session, id, one))
       onChange(entry.session.id, true)
@@ -104,6 +109,8 @@ yaa.define('ui/book', ['core/session', 'io/stream', 'io/lock', 'io/channel', 'io
       const { id } = entry.session
       entry.state = BEGUN
       entry.elsewhere = false
+      let stopped = false
+      entry.run = unsent(() => { stopped = true })
       const release = await lock.acquire(`session ${id}`)
       if (!release) return null
       try {
@@ -111,7 +118,7 @@ yaa.define('ui/book', ['core/session', 'io/stream', 'io/lock', 'io/channel', 'io
         prepare(entry.session)
         for (const hook of hooks) hook.begins(entry)
         if (!isTemporary(entry.session)) remember(id, true)
-        const free = await slot(entry)
+        const free = !stopped && await slot(entry)
         if (!free) return STOPPED
         entry.run = stream.start(entry.session, {
           api: api(), store: isTemporary(entry.session) ? undefined : store, wake,
@@ -131,6 +138,7 @@ yaa.define('ui/book', ['core/session', 'io/stream', 'io/lock', 'io/channel', 'io
     /** @param {Entry} entry @param {RunState | null} end */
     function rest(entry, end) {
       entry.going = null
+      entry.given.clear()
       entry.state = end
       entry.elsewhere = !end
       if (end) {
@@ -156,7 +164,7 @@ yaa.define('ui/book', ['core/session', 'io/stream', 'io/lock', 'io/channel', 'io
           save(session).then(() => changed(session.id)) // a stream saves before it sends; this one may wait for long
         },
       })
-      entry.run = /** @type {any} */ ({ output: new Map(), events: [], stop: waiting.cancel, retryNow() {} })
+      entry.run = unsent(waiting.cancel)
       const release = await waiting.ready
       entry.run = null
       return release && (() => {
@@ -256,6 +264,9 @@ yaa.define('ui/book', ['core/session', 'io/stream', 'io/lock', 'io/channel', 'io
 
   /** @param {Entry | undefined} entry */
   const isActive = (entry) => Boolean(entry?.going)
+
+  /** A run before it is sent. @param {() => void} stop @returns {any} */
+  const unsent = (stop) => ({ output: new Map(), events: [], stop, retryNow() {} })
 
   /** @param {string} id */
   const wasRunning = (id) => runningIds().includes(id)

@@ -2,8 +2,8 @@
 // a click. What is done without one happens in core/clienttools; this file joins it to the runs.
 
 yaa.define('ui/clienttools', [
-  'ui/h', 'ui/text', 'ui/popup', 'ui/asks', 'ui/book', 'core/clienttools', 'ui/page-tools',
-], (dom, { t }, { toast }, asks, { isActive }, tools) => {
+  'ui/h', 'ui/text', 'ui/popup', 'ui/asks', 'core/clienttools', 'ui/page-tools', 'i18n/page',
+], (dom, { t }, { toast }, asks, tools) => {
   const { h, list, text, fill } = dom
   const { button } = asks
   /** What is over sooner is not shown at all: a card that comes and goes is only noise. */
@@ -16,7 +16,7 @@ yaa.define('ui/clienttools', [
     const taken = () => (server.info()?.tools ?? []).map((/** @type {any} */ { name }) => name)
     const desk = tools.openDesk({
       enabled,
-      busy: isActive,
+      going: (entry) => entry.going,
       save: (entry) => (entry ? store.put(entry.session) : store.flush()),
       answer: (entry, answers) => book.answer(entry, answers),
       changed: () => app.draw(),

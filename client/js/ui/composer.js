@@ -100,7 +100,9 @@ yaa.define('ui/composer', ['ui/h', 'ui/text', 'ui/commands'], ({ h, icon, iconBu
       if (session) actions.draft(area.value, session)
     }
 
-    function press() {
+    /** The second click of a double click means nothing new: what it hits has just become the other button. @param {MouseEvent} event */
+    function press(event) {
+      if (event.detail === 2) return
       if (busy) actions.stop()
       else send()
     }

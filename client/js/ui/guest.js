@@ -120,7 +120,7 @@ yaa.define('ui/guest', [
     async function connect(event) {
       event.preventDefault()
       app.settings.setBase(url.value)
-      app.settings.setKey(key.value, { remember: false })
+      app.settings.setKey(key.value || app.settings.key(), { remember: false })
       await app.server.connect()
       const state = app.server.state()
       problem.hidden = state.ok

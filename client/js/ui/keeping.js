@@ -44,7 +44,7 @@ yaa.define('ui/keeping', ['ui/h', 'ui/text', 'ui/popup', 'ui/ground'], ({ h, ico
       if (state) disk.hidden = !state.onDisk
       const { usage = 0, quota = 0 } = (await navigator.storage?.estimate?.().catch(() => null)) ?? /** @type {StorageEstimate} */ ({})
       const used = quota ? t('keep.used', { used: size(usage), quota: size(quota) }) : ''
-      text(where, app.store.kind === 'memory' ? t('keep.memory') : t('keep.here', { n: app.book.heads().length, used }))
+      text(where, app.guest ? t('keep.guest') : app.store.kind === 'memory' ? t('keep.memory') : t('keep.here', { n: app.book.heads().length, used }))
       const kept = await ground.promised()
       promise.hidden = app.store.kind === 'memory'
       text(promise, t(kept ? 'keep.persisted' : 'keep.evictable'))

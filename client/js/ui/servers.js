@@ -2,12 +2,10 @@
 // what it has, and what would be different for this session is said.
 
 yaa.define('ui/servers', [
-  'ui/h', 'ui/text', 'ui/popup', 'ui/ground', 'ui/dialog', 'core/compare-server', 'io/api',
-], ({ h, icon, iconButton, fill, text }, { t }, { toast }, ground, { openDialog, button }, { compare }, apis) => {
+  'ui/h', 'ui/text', 'ui/popup', 'ui/ground', 'ui/dialog', 'core/compare-server', 'io/api', 'io/settings',
+], ({ h, icon, iconButton, fill, text }, { t }, { toast }, ground, { openDialog, button }, { compare }, apis, { linkOf }) => {
   /** @param {string} url */
   const nameOf = (url) => url.replace(/^https?:\/\//, '')
-  /** @param {string} url */
-  const tidy = (url) => url.trim().replace(/\/+$/, '')
 
   /** @returns {string[]} addresses, the one in use first */
   function known() {
@@ -30,9 +28,10 @@ yaa.define('ui/servers', [
     /** @param {Event} event */
     function onsubmit(event) {
       event.preventDefault()
-      const address = tidy(url.value)
+      const { address, key: brought } = linkOf(url.value)
+      const given = key.value.trim() || brought
       if (!/^https?:\/\/[^\s/]+/.test(address)) return url.focus()
-      if (key.value.trim()) ground.context().app.settings.keepKey(address, key.value.trim())
+      if (given) ground.context().app.settings.keepKey(address, given)
       keep([...known(), address])
       url.value = key.value = ''
       actions.draw()

@@ -1,7 +1,7 @@
 // The settings dialog: server, model, tools, limits, appearance. Every change is kept at once; there is no "Save".
 // What comes from the server (models, tools) is drawn from /info and says so while it is not there.
 
-yaa.define('ui/settings', ['ui/h', 'ui/text', 'ui/connection', 'ui/looks', 'ui/clienttools', 'i18n/settings'], (dom, { t }, { toneOf, wordsOf }, { lookPanel }, { switches }) => {
+yaa.define('ui/settings', ['ui/h', 'ui/text', 'ui/connection', 'ui/looks', 'ui/clienttools', 'io/settings', 'i18n/settings'], (dom, { t }, { toneOf, wordsOf }, { lookPanel }, { switches }, { linkOf }) => {
   const { h, icon, iconButton, list, text, attr, fill, uid } = dom
   const TABS = ['server', 'model', 'tools', 'limits', 'look', 'storage']
   const LIMITS = [
@@ -114,10 +114,9 @@ yaa.define('ui/settings', ['ui/h', 'ui/text', 'ui/connection', 'ui/looks', 'ui/c
 
     /** @param {string} value */
     function saveUrl(value) {
-      const address = value.trim().replace(/\/+$/, '')
-      wrong.hidden = /^https?:\/\/[^\s/]+/.test(address)
+      wrong.hidden = /^https?:\/\/[^\s/]\S*$/.test(linkOf(value).address)
       attr(url.input, 'aria-invalid', wrong.hidden ? null : true)
-      if (wrong.hidden) actions.set({ url: address })
+      if (wrong.hidden) actions.set({ url: value })
     }
 
     function toggle() {

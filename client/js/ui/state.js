@@ -14,7 +14,7 @@ yaa.define('ui/state', ['ui/text', 'ui/book', 'ui/server', 'ui/line', 'core/sess
     const { current, past } = app
     const session = past ?? current.session
     const live = !past && isActive(current)
-    const items = sessions.items(whole ? session : lastTurn(session), { live: live || (!past && current.elsewhere) })
+    const items = sessions.items(whole ? session : lastTurn(session), { live: live || (!past && current.elsewhere), given: current.given })
     const thread = { session, live, whole, items, outputs: current.run?.output ?? new Map() }
     return /** @type {import('./types').State} */ (whole ? { ...thread, ...around(app, session, live) } : thread)
   }

@@ -28,6 +28,8 @@ export interface Entry {
   state: RunState | null
   /** its run, from its first moment until it has come to rest */
   going: Promise<any> | null
+  /** answers that wait until then */
+  given: Map<string, Answer>
   /** another tab is running it */
   elsewhere?: boolean
 }
@@ -191,6 +193,8 @@ export interface App {
   /** called after each drawing */
   watchers: Set<(state: State) => void>
   queue: ReturnType<Modules['ui/notes']['queueOf']>
+  /** the page holds one session of its own */
+  guest?: Guest
   /** is the side panel open on a narrow screen? */
   drawer: boolean
   views: any

@@ -233,6 +233,24 @@ class Cases(unittest.TestCase):
                     self.assertIn("line 1999", text)
                     self.assertLess(len(text), 1_200)
 
+    def test_large_messages_of_the_current_turn_become_a_preview(self) -> None:
+        """What was seen in it, and no other turn's; a result stays the result of its call."""
+        long = "".join(f"line {n}\n" for n in range(2_000))
+        maker = self.session(
+            ("user", "one"), ("call", long), ("assistant", "done"), ("user", "two"),
+            ("call", long), ("call", long + "unseen"),
+            **self.only("current_round_large_message_summary"),
+        )  # fmt: skip
+        before = view(maker.session)
+        self.assertEqual(
+            [op["id"] for op in self.compact(maker)], [maker.session["messages"][6]["id"]]
+        )
+        after = view(maker.session)
+        changed = [n for n, (a, b) in enumerate(zip(before, after, strict=True)) if a != b]
+        self.assertEqual(changed, [6])
+        self.assertEqual(after[6]["tool_call_id"], before[6]["tool_call_id"])
+        self.assertLess(len(after[6]["content"]), 1_200)
+
     def test_whole_turns_become_one_message(self) -> None:
         turns = [("user", "please do " + "this " * 40), ("call", "Error: /srv/app.py broke\n" * 40),
                  ("assistant", "I did " + "much " * 60)]  # fmt: skip
