@@ -101,7 +101,7 @@ interface Failure {
 interface Api {
   readonly base: string
   readonly key: string
-  health(): Promise<any>
+  health(...signals: AbortSignal[]): Promise<any>
   info(): Promise<any>
   run(session: Session, options?: { signal?: AbortSignal; stream?: boolean }): Promise<Response>
   file(id: string, path: string): Promise<Blob>

@@ -212,7 +212,7 @@ class Run:
             self.release()
             self._witness.end(self.id, self._thread, self._elapsed_ms())
             seconds = self._elapsed_ms() / 1000
-            metrics.run_ended(self.session, self.first_message, self._used, seconds)
+            metrics.run_ended(self.session, self._witness.results, self._used, seconds)
 
     def interrupt(self) -> None:
         """Leave a model call. A tool that runs is waited for."""

@@ -47,6 +47,7 @@ class Exporter:
         rotation: Rotation,
         *,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        last_s: float = LAST_S,
     ) -> None:
         self._url = address(config["url"])
         self._file = Rotated(folder / config["file"], rotation) if config["file"] else None
@@ -54,7 +55,7 @@ class Exporter:
         self._resource = {"service.name": config["service_name"], "service.version": version}
         self._most: int = config["max_queue"]
         self.content: bool = config["content"]
-        self._client, self._sleep = client, sleep
+        self._client, self._sleep, self._last_s = client, sleep, last_s
         self._queue: deque[Span] = deque()
         self._wake = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
@@ -87,9 +88,9 @@ class Exporter:
             await self._task
         self._task = None
         with suppress(TimeoutError):
-            async with asyncio.timeout(LAST_S):
+            async with asyncio.timeout(self._last_s):
                 while self._queue:
-                    await self._send(self._taken())
+                    await self._send_next()
         if self._queue:
             self._drop(len(self._queue), "the server stops")
         if self._file:
@@ -106,30 +107,30 @@ class Exporter:
                     await self._wake.wait()
             self._wake.clear()
             while self._queue:
-                batch = self._taken()
-                try:
-                    await self._send(batch)
-                except asyncio.CancelledError:
-                    self._queue.extendleft(reversed(batch))  # `close` has one more attempt
-                    raise
+                await self._send_next()
 
-    def _taken(self) -> list[Span]:
-        return [self._queue.popleft() for _ in range(min(BATCH, len(self._queue)))]
+    async def _send_next(self) -> None:
+        batch = [self._queue.popleft() for _ in range(min(BATCH, len(self._queue)))]
+        try:
+            await self._send(batch)
+        except asyncio.CancelledError:
+            self._queue.extendleft(reversed(batch))  # `close` has one more attempt, or counts them
+            raise
 
     async def _send(self, batch: list[Span]) -> None:
         body = await asyncio.to_thread(encode, batch, self._resource)
         if self._file:
             why = await asyncio.to_thread(_append, self._file, body + b"\n")
         if self._url:
-            why = await self._post(body)
+            why = await self._post(body, len(batch))
         if why:
             self._drop(len(batch), why)
         else:
             self.sent += len(batch)
             self._failing = False
 
-    async def _post(self, body: bytes) -> str:
-        """Why it was not taken, or nothing."""
+    async def _post(self, body: bytes, size: int) -> str:
+        """Why its `size` spans were not taken, or nothing."""
         why = ""
         for attempt in range(ATTEMPTS):
             if attempt:
@@ -143,19 +144,24 @@ class Exporter:
                 why = error.message
                 continue
             if response.status == 200:
-                self._rejected(said)
-                return ""
+                return self._rejected(said, size)
             why = f"{urlsplit(self._url).hostname} answers {response.status}"
             if response.status not in AGAIN:
                 break
         return why
 
-    def _rejected(self, said: bytes) -> None:
-        """A partial success: the receiver did not want some of them."""
+    def _rejected(self, said: bytes, size: int) -> str:
+        """A partial success: the receiver did not want some of them. Why, where it wanted none."""
         with suppress(jsontext.JSONError, AttributeError, TypeError, ValueError):
             partial = jsontext.loads(said).get("partialSuccess") or {}
-            if count := int(partial.get("rejectedSpans") or 0):
-                self._drop(count, str(partial.get("errorMessage"))[:200])
+            count = min(int(partial.get("rejectedSpans") or 0), size)
+            why = str(partial.get("errorMessage"))[:200]
+            if count == size:
+                return why
+            if count > 0:
+                self._drop(count, why)
+                self.sent -= count  # of those that are counted as sent now
+        return ""
 
     def _drop(self, count: int, why: str) -> None:
         self.dropped += count

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import mmap
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import accumulate
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -115,20 +115,21 @@ class Row:
         self._add("yaa_runs")
 
     def run_ended(
-        self, session: Mapping[str, Any], first: int, before: Mapping[str, int], seconds: float
+        self,
+        session: Mapping[str, Any],
+        results: Iterable[str],
+        before: Mapping[str, int],
+        seconds: float,
     ) -> None:
-        """`first`: index of its first message; `before`: the session's usage when it began."""
+        """`results`: how its calls ended; `before`: the session's usage when it began."""
         self._add("yaa_runs", by=-1)
         end = session.get("finish_reason") if session.get("status") != "in_progress" else "cut"
         self._add("yaa_runs_total", end if end in ENDS else "cut")
         self._add("yaa_run_seconds_total", by=seconds)
         over = next((str(most) for most in BUCKETS if seconds <= most), "+Inf")
         self._add("yaa_run_duration_seconds", over)
-        calls = session.get("calls", {})
-        for message in session["messages"][first:]:
-            if message["role"] == "tool":
-                state = calls.get(message.get("tool_call_id"), {}).get("state")
-                self._add("yaa_tool_results_total", state if state in STATES else "failed")
+        for state in results:
+            self._add("yaa_tool_results_total", state if state in STATES else "failed")
         usage = session.get("usage", {})
         for kind in TOKENS:
             spent = usage.get(f"{kind}_tokens", 0) - before.get(f"{kind}_tokens", 0)

@@ -13,6 +13,7 @@ from typing import Any
 from . import deltas, log, tracing
 from .llm.registry import Model
 from .session import account
+from .session.fold import extra
 
 Event = dict[str, Any]
 Session = dict[str, Any]
@@ -23,7 +24,10 @@ logger = log.get("run")
 
 
 class Witness:
-    """Of one run. `key_name`: whose API key it was; `tells_deltas`: `server.log.model_deltas`."""
+    """Of one run. `key_name`: whose API key it was; `tells_deltas`: `server.log.model_deltas`.
+
+    results  how each call ended that has got its result, as the ledger has it
+    """
 
     def __init__(
         self,
@@ -38,18 +42,21 @@ class Witness:
         self._about = {"key_name": key_name, "model": model.model}
         self._used = dict(session.get("usage", {}))
         self._first_message = len(session.get("messages") or [])
+        self.results: list[str] = []
         self._deltas = deltas.Deltas() if tells_deltas and deltas.wanted() else None
         self._trace = tracing.of_run(sink, session, model.model, model.api)
 
     def see(self, event: Event) -> None:
         """An event that the session has folded."""
         self._trace.see(event)
-        if self._deltas is None:
-            return
         kind = event["type"]
-        if kind == "STEP_STARTED":
+        if kind == "TOOL_CALL_RESULT":
+            self.results.append(extra(event).get("state", "done"))
+        elif self._deltas is None:
+            return
+        elif kind == "STEP_STARTED":
             self._deltas.step(event["stepName"])
-        elif kind.startswith(MODELS) and kind != "TOOL_CALL_RESULT":
+        elif kind.startswith(MODELS):
             self._deltas.see(event)
 
     def asks(self, messages: list[dict[str, Any]], tools: list[dict[str, Any]]) -> None:
@@ -64,6 +71,7 @@ class Witness:
         """Nothing follows: the run's line in the log."""
         if self._deltas:
             self._deltas.flush()
-        told = account.told(self._session, self._used, self._first_message)
+        made = len(self.results)
+        told = account.told(self._session, self._used, self._first_message, made)
         logger.info({"run": run_id, "session": session_id, **self._about, "ms": ms, **told})
         self._trace.end()

@@ -237,11 +237,13 @@ def agent(
     ids: Callable[[str], str] | None = None,
     clock: Callable[[], int] | None = None,
     limits: dict[str, Any] | None = None,
+    log: dict[str, Any] | None = None,
     sink: Sink | None = None,
 ) -> BaseAgent:
     """An agent on a host of its own."""
     server = copy.deepcopy(DEFAULTS["server"])
     server["limits"].update(limits or {})
+    server["log"].update(log or {})
     config = Config(server, copy.deepcopy(DEFAULTS["session"]), Path("/nowhere"))
     return BaseAgent(
         config,

@@ -143,6 +143,8 @@ class Flow(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(self.session["interrupts"], [])
         self.assertNotIn("TOOL_CALL_START", [e["type"] for e in found][:-8])
         self.assertEqual(self.session["usage"]["total_tokens"], 36)
+        spent = {"inputTokens": 11, "outputTokens": 7, "totalTokens": 18}
+        self.assertEqual(found[-1]["usage"], [{"model": "scripted", **spent}], "of this POST")
 
     async def test_an_agent_says_which_model_and_how_far(self) -> None:
         host = self.agent(lambda _: [("call", "time", ["{}"])])
@@ -186,14 +188,17 @@ class Flow(unittest.IsolatedAsyncioTestCase):
         of_model = [e for e in model if e["type"] != "TOOL_CALL_RESULT"]
         self.assertEqual([line["event"] for line in deltas], [e["type"] for e in of_model])
         self.assertEqual({line["stage"] for line in deltas}, {"step 1"})
+        run.session["messages"].append(user("never mind", "u2"))
+        await collect(host.prepare(run.session, "phone"))
+        again = json.loads(stream.getvalue().splitlines()[-1])
+        self.assertEqual((again["tool_calls"], again["status"]), (4, "completed"))
         self.assertNotIn("secret plans", stream.getvalue())
 
     async def test_a_run_that_is_cut_is_told_too_and_deltas_can_be_switched_off(self) -> None:
         stream = io.StringIO()
         log.setup("debug", style="json", stream=stream)
         self.addCleanup(log.setup, "error", stream=io.StringIO())
-        host = self.agent(lambda _: [("text", ["a", "b"])])
-        host.tells_deltas = False
+        host = self.agent(lambda _: [("text", ["a", "b"])], log={"model_deltas": False})
         run = host.prepare({"id": "s", "messages": [user("go")]})
         async with aclosing(run.events()) as source:
             async for event in source:
@@ -329,6 +334,9 @@ class Flow(unittest.IsolatedAsyncioTestCase):
         skipped = [m for m in self.session["messages"] if "superseded" in str(m.get("content"))]
         self.assertEqual(len(skipped), 4)
         self.assertEqual([m["role"] for m in self.model.requests[-1]][-1], "user")
+        counted = host.metrics.text()  # though their results stand before what was new
+        self.assertIn('yaa_tool_results_total{state="skipped"} 4\n', counted)
+        self.assertIn('yaa_tool_results_total{state="done"} 1\n', counted)
 
     async def test_unknown_denied_and_malformed_calls_are_results(self) -> None:
         def script(messages: list[dict[str, Any]]) -> list[tuple[Any, ...]]:

@@ -8,6 +8,7 @@ import gzip
 import http.client
 import io
 import json
+import re
 import tempfile
 import time
 import unittest
@@ -265,6 +266,7 @@ class OverSockets(unittest.TestCase):
 
     def test_hostile_bodies(self) -> None:
         big = b'{"messages":[{"role":"user","content":"' + b"x" * 50_000_000 + b'"}]}'
+        seen: set[str] = set()
         for body, headers, status in (
             (b"", {}, 400),
             (b"null", {}, 422),
@@ -292,6 +294,9 @@ class OverSockets(unittest.TestCase):
                 self.assertLess(seconds, 1.0)
                 self.assertEqual(answered["access-control-allow-origin"], "*")
                 self.assertEqual(json.loads(answer)["status"], status)
+                if "Host" not in headers:  # who is refused before anybody looks gets no number
+                    self.assertNotIn(answered["x-request-id"], seen)
+                    seen.add(answered["x-request-id"])
                 for word in (b"Traceback", b"/server/", str(self.yaa.home).encode()):
                     self.assertNotIn(word, answer)
 
@@ -408,6 +413,24 @@ class Composition(unittest.IsolatedAsyncioTestCase):
                 with self.assertRaises(ConfigError) as caught:
                     App(load(Path(folder), None, {}, {}), {})
                 self.assertIn(said, caught.exception.problems[0])
+
+    async def test_every_address_but_these_wants_a_key(self) -> None:
+        """All there are, whatever comes to them; the others are files of the page."""
+        free = {("GET", "/"), ("GET", "/health"), ("GET", "/auto-ai/v1/health")}
+        with tempfile.TemporaryDirectory() as folder:
+            config = load(Path(folder) / "home", None, {}, {"server.discover": False})
+            app = App(config, {})
+            router = routes(app, Keys(["k"]))
+            asked = {(method, path) for path, at in router._routes.items() for method in at}
+            self.assertGreater(len(asked), 20)
+            self.assertLess(free, asked)
+            for method, path in sorted(asked):
+                for headers in ({}, {"Authorization": "Bearer x"}):
+                    with self.subTest(method=method, path=path, headers=headers):
+                        place = re.sub(r"{\w+}", "default", path)
+                        call = wire.Call(method, place, headers)
+                        await router(call.exchange)
+                        self.assertEqual(call.status == 401, (method, path) not in free)
 
     async def test_while_it_opens_health_answers_and_the_rest_waits(self) -> None:
         with tempfile.TemporaryDirectory() as folder:

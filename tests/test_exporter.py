@@ -85,7 +85,9 @@ class Case(unittest.IsolatedAsyncioTestCase):
 
     most = 1 << 20  # bytes of a file
 
-    async def exporter(self, folder: Path = Path("/nowhere"), **config: Any) -> Exporter:
+    async def exporter(
+        self, folder: Path = Path("/nowhere"), last_s: float = 5.0, **config: Any
+    ) -> Exporter:
         client = Client()
         self.addAsyncCleanup(client.close)
         self.pauses: list[float] = []
@@ -94,7 +96,8 @@ class Case(unittest.IsolatedAsyncioTestCase):
             self.pauses.append(seconds)
 
         wanted = DEFAULTS["server"]["tracing"] | config
-        made = Exporter(wanted, folder, client, "1.2.3", Rotation(self.most, 1), sleep=sleep)
+        rotation = Rotation(self.most, 1)
+        made = Exporter(wanted, folder, client, "1.2.3", rotation, sleep=sleep, last_s=last_s)
         made.open()
         self.addAsyncCleanup(made.close)
         return made
@@ -155,15 +158,33 @@ class Sending(Case):
         self.assertEqual(exporter.info(), {"on": False, "content": False, "sent": 0, "dropped": 1})
 
     async def test_what_the_receiver_rejects_is_counted(self) -> None:
-        partial = json.dumps({"partialSuccess": {"rejectedSpans": "2", "errorMessage": "old"}})
-        for answer, dropped in ((partial, 2), ("{}", 0), ("[]", 0), ("not JSON", 0), ("null", 0)):
+        def partial(count: Any) -> str:
+            said = {"rejectedSpans": count, "errorMessage": "old"}
+            return json.dumps({"partialSuccess": said})
+
+        for answer, dropped in (
+            *((partial("2"), 2), (partial(2), 2), (partial(3), 3), (partial(0), 0)),
+            *((partial(10**18), 3), (partial(-7), 0), (partial([1]), 0), (partial("9" * 5000), 0)),
+            *(("{}", 0), ("[]", 0), ("not JSON", 0), ("null", 0), ('{"partialSuccess":[1]}', 0)),
+        ):
             receiver = self.receiver((200, answer))
             exporter = await self.exporter(url=receiver.url)
-            exporter.add(span())
-            with self.subTest(answer=answer):
+            for _ in range(3):
+                exporter.add(span())
+            with self.subTest(answer=answer[:60]):
                 with self.maybe_warns(bool(dropped)):
                     await exporter.close()
-                self.assertEqual(exporter.dropped, dropped)
+                self.assertEqual((exporter.dropped, exporter.sent), (dropped, 3 - dropped))
+
+    async def test_what_is_on_its_way_when_the_server_stops_is_counted(self) -> None:
+        receiver = self.receiver()
+        receiver.gate.clear()
+        exporter = await self.exporter(url=receiver.url, last_s=0.05)
+        exporter.add(span())
+        with self.assertLogs("yaa.tracing", "WARNING") as logs:
+            await exporter.close()
+        self.assertIn("1 spans are lost: the server stops", logs.output[0])
+        self.assertEqual((exporter.dropped, exporter.sent), (1, 0))
 
     async def test_a_receiver_that_hangs_delays_nobody_and_the_queue_is_bounded(self) -> None:
         receiver = self.receiver()
@@ -193,7 +214,7 @@ class Content(Case):
             exporter = await self.exporter(folder, file="t.jsonl")
             for _ in range(5):
                 exporter.add(span(text="x" * 1500))
-                await exporter._send(exporter._taken())
+                await exporter._send_next()
             self.assertEqual(sorted(f.name for f in folder.iterdir()), ["t.jsonl", "t.jsonl.1"])
             for file in folder.iterdir():
                 self.assertEqual(len(list(spans_in(json.loads(file.read_text())))), 1)
@@ -201,7 +222,7 @@ class Content(Case):
         with self.assertLogs("yaa.tracing", "WARNING") as caught:
             for _ in range(3):
                 full.add(span())
-                await full._send(full._taken())
+                await full._send_next()
         self.assertEqual(len(caught.output), 1)
         self.assertIn("No space left", caught.output[0])
         self.assertEqual(full.info()["dropped"], 3)

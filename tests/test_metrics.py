@@ -28,26 +28,18 @@ class Counting(unittest.TestCase):
         return {
             "status": status,
             "finish_reason": reason,
-            "messages": [
-                {"role": "tool", "tool_call_id": "old"},
-                {"role": "user", "content": "x"},
-                {"role": "tool", "tool_call_id": "c1"},
-                {"role": "tool", "tool_call_id": "c2"},
-                {"role": "tool", "tool_call_id": "hostile"},
-            ],
-            "calls": {"c1": {"state": "done"}, "c2": {"state": "denied"},
-                      "hostile": {"state": 'x"} 1\nevil 1'}},
             "usage": {"prompt_tokens": 30, "completion_tokens": 5},
-        }  # fmt: skip
+        }
 
     def test_a_run(self) -> None:
         metrics = Metrics()
         row = metrics.row(0)
         row.run_began()
         self.assertEqual(numbers(metrics.text())["yaa_runs"], 1)
-        row.run_ended(self.session("completed", "completed"), 1, {"prompt_tokens": 10}, 7.5)
+        ended = ["done", "denied", 'x"} 1\nevil 1']
+        row.run_ended(self.session("completed", "completed"), ended, {"prompt_tokens": 10}, 7.5)
         row.run_began()
-        row.run_ended(self.session("in_progress", "completed"), 1, {"prompt_tokens": 99}, 900)
+        row.run_ended(self.session("in_progress", "completed"), ended, {"prompt_tokens": 99}, 900)
         found = numbers(metrics.text())
         for name, value in (
             ("yaa_runs", 0),

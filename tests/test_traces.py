@@ -281,6 +281,15 @@ class Golden(unittest.IsolatedAsyncioTestCase):
             self.assertEqual(len(trace.model.requests), rounds, (mode, wanted))
             self.assertEqual(trace.session["finish_reason"], "limit")
 
+    async def test_no_budget_is_exceeded_for_a_sum(self) -> None:
+        for on_limit in ("auto", "summarize"):
+            case = Case({"mode": "react"}, [sums("1+1"), words("so far")])
+            limits = {"max_tokens": 10, "on_limit": on_limit}  # a call takes 18
+            trace = await traced(case, {"config": {"limits": limits}})
+            self.assertEqual(len(trace.model.requests), 1, on_limit)
+            [limit] = trace.session["interrupts"]
+            self.assertEqual((limit["limit"], limit["observed"]), ("max_tokens", 18))
+
     async def test_posting_again_at_the_limit_asks_for_no_second_sum(self) -> None:
         case = Case({"mode": "react", "limits": {"max_steps": 1}}, [sums("1+1"), words("So far")])
         first = await traced(case)

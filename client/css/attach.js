@@ -11,11 +11,11 @@ yaa.define('css/attach', ['ui/h'], ({ css }) => css`
   .attached > .icon { color: var(--ink-3); }
   .attached > span { display: grid; min-inline-size: 0; }
   .attached b { font-weight: 550; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
-  .attached small, .sent-file small { color: var(--ink-3); font-size: var(--t1); }
+  .attached small, .sent-file small { color: var(--ink-3); font-size: var(--t1); white-space: nowrap; }
   .attached > img { inline-size: 2rem; block-size: 2rem; object-fit: cover; border-radius: var(--r1); flex: none; }
   .composer[data-drop="true"] { border: 2px dashed var(--accent); background: var(--wash); }
 
-  .sent-files { display: flex; flex-wrap: wrap; justify-content: flex-end; gap: var(--s2); margin-block-end: var(--s2); }
+  .sent-files { display: flex; flex-wrap: wrap; align-items: end; justify-content: flex-end; gap: var(--s2); margin-block-end: var(--s2); }
   .sent-image {
     padding: 0; border: 1px solid var(--line); border-radius: var(--r2); background: var(--sunken); overflow: clip;
     cursor: zoom-in;

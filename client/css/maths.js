@@ -3,6 +3,8 @@
 yaa.define('css/maths', ['ui/h'], ({ css }) => css`
 @layer thread {
   .prose math { font-family: math; font-size: 1.12em; }
+  /* of what may scroll these alone keep the baseline of what is in them */
+  .prose .formula:has(> math:not([display])) { display: inline-grid; max-inline-size: 100%; overflow-x: auto; overflow-y: hidden; }
   .prose math[display="block"] { margin-block: 0.2em; }
   .prose mtd.left { text-align: left; }
   .prose mtd.right { text-align: right; }

@@ -24,7 +24,7 @@ yaa.define('css/thread', ['ui/h'], ({ css }) => css`
   .message-foot {
     display: flex; align-items: center; flex-wrap: wrap; gap: 0 var(--s3); min-block-size: 1.75rem;
     margin-block-start: var(--s1);
-    font-size: var(--t1); color: var(--ink-3); font-variant-numeric: tabular-nums;
+    font-size: var(--t1); color: var(--ink-3); font-variant-numeric: tabular-nums; overflow-wrap: anywhere;
   }
   .message-foot .button { margin-inline-start: -0.25rem; }
   .message-bar, .marks, .switches, .message-actions { display: inline-flex; align-items: center; flex-wrap: wrap; }

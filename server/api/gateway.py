@@ -105,20 +105,26 @@ class Gateway:
                 telling = Telling(run.session, asked.told, new=asked.new)
 
                 def frame(event: Event, name: str, number: int) -> bytes:
-                    told = telling.tell(event, name, self._clock())
-                    frames = [sse.encode(dumps(each), each["type"]) for each in told]
-                    return b"".join([*frames, DONE] if name in TERMINAL else frames)
+                    told = _frames(telling.tell(event, name, self._clock()))
+                    return told + DONE if name in TERMINAL else told
 
-                await self._runs.stream(call, run, frame)
+                def cut() -> bytes:
+                    return _frames(telling.cut(self._clock())) + DONE
+
+                await self._runs.stream(call, run, frame, cut)
                 return
             session = await self._runs.collect(call, run)
-            data = {**(more or {}), **reply(session, run.id)}
+            data = {**(more or {}), **reply(session, run.id, run.first_message)}
             await call.json(envelope(data), headers={"x-should-retry": "false"})
 
     def _tool_names(self) -> list[str]:
         """Those that a call may use."""
         usable = (t for t in self._tools() if t["policy"] != "deny" and "unavailable" not in t)
         return [tool["name"] for tool in usable]
+
+
+def _frames(told: list[Json]) -> bytes:
+    return b"".join(sse.encode(dumps(each), each["type"]) for each in told)
 
 
 @contextmanager

@@ -26,11 +26,13 @@ from .rates import Rates
 CLIENT_GONE = 499  # nginx's number for "the client hung up first"; only ever in the log
 
 # RFC 9110 needs no CORS; browsers do. A wildcard would not cover `authorization` (Fetch standard,
-# "CORS non-wildcard request-header name"), and the x-stainless ones are sent by OpenAI's SDKs.
+# "CORS non-wildcard request-header name"), and the x-stainless ones are sent by OpenAI's SDKs. A
+# page that is traced sends W3C's three by itself, and could not ask at all if one were missing.
 ALLOW_HEADERS = ", ".join(
     (
         *("accept", "authorization", "content-encoding", "content-type", "idempotency-key"),
-        *("last-event-id", "openai-organization", "openai-project", "yaa-api-key"),
+        *("last-event-id", "openai-beta", "openai-organization", "openai-project", "yaa-api-key"),
+        *("baggage", "traceparent", "tracestate"),
         *(
             f"x-stainless-{name}"
             for name in (
@@ -85,8 +87,8 @@ Handler = Callable[[Call], Awaitable[None]]
 
 
 class Route(NamedTuple):
-    """A handler; `open` means that it needs no key. `refusal` makes the body of a Problem, in
-    all of its front: clients of other systems look for its members under other names."""
+    """A handler; `open` means that it needs no key. `refusal` makes the body of a Problem, for all
+    of its front: clients of other systems look for its members under other names."""
 
     handler: Handler
     open: bool = False

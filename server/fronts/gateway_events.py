@@ -10,12 +10,14 @@ from __future__ import annotations
 from typing import Any
 
 from ..jsontext import JSONError, loads
-from ..session.events import Event
+from ..session.events import Event, run_error
 from ..session.fold import extra
 from ..session.shape import role_of
 
 Json = dict[str, Any]
 
+STOPPING = "This server is stopping. Send the session again without a message: it goes on."
+STOPPED = "stopped"  # finishReason of a run that its server has left: it goes on when sent again
 _FINISH = {"completed": "end_turn"}  # the gateway's word for it; it has none for the others
 
 
@@ -40,6 +42,11 @@ class Telling:
             stamp = {"timestamp": event.get("timestamp", now_ms)}
             out.append({"seq": self._seq, "type": each.pop("type"), **each, **stamp})
         return out
+
+    def cut(self, now_ms: int) -> list[Json]:
+        """What ends the stream of a server that stops: here the client's session is the one that
+        it is sent, and what has run must not be lost with it."""
+        return self.tell(run_error(STOPPING, "overloaded", retryable=True), "run.error", now_ms)
 
     def _worded(self, event: Event, name: str) -> list[Json]:
         match name:
@@ -157,10 +164,12 @@ _ASKED = {
 }
 
 
-def reply(session: Json, run_id: str) -> Json:
-    """The run as one answer, for `stream: false` and for a submit."""
-    said: Json = next((m for m in reversed(session["messages"]) if m["role"] == "assistant"), {})
-    reason = session.get("finish_reason", "")
+def reply(session: Json, run_id: str, first: int = 0) -> Json:
+    """The run as one answer, for `stream: false` and for a submit; `first` is the index of the
+    first message that may be its own."""
+    own = session["messages"][first:]
+    said: Json = next((m for m in reversed(own) if m["role"] == "assistant"), {})
+    reason = session.get("finish_reason") or STOPPED
     return {
         "chatId": session["id"],
         "chatName": session.get("title") or "",
@@ -170,8 +179,17 @@ def reply(session: Json, run_id: str) -> Json:
         "awaiting": [
             {key: value for key, value in item.items() if key != "type"} for item in asked(session)
         ],
+        **_failure(own),
         "session": session,
     }
+
+
+def _failure(messages: list[Json]) -> Json:
+    """What ended a run that failed, where it did."""
+    last = messages[-1] if messages else {}
+    if last.get("role") != "error":
+        return {}
+    return {"error": {"code": last.get("code", "internal"), "message": plain(last.get("content"))}}
 
 
 # -- chats ----------------------------------------------------------------------------------------

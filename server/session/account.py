@@ -69,8 +69,11 @@ def model_error(event: Event) -> dict[str, Any]:
     }
 
 
-def told(session: Session, before: Mapping[str, int], first_message: int) -> dict[str, Any]:
-    """What became of this POST, for its line in the log: no text, no arguments."""
+def told(
+    session: Session, before: Mapping[str, int], first_message: int, results: int
+) -> dict[str, Any]:
+    """What became of this POST, for its line in the log: no text, no arguments. `results`: calls
+    that have got theirs; the messages alone do not say, since a result goes behind its call."""
     messages = session.get("messages") or []
     added = messages[first_message:] if isinstance(messages, list) else []
     usage = session.get("usage", {})
@@ -82,7 +85,7 @@ def told(session: Session, before: Mapping[str, int], first_message: int) -> dic
         "finish_reason": session.get("finish_reason", "cut"),
         **({"code": codes[0]} if codes else {}),
         "model_calls": spent.pop("calls"),
-        "tool_calls": sum(message["role"] == "tool" for message in added),
+        "tool_calls": results,
         **spent,
     }
 

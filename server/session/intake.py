@@ -170,12 +170,14 @@ def _filled(session: Session, defaults: Session, now_ms: int) -> Iterator[dict[s
 
 
 def title(messages: list[dict[str, Any]]) -> str:
-    """The first user message's beginning, white space collapsed."""
+    """The first user message's beginning, white space collapsed. Of several parts the first that
+    says something: the words come before the files that go along."""
     for message in messages:
         if role_of(message) == "user":
             content = message.get("content") or ""
             if not isinstance(content, str):
-                content = " ".join(str(part.get("text", "")) for part in content)
+                texts = (str(part.get("text", "")) for part in content)
+                content = next((text for text in texts if text.strip()), "")
             return " ".join(content[: TITLE_LENGTH * 20].split())[:TITLE_LENGTH].strip()
     return ""
 

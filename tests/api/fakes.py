@@ -15,10 +15,11 @@ from server.wire.http11 import Body, Buffer, Limits, Request, Response, advance,
 
 
 def request(
-    method: str, path: str, headers: Mapping[str, str] | None = None, query: str = ""
+    method: str, target: str, headers: Mapping[str, str] | None = None, query: str = ""
 ) -> Request:
+    path, _, told = target.partition("?")
     fields = {"host": "127.0.0.1:12345"} | {k.lower(): v for k, v in (headers or {}).items()}
-    return Request(method, path, path, query, fields, "1.1", NO_BODY, keep_alive=True)
+    return Request(method, target, path, query or told, fields, "1.1", NO_BODY, keep_alive=True)
 
 
 class Channel:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import unittest
@@ -165,6 +166,25 @@ class Gateway(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         answer, count = done.stdout.splitlines()
         self.assertEqual((answer.count("@"), count), (6, "4"))
+
+    def test_a_server_that_stops_gives_the_session_so_that_it_goes_on(self) -> None:
+        quiet = {"server": {"discover": False}}
+        with Yaa(quiet) as one, Yaa(quiet) as other:
+            assert one.child is not None
+            asked = {"message": "stream 1000000"}
+            with Api(one.url, one.key).stream(asked, "/api/query") as stream:
+                events = stream.events()
+                next(event for event in events if event["type"] == "content.delta")
+                one.child.process.send_signal(signal.SIGTERM)
+                *_, last = events
+            self.assertEqual((last["type"], last["code"]), ("run.error", "overloaded"))
+            self.assertEqual((last["retriable"], stream.text[-14:]), (True, "data: [DONE]\n\n"))
+            said = last["session"]["messages"][1]
+            self.assertTrue(said["open"] and said["content"], "as far as it came")
+            body = {"session": last["session"], "stream": False}
+            body["session"]["messages"][0]["content"] = "stream 2"  # short this time
+            status, answer = Api(other.url, other.key).request("POST", "/api/query", body)
+            self.assertEqual((status, answer["data"]["finishReason"]), (200, "end_turn"), answer)
 
     def test_failures_come_in_the_envelope(self) -> None:
         for path, body, status, field in (

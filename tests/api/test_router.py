@@ -164,8 +164,10 @@ class Cors(Case):
         ):
             for origin in ("null", "http://other", "https://other.example", "chrome-extension://x"):
                 with self.subTest(method=method, path=path, origin=origin):
-                    headers = self.ask(method, path, {"Origin": origin}).headers
+                    exchange = self.ask(method, path, {"Origin": origin})
+                    headers = exchange.headers
                     self.assertEqual(headers["access-control-allow-origin"], "*")
+                    self.assertEqual(headers["x-request-id"], exchange.exchange.id)
                     self.assertNotIn("access-control-allow-credentials", headers)
                     self.assertEqual(headers["x-content-type-options"], "nosniff")
                     self.assertEqual(headers["referrer-policy"], "no-referrer")
@@ -183,6 +185,8 @@ class Cors(Case):
         for name in ("authorization", "content-type", "content-encoding", "last-event-id"):
             self.assertIn(name, allowed)
         self.assertIn("x-stainless-retry-count", allowed)
+        for name in ("traceparent", "tracestate", "baggage", "openai-beta"):
+            self.assertIn(name, allowed)
         self.assertIn("idempotency-key", allowed)
         self.assertNotIn("*", allowed)
         methods = exchange.headers["access-control-allow-methods"]
@@ -300,6 +304,11 @@ class AccessLog(Case):
         self.ask("GET", "/open", {"traceparent": theirs})
         self.assertIn(f" trace={'4b' * 16} ", self.log.getvalue().splitlines()[-1])
         self.assertNotIn("canary-wrong", self.log.getvalue())
+
+    def test_what_is_asked_for_is_named_without_its_query(self) -> None:
+        self.ask("GET", "/closed?words=quince-medlar", KEY)
+        self.assertEqual(self.access()[0]["path"], "/closed")
+        self.assertNotIn("quince", self.log.getvalue())
 
     def test_hostile_paths_stay_in_their_line(self) -> None:
         self.ask("GET", "/a%0d%0a\r\nFAKE" + "x" * 10_000)

@@ -22,7 +22,7 @@ from server.wire.headers import ProtocolError
 from . import fakes
 from .fakes import run_async
 
-LIMITS = {"max_runs": 2, "max_request_size": 1_000_000, "heartbeat_s": 15}
+LIMITS: dict[str, Any] = {"max_runs": 2, "max_request_size": 1_000_000, "heartbeat_s": 15}
 JSON = {"Content-Type": "application/json", "yaa-api-key": "k"}
 SSE = JSON | {"Accept": "text/event-stream"}
 DOCUMENT = {"id": "s1", "messages": [{"id": "u1", "role": "user", "content": "Hello"}]}
@@ -237,6 +237,22 @@ class Streaming(Case):
             await task
             self.assertEqual(self.agent.runs[0].given, 4)
             self.assertEqual(call.channel.log.count("flush"), 1)
+
+        run_async(main())
+
+    def test_a_quiet_stream_has_the_heartbeat_of_the_configuration(self) -> None:
+        self.limits = LIMITS | {"heartbeat_s": 0.005}
+
+        async def main() -> None:
+            call = self.call(headers=SSE)
+
+            async def wait() -> None:
+                while self.agent.runs[0].given == 2 and b": ping\n\n" not in call.sent:
+                    await asyncio.sleep(0)
+
+            self.agent.wait = wait
+            await self.router()(call.exchange)
+            self.assertEqual(self.agent.runs[0].ended, "finished")
 
         run_async(main())
 

@@ -18,6 +18,11 @@ await main(async (walk, job) => {
     await clean(walk);
     await walk.shot("0-sign-in");
     await page.setViewport({ width: 1280, height: 800 });
+    // the link is opened in this very tab: only what is behind the # is new, and nothing is loaded again
+    await page.evaluate((link) => { location.href = link; }, `${job.server}/#key=${job.key}`);
+    await page.waitForSelector(".first-line .dot.good");
+    const left = await page.evaluate(() => location.hash);
+    if (left) throw new Error(`the key stays in the address: ${left}`);
     await page.goto(job.url);
     await page.waitForSelector("form.composer textarea", { visible: true });
   });

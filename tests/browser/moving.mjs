@@ -44,6 +44,22 @@ await main(async (walk, job) => {
     await walk.sees(".bubble", "what now?");
     await walk.sees(".ask", "Allow shell?");
     if ((await walk.text(".bubble")).includes("zebra")) throw new Error("the file is shown as words");
+    // a session is named after the words, not after the file
+    await page.waitForFunction(() => !document.title.includes("New session"));
+    const title = await page.title();
+    if (title.includes("<file")) throw new Error(title);
+    // beside a picture a file is no taller, and its size stays in one line beside a long name
+    const heights = await page.evaluate(async () => {
+      const picture = document.createElement("canvas").toDataURL();
+      const file = (name) => ({ type: "text", text: `<file name="${name}">\nx\n</file>` });
+      const el = yaa.use("ui/attach").filesView([{ type: "image_url", image_url: { url: picture } }, file("a.txt"), file(`${"n".repeat(120)}`)]);
+      document.querySelector(".bubble").before(el);
+      await Promise.all([...el.querySelectorAll("img")].map((one) => one.decode()));
+      const found = [...el.querySelectorAll(".sent-file, .sent-file small")].map((one) => Math.round(one.getBoundingClientRect().height));
+      el.remove();
+      return found;
+    });
+    if (heights[0] !== heights[2] || heights[1] !== heights[3]) throw new Error(heights.join());
   });
 
   let saved = "";

@@ -167,14 +167,15 @@ await main(async (walk, job) => {
   });
 
   await walk.step("formulas", async () => {
-    const text = "Euler: $e^{i\\pi}+1=0$, and\n\n$$\\sum_{k=1}^{n} k = \\frac{n(n+1)}{2}, \\qquad A = \\begin{pmatrix} a & b \\\\ c & d \\end{pmatrix}$$\n\n$$f(x)=\\begin{cases} x^2 & x>0 \\\\ \\sqrt[3]{-x} & \\text{otherwise} \\end{cases}$$\n\n\\[ \\int_0^\\infty e^{-x^2}\\,dx = \\frac{\\sqrt{\\pi}}{2} \\]\n\nand $\\unknown{x}$ stays code.\n\n```svg\n<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 10 10'><circle cx='5' cy='5' r='4' fill='teal'/></svg>\n```\n\n```html\n<h1>Hi</h1>\n```\n";
+    const long = "a_1" + " + a_1".repeat(60);
+    const text = "Euler: $e^{i\\pi}+1=0$, and\n\n$$\\sum_{k=1}^{n} k = \\frac{n(n+1)}{2}, \\qquad A = \\begin{pmatrix} a & b \\\\ c & d \\end{pmatrix}$$\n\n$$f(x)=\\begin{cases} x^2 & x>0 \\\\ \\sqrt[3]{-x} & \\text{otherwise} \\end{cases}$$\n\n\\[ \\int_0^\\infty e^{-x^2}\\,dx = \\frac{\\sqrt{\\pi}}{2} \\]\n\nand $\\unknown{x}$ stays code.\n\n" + `Long: $${long}$ can be moved.` + "\n\n```svg\n<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 10 10'><circle cx='5' cy='5' r='4' fill='teal'/></svg>\n```\n\n```html\n<h1>Hi</h1>\n```\n";
     await page.evaluate(async (words) => {
       const store = await yaa.use("io/store-idb").open();
-      await store.put({ id: "sums", title: "Sums", messages: [{ id: "u", role: "user", content: "Sums" }, { id: "a", role: "assistant", content: words }] });
+      await store.put({ id: "sums", title: "Sums", messages: [{ id: "u", role: "user", content: "Sums" }, { id: "a", role: "assistant", content: words, meta: { model: "m".repeat(300) } }] });
     }, text);
     await page.goto("about:blank");
     await page.goto(`${job.url.split("#")[0]}#s=sums`);
-    await page.waitForFunction(() => document.querySelectorAll("article math").length === 4);
+    await page.waitForFunction(() => document.querySelectorAll("article math").length === 5);
     const seen = await page.evaluate(() => {
       const [, sum] = document.querySelectorAll("article math");
       const [fraction] = sum.querySelectorAll("mfrac");
@@ -182,6 +183,15 @@ await main(async (walk, job) => {
       return { stacked: box(fraction.children[0]).bottom <= box(fraction.children[1]).top + 1, code: document.querySelector("article .formula code")?.textContent };
     });
     if (!seen.stacked || seen.code !== "\\unknown{x}") throw new Error(JSON.stringify(seen));
+    // what is wider than the column is moved or wrapped, and stands on the line like any other
+    const wide = await page.evaluate(() => {
+      const edge = document.querySelector("article").getBoundingClientRect().right;
+      const formulas = [...document.querySelectorAll("article p > span.formula")].filter((one) => one.querySelector("math"));
+      const [short, long] = formulas.map((one) => ({ own: one.getBoundingClientRect(), more: one.scrollWidth > one.clientWidth }));
+      const past = [...document.querySelectorAll("article .formula, article .message-foot span")].filter((one) => one.getBoundingClientRect().right > edge + 1);
+      return { past: past.length, moves: [short.more, long.more] };
+    });
+    if (wide.past || String(wide.moves) !== "false,true") throw new Error(JSON.stringify(wide));
     await walk.shot("2-formulas");
     const found = await walk.barriers();
     if (found.length) throw new Error(found.join("\n"));

@@ -29,6 +29,7 @@ async function page({ moment = () => {}, prepare = () => {} } = {}) {
   const kept = new Map()
   const heard = []
   const said = []
+  const unsaid = []
   Object.assign(globalThis, {
     indexedDB: new FakeIDB(), document: new EventTarget(), addEventListener() {}, removeEventListener() {},
     sessionStorage: { getItem: (name) => kept.get(name) ?? null, setItem: (name, value) => kept.set(name, value), removeItem: (name) => kept.delete(name) },
@@ -51,10 +52,11 @@ async function page({ moment = () => {}, prepare = () => {} } = {}) {
   const api = apis.create({ base: 'http://yaa.test', key: 'k', fetch: server.fetch })
   const book = openBook({
     store, api: () => api, prepare, onChange: () => moment(), onEnd: () => count('ends'), onElsewhere: () => count('elsewhere'),
+    onUnsaid: (entry, words) => unsaid.push(words),
   })
   book.hooks.push({ begins: () => count('begins'), hears: () => moment(), rests: () => count('rests') })
   const tell = (message) => Promise.all(heard.map((callback) => callback({ data: message })))
-  return { book, store, server, calls, kept, said, tell, entry: book.fresh() }
+  return { book, store, server, calls, kept, said, unsaid, tell, entry: book.fresh() }
 }
 
 /** @param {() => any} wanted */
@@ -224,6 +226,28 @@ test('a run that is stopped while it waits for a connection rests like any other
   assert.deepStrictEqual(spoken(here.entry.session), WHOLE.slice(0, 2))
 })
 
+test('a run that is stopped while a server that hangs is asked whether it is there rests at once, and nothing of it was sent', async () => {
+  const here = await page()
+  begin(here)
+  await until(() => asks(here))
+  let asked = false
+  here.server.health = ({ signal }) => new Promise((_, gone) => {
+    asked = true
+    signal.onabort = () => gone(signal.reason)
+  })
+  const [{ id, call_id: call }] = open(here)
+  here.book.answer(here.entry, [[id, yes]])
+  await until(() => asked)
+  here.entry.run.stop()
+  await until(() => !isActive(here.entry))
+  assert.deepStrictEqual([isActive(here.entry), here.entry.state?.reason, here.server.posted.length], [false, 'stopped', 1])
+  assert.strictEqual(here.entry.session.calls[call].state, 'asking')
+  here.server.health = () => Response.json({})
+  here.book.retry(here.entry)
+  await until(() => isDone(here))
+  assert.deepStrictEqual([spoken(here.entry.session), here.server.executions], [WHOLE, 1])
+})
+
 test('what another tab has stored does not come under a run that begins meanwhile', async () => {
   const here = await page()
   const { entry, store } = here
@@ -247,10 +271,12 @@ test('a session that another tab runs is said to be there, and can be tried agai
   begin(here)
   await until(() => here.calls.elsewhere)
   assert.deepStrictEqual([here.entry.elsewhere, here.entry.state, here.server.posted.length], [true, null, 0])
+  await turn()
+  assert.deepStrictEqual([here.unsaid, here.entry.session.messages], [['list the files'], []], 'what was said is given back')
   await release()
-  here.book.retry(here.entry)
+  begin(here)
   await until(() => asks(here))
-  assert.deepStrictEqual([here.entry.elsewhere, here.server.posted.length], [false, 1])
+  assert.deepStrictEqual([here.entry.elsewhere, here.server.posted.length, here.unsaid.length], [false, 1, 1])
 })
 
 test('a session that is opened twice at once is one', async () => {

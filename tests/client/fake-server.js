@@ -90,6 +90,7 @@ class FakeServer {
   /** what is sent before the events, after each, and in pieces of how many bytes */ preamble = ''
   piece = 0
   up = true
+  /** what it says when it is asked whether it is there @type {(options: any) => any} */ health = () => Response.json({ status: 'ok' })
   /** @type {((call: {method: string, path: string, options: any}) => any)[]} answers given instead of a run, once each */ instead = []
 
   fetch = async (url, options = {}) => {
@@ -98,7 +99,7 @@ class FakeServer {
     const other = options.method === 'POST' ? this.instead.shift() : null
     if (other) return other({ method: options.method, path, options })
     if (!this.up) throw new TypeError('fetch failed')
-    if (path === '/health') return Response.json({ status: 'ok' })
+    if (path === '/health') return this.health(options)
     this.posted.push(JSON.parse(options.body))
     return new Response(this.stream(JSON.parse(options.body), options.signal), { headers: { 'Content-Type': 'text/event-stream; charset=utf-8' } })
   }

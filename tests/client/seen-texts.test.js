@@ -62,3 +62,9 @@ test('no text has two homes: of two that extend the same table the one that is l
   assert.ok(homes.size > 500)
   assert.deepStrictEqual([...homes].filter(([, all]) => all.size > 1).map(([key]) => key), [])
 })
+
+test('in Chinese the reader is addressed in one way everywhere', () => {
+  const files = fs.readdirSync(path.join(JS, 'i18n')).map((file) => read('i18n', file))
+  assert.ok(files.join('').includes('你'))
+  for (const text of [...files, read('widget', 'texts.js')]) assert.ok(!text.includes('您'), text.match(/.*您.*/)?.[0])
+})

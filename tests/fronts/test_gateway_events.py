@@ -182,6 +182,19 @@ class Wording(unittest.TestCase):
         self.assertEqual((result["result"], result["isError"]), ("{not json", True))
         self.assertEqual((end["type"], end["finishReason"]), ("run.cancel", "cancelled"))
 
+    def test_one_answer_of_a_server_that_stopped(self) -> None:
+        found = reply(session(status="in_progress", messages=[]), "run_1")
+        self.assertEqual((found["finishReason"], found["content"]), ("stopped", ""))
+
+    def test_one_answer_of_a_run_that_failed_is_not_the_one_before(self) -> None:
+        before = [{"role": "user", "content": "q"}, {"role": "assistant", "content": "42"}]
+        broke = {"role": "error", "content": "Nobody answers", "code": "upstream_error"}
+        at = session(finish_reason="failed", messages=[*before, before[0], broke])
+        found = reply(at, "run_1", first=2)
+        self.assertEqual((found["finishReason"], found["content"]), ("failed", ""))
+        self.assertEqual(found["error"], {"code": "upstream_error", "message": "Nobody answers"})
+        self.assertNotIn("error", reply(session(finish_reason="completed", messages=before), "r"))
+
     def test_one_answer(self) -> None:
         messages = [
             {"role": "assistant", "content": [{"type": "text", "text": "Hi"}, {"type": "x"}]},

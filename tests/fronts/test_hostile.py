@@ -9,8 +9,9 @@ from collections.abc import Callable
 from typing import Any
 
 from server.errors import Problem
-from server.fronts import autoai, gateway
+from server.fronts import agui, autoai, chat, gateway, responses
 from server.session import intake
+from server.session.fold import parse_pointer
 
 Json = dict[str, Any]
 
@@ -20,6 +21,7 @@ ODD: list[Any] = [
     0,
     -1,
     1e308,
+    10**30,
     "",
     " ",
     "x",
@@ -55,9 +57,122 @@ SESSION: Json = {
 }
 OF_PAGE = {**SESSION, "interrupts": [{"id": "i", "reason": "client_tool", "call_id": "c"}]}
 FUNCTION = {"name": "n", "parameters": {"type": "object"}}
-BODIES: dict[str, tuple[Callable[[Json], Any], Json]] = {
+CALL = {"id": "c", "type": "function", "function": {"name": "n", "arguments": "{}"}}
+BROUGHT = {
+    "id": "s",
+    "calls": {"c": "c"},
+    "messages": [{"role": "assistant", "tool_calls": [CALL]}],
+}
+PARAMETERS = {"type": "object", "properties": {"a": {"type": "string"}}}
+
+
+def of_asked(read: Callable[[Json], Any]) -> Callable[[Json], None]:
+    """Of the fronts whose body holds a session."""
+
+    def accepted(body: Json) -> None:
+        asked = read(body)
+        try:
+            intake.accept(asked.document)
+        except Problem as problem:
+            raise asked.in_body(problem) from None
+
+    return accepted
+
+
+def of_openai(read: Callable[..., Any]) -> Callable[[Json], None]:
+    """What a reader lets pass is a session: its places would be nobody's."""
+
+    def accepted(body: Json) -> None:
+        document, _ = read(body, ["taken"], lambda call_id: None)
+        try:
+            intake.accept(document)
+        except Problem as problem:
+            raise AssertionError(f"made a session that is none: {problem.detail}") from None
+
+    return accepted
+
+
+def of_agui(body: Json) -> None:
+    given = agui.read(body, "default")
+    try:
+        intake.accept(given.session)
+    except Problem as problem:
+        raise agui.refused(problem, given) from None
+
+
+BODIES: dict[str, tuple[Callable[[Json], None], Json]] = {
+    "chat completions": (
+        of_openai(chat.read),
+        {
+            "model": "auto",
+            "messages": [
+                {"role": "developer", "content": [{"type": "text", "text": "x"}]},
+                {
+                    "role": "user",
+                    "name": "u",
+                    "content": [
+                        {"type": "image_url", "image_url": {"url": "https://x/y", "detail": "low"}},
+                        {"type": "input_audio", "input_audio": {"data": "AA", "format": "wav"}},
+                        {
+                            "type": "file",
+                            "file": {"filename": "f", "file_data": "data:a/b;base64,AA"},
+                        },
+                    ],
+                },
+                {"role": "assistant", "content": None, "tool_calls": [CALL], "yaa": BROUGHT},
+                {"role": "tool", "tool_call_id": "c", "content": [{"type": "text", "text": "r"}]},
+            ],
+            "tools": [{"type": "function", "function": {"name": "n", "parameters": PARAMETERS}}],
+            "tool_choice": {"type": "function", "function": {"name": "n"}},
+            "response_format": {"type": "json_schema", "json_schema": {"schema": PARAMETERS}},
+            "stream_options": {"include_usage": True},
+            "n": 1,
+            "stop": ["x"],
+            "temperature": 1,
+            "max_tokens": 5,
+            "stream": True,
+            "environment_context": {"a": "b"},
+        },
+    ),
+    "responses": (
+        of_openai(responses.read),
+        {
+            "model": "auto",
+            "instructions": "x",
+            "input": [
+                {"role": "user", "content": [{"type": "input_text", "text": "x"}]},
+                {"role": "assistant", "content": [{"type": "output_text", "text": "x"}]},
+                {"type": "function_call", "call_id": "c", "name": "n", "arguments": "{}"}
+                | {"yaa": BROUGHT},
+                {"type": "function_call_output", "call_id": "c", "output": "r"},
+            ],
+            "tools": [{"type": "function", "name": "n", "parameters": PARAMETERS}],
+            "tool_choice": {"type": "allowed_tools", "mode": "auto", "tools": [{"name": "n"}]},
+            "text": {"format": {"type": "json_schema", "schema": PARAMETERS}},
+            "reasoning": {"effort": "low"},
+            "max_output_tokens": 5,
+            "temperature": 1,
+        },
+    ),
+    "agui": (
+        of_agui,
+        {
+            "threadId": "s",
+            "runId": "r",
+            "state": {"yaa": {key: SESSION[key] for key in ("interrupts", "ext")}},
+            "messages": [
+                {"id": "u", "role": "user", "content": [{"type": "text", "text": "x"}]},
+                {"id": "t", "role": "reasoning", "content": "hm"},
+                {"id": "m", "role": "assistant", "toolCalls": [CALL], "metadata": {"yaa": {}}},
+            ],
+            "tools": [{"name": "page", "parameters": PARAMETERS}],
+            "context": [{"description": "d", "value": "v"}],
+            "resume": [{"interruptId": "i", "status": "cancelled", "payload": {}}],
+            "forwardedProps": {"yaa": {"config": {"limits": {"max_steps": 3}}}},
+        },
+    ),
     "query": (
-        gateway.query,
+        of_asked(gateway.query),
         {
             "message": "x",
             "chatId": "s",
@@ -70,12 +185,12 @@ BODIES: dict[str, tuple[Callable[[Json], Any], Json]] = {
         },
     ),
     "submit": (
-        gateway.submit,
+        of_asked(gateway.submit),
         {"toolId": "c", "payload": {"a": 1}, "chatId": "s", "session": OF_PAGE},
     ),
-    "chat": (gateway.chat, {"session": SESSION}),
+    "chat": (of_asked(gateway.chat), {"session": SESSION}),
     "stream": (
-        lambda body: autoai.stream(body, ["n"]),
+        of_asked(lambda body: autoai.stream(body, ["n"])),
         {
             "messages": [{"role": "user", "content": "x"}],
             "sessionId": "s",
@@ -98,13 +213,30 @@ class Hostile(unittest.TestCase):
                 before = copy.deepcopy(body)
                 with self.subTest(name, seed=seed):
                     try:
-                        intake.accept(read(body).document)
+                        read(body)
                         taken += 1
                     except Problem as problem:
                         self.assertLess(problem.status, 500)
+                        self.assertTrue(problem.errors)
+                        for error in problem.errors:
+                            self.assertTrue(is_place(error["pointer"], body), error)
                         refused += 1
                     self.assertEqual(body, before, "what was sent was changed")
             self.assertGreater(min(taken, refused), 50, f"{name}: {taken} taken, {refused} refused")
+
+
+def is_place(where: str, body: Json) -> bool:
+    """Whether a pointer leads to something in the body, or to what is missing in something."""
+    node: Any = body
+    *path, last = parse_pointer(where) or [""]
+    for part in path:
+        if isinstance(node, dict) and part in node:
+            node = node[part]
+        elif isinstance(node, list) and part.isdigit() and int(part) < len(node):
+            node = node[int(part)]
+        else:
+            return False
+    return isinstance(node, dict) or (isinstance(node, list) and last.isdigit())
 
 
 def mutated(body: Json, random_: random.Random) -> Json:

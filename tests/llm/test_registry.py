@@ -350,6 +350,17 @@ class Configured(unittest.TestCase):
         made = models({"main": {**MAIN, "costs": costs}})
         self.assertEqual(dict(provider(made).costs), {"input": 1, "output": 2.5, "cached": 0.1})
 
+    def test_a_session_does_not_change_the_owners_price(self) -> None:
+        made = models({"main": {**MAIN, "cost_per_ktoken": 0.5, "cost_unit": "USD"}})
+        own: tuple[dict[str, Any], ...] = (
+            {"cost_per_ktoken": 0.001, "cost_unit": "EUR"},
+            {"costs": {"input": 0, "output": 0}},
+        )
+        for each in own:
+            with self.subTest(each):
+                found = provider(made, name="main", **each)
+                self.assertEqual((dict(found.costs), found.cost_unit), ({"total": 0.5}, "USD"))
+
     def test_a_price_is_never_negative_nor_beyond_counting(self) -> None:
         for value in (-1, -1e308, 10**400, True, "1"):
             made = models({"main": {**MAIN, "cost_per_ktoken": None}})

@@ -3,6 +3,7 @@ here: the same cases, other workers."""
 
 from __future__ import annotations
 
+import re
 import sys
 import unittest
 from typing import Any
@@ -48,6 +49,15 @@ class Breaches(Sandboxed, test_runner.Breaches):
     async def test_memory(self) -> None:
         hungry = "python3 -c 'x = bytearray(10**9); x[::4096] = x[::4096]; input()'"
         await self.breach(f"{hungry}; sleep 5", "memory_mb", 100)
+
+    async def test_the_kernel_stops_what_is_faster_than_the_looks(self) -> None:
+        """Twice the processes and room for threads; of memory what the looks may come late by."""
+        ask = "import resource as r; print(*map(r.getrlimit, (r.RLIMIT_NPROC, r.RLIMIT_DATA)))"
+        found = await self.shell(f"python3 -c '{ask}'", processes=10, memory_mb=100)
+        processes, data = re.findall(r"\((\d+), (\d+)\)", found.result["output"])
+        crowd = 0 if self.runner.sandbox["tier"] == "A" else 10_000  # of the user, at tier B
+        self.assertTrue(all(84 <= int(each) <= 84 + crowd for each in processes), processes)
+        self.assertEqual(data, (str((100 + 1024) << 20),) * 2)
 
     async def test_disk(self) -> None:
         """Many files, each within what a file may be."""

@@ -120,6 +120,7 @@ class Next(unittest.TestCase):
             ("nothing asked", [], Stop),
             ("only a system message", [{"id": "s", "role": "system", "content": "x"}], Stop),
             ("a question", [user("go")], CallModel),
+            ("a question, then an error", [user("go"), error], CallModel),
             ("an answer", [user("go"), said], Stop),
             ("an answer, then an error", [user("go"), said, error], Stop),
             ("a cut answer", [user("go"), cut], CallModel),

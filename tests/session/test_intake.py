@@ -265,6 +265,11 @@ class Opened(unittest.TestCase):
             self.assertEqual(title([user(text)]), expected)
         parts = [{"type": "text", "text": "look"}, {"type": "image_url", "image_url": {}}]
         self.assertEqual(title([{"role": "user", "content": parts}]), "look")
+        file = {"type": "text", "text": '<file name="notes.txt">\nhello\n</file>'}
+        self.assertEqual(title([{"role": "user", "content": [*parts, file]}]), "look")
+        blank = {"type": "text", "text": " \n"}
+        self.assertEqual(title([{"role": "user", "content": [blank, *parts]}]), "look")
+        self.assertEqual(title([{"role": "user", "content": parts[1:]}]), "")
         self.assertEqual(title([]), "")
 
     def test_every_call_gets_one_ledger_entry(self) -> None:

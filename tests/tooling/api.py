@@ -42,9 +42,9 @@ class Api:
         finally:
             connection.close()
 
-    def stream(self, session: Json) -> Stream:
+    def stream(self, session: Json, path: str = "/session") -> Stream:
         """The same run as a stream of events."""
-        connection = self._send("POST", "/session", session, "text/event-stream")
+        connection = self._send("POST", path, session, "text/event-stream")
         return Stream(connection, connection.getresponse())
 
     def _send(self, method: str, path: str, body: Any, accept: str) -> http.client.HTTPConnection:
@@ -84,14 +84,14 @@ class Stream:
         self._connection.close()
 
     def events(self) -> Iterator[Json]:
-        """AG-UI events, one a `data:` line; ends with the stream, wherever it is cut."""
+        """Events, one a `data:` line; ends with the stream, wherever it is cut."""
         while True:
             try:
                 line = self._answer.readline().decode()
             except (OSError, http.client.HTTPException):
                 return
             self.text += line
-            if line.startswith("data: "):
+            if line.startswith("data: {"):  # and not [DONE], which other fronts end with
                 yield json.loads(line[6:])
             if not line:
                 return

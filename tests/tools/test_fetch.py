@@ -166,6 +166,10 @@ class Fetching(Case):
     async def test_much_is_cut_and_long_is_ended(self) -> None:
         found = (await self.fetched(answer(b"x" * 3_000_000, kind="text/plain")))["result"]
         self.assertEqual((found["chars"], found["cut_after_bytes"]), (1 << 21, 1 << 21))
+        # What is behind the cut is not even waited for.
+        head = b"HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\ncontent-length: 9000000\r\n\r\n"
+        found = (await self.fetched(head + b"x" * 3_000_000))["result"]
+        self.assertEqual((found["chars"], found["cut_after_bytes"]), (1 << 21, 1 << 21))
         self.session["config"]["limits"]["tool"]["wall_s"] = 0.3
         silent = b"HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\ncontent-length: 9\r\n\r\nx"
         found = await self.fetched(silent)

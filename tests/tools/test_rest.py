@@ -83,6 +83,13 @@ class Requests(unittest.TestCase):
         self.assertEqual(request(whole, {"items": [1]})[2], b"[1]")
         self.assertEqual(request(whole, {})[2], b"")
 
+    def test_a_header_of_the_owners_is_no_argument(self) -> None:
+        about = {**ABOUT, "headers": {"X-Trace": "ours"}}
+        parameters = {"trace": {"in": "header", "as": "x-trace"}, "q": TEXT}
+        op = operation("api", about, {"name": "op", "path": "/", "parameters": parameters})
+        self.assertEqual(list(op.tool.parameters["properties"]), ["q"])
+        self.assertEqual(request(op, {"trace": "theirs"})[1]["x-trace"], "ours")
+
     def test_refused(self) -> None:
         cases: list[tuple[dict[str, Any], str]] = [
             ({"path": "/a/{x}"}, "the path needs x"),

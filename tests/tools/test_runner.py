@@ -110,6 +110,7 @@ class Results(Case):
     async def test_the_folder_is_the_sessions_own(self) -> None:
         await self.shell("echo kept > file")
         self.assertEqual((await self.shell("cat file; pwd")).result["output"].split()[0], "kept")
+        self.assertEqual(self.runner.folder("s1").stat().st_mode & 0o777, 0o700)
         for session_id in ("../../x", "/etc", "a\0b", "\ud800", "x" * 5000):
             folder = self.runner.folder(session_id)
             self.assertEqual(folder.parent, self.home / "workspaces")

@@ -158,7 +158,7 @@ class Offered(Case):
         deny = {"shell": {"deny": True}}
         for name, place, key, said in (
             ("the session", config, "tool", deny),
-            ("its agent", config, "agent", {"name": "a", "tools": ["[!s]*"]}),
+            ("its agent", config, "agent", {"name": "a", "tools": ["[!s]*", "finish"]}),
             ("a grant", self.session, "grants", [{"tool": "shell", "decision": "deny"}]),
             ("nobody to ask", config["yaa"], "unattended", True),
         ):
@@ -168,6 +168,10 @@ class Offered(Case):
                 self.assertNotIn("shell", self.names(toolbox))
                 place[key] = was if was is not None else {}
                 self.assertEqual(self.names(toolbox), whole)
+        config["context"]["retain_tool"] = True  # and what is of use just now
+        self.assertEqual(set(self.names(toolbox)) - set(whole), {"context_retain"})
+        config["context"]["retain_tool"] = False
+        self.assertEqual(self.names(toolbox), whole)
         for number in range(2 * MOST_OFFERS):
             config["tool"] = {f"tool_{number}": {"deny": True}}
             self.assertEqual(self.names(toolbox), whole)

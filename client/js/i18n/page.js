@@ -25,8 +25,8 @@ yaa.define('i18n/page', ['ui/text'], ({ extend }) => {
   const zh = {
     'page.title': '{tool} 想在此页面中运行',
     'page.running': '正在运行。',
-    'page.waiting': '正在等待您。',
-    'page.click': '浏览器只允许在您按下按钮时执行此操作。',
+    'page.waiting': '正在等待你。',
+    'page.click': '浏览器只允许在你按下按钮时执行此操作。',
     'page.begun': '它已经开始，但结果丢失了。再次运行可能会重复同样的操作。',
     'page.run': '运行',
     'page.copy': '复制',
@@ -35,12 +35,12 @@ yaa.define('i18n/page', ['ui/text'], ({ extend }) => {
     'page.stop': '停止',
     'page.actionFailed': '{tool} 未能执行：{detail}',
     'page.tools': '此页面的工具',
-    'page.toolsLead': '这些工具在您的浏览器中运行，而不是在服务器上。模型只能使用您开启的工具。',
+    'page.toolsLead': '这些工具在你的浏览器中运行，而不是在服务器上。模型只能使用你开启的工具。',
     'page.taken': '服务器已有同名工具',
-    'page.notify': '向您显示通知',
-    'page.page_info': '告知您的本地时间、时区、语言、屏幕和浏览器',
-    'page.clipboard_write': '将文本放入您的剪贴板',
-    'page.pick_file': '请您选择一个文件并读取',
+    'page.notify': '向你显示通知',
+    'page.page_info': '告知你的本地时间、时区、语言、屏幕和浏览器',
+    'page.clipboard_write': '将文本放入你的剪贴板',
+    'page.pick_file': '请你选择一个文件并读取',
     'page.run_javascript': '在没有网络的沙箱中运行 JavaScript',
   }
   extend({ en, zh })

@@ -241,7 +241,7 @@ yaa.define('i18n/zh', [], () => {
     'unsure.send': '使用这个结果',
 
     'client.title': '{tool} 想从这个浏览器得到一些东西',
-    'client.text': '此页面没有该工具，或它已被关闭。您可以手动回答。',
+    'client.text': '此页面没有该工具，或它已被关闭。你可以手动回答。',
     'client.label': '回答',
     'client.send': '发送回答',
     'client.error': '以错误回答',

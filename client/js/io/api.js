@@ -52,9 +52,10 @@ yaa.define('io/api', [], () => {
       }
     }
 
-    /** @param {string} path */
-    async function ask(path) {
-      const response = await request(path, { headers: { Accept: 'application/json' }, signal: AbortSignal.timeout(PROBE_MS) })
+    /** @param {string} path @param {AbortSignal[]} signals */
+    async function ask(path, ...signals) {
+      const signal = AbortSignal.any([AbortSignal.timeout(PROBE_MS), ...signals])
+      const response = await request(path, { headers: { Accept: 'application/json' }, signal })
       return readJson(response, root + path)
     }
 
@@ -84,7 +85,7 @@ yaa.define('io/api', [], () => {
     return {
       base: root,
       key,
-      health: () => ask('/health'),
+      health: (...signals) => ask('/health', ...signals),
       info: () => ask('/info'),
       run,
       file,

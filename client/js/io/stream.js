@@ -116,7 +116,7 @@ yaa.define('io/stream', ['core/fold', 'core/session', 'core/sse', 'io/api'], ({ 
     }
 
     async beforehand() {
-      await this.api.health().catch((error) => {
+      await this.api.health(this.controller.signal).catch((error) => {
         this.unsent()
         throw error
       })

@@ -25,7 +25,7 @@ yaa.define('ui/app', [
         onEnd(entry, server)
         keepEvents(entry, store)
         app.queue.onEnd(entry)
-      }, onElsewhere: () => toast(t('run.elsewhere')),
+      }, onElsewhere: () => toast(t('run.elsewhere')), onUnsaid: (entry, words) => app.queue.add(words, entry.session),
     })
     /** @type {App} */
     const app = { settings, server, book, store, guest, current: book.fresh(), past: null, watchers: new Set(), queue: /** @type {any} */ (null), drawer: false, views: null, show, draw, drawNow, mount }
@@ -40,14 +40,17 @@ yaa.define('ui/app', [
     async function start() {
       look(settings)
       const signedIn = settings.takeKeyFromHash()
-      const wanted = guest?.id ?? new URLSearchParams(location.hash.slice(1)).get('s')
+      const wanted = guest?.id ?? sessionInHash()
       const more = () => yaa.later('commands').then(() => yaa.use('ui/deeds'))
       const context = { app, actions, state: () => stateOf(app, true), more }
       commands.bind(context)
       mount()
       if (signedIn) say(t('toast.signedIn'))
       if (KEYBOARD.matches && !guest) app.views.composer.focus()
-      if (!guest) server.connect()
+      if (!guest) {
+        server.connect()
+        addEventListener('hashchange', arrive)
+      }
       await book.refresh()
       const entry = wanted && await book.open(wanted)
       if (entry) show(entry)
@@ -63,6 +66,16 @@ yaa.define('ui/app', [
       idle(() => yaa.later('seeing').then(() => yaa.use('ui/inspector/watch').start(context), console.warn))
       // what a key opens should be open before the keys that are meant for it
       idle(() => Promise.all(['find', 'branches', 'attach', 'settings'].map((group) => yaa.later(group))).catch(console.warn))
+    }
+
+    /** A link that is opened where the page is open already: the one that a server prints, or that of a session. */
+    function arrive() {
+      const wanted = sessionInHash()
+      if (wanted) return actions.open(wanted)
+      if (!settings.takeKeyFromHash()) return
+      say(t('toast.signedIn'))
+      address(app.current.session)
+      server.connect()
     }
 
     /** Make every view; done again when the language changes. */
@@ -342,6 +355,8 @@ yaa.define('ui/app', [
     else root.style.removeProperty('--hue')
     words.use(settings.get('language') ?? '')
   }
+
+  const sessionInHash = () => new URLSearchParams(location.hash.slice(1)).get('s')
 
   /** The open session is in the address, so that a reload opens it again. @param {Session} session */
   function address({ id, messages, ext }) {

@@ -16,10 +16,10 @@ yaa.define('ui/book', ['core/session', 'io/stream', 'io/lock', 'io/channel', 'io
 
   /**
    * @param {{store: Store, api: () => Api, prepare: (session: Session) => void, onChange: (id: string, whole: boolean) => void,
-   *   onEnd: (entry: Entry) => void, onElsewhere: () => void}} options
+   *   onEnd: (entry: Entry) => void, onElsewhere: () => void, onUnsaid: (entry: Entry, words: any) => void}} options
    *   `prepare` writes the person's settings into a session before it is sent; `whole`: more than its last turn changed
    */
-  function openBook({ store, api, prepare, onChange, onEnd, onElsewhere }) {
+  function openBook({ store, api, prepare, onChange, onEnd, onElsewhere, onUnsaid }) {
     /** @type {Map<string, Entry>} */ const entries = new Map()
     /** @type {Head[]} */ let heads = []
     /** What others do when a run begins, at each of its events, and when it has come to rest. @type {import('./types').Hooks[]} */
@@ -71,11 +71,13 @@ yaa.define('ui/book', ['core/session', 'io/stream', 'io/lock', 'io/channel', 'io
       return hold(sessions.create())
     }
 
-    /** @param {Entry} entry @param {string} words */
-    function send(entry, words) {
+    /** Say something. In a session that another tab writes it is not said, and not lost either. @param {Entry} entry @param {any} words */
+    async function send(entry, words) {
       if (isActive(entry)) return
-      sessions.append(entry.session, words)
-      run(entry)
+      const said = sessions.append(entry.session, words)
+      if (await run(entry)) return
+      entry.session.messages = entry.session.messages.filter((one) => one !== said)
+      onUnsaid(entry, words)
     }
 
     /**
@@ -135,7 +137,7 @@ yaa.define('ui/book', ['core/session', 'io/stream', 'io/lock', 'io/channel', 'io
       }
     }
 
-    /** @param {Entry} entry @param {RunState | null} end */
+    /** @param {Entry} entry @param {RunState | null} end @returns {RunState | null} */
     function rest(entry, end) {
       entry.going = null
       entry.given.clear()
@@ -149,6 +151,7 @@ yaa.define('ui/book', ['core/session', 'io/stream', 'io/lock', 'io/channel', 'io
         changed(entry.session.id)
       } else onElsewhere()
       onChange(entry.session.id, true)
+      return end
     }
 
     /**

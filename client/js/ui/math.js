@@ -12,6 +12,9 @@ yaa.define('ui/math', ['core/tex', 'ui/h', 'css/maths'], (tex, { fill }) => {
     'accent', 'accentunder', 'class',
   ])
 
+  /** Characters of a formula in a line that a small screen may not hold: it scrolls, and keys have to reach it. */
+  const MAY_BE_WIDE = 40
+
   /** @param {MathNode} node @returns {Element} */
   function elementOf({ tag, attrs = {}, children }) {
     if (!TAGS.has(tag)) throw new TypeError(`<${tag}> is not on the list`)
@@ -21,12 +24,13 @@ yaa.define('ui/math', ['core/tex', 'ui/h', 'css/maths'], (tex, { fill }) => {
     return el
   }
 
-  /** Puts the formula in place of its source. @param {Element} el @param {string} source @param {boolean} display */
+  /** Puts the formula in place of its source. @param {HTMLElement} el @param {string} source @param {boolean} display */
   function draw(el, source, display) {
     const tree = tex.parse(source)
     if (!tree) return
     const math = document.createElementNS(MATHML, 'math')
     if (display) math.setAttribute('display', 'block')
+    else if (source.length > MAY_BE_WIDE) el.tabIndex = 0
     math.setAttribute('alttext', source)
     math.append(elementOf(tree))
     fill(el, math)

@@ -98,9 +98,8 @@ yaa.define('ui/notes', ['ui/h', 'ui/text', 'ui/popup', 'ui/book', 'core/session'
       app.draw()
     }
 
-    /** @param {any} content text, or parts */
-    function add(content) {
-      const { session } = app.current
+    /** @param {any} content text, or parts @param {Session} [session] */
+    function add(content, session = app.current.session) {
       const words = typeof content === 'string' ? content : content.map((/** @type {any} */ part) => part.text ?? `[${part.type}]`).join(' ')
       keep(session, [...of(session), { id: `q${++serial}`, text: words, content }])
     }

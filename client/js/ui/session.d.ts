@@ -17,7 +17,7 @@ declare global {
       notesView(actions: import('./types').Actions): import('./types').View<import('./types').State>
       queueOf(app: import('./types').App, send: (entry: import('./types').Entry, words: any) => void): {
         of(session: Session): { id: string; text: string; content: any }[]
-        add(content: any): void
+        add(content: any, session?: Session): void
         change(id: string, words: string): void
         sendNow(id: string): void
         onEnd(entry: import('./types').Entry): void

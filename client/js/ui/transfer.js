@@ -1,5 +1,5 @@
-// Sessions as files, out and in. Before anything is saved the person sees what looks like a secret in it. A file that
-// comes in is read as text, whatever it is, and brings no permissions along (core/convert).
+// Sessions as files, out and in. Before one is saved the person sees what looks like a secret in it; a copy of all is to
+// be kept, and whole. A file that comes in is read as text, whatever it is, and brings no permissions along (core/convert).
 
 yaa.define('ui/transfer', [
   'ui/h', 'ui/text', 'ui/popup', 'ui/dialog', 'ui/prompts', 'core/ids', 'core/canon', 'core/convert', 'core/page', 'core/redact',

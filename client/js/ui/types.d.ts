@@ -288,6 +288,7 @@ declare global {
         onChange: (id: string, whole: boolean) => void
         onEnd: (entry: Entry) => void
         onElsewhere: () => void
+        onUnsaid: (entry: Entry, words: any) => void
       }): Book
       isActive(entry?: Entry): boolean
     }

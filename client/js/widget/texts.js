@@ -15,7 +15,7 @@ yaa.define('widget/texts', ['core/i18n'], ({ format }) => {
       send: '发送', stop: '停止', working: '处理中…', ready: '回答完毕。', allow: '允许', deny: '拒绝', answer: '回答', skip: '不回答',
       asks: '{tool} 请求运行', question: '问题', more: '继续', limit: '运行已达到限制。', again: '重试', lost: '连接中断，正在重试…',
       unclear: '无法确定 {tool} 是否已运行。', skipCall: '跳过', failed: '操作未成功：{detail}', unreachable: '无法连接服务器。',
-      used: '使用了 {tool}', using: '正在使用 {tool}', stopped: '已停止。', conversation: '对话', you: '您', image: '图片：{alt}',
+      used: '使用了 {tool}', using: '正在使用 {tool}', stopped: '已停止。', conversation: '对话', you: '你', image: '图片：{alt}',
     },
   }
 
