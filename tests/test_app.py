@@ -397,6 +397,43 @@ class Composition(unittest.IsolatedAsyncioTestCase):
                         await router(call.exchange)
                         self.assertEqual(call.status, status)
 
+    async def test_who_has_no_key_gets_the_page_and_health(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            router = routes(App(load(Path(folder), None, {}, {}), {}), Keys(["k"]))
+        free = {
+            f"{method} {path}"
+            for path, here in router._routes.items()
+            for method, route in here.items()
+            if route.open
+        }
+        self.assertEqual(free, {"GET /", "GET /health", "GET /auto-ai/v1/health"})
+
+    async def test_what_the_configuration_says_is_heeded(self) -> None:
+        flags = {
+            "server.discover": False,
+            "server.limits.rate_limit": "3/1h",
+            "server.cors_origins": ["https://mine.example"],
+            "session.config.yaa.stream": False,
+        }
+        headers = {"Authorization": "Bearer k", "Content-Type": "application/json"}
+        with tempfile.TemporaryDirectory() as folder:
+            async with App(load(Path(folder), None, {}, flags), {}) as app:
+                router = routes(app, Keys(["k"]))
+                asked = [
+                    wire.Call(
+                        "POST", "/session", headers, json.dumps({"messages": [user]}).encode()
+                    )
+                    for user in ({**USER, "content": "time"}, USER)
+                ]
+                for origin in ("https://mine.example", "https://other.example"):
+                    asked.append(wire.Call("GET", "/info", headers | {"Origin": origin}))
+                for call in asked:
+                    await router(call.exchange)
+        self.assertEqual([call.status for call in asked], [200, 200, 200, 429])
+        self.assertIn("application/json", asked[0].headers["content-type"])
+        allowed = [call.headers.get("access-control-allow-origin") for call in asked]
+        self.assertEqual(allowed, [None, None, "https://mine.example", None])
+
     async def test_while_it_opens_health_answers_and_the_rest_waits(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
             config = load(Path(folder), None, {}, {"server.discover": False})
