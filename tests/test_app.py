@@ -419,20 +419,17 @@ class Composition(unittest.IsolatedAsyncioTestCase):
         with tempfile.TemporaryDirectory() as folder:
             async with App(load(Path(folder), None, {}, flags), {}) as app:
                 router = routes(app, Keys(["k"]))
-                asked = [
-                    wire.Call(
-                        "POST", "/session", headers, json.dumps({"messages": [user]}).encode()
-                    )
-                    for user in ({**USER, "content": "time"}, USER)
-                ]
-                for origin in ("https://mine.example", "https://other.example"):
+                body = json.dumps({"messages": [{**USER, "content": "time"}]}).encode()
+                asked = [wire.Call("POST", "/session", headers, body)]
+                mine, other = "https://mine.example", "https://other.example"
+                for origin in (mine, other, mine):
                     asked.append(wire.Call("GET", "/info", headers | {"Origin": origin}))
                 for call in asked:
                     await router(call.exchange)
         self.assertEqual([call.status for call in asked], [200, 200, 200, 429])
         self.assertIn("application/json", asked[0].headers["content-type"])
         allowed = [call.headers.get("access-control-allow-origin") for call in asked]
-        self.assertEqual(allowed, [None, None, "https://mine.example", None])
+        self.assertEqual(allowed, [None, mine, None, mine])
 
     async def test_while_it_opens_health_answers_and_the_rest_waits(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
