@@ -432,6 +432,29 @@ class Composition(unittest.IsolatedAsyncioTestCase):
                         await router(call.exchange)
                         self.assertEqual(call.status == 401, (method, path) not in free)
 
+    async def test_what_the_configuration_says_is_heeded(self) -> None:
+        flags = {
+            "server.discover": False,
+            "server.limits.rate_limit": "3/1h",
+            "server.cors_origins": ["https://mine.example"],
+            "session.config.yaa.stream": False,
+        }
+        headers = {"Authorization": "Bearer k", "Content-Type": "application/json"}
+        with tempfile.TemporaryDirectory() as folder:
+            async with App(load(Path(folder), None, {}, flags), {}) as app:
+                router = routes(app, Keys(["k"]))
+                body = json.dumps({"messages": [{**USER, "content": "time"}]}).encode()
+                asked = [wire.Call("POST", "/session", headers, body)]
+                mine, other = "https://mine.example", "https://other.example"
+                for origin in (mine, other, mine):
+                    asked.append(wire.Call("GET", "/info", headers | {"Origin": origin}))
+                for call in asked:
+                    await router(call.exchange)
+        self.assertEqual([call.status for call in asked], [200, 200, 200, 429])
+        self.assertIn("application/json", asked[0].headers["content-type"])
+        allowed = [call.headers.get("access-control-allow-origin") for call in asked]
+        self.assertEqual(allowed, [None, mine, None, mine])
+
     async def test_while_it_opens_health_answers_and_the_rest_waits(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
             config = load(Path(folder), None, {}, {"server.discover": False})
