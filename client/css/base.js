@@ -114,7 +114,7 @@ yaa.define('css/base', ['ui/h'], ({ css }) => css`
   .button.ghost { border-color: transparent; background: none; color: var(--ink-2); }
   .button.ghost:hover { background: var(--hover); color: var(--ink); }
   .button.small { min-block-size: 1.75rem; padding: 0 var(--s2); font-size: var(--t2); }
-  .button.square { inline-size: 2.125rem; padding: 0; }
+  .button.square { inline-size: 2.125rem; padding: 0; flex: none; }
   .button.small.square { inline-size: 1.75rem; }
   .button:disabled, .button[aria-disabled="true"] { opacity: 0.45; cursor: default; pointer-events: none; }
 

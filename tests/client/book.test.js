@@ -30,6 +30,7 @@ async function page({ moment = () => {}, prepare = () => {} } = {}) {
   const heard = []
   const said = []
   const unsaid = []
+  const drawn = []
   Object.assign(globalThis, {
     indexedDB: new FakeIDB(), document: new EventTarget(), addEventListener() {}, removeEventListener() {},
     sessionStorage: { getItem: (name) => kept.get(name) ?? null, setItem: (name, value) => kept.set(name, value), removeItem: (name) => kept.delete(name) },
@@ -51,12 +52,12 @@ async function page({ moment = () => {}, prepare = () => {} } = {}) {
   const count = (name) => { calls[name] += 1; moment() }
   const api = apis.create({ base: 'http://yaa.test', key: 'k', fetch: server.fetch })
   const book = openBook({
-    store, api: () => api, prepare, onChange: () => moment(), onEnd: () => count('ends'), onElsewhere: () => count('elsewhere'),
+    store, api: () => api, prepare, onChange: (id) => { drawn.push(id); moment() }, onEnd: () => count('ends'), onElsewhere: () => count('elsewhere'),
     onUnsaid: (entry, words) => unsaid.push(words),
   })
   book.hooks.push({ begins: () => count('begins'), hears: () => moment(), rests: () => count('rests') })
   const tell = (message) => Promise.all(heard.map((callback) => callback({ data: message })))
-  return { book, store, server, calls, kept, said, unsaid, tell, entry: book.fresh() }
+  return { book, store, server, calls, kept, said, unsaid, drawn, tell, entry: book.fresh() }
 }
 
 /** @param {() => any} wanted */
@@ -167,7 +168,9 @@ test('what is stopped in any moment since it was begun stops', async () => {
 
 test('a run that is stopped before it has its session is not sent', async () => {
   const here = await page()
+  const drawn = here.drawn.length
   begin(here)
+  assert.strictEqual(here.drawn.length, drawn + 1, 'there is something to stop on the page, too')
   here.entry.run.stop()
   await until(() => !isActive(here.entry))
   assert.deepStrictEqual([here.entry.state.reason, here.server.posted.length], ['stopped', 0])

@@ -113,6 +113,7 @@ yaa.define('ui/book', ['core/session', 'io/stream', 'io/lock', 'io/channel', 'io
       entry.elsewhere = false
       let stopped = false
       entry.run = unsent(() => { stopped = true })
+      onChange(id, true) // with the next frame: what was said, and the way to stop it
       const release = await lock.acquire(`session ${id}`)
       if (!release) return null
       try {
