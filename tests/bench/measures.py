@@ -207,10 +207,10 @@ async def paced(peer: Peer, size: Size) -> Figures:
 
 
 async def memory(peer: Peer, size: Size) -> Figures:
-    """What an open stream takes. Each says a word a second and goes on for longer than it takes to
-    open them all: of streams that end meanwhile the memory would be shared.
+    """What an open stream takes. Each says a word a second, and goes on for longer than it takes to
+    open them all: streams that end meanwhile would leave their memory to others.
 
-    It is told by a server that is fresh, so this comes first: what a process once took it keeps.
+    Measured first, on a fresh server: a process keeps the memory that it once took.
     """
     if not peer.pid:
         return {}

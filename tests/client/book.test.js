@@ -306,6 +306,35 @@ test('a session that is named under its run is still known to have begun what wa
   assert.deepStrictEqual([title, calls[call].state], ['A name', 'started'])
 })
 
+test('a session that another tab runs is named by that tab: what is stored here is older than its run', async (context) => {
+  const here = await page()
+  const { book, store, server, entry, said, tell } = here
+  begin(here)
+  await until(() => asks(here) && !isActive(entry))
+  const { id } = entry.session
+  const stored = async () => (await store.get(id)).title
+  const before = await stored()
+  const release = await locks.create().acquire(`session ${id}`)
+  context.after(release)
+  await book.rename(id, 'From here')
+  const told = said.find((message) => message.says)
+  assert.deepStrictEqual([told.says, told.about.title, entry.session.title, await stored()], [id, 'From here', 'From here', before])
+  await tell({ says: id, about: { title: 'Nobody runs it here' } })
+  assert.strictEqual(entry.session.title, 'From here')
+  await release()
+
+  const [{ id: question, call_id: call }] = open(here)
+  server.instead.push(({ options: { signal } }) => new Promise((_, gone) => { signal.onabort = () => gone(signal.reason) }))
+  book.answer(entry, [[question, yes]])
+  await until(() => !server.instead.length)
+  await tell({ says: id, about: { title: 'From there', ext: { tags: ['x'] } } })
+  const { title, ext, calls } = await store.get(id)
+  assert.deepStrictEqual([title, ext, calls[call].state], ['From there', { tags: ['x'] }, 'started'])
+  entry.run.stop()
+  await until(() => !isActive(entry))
+  assert.strictEqual(await stored(), 'From there')
+})
+
 test('a mistake of ours as a run begins leaves nothing running, and it can be tried again', async (context) => {
   const { error } = console
   context.after(() => { console.error = error })

@@ -215,11 +215,18 @@ yaa.define('ui/book', ['core/session', 'io/stream', 'io/lock', 'io/channel', 'io
     /** @param {string} id @param {string} title */
     const rename = (id, title) => change(id, (session) => { session.title = title })
 
-    /** Change what a person says about a session: its title, its tags. @param {string} id @param {(session: Session) => void} edit */
+    /**
+     * Change what a person says about a session: its title, its tags. If another tab runs it, that one writes them.
+     * @param {string} id @param {(session: Session) => void} edit
+     */
     async function change(id, edit) {
       const entry = await open(id)
       if (!entry) return
+      const release = isActive(entry) ? () => {} : await lock.acquire(`session ${id}`)
       edit(entry.session)
+      const { title, ext } = entry.session
+      if (!release) return channel.send({ says: id, about: { title, ext } })
+      await release()
       await save(entry.session)
       await changed(id)
     }
@@ -251,6 +258,7 @@ yaa.define('ui/book', ['core/session', 'io/stream', 'io/lock', 'io/channel', 'io
     /** Another tab wrote: what is open here and not running is read again. @param {any} message */
     async function onOtherTab(message) {
       if (message?.who && isActive(entries.get(message.who))) channel.send({ changed: message.who, running: true })
+      if (message?.says && isActive(entries.get(message.says))) return change(message.says, (session) => Object.assign(session, message.about))
       if (!message?.changed) return
       await refresh()
       const entry = entries.get(message.changed)
