@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:  # when the links are printed, it is not imported yet
     from .app import App
 
+WIDTH = 78  # columns, with the comma behind a name
 # What each tier means, in the words of the start.
 TIERS = {
     "A": "tier A: a tool sees its session's folder and the system's programs, nothing else",
@@ -60,9 +61,8 @@ def describe(app: App) -> list[str]:
             "           or name a provider in config.json, then start again.",
         ]
     usable = [tool["name"] for tool in app.toolbox.info() if "unavailable" not in tool]
-    lines.append(f"  tools    {', '.join(usable)}")
-    if loaded := app.hooks.info()["loaded"]:
-        lines.append(f"  hooks    {len(loaded)}: {', '.join(each['name'] for each in loaded)}")
+    lines += _row("tools", usable)
+    lines += _row("hooks", [each["name"] for each in app.hooks.info()["loaded"]])
     problems = [*app.toolbox.problems, *app.hooks.problems]
     problems += [*app.model_problems(), *app.file_problems()]
     lines += [f"  problem  {problem}" for problem in problems]
@@ -71,9 +71,20 @@ def describe(app: App) -> list[str]:
     lines += [f"           open: {gap}" for gap in sandbox["missing"]]
     lines += [f"           not {tier}: {why}" for tier, why in sandbox["tried"].items()]
     if sandbox["withheld"]:
-        withheld = ", ".join(sandbox["withheld"])
-        lines.append(f"           so withheld, for {sandbox['require']} is required: {withheld}")
+        lines.append(f"           so withheld, for {sandbox['require']} is required:")
+        lines += _row("", sandbox["withheld"])
     lines.append(f"  home     {app.config.home}")
     if (workers := app.config.server["workers"]) > 1:
         lines.append(f"  workers  {workers} processes")
     return lines
+
+
+def _row(label: str, names: list[str]) -> list[str]:
+    """Names behind a label, in lines that a terminal does not break; nothing where there are none."""
+    lines = [f"  {label:<9}"]
+    for name in names:
+        if len(lines[-1]) + len(name) > WIDTH:
+            lines.append(" " * 11)
+        lines[-1] += f"{name}, "
+    lines[-1] = lines[-1].rstrip(", ")
+    return [line.rstrip() for line in lines] if names else []

@@ -82,10 +82,15 @@ class Described(unittest.IsolatedAsyncioTestCase):
             async with App(load(Path(folder), None, {}, {"server.discover": False}), {}) as app:
                 await app.toolbox.close()
                 await app.toolbox.open("none")
-                said = dict(line.split(maxsplit=1) for line in describe(app) if line.strip())
-        self.assertNotIn("shell", said["tools"])
-        self.assertIn("calculator", said["tools"])
-        self.assertRegex(said["so"], r"withheld, for B is required: .*\bshell\b")
+                lines = describe(app)
+        said = "\n".join(lines)
+        tools, withheld = said.partition("  tools")[2].split("  sandbox")
+        self.assertNotIn("shell", tools)
+        self.assertIn("calculator", tools)
+        self.assertRegex(withheld, r"so withheld, for B is required:\n +.*\bshell\b")
+        named = [line for line in lines if line.count(", ") > 1]
+        self.assertGreater(len(named), 2, "names go on in further lines")
+        self.assertLess(max(map(len, named)), 80)
 
 
 if __name__ == "__main__":
