@@ -80,7 +80,7 @@ def describe(app: App) -> list[str]:
 
 
 def _row(label: str, names: list[str]) -> list[str]:
-    """Names behind a label, in lines that a terminal does not break; nothing where there are none."""
+    """Names behind a label, in lines that a terminal does not break; no line without names."""
     lines = [f"  {label:<9}"]
     for name in names:
         if len(lines[-1]) + len(name) > WIDTH:
