@@ -54,7 +54,9 @@ await main(async (walk, job) => {
       const file = (name) => ({ type: "text", text: `<file name="${name}">\nx\n</file>` });
       const el = yaa.use("ui/attach").filesView([{ type: "image_url", image_url: { url: picture } }, file("a.txt"), file(`${"n".repeat(120)}`)]);
       document.querySelector(".bubble").before(el);
-      await Promise.all([...el.querySelectorAll("img")].map((one) => one.decode()));
+      const image = el.querySelector("img"); // Firefox has nothing to decode before it has looked whether it is in sight
+      image.loading = "eager";
+      if (!image.complete) await new Promise((loaded) => (image.onload = loaded));
       const found = [...el.querySelectorAll(".sent-file, .sent-file small")].map((one) => Math.round(one.getBoundingClientRect().height));
       el.remove();
       return found;
