@@ -6,6 +6,7 @@ of the run, so the client's copy changes in the same steps as ours.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from itertools import islice
@@ -22,6 +23,7 @@ from .shape import check, role_of
 
 Session = dict[str, Any]
 
+_FILE = re.compile(r'<file name="([^"\n]*)">\n')  # as the page wraps one
 TITLE_LENGTH = 30  # characters of the first message that make a title
 RUN_LEVEL = ("limit", "model_error")  # interrupts of the run, not of one call
 COUNTERS = ("step", "tokens", "cost_micro", "wall_ms", "forgiven")
@@ -171,13 +173,15 @@ def _filled(session: Session, defaults: Session, now_ms: int) -> Iterator[dict[s
 
 def title(messages: list[dict[str, Any]]) -> str:
     """The first user message's beginning, white space collapsed. Of several parts the first that
-    says something: the words come before the files that go along."""
+    says something: the words come before the files that go along, which give only their name."""
     for message in messages:
         if role_of(message) == "user":
             content = message.get("content") or ""
             if not isinstance(content, str):
                 texts = (str(part.get("text", "")) for part in content)
                 content = next((text for text in texts if text.strip()), "")
+                if file := _FILE.match(content):
+                    content = file[1]
             return " ".join(content[: TITLE_LENGTH * 20].split())[:TITLE_LENGTH].strip()
     return ""
 

@@ -270,6 +270,7 @@ class Opened(unittest.TestCase):
         blank = {"type": "text", "text": " \n"}
         self.assertEqual(title([{"role": "user", "content": [blank, *parts]}]), "look")
         self.assertEqual(title([{"role": "user", "content": parts[1:]}]), "")
+        self.assertEqual(title([{"role": "user", "content": [file]}]), "notes.txt")
         self.assertEqual(title([]), "")
 
     def test_every_call_gets_one_ledger_entry(self) -> None:
