@@ -335,6 +335,26 @@ test('a session that another tab runs is named by that tab: what is stored here 
   assert.strictEqual(await stored(), 'From there')
 })
 
+test('what is deleted under its run stays deleted, also when another tab deletes it', async () => {
+  for (const other of [false, true]) {
+    const here = await page()
+    const { book, store, server, entry, said, tell } = here
+    begin(here)
+    await until(() => asks(here) && !isActive(entry))
+    const { id } = entry.session
+    const [{ id: question }] = open(here)
+    server.instead.push(({ options: { signal } }) => new Promise((_, gone) => { signal.onabort = () => gone(signal.reason) }))
+    book.answer(entry, [[question, yes]])
+    await until(() => !server.instead.length)
+    if (other) await tell({ removed: id })
+    else assert.strictEqual((await book.remove(id)).id, id)
+    await until(() => !isActive(entry))
+    for (let n = 0; n < TURNS; n++) await turn()
+    assert.deepStrictEqual([await store.get(id), book.heads(), server.posted.length], [null, [], 1], String(other))
+    assert.strictEqual(said.filter((message) => message.removed).length, 1)
+  }
+})
+
 test('a mistake of ours as a run begins leaves nothing running, and it can be tried again', async (context) => {
   const { error } = console
   context.after(() => { console.error = error })

@@ -231,10 +231,11 @@ yaa.define('ui/book', ['core/session', 'io/stream', 'io/lock', 'io/channel', 'io
       await changed(id)
     }
 
-    /** @param {string} id @returns {Promise<Session | null>} what was deleted, for `restore` */
+    /** Once nothing runs it, here or in another tab. @param {string} id @returns {Promise<Session | null>} what was deleted, for `restore` */
     async function remove(id) {
       const entry = entries.get(id)
-      entry?.run?.stop()
+      channel.send({ removed: id })
+      for (; entry?.going; await entry.going) entry.run?.stop()
       entries.delete(id)
       const session = await store.delete(id)
       await changed(id)
@@ -259,6 +260,7 @@ yaa.define('ui/book', ['core/session', 'io/stream', 'io/lock', 'io/channel', 'io
     async function onOtherTab(message) {
       if (message?.who && isActive(entries.get(message.who))) channel.send({ changed: message.who, running: true })
       if (message?.says && isActive(entries.get(message.says))) return change(message.says, (session) => Object.assign(session, message.about))
+      if (message?.removed && isActive(entries.get(message.removed))) await remove(message.removed)
       if (!message?.changed) return
       await refresh()
       const entry = entries.get(message.changed)
