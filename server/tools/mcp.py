@@ -149,7 +149,10 @@ class Servers:
             while not heard.empty():
                 yield heard.get_nowait()
             found = work.result()
-            yield found if isinstance(found, Question) else _told(found, secrets, started)
+            if isinstance(found, Question):
+                yield _asked(found, secrets)
+            else:
+                yield _told(found, secrets, started)
         finally:
             for task in (work, listening):
                 task.cancel()
@@ -284,6 +287,12 @@ def _failed(text: str) -> Outcome:
 
 def _spent(started: float) -> Json:
     return {"wall_ms": round((time.monotonic() - started) * 1000)}
+
+
+def _asked(found: Question, secrets: list[str]) -> Question:
+    """What a person sees of it is cleared; the server's own state goes back as it came."""
+    shown = {key: found.input[key] for key in ("message", "response_schema")}
+    return Question({**found.input, **masking.cleared(shown, secrets)})
 
 
 def _told(found: Outcome, secrets: list[str], started: float) -> Outcome:

@@ -274,6 +274,15 @@ class Asked(Case):
         _, content, _ = await self.call(toolbox, "mcp__s__ask", job.entry)
         self.assertEqual(content, "hello Ann")
 
+    async def test_a_question_has_no_credentials_and_its_state_comes_back_whole(self) -> None:
+        env = {"A_TOKEN": "Your name", "B_TOKEN": "state of"}
+        toolbox = await self.toolbox(s=self.entry("modern", env=env))
+        call, ask = await self.waiting(toolbox)
+        self.assertEqual(ask.interrupt["message"], "***?")
+        job = await self.answer(toolbox, call, ask)
+        _, content, _ = await self.call(toolbox, "mcp__s__ask", job.entry)
+        self.assertEqual(content, "hello Ann")
+
     async def test_a_state_that_is_lost_is_said(self) -> None:
         toolbox = await self.toolbox(s=self.entry("modern"))
         call, ask = await self.waiting(toolbox)
