@@ -51,9 +51,9 @@ def _checked(name: str, definition: dict[str, Any]) -> Definition:
 def _policy_of(folder: Path, name: str) -> dict[str, str]:
     """What the file that is there says of tools."""
     path = folder / f"{name}.json"
-    if not path.exists():
-        return {}
     try:
+        if not path.exists():
+            return {}
         fits = path.is_file() and path.stat().st_size <= definitions.MAX_FILE
         value = loads(path.read_bytes()) if fits else None
     except (OSError, JSONError):
