@@ -155,6 +155,7 @@ await main(async (walk, job) => {
     for (const page of [one, two]) {
       await page.goto("about:blank");
       await page.goto(address);
+      await page.bringToFront(); // a tab behind another draws no frames, and what is visible is looked for in frames
       await ready(page);
     }
     await one.bringToFront();

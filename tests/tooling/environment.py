@@ -65,10 +65,9 @@ def _system_packages(console: Console) -> None:
     # A font, because without one a page shows boxes and its screenshots tell nothing.
     install = [apt, "install", "-qq", "-y", "--no-install-recommends", "fonts-dejavu-core"]
     if _run(console, "package lists", [apt, "update", "-qq"]):
-        for (
-            name
-        ) in missing:  # each alone: one that this system does not know must not cost the others
-            _run(console, name, [*install, name])
+        for name in missing:  # each alone: one that this system lacks must not cost the others
+            if name not in tools.WEBKIT or not shutil.which("WebKitWebDriver"):
+                _run(console, name, [*install, name])
     tools.browser.cache_clear()
     tools.webkit.cache_clear()
     tools.program_node.cache_clear()
