@@ -281,6 +281,8 @@ def _run(session: Session, user: str, run_id: str, now_ms: int) -> dict[str, Any
         run |= {name: _counter(before.get(name)) for name in COUNTERS}
         if isinstance(summary := before.get("summary"), str):
             run["summary"] = summary
+    elif "message" in before:  # the user has moved on, whatever is said to the limits of before
+        return run
     for interrupt in session.get("interrupts", ()):
         answer = interrupt.get("answer")
         if answer is None or interrupt["reason"] not in RUN_LEVEL:

@@ -306,6 +306,29 @@ class Run(unittest.TestCase):
         self.assertEqual(self.run_of(run=before)["step"], 4)
         self.assertEqual(self.run_of(run={**before, "message": "u0"})["step"], 0)
 
+    def test_what_is_said_to_a_limit_of_before_is_not_about_what_the_user_says_now(self) -> None:
+        """Clients that must answer all that is open cancel it and send the new message along."""
+        limit = {"reason": "limit", "limit": "max_steps", "allowed": 10, "observed": 10}
+        error = {"reason": "model_error"}
+        more = {"continue": True, "extend": {"max_steps": 1}}
+        cases: list[tuple[str, dict[str, Any], dict[str, Any], dict[str, Any]]] = [
+            ("no more", limit, {"payload": {"continue": False}}, {"declined": "limit"}),
+            ("cancelled", limit, {"status": "cancelled"}, {"declined": "limit"}),
+            ("one more", limit, {"payload": more}, {"step": 9}),
+            ("no retry", error, {"payload": {"retry": False}}, {"declined": "failed"}),
+        ]
+        for name, item, answer, wanted in cases:
+            asked = [{"id": "i", **item, "answer": {"status": "resolved", **answer}}]
+            run = {"message": "u1", "step": 10}
+            with self.subTest(name):
+                same = self.run_of(run=run, interrupts=asked)
+                self.assertLessEqual(wanted.items(), same.items())
+                nameless = self.run_of(interrupts=asked)
+                self.assertEqual(nameless.get("declined"), wanted.get("declined"))
+                messages = [user("go"), user("something else", "u2")]
+                moved_on = self.run_of(messages=messages, run=run, interrupts=asked)
+                self.assertEqual((moved_on["step"], moved_on.get("declined")), (0, None))
+
     def test_counters_of_a_stranger(self) -> None:
         values: list[Any] = [-5, "x", None, True, [], 1e3]
         for value in values:
