@@ -85,6 +85,7 @@ def opening(
         *([put("config", "agent", value=agent)] if definition.of(session) != agent else []),
         *_ledger(session),
         *_open_interrupts(session),
+        *_compactions(session),
     ]
     run = _run(session, user, run_id, now_ms)
     if host:
@@ -261,6 +262,16 @@ def _open_interrupts(session: Session) -> Iterator[dict[str, Any]]:
     kept = [item for item in interrupts if item.get("call_id") in waiting]
     if len(kept) < len(interrupts):
         yield put("interrupts", value=kept)
+
+
+def _compactions(session: Session) -> Iterator[dict[str, Any]]:
+    """Only records of compactions of messages that are still there: where a client has gone back to
+    an earlier message, the next request is not to be measured from what another path had."""
+    records = session.get("context", {}).get("events") or []
+    there = len(session.get("messages") or ())
+    kept = [record for record in records if record["at"] <= there]
+    if len(kept) < len(records):
+        yield put("context", "events", value=kept)
 
 
 def _last_user(session: Session, filled: Patch) -> str:

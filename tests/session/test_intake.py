@@ -288,6 +288,14 @@ class Opened(unittest.TestCase):
             opened({"messages": [*ASKED, RESULT], "interrupts": items})["interrupts"], []
         )
 
+    def test_compactions_of_messages_that_are_gone_are_no_measure(self) -> None:
+        """A client has gone back to an earlier message, and kept all else as it was."""
+        events = [{"id": f"c{at}", "at": at, "after": 9, "before": 10} for at in (1, 2, 3)]
+        context = {"events": events, "ops": [{"op": "pin", "ids": ["u1"]}]}
+        found = opened({"messages": ASKED, "context": context})["context"]
+        self.assertEqual(found, {**context, "events": events[:2]})
+        self.assertEqual(opened({"context": {"events": events}})["context"]["events"], [])
+
 
 class Run(unittest.TestCase):
     def run_of(self, **document: Any) -> dict[str, Any]:
