@@ -44,7 +44,7 @@ from .session.decide import (
 )
 from .session.decide import Model as Facts
 from .session.events import Event, put, state_delta
-from .session.fold import Folder, digest
+from .session.fold import Folder, digest, find_message
 from .session.notes import with_notes
 from .tools.claims import Claims
 from .tools.executions import Executions
@@ -54,6 +54,8 @@ from .tools.toolbox import Toolbox
 from .witness import Witness
 
 Session = dict[str, Any]
+
+SLACK_S = 0.05  # between the clock of a run and that of a timeout
 
 logger = log.get("agent")
 
@@ -174,6 +176,7 @@ class Run:
         self._jobs = Jobs(session, agent.toolbox, agent.executions, agent.clock, agent.ids)
         self._started_ms = agent.clock()
         self._step = ""  # the open step's name
+        self._limits: dict[str, Any] = {}  # as soon as the session is filled in
         self._used: dict[str, int] = dict(session.get("usage", {}))  # before this POST
         self._facts = Facts(model.model, model.facts)
         tells_deltas = agent.tells_deltas
@@ -242,13 +245,13 @@ class Run:
             yield event
         self._opening.clear()  # they hold the whole configuration, for as long as the run takes
         await self._points.opened()
-        limits = capped(
+        self._limits = capped(
             self.session["config"]["limits"],
             definition.of(self.session).get("limits", {}),
             self._agent.ceilings,
         )
         while True:
-            step = self._next_step(limits)
+            step = self._next_step()
             if self._agent.executions.stopping and not isinstance(step, Stop):
                 return  # every message is whole and no call runs: the client goes on from here
             calls_model = isinstance(step, (CallModel, Compact, NameSession))
@@ -257,7 +260,7 @@ class Run:
                 case RunTools(jobs):
                     source = self._jobs.perform(await self._points.acting(jobs))
                 case CallModel() as call:
-                    source = self._call_model(call, self._seconds_left(limits))
+                    source = self._call_model(call)
                 case Compact(compaction):
                     source = self._beside.compact(compaction)
                 case NameSession():
@@ -282,11 +285,11 @@ class Run:
                     if event["type"] == "RUN_ERROR":
                         return
 
-    def _next_step(self, limits: dict[str, Any]) -> Step:
+    def _next_step(self) -> Step:
         return next_step(
             self.session,
             self._agent.toolbox,
-            limits,
+            self._limits,
             self._facts,
             elapsed_ms=self._elapsed_ms(),
             recoverable=self._jobs.recoverable(),
@@ -294,9 +297,7 @@ class Run:
 
     # -- the model --------------------------------------------------------------------------------
 
-    async def _call_model(
-        self, call: CallModel, seconds_left: float | None
-    ) -> AsyncGenerator[Event, None]:
+    async def _call_model(self, call: CallModel) -> AsyncGenerator[Event, None]:
         session, agent = self.session, self._agent
         for event in self._close_step():
             yield event
@@ -307,20 +308,17 @@ class Run:
         if errors := pairing_errors(messages):  # a mistake in view()
             raise AssertionError(f"the view is not well paired: {errors}")
         messages = with_notes(session, messages, call.note)
-        options = Options.of(session, agent.ids, seconds_left=seconds_left, tool_choice=call.choice)
+        left = self._seconds_left()
+        options = Options.of(session, agent.ids, seconds_left=left, tool_choice=call.choice)
         tools = list(call.tools)
         messages = await self._points.asking(messages)
         self._witness.asks(messages, tools)
         async with aclosing(self._model.api.stream(messages, tools, options)) as source:
             async for event in source:
                 if event["type"] == "RUN_ERROR":
-                    if event["code"] == "context_overflow" and not self._refused:
-                        self._refused = True
-                        async for each in self._after_refusal(event):
-                            yield each
-                        return  # next_step decides anew
-                    yield state_delta(put("interrupts", value=[account.model_error(event)]))
-                    yield self._error(event)
+                    began = find_message(session, options.message_id) is not None
+                    async for each in self._not_answered(event, began=began):
+                        yield each
                     return
                 yield event
         self._refused = False
@@ -338,23 +336,24 @@ class Run:
             *context.calibrated(session, self._facts.name, call.measure, usage),
         )
 
-    async def _after_refusal(self, refusal: Event) -> AsyncGenerator[Event, None]:
-        """The provider finds the request too large: learn its window and make the view smaller,
-        once for a model call. If it cannot be, next_step stops for it."""
-        told = refusal.get("metadata", {}).get("yaa", {}).get("n_ctx")
-        toolbox, session = self._agent.toolbox, self.session
-        learned, compaction = context.after_refusal(
-            session,
-            self._facts.name,
-            self._facts.facts,
-            lambda: (prompts.system(session), toolbox.declared(session)),
-            told,
-        )
-        yield state_delta(learned)
-        if compaction:
-            async with aclosing(self._beside.compact(compaction)) as source:
+    async def _not_answered(self, error: Event, *, began: bool) -> AsyncGenerator[Event, None]:
+        """What follows from a failed model call. If it began no message, `next_step` may decide
+        anew: on a smaller request, or to stop for the limit that has cut the call short."""
+        if error["code"] == "context_overflow" and not self._refused:
+            self._refused = True
+            toolbox = self._agent.toolbox
+            async with aclosing(self._beside.after_refusal(error, self._facts, toolbox)) as source:
                 async for event in source:
                     yield event
+            if not began:
+                return
+        left = self._seconds_left()
+        if error["code"] == "upstream_timeout" and left is not None and left <= SLACK_S:
+            if not began:
+                return
+            error["message"] += "; the run has used up its limit max_wall_s"
+        yield state_delta(put("interrupts", value=[account.model_error(error)]))
+        yield self._error(error)
 
     # -- the end ----------------------------------------------------------------------------------
 
@@ -386,9 +385,7 @@ class Run:
     def _elapsed_ms(self) -> int:
         return self._agent.clock() - self._started_ms
 
-    def _seconds_left(self, limits: dict[str, Any]) -> float | None:
-        allowed = limits.get("max_wall_s")
-        if allowed is None:
-            return None
+    def _seconds_left(self) -> float | None:
+        allowed = self._limits.get("max_wall_s")
         spent_ms: int = self.session["run"]["wall_ms"] + self._elapsed_ms()
-        return max(1.0, float(allowed) - spent_ms / 1000)
+        return None if allowed is None else float(allowed) - spent_ms / 1000

@@ -19,7 +19,9 @@ from .session import account, intake, prompts
 from .session.context import changes as context
 from .session.context.compact import Compaction
 from .session.context.view import view
+from .session.decide import Model
 from .session.events import Event, put, state_delta
+from .session.jobs import Toolbox
 from .witness import Witness
 
 TITLE_TIMEOUT_S = 30
@@ -62,6 +64,25 @@ class Beside:
                         elif event["type"] == "TEXT_MESSAGE_END":
                             return text, event["metadata"]["yaa"]["meta"].get("usage", {})
         return "", {}
+
+    async def after_refusal(
+        self, refusal: Event, model: Model, toolbox: Toolbox
+    ) -> AsyncGenerator[Event, None]:
+        """The provider finds the request too large: learn its window and make the view smaller,
+        once for a model call. If it cannot be, next_step stops for it."""
+        session = self.session
+        learned, compaction = context.after_refusal(
+            session,
+            model.name,
+            model.facts,
+            lambda: (prompts.system(session), toolbox.declared(session)),
+            refusal.get("metadata", {}).get("yaa", {}).get("n_ctx"),
+        )
+        yield state_delta(learned)
+        if compaction:
+            async with aclosing(self.compact(compaction)) as source:
+                async for event in source:
+                    yield event
 
     async def compact(self, compaction: Compaction) -> AsyncGenerator[Event, None]:
         """Make the view smaller as was planned; with `context.summary: llm` a model's summary goes

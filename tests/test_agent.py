@@ -600,6 +600,32 @@ class Limits(Flow):
         await self.post({"messages": [user("go")], "config": {"limits": limits}}, host)
         self.assertEqual(self.limit(), {"limit": "max_wall_s", "allowed": 4, "observed": 4.5})
 
+    async def test_a_model_that_is_still_at_it_when_the_time_is_up(self) -> None:
+        """It is the limit that ended the call, and not the model that has failed: unless a reader
+        has its first words already, and they are cut."""
+        for words, ends in (([], "limit"), ([("text", "Well")], "failed")):
+            clock = ManualClock()
+
+            def slow(
+                messages: list[dict[str, Any]],
+                clock: ManualClock = clock,
+                words: list[tuple[Any, ...]] = words,
+            ) -> list[tuple[Any, ...]]:
+                clock.now += 4000
+                return [*words, ("error", "not done after 4 s", "upstream_timeout")]
+
+            host = self.agent(slow, clock=clock)
+            given = {"messages": [user("go")], "config": {"limits": {"max_wall_s": 4}}}
+            with self.subTest(ends):
+                await self.post(given, host)
+                self.assertEqual(self.session["finish_reason"], ends)
+                self.assertEqual(len(self.model.requests), 1)
+                (interrupt,) = self.session["interrupts"]
+                said = self.session["messages"][-1]["content"] if words else interrupt["limit"]
+                self.assertIn("max_wall_s", said)
+        await self.post({**given, "config": {"limits": {"max_wall_s": 9}}}, host)
+        self.assertEqual(self.session["interrupts"][0]["message"], "not done after 4 s")
+
     async def test_consecutive_errors(self) -> None:
         host = self.agent(lambda _: [("call", "nope", "{}")])
         limits = {"max_consecutive_errors": 4}

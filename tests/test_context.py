@@ -35,6 +35,7 @@ class Windowed(ScriptedModel):
     ) -> None:
         super().__init__(self.plan)
         self.window, self.tells, self.summary = window, tells, summary
+        self.first_words = ""  # what it says before it notices
         self.refused = 0
         self.sizes: list[int] = []
 
@@ -48,6 +49,9 @@ class Windowed(ScriptedModel):
         self.sizes.append(size)
         if size > self.window:
             self.refused += 1
+            if self.first_words:
+                yield events.text_start(options.message_id, 1)
+                yield events.text_delta(options.message_id, self.first_words)
             told = {"n_ctx": self.window} if self.tells else {}
             yield events.run_error("the prompt is too long", "context_overflow", **told)
             return
@@ -150,6 +154,17 @@ class InTheLoop(unittest.IsolatedAsyncioTestCase):
                 self.assertEqual(self.records()[0]["trigger"], "overflow")
                 learned = self.session["context"]["windows"]["scripted"]
                 self.assertEqual(learned, 3_000) if tells else self.assertGreater(learned, 3_000)
+
+    async def test_a_refusal_in_the_middle_of_an_answer_is_not_told_over(self) -> None:
+        """The reader has seen its beginning, and no other event may end a message that is open."""
+        model = Windowed(3_000)
+        model.first_words = "Well, "
+        found = await self.post(long_session(20), self.host(model))
+        self.assertEqual((found[-1]["type"], found[-1]["code"]), ("RUN_ERROR", "context_overflow"))
+        self.assertEqual([each["type"] for each in found].count("TEXT_MESSAGE_START"), 1)
+        self.assertEqual(self.records()[0]["trigger"], "overflow")
+        await self.post(self.session, self.host(model))  # as it is now, it fits
+        self.assertEqual((self.session["finish_reason"], model.refused), ("completed", 1))
 
     async def test_what_fits_nowhere_stops_with_the_largest_messages(self) -> None:
         session = {"id": "s", "messages": [{**user("word " * 9_000), "id": "big"}]}

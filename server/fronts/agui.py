@@ -40,6 +40,7 @@ class Given:
     resumed   interrupt id -> its index in `resume`
     places    for each message of the session, the index of the one it was made of
     config    the part of the configuration that came with `forwardedProps`
+    older     the client is from before protocol 1.0, and strict about what it does not know
     """
 
     session: Json
@@ -48,6 +49,7 @@ class Given:
     resumed: Mapping[str, int]
     places: list[int]
     config: Json
+    older: bool = False
 
 
 def read(body: Json, agent: str) -> Given:
@@ -72,7 +74,8 @@ def read(body: Json, agent: str) -> Given:
         session["calls"] = _with_results(calls, made)
     resumed = _resume(session, body.get("resume", []))
     rest = {key: value for key, value in state.items() if key != "yaa"}
-    return Given(session, body["runId"], rest, resumed, places, config)
+    older = "protocolVersion" not in body
+    return Given(session, body["runId"], rest, resumed, places, config, older)
 
 
 def refused(problem: Problem, given: Given) -> Problem:

@@ -84,7 +84,8 @@ def _result(event: Event, session: Session, given: Given) -> list[Event]:
 
 def _finished(event: Event, session: Session, given: Given) -> list[Event]:
     """The end as AG-UI has it: calls of the application's tools are no interrupts. They come first,
-    because its client cannot answer both at once; the next run asks for the rest."""
+    because its client cannot answer both at once; the next run asks for the rest. Clients before
+    1.0 find them by themselves, and refuse the whole event for their list (0.0.54 to 0.0.59)."""
     outcome = event["outcome"]
     mine = [
         item["call_id"]
@@ -92,7 +93,7 @@ def _finished(event: Event, session: Session, given: Given) -> list[Event]:
         if item["reason"] == "client_tool" and ASKED_FIRST not in item
     ]
     if mine:
-        outcome = {"type": "success", "pendingToolCallIds": mine}
+        outcome = {"type": "success"} | ({} if given.older else {"pendingToolCallIds": mine})
     elif outcome["type"] == "interrupt":
         outcome = {**outcome, "interrupts": [_spelled(item) for item in outcome["interrupts"]]}
     return [_settled(session), {**event, "runId": given.run_id, "outcome": outcome}]

@@ -18,6 +18,7 @@ from .chat import Wish
 from .openai import CARRIER, Json, error
 
 DONE = sse.encode("[DONE]")
+LAST = ""  # no message has this id: what is told when the run has ended
 BREAK = "\n\n"  # between what is said before and after a tool of the server's
 
 
@@ -33,9 +34,8 @@ class Reply:
         self._fingerprint = fingerprint
         self._created = 0
         self._prefix = ""  # of a chunk with one text
-        self._text: list[str] = []
-        self._thoughts: list[str] = []
-        self._speaker = self._thinker = ""  # the message or span that was told last
+        self._texts: dict[str, list[str]] = {}  # pieces by message, in order
+        self._thoughts: dict[str, list[str]] = {}  # by span
         self._structured: bool | None = None
         self._reason: str | None = None
         self._failure: outcome.Failure | None = None
@@ -66,14 +66,13 @@ class Reply:
             yield self._chunk({}, more={CARRIER: step})
 
     def _end(self, event: Event) -> Iterator[bytes]:
-        told = len(self._text)
         self.see(event)
         if self._failure:
             yield self._error(self._failure)
             yield DONE
             return
-        for text in self._text[told:]:
-            yield self._chunk({"content": text})
+        for text in self._texts.get(LAST, ()):
+            yield self._chunk({"content": BREAK + text if len(self._texts) > 1 else text})
         for index, call in enumerate(outcome.calls(self._session, self._wish.names, self._run)):
             function = {"name": call["name"], "arguments": ""}
             opened = {"index": index, "id": call["id"], "type": "function", "function": function}
@@ -127,8 +126,11 @@ class Reply:
         elif kind in ("RUN_FINISHED", "RUN_ERROR"):
             self._failure = outcome.failure(self._session, event)
             self._reason = outcome.reason(self._session)
-            if text := outcome.last_words(self._session, said=bool(self._text)):
-                self._text.append(text)
+            if text := outcome.last_words(self._session, said=bool(self._texts)):
+                self._texts[LAST] = [text]
+        elif kind == "CUSTOM" and not outcome.is_structured(self._session):
+            for message_id, text in outcome.rewritten(self._session, event):
+                self._texts[message_id] = [text]
 
     def answer(self) -> tuple[int, Json]:
         """(status, body)."""
@@ -136,10 +138,10 @@ class Reply:
             self._failure = outcome.Failure.of(outcome.STOPPED, "overloaded")
         if found := self._failure:
             return found.status, error(found.message, found.kind, found.code)
-        message: Json = {"role": "assistant", "content": "".join(self._text) or None}
+        message: Json = {"role": "assistant", "content": _joined(self._texts) or None}
         message["refusal"] = None
         if self._thoughts:
-            message["reasoning_content"] = "".join(self._thoughts)
+            message["reasoning_content"] = _joined(self._thoughts)
         if made := outcome.calls(self._session, self._wish.names, self._run):
             message["tool_calls"] = [
                 {
@@ -168,18 +170,10 @@ class Reply:
             self._structured = outcome.is_structured(self._session)
         if self._structured:
             return ""
-        again = self._text and self._speaker != event["messageId"]
-        self._speaker = event["messageId"]
-        text: str = BREAK + event["delta"] if again else event["delta"]
-        self._text.append(text)
-        return text
+        return _added(self._texts, event)
 
     def _thought(self, event: Event) -> str:
-        again = self._thoughts and self._thinker != event["messageId"]
-        self._thinker = event["messageId"]
-        text: str = BREAK + event["delta"] if again else event["delta"]
-        self._thoughts.append(text)
-        return text
+        return _added(self._thoughts, event)
 
     def brought(self) -> Json | None:
         """What the caller brings back with the results of its calls; None where there are none."""
@@ -201,6 +195,21 @@ class Reply:
             "prompt_tokens_details": {"cached_tokens": used["cached"]},
             "completion_tokens_details": {"reasoning_tokens": used["reasoning"]},
         }
+
+
+def _added(pieces: dict[str, list[str]], event: Event) -> str:
+    """The delta as it is told: behind a break where another message or span was before."""
+    source, text = event["messageId"], str(event["delta"])
+    if source in pieces:
+        pieces[source].append(text)
+        return text
+    begun = bool(pieces)
+    pieces[source] = [text]
+    return BREAK + text if begun else text
+
+
+def _joined(pieces: dict[str, list[str]]) -> str:
+    return BREAK.join(filter(None, map("".join, pieces.values())))
 
 
 def step_of(event: Event) -> Json | None:

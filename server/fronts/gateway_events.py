@@ -13,6 +13,7 @@ from ..jsontext import JSONError, loads
 from ..session.events import Event, run_error
 from ..session.fold import extra
 from ..session.shape import role_of
+from . import outcome
 
 Json = dict[str, Any]
 
@@ -175,7 +176,7 @@ def reply(session: Json, run_id: str, first: int = 0) -> Json:
         "chatName": session.get("title") or "",
         "runId": run_id,
         "finishReason": _FINISH.get(reason, reason),
-        "content": plain(said.get("content")),
+        "content": plain(said.get("content")) or outcome.last_words(session, said=False),
         "awaiting": [
             {key: value for key, value in item.items() if key != "type"} for item in asked(session)
         ],

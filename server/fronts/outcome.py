@@ -7,13 +7,14 @@ say different things.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ..jsontext import dumps
 from ..session import output
-from ..session.events import Event
+from ..session.events import FILLED, Event
+from ..session.fold import parse_pointer
 from ..session.modes import FINISH
 
 Json = dict[str, Any]
@@ -28,6 +29,7 @@ FAILURES: dict[str, tuple[int, str, str]] = {
     "overloaded": (503, "server_error", "overloaded"),
 }
 FILTERED = ("content_filter", "sensitive", "refusal")
+NOTHING = "done"  # what `finish` gives where it was given nothing
 STOPPED = "The server is stopping; what was said so far is not the whole answer."
 
 
@@ -105,9 +107,31 @@ def last_words(session: Session, *, said: bool) -> str:
         return ""
     if is_structured(session):
         return dumps(session["output"]) if "output" in session else ""
-    last = session["messages"][-1] if session["messages"] else {}
-    finished = last.get("role") == "tool" and last.get("name") == FINISH
-    return str(last["content"]) if finished and not said else ""
+    return finished(session["messages"], said=said)
+
+
+def finished(messages: Sequence[Json], *, said: bool) -> str:
+    """What the model gave to `finish` at the end, unless it said something along with it. `said`:
+    it did so earlier, and an empty reason adds nothing to that."""
+    given = ""
+    for message in reversed(messages):
+        if message["role"] == "assistant":
+            told = bool(message.get("content")) or given == NOTHING
+            return "" if said and told else given
+        if message["role"] != "tool":
+            break
+        if message.get("name") == FINISH and not message.get("is_error"):
+            given = str(message["content"])
+    return ""
+
+
+def rewritten(session: Session, event: Event) -> Iterator[tuple[str, str]]:
+    """(id, text) of the messages that a hook has just put other words into; a CUSTOM event."""
+    for change in event["value"] if event["name"] == FILLED else ():
+        match parse_pointer(change["path"]):
+            case [index, "content"]:
+                message = session["messages"][int(index)]
+                yield message["id"], message["content"]
 
 
 def usage(session: Session) -> dict[str, int]:
@@ -122,5 +146,6 @@ def carrier(session: Session, first_message: int, run: str) -> Json:
     server's tools, their results, and what the provider wants back. Given with the calls of the
     caller, who comes back with it. `calls`: our id of each by the one that the caller was told."""
     told = {f"call_{run}_{n}": item["call_id"] for n, item in enumerate(_asked(session))}
-    messages = session["messages"][first_message:]
+    own = session["messages"][first_message:]
+    messages = [each for each in own if each["role"] != "error" and not each.get("open")]
     return {"id": session["id"], "calls": told, "messages": messages}

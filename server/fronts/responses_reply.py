@@ -2,9 +2,9 @@
 
 In the walk: `api/openai` gives every event to a `Reply`. One output item is open at a time; its
 parts open and close as the API reference orders them, and every event carries the next
-`sequence_number`. The rule of the file: the response at the end is what the events added up to, so
-a stream and a whole answer cannot differ. The caller's calls come when the run has stopped for
-them (chat_reply.py says why).
+`sequence_number`. The rule of the file: the response at the end is what the events added up to and
+what hooks have made of it, so a stream's and a whole answer cannot differ. The caller's calls come
+when the run has stopped for them (chat_reply.py says why).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Reply:
         self._item: Json | None = None  # the open one, the last of `_output`
         self._pieces: list[str] = []  # of its text
         self._speaker = ""
-        self._said = False
+        self._told: dict[str, Json] = {}  # the item of each message
         self._structured: bool | None = None
         self._failure: outcome.Failure | None = None
         self._status = "in_progress"
@@ -115,6 +115,8 @@ class Reply:
             self._created = event["timestamp"] // 1000
             yield self._event("response.created", response=self.response())
             yield self._event("response.in_progress", response=self.response())
+        elif kind == "CUSTOM":
+            self._rewrite(event)
         elif kind in ("RUN_FINISHED", "RUN_ERROR"):
             yield from self._end(event)
 
@@ -123,7 +125,6 @@ class Reply:
             self._structured = outcome.is_structured(self._session)
         if not self._structured:
             yield from self._opened("message", event["messageId"])
-            self._said = True
             yield self._delta(event["delta"])
 
     def _end(self, event: Event) -> Iterator[Json]:
@@ -132,7 +133,7 @@ class Reply:
             self._failed(found)
             yield self._event("response.failed", response=self.response())
             return
-        if text := outcome.last_words(self._session, said=self._said):
+        if text := outcome.last_words(self._session, said=bool(self._told)):
             yield from self._opened("message", "last")
             yield self._delta(text)
             yield from self._closed()
@@ -162,6 +163,8 @@ class Reply:
             item["summary"] = []
         self._item = {**item, "content": []}
         self._output.append(self._item)
+        if kind == "message":
+            self._told[source] = self._item
         yield self._event(
             "response.output_item.added",
             output_index=len(self._output) - 1,
@@ -183,6 +186,12 @@ class Reply:
         index = len(self._output) - 1
         done, self._item = self._item, None
         yield self._event("response.output_item.done", output_index=index, item=done)
+
+    def _rewrite(self, event: Event) -> None:
+        """Put other words into items that are closed, for the response at the end."""
+        for message_id, text in outcome.rewritten(self._session, event):
+            if item := self._told.get(message_id):
+                item["content"] = [{**item["content"][0], "text": text}]
 
     def _delta(self, text: str) -> Json:
         assert self._item is not None

@@ -257,10 +257,10 @@ def over_limit(
     """The interrupt for the first budget that is used up, or None."""
     run = session["run"]
     used = {
-        "max_steps": run["step"],
         "max_tokens": run["tokens"],
         "max_cost_micro": run["cost_micro"],
         "max_wall_s": (run["wall_ms"] + elapsed_ms) / 1000,
+        "max_steps": run["step"],  # the last: what is said at it may exceed none of the others
     }
     for name, observed in used.items():
         if (allowed := limits.get(name)) is not None and observed >= allowed:

@@ -263,7 +263,7 @@ CONFIG: dict[str, Fields] = {
         ),
     },
     "prompt": {},
-    "agent": {},
+    "agent": {"limits": _OBJECT},
     "tool": {},
     "limits": {
         **{name: _LIMIT for name in LIMITS},

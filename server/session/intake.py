@@ -85,6 +85,7 @@ def opening(
         *([put("config", "agent", value=agent)] if definition.of(session) != agent else []),
         *_ledger(session),
         *_open_interrupts(session),
+        *_compactions(session),
     ]
     run = _run(session, user, run_id, now_ms)
     if host:
@@ -263,6 +264,16 @@ def _open_interrupts(session: Session) -> Iterator[dict[str, Any]]:
         yield put("interrupts", value=kept)
 
 
+def _compactions(session: Session) -> Iterator[dict[str, Any]]:
+    """Only records of compactions of messages that are still there: where a client has gone back to
+    an earlier message, the next request is not to be measured from what another path had."""
+    records = session.get("context", {}).get("events") or []
+    there = len(session.get("messages") or ())
+    kept = [record for record in records if record["at"] <= there]
+    if len(kept) < len(records):
+        yield put("context", "events", value=kept)
+
+
 def _last_user(session: Session, filled: Patch) -> str:
     messages = session.get("messages") or []
     for index in range(len(messages) - 1, -1, -1):
@@ -281,6 +292,8 @@ def _run(session: Session, user: str, run_id: str, now_ms: int) -> dict[str, Any
         run |= {name: _counter(before.get(name)) for name in COUNTERS}
         if isinstance(summary := before.get("summary"), str):
             run["summary"] = summary
+    elif "message" in before:  # the user has moved on, whatever is said to the limits of before
+        return run
     for interrupt in session.get("interrupts", ()):
         answer = interrupt.get("answer")
         if answer is None or interrupt["reason"] not in RUN_LEVEL:

@@ -84,7 +84,7 @@ def _messages(messages: list[Any]) -> Iterator[Error]:
         role = message.get("role")
         if not isinstance(role, str) or ROLE_ALIASES.get(role, role) not in ROLES:
             yield _error(("messages", index, "role"), f"one of {', '.join(ROLES)}", role)
-        elif role == "tool" and not isinstance(message.get("tool_call_id"), str):
+        elif role_of(message) == "tool" and not isinstance(message.get("tool_call_id"), str):
             yield _error(("messages", index, "tool_call_id"), "the id of a call", None)
         if meta := message.get("meta"):
             yield from _report(meta, ("messages", index, "meta", "usage"))

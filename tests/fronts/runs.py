@@ -8,12 +8,14 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from server.agent import Run
+from server.hooks import Hook, Hooks
 from server.session.events import Event
 from server.wire import sse
 from tests import fakes
 
 Json = dict[str, Any]
 TOOLS = {"look": "read", "mail": "auto", "weather": "page", "clock": "page", "ask": "question"}
+TOOLS |= {"finish": "read"}
 
 
 class Reply(Protocol):
@@ -21,6 +23,17 @@ class Reply(Protocol):
     def cut(self) -> bytes: ...
     def see(self, event: Event) -> None: ...
     def answer(self) -> tuple[int, Json]: ...
+
+
+def masked() -> Hooks:
+    """The owner's: no answer of a model says `secret`."""
+
+    async def mask(value: Json, _: Any) -> Json:
+        return {**value, "content": value["content"].replace("secret", "***")}
+
+    hooks = Hooks()
+    hooks._at["post_reasoning"] = [Hook("mask", "post_reasoning", 100, 5, mask)]
+    return hooks
 
 
 class Front:

@@ -61,6 +61,11 @@ class Reading(unittest.TestCase):
         self.assertEqual(given.session, {"id": "t1", "agent": "coder", "messages": [USER]})
         self.assertEqual((given.run_id, given.state), ("r1", {}))
 
+    def test_clients_before_1_0_name_no_protocol(self) -> None:
+        self.assertTrue(read().older)
+        self.assertTrue(read(protocolVersion=None).older)
+        self.assertFalse(read(protocolVersion="1.0").older)
+
     def test_null_is_absent(self) -> None:
         optional = ("state", "tools", "context", "forwardedProps", "resume", "protocolVersion")
         body: Json = {"threadId": "t1", "runId": "r1", "messages": [], **dict.fromkeys(optional)}

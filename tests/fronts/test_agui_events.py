@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import unittest
+from dataclasses import replace
 from typing import Any
 
 from server.fronts.agui import Given
@@ -103,6 +104,18 @@ class Telling(unittest.TestCase):
         delta, end = self.told(events.run_error("No.", "upstream_error", message_id="e", rev=9))
         self.assertIn(events.put("rev", value=9), delta["delta"])
         self.assertEqual(end["message"], "No.")
+
+    def test_what_clients_before_1_0_would_break_off_at(self) -> None:
+        asked = {"id": "int-b", "reason": "client_tool", "call_id": "b"}
+        self.session["interrupts"] = [asked]
+        self.session["run"] = RUN
+        end = events.run_finished(self.session, "interrupted", "awaiting", [], 9)
+        for older, outcome in (
+            (True, {"type": "success"}),
+            (False, {"type": "success", "pendingToolCallIds": ["b"]}),
+        ):
+            *_, found = told(end, self.session, replace(GIVEN, older=older))
+            self.assertEqual(found["outcome"], outcome)
 
     def test_approvals_and_calls_of_the_application(self) -> None:
         schema = {"type": "object", "properties": {"approved": {}, "edited_args": {"x": 1}}}

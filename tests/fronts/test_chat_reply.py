@@ -11,7 +11,7 @@ from typing import Any
 from server.agent import Run
 from server.fronts import chat, chat_reply
 
-from .runs import TOOLS, Front
+from .runs import TOOLS, Front, masked
 
 Json = dict[str, Any]
 Script = Callable[[list[Json]], list[tuple[Any, ...]]]
@@ -184,6 +184,29 @@ class Answers(Case):
             return [("text", "I look."), ("call", "look", "{}")]
 
         self.assertEqual(self.message(script)["content"], "I look.\n\nIt is.")
+
+    def test_what_is_given_to_finish_is_told_behind_what_was_said_before(self) -> None:
+        def script(messages: list[Json]) -> list[tuple[Any, ...]]:
+            if last(messages) == "tool":
+                return [("call", "finish", "{}")]
+            return [("text", "I look."), ("call", "look", "{}")]
+
+        wanted = "I look.\n\nfinish did {}"
+        self.assertEqual(self.message(script)["content"], wanted)
+        deltas = [each["choices"][0]["delta"] for each in self.chunks(script)]
+        self.assertEqual("".join(each.get("content") or "" for each in deltas), wanted)
+
+    def test_a_whole_answer_says_what_the_owners_hooks_have_left_of_it(self) -> None:
+        def script(messages: list[Json]) -> list[tuple[Any, ...]]:
+            if last(messages) == "tool":
+                return [("text", "The end.")]
+            return [("text", "A secret!"), ("call", "look", "{}")]
+
+        front = Front(script)
+        front.agent.hooks = masked()
+        _, found = front.whole(*self.read({}))
+        said = found["choices"][0]["message"]["content"]
+        self.assertEqual(said, "A ***!\n\nThe end.")
 
     def test_reasons(self) -> None:
         limits = {"max_steps": 1}

@@ -31,6 +31,7 @@ def session(**more: Any) -> Json:
         "interrupts": [],
         "rev": 0,
         "run": {"id": "run_1"},
+        "config": {"yaa": {}},
         "tools": [{"name": "page"}],
         **more,
     }
@@ -206,6 +207,14 @@ class Wording(unittest.TestCase):
         self.assertEqual([each["toolId"] for each in found["awaiting"]], ["c2"])
         self.assertEqual(found["session"], at)
         self.assertEqual(asked(session()), [])
+
+    def test_one_answer_that_was_given_to_finish(self) -> None:
+        silent = {"role": "assistant", "content": ""}
+        done = {"role": "tool", "name": "finish", "content": "all done"}
+        at = session(finish_reason="completed", messages=[silent, done])
+        self.assertEqual(reply(at, "run_1")["content"], "all done")
+        at |= {"output": {"a": 1}, "config": {"yaa": {"output_schema": {"type": "object"}}}}
+        self.assertEqual(reply(at, "run_1")["content"], '{"a":1}')
 
 
 class Chats(unittest.TestCase):

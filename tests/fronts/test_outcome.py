@@ -5,7 +5,7 @@ from __future__ import annotations
 import unittest
 from typing import Any
 
-from server.fronts import outcome
+from server.fronts import openai, outcome
 
 Json = dict[str, Any]
 ASKED = {"reason": "client_tool", "call_id": "c", "tool": "caller_f", "args": {"a": "é"}}
@@ -68,13 +68,37 @@ class Ends(unittest.TestCase):
         self.assertEqual(call, {"id": "call_run_0", "name": "f", "arguments": '{"a":"é"}'})
         self.assertEqual(outcome.carrier(after, 0, "run")["calls"], {"call_run_0": "c"})
 
+    def test_what_is_carried_comes_back(self) -> None:
+        """A run that was repeated may have failed before: that is nothing for a model."""
+        call = {"id": "c", "type": "function", "function": {"name": "caller_f", "arguments": "{}"}}
+        cut = {
+            "role": "assistant",
+            "content": "ha",
+            "open": True,
+            "tool_calls": [call | {"id": "d"}],
+        }
+        whole = {"role": "assistant", "content": "", "tool_calls": [call]}
+        failed = {"role": "error", "content": "e"}
+        after = session({"role": "user", "content": "x"}, cut, failed, whole, interrupts=[ASKED])
+        brought = outcome.carrier(after, 1, "run")
+        message = {"tool_calls": [{"id": "call_run_0"}], "yaa": brought}
+        self.assertEqual(openai.carried(message), ("s", [whole], {"c": "call_run_0"}))
+
     def test_what_is_left_to_say(self) -> None:
         done = {"role": "tool", "name": "finish", "content": "all done"}
+        other = {"role": "tool", "name": "look", "content": "seen"}
+        silent = {"role": "assistant", "content": ""}
         schema = {"config": {"yaa": {"output_schema": {"type": "object"}}}}
         cases: list[tuple[str, Json, bool, str]] = [
             ("nothing", session(said()), True, ""),
-            ("the reason to finish", session(said(), done), False, "all done"),
-            ("it was said before", session(said(), done), True, ""),
+            ("the reason to finish", session(silent, done), False, "all done"),
+            ("it was said along with it", session(said(), done), True, ""),
+            ("something else was said before", session(said(), silent, done), True, "all done"),
+            ("no reason", session(silent, {**done, "content": "done"}), False, "done"),
+            ("no reason, and words", session(silent, {**done, "content": "done"}), True, ""),
+            ("another call beside it", session(silent, done, other), False, "all done"),
+            ("it did not fit", session(silent, {**done, "is_error": True}), False, ""),
+            ("of an earlier turn", session(silent, done, {"role": "user"}), False, ""),
             ("another tool", session(said(), {**done, "name": "look"}), False, ""),
             ("the value", session(said(), done, output={"a": "京"}, **schema), False, '{"a":"京"}'),
             ("no value", session(said(), done, **schema), False, ""),

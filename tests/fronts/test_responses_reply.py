@@ -10,7 +10,7 @@ from typing import Any
 from server.agent import Run
 from server.fronts import responses, responses_reply
 
-from .runs import TOOLS, Front
+from .runs import TOOLS, Front, masked
 
 Json = dict[str, Any]
 Script = Callable[[list[Json]], list[tuple[Any, ...]]]
@@ -95,6 +95,14 @@ class Events(Case):
             self.assertEqual(texts[index], text)
         _, whole = self.whole(mixed, tools=[WEATHER])
         self.assertEqual(whole, final)
+
+    def test_the_response_says_what_the_owners_hooks_have_left_of_it(self) -> None:
+        self.front = Front(lambda _: [("text", "A secret!")])
+        self.front.agent.hooks = masked()
+        _, whole = self.front.whole(*self.read({}))
+        self.assertEqual(whole["output"][0]["content"][0]["text"], "A ***!")
+        _, found = self.front.streamed(*self.read({}))
+        self.assertEqual(found[-1]["response"]["output"][0]["content"][0]["text"], "A ***!")
 
     def test_an_item_is_announced_empty(self) -> None:
         for event in self.events(tools=[WEATHER]):

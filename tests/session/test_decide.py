@@ -470,6 +470,16 @@ class Next(unittest.TestCase):
         over = self.step(session([user("go")]), limits={"max_wall_s": 1}, elapsed_ms=1000)
         self.assertEqual(over.interrupts[0]["limit"], "max_wall_s")
 
+    def test_no_other_budget_is_exceeded_to_sum_up(self) -> None:
+        made = session([user("go")])
+        made["run"] |= {"step": 1, "tokens": 5}
+        limits = {"max_steps": 1, "on_limit": "summarize"}
+        self.assertTrue(self.step(made, limits=limits).sums_up)
+        for name in ("max_tokens", "max_cost_micro", "max_wall_s"):
+            most = {"max_tokens": 5}.get(name, 0)
+            over = self.step(made, limits={**limits, name: most})
+            self.assertEqual(over.interrupts[0]["limit"], name)
+
 
 if __name__ == "__main__":
     unittest.main()

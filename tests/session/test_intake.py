@@ -288,6 +288,14 @@ class Opened(unittest.TestCase):
             opened({"messages": [*ASKED, RESULT], "interrupts": items})["interrupts"], []
         )
 
+    def test_compactions_of_messages_that_are_gone_are_no_measure(self) -> None:
+        """A client has gone back to an earlier message, and kept all else as it was."""
+        events = [{"id": f"c{at}", "at": at, "after": 9, "before": 10} for at in (1, 2, 3)]
+        context = {"events": events, "ops": [{"op": "pin", "ids": ["u1"]}]}
+        found = opened({"messages": ASKED, "context": context})["context"]
+        self.assertEqual(found, {**context, "events": events[:2]})
+        self.assertEqual(opened({"context": {"events": events}})["context"]["events"], [])
+
 
 class Run(unittest.TestCase):
     def run_of(self, **document: Any) -> dict[str, Any]:
@@ -305,6 +313,29 @@ class Run(unittest.TestCase):
         }
         self.assertEqual(self.run_of(run=before)["step"], 4)
         self.assertEqual(self.run_of(run={**before, "message": "u0"})["step"], 0)
+
+    def test_what_is_said_to_a_limit_of_before_is_not_about_what_the_user_says_now(self) -> None:
+        """Clients that must answer all that is open cancel it and send the new message along."""
+        limit = {"reason": "limit", "limit": "max_steps", "allowed": 10, "observed": 10}
+        error = {"reason": "model_error"}
+        more = {"continue": True, "extend": {"max_steps": 1}}
+        cases: list[tuple[str, dict[str, Any], dict[str, Any], dict[str, Any]]] = [
+            ("no more", limit, {"payload": {"continue": False}}, {"declined": "limit"}),
+            ("cancelled", limit, {"status": "cancelled"}, {"declined": "limit"}),
+            ("one more", limit, {"payload": more}, {"step": 9}),
+            ("no retry", error, {"payload": {"retry": False}}, {"declined": "failed"}),
+        ]
+        for name, item, answer, wanted in cases:
+            asked = [{"id": "i", **item, "answer": {"status": "resolved", **answer}}]
+            run = {"message": "u1", "step": 10}
+            with self.subTest(name):
+                same = self.run_of(run=run, interrupts=asked)
+                self.assertLessEqual(wanted.items(), same.items())
+                nameless = self.run_of(interrupts=asked)
+                self.assertEqual(nameless.get("declined"), wanted.get("declined"))
+                messages = [user("go"), user("something else", "u2")]
+                moved_on = self.run_of(messages=messages, run=run, interrupts=asked)
+                self.assertEqual((moved_on["step"], moved_on.get("declined")), (0, None))
 
     def test_counters_of_a_stranger(self) -> None:
         values: list[Any] = [-5, "x", None, True, [], 1e3]

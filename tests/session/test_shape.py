@@ -24,6 +24,7 @@ MISFITS: list[tuple[dict[str, Any], str, str]] = [
     ({"messages": [{"role": "user", "content": 1}]}, "/messages/0/content", "a string, null"),
     ({"messages": [{"role": "user", "content": [{}]}]}, "/messages/0/content", "parts with a type"),
     ({"messages": [{"role": "tool", "content": ""}]}, "/messages/0/tool_call_id", "id of a call"),
+    ({"messages": [{"role": "工具", "content": ""}]}, "/messages/0/tool_call_id", "id of a call"),
     ({"messages": [{"role": "user", "id": "a"}] * 2}, "/messages/1/id", "used before"),
     ({"messages": [{"role": "assistant", "tool_calls": {}}]}, "/messages/0/tool_calls", "array"),
     (
@@ -56,6 +57,7 @@ MISFITS: list[tuple[dict[str, Any], str, str]] = [
         "0 or more",
     ),
     ({"config": []}, "/config", "an object"),
+    ({"config": {"agent": {"limits": 5}}}, "/config/agent/limits", "an object, got 5"),
     ({"config": {"yaa": None}}, "/config/yaa", "an object"),
     ({"config": {"yaa": {"stream": "yes"}}}, "/config/yaa/stream", "true or false"),
     ({"config": {"yaa": {"reply": "half"}}}, "/config/yaa/reply", "one of full, delta"),

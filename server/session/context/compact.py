@@ -93,7 +93,7 @@ def due(session: Session, budget: Budget, measure: Measure, *, refused: bool = F
     unseen = True
     for message in reversed(session["messages"][-LOOK_BACK:]):
         if message["role"] != "tool":
-            unseen = False
+            unseen = unseen and not _answers(message)
         elif unseen and len(text_of(message.get("content"))) > budget.ingest:
             return True
         elif _keep(message) <= EAGER_KEEP or message.get("name") == RETAIN:
@@ -201,12 +201,11 @@ def _protect(session: Session, items: list[Item], budget: Budget) -> None:
     for item in (*spoken[:1], *spoken[-1:]):
         item.safe = True
     for item in reversed(items):  # results no model has seen, and the step that asked for them
-        if item.message["role"] == "tool":
+        if _answers(item.message):
+            item.safe = item.safe or bool(item.message.get("tool_calls"))
+            break
+        if item.message["role"] == "tool":  # also where the user has spoken since
             item.safe = item.unseen = True
-            continue
-        if item.message["role"] == "assistant" and item.message.get("tool_calls"):
-            item.safe = True
-        break
     results = {item.message["tool_call_id"] for item in items if item.message["role"] == "tool"}
     room = budget.high // PIN_SHARE
     wanted = pinned(ops_of(session)) | _retained(session)[1]
@@ -217,6 +216,11 @@ def _protect(session: Session, items: list[Item], budget: Budget) -> None:
         if item.message.get("id") in wanted and item.tokens <= room:
             item.safe = True
             room -= item.tokens
+
+
+def _answers(message: Message) -> bool:
+    """Whether a model has said this, and so has seen what is before it."""
+    return message["role"] == "assistant" and not message.get("open")
 
 
 def _expired(session: Session, items: list[Item]) -> set[str]:

@@ -293,6 +293,19 @@ class Cases(unittest.TestCase):
             too_large(maker.session, plan, measured(maker.session, "m", plan, nothing_beside)), []
         )
 
+    def test_results_are_unseen_also_where_the_user_has_spoken_since(self) -> None:
+        """An approval and a new message may come in one POST: the call runs, then the model is
+        asked for the first time since."""
+        maker = self.session(("user", "one"), ("call", "big\n" * 20_000), ("user", "and this?"))
+        maker.say("assistant", "half", open=True)
+        maker.say("error", "HTTP 500")
+        self.assertEqual(self.compact(maker), [])
+        plan = budget(1_000, 1_500)
+        found = planned(maker.session, plan, measure(maker.session))
+        assert found is not None
+        self.assertEqual(([op["op"] for op in found.ops]), ["preview"])
+        self.assertEqual(found.record["trigger"], "ingest")
+
     def test_what_fits_nowhere_is_told(self) -> None:
         maker = self.session(("user", "x " * 40_000))
         plan = budget(1_000, 1_500)
