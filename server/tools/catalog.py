@@ -116,7 +116,9 @@ class Catalog:
                 file = about.get("openapi")
                 document = loads((home / file).read_bytes()) if file else None
             except (OSError, JSONError) as error:
-                self._problem(f"server.rest.{api}.openapi: {error}")
+                yaml = isinstance(error, JSONError) and file.endswith((".yaml", ".yml"))
+                why = "YAML is not read; convert it to JSON" if yaml else error
+                self._problem(f"server.rest.{api}.openapi: {why}")
                 continue
             for item in operations(api, about, document):
                 try:
