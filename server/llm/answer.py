@@ -28,7 +28,10 @@ from .failure import Failure
 from .presets import Provider
 
 _AFTER_CALLS = {None, "stop", "tool_use", "function_call", "end_turn", "tool_calls"}
+# How an answer ends in the middle: at a limit, by a filter, or because the provider broke down.
 CUT = {"length", "max_tokens", "model_length", "model_context_window_exceeded"}
+CUT |= {"content_filter", "sensitive", "error", "network_error", "insufficient_system_resource"}
+CUT |= {"abort", "incomplete"}
 
 MARKED = "marks"  # reasoning.field of a thought that the model marked in its text
 

@@ -121,10 +121,11 @@ class AnthropicDecoder(Answer):
         kind = delta.get("type")
         if kind == "text_delta":
             self._scan(string(delta.get("text")))
-        elif kind == "thinking_delta" and (item := self._thoughts.get(index)):
+        elif kind == "thinking_delta":
             text = string(delta.get("thinking"))
-            item["thinking"] += text
-            self._think(text, FIELD)
+            if item := self._thoughts.get(index):
+                item["thinking"] += text
+            self._think(text, FIELD)  # of gateways, also in a block that was begun as text
         elif kind == "signature_delta" and (item := self._thoughts.get(index)):
             item["signature"] += string(delta.get("signature"))
         elif kind == "input_json_delta" and (call := self._made.get(index)):

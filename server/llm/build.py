@@ -28,6 +28,7 @@ RESERVED = frozenset(
 SAMPLING = frozenset({"temperature", "top_p", "presence_penalty", "frequency_penalty"})
 
 _SAFE_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+LONGEST_ID = 40  # of a call, at OpenAI; vLLM and others make longer ones
 SYSTEM_NOTE = "<system>\n{}\n</system>"
 
 
@@ -96,14 +97,21 @@ def _messages(provider: Provider, messages: list[Message], names: Names) -> list
     """Provider-shaped messages. Roles that are not for models, and empty answers, are left out."""
     preset = provider.preset
     sent: list[dict[str, Any]] = []
+    foreign: set[str] = set()  # ids of calls that another model made
     for message in messages:
         role, content = message.get("role"), message.get("content") or ""  # null is refused
         if role == "assistant":
             if (content or message.get("tool_calls")) and not message.get("open"):
                 sent.append(_assistant(provider, message, names))
+                if not _is_ours(provider, message):
+                    foreign |= {call["id"] for call in message.get("tool_calls") or ()}
         elif role == "tool":
             call_id = message["tool_call_id"]
-            sent.append({"role": "tool", "tool_call_id": call_id, "content": content})
+            call_id = _short(call_id) if call_id in foreign else call_id
+            result = {"role": "tool", "tool_call_id": call_id}
+            if preset.result_name and message.get("name"):
+                result["name"] = names.safe(message["name"])
+            sent.append({**result, "content": content})
         elif role == "user" and preset.message_name and message.get("name"):
             sent.append({"role": "user", "name": message["name"], "content": content})
         elif role in ("user", "system"):
@@ -124,12 +132,16 @@ def _one_system(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
     ]
 
 
+def _is_ours(provider: Provider, message: Message) -> bool:
+    return bool((message.get("meta") or {}).get("model") == provider.model)
+
+
 def _assistant(provider: Provider, message: Message, names: Names) -> dict[str, Any]:
     content, calls = message.get("content"), message.get("tool_calls")
     sent: dict[str, Any] = {"role": "assistant", "content": content or None}
     if calls:
         # Reasoning and opaque data mean something to the model that made them, and to no other.
-        ours = (message.get("meta") or {}).get("model") == provider.model
+        ours = _is_ours(provider, message)
         sent |= _reasoning(provider, message, content or "", ours)
         sent["tool_calls"] = [_call(call, names, ours) for call in calls]
     return sent
@@ -164,7 +176,7 @@ def _call(call: dict[str, Any], names: Names, ours: bool) -> dict[str, Any]:
     function = call["function"]
     arguments = object_text(function.get("arguments") or "")
     sent = {
-        "id": call["id"],
+        "id": call["id"] if ours else _short(call["id"]),
         "type": "function",
         "function": {"name": names.safe(function["name"]), "arguments": arguments},
     }
@@ -172,6 +184,13 @@ def _call(call: dict[str, Any], names: Names, ours: bool) -> dict[str, Any]:
     if ours and isinstance(extra, dict) and "extra_content" in extra:
         sent["extra_content"] = extra["extra_content"]  # Gemini's thought signatures
     return sent
+
+
+def _short(call_id: str) -> str:
+    """An id that any provider takes. A model gets its own as it was: Kimi reads the tool in it."""
+    if len(call_id) <= LONGEST_ID:
+        return call_id
+    return f"{call_id[: LONGEST_ID - 9]}_{zlib.crc32(call_id.encode('utf-8', 'replace')):08x}"
 
 
 def object_text(arguments: str) -> str:

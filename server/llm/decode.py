@@ -98,6 +98,9 @@ class Decoder(Answer):
             self._choice = index
         elif index is not None and index != self._choice:
             return  # another answer to the same question: nobody asked for it
+        if wrong := choice.get("error"):  # OpenRouter
+            if failure := from_chunk({"error": wrong}, self._provider.name, self._provider.key):
+                raise failure
         delta = choice.get("delta")
         if not delta and not self._received and not self._calls.all:
             # MiniMax repeats the whole answer in its last chunk's `message`.

@@ -7,7 +7,7 @@ provider said, in one short line, with every key and token masked.
 code                    status           worth another attempt
 upstream_auth           401, 403         no
 upstream_rate_limit     429              unless the quota is used up
-context_overflow        400, 413         no; the context must shrink first
+context_overflow        413, words       no; the context must shrink first
 upstream_timeout        408, 504, ours   yes
 upstream_unreachable    -                yes, except for a bad certificate
 upstream_truncated      -                yes: the stream ended in the middle
@@ -28,14 +28,34 @@ MAX_ERROR_BODY = 64 * 1024  # bytes that are looked at
 MAX_QUOTE = 400  # characters of a provider's own words
 
 RETRYABLE_STATUS = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529})
+# The words of OpenAI, Anthropic, Bedrock, Gemini, Mistral, xAI, Groq, OpenRouter, Together, Qwen,
+# Moonshot, Zhipu, MiniMax, SiliconFlow, GitHub, vLLM, SGLang, TGI, llama.cpp, LM Studio and Ollama.
 _OVERFLOW = re.compile(
     r"exceed_context_size|request_too_large|context_length_exceeded|model_context_window_exceeded"
-    r"|maximum context length|context (?:length|window|size)|prompt is too long"
-    r"|(?:input|prompt|request).{0,40}(?:too long|too many tokens)|input length.{0,40}exceed",
+    r"|tokens_limit_reached|context (?:length|window|size|limit)"
+    r"|maximum (?:context|prompt|model|allowed input) length|prompt (?:is too long|exceeds)"
+    r"|(?:input|prompt|request).{0,40}(?:too long|too many tokens)|input length.{0,40}exceed"
+    r"|token count.{0,60}(?:exceeds|only supports)|exceeded model token limit|max_seq_len"
+    r"|range of input length|reduce the length of|inputs. tokens \+|超长",
     re.IGNORECASE,
 )
-_QUOTA = re.compile(r"insufficient[_ ](?:quota|balance|credits?)|billing|arrears", re.IGNORECASE)
+_MAY_OVERFLOW = (400, 413, 422, 429, 500)
+_TOO_LARGE = re.compile(r"request too large for", re.IGNORECASE)  # for any minute: waiting is vain
+_QUOTA = re.compile(r"insufficient[_ ](?:quota|balance|credits?)|arrears", re.IGNORECASE)
+_BILLING = re.compile(r"billing", re.IGNORECASE)  # Gemini says it of each limit a minute, too
+_PAUSE = re.compile(
+    r"(?:try again|retry) in (?:(\d{1,4})h)?(?:(\d{1,4})m(?!s))?(?:(\d{1,6}(?:\.\d{1,12})?)(ms|s))?"
+    r"|[\"']retryDelay[\"']\s*:\s*[\"'](\d{1,6}(?:\.\d{1,12})?)s",
+    re.IGNORECASE,
+)
 _SIZES = re.compile(r"(\d{1,9}) tokens > (\d{1,9}) maximum")  # Anthropic
+_WINDOW = re.compile(
+    r"(?:maximum (?:context|prompt|model|allowed input) length|context length|context size"
+    r"|number of tokens allowed|token limit|count of \d+ exceeds the limit of|supports up to"
+    r"|length should be \[1,|max_seq_len|\(TPM\): Limit|\+ \d{1,9} >)"
+    r"(?: is| of| only| of only|:)?\s?\(?(\d{3,9})|(\d{3,9}) maximum context length",
+    re.IGNORECASE,
+)
 # What the newer APIs call an error in the middle of a stream, as the status it would have had.
 _STATUS = {
     "authentication_error": 401,
@@ -94,14 +114,37 @@ def from_status(
         return _final("upstream_error", text + "set api_url to the final address", details)
     if status in (401, 403):
         return _final("upstream_auth", f"{text} (is the API key right?)", details)
-    whole = f"{said} {body[:4000]!r}"
-    if status in (400, 413, 422) and _OVERFLOW.search(whole):
-        return _final("context_overflow", text, details | _context_size(body))
-    retryable = status in RETRYABLE_STATUS and not (status == 429 and _QUOTA.search(whole))
+    whole = f"{said} {body[:4000].decode('utf-8', 'replace')}"
+    if status in _MAY_OVERFLOW and _overflows(status, whole):
+        return _final("context_overflow", text, details | _sizes(whole, _error_in(body)))
+    pause = _pause(whole)
+    retryable = status in RETRYABLE_STATUS and not (status == 429 and _used_up(whole, pause))
     if headers.get("x-should-retry") in ("true", "false"):  # what OpenAI's own clients obey
         retryable = headers["x-should-retry"] == "true"
     code = _CODES.get(status, "upstream_error")
-    return Failure(code, text, retryable=retryable, details=details)
+    return Failure(code, text, retryable=retryable, retry_after=pause, details=details)
+
+
+def _overflows(status: int, whole: str) -> bool:
+    """Whether the request must shrink. `status` may be a code of the vendor's own, or 0."""
+    if status == 429:
+        return _TOO_LARGE.search(whole) is not None
+    return status == 413 or _OVERFLOW.search(whole) is not None
+
+
+def _used_up(whole: str, pause: float | None) -> bool:
+    """Whether there is nothing left to wait for: who says how long to wait has more."""
+    return bool(_QUOTA.search(whole) or (pause is None and _BILLING.search(whole)))
+
+
+def _pause(whole: str) -> float | None:
+    """Seconds that a provider asks to wait in words, as some do instead of in a header."""
+    told = _PAUSE.search(whole)
+    if told is None or not any(told.groups()):
+        return None
+    hours, minutes, amount, unit, delay = told.groups()
+    seconds = float(amount or delay or 0) * (0.001 if unit in ("ms", "MS") else 1)
+    return int(hours or 0) * 3600 + int(minutes or 0) * 60 + seconds
 
 
 def _final(code: str, text: str, details: dict[str, Any]) -> Failure:
@@ -122,13 +165,16 @@ def from_chunk(chunk: Any, where: str, key: str = "") -> Failure | None:
     said = quote(_words(chunk), key) or "an error without a message"
     text = f"{where} failed: {said}"
     whole = f"{said} {str(chunk.get('error'))[:4000]}"
-    if _OVERFLOW.search(whole):
-        return _final("context_overflow", text, {})
     code = _number(chunk.get("error"), base, chunk)
+    if _overflows(code, whole):
+        return _final("context_overflow", text, _sizes(whole, chunk.get("error")))
     if code in (401, 403, 1004):  # 1004 is MiniMax's "not authorized"
         return _final("upstream_auth", text, {})
-    retryable = (code in RETRYABLE_STATUS or not 400 <= code < 500) and not _QUOTA.search(whole)
-    return Failure(_CODES.get(code, "upstream_error"), text, retryable=retryable)
+    pause = _pause(whole)
+    retryable = code in RETRYABLE_STATUS or not 400 <= code < 500
+    retryable = retryable and not _used_up(whole, pause)
+    code_name = _CODES.get(code, "upstream_error")
+    return Failure(code_name, text, retryable=retryable, retry_after=pause)
 
 
 def read_error(body: bytes, key: str = "") -> str:
@@ -172,15 +218,22 @@ def _number(*places: Any) -> int:
     return 0
 
 
-def _context_size(body: bytes) -> dict[str, Any]:
-    """Some say how large the prompt and the window are."""
-    if told := _SIZES.search(body.decode("utf-8", "replace")):
+def _error_in(body: bytes) -> Any:
+    try:
+        value = loads(body)
+    except JSONError:
+        return None
+    return value.get("error") if isinstance(value, dict) else None
+
+
+def _sizes(whole: str, error: Any) -> dict[str, int]:
+    """Most say how large the window is, some how large the prompt was."""
+    if told := _SIZES.search(whole):
         return {"n_prompt_tokens": int(told[1]), "n_ctx": int(told[2])}
-    try:  # llama.cpp
-        error = loads(body).get("error") or {}
-        found = {key: error.get(key) for key in ("n_prompt_tokens", "n_ctx")}
-    except (JSONError, AttributeError):
-        return {}
+    own = error if isinstance(error, dict) else {}  # llama.cpp
+    found = {key: own.get(key) for key in ("n_prompt_tokens", "n_ctx")}
+    if not isinstance(found["n_ctx"], int) and (told := _WINDOW.search(whole)):
+        found["n_ctx"] = int(told[1] or told[2])
     return {key: value for key, value in found.items() if isinstance(value, int)}
 
 

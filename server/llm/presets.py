@@ -44,6 +44,7 @@ class Preset:
     stream_with_tools              streams correctly when tools are offered
     tool_choice_modes              what tool_choice may be
     strict, parallel_tool_calls, message_name   accepts that field
+    result_name                    the tool's name goes with its result
     references                     understands `$ref` into `$defs` in a tool's schema
     single_system_message          accepts one system message, at the start
     cache_marks                    takes cache_control (Messages): the prompt is cached to there
@@ -72,6 +73,7 @@ class Preset:
     parallel_tool_calls: bool = False
     single_system_message: bool = False
     message_name: bool = False
+    result_name: bool = False
     extra_body: Mapping[str, Any] = field(default_factory=lambda: NOTHING)
     cache_marks: bool = True
     bearer: bool = True
@@ -205,7 +207,8 @@ PRESETS: dict[str, Preset] = {
             timeout_first_byte=300,
         ),
         Preset("vllm", "http://127.0.0.1:8000/v1", reasoning_field="reasoning"),
-        Preset("custom", key_env=(), model_name=""),
+        # Gemini's endpoint refuses a result without the name of its tool.
+        Preset("custom", key_env=(), model_name="", result_name=True),
     )
 }
 

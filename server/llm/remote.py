@@ -203,7 +203,8 @@ class RemoteAPI(BaseAPI):
     def _rejection(self, response: Response, body: bytes) -> Failure:
         name, key = self.provider.name, self.provider.key
         failure = from_status(response.status, response.headers, body, name, key)
-        failure.retry_after = retry_after(response.headers, time.time())
+        told = retry_after(response.headers, time.time())
+        failure.retry_after = failure.retry_after if told is None else told
         return failure
 
     async def _error_body(self, response: Response) -> bytes:

@@ -42,6 +42,8 @@ _KEPT = {
 }
 _ENDS = ("response.completed", "response.incomplete", "response.failed", "response.done")
 
+Place = str | None  # None: what a server says without saying where
+
 
 @dataclass
 class Item:
@@ -60,7 +62,8 @@ class ResponsesDecoder(Answer):
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
-        self._items: dict[int | None, Item] = {}
+        self._items: dict[Place, Item] = {}
+        self._latest: Place = None  # the item that was begun last
 
     def feed(self, chunk: Any) -> list[Event]:
         """See Answer."""
@@ -75,9 +78,11 @@ class ResponsesDecoder(Answer):
         if kind in _ENDS:
             self._end(_dict(chunk, "response"), failed=kind == "response.failed")
         elif kind == "response.output_item.added":
-            self._begin(_index(chunk), _dict(chunk, "item"))
+            item = _dict(chunk, "item")
+            self._begin(_place(chunk, item) or self._new_place(), item)
         elif kind == "response.output_item.done":
-            self._item(_index(chunk), _dict(chunk, "item"))
+            item = _dict(chunk, "item")
+            self._item(_place(chunk, item) or self._open_place(), item)
         elif kind in _DELTAS:
             self._piece(chunk, _DELTAS[kind], chunk.get("delta"))
         elif kind in _WHOLE:
@@ -95,11 +100,21 @@ class ResponsesDecoder(Answer):
 
     # -- items ------------------------------------------------------------------------------------
 
-    def _begin(self, index: int | None, item: dict[str, Any]) -> Item:
-        known = self._items.setdefault(index, Item())
+    def _new_place(self) -> Place:
+        """For an item of which a server does not say where it is."""
+        return f"#{len(self._items)}"
+
+    def _open_place(self) -> Place:
+        """Where something belongs that does not say it: to what was begun last and goes on."""
+        latest = self._items.get(self._latest)
+        return self._new_place() if latest is None or latest.whole else self._latest
+
+    def _begin(self, place: Place, item: dict[str, Any]) -> Item:
+        known = self._items.setdefault(place, Item())
         if known.begun:
             return known
         known.begun = True
+        self._latest = place
         kind = item.get("type")
         if kind == "function_call":
             known.call = self._begin_call(string(item.get("name")), string(item.get("call_id")))
@@ -109,7 +124,10 @@ class ResponsesDecoder(Answer):
 
     def _piece(self, chunk: dict[str, Any], kind: str, text: Any, *, whole: bool = False) -> None:
         """A delta, or a whole part of which there may have been none."""
-        item = self._items.setdefault(_index(chunk), Item())
+        place = _place(chunk, {})
+        if place not in self._items and not isinstance(chunk.get("output_index"), int):
+            place = self._latest or place
+        item = self._items.setdefault(place, Item())
         number = chunk.get("summary_index" if kind == SUMMARY else "content_index")
         part = (kind, number if isinstance(number, int) else 0)
         if whole and part in item.parts:
@@ -127,9 +145,9 @@ class ResponsesDecoder(Answer):
         elif item.call is not None:
             self._out += self._calls.add(item.call, text)
 
-    def _item(self, index: int | None, item: dict[str, Any]) -> None:
+    def _item(self, place: Place, item: dict[str, Any]) -> None:
         """A whole item: what was not streamed of it, and what is kept."""
-        known = self._begin(index, item)
+        known = self._begin(place, item)
         if known.whole:
             return
         known.whole = True
@@ -154,8 +172,11 @@ class ResponsesDecoder(Answer):
             raise self._failure(error)
         output, streamed = response.get("output"), bool(self._items)
         for index, item in enumerate(output if isinstance(output, list) else ()):
-            if isinstance(item, dict) and (index in self._items or not streamed):
-                self._item(index, item)
+            if isinstance(item, dict):
+                places = (str(index), _place({}, item))
+                known = next((place for place in places if place in self._items), None)
+                if known is not None or not streamed:
+                    self._item(known or str(index), item)
         why = _dict(response, "incomplete_details").get("reason")
         cut = status == "incomplete" or why
         self._finish = (reason(why, REASONS) or "incomplete") if cut else "stop"
@@ -185,10 +206,12 @@ def _parts(item: dict[str, Any]) -> list[tuple[str, int, str]]:
     return found
 
 
-def _index(chunk: dict[str, Any]) -> int | None:
-    """Which item it is about; servers that make one at a time need not say."""
-    index = chunk.get("output_index")
-    return index if isinstance(index, int) else None
+def _place(chunk: dict[str, Any], item: dict[str, Any]) -> Place:
+    """Which item it is about, by its number, else by its id; None where a server does not say."""
+    if isinstance(index := chunk.get("output_index"), int):
+        return str(index)
+    names = (chunk.get("item_id"), item.get("id"), item.get("call_id"))
+    return next(filter(None, map(string, names)), None)
 
 
 def _dict(value: dict[str, Any], key: str) -> dict[str, Any]:

@@ -37,14 +37,15 @@ def read(raw: Mapping[str, Any] | None, sent: int, received: int) -> dict[str, A
         completion = max((total or 0) - prompt, 0) if prompt is not None else 0
     if prompt is None:
         prompt = max((total or 0) - completion, 0)
+    if total is not None and hit is written is None:
+        completion += _beside(raw, total - prompt - completion)
     usage = {
         "prompt_tokens": prompt,
         "completion_tokens": completion,
         "total_tokens": min(prompt + completion, LARGEST_COUNT) if total is None else total,
     }
     inside = _inner(raw, "prompt_tokens_details", "input_tokens_details")
-    answer = _inner(raw, "completion_tokens_details", "output_tokens_details")
-    reasoning = _count(answer, "reasoning_tokens", "thinking_tokens")
+    reasoning = _thought(raw)
     cached = _count(inside, "cached_tokens")
     if cached is None:  # DeepSeek and Moonshot put it at the top
         cached = hit if hit is not None else _count(raw, "prompt_cache_hit_tokens", "cached_tokens")
@@ -57,6 +58,18 @@ def read(raw: Mapping[str, Any] | None, sent: int, received: int) -> dict[str, A
     if written:
         usage["cache_write_tokens"] = written
     return usage
+
+
+def _thought(raw: Mapping[str, Any]) -> int | None:
+    answer = _inner(raw, "completion_tokens_details", "output_tokens_details")
+    return _count(answer, "reasoning_tokens", "thinking_tokens")
+
+
+def _beside(raw: Mapping[str, Any], missing: int) -> int:
+    """Of the tokens that are in the total and nowhere else, those of the answer: xAI and Gemini
+    count thoughts, which are paid for like the rest of it, beside the completion."""
+    thought = _thought(raw)
+    return max(missing if thought is None else min(missing, thought), 0)
 
 
 def price(usage: Mapping[str, Any], costs: Mapping[str, float]) -> int | None:

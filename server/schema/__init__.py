@@ -10,5 +10,6 @@ generate   a Python function -> what a model is told
 convert    what a model sent -> Python values
            repair, which needs only a schema
 
-`inline` is for providers that refuse `$ref`. Nothing here does I/O or reads a clock.
+`inline` is for providers that refuse `$ref`, `portable` is what any of them takes. Nothing here
+does I/O or reads a clock.
 """

@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from .references import DRAFT_7, DRAFT_2020, Library, Resource, Unresolved, tokens
+from .references import DRAFT_7, DRAFT_2019, DRAFT_2020, Library, Resource, Unresolved, tokens
 from .report import Check, Mismatch, Node, Place, Run, Seen, describe, either, one_of, pointer
 
 MAX_NODES = 20_000
@@ -44,6 +44,10 @@ class Site:
     @property
     def draft7(self) -> bool:
         return self.resource.dialect == DRAFT_7
+
+    @property
+    def modern(self) -> bool:
+        return self.resource.dialect == DRAFT_2020
 
     @property
     def formats(self) -> Mapping[str, Format]:
@@ -165,9 +169,11 @@ class Compiler:
                 site.bad("", f"expected a schema (an object, true or false), got {found}")
             node.checks = [_anything if schema else _nothing]
             node.expected = "anything" if schema else "nothing"
-        elif site.resource.dialect not in (DRAFT_2020, DRAFT_7):
+        elif site.resource.dialect not in ABSENT:
             message = f"the dialect {site.resource.dialect[:200]!r} is not supported; "
-            site.bad("$schema", message + f"supported: {DRAFT_2020}, {DRAFT_7}#")
+            site.bad("$schema", message + f"supported: {DRAFT_2020}, {DRAFT_2019}, {DRAFT_7}#")
+        elif site.resource.dialect == DRAFT_2019 and "$recursiveRef" in schema:
+            site.bad("$recursiveRef", "this keyword of 2019-09 is not supported")
         elif self._well_formed(site):
             self._chain.append(node)
             node.tracks = not schema.keys().isdisjoint(
@@ -190,15 +196,20 @@ class Compiler:
         alone = site.draft7 and "$ref" in site.schema  # draft-07 section 8.3: siblings are ignored
         for keyword, (_, build) in self.keywords.items():
             if build and keyword in site.schema and (keyword == "$ref" or not alone):
-                if not (site.draft7 and keyword in MODERN):
+                if keyword not in ABSENT[site.resource.dialect]:
                     checks.append(build(site, site.schema[keyword]))
         return [check for check in checks if check]
 
 
-MODERN = frozenset(  # keywords that draft-07 does not have
-    "$dynamicRef dependentSchemas dependentRequired prefixItems"
-    " unevaluatedItems unevaluatedProperties".split()
-)
+# Of the dialects that are known, the keywords of the newest that they do not have.
+ABSENT = {
+    DRAFT_2020: frozenset[str](),
+    DRAFT_2019: frozenset({"$dynamicRef", "prefixItems"}),
+    DRAFT_7: frozenset(
+        "$dynamicRef dependentSchemas dependentRequired prefixItems"
+        " unevaluatedItems unevaluatedProperties".split()
+    ),
+}
 
 
 def _anything(value: Any, at: Place, run: Run, seen: Seen) -> None:

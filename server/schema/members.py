@@ -127,9 +127,9 @@ def prefix_items(site: Site, operand: list[Any], keyword: str = "prefixItems") -
 
 def items(site: Site, operand: Any) -> Check | None:
     if not isinstance(operand, list):
-        start = 0 if site.draft7 else len(site.schema.get("prefixItems", ()))
+        start = len(site.schema.get("prefixItems", ())) if site.modern else 0
         return rest_of_items(site, operand, "items", start)
-    if site.draft7:
+    if not site.modern:
         return prefix_items(site, operand, "items")
     site.bad("items", f"expected a schema, got {describe(operand)}")
     return None
@@ -168,7 +168,7 @@ def contains(site: Site, operand: Any) -> Check:
         if not isinstance(value, list):
             return
         fits = [i for i, item in enumerate(value) if not node.attempt(item, (at, i), run)]
-        if seen is not None and not site.draft7:
+        if seen is not None and site.modern:
             seen.update(fits)
         got = f"items to be {node.expected}, got {len(fits)}"
         if len(fits) < least:

@@ -3,7 +3,7 @@
 Where it sits: `compile` asks it for the target of each $ref, `inline` for the places of subschemas.
 Rule of the file: a document is walked once, only where schemas can stand (an "$id" inside an enum
 names nothing), and nothing is ever fetched: what is not in the document or in the table of known
-documents does not exist. JSON Schema 2020-12 sections 8 and 9; draft-07 section 8.
+documents does not exist. JSON Schema 2020-12 and 2019-09 sections 8 and 9; draft-07 section 8.
 """
 
 from __future__ import annotations
@@ -14,7 +14,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 DRAFT_2020 = "https://json-schema.org/draft/2020-12/schema"
+DRAFT_2019 = "https://json-schema.org/draft/2019-09/schema"
 DRAFT_7 = "http://json-schema.org/draft-07/schema"
+# As people write them. What draft-06 has, draft-07 means as it does.
+_DIALECTS = {each.partition("://")[2]: each for each in (DRAFT_2020, DRAFT_2019, DRAFT_7)}
+_DIALECTS["json-schema.org/draft-06/schema"] = DRAFT_7
 MAX_SUBSCHEMAS = 20_000
 
 # Where schemas stand in schemas: alone, in a list, in an object whose names are the author's.
@@ -102,7 +106,7 @@ class Library:
         """The resource that `schema` is in, a new one if it has an `$id`; note its anchors."""
         is_root = schema is resource.root
         declared = schema.get("$schema")
-        dialect = declared.removesuffix("#") if isinstance(declared, str) else resource.dialect
+        dialect = _dialect(declared) if isinstance(declared, str) else resource.dialect
         if is_root:
             resource.dialect = dialect
         old = resource.dialect == DRAFT_7
@@ -125,6 +129,11 @@ class Library:
                     if keyword == "$dynamicAnchor":
                         resource.dynamic[anchor] = schema
         return resource
+
+
+def _dialect(declared: str) -> str:
+    uri = declared.removesuffix("#")
+    return _DIALECTS.get(uri.partition("://")[2], uri)
 
 
 _PARTS = re.compile(r"([^:/?#]+:)?(//[^/?#]*)?([^?#]*)(\?[^#]*)?")  # RFC 3986 appendix B

@@ -1,4 +1,4 @@
-"""JSON Schema validation, draft 2020-12 and draft-07: everything that is wrong with a value.
+"""JSON Schema validation, 2020-12, 2019-09 and draft-07: everything that is wrong with a value.
 
 Start here: the table KEYWORDS says what there is; `compile` makes nodes of it, `report` runs them.
 Used for tool arguments, for answers to interrupts, for structured output. Rule of the file: a
@@ -78,9 +78,10 @@ def validate(value: Any, schema: Any, *, formats: bool = True) -> list[Mismatch]
 def check_schema(schema: Any) -> list[Mismatch]:
     """What makes this schema unusable, with pointers into it; [] if it can be used.
 
-    Refused are: dialects other than 2020-12 and draft-07, references that lead out of the schema
-    or nowhere, references that loop, keywords with operands of the wrong shape, patterns that are
-    not ECMA-262 or could take for ever, and sizes beyond the limits of this package.
+    Refused are: dialects other than 2020-12, 2019-09 and draft-07 (draft-06 is read as that),
+    references that lead out of the schema or nowhere, references that loop, keywords with operands
+    of the wrong shape, patterns that are not ECMA-262 or could take for ever, and sizes beyond the
+    limits of this package.
     """
     try:
         Validator(schema)

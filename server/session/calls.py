@@ -72,8 +72,8 @@ def plan(
     if entry["state"] in MAYBE_EXECUTED or entry["state"] == "indeterminate":
         answer = answer if reason == "indeterminate" else None
         return replay(session, toolbox, recoverable, call, entry, answer, moved_on)
-    if cut_short(message, call):
-        return Reply(call, "Not run: the model's answer was cut off by its length limit.", "failed")
+    if said := cut_short(message, call):
+        return Reply(call, said, "failed")
     if moved_on and answer is None:
         return Reply(call, SUPERSEDED, "skipped", status="skipped")
     if entry["state"] == "waiting" and isinstance(entry.get("input"), dict):
@@ -337,10 +337,17 @@ def with_args(call: Call, args: dict[str, Any]) -> Call:
     return {**call, "function": {**call["function"], "arguments": args}}
 
 
-def cut_short(message: dict[str, Any], call: Call) -> bool:
-    """Whether the model ran out of tokens while it wrote this call, the last of its message."""
-    ended = message.get("meta", {}).get("finish_reason") == "length"
-    return ended and bool(message["tool_calls"][-1]["id"] == call["id"])
+def cut_short(message: dict[str, Any], call: Call) -> str:
+    """What a call is told whose answer ended within it: the last of its message, at the limit of
+    tokens, or with nothing of its arguments where the model did not end by its own word."""
+    reason = message.get("meta", {}).get("finish_reason") or "stop"
+    if message["tool_calls"][-1]["id"] != call["id"] or reason in ("tool_calls", "stop"):
+        return ""
+    if reason == "length":
+        return "Not run: the model's answer was cut off by its length limit."
+    arguments = call["function"]["arguments"]
+    nothing = isinstance(arguments, str) and not arguments.strip()
+    return f"Not run: the model's answer broke off in this call ({reason})." if nothing else ""
 
 
 def as_text(value: Any) -> str:

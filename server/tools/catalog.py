@@ -8,6 +8,8 @@ and costs nothing but itself.
 
 from __future__ import annotations
 
+import copy
+import functools
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +18,8 @@ from typing import Any
 from .. import log
 from ..jsontext import JSONError, loads
 from ..schema.generate import schema_of
-from ..schema.validate import SchemaError, Validator
+from ..schema.references import member, tokens
+from ..schema.validate import Mismatch, SchemaError, Validator
 from . import builtin
 from .mcp import Servers
 from .rest import Operation, operations
@@ -83,7 +86,10 @@ class Catalog:
             raise ToolError("a tool's name has 1 to 64 letters a-z, digits, _ or -")
         if tool.name in self.entries:
             raise ToolError(f"there is a tool named {tool.name} already")
-        self.entries[tool.name] = Entry(tool, Validator(tool.parameters), operation)
+        validator, unread = _validator(tool)
+        for error in unread:
+            self._problem(f"{tool.origin}: {tool.name}: not checked: {error}")
+        self.entries[tool.name] = Entry(tool, validator, operation)
         self.version += 1
 
     async def add_files(self, folder: Path, runner: Runner) -> None:
@@ -116,7 +122,9 @@ class Catalog:
                 file = about.get("openapi")
                 document = loads((home / file).read_bytes()) if file else None
             except (OSError, JSONError) as error:
-                self._problem(f"server.rest.{api}.openapi: {error}")
+                yaml = isinstance(error, JSONError) and file.endswith((".yaml", ".yml"))
+                why = "YAML is not read; convert it to JSON" if yaml else error
+                self._problem(f"server.rest.{api}.openapi: {why}")
                 continue
             for item in operations(api, about, document):
                 try:
@@ -161,6 +169,22 @@ class Catalog:
             return
         self.problems.append(text)
         logger.warning("not loaded: %s", text)
+
+
+def _validator(tool: BaseTool) -> tuple[Validator, list[Mismatch]]:
+    """What checks the arguments, and what it leaves to others: a pattern in another language's
+    spelling, or one that could take for ever, is for those who wrote it. Raises SchemaError."""
+    try:
+        return Validator(tool.parameters), []
+    except SchemaError as error:
+        remote = tool.kind in ("mcp", "rest")
+        if not remote or any(each.keyword != "pattern" for each in error.errors):
+            raise
+        schema = copy.deepcopy(tool.parameters)
+        for each in error.errors:
+            *way, last = tokens(f"#{each.pointer}")
+            functools.reduce(member, way, schema).pop(last)
+        return Validator(schema), error.errors
 
 
 async def _describe(path: Path, runner: Runner) -> list[dict[str, Any]]:

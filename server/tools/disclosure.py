@@ -12,6 +12,7 @@ from ..jsontext import Constant, dumps
 from ..schema.example import NOTHING, example
 from ..schema.generate import response_schema
 from ..schema.inline import inline
+from ..schema.portable import portable
 from .tool import BaseTool
 
 MAX_LINE = 100  # characters of the one line
@@ -23,15 +24,12 @@ def offer(tool: BaseTool, *, in_brief: bool, results: bool) -> Constant:
 
 
 def declaration(tool: BaseTool, *, results: bool) -> dict[str, Any]:
-    """What a model is offered. There is no field for what comes back, so with `results`, and where
-    anything is known of it, the description says it."""
-    offered = tool.declaration
-    if results and tool.returns:
-        about = offered["function"]
-        said = f"Returns {dumps(inline(tool.returns))}"
-        about = {**about, "description": f"{about['description']}\n\n{said}".strip()}
-        return {**offered, "function": about}
-    return offered
+    """What a model is offered, in words that every provider takes. There is no field for what comes
+    back, so with `results`, and where anything is known of it, the description says it."""
+    parameters, more = portable(tool.parameters)
+    returned = f"Returns {dumps(inline(tool.returns))}" if results and tool.returns else ""
+    told = "\n\n".join(filter(None, (tool.description, more, returned)))
+    return _function(tool.name, told, parameters)
 
 
 def result_schema(tool: BaseTool) -> dict[str, Any]:
@@ -42,14 +40,10 @@ def result_schema(tool: BaseTool) -> dict[str, Any]:
 def brief(tool: BaseTool) -> dict[str, Any]:
     """The declaration with one line and an open schema; whole where that is no longer."""
     if not tool.parameters.get("properties"):
-        return tool.declaration
-    about = {
-        "name": tool.name,
-        "description": one_line(tool.description),
-        # `properties` because OpenAI refuses a schema of an object without it.
-        "parameters": {"type": "object", "properties": {}},
-    }
-    return {"type": "function", "function": about}
+        return declaration(tool, results=False)
+    # `properties` because OpenAI refuses a schema of an object without it.
+    nothing: dict[str, Any] = {"type": "object", "properties": {}}
+    return _function(tool.name, one_line(tool.description), nothing)
 
 
 def detail(tool: BaseTool) -> dict[str, Any]:
@@ -63,6 +57,11 @@ def detail(tool: BaseTool) -> dict[str, Any]:
         found["returns"] = inline(tool.returns)
     shown = example(found["parameters"])
     return found if shown is NOTHING else {**found, "example": shown}
+
+
+def _function(name: str, description: str, parameters: dict[str, Any]) -> dict[str, Any]:
+    about = {"name": name, "description": description, "parameters": parameters}
+    return {"type": "function", "function": about}
 
 
 def one_line(text: str) -> str:

@@ -153,14 +153,15 @@ class HttpLink:
         """The error in an answer that says no; None for one that says yes. Raises LinkError."""
         if 200 <= response.status < 300:
             return None
-        if response.status >= 400:
-            message = parsed(await response.read(MAX_ERROR))
-            if message is not None and isinstance(message.get("error"), dict):
-                return message
+        said = await response.read(MAX_ERROR) if response.status >= 400 else b""
+        expired = bool(self._session) and _forgotten(response.status, said)
+        message = None if expired else parsed(said)
+        if message is not None and isinstance(message.get("error"), dict):
+            return message
         text = f"{self.host} answered {response.status}"
         if why := WHY.get(response.status):
             text += f" ({why})"
-        raise LinkError(text, expired=response.status == 404 and bool(self._session))
+        raise LinkError(text, expired=expired)
 
     async def _streamed(self, response: Response, request_id: Any, hear: Hear | None) -> Message:
         """The answer in a stream of events, taken up again where a legacy server allows it."""
@@ -208,3 +209,9 @@ class HttpLink:
         if message.get("id") != request_id and "error" not in message:
             raise LinkError(f"{self.host} answered a request that was not made")
         return message
+
+
+def _forgotten(status: int, said: bytes) -> bool:
+    """Whether a server that was told a session's id does not know it: 404 by the specification,
+    with or without words; 400 with words about it by the first examples, which many have copied."""
+    return status == 404 or (status == 400 and b"session" in said.lower())

@@ -128,7 +128,6 @@ class Peer:
         except LinkError as error:
             if not error.expired:
                 raise
-            self._opened = False
         return await self._ask("tools/call", params, hear, headers)
 
     async def close(self) -> None:
@@ -148,8 +147,10 @@ class Peer:
         message = self._message(method, params, progress=hear is not None)
         try:
             answer = await self.link.request(message, hear, headers)
-        except LinkError:
-            if self._opened and not self.link.alive:  # of all who waited, the first to notice
+        except LinkError as error:
+            if error.expired:
+                self._opened = False
+            elif self._opened and not self.link.alive:  # of all who waited, the first to notice
                 self._failed()
             raise
         self._failures = 0

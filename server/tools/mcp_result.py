@@ -49,6 +49,7 @@ def tool_of(server: str, listed: Json, timeout_s: float, *, trusted: bool) -> Ba
         raise ToolError("a tool has no name")
     if not isinstance(schema, dict) or schema.get("type") != "object":
         raise ToolError(f"{name[:100]}: its inputSchema does not describe an object")
+    schema = {key: value for key, value in schema.items() if value is not None}  # of Go servers
     if len(json.dumps(schema)) > MAX_SCHEMA:
         raise ToolError(f"{name[:100]}: its inputSchema has more than {MAX_SCHEMA} characters")
     said = listed.get("annotations")

@@ -25,6 +25,7 @@ MAX_REFERENCES = 10
 NOT_PARAMETERS = ("accept", "content-type", "authorization")
 
 _JSON = re.compile(r"application/(.+\+)?json(;.*)?", re.IGNORECASE)
+_FORM = re.compile(r"application/x-www-form-urlencoded(;.*)?", re.IGNORECASE)
 
 
 def tools_in(document: Any, wanted: list[str]) -> Iterator[dict[str, Any] | str]:
@@ -87,7 +88,7 @@ def _tool(
             if about.get("required") is True:
                 raise ValueError(f"it needs a parameter in {place}")
             continue
-        described = about.get("schema", _json_schema(about) if "content" in about else {})
+        described = about.get("schema", _content(about, _JSON)[0])
         schema = _schema(document, described, about.get("description"))
         parameters[_free(wire, parameters)] = {
             **schema,
@@ -98,11 +99,13 @@ def _tool(
         }
     if "requestBody" in item:
         body = _resolved(document, item["requestBody"])
-        parameters[_free("body", parameters)] = {
-            **_schema(document, _json_schema(body), body.get("description")),
-            "in": "content",
-            "needed": body.get("required") is True,
-        }
+        if (found := _body(body)) is not None:
+            described, more = found
+            parameters[_free("body", parameters)] = {
+                **_schema(document, described, body.get("description")),
+                "needed": body.get("required") is True,
+                **more,
+            }
     texts = (item.get("summary"), item.get("description"))
     described = "\n\n".join(dict.fromkeys(str(text).strip() for text in texts if text))
     made = {"name": name, "description": described[:2000], "method": method.upper()}
@@ -133,13 +136,27 @@ def _style(place: str, about: dict[str, Any]) -> str:
     return joined if explode is False or (style != "form" and explode is not True) else ""
 
 
-def _json_schema(body: dict[str, Any]) -> Any:
-    for kind, about in _dict(body.get("content")).items():
-        if _JSON.fullmatch(kind):
-            return _dict(about).get("schema", {})
+def _body(body: dict[str, Any]) -> tuple[Any, dict[str, str]] | None:
+    """(the schema of a body, where and how rest.py sends it); None for one that cannot be sent and
+    need not be. Raises ValueError for one that must."""
+    schema, about = _content(body, _JSON)
+    if about is not None:
+        return schema, {"in": "content"}
+    schema, about = _content(body, _FORM)
+    if about is not None:
+        styles = {_dict(each).get("style") for each in _dict(about.get("encoding")).values()}
+        return schema, {"in": "form"} | ({"style": "deep"} if "deepObject" in styles else {})
     if body.get("required") is True:
-        raise ValueError("its body is not JSON")
-    return {}
+        raise ValueError("its body is neither JSON nor a form")
+    return None
+
+
+def _content(body: dict[str, Any], kinds: re.Pattern[str]) -> tuple[Any, dict[str, Any] | None]:
+    """(schema, what is said of the content) of the first of these kinds."""
+    for kind, about in _dict(body.get("content")).items():
+        if kinds.fullmatch(kind):
+            return _dict(about).get("schema", {}), _dict(about)
+    return {}, None
 
 
 def _schema(document: dict[str, Any], schema: Any, description: Any) -> dict[str, Any]:

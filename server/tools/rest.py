@@ -26,7 +26,8 @@ TIMEOUT_S = 30.0
 MAX_KB = 512
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
 KEYS = {"name", "description", "method", "path", "parameters", *HINTS}
-PLACES = ("path", "query", "header", "body", "content")  # content: the whole body, unwrapped
+# content: the whole body, unwrapped; form: the whole body, as a form
+PLACES = ("path", "query", "header", "body", "content", "form")
 STYLES = {"": "", "comma": ",", "space": " ", "pipe": "|", "deep": ""}
 NOT_SCHEMA = ("in", "as", "style", "needed")
 # Who is asking, and how the message is framed, is not for a model to say.
@@ -175,6 +176,7 @@ def request(op: Operation, args: dict[str, Any]) -> tuple[str, dict[str, str], b
     path, query, headers = op.path, list[tuple[str, str]](), {"accept": "application/json, text/*"}
     fields: dict[str, Any] = {}
     content: Any = None
+    form: list[tuple[str, str]] | None = None
     for name, (place, wire) in op.places.items():
         if (value := args.get(name)) is None:
             continue
@@ -186,12 +188,17 @@ def request(op: Operation, args: dict[str, Any]) -> tuple[str, dict[str, str], b
             headers[wire.lower()] = plain(value)
         elif place == "body":
             fields[wire] = value
+        elif place == "form":
+            form = in_form(name, value, op.styles.get(name, ""))
         else:
             content = value
     if unfilled := _PATH_NAME.findall(path):
         raise ToolError(f"the path needs {unfilled[0]}")
     body = b""
-    if fields or content is not None:
+    if form is not None:
+        headers["content-type"] = "application/x-www-form-urlencoded"
+        body = urlencode(form).encode()
+    elif fields or content is not None:
         headers["content-type"] = "application/json"
         body = dumps(fields if content is None else content).encode()
     headers |= spans.outgoing()
@@ -204,11 +211,26 @@ def in_query(wire: str, value: Any, style: str) -> list[tuple[str, str]]:
     """The query's part of one argument: a list repeats the name, or is joined."""
     if style == "deep" and isinstance(value, dict):
         return [pair for k, v in value.items() for pair in in_query(f"{wire}[{k}]", v, "deep")]
+    if style == "deep" and isinstance(value, list):
+        many = enumerate(value)
+        return [pair for i, v in many for pair in in_query(f"{wire}[{i}]", v, "deep")]
     if isinstance(value, list):
-        if style in ("", "deep"):
+        if not style:
             return [(wire, plain(item)) for item in value]
         value = STYLES[style].join(map(plain, value))
     return [(wire, plain(value))]
+
+
+def in_form(name: str, value: Any, style: str) -> list[tuple[str, str]]:
+    """A form of an object's members; what is null is not sent."""
+    if not isinstance(value, dict):
+        raise ToolError(f"{name} is no object, and a form has named fields")
+    return [
+        pair
+        for key, item in value.items()
+        if item is not None
+        for pair in in_query(key, item, style)
+    ]
 
 
 def segment(name: str, value: Any) -> str:

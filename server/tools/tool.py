@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any, TypeVar, overload
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -148,12 +147,6 @@ class BaseTool:
     def repeatable(self) -> bool:
         """Whether running it once more does no harm."""
         return self.read_only or self.hints.get("idempotent", False)
-
-    @cached_property
-    def declaration(self) -> dict[str, Any]:
-        """What the model is offered. One for all sessions: whoever changes it copies it first."""
-        about = {"name": self.name, "description": self.description, "parameters": self.parameters}
-        return {"type": "function", "function": about}
 
 
 def resources_of(options: Mapping[str, Any]) -> dict[str, Any]:

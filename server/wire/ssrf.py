@@ -17,12 +17,14 @@ Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Resolve = Callable[[str, int], Awaitable[list[str]]]  # (host, port) → addresses
 
 # IPv6 ranges that carry an IPv4 address and are called global all the same.
-_NAT64 = (ipaddress.IPv6Network("64:ff9b::/96"), ipaddress.IPv6Network("64:ff9b:1::/48"))
-# Special ranges that the `ipaddress` of some supported Pythons still takes for global.
+_NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
+# Special ranges that the `ipaddress` of some supported Pythons still takes for global. Where in
+# 64:ff9b:1::/48 an IPv4 address stands is the local network's to choose (RFC 8215).
 _SPECIAL = tuple(
     map(
         ipaddress.ip_network,
-        ("192.0.0.0/24", "192.88.99.0/24", "fec0::/10", "2001::/23", "3fff::/20", "5f00::/16"),
+        ("192.0.0.0/24", "192.88.99.0/24", "fec0::/10", "2001::/23", "3fff::/20", "5f00::/16")
+        + ("64:ff9b:1::/48",),
     )
 )
 # Of the public internet by number, and inside a cloud the host's own voice: Azure's DNS and agents
@@ -74,6 +76,6 @@ def _embedded(address: ipaddress.IPv6Address) -> ipaddress.IPv4Address | None:
         return address.sixtofour
     if address.teredo:
         return address.teredo[1]
-    if any(address in network for network in (*_NAT64, _IPV4_COMPATIBLE)):
+    if any(address in network for network in (_NAT64, _IPV4_COMPATIBLE)):
         return ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
     return None

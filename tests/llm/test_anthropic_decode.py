@@ -229,6 +229,19 @@ class Events(unittest.TestCase):
         self.assertEqual((used["prompt_tokens"], used["reasoning_tokens"]), (129, 2))
 
 
+class Gateways(unittest.TestCase):
+    def test_thoughts_in_a_block_that_was_begun_as_text(self) -> None:
+        """LiteLLM sends them so. Without a signature they are shown, and never sent back."""
+        text = {"type": "text", "text": ""}
+        deltas = (
+            {"type": "thinking_delta", "thinking": "Hm."},
+            {"type": "text_delta", "text": "Yes."},
+        )
+        made = message(read(start(), start(), block(0, text, *deltas), end()))
+        self.assertEqual((made["reasoning"]["text"], made["content"]), ("Hm.", "Yes."))
+        self.assertNotIn("details", made["reasoning"])
+
+
 class Ends(unittest.TestCase):
     def test_reasons(self) -> None:
         cases = {

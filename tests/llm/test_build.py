@@ -89,6 +89,28 @@ class Messages(unittest.TestCase):
         self.assertEqual(told["reasoning"], "hm")
         self.assertNotIn("reasoning_details", told)
 
+    def test_ids_of_calls_that_another_model_made_are_not_too_long(self) -> None:
+        """OpenAI takes 40 characters, and vLLM makes 46."""
+        long = "chatcmpl-tool-" + "0123456789abcdef" * 2
+        for model, same in (("m-1", True), ("other", False), (None, False)):
+            said = assistant(tool_calls=[{**CALL, "id": long}, CALL], meta={"model": model})
+            results = [{**RESULT, "tool_call_id": long}, RESULT]
+            _, told, first, second = sent([USER, said, *results])
+            with self.subTest(model):
+                ids = [call["id"] for call in told["tool_calls"]]
+                self.assertEqual(ids, [first["tool_call_id"], second["tool_call_id"]])
+                self.assertEqual((ids[0] == long, ids[1]), (same, "c1"))
+                self.assertTrue(same or len(ids[0]) <= 40)
+
+    def test_a_result_names_its_tool_where_that_is_wanted(self) -> None:
+        for changes, name in (
+            ({"preset": "custom"}, "f"),
+            ({"preset": "openai"}, None),
+            ({"preset": "zhipu"}, None),
+        ):
+            with self.subTest(**changes):
+                self.assertEqual(sent([USER, assistant(), RESULT], **changes)[-1].get("name"), name)
+
     def test_only_what_providers_know(self) -> None:
         messages = [
             {"id": "s", "role": "system", "content": "be good"},
@@ -106,7 +128,7 @@ class Messages(unittest.TestCase):
                 {"role": "system", "content": "be good"},
                 {"role": "user", "content": "hi"},
                 {"role": "assistant", "content": None, "tool_calls": [CALL]},
-                {"role": "tool", "tool_call_id": "c1", "content": "1"},
+                {"role": "tool", "tool_call_id": "c1", "name": "f", "content": "1"},
                 {"role": "assistant", "content": "done"},
             ],
         )

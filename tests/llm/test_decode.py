@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from server.llm import text_calls
-from server.llm.answer import Scanner
+from server.llm.answer import CUT, Scanner
 from server.llm.decode import Decoder
 from server.llm.failure import Failure
 from server.llm.json_reply import JsonReply
@@ -305,6 +305,34 @@ class Streaming(unittest.TestCase):
                 },
             },
         )
+
+    def test_an_error_in_a_choice_is_a_failure(self) -> None:
+        """As OpenRouter tells of a provider that broke down; it is no whole answer."""
+        wrong = {"code": 502, "message": "Provider disconnected"}
+        for inner in ({"delta": {"content": ""}}, {"message": {"content": "Hal"}}):
+            choice = {"index": 0, "finish_reason": "error", "error": wrong, **inner}
+            whole = json.dumps({"choices": [choice]}).encode()
+            for text in (whole, b"data: " + whole + b"\n\n"):
+                with self.subTest(inner, start=text[:5]):
+                    _, failure = read({}, [text])
+                    assert failure is not None
+                    self.assertEqual((failure.code, failure.retryable), ("upstream_error", True))
+                    self.assertIn("Provider disconnected", failure.message)
+
+    def test_a_call_in_which_an_answer_breaks_off_gets_no_arguments(self) -> None:
+        """Whatever ends it: without them it is not run."""
+        for reason, arguments in (
+            *((cut, "") for cut in sorted(CUT)),
+            *((whole, "{}") for whole in ("stop", "tool_calls", "eos", "function_call")),
+        ):
+            with self.subTest(reason):
+                decoder = Decoder(provider(), options())
+                call = {"index": 0, "id": "c", "function": {"name": "f", "arguments": ""}}
+                decoder.feed({"choices": [{"delta": {"tool_calls": [call]}}]})
+                decoder.feed({"choices": [{"delta": {}, "finish_reason": reason}]})
+                decoder.done()
+                found = [e["delta"] for e in decoder.finish(SENT) if "delta" in e]
+                self.assertEqual("".join(found), arguments)
 
     def test_deep_nesting_is_a_failure(self) -> None:
         for depth in (2_000, 100_000):

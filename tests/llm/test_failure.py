@@ -71,6 +71,106 @@ class Chunks(unittest.TestCase):
         self.assertEqual(failure.message, "main failed: no ***")
 
 
+# (status, what the provider said, the window that it told) of requests that must shrink
+OVERFLOWS: list[tuple[int, str, int | None]] = [
+    (400, "This model's maximum context length is 8192 tokens. However, you sent 9000", 8192),
+    (400, "Your input exceeds the context window of this model.", None),
+    (400, "Input length (265330) exceeds model's maximum context length (262144).", 262144),
+    (
+        429,
+        "Request too large for gpt-4o on tokens per min (TPM): Limit 30000, Requested 36278",
+        30000,
+    ),
+    (
+        413,
+        "Request too large for model `m` on tokens per minute (TPM): Limit 8000, Requested 9",
+        8000,
+    ),
+    (400, "prompt is too long: 213462 tokens > 200000 maximum", 200000),
+    (400, "input length and `max_tokens` exceed context limit: 188240 + 21333 > 200000", 200000),
+    (413, "", None),
+    (400, "Input is too long for requested model.", None),
+    (400, "The input token count (1196265) exceeds the maximum number of tokens allowed (1048575).")
+    + (1048575,),
+    (400, "the input token count is 32825 but model only supports up to 32768.", 32768),
+    (400, "This model's maximum prompt length is 131072 but the request contains 537812 tokens")
+    + (131072,),
+    (400, "Please reduce the length of the messages or completion.", None),
+    (400, "Input length 131393 exceeds the maximum allowed input length of 131040 tokens.", 131040),
+    (400, "The input (9000 tokens) is longer than the model's context length (4096 tokens).", 4096),
+    (400, "the context is overflown, the model has a context length of only 4096 tokens", 4096),
+    (400, "prompt token count of 130000 exceeds the limit of 128000", 128000),
+    (400, "invalid params, context window exceeds limit (2013)", None),
+    (400, "Invalid request: Your request exceeded model token limit: 8192 (requested: 9)", 8192),
+    (400, "Prompt contains 40000 tokens, too large for model with 32768 maximum context length")
+    + (32768,),
+    (400, "<400> InternalError.Algo.InvalidParameter: Range of input length should be [1, 98304]")
+    + (98304,),
+    (400, "Prompt too long", None),
+    (400, "Prompt 超长", None),
+    (400, "length of prompt_tokens (40000) must be less than max_seq_len (32768).", 32768),
+    (400, "The decoder prompt is longer than the maximum model length of 4096.", 4096),
+    (422, "`inputs` tokens + `max_new_tokens` must be <= 4096. Given: 9000", None),
+    (500, "the input length exceeds the context length", None),
+]
+
+GEMINI = """[{"error": {"code": 429, "status": "RESOURCE_EXHAUSTED", "message": "You exceeded your
+current quota, please check your plan and billing details. * Quota exceeded for metric: x/requests,
+limit: 10, model: m%s", "details": [%s]}}]"""
+DELAY = '{"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "36s"}'
+
+# (what was said with a 429, whether it is worth waiting, the seconds that were told)
+LIMITS: list[tuple[str, bool, float | None]] = [
+    ("slow down", True, None),
+    ("You exceeded your current quota, please check your plan and billing details.", False, None),
+    (GEMINI % ("\\nPlease retry in 36.5s.", ""), True, 36.5),
+    (GEMINI % ("", DELAY), True, 36),
+    ('{"error": {"code": "insufficient_quota", "message": "try again in 5s"}}', False, 5),
+    ("Rate limit reached for m on TPM: Limit 6000. Please try again in 7.66s. Visit x", True, 7.66),
+    ("Please try again in 2m59.56s.", True, 179.56),
+    ("Please try again in 1h2m3s", True, 3723),
+    ("Please try again in 20ms.", True, 0.02),
+    ("Please try again in a while", True, None),
+    ("Too many tokens, please wait before trying again.", True, None),
+]
+
+
+class Limits(unittest.TestCase):
+    def test_a_request_that_must_shrink_is_known_whoever_refuses_it(self) -> None:
+        for status, said, window in OVERFLOWS:
+            body = json.dumps({"error": {"message": said}}).encode()
+            chunk = {"error": {"message": said, "code": status}}
+            for failure in (from_status(status, {}, body, "main"), from_chunk(chunk, "main")):
+                with self.subTest(said, status=status):
+                    assert failure is not None
+                    self.assertEqual((failure.code, failure.retryable), ("context_overflow", False))
+                    self.assertEqual(failure.details.get("n_ctx"), window)
+
+    def test_what_llama_cpp_says_of_sizes(self) -> None:
+        error = {"code": 400, "type": "exceed_context_size_error", "n_ctx": 4096}
+        failure = from_chunk({"error": {**error, "message": "too large"}}, "main")
+        assert failure is not None
+        self.assertEqual(failure.details, {"n_ctx": 4096})
+
+    def test_what_else_is_refused_is_not_for_its_size(self) -> None:
+        for status, said in (
+            (400, "Unsupported value: 'temperature'"),
+            (404, "The model `context-length-test` does not exist: context length"),
+            (429, "Rate limit: too many tokens in this request, the context window is busy"),
+            (401, "no key for the context window"),
+        ):
+            with self.subTest(said):
+                failure = from_status(status, {}, said.encode(), "main")
+                self.assertNotEqual(failure.code, "context_overflow")
+
+    def test_a_limit_that_passes_and_one_that_does_not(self) -> None:
+        for said, retryable, pause in LIMITS:
+            with self.subTest(said):
+                failure = from_status(429, {}, said.encode(), "main")
+                self.assertEqual(failure.code, "upstream_rate_limit")
+                self.assertEqual((failure.retryable, failure.retry_after), (retryable, pause))
+
+
 class Events(unittest.TestCase):
     def test_shape(self) -> None:
         event = Failure("upstream_error", "m", details={"status": 500}).event(2)

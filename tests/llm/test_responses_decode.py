@@ -198,6 +198,29 @@ class Events(unittest.TestCase):
         plain = item("message", content=[output_text("hi")], phase=None)
         self.assertNotIn("reasoning", message(read(stream(done(plain), end()))))
 
+    def test_items_without_numbers(self) -> None:
+        """As llama.cpp and others send them: what belongs together has an id, or comes together."""
+        for kept in (("item_id", "id"), ("item_id", "call_id"), ("id",), ()):
+            for told in (True, False):
+                frames = SPEAKER.frames(WHOLE)
+                events = [json.loads(each.split(b"data: ", 1)[1]) for each in frames]
+                if not told:
+                    events[-1]["response"]["output"] = []
+                for event in events:
+                    event.pop("output_index", None)
+                    inner = event.get("response", {}).get("output", [])
+                    for each in (event, event.get("item", {}), *inner):
+                        for name in {"item_id", "id", "call_id"} - {*kept}:
+                            if name != "call_id" or "id" in kept:
+                                each.pop(name, None)
+                with self.subTest(kept, told=told):
+                    made = message(read(stream(*events)))
+                    self.assertEqual(made["content"], "Then I say 🙂.")
+                    self.assertEqual(made["reasoning"]["text"], "First I think. ☃\n\nAnd again.")
+                    calls = [each["function"] for each in made["tool_calls"]]
+                    self.assertEqual([each["name"] for each in calls], ["f", "g"])
+                    self.assertEqual([each["arguments"] for each in calls], ['{"a":"é"}', "{}"])
+
     def test_calls_side_by_side(self) -> None:
         added = "response.output_item.added"
         piece = "response.function_call_arguments.delta"

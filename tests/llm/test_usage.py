@@ -49,6 +49,33 @@ class Read(unittest.TestCase):
                 },
                 {"prompt_tokens": 6, "completion_tokens": 2, "total_tokens": 8, "cached_tokens": 5},
             ),
+            (  # xAI: thoughts beside the completion
+                {
+                    "prompt_tokens": 10120,
+                    "completion_tokens": 1499,
+                    "total_tokens": 14428,
+                    "prompt_tokens_details": {"cached_tokens": 128},
+                    "completion_tokens_details": {"reasoning_tokens": 2809},
+                },
+                {"prompt_tokens": 10120, "completion_tokens": 4308, "total_tokens": 14428}
+                | {"reasoning_tokens": 2809, "cached_tokens": 128},
+            ),
+            (  # Gemini: thoughts in the total alone
+                {"prompt_tokens": 5, "completion_tokens": 10, "total_tokens": 115},
+                {"prompt_tokens": 5, "completion_tokens": 110, "total_tokens": 115},
+            ),
+            (  # what was cached, beside the prompt: nothing of the answer
+                {"prompt_tokens": 5, "completion_tokens": 1, "total_tokens": 106}
+                | {"cache_read_input_tokens": 100},
+                {"prompt_tokens": 5, "completion_tokens": 1, "total_tokens": 106}
+                | {"cached_tokens": 100},
+            ),
+            (
+                {"prompt_tokens": 5, "completion_tokens": 4, "total_tokens": 9}
+                | {"completion_tokens_details": {"reasoning_tokens": 3}},
+                {"prompt_tokens": 5, "completion_tokens": 4, "total_tokens": 9}
+                | {"reasoning_tokens": 3},
+            ),
         ]
         for raw, wanted in cases:
             with self.subTest(raw):

@@ -8,6 +8,7 @@ from typing import Any
 from server.schema.validate import check_schema, validate
 
 DRAFT_7 = "http://json-schema.org/draft-07/schema#"
+DRAFT_2019 = "https://json-schema.org/draft/2019-09/schema"
 USABLE: list[Any] = [
     True,
     False,
@@ -15,6 +16,9 @@ USABLE: list[Any] = [
     {"$schema": "https://json-schema.org/draft/2020-12/schema"},
     {"$schema": DRAFT_7, "items": [{"type": "string"}], "additionalItems": False},
     {"$schema": DRAFT_7[:-1]},
+    {"$schema": "https://json-schema.org/draft-07/schema#", "items": [{}]},
+    {"$schema": "http://json-schema.org/draft-06/schema#", "items": [{}]},
+    {"$schema": "https://json-schema.org/draft/2019-09/schema#", "items": [{}]},
     {"title": 5, "x-anything": {"type": "unheard"}, "examples": [{"$ref": "#/nowhere"}]},
     {"properties": {"$ref": {"type": "string"}, "type": {"enum": []}}},
     {"properties": {"child": {"$ref": "#"}}, "additionalProperties": {"$ref": "#"}},
@@ -28,7 +32,8 @@ UNUSABLE: list[tuple[Any, list[str]]] = [
         {"$schema": "http://json-schema.org/draft-04/schema#"},
         [
             "/$schema: the dialect 'http://json-schema.org/draft-04/schema' is not supported;"
-            " supported: https://json-schema.org/draft/2020-12/schema, " + DRAFT_7
+            " supported: https://json-schema.org/draft/2020-12/schema,"
+            " https://json-schema.org/draft/2019-09/schema, " + DRAFT_7
         ],
     ),
     (
@@ -38,6 +43,10 @@ UNUSABLE: list[tuple[Any, list[str]]] = [
             ' object, or a list of them, got string ("int")',
             '/properties/b/minimum: expected a number, got string ("1")',
         ],
+    ),
+    (
+        {"$schema": DRAFT_2019, "properties": {"a": {"$recursiveRef": "#"}}},
+        ["/properties/a/$recursiveRef: this keyword of 2019-09 is not supported"],
     ),
     ({"$schema": 7}, ["/$schema: expected text, got integer (7)"]),
     ({"items": [{}]}, ["/items: expected a schema, got array of 1 item"]),

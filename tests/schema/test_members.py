@@ -7,6 +7,7 @@ from typing import Any
 
 from server.schema.validate import validate
 
+DRAFT_2019 = {"$schema": "https://json-schema.org/draft/2019-09/schema"}
 OPEN = {"properties": {"a": {"type": "integer"}, "b": {"type": "string"}}, "required": ["a"]}
 # schema, value -> errors as text
 TABLE: list[tuple[Any, Any, list[str]]] = [
@@ -40,6 +41,19 @@ TABLE: list[tuple[Any, Any, list[str]]] = [
         [1, 2],
         ["(root): expected at most 1 items, got 2"],
     ),
+    (
+        {**DRAFT_2019, "items": [{"type": "null"}], "additionalItems": {"type": "string"}},
+        [1, 2],
+        ["/0: expected null, got integer (1)", "/1: expected string, got integer (2)"],
+    ),
+    (
+        {**DRAFT_2019, "dependentRequired": {"a": ["b"]}, "unevaluatedProperties": False},
+        {"a": 1},
+        ['/b: missing, required together with "a"', '/a: unexpected property "a"'],
+    ),
+    ({**DRAFT_2019, "prefixItems": [False]}, [1], []),
+    ({**DRAFT_2019, "contains": {"const": 1}, "minContains": 0, "maxContains": 1}, [1, 1])
+    + (["(root): expected at most 1 items to be 1, got 2"],),
     (
         {"contains": True, "maxContains": 1},
         [1, 2],

@@ -434,6 +434,21 @@ class Next(unittest.TestCase):
         found = self.step(session(messages))
         self.assertEqual([type(job) for job in found.jobs], [Execute, Reply])
 
+    def test_a_call_in_which_the_answer_broke_off_is_not_run_without_arguments(self) -> None:
+        for arguments, reason, runs in (
+            ("", "content_filter", False),
+            (" ", "network_error", False),
+            ("", "model_context_window_exceeded", False),
+            ("{}", "content_filter", True),
+            ("", "stop", True),
+            ("", "tool_calls", True),
+            ("", None, True),
+        ):
+            with self.subTest(arguments, reason=reason):
+                cut = call("job", arguments, "c2")
+                found = self.step(session(asked(cut, meta={"finish_reason": reason})))
+                self.assertEqual([type(job) for job in found.jobs], [Execute if runs else Reply])
+
     def test_what_can_run_runs_before_people_are_asked(self) -> None:
         messages = asked(call("rm"), call("read", call_id="c2"))
         found = self.step(session(messages))

@@ -53,6 +53,18 @@ class Results(unittest.TestCase):
             {"type": "integer"},
         )
 
+    def test_what_a_provider_would_refuse_is_said_in_words(self) -> None:
+        choice = [{"required": ["city"]}, {"required": ["zip"]}]
+        tool = BaseTool(
+            "add", "Add.", {"type": "object", "anyOf": choice}, returns={"type": "null"}
+        )
+        about = declaration(tool, results=True)["function"]
+        self.assertEqual(about["parameters"], {"type": "object", "properties": {}})
+        before, words, returned = about["description"].split("\n\n")
+        self.assertEqual((before, returned), ("Add.", 'Returns {"type":"null"}'))
+        self.assertIn('{"anyOf":[{"required":["city"]},', words)
+        self.assertEqual(tool.parameters["anyOf"], choice)  # which arguments are checked against
+
     def test_the_envelope(self) -> None:
         for returns, wanted in (({"type": "integer"},) * 2, ({}, {}), (None, None)):
             tool = BaseTool("add", "", FIELDS, returns=returns)
@@ -102,7 +114,7 @@ class Disclosure(unittest.TestCase):
         self.assertEqual(detail(tool)["parameters"], FIELDS)
         self.assertEqual(detail(tool)["example"], {"city": "Paris"})
         bare = BaseTool("now", "Tell the time.", {"type": "object"})
-        self.assertEqual(brief(bare), bare.declaration)
+        self.assertEqual(brief(bare), declaration(bare, results=False))
         odd = {"type": "object", "properties": {"a": {"not": {}}}, "required": ["a"]}
         self.assertNotIn("example", detail(BaseTool("odd", "", odd)))
 

@@ -15,6 +15,7 @@ from typing import Any
 
 from server.jsontext import dumps
 from server.schema.validate import SchemaError, Validator
+from server.tools.disclosure import declaration
 from server.tools.mcp import Servers
 from server.tools.mcp_stdio import Launch, StdioLink
 from server.tools.tool import BaseTool
@@ -214,7 +215,7 @@ class Listed(Case):
                 Validator(tool.parameters).errors({"a": "a" * 40 + "!", "what": "behave"})
             except SchemaError:
                 continue
-            dumps(tool.declaration)
+            dumps(declaration(tool, results=False))
             usable.add(tool.where[2])
         self.assertLess(time.monotonic() - started, GRACE_S)
         self.assertEqual(usable, {"do", "echo", "s2", "s12"})

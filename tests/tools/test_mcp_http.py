@@ -278,6 +278,7 @@ class Endless(Peer):
 
 class Legacy(Case):
     sessions = 0
+    forgotten: Answer = (404, "Content-Length: 0\r\n", b"")
     forget = False
     silent = False
     waiting = 0
@@ -298,7 +299,7 @@ class Legacy(Case):
             return 202, "Content-Length: 0\r\n", b""
         if headers.get("mcp-session-id") != f"id{self.sessions}" or self.forget:
             self.forget = False
-            return 404, "Content-Length: 0\r\n", b""
+            return self.forgotten
         if method == "tools/list":
             return whole(message, {"tools": [{"name": "t", "inputSchema": SCHEMA}]})
         self.waiting = message["id"]
@@ -325,6 +326,36 @@ class Legacy(Case):
         self.assertEqual(pongs[0].get("result"), {})
         await servers.close()
         self.assertEqual(peer.seen[-1][0], "DELETE")
+
+    async def test_every_way_to_say_that_a_session_is_forgotten(self) -> None:
+        """A server that was started again: the official packages say it with 404 and an error, and
+        their first examples, which many servers have copied, with 400."""
+        for status, text in (
+            (404, "Session not found"),
+            (404, "Session has been terminated"),
+            (400, "Bad Request: No valid session ID provided"),
+        ):
+            error = {"jsonrpc": "2.0", "id": None, "error": {"code": -32000, "message": text}}
+            for body in (json.dumps(error).encode(), text.encode()):
+                with self.subTest(text, body=body[:1]):
+                    self.sessions, self.forget = 0, False
+                    self.forgotten = (status, f"Content-Length: {len(body)}\r\n", body)
+                    servers, tools = await self.servers(Peer(self.say))
+                    self.forget = True
+                    found = [item async for item in servers.call(tools[0], {}, None, LIMITS)]
+                    self.assertEqual((found[-1].status, found[-1].result), ("ok", {"n": 1}))
+                    self.assertEqual(self.sessions, 2)
+
+    async def test_a_refusal_is_no_forgotten_session(self) -> None:
+        """What a server has looked at and refused is not sent a second time."""
+        body = json.dumps({"id": 1, "error": {"code": -32602, "message": "bad arguments"}}).encode()
+        self.forgotten = (400, f"Content-Length: {len(body)}\r\n", body)
+        peer = Peer(self.say)
+        servers, tools = await self.servers(peer)
+        self.forget = True
+        found = [item async for item in servers.call(tools[0], {}, None, LIMITS)]
+        self.assertIn("bad arguments", found[-1].error["message"])
+        self.assertEqual(self.sessions, 1)
 
     async def test_a_call_that_is_given_up_is_cancelled_in_words(self) -> None:
         self.silent = True

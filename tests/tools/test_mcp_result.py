@@ -6,6 +6,7 @@ import re
 import unittest
 from typing import Any
 
+from server.schema.validate import check_schema
 from server.tools.mcp_result import answered, legal_name, outcome_of, question_of, tool_of
 from server.tools.tool import ToolError
 
@@ -53,6 +54,13 @@ class Tools(unittest.TestCase):
         for listed in ({}, {"name": 5}, {"name": "a"}, {"name": "a", "inputSchema": {}}):
             with self.subTest(listed), self.assertRaises(ToolError):
                 tool_of("s", listed, 5, trusted=True)
+
+    def test_a_list_that_is_null_is_none(self) -> None:
+        """Go writes an empty list so, and the tool would be left out for it."""
+        schema = {**OBJECT, "properties": None, "required": None}
+        tool = tool_of("s", {"name": "a", "inputSchema": schema}, 5, trusted=False)
+        self.assertEqual(tool.parameters, OBJECT)
+        self.assertEqual(check_schema(tool.parameters), [])
 
     def test_long_descriptions_are_cut(self) -> None:
         listed = {"name": "a", "inputSchema": OBJECT, "description": "x" * 100_000}

@@ -11,6 +11,7 @@ from typing import Any
 from server.schema.validate import Validator, check_schema
 from server.tools.openapi import tools_in
 from server.tools.rest import Operation, operations, request
+from server.tools.tool import ToolError
 
 BASE = "https://api.example.org/v1"
 PETS: dict[str, Any] = {
@@ -86,7 +87,7 @@ class Imported(unittest.TestCase):
 
     def test_what_is_left_out_is_told(self) -> None:
         self.assertEqual(len(self.problems), 2)
-        self.assertIn("photo: its body is not JSON", self.problems[0])
+        self.assertIn("photo: its body is neither JSON nor a form", self.problems[0])
         self.assertIn("#/nope leads nowhere", self.problems[1])
 
     def test_a_choice(self) -> None:
@@ -103,6 +104,49 @@ class Imported(unittest.TestCase):
             with self.subTest(paths):
                 found = list(tools_in({"openapi": "3.1.0", "paths": paths}, []))
                 self.assertFalse([item for item in found if isinstance(item, str)])
+
+
+class Bodies(unittest.TestCase):
+    """What is sent where the API takes no JSON, as Stripe, Twilio and Slack do not."""
+
+    def made(self, content: dict[str, Any], **body: Any) -> Operation | str:
+        item = {"operationId": "op", "requestBody": {"content": content, **body}}
+        document = {"openapi": "3.0.0", "paths": {"/a": {"post": item}}}
+        (found,) = operations("x", {"base_url": BASE}, document)
+        return found
+
+    def test_forms(self) -> None:
+        kind, schema = "application/x-www-form-urlencoded", {"type": "object"}
+        deep = {"encoding": {"expand": {"style": "deepObject", "explode": True}}}
+        value = {"to": "a&b", "n": [1, 2], "on": True, "off": None, "more": {"k": ["v", {"w": 1}]}}
+        for about, wanted in (
+            ({}, "to=a%26b&n=1&n=2&on=true&more=%7B%22k%22%3A%5B%22v%22%2C%7B%22w%22%3A1%7D%5D%7D"),
+            (
+                deep,
+                "to=a%26b&n%5B0%5D=1&n%5B1%5D=2&on=true"
+                "&more%5Bk%5D%5B0%5D=v&more%5Bk%5D%5B1%5D%5Bw%5D=1",
+            ),
+        ):
+            with self.subTest(about):
+                op = self.made({kind: {"schema": schema, **about}})
+                assert isinstance(op, Operation), op
+                _, headers, body = request(op, {"body": value})
+                self.assertEqual(headers["content-type"], kind)
+                self.assertEqual(body.decode(), wanted)
+                self.assertEqual(request(op, {})[2], b"")
+                with self.assertRaisesRegex(ToolError, "body is no object"):
+                    request(op, {"body": "a=b"})
+
+    def test_json_comes_first_and_what_need_not_be_sent_is_not(self) -> None:
+        form, json_kind = "application/x-www-form-urlencoded", "application/json; charset=utf-8"
+        both = self.made({form: {}, json_kind: {"schema": {"type": "object"}}})
+        assert isinstance(both, Operation), both
+        self.assertEqual(request(both, {"body": {"a": 1}})[2], b'{"a":1}')
+        other = self.made({"multipart/form-data": {"schema": {"type": "object"}}})
+        assert isinstance(other, Operation), other
+        self.assertEqual(other.tool.parameters["properties"], {})
+        needed = self.made({"multipart/form-data": {}}, required=True)
+        self.assertEqual(needed, "server.rest.x: op: its body is neither JSON nor a form")
 
 
 class Documents(unittest.TestCase):

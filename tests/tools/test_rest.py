@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from server.config import Config
+from server.tools.catalog import Catalog
 from server.tools.rest import Operation, call, operation, operations, request
 from server.tools.tool import ToolError
 from server.tools.toolbox import Toolbox
@@ -281,6 +282,14 @@ class Collected(unittest.IsolatedAsyncioTestCase):
                 found = [event async for event in source]
         self.assertEqual(found[-1]["content"], '{"high":7}')
         self.assertEqual(upstream.requests[0].line.split()[1], "/v1/day?n=3")
+
+    def test_a_document_in_yaml_is_told(self) -> None:
+        catalog = Catalog(network=True)
+        with tempfile.TemporaryDirectory() as folder:
+            (Path(folder) / "api.yaml").write_text("openapi: 3.0.0\n")
+            catalog.add_rest({"x": {**ABOUT, "openapi": "api.yaml"}}, Path(folder))
+        told = "server.rest.x.openapi: YAML is not read; convert it to JSON"
+        self.assertEqual(catalog.problems, [told])
 
     def test_each_problem_is_told(self) -> None:
         found = [*operations("api", {**ABOUT, "tools": [{"path": "/"}, {"name": "a"}]}, 5)]

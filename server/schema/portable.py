@@ -1,0 +1,78 @@
+"""A tool's schema in the words that every provider takes.
+
+Where it sits: between a tool and what a model is offered of it (tools/disclosure.py); arguments are
+checked against the schema as its author wrote it. One tool that a provider refuses costs the whole
+request, and with it every other tool. So what some refuse is said otherwise: OpenAI and llama.cpp
+read only some patterns, and no object without properties; OpenAI and Gemini no array without
+items; Anthropic no tuple of draft-07; several no `true` in the place of a schema, and no choice at
+the top. Rule of the file: the meaning stays, in words where it cannot be said otherwise.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..jsontext import dumps
+from .inline import inline
+from .references import IN_LIST, IN_MAP, IN_ONE
+
+MAX_WORDS = 8_000  # characters of a choice that a description repeats
+MAX_PATTERN = 200
+
+_CHOICES = ("oneOf", "anyOf", "allOf", "not", "enum", "const")
+_MAY_BE_FALSE = ("additionalProperties", "unevaluatedProperties", "unevaluatedItems")
+_NOTHING: dict[str, Any] = {"not": {}}
+
+
+def portable(schema: dict[str, Any]) -> tuple[dict[str, Any], str]:
+    """(the schema of a tool's arguments as a model may be offered it, what it no longer says)."""
+    if not schema.keys().isdisjoint(("$ref", *_CHOICES)):
+        schema = inline(schema)  # what is said in words has nothing to refer to
+    found = _said(schema)
+    found.pop("$schema", None)
+    more = {key: found.pop(key) for key in _CHOICES if key in found}
+    found = {"type": "object", "properties": {}, **found}
+    words = f"The arguments must also fit this schema: {dumps(more)}" if more else ""
+    return found, words if len(words) <= MAX_WORDS else ""
+
+
+def _said(schema: dict[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for keyword, operand in schema.items():
+        if keyword in IN_MAP and isinstance(operand, dict):
+            found[keyword] = {name: _sub(sub, keyword) for name, sub in operand.items()}
+        elif keyword in IN_LIST and isinstance(operand, list):
+            found[keyword] = [_sub(sub, keyword) for sub in operand]
+        elif keyword in IN_ONE:
+            found[keyword] = _sub(operand, keyword)
+        else:
+            found[keyword] = operand
+    for keyword in ("anyOf", "oneOf"):  # zod writes "may be left out" as the choice of nothing
+        if isinstance(choices := found.get(keyword), list) and _NOTHING in choices:
+            found[keyword] = [each for each in choices if each != _NOTHING] or choices
+    _without_pattern(found)
+    _with_items(found)
+    return found
+
+
+def _sub(schema: Any, keyword: str) -> Any:
+    if isinstance(schema, dict):
+        return _said(schema)
+    return {} if schema is True and keyword not in _MAY_BE_FALSE else schema
+
+
+def _without_pattern(found: dict[str, Any]) -> None:
+    """Grammars of model servers know the simplest patterns only, and none that looks around."""
+    pattern = found.pop("pattern", None)
+    if isinstance(pattern, str) and len(pattern) <= MAX_PATTERN:
+        said = f"{found.get('description') or ''} (pattern: {pattern})"
+        found["description"] = said.strip()
+
+
+def _with_items(found: dict[str, Any]) -> None:
+    items = found.get("items")
+    if isinstance(items, list):  # a tuple of draft-07
+        found["prefixItems"], found["items"] = items, found.pop("additionalItems", {})
+    kind = found.get("type")
+    if "items" not in found and (kind == "array" or (isinstance(kind, list) and "array" in kind)):
+        found["items"] = {}

@@ -1,0 +1,56 @@
+"""Which tools there are, and what is told of those that are not as they were written."""
+
+from __future__ import annotations
+
+import logging
+import unittest
+from typing import Any
+
+from server.schema.validate import SchemaError
+from server.tools.catalog import Catalog
+from server.tools.tool import BaseTool
+
+
+def tool(kind: str, **properties: Any) -> BaseTool:
+    schema = {"type": "object", "properties": properties}
+    return BaseTool("t", "", schema, kind=kind, origin="mcp s")
+
+
+class Patterns(unittest.TestCase):
+    """A pattern that cannot be read costs a check, which its server makes too, and not the tool."""
+
+    def setUp(self) -> None:
+        logging.disable(logging.CRITICAL)
+        self.addCleanup(logging.disable, logging.NOTSET)
+        self.catalog = Catalog(network=False)
+
+    def test_of_strangers(self) -> None:
+        for number, pattern in enumerate(("(?i)^a$", r"^(\w+\s?)+$", r"\p{Print}")):
+            with self.subTest(pattern):
+                catalog = Catalog(network=False)
+                odd = {"type": "object", "properties": {"in/ner": {"pattern": pattern}}}
+                catalog.add(tool("mcp" if number else "rest", a={"pattern": "^x$"}, b=odd))
+                check = catalog.entries["t"].validator
+                self.assertEqual(check.errors({"a": "x", "b": {"in/ner": "?"}}), [])
+                self.assertEqual(
+                    [e.pointer for e in check.errors({"a": "y", "b": 1})], ["/a", "/b"]
+                )
+                (told,) = catalog.problems
+                where = "/properties/b/properties/in~1ner/pattern"
+                self.assertTrue(told.startswith(f"mcp s: t: not checked: {where}: "), told)
+                offered = catalog.entries["t"].tool.parameters["properties"]["b"]
+                self.assertEqual(offered, odd)
+
+    def test_of_the_owner_and_of_what_else_is_wrong(self) -> None:
+        for made in (
+            tool("python", a={"pattern": "(?i)a"}),
+            tool("mcp", a={"pattern": "(?i)a"}, b={"type": "int"}),
+            tool("mcp", a={"patternProperties": {"(?i)a": {}}}),
+        ):
+            with self.subTest(made.parameters), self.assertRaises(SchemaError):
+                self.catalog.add(made)
+        self.assertEqual(self.catalog.problems, [])
+
+
+if __name__ == "__main__":
+    unittest.main()
