@@ -24,6 +24,7 @@ MAKES_A_FILE = 0o100 | 0o20000000  # O_CREAT, __O_TMPFILE: only then is the mode
 TIOCSTI, TIOCLINUX = 0x5412, 0x541C
 AF_UNIX, AF_INET, AF_INET6 = 1, 2, 10
 MPTCP = 262
+LOOSE = 2  # of SOCK_DGRAM 2 and SOCK_RAW 3, not of SOCK_STREAM 1 and SOCK_SEQPACKET 5
 NOT_STREAM = 0xE  # SOCK_DGRAM 2, SOCK_RAW 3, … beside SOCK_STREAM 1; flags are higher bits
 
 REFUSED = """ptrace process_vm_readv process_vm_writev process_madvise kcmp pidfd_getfd
@@ -77,7 +78,7 @@ def compile(arch: str, *, network: str = "off") -> list[Instruction]:
         ("clone", _no_bits(0, NAMESPACES)),
         ("personality", _only(0, (0, 0xFFFFFFFF), errno.EPERM)),
         ("ioctl", _none_of(1, (TIOCSTI, TIOCLINUX), errno.EPERM)),
-        ("socketpair", _only(0, (AF_UNIX,), errno.EACCES)),
+        ("socketpair", _pairs()),
         ("socket", _ip_only(network) if network != "off" else [_return(ERROR | errno.EACCES)]),
     ]
     for name, body in blocks:
@@ -147,6 +148,14 @@ def _none_of(index: int, values: tuple[int, ...], error: int) -> list[Instructio
     body = [_argument(index)]
     body += [(EQUAL, len(values) - at, 0, value) for at, value in enumerate(values)]
     return [*body, _return(ALLOW), _return(ERROR | error)]
+
+
+def _pairs() -> list[Instruction]:
+    """Local ones that are connected for good: of those that are not (SOCK_DGRAM 2, and SOCK_RAW 3,
+    which becomes one), either half can be turned to any socket of the machine."""
+    refuse = _return(ERROR | errno.EACCES)
+    kinds = [_argument(1), (ANY_BIT, 0, 1, LOOSE), refuse]
+    return [*kinds, *_only(0, (AF_UNIX,), errno.EACCES)]
 
 
 def _ip_only(network: str) -> list[Instruction]:

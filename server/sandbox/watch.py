@@ -12,7 +12,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 TICKS = os.sysconf("SC_CLK_TCK")
-MOST_FILES = 200_000  # looked at for one sum; more is over any limit
+MOST_FILES = 200_000  # looked at for one sum; more is over any limit ...
+TOO_MANY = 1 << 62  # ... and said by this size
 COUNTED = 20  # looks between two sums of a folder that does not seem to grow
 
 
@@ -120,21 +121,28 @@ def room_left(folder: str) -> int:
 
 
 def size_of(folder: str) -> int:
-    """Bytes on disk of all files below a folder; links are not followed."""
+    """Bytes on disk of all files below a folder; links are not followed, and a file with several
+    names counts once. TOO_MANY where there are more than MOST_FILES."""
     total = seen = 0
+    several: set[int] = set()
     waiting = [folder]
     while waiting:
         try:
             with os.scandir(waiting.pop()) as entries:
                 for entry in entries:
                     seen += 1
-                    total += entry.stat(follow_symlinks=False).st_blocks * 512
+                    about = entry.stat(follow_symlinks=False)
                     if entry.is_dir(follow_symlinks=False):
                         waiting.append(entry.path)
+                    elif about.st_nlink > 1:
+                        if about.st_ino in several:
+                            continue
+                        several.add(about.st_ino)
+                    total += about.st_blocks * 512
         except OSError:
             continue
         if seen > MOST_FILES:
-            return 1 << 62
+            return TOO_MANY
     return total
 
 

@@ -258,13 +258,14 @@ def breach_of(
     if use.cpu_s > limits["cpu_s"] + 0.5:  # a single process gets its own signal before
         return found("cpu_s", limits, round(use.cpu_s, 2))
     if (size := disk.over()) is not None:
-        return found("disk_mb", limits, size >> 20)
+        many = f"more than {watch.MOST_FILES} files"
+        return found("disk_mb", limits, many if size >= watch.TOO_MANY else size >> 20)
     if (passed := time.monotonic() - started) > limits["wall_s"] + GRACE_S:
         return found("wall_s", limits, round(passed, 2))
     return None
 
 
-def found(limit: str, limits: dict[str, float], observed: float) -> dict[str, Any]:
+def found(limit: str, limits: dict[str, float], observed: float | str) -> dict[str, Any]:
     return {"limit": limit, "allowed": limits[limit], "observed": observed}
 
 
@@ -364,7 +365,8 @@ def confine(request: Request, *, policy: Policy) -> None:
     os.environ.update(request["env"])
     if policy.tier != "A":
         os.environ["TMPDIR"] = f"{request['folder']}/.tmp"
-        os.makedirs(os.environ["TMPDIR"], exist_ok=True)  # noqa: PTH103
+        with contextlib.suppress(OSError):  # a full disk, or a file of that name: tools can mend it
+            os.makedirs(os.environ["TMPDIR"], exist_ok=True)  # noqa: PTH103
     os.environ["HOME"] = request["folder"]
 
 

@@ -32,6 +32,7 @@ from .tool import Context, LimitReached
 WATCH_S = 0.05  # between two looks at memory and processes
 ENDING_S = 2.0  # what a tool that looks at Context.cancelled has left, when the server ends it
 PR_SET_CHILD_SUBREAPER = 36  # prctl(2)
+MAX_RESULT = 8 * 1024 * 1024  # bytes of one result
 PAGE_KB = resource.getpagesize() // 1024
 LIMIT_ERRNOS = {errno.EFBIG: "file_mb", errno.EMFILE: "open_files", errno.EAGAIN: "processes"}
 
@@ -55,7 +56,10 @@ def main(requests: int, results: int, lifeline: int) -> NoReturn:
 
 
 def send(results: int, message: dict[str, Any]) -> None:
-    data = json.dumps(message).encode() + b"\n"
+    write_all(results, json.dumps(message).encode() + b"\n")
+
+
+def write_all(results: int, data: bytes) -> None:
     while data:
         data = data[os.write(results, data) :]
 
@@ -213,16 +217,33 @@ def work(
     except SystemExit as error:
         message = {"error": {"type": "SystemExit", "message": f"the tool exited with {error.code}"}}
     message |= {"attachments": list(attached.values()), "keep": context.keep}
+    data = encoded(message)
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
         except (OSError, ValueError):
             pass
     try:
-        send(results, message)
-    except (OSError, ValueError, TypeError):
+        write_all(results, data)
+    except OSError:
         os._exit(1)
     os._exit(0)
+
+
+def encoded(message: dict[str, Any]) -> bytes:
+    """A result on its way to the server, or in its place why it cannot go there."""
+    try:
+        if not isinstance(message["keep"], int | None):
+            raise TypeError(f"ctx.keep is a number of model calls, not {message['keep']!r:.40}")
+        data = json.dumps(message).encode() + b"\n"
+        if len(data) > MAX_RESULT:
+            raise ValueError(
+                f"the result has {len(data)} bytes, and may have {MAX_RESULT}: return less of it,"
+                " or write it to a file"
+            )
+        return data
+    except (ValueError, TypeError, RecursionError) as error:
+        return json.dumps(failure(error)).encode() + b"\n"
 
 
 def confine(request: dict[str, Any]) -> None:

@@ -18,7 +18,8 @@ from typing import Any
 
 from ..sandbox.netproxy import ENV, NetProxy
 from ..sandbox.reach import Reach
-from .running import CHUNK, KEEPER_S, MAX_RESULT, Child, Job, Outcome, environment, message_of
+from .child import MAX_RESULT
+from .running import CHUNK, KEEPER_S, Child, Job, Outcome, environment, message_of
 
 
 class Words(asyncio.Protocol):

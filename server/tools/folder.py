@@ -14,6 +14,7 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 from typing import IO, Any
 
@@ -69,8 +70,10 @@ def media_type(name: str) -> str:
 def attachment(path: str, name: str) -> dict[str, Any]:
     """What a client needs to offer a file: {path, name, media_type, bytes}. Raises ToolError."""
     target = inside(path)
-    with opened(target, path) as file:
-        about = os.fstat(file.fileno())
+    try:
+        about = target.lstat()
+    except OSError as error:
+        raise ToolError(f"{path}: {error.strerror}") from None
     if not stat.S_ISREG(about.st_mode):
         raise ToolError(f"{path} is not a file")
     place = target.relative_to(Path.cwd().resolve()).as_posix()
@@ -97,24 +100,37 @@ def piece(ctx: Context, path: str, offset: int, stamp: str) -> dict[str, Any]:
 
 
 def made_since(moment_ns: int) -> list[str]:
-    """Files that were written since `moment_ns` of the file system's clock; none where there are
-    more than a person would look through."""
+    """Files that were written since `moment_ns` of the file system's clock, among the first
+    MOST_SEEN; none where there are more than a person would look through."""
     found = []
-    for seen, path in enumerate(_files()):
+    for path in islice(files_below(Path()), MOST_SEEN):
         try:
-            if path.lstat().st_mtime_ns >= moment_ns:
-                found.append(path.as_posix())
+            if os.lstat(path).st_mtime_ns >= moment_ns:
+                found.append(path)
         except OSError:  # it has just gone
             continue
-        if len(found) > MOST_MADE or seen > MOST_SEEN:
+        if len(found) > MOST_MADE:
             return []
     return found
 
 
-def _files() -> Iterator[Path]:
-    for folder, names, files in os.walk("."):
-        names[:] = sorted(n for n in names if not n.startswith(".") and n not in SKIPPED)
-        for name in sorted(files):
-            path = Path(folder, name)
-            if not name.startswith(".") and path.is_file() and not path.is_symlink():
-                yield path
+def files_below(root: Path) -> Iterator[str]:
+    """Files below a folder by their paths from there, in order: those of a folder, then what lies
+    deeper, however deep that is. Without links, hidden names and SKIPPED."""
+    waiting = [""]
+    while waiting:
+        place = waiting.pop()
+        try:
+            entries = sorted(os.scandir(root / place), key=lambda entry: entry.name)
+        except OSError:  # gone, closed, or a path that is too long
+            continue
+        below = []
+        for entry in entries:
+            if entry.name.startswith("."):
+                continue
+            if entry.is_dir(follow_symlinks=False):
+                if entry.name not in SKIPPED:
+                    below.append(f"{place}{entry.name}/")
+            elif entry.is_file(follow_symlinks=False):
+                yield place + entry.name
+        waiting += reversed(below)

@@ -93,10 +93,13 @@ class Runner:
         for once_more in (True, False):
             try:
                 folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+                if folder.stat().st_mode & 0o700 != 0o700:  # a tool shut itself out
+                    folder.chmod(0o700)
                 child = await self._start(job, folder)
-            except OSError as error:
-                text = f"the tool could not be started: {error.strerror}"
-                yield Outcome("error", error={"type": "error", "message": text})
+            except (OSError, SyntaxError, UnicodeDecodeError) as error:
+                why = error.strerror if isinstance(error, OSError) else error
+                said = {"type": "error", "message": f"the tool could not be started: {why}"}
+                yield Outcome("error", error=said, tier=self.sandbox["tier"])
                 return
             try:
                 async for text in child.output():

@@ -22,10 +22,10 @@ from typing import Any
 
 from .. import log
 from ..sandbox.reach import Reach
+from .child import MAX_RESULT
 
 KEEPER_S = 5.0  # how long the keeper may take to end what is left
 CHUNK = 64 * 1024
-MAX_RESULT = 8 * 1024 * 1024  # bytes of one result
 LAST_WORDS = 2_000  # characters of the output that the error of a breach repeats
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -153,7 +153,7 @@ class Child:
                         self._transports[0].close()
                         if self._breach is None:
                             self._end("output_kb", self.job.limits["output_kb"], printed // 1024)
-                if telling in done and (line := _result(telling)):
+                if telling in done and (line := self._line(telling)):
                     if text := self._told(line):
                         yield text
                     telling = asyncio.ensure_future(self._results.readline())
@@ -215,6 +215,16 @@ class Child:
         if self._process is not None:
             asyncio.get_running_loop().run_in_executor(None, _bury, self._process)
 
+    def _line(self, told: asyncio.Future[bytes]) -> bytes:
+        """A line of the child's. One that is longer than any result ends the call: nobody reads on,
+        and whoever writes it would wait for its deadline."""
+        try:
+            return told.result()
+        except ValueError:
+            if self._breach is None:
+                self._end("output_kb", MAX_RESULT // 1024, f"over {MAX_RESULT // 1024}")
+            return b""
+
     def _told(self, line: bytes) -> str:
         """Note one message of the child; the text of a log line."""
         if len(self._messages) + len(line) > MAX_RESULT:
@@ -240,7 +250,7 @@ class Child:
         if self._process is not None:
             self._process.kill()
 
-    def _end(self, limit: str, allowed: float, observed: float) -> None:
+    def _end(self, limit: str, allowed: float, observed: float | str) -> None:
         self._breach = {"limit": limit, "allowed": allowed, "observed": observed}
         self._cut_lifeline()
 
@@ -297,14 +307,6 @@ def limit_error(breach: dict[str, Any], printed: str = "") -> tuple[str, None, d
     if printed:
         text += f"\nIts output ended with:\n{printed}"
     return status, None, {"type": status, "message": text, "details": breach}
-
-
-def _result(line: asyncio.Future[bytes]) -> bytes:
-    """A line of the child's; nothing where it was longer than anything may be."""
-    try:
-        return line.result()
-    except ValueError:
-        return b""
 
 
 def _write_all(descriptor: int, data: bytes) -> None:

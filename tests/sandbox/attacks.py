@@ -424,6 +424,16 @@ def by_path():
         return "connected"
 
 
+def loose_pair(kind):
+    """Half of a pair that is connected for now, sent elsewhere."""
+
+    def attempt():
+        one, _two = socket.socketpair(socket.AF_UNIX, kind)
+        return one.sendto(b"x", FACTS["letters"])
+
+    return attempt
+
+
 many(
     "socket",
     {
@@ -445,6 +455,8 @@ many(
         "key": sock(15, 3, 2),
         "abstract": abstract,
         "path": by_path,
+        "pair": loose_pair(socket.SOCK_DGRAM),
+        "raw pair": loose_pair(socket.SOCK_RAW),
         "bash tcp": lambda: shell(
             f"bash -c 'echo x > /dev/tcp/127.0.0.1/{FACTS['port']} && echo in'"
         ),

@@ -45,6 +45,9 @@ CONTROLS = {
     "heredoc": ("sh", "cat <<X | grep -q text\ntext\nX"),
     "substitution": ("bash", "bash -c 'diff <(echo a) <(echo a)'"),
     "background": ("sh", "sleep 0.01 & wait $!"),
+    # A tool's own doing, which the next call has to be able to mend.
+    "a file in the place of a folder": ("sh", "rm -rf ~/.tmp; echo x > ~/.tmp"),
+    "a file that is taken away": ("sh", "rm -f ~/.tmp"),
     "mktemp": ("mktemp", "f=$(mktemp) && echo x > $f && rm $f"),
     "ps": ("ps", "ps -e | grep -q sh"),
     "tar": ("tar", "mkdir -p t && echo x > t/a && tar czf t.tgz t && tar tzf t.tgz | grep -q t/a"),
@@ -104,9 +107,12 @@ class Victim:
         self.by_path.bind(str(home / "socket"))
         for listener in (self.abstract, self.by_path):
             listener.listen()
+        self.letters = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.letters.bind(str(home / "letters"))
+        (home / "letters").chmod(0o777)  # as a system's log has it
 
     def close(self) -> None:
-        for held in (self.tcp, self.abstract, self.by_path, self.open):
+        for held in (self.tcp, self.abstract, self.by_path, self.letters, self.open):
             held.close()
         LIBC.shmctl(self.shared, 0, None)  # IPC_RMID
         self.runner.close()
@@ -135,6 +141,7 @@ class Victim:
             "port": self.tcp.getsockname()[1],
             "name": self.home.name,
             "path": str(self.home / "socket"),
+            "letters": str(self.home / "letters"),
             "shm": SEGMENT,
             "word": WORD,
         }

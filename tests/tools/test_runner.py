@@ -124,6 +124,32 @@ class Results(Case):
             del os.environ["YAA_TEST_SECRET"]
         self.assertNotIn("canary-7", found.result["output"])
 
+    async def test_what_is_left_in_the_background_may_talk_on(self) -> None:
+        for talk in ("echo on; sleep 0.02", "echo on"):
+            with self.subTest(talk):
+                command = f"echo said; (while :; do {talk}; done) &"
+                found = await self.shell(command, output_kb=10_000)
+                self.assertEqual(found.status, "ok", found)
+                self.assertTrue(found.result["output"].startswith("said\n"))
+
+    async def test_files_that_their_owner_has_closed(self) -> None:
+        found = await self.shell("echo done; echo x > f; chmod 000 f; exit 3")
+        self.assertEqual(found.result, {"exit_code": 3, "output": "done\n"})
+        where = ("module", "server.tools.builtin.files", "write_file")
+        written = await self.run_tool(where, {"path": "f", "content": "new"})
+        self.assertEqual((written.status, written.attachments[0]["bytes"]), ("ok", 3))
+
+    async def test_a_folder_that_a_tool_has_closed(self) -> None:
+        await self.shell("chmod 000 .")
+        self.assertEqual((await self.shell("echo back")).result["output"], "back\n")
+
+    async def test_folders_in_folders(self) -> None:
+        """More than Python calls functions in functions."""
+        make = "import os\nfor _ in range(1200): os.mkdir('d'); os.chdir('d')"
+        self.addCleanup(subprocess.call, ["rm", "-rf", str(self.runner.folder("s1"))])
+        found = await self.shell(f'python3 -c "{make}"; echo made > f')
+        self.assertEqual([item["path"] for item in found.attachments], ["f"], found)
+
     async def test_no_input_and_no_descriptors(self) -> None:
         found = await self.shell("cat; ls /proc/self/fd | wc -l")
         self.assertLessEqual(int(found.result["output"]), 4)
@@ -136,12 +162,29 @@ class Results(Case):
         found = await self.run_tool(("file", path, "echo"), {"text": text})
         self.assertEqual(found.result, text)
 
-    async def test_a_result_that_is_too_large_ends_the_call(self) -> None:
+    async def test_a_result_that_cannot_be_sent_says_why(self) -> None:
         path = self.owned(
-            "from yaa import tool\n@tool\ndef big() -> str:\n    return 'x' * 20_000_000\n"
+            "import os\nfrom yaa import tool, Context\n"
+            "@tool\ndef big() -> str:\n    return 'x' * 9_000_000\n"
+            "@tool\ndef digits():\n    return 10**5000\n"
+            "@tool\ndef deep():\n    x = []\n    for _ in range(900): x = [x]\n    return x\n"
+            "@tool\ndef keeps(ctx: Context):\n    ctx.keep = 1.5\n"
+            "@tool\ndef liar():\n"
+            "    for n in range(3, 64):\n"
+            "        try: os.write(n, b'x' * 9_000_000)\n"
+            "        except OSError: pass\n"
         )
-        found = await self.run_tool(("file", path, "big"), {})
-        self.assertNotEqual(found.status, "ok")
+        for name, status, said in (
+            ("big", "error", "9000048 bytes, and may have 8388608"),
+            ("digits", "error", "limit"),
+            ("deep", "error", "recursion"),
+            ("keeps", "error", "ctx.keep is a number of model calls, not 1.5"),
+            ("liar", "limit", "output_kb: allowed 8192, observed over 8192"),
+        ):
+            with self.subTest(name):
+                found = await self.run_tool(("file", path, name), {})
+                self.assertEqual(found.status, status, found)
+                self.assertIn(said, found.error["message"])
 
     async def test_printing_cannot_forge_a_result(self) -> None:
         path = self.owned(
@@ -239,6 +282,12 @@ class Kit:
                 found = await self.run_tool(("describe", self.owned(source), ""), {})
                 self.assertEqual((found.status, found.error["type"]), ("error", kind))
                 self.assertIn(message, found.error["message"])
+        path = self.home / "tool.py"
+        for data in (b"x = '\xe9'", b"# coding: nothing\n"):
+            path.write_bytes(data)
+            found = await self.run_tool(("describe", str(path), ""), {})
+            self.assertEqual(found.status, "error")
+            self.assertRegex(found.error["message"], "decode|encoding")
         source = "from yaa import tool\n@tool\ndef f(*args): ...\n@tool\ndef g() -> None: ..."
         found = await self.run_tool(("describe", self.owned(source), ""), {})
         bad, good = found.result  # one bad function costs its file no other

@@ -13,6 +13,14 @@ from ..tool import Context, ToolError, tool
 MAX_LENGTH = 1_000
 MAX_BITS = 20_000  # of any number on the way: 2**20000 has 6,000 digits
 
+
+def rounded(value: Any, digits: Any = None) -> Any:
+    """Like round(), which would first compute 10 to the power of `-digits`, however large."""
+    if isinstance(digits, int) and abs(digits) > MAX_BITS:
+        raise OverflowError
+    return round(value, digits)
+
+
 BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -31,7 +39,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     **{name: getattr(math, name) for name in ("ceil", "sin", "cos", "tan", "asin", "acos")},
     **{name: getattr(math, name) for name in ("atan", "atan2", "degrees", "radians", "gcd")},
     "abs": abs,
-    "round": round,
+    "round": rounded,
     "min": min,
     "max": max,
 }
@@ -51,14 +59,13 @@ def calculator(
         raise ToolError(f"the expression is longer than {MAX_LENGTH} characters")
     try:
         tree = ast.parse(expression.strip().replace("^", "**"), mode="eval")
-        value = compute(tree.body)
+        return str(compute(tree.body))  # at most 4,300 digits: Python refuses to write more
     except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError) as error:
         raise ToolError(f"cannot compute {expression[:80]!r}: {error}") from None
     except ZeroDivisionError:
         raise ToolError(f"{expression[:80]!r} divides by zero") from None
     except OverflowError:
         raise ToolError(f"{expression[:80]!r} is too large") from None
-    return str(value)
 
 
 def compute(node: ast.expr) -> Any:
@@ -82,7 +89,7 @@ def compute(node: ast.expr) -> Any:
 
 def power(base: Any, exponent: Any) -> Any:
     whole = isinstance(base, int) and isinstance(exponent, int)
-    if whole and abs(exponent) * max(1, abs(base).bit_length()) > MAX_BITS:
+    if whole and exponent * max(1, abs(base).bit_length()) > MAX_BITS:
         raise OverflowError
     value = base**exponent
     if isinstance(value, complex):

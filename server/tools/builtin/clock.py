@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 from ..tool import Context, ToolError, tool
 
+SHORT = {"maxLength": 100}
 UNITS = {"d": "days", "h": "hours", "m": "minutes", "s": "seconds", "w": "weeks"}
 _OFFSET = re.compile(r"([+-]?)(\d{1,6})([dhmsw])")
 _FIXED = re.compile(r"(?:UTC|GMT)?([+-])(\d{1,2})(?::?(\d{2}))?")
@@ -17,9 +18,11 @@ _FIXED = re.compile(r"(?:UTC|GMT)?([+-])(\d{1,2})(?::?(\d{2}))?")
 @tool(read_only=True, parallel_safe=True)
 def datetime(
     ctx: Context,
-    zone: Annotated[str, "IANA zone such as Asia/Tokyo, or an offset such as +05:30"] = "UTC",
-    offset: Annotated[str, "Time to add, such as +1d, -2h30m, +1w"] = "",
-    at: Annotated[str, "ISO 8601 time to start from instead of now"] = "",
+    zone: Annotated[
+        str, "IANA zone such as Asia/Tokyo, or an offset such as +05:30", SHORT
+    ] = "UTC",
+    offset: Annotated[str, "Time to add, such as +1d, -2h30m, +1w", SHORT] = "",
+    at: Annotated[str, "ISO 8601 time to start from instead of now", SHORT] = "",
 ) -> dict[str, Any]:
     """Tell the current date and time in a time zone, or compute with a given one."""
     where = zone_of(zone)

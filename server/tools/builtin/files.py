@@ -5,10 +5,14 @@ from __future__ import annotations
 import difflib
 import errno
 import fnmatch
+import json
 import os
+import re
 import secrets
+import stat
 from collections.abc import Iterator
 from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -18,7 +22,11 @@ from ..tool import Context, ToolError, tool
 MAX_READ = 10 * 1024 * 1024
 MAX_LINES = 2_000
 MAX_LINE = 2_000  # characters shown of one line
+MAX_SHOWN = 18_000  # characters of one part, as JSON: a model reads 20,000 of a result
 MAX_LISTED = 1_000
+MAX_DIFF = 200  # lines of it
+MOST_STEPS = 2_000_000  # replacements times lines, for a diff that takes a second or two
+COMPARED = 80  # characters of a line that is held against another
 
 _Path = Annotated[str, "Path in the session's folder"]
 
@@ -30,17 +38,20 @@ def read_file(
     offset: Annotated[int, "First line, counted from 1", {"minimum": 1}] = 1,
     limit: Annotated[int, "How many lines", {"minimum": 1, "maximum": MAX_LINES}] = 500,
 ) -> dict[str, Any]:
-    """Read a text file, or a part of it, with line numbers."""
-    text = read_text(inside(path), path)
-    lines = text.splitlines()
-    part = lines[offset - 1 : offset - 1 + limit]
-    shown = "\n".join(
-        f"{number:>6}\t{line if len(line) <= MAX_LINE else line[:MAX_LINE] + ' …'}"
-        for number, line in enumerate(part, offset)
-    )
-    found: dict[str, Any] = {"content": shown, "lines": len(lines)}
-    if offset - 1 + limit < len(lines):
-        found["next_offset"] = offset + limit
+    """Read a text file, or a part of it, with line numbers. A long part ends early: `next_offset`
+    says where to go on."""
+    lines = lines_of(read_text(inside(path), path))
+    shown: list[str] = []
+    room = MAX_SHOWN
+    for number, line in enumerate(lines[offset - 1 : offset - 1 + limit], offset):
+        text = f"{number:>6}\t{shortened(line)}"
+        room -= len(json.dumps(text, ensure_ascii=False))
+        if room < 0:
+            break
+        shown.append(text)
+    found: dict[str, Any] = {"content": "\n".join(shown), "lines": len(lines)}
+    if offset - 1 + len(shown) < len(lines):
+        found["next_offset"] = offset + len(shown)
     return found
 
 
@@ -65,6 +76,8 @@ def edit_file(
     """Replace a text that occurs exactly once in a file (or everywhere with replace_all)."""
     target = inside(path)
     text = read_text(target, path, "surrogateescape")  # what is no UTF-8 stays as it is
+    if "\r\n" in text and text.count("\r\n") == text.count("\n"):  # as read_file does not show it
+        old, new = (re.sub(r"(?<!\r)\n", "\r\n", part) for part in (old, new))
     count = text.count(old)
     if count == 0:
         raise ToolError(f"the text was not found in {path}{nearest(text, old)}")
@@ -73,38 +86,55 @@ def edit_file(
     changed = text.replace(old, new)
     write_text(target, changed, path, "surrogateescape")
     ctx.attach(path)
-    diff = difflib.unified_diff(
-        text.splitlines(), changed.splitlines(), path, path, lineterm="", n=2
-    )
-    return {"path": path, "replaced": count, "diff": "\n".join(list(diff)[:200])}
+    found = {"path": path, "replaced": count}
+    lines = lines_of(text)
+    if count * len(lines) <= MOST_STEPS:
+        diff = difflib.unified_diff(lines, lines_of(changed), path, path, lineterm="", n=2)
+        found["diff"] = "\n".join(map(shortened, islice(diff, MAX_DIFF)))
+    return found
 
 
 @tool(read_only=True, parallel_safe=True)
 def list_files(
     ctx: Context,
     path: Annotated[str, "Folder in the session's folder"] = ".",
-    pattern: Annotated[str, "Shell pattern for names, such as *.py"] = "*",
+    pattern: Annotated[str, "Shell pattern for names or paths, such as *.py or src/*.js"] = "*",
     depth: Annotated[int, "How many levels down", {"minimum": 1, "maximum": 20}] = 3,
     hidden: Annotated[bool, "List names that begin with a dot"] = False,
 ) -> dict[str, Any]:
-    """List files and folders below a folder, with sizes."""
+    """List files and folders below a folder, with sizes. `complete` is false where there may be
+    more, for instance in folders that lie deeper."""
     root = inside(path)
     if not root.is_dir():
         raise ToolError(f"{path} is not a folder")
     found: list[dict[str, Any]] = []
-    for entry in walk(root, depth, hidden):
-        if fnmatch.fnmatchcase(Path(entry["path"]).name, pattern):
+    closed: list[str] = []
+    for entry in walk(root, depth, hidden, closed):
+        if matches(entry["path"].rstrip("/"), pattern):
             found.append(entry)
             if len(found) == MAX_LISTED:
                 break
-    return {"files": found, "complete": len(found) < MAX_LISTED}
+    return {"files": found, "complete": len(found) < MAX_LISTED and not closed}
 
 
-def walk(root: Path, depth: int, hidden: bool, prefix: str = "") -> Iterator[dict[str, Any]]:
-    """Entries in order, links named but not followed."""
+def matches(place: str, pattern: str) -> bool:
+    """Whether a pattern fits a path, or the name alone where it has no slash. `*` may stand for
+    folders too; `**/` for any number of them, also none."""
+    pattern = pattern.removeprefix("./")
+    short = pattern.replace("**/", "")
+    name = place if "/" in short else place.rpartition("/")[2]
+    return fnmatch.fnmatchcase(name, short) or fnmatch.fnmatchcase(place, pattern)
+
+
+def walk(
+    root: Path, depth: int, hidden: bool, closed: list[str], prefix: str = ""
+) -> Iterator[dict[str, Any]]:
+    """Entries in order, links named but not followed. Folders that were not looked into are noted
+    in `closed`."""
     try:
         entries = sorted(os.scandir(root), key=lambda entry: entry.name)
     except OSError:
+        closed.append(prefix)
         return
     for entry in entries:
         if entry.name.startswith(".") and not hidden:
@@ -115,13 +145,21 @@ def walk(root: Path, depth: int, hidden: bool, prefix: str = "") -> Iterator[dic
         elif entry.is_dir(follow_symlinks=False):
             yield {"path": name + "/", "type": "folder"}
             if depth > 1:
-                yield from walk(root / entry.name, depth - 1, hidden, name + "/")
+                yield from walk(root / entry.name, depth - 1, hidden, closed, name + "/")
+            elif next(walk(root / entry.name, 1, hidden, []), None):
+                closed.append(name)
         else:
-            yield {"path": name, "type": "file", "size": entry.stat(follow_symlinks=False).st_size}
+            try:
+                size = entry.stat(follow_symlinks=False).st_size
+            except FileNotFoundError:  # it has just gone
+                continue
+            yield {"path": name, "type": "file", "size": size}
 
 
 def read_text(target: Path, path: str, errors: str = "replace") -> str:
     with opened(target, path) as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise ToolError(f"{path} is not a file")
         try:
             data = file.read(MAX_READ + 1)
         except OSError as error:
@@ -159,9 +197,28 @@ def write_text(target: Path, content: str, path: str, errors: str = "strict") ->
             draft.unlink(missing_ok=True)
 
 
+def lines_of(text: str) -> list[str]:
+    """As compilers, editors and grep count them: by line feeds alone, and whatever is before them
+    but a carriage return belongs to the line."""
+    lines = text.removesuffix("\n").split("\n") if text else []
+    return [line.removesuffix("\r") for line in lines]
+
+
+def shortened(line: str, most: int = MAX_LINE) -> str:
+    return line if len(line) <= most else line[:most] + " …"
+
+
 def nearest(text: str, old: str) -> str:
-    """The line of the file that is most like the first line looked for."""
-    wanted = old.strip().splitlines()[:1]
-    lines = [line.strip() for line in text.splitlines()[:5_000]]
-    close = difflib.get_close_matches(wanted[0], lines, 1) if wanted else []
-    return f"; the nearest line is {close[0][:200]!r}" if close else ""
+    """The line of the file that is most like the first line looked for, as it is there: what
+    differs may be the blanks before it, or the lines that follow."""
+    if old.replace("\r\n", "\n") in text.replace("\r\n", "\n"):
+        return "; it is there with other line ends (CRLF)"
+    wanted = old.strip()[:COMPARED].split("\n")[0].strip()
+    lines = lines_of(text)[:5_000]
+    like: dict[str, int] = {}
+    for number, line in enumerate(lines):
+        like.setdefault(line[: 2 * COMPARED].strip()[:COMPARED], number)
+    if not (close := difflib.get_close_matches(wanted, like, 1) if wanted else []):
+        return ""
+    number = like[close[0]]
+    return f"; the nearest line is {number + 1}: {shortened(lines[number], COMPARED)!r}"

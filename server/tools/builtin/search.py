@@ -7,17 +7,15 @@ unreadable; the result says how many.
 
 from __future__ import annotations
 
-import fnmatch
-import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 from ...schema.patterns import MAX_STEPS, Pattern, PatternError
-from ..folder import SKIPPED, inside
+from ..folder import files_below, inside
 from ..tool import Context, ToolError, tool
-from .files import read_text
+from .files import lines_of, matches, read_text, shortened
 
 MAX_FILE = 5 * 1024 * 1024
 MAX_FILES = 20_000
@@ -46,13 +44,14 @@ def search_files(
 ) -> dict[str, Any]:
     """Find lines in text files below a folder, by text or regular expression.
 
-    A match reads `file:line: text`, a line around it `file-line- text`. Hidden files are left out.
+    A match reads `file:line: text`, a line around it `file-line- text`. Hidden files, node_modules
+    and __pycache__ are left out unless `path` leads there.
     """
     root = inside(path)
     finds = finder(query, regex, ignore_case)
     count, shown, found = Count(), list[str](), 0
     for name, text in texts(root, path, glob, count):
-        lines = text.splitlines()
+        lines = lines_of(text)
         hits = [number for number, line in enumerate(lines) if found_in(finds, line, count)]
         left = max_matches - found
         shown += around(name, lines, hits[:left], context)
@@ -111,9 +110,8 @@ def texts(root: Path, path: str, glob: str, count: Count) -> Iterator[tuple[str,
     if not root.is_dir():
         raise ToolError(f"there is no {path}")
     prefix = "" if root == Path.cwd().resolve() else f"{path.rstrip('/')}/"
-    for below in walk(root):
-        name = below.rpartition("/")[2] if "/" not in glob else below
-        if not fnmatch.fnmatchcase(name, glob):
+    for below in files_below(root):
+        if not matches(below, glob):
             continue
         if count.searched == MAX_FILES:
             return
@@ -128,16 +126,6 @@ def texts(root: Path, path: str, glob: str, count: Count) -> Iterator[tuple[str,
             yield prefix + below, text
 
 
-def walk(root: Path) -> Iterator[str]:
-    """Files below a folder, in order; links are not followed."""
-    for folder, names, files in os.walk(root):
-        names[:] = sorted(n for n in names if not n.startswith(".") and n not in SKIPPED)
-        place = Path(folder).relative_to(root)
-        for file in sorted(files):
-            if not file.startswith(".") and not (Path(folder) / file).is_symlink():
-                yield (place / file).as_posix()
-
-
 def around(name: str, lines: list[str], hits: list[int], context: int) -> Iterator[str]:
     """The matches with the lines around them, as grep writes them: `--` where some are left out."""
     last = -1
@@ -148,9 +136,5 @@ def around(name: str, lines: list[str], hits: list[int], context: int) -> Iterat
             if context and last >= 0 and number > last + 1:
                 yield "--"
             mark = ":" if number in wanted else "-"
-            yield f"{name}{mark}{number + 1}{mark} {shortened(lines[number])}"
+            yield f"{name}{mark}{number + 1}{mark} {shortened(lines[number], MAX_LINE)}"
             last = number
-
-
-def shortened(line: str) -> str:
-    return line if len(line) <= MAX_LINE else line[:MAX_LINE] + " …"

@@ -10,14 +10,16 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import IO, Annotated, Any
 
 from ..folder import made_since
-from ..tool import Context, LimitReached, tool
+from ..tool import Context, LimitReached, ToolError, tool
 
 KEEP = 48_000  # bytes of output in the result: the beginning and the end
 CHUNK = 65_536
 QUIET_S = 0.1
+LINGER_S = 1.0  # after a program's end, for what the programs that it left behind still say
 BASH = "/bin/bash"
 
 # What programs say of a limit that the kernel keeps for each of them: strerror(3) of glibc and
@@ -43,7 +45,8 @@ def shell(
 ) -> dict[str, Any]:
     """Run a shell command in the session's folder and return its exit code and output.
 
-    Standard error is mixed into the output as it came. There is no terminal and no input.
+    Standard error is mixed into the output as it came. There is no terminal and no input. Whatever
+    is left running in the background ends with the call.
     """
     # What models write is bash, whatever they are told.
     program = BASH if os.path.exists(BASH) else "/bin/sh"  # noqa: PTH110
@@ -102,7 +105,8 @@ def ended(ctx: Context, command: list[str], source: int | IO[bytes]) -> dict[str
     if code and (spoken := spoken_of(bytes(head + b"\n" + tail), ctx.limits)):
         result["limit"] = spoken
     for path in made_since(began):
-        ctx.attach(path)
+        with suppress(ToolError):  # gone since, by a program that was left behind
+            ctx.attach(path)
     return result
 
 
@@ -124,13 +128,19 @@ def file_clock_ns() -> int:
 
 def until_it_ends(process: subprocess.Popen[bytes], output: int) -> Iterator[bytes]:
     """Output as it comes, until the shell has ended and nothing more is there: what it left in the
-    background may hold the pipe open for ever, and is killed when the call ends."""
+    background may hold the pipe open for ever, and talk for ever, and is killed when the call ends.
+    """
+    end, held = float("inf"), CHUNK  # held: what a pipe may hold of the shell's own last words
     while True:
-        ready, _, _ = select.select([output], [], [], QUIET_S)
+        over = time.monotonic() > end
+        ready, _, _ = select.select([output], [], [], 0 if over else QUIET_S)
         if ready:
             data = os.read(output, CHUNK)
-            if not data:
+            held -= len(data) if over else 0
+            if not data or held < 0:
                 return
             yield data
-        elif process.poll() is not None:
+        elif over or process.poll() is not None:
             return
+        if end == float("inf") and process.poll() is not None:
+            end = time.monotonic() + LINGER_S

@@ -24,6 +24,10 @@ class Calculator(unittest.TestCase):
             ("max(1, 2, 3)", "3"),
             ("round(pi, 2)", "3.14"),
             ("2**100", str(2**100)),
+            ("10**4000", "1" + "0" * 4000),
+            ("2**-20000", "0.0"),
+            ("round(2.5)", "2"),
+            ("round(1234, -2)", "1200"),
             (" 1 ", "1"),
         ]
         for expression, value in cases:
@@ -36,6 +40,8 @@ class Calculator(unittest.TestCase):
             ("1 +", "cannot compute"),
             ("1/0", "divides by zero"),
             ("9**9**9", "too large"),
+            ("10**4900", "cannot compute.*4300 digits"),
+            ("round(1, -99999999999)", "too large"),
             ("2**99999999", "too large"),
             ("10.0**400", "too large"),
             ("(-1)**0.5", "not a real number"),

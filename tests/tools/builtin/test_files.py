@@ -11,7 +11,8 @@ import unittest
 from functools import partial
 from pathlib import Path
 
-from server.tools.builtin.files import edit_file, list_files, read_file, write_file
+from server.tools.builtin.files import MAX_LINE, edit_file, list_files, read_file, write_file
+from server.tools.envelope import MAX_TEXT, as_text
 from server.tools.tool import Context, ToolError
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -126,10 +127,33 @@ class Reading(Case):
         with self.assertRaisesRegex(ToolError, "larger than 10 MB; use shell"):
             read_file(CTX, "huge")
         self.assertIn("caf\ufffd", read_file(CTX, "latin")["content"])
-        self.assertEqual(read_file(CTX, "pipe")["content"], "")
+        with self.assertRaisesRegex(ToolError, "pipe is not a file"):
+            read_file(CTX, "pipe")
         for path, message in ((".", "Is a directory"), ("none", "No such file"), ("a\0b", "NUL")):
             with self.subTest(path), self.assertRaisesRegex(ToolError, message):
                 read_file(CTX, path)
+
+    def test_lines_are_counted_as_compilers_do(self) -> None:
+        text = "a\x0cb\u2028c\x85d\x1ce\rf\r\ng\n\n"
+        (self.root / "f").write_bytes(text.encode())
+        found = read_file(CTX, "f")
+        wanted = "     1\ta\x0cb\u2028c\x85d\x1ce\rf\n     2\tg\n     3\t"
+        self.assertEqual((found["content"], found["lines"]), (wanted, 3))
+
+    def test_a_part_ends_where_a_model_would_not_read_it(self) -> None:
+        for line in (
+            "x = 'a'  # a usual line of code, as long as those are, or so\n",
+            "\x01" * 3000,
+        ):
+            with self.subTest(line[:5]):
+                write_file(CTX, "f", (line.rstrip("\n") + "\n") * 600)
+                seen, offset = list[str](), 1
+                while offset:
+                    found = read_file(CTX, "f", offset, 500)
+                    self.assertLessEqual(len(as_text(found)), MAX_TEXT)
+                    seen += [part.split("\t")[0].strip() for part in found["content"].split("\n")]
+                    offset = found.get("next_offset", 0)
+                self.assertEqual(seen, [str(number) for number in range(1, 601)])
 
 
 class Editing(Case):
@@ -137,7 +161,7 @@ class Editing(Case):
         write_file(CTX, "f", "alpha\nbeta\nalpha\n")
         with self.assertRaisesRegex(ToolError, "2 times"):
             edit_file(CTX, "f", "alpha", "x")
-        with self.assertRaisesRegex(ToolError, "not found.*nearest line is 'beta'"):
+        with self.assertRaisesRegex(ToolError, "not found.*nearest line is 2: 'beta'"):
             edit_file(CTX, "f", "betta", "x")
         found = edit_file(CTX, "f", "beta\n", "gamma\n")
         self.assertIn("-beta\n+gamma", found["diff"])
@@ -150,6 +174,45 @@ class Editing(Case):
         edit_file(CTX, "f", "old", "neu é")
         after = (self.root / "f").read_bytes()
         self.assertEqual(after, before.replace(b"old", "neu é".encode()))
+
+    def test_line_ends_stay_as_they_are(self) -> None:
+        """A model writes line feeds, and read_file shows nothing else."""
+        for before, old, new, after in (
+            (b"a\r\nb\r\nc\r\n", "a\nb\n", "x\ny\nz\n", b"x\r\ny\r\nz\r\nc\r\n"),
+            (b"a\r\nb\r\n", "a\r\nb", "x\r\ny", b"x\r\ny\r\n"),
+            (b"a\r\nb\r\n", "a", "x\ny", b"x\r\ny\r\nb\r\n"),
+            (b"a\r\nb\n", "b", "x\ny", b"a\r\nx\ny\n"),
+            (b"a\nb\n", "a", "x\r\ny", b"x\r\ny\nb\n"),
+        ):
+            with self.subTest(before=before, old=old):
+                (self.root / "f").write_bytes(before)
+                edit_file(CTX, "f", old, new)
+                self.assertEqual((self.root / "f").read_bytes(), after)
+        (self.root / "f").write_bytes(b"a\r\nb\nc\n")
+        with self.assertRaisesRegex(ToolError, "not found in f; it is there with other line ends"):
+            edit_file(CTX, "f", "a\nb", "x")
+
+    def test_the_nearest_line_is_shown_as_it_is(self) -> None:
+        (self.root / "f").write_text("def f():\n\treturn 1\n")
+        for old in ("    return 1\n", "return 2"):
+            with self.assertRaisesRegex(ToolError, r"the nearest line is 2: '\\treturn 1'$"):
+                edit_file(CTX, "f", old, "x")
+
+    def test_a_change_that_is_made_is_soon_told(self) -> None:
+        """However long the lines are, and however many of them it touches."""
+        (self.root / "long").write_text("[" + "1," * 1_000_000 + "9]")
+        found = edit_file(CTX, "long", "9]", "8]")
+        self.assertLess(len(found["diff"]), 2 * MAX_LINE + 100)
+        every_other = "".join(f"{n} {'old' if n % 2 else 'x'}\n" for n in range(20_000))
+        (self.root / "many").write_text(every_other)
+        self.assertEqual(
+            edit_file(CTX, "many", "old", "new", True), {"path": "many", "replaced": 10_000}
+        )
+        self.assertEqual((self.root / "many").read_text(), every_other.replace("old", "new"))
+        lines = "".join(f"{'lorem ipsum dolor' * 80} {n}\n" for n in range(2_000))
+        (self.root / "wide").write_text(lines)
+        with self.assertRaisesRegex(ToolError, "nearest line is 1: 'lorem"):
+            edit_file(CTX, "wide", "lorem ipsum dolos" * 80, "x")
 
 
 class Listing(Case):
@@ -167,6 +230,38 @@ class Listing(Case):
         self.assertIn(".hidden/", [e["path"] for e in list_files(CTX, hidden=True)["files"]])
         with self.assertRaisesRegex(ToolError, "not a folder"):
             list_files(CTX, "a.py")
+
+    def test_patterns(self) -> None:
+        for path in ("a.py", "src/b.py", "src/deep/c.py", "src/d.js"):
+            write_file(CTX, path, "x")
+        python = ["a.py", "src/b.py", "src/deep/c.py"]
+        for pattern, wanted in (
+            ("*.py", python),
+            ("**/*.py", python),
+            ("./**/*.py", python),
+            ("src/*.py", python[1:]),
+            ("src/**/*.py", python[1:]),
+            ("**/deep/*", python[2:]),
+            ("src", ["src/"]),
+            ("*.PY", []),
+        ):
+            with self.subTest(pattern):
+                found = list_files(CTX, pattern=pattern)["files"]
+                self.assertEqual([entry["path"] for entry in found], wanted)
+
+    def test_what_lies_deeper_is_not_passed_over_in_silence(self) -> None:
+        write_file(CTX, "a/b/c/d.py", "x")
+        (self.root / "empty").mkdir()
+        for path, depth, complete in (
+            (".", 3, False),
+            (".", 4, True),
+            ("a", 2, False),
+            ("empty", 1, True),
+        ):
+            with self.subTest(path=path, depth=depth):
+                self.assertEqual(list_files(CTX, path, "*.py", depth)["complete"], complete)
+        (self.root / "a/b/c/d.py").unlink()
+        self.assertTrue(list_files(CTX)["complete"], "nothing is in the folder that lies deeper")
 
 
 class NoWayOut(Case):

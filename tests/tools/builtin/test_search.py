@@ -45,6 +45,17 @@ class Searching(Case):
         found = self.lines("x", path="a.txt", context=1)
         self.assertEqual(found, ["a.txt:1: x", "a.txt-2- 1", "--", "a.txt-5- 4", "a.txt:6: x"])
 
+    def test_patterns_for_names(self) -> None:
+        (self.root / "c.py").write_text("two")
+        every = ["c.py:1: two", "src/b.py:1: def two():"]
+        for glob, wanted in (("*.py", every), ("**/*.py", every), ("src/**/*.py", every[1:])):
+            with self.subTest(glob):
+                self.assertEqual(self.lines("two", glob=glob), wanted)
+
+    def test_lines_are_counted_as_compilers_do(self) -> None:
+        (self.root / "f").write_bytes(b"a\x0cb\xe2\x80\xa8c\r\nwanted\r\n")
+        self.assertEqual(self.lines("wanted$", path="f", regex=True), ["f:2: wanted"])
+
     def test_caps(self) -> None:
         (self.root / "many").write_text("x\n" * 1000)
         found = search_files(CTX, "x", path="many", max_matches=7)

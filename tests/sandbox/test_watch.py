@@ -1,0 +1,63 @@
+"""What a folder weighs, and how it is said that there is too much in it."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+import unittest
+from pathlib import Path
+
+from server.sandbox import watch
+from server.sandbox.worker import breach_of
+
+LIMITS: dict[str, float] = {
+    "wall_s": 20,
+    "cpu_s": 20,
+    "memory_mb": 400,
+    "disk_mb": 1,
+    "processes": 24,
+}
+
+
+class Weighed(watch.Disk):
+    """A folder that weighs what it is told to."""
+
+    size = 0
+
+    def over(self) -> int | None:
+        return self.size
+
+
+class Folder(unittest.TestCase):
+    def setUp(self) -> None:
+        self.folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+
+    def test_a_file_with_several_names_counts_once(self) -> None:
+        """As of a local clone or a package manager."""
+        (self.folder / "sub").mkdir()
+        one = self.folder / "one"
+        one.write_bytes(os.urandom(1 << 20))
+        weight = watch.size_of(str(self.folder))
+        self.assertGreaterEqual(weight, 1 << 20)
+        for name in ("two", "sub/three"):
+            (self.folder / name).hardlink_to(one)
+        self.assertEqual(watch.size_of(str(self.folder)), weight)
+        (self.folder / "another").write_bytes(os.urandom(1 << 20))
+        self.assertGreaterEqual(watch.size_of(str(self.folder)), weight + (1 << 20))
+
+    def test_what_is_told_of_too_much(self) -> None:
+        disk = Weighed(str(self.folder), LIMITS)
+        for size, observed in (
+            (3 << 20, 3),
+            (watch.TOO_MANY, "more than 200000 files"),
+            (watch.TOO_MANY + 4096, "more than 200000 files"),
+        ):
+            with self.subTest(size=size):
+                disk.size = size
+                found = breach_of(LIMITS, disk, time.monotonic(), (), watch.Use(1, 0, 0))
+                self.assertEqual(found, {"limit": "disk_mb", "allowed": 1, "observed": observed})
+
+
+if __name__ == "__main__":
+    unittest.main()
