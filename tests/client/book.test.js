@@ -368,3 +368,14 @@ test('a mistake of ours as a run begins leaves nothing running, and it can be tr
   await until(() => asks(here))
   assert.deepStrictEqual(spoken(here.entry.session), WHOLE.slice(0, 2))
 })
+
+test('where a tab may store nothing, sessions run and open all the same', async () => {
+  const here = await page()
+  Object.defineProperty(globalThis, 'sessionStorage', { configurable: true, get() { throw new DOMException('denied', 'SecurityError') } })
+  begin(here)
+  await until(() => asks(here))
+  assert.deepStrictEqual(spoken(here.entry.session), WHOLE.slice(0, 2))
+  await here.store.put({ ...here.entry.session, id: 'other' })
+  assert.strictEqual((await here.book.open('other')).session.id, 'other')
+  delete globalThis.sessionStorage
+})

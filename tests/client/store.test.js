@@ -260,7 +260,18 @@ test('after a reload a tab takes over what its last page held, and no other tab 
   after()
 })
 
-test('no way to lock: everybody may', async () => {
+test('no way to lock, none that is allowed, no channel: a tab is on its own, and may', async (context) => {
+  const denied = () => { throw new DOMException('denied', 'SecurityError') }
+  assert.ok(await locks.create({ locks: { request: async () => denied() } }).acquire('a'))
+  const { BroadcastChannel } = globalThis
+  context.after(() => { globalThis.BroadcastChannel = BroadcastChannel })
+  for (const none of [undefined, class { constructor() { denied() } }]) {
+    globalThis.BroadcastChannel = none
+    const channel = use('io/channel').open()
+    channel.send({})
+    channel.listen(() => {})()
+    channel.close()
+  }
   for (const indexedDB of [null, Object.assign(new FakeIDB(), { closed: 'InvalidStateError' })]) {
     assert.ok(await locks.create({ locks: null, indexedDB }).acquire('a'))
   }

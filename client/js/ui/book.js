@@ -285,13 +285,21 @@ yaa.define('ui/book', ['core/session', 'io/stream', 'io/lock', 'io/channel', 'io
   /** @param {string} id */
   const wasRunning = (id) => runningIds().includes(id)
 
-  /** @returns {string[]} */
-  const runningIds = () => JSON.parse(sessionStorage.getItem(RUNNING) ?? '[]')
+  /** @returns {string[]} none where a tab may store nothing: then nothing goes on by itself */
+  function runningIds() {
+    try {
+      return JSON.parse(sessionStorage.getItem(RUNNING) ?? '[]')
+    } catch {
+      return []
+    }
+  }
 
   /** @param {string} id @param {boolean} running */
   function remember(id, running) {
     const others = runningIds().filter((one) => one !== id)
-    sessionStorage.setItem(RUNNING, JSON.stringify(running ? [...others, id] : others))
+    try {
+      sessionStorage.setItem(RUNNING, JSON.stringify(running ? [...others, id] : others))
+    } catch { /* full, or forbidden */ }
   }
 
   /** Waiting to try again ends early when the network is back or the page is looked at. @param {() => void} callback */
