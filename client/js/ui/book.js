@@ -39,8 +39,12 @@ yaa.define('ui/book', ['core/session', 'io/stream', 'io/lock', 'io/channel', 'io
     /** Sessions that nobody wants kept are in memory only. @param {Session} session */
     const isTemporary = (session) => session.ext?.temporary === true
 
-    /** @param {Session} session @returns {Promise<void>} */
-    const save = async (session) => (isTemporary(session) ? undefined : store.put(session, entries.get(session.id)?.run?.marks))
+    /** @param {Session} session */
+    async function save(session) {
+      if (isTemporary(session)) return
+      await store.put(session, entries.get(session.id)?.run?.marks)
+      globalThis.dispatchEvent?.(new CustomEvent('yaa-saved', { detail: session }))
+    }
 
     /** @returns {Promise<void>} */
     async function refresh() {
@@ -242,11 +246,15 @@ yaa.define('ui/book', ['core/session', 'io/stream', 'io/lock', 'io/channel', 'io
       return session ?? entry?.session ?? null
     }
 
-    /** @param {Session} session */
+    /** In the place of what is here. @param {Session} session @returns {Promise<boolean>} false: it is running */
     async function restore(session) {
-      if (isTemporary(session)) hold(session)
+      const entry = entries.get(session.id)
+      if (isActive(entry)) return false
+      if (entry) Object.assign(entry, { session, state: null })
+      else if (isTemporary(session)) hold(session)
       await save(session)
       await changed(session.id)
+      return true
     }
 
     /** @param {string} id */
