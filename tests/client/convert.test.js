@@ -17,6 +17,8 @@ test('our own document, page, list and export of all', () => {
   assert.deepStrictEqual(read(`\ufeff${JSON.stringify([ours, { ...ours, id: 'def' }])}`).sessions.map((one) => one.id), ['abc', 'def'])
   const all = read(JSON.stringify(together([ours], [{ name: 'p' }], '2026')))
   assert.deepStrictEqual([all.kind, all.sessions.length, all.prompts], ['all', 1, [{ name: 'p' }]])
+  const copy = read(JSON.stringify(use('core/keeping').backup([ours], 0)))
+  assert.deepStrictEqual([copy.kind, plain(copy.sessions), copy.prompts], ['all', [{ rev: 0, ...ours }], []])
 })
 
 test('messages of Chat Completions: alone, in a request, in lines', () => {

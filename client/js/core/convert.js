@@ -38,7 +38,7 @@ yaa.define('core/convert', [
 
   /** @param {{value: any, lines?: any[]}} given @param {string} name */
   function recognise({ value, lines }, name) {
-    if (value?.format === 'yaa.sessions') return { kind: 'all', sessions: list(value.sessions, name), prompts: arrayOf(value.prompts) }
+    if (value?.format === 'yaa.sessions' || value?.yaa_backup) return { kind: 'all', sessions: list(value.sessions, name), prompts: arrayOf(value.prompts) }
     if (lines?.[0]?.type === 'session') return { kind: 'pi', sessions: list([lines].map(safe(foreign.pi)), name) }
     const all = Array.isArray(value) ? value : [value]
     const first = all.find((one) => one && typeof one === 'object')
