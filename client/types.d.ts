@@ -150,7 +150,7 @@ interface Run {
 }
 
 interface Head { id: string; title: string; status: string; updated: number; messages: number; waiting: number; pinned?: boolean; tags?: string[] }
-interface StoreError { code: 'quota' | 'blocked' | 'failed'; message: string }
+interface StoreError { code: 'quota' | 'blocked' | 'failed' | 'unread'; message: string }
 interface Store {
   readonly kind: 'idb' | 'memory'
   list(): Promise<Head[]>

@@ -70,28 +70,6 @@ yaa.define('css/dialogs', ['ui/h'], ({ css }) => css`
   .stack { display: grid; gap: var(--s1); grid-template-columns: minmax(0, 1fr); }
   .inline-row { display: flex; gap: var(--s2); align-items: center; flex-wrap: wrap; }
   .inline-row .input { flex: 1 1 12rem; inline-size: auto; min-inline-size: 0; }
-  .grid-2 {
-    display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 12rem), 1fr)); gap: var(--s4);
-    align-items: start;
-  }
-  .status-box {
-    display: flex; gap: var(--s2); align-items: baseline; font-size: var(--t3); padding: var(--s3);
-    border-radius: var(--r2); background: var(--sunken); border: 1px solid var(--line);
-  }
-  .status-box > span { min-inline-size: 0; overflow-wrap: anywhere; }
-
-  .rules { list-style: none; display: grid; border: 1px solid var(--line); border-radius: var(--r2); overflow: clip; }
-  .rules li {
-    display: grid; grid-template-columns: minmax(0, 1fr) auto; gap: var(--s1) var(--s3); align-items: center;
-    padding: var(--s2) var(--s3);
-  }
-  .rules li + li { border-block-start: 1px solid var(--line); }
-  .rules code { font-weight: 600; overflow-wrap: anywhere; }
-  .rules p {
-    font-size: var(--t2); color: var(--ink-3); line-height: 1.4; display: -webkit-box; -webkit-line-clamp: 2;
-    -webkit-box-orient: vertical; overflow: hidden;
-  }
-  .rules .badge { margin-inline-start: var(--s2); }
 
   .toasts {
     position: fixed; inset: auto 0 8.5rem; margin-inline: auto; z-index: 30; display: grid; gap: var(--s2);

@@ -1,4 +1,4 @@
-// The choice of a colour, in the settings.
+// What only the settings have: a choice of colours, rules of tools, how the server is.
 
 yaa.define('css/looks', ['ui/h'], ({ css }) => css`
 @layer dialogs {
@@ -12,5 +12,28 @@ yaa.define('css/looks', ['ui/h'], ({ css }) => css`
   }
   .swatch input:checked + span { box-shadow: 0 0 0 2px var(--ink); }
   .swatch input:focus-visible + span { outline: 2px solid var(--accent); outline-offset: 4px; }
+
+  .grid-2 {
+    display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 12rem), 1fr)); gap: var(--s4);
+    align-items: start;
+  }
+  .status-box {
+    display: flex; gap: var(--s2); align-items: baseline; font-size: var(--t3); padding: var(--s3);
+    border-radius: var(--r2); background: var(--sunken); border: 1px solid var(--line);
+  }
+  .status-box > span { min-inline-size: 0; overflow-wrap: anywhere; }
+
+  .rules { list-style: none; display: grid; border: 1px solid var(--line); border-radius: var(--r2); overflow: clip; }
+  .rules li {
+    display: grid; grid-template-columns: minmax(0, 1fr) auto; gap: var(--s1) var(--s3); align-items: center;
+    padding: var(--s2) var(--s3);
+  }
+  .rules li + li { border-block-start: 1px solid var(--line); }
+  .rules code { font-weight: 600; overflow-wrap: anywhere; }
+  .rules p {
+    font-size: var(--t2); color: var(--ink-3); line-height: 1.4; display: -webkit-box; -webkit-line-clamp: 2;
+    -webkit-box-orient: vertical; overflow: hidden;
+  }
+  .rules .badge { margin-inline-start: var(--s2); }
 }
 `)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Container
 from typing import Any
 
-from ..jsontext import dumps
+from ..jsontext import browser_safe, dumps
 from ..schema.validate import check_schema
 from .answers import ANSWERS
 from .jobs import (
@@ -281,6 +281,8 @@ def ask(
         "args": verdict.args or {},
         "response_schema": schema or ANSWERS[reason],
     }
+    if reason != "client_tool":  # for people to read; who runs a tool gets what the model wrote
+        interrupt["args"] = browser_safe(interrupt["args"])
     return Ask(interrupt, ledger_entry(call, verdict, entry, state, entry.get("attempt", 0)))
 
 

@@ -11,6 +11,7 @@ from collections.abc import Container
 from typing import Any
 
 from ..errors import Problem
+from ..jsontext import browser_safe
 from ..session import events
 from ..session.events import Event, pointer
 from ..session.jobs import Given, Send
@@ -72,7 +73,7 @@ def result(session: Session, job: Given | Send, now_ms: int) -> Event:
     which the page acts, with the arguments as they were judged."""
     call_id, name = job.call["id"], job.call["function"]["name"]
     if isinstance(job, Send):
-        sent = {"status": "sent", "result": SENT, "args": job.args}
+        sent = {"status": "sent", "result": SENT, "args": browser_safe(job.args)}
         return events.tool_result(call_id, name, SENT, now_ms, result=sent)
     content, failed = job.payload.get("content"), job.payload.get("is_error") is True
     text = shortened(said(content), MAX_TEXT)

@@ -368,3 +368,44 @@ test('a mistake of ours as a run begins leaves nothing running, and it can be tr
   await until(() => asks(here))
   assert.deepStrictEqual(spoken(here.entry.session), WHOLE.slice(0, 2))
 })
+
+test('what is brought back takes the place of what is open, but not under a run', async () => {
+  const here = await page()
+  const { book, entry, store } = here
+  begin(here)
+  const { id } = entry.session
+  const later = () => ({ ...structuredClone(entry.session), rev: 9, title: 'from the copy' })
+  assert.strictEqual(await book.restore(later()), false)
+  await until(() => asks(here))
+  assert.deepStrictEqual([entry.session.title, (await store.get(id)).title], [undefined, undefined])
+  assert.strictEqual(await book.restore(later()), true)
+  assert.deepStrictEqual([entry.session.title, entry.state, (await store.get(id)).title], ['from the copy', null, 'from the copy'])
+  await book.rename(id, 'mine')
+  assert.deepStrictEqual([entry.session.rev, (await store.get(id)).rev], [9, 9], 'what is changed next is what came back')
+})
+
+test('all that is stored is told of, as a folder is written by it, and a temporary session is not', async (context) => {
+  const here = await page()
+  /** @type {string[]} */ const saved = []
+  globalThis.dispatchEvent = ({ type, detail }) => saved.push(`${type} ${detail.title}`)
+  context.after(() => { delete globalThis.dispatchEvent })
+  const { book, entry } = here
+  await book.restore({ ...entry.session, title: 'one' })
+  await book.rename(entry.session.id, 'two')
+  book.edit(entry, (session) => { session.title = 'three' })
+  await until(() => saved.length > 2)
+  entry.session.ext = { temporary: true }
+  await book.rename(entry.session.id, 'four')
+  assert.deepStrictEqual(saved, ['yaa-saved one', 'yaa-saved two', 'yaa-saved three'])
+})
+
+test('where a tab may store nothing, sessions run and open all the same', async () => {
+  const here = await page()
+  Object.defineProperty(globalThis, 'sessionStorage', { configurable: true, get() { throw new DOMException('denied', 'SecurityError') } })
+  begin(here)
+  await until(() => asks(here))
+  assert.deepStrictEqual(spoken(here.entry.session), WHOLE.slice(0, 2))
+  await here.store.put({ ...here.entry.session, id: 'other' })
+  assert.strictEqual((await here.book.open('other')).session.id, 'other')
+  delete globalThis.sessionStorage
+})

@@ -3,7 +3,8 @@
 
 const test = require('node:test')
 const assert = require('node:assert')
-const { use, yaa, random } = require('./load.js')
+const { spawnSync } = require('node:child_process')
+const { use, yaa, random, ROOT } = require('./load.js')
 
 const { read, disarm, together } = use('core/convert')
 const { page } = use('core/page')
@@ -17,6 +18,8 @@ test('our own document, page, list and export of all', () => {
   assert.deepStrictEqual(read(`\ufeff${JSON.stringify([ours, { ...ours, id: 'def' }])}`).sessions.map((one) => one.id), ['abc', 'def'])
   const all = read(JSON.stringify(together([ours], [{ name: 'p' }], '2026')))
   assert.deepStrictEqual([all.kind, all.sessions.length, all.prompts], ['all', 1, [{ name: 'p' }]])
+  const copy = read(JSON.stringify(use('core/keeping').backup([ours], 0)))
+  assert.deepStrictEqual([copy.kind, plain(copy.sessions), copy.prompts], ['all', [{ rev: 0, ...ours }], []])
 })
 
 test('messages of Chat Completions: alone, in a request, in lines', () => {
@@ -28,6 +31,29 @@ test('messages of Chat Completions: alone, in a request, in lines', () => {
   }
   assert.strictEqual(read(`${JSON.stringify({ messages })}\n${JSON.stringify({ messages })}`).sessions.length, 2)
   assert.strictEqual(read(JSON.stringify([{ role: 'assistant', content: 'x' }]), 'my talk.yaa.json').sessions[0].title, 'my talk')
+})
+
+test('what other programs write beside and into messages does not make a session that no server takes', () => {
+  const ask = { role: 'user', content: 'hi' }
+  const tools = [{ type: 'function', function: { name: 'f', parameters: { type: 'object' } } }]
+  const cases = [
+    [{ model: 'm', tools, tool_choice: 'auto', status: 'completed_late', metadata: 'x', messages: [ask] }, {}],
+    [{ messages: [{ ...ask, id: 'm'.repeat(300), meta: 'x', open: 'no' }] }, {}],
+    [{ messages: [{ ...ask, content: 5 }] }, { content: '5' }],
+    [{ messages: [{ ...ask, content: ['a', { type: 'text', text: 'b' }, null, { text: 'c' }] }] }, { content: [{ type: 'text', text: 'a' }, { type: 'text', text: 'b' }] }],
+    [{ messages: [{ role: 'assistant', content: null, reasoning: 'hm' }] }, { content: '', reasoning: { field: 'reasoning', text: 'hm' } }],
+    [{ messages: [{ role: 'assistant', content: 'x', reasoning_content: 'hm' }] }, { reasoning: { field: 'reasoning_content', text: 'hm' } }],
+    [{ messages: [{ role: 'assistant', content: 'x', reasoning: { text: 'hm', id: 'r' } }] }, { reasoning: { text: 'hm', id: 'r' } }],
+    [{ messages: [{ role: 'assistant', content: 'x', reasoning: [1] }] }, { reasoning: undefined }],
+  ]
+  const made = cases.map(([file, expected]) => {
+    const { sessions: [session] } = read(JSON.stringify(file), 'f')
+    for (const [key, value] of Object.entries(expected)) assert.deepStrictEqual(plain(session.messages[0][key] ?? null), value ?? null, key)
+    return session
+  })
+  const script = 'import sys; from server.jsontext import loads; from server.session.intake import accept; [accept(one) for one in loads(sys.stdin.read())]'
+  const child = spawnSync('python3', ['-c', script], { cwd: ROOT, input: JSON.stringify(made), encoding: 'utf8' })
+  assert.strictEqual(child.status, 0, child.stderr)
 })
 
 test('ChatGPT: the open path of the tree, its code and what came of it', () => {

@@ -64,6 +64,8 @@ test('unified diffs, as the edit tool and git write them', () => {
     ['same', 'def f():', 1, 1], ['removed', '    return 1', 2, undefined], ['added', '    return 2', undefined, 2], ['same', '', 3, 3],
     ['gap', '', undefined, undefined], ['same', 'x', 40, 40], ['added', 'y', undefined, 41],
   ])
+  const two = ['diff --git a/x b/x', '--- a/x', '+++ b/x', '@@ -1 +1 @@', '--- old', '+++ new', 'diff --git a/y b/y', 'index 1..2', '--- a/y', '+++ /dev/null', '@@ -1,2 +0,0 @@', '-1', '-2', '-- ', '2.30'].join('\n')
+  assert.deepStrictEqual(diff.parse(two).map(({ kind, text: line }) => `${kind} ${line}`), ['removed -- old', 'added ++ new', 'gap ', 'removed 1', 'removed 2'])
   assert.deepStrictEqual(diff.parse(''), [])
   assert.deepStrictEqual(diff.parse('no diff at all\n-- x'), [])
 })

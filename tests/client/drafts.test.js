@@ -12,6 +12,11 @@ function storage() {
   return { kept, getItem: (name) => kept.get(name) ?? null, setItem: (name, value) => kept.set(name, value), removeItem: (name) => kept.delete(name) }
 }
 
+// As much of a page as hears that another tab has stored something.
+const page = new EventTarget()
+globalThis.addEventListener = page.addEventListener.bind(page)
+const stored = (key) => page.dispatchEvent(Object.assign(new Event('storage'), { key }))
+
 test('a draft is kept per session, and gone when it is empty', () => {
   const place = storage()
   const one = settings.open({ storage: place, location })
@@ -41,4 +46,28 @@ test('the oldest go first; a broken store and no store are no failure', () => {
   const none = settings.open({ storage: null, location })
   none.setDraft('a', 'x')
   assert.strictEqual(none.draft('a'), 'x')
+})
+
+test('a tab that writes a setting, or a key, keeps what another tab has written since', () => {
+  const place = storage()
+  const [one, two] = [settings.open({ storage: place, location }), settings.open({ storage: place, location })]
+  one.setKey('k')
+  stored('yaa.keys')
+  one.set('prompts', [{ name: 'p' }])
+  one.keepKey('http://b', 'other')
+  stored('yaa.settings')
+  stored('yaa.keys')
+  two.set('theme', 'dark')
+  two.setKey('new')
+  const after = settings.open({ storage: place, location })
+  assert.deepStrictEqual([after.get('prompts'), after.get('theme'), after.keys()], [[{ name: 'p' }], 'dark', { 'http://a': 'new', 'http://b': 'other' }])
+})
+
+test('a page that stores nothing hears of nothing', () => {
+  const none = settings.open({ storage: null, location })
+  none.set('theme', 'dark')
+  none.setKey('k')
+  stored('yaa.settings')
+  stored('yaa.keys')
+  assert.deepStrictEqual([none.get('theme'), none.key()], ['dark', 'k'])
 })

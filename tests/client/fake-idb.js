@@ -1,12 +1,24 @@
 // As much of IndexedDB as the client uses, in memory: stores with key paths or counted keys, one index, transactions
-// that run one after another and undo themselves when a write fails. `refuse` makes writes fail.
+// that run one after another and undo themselves when a write fails. `refuse` makes writes fail, `unread` holds keys
+// that no read gets, `lose` closes all connections as a browser does by itself, `change` as one asks for it.
 'use strict'
 
 class FakeIDB {
   databases = new Map()
   /** @type {string | null} name of the error that writes end with */ refuse = null
   /** @type {string | null} name of the error that opening ends with */ closed = null
+  /** @type {Set<any>} */ unread = new Set()
   writes = 0
+  opened = 0
+  /** @type {Database[]} */ connections = []
+
+  lose() {
+    for (const one of this.connections) one.close()
+  }
+
+  change() {
+    for (const one of this.connections) one.onversionchange?.()
+  }
 
   open(name, version) {
     const request = {}
@@ -16,6 +28,8 @@ class FakeIDB {
       const data = known ?? { stores: new Map(), queue: Promise.resolve() }
       this.databases.set(name, data)
       request.result = new Database(this, data)
+      this.opened++
+      this.connections.push(request.result)
       if (!known) request.onupgradeneeded?.({ oldVersion: 0, newVersion: version })
       request.onsuccess?.()
     })
@@ -35,10 +49,13 @@ class Database {
   }
 
   transaction(names) {
+    if (this.gone) throw Object.assign(new Error('The database connection is closing.'), { name: 'InvalidStateError' })
     return new Transaction(this.factory, this.data, [names].flat())
   }
 
-  close() {}
+  close() {
+    this.gone = true
+  }
 }
 
 class Transaction {
@@ -108,7 +125,10 @@ class ObjectStore {
   }
 
   get(key) {
-    return this.transaction.request(() => structuredClone(this.store.records.get(key)))
+    return this.transaction.request(() => {
+      if (this.transaction.factory.unread.has(key)) throw Object.assign(new Error('Failed to read large IndexedDB value'), { name: 'DataError' })
+      return structuredClone(this.store.records.get(key))
+    })
   }
 
   getAll() {

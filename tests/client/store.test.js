@@ -168,6 +168,39 @@ test('a full storage is reported, keeps what it had, and throws at nobody', asyn
   assert.strictEqual(canonical(await store.get('s')), canonical(example()))
 })
 
+test('a session that cannot be read is no session, is said, can be deleted, and hides no other', async () => {
+  const indexedDB = new FakeIDB()
+  const errors = []
+  const store = await idb.open({ indexedDB, onError: (error) => errors.push(error.code) })
+  await store.put(example('a'))
+  await store.put(example('b'))
+  indexedDB.unread.add('a')
+  assert.deepStrictEqual([await store.get('a'), (await store.get('b')).id, errors], [null, 'b', ['unread']])
+  assert.strictEqual((await store.list()).length, 2)
+  await store.delete('a')
+  assert.deepStrictEqual((await store.list()).map(({ id }) => id), ['b'])
+})
+
+test('a connection that the browser has closed is made anew, once for all; not when a newer page wants it closed', async () => {
+  const indexedDB = new FakeIDB()
+  const errors = []
+  const store = await idb.open({ indexedDB, onError: (error) => errors.push(error.code) })
+  await store.put(example('a'))
+  indexedDB.lose()
+  store.append('a', EVENTS[0])
+  await Promise.all([store.put(example('b')), store.get('a'), store.list()])
+  assert.deepStrictEqual([(await store.get('a')).status, (await store.list()).length, indexedDB.opened, errors], ['in_progress', 2, 2, []])
+  indexedDB.lose()
+  indexedDB.closed = 'UnknownError'
+  await store.put(example('c'))
+  assert.deepStrictEqual(errors, ['failed'])
+  indexedDB.closed = null
+  await store.put(example('c'))
+  indexedDB.change()
+  await store.put(example('d'))
+  assert.deepStrictEqual([errors, indexedDB.opened], [['failed', 'failed'], 3])
+})
+
 test('no storage at all: memory, and a word about it', async () => {
   for (const indexedDB of [Object.assign(new FakeIDB(), { closed: 'InvalidStateError' }), null, { open: () => { throw new Error('SecurityError') } }]) {
     const errors = []
@@ -260,7 +293,18 @@ test('after a reload a tab takes over what its last page held, and no other tab 
   after()
 })
 
-test('no way to lock: everybody may', async () => {
+test('no way to lock, none that is allowed, no channel: a tab is on its own, and may', async (context) => {
+  const denied = () => { throw new DOMException('denied', 'SecurityError') }
+  assert.ok(await locks.create({ locks: { request: async () => denied() } }).acquire('a'))
+  const { BroadcastChannel } = globalThis
+  context.after(() => { globalThis.BroadcastChannel = BroadcastChannel })
+  for (const none of [undefined, class { constructor() { denied() } }]) {
+    globalThis.BroadcastChannel = none
+    const channel = use('io/channel').open()
+    channel.send({})
+    channel.listen(() => {})()
+    channel.close()
+  }
   for (const indexedDB of [null, Object.assign(new FakeIDB(), { closed: 'InvalidStateError' })]) {
     assert.ok(await locks.create({ locks: null, indexedDB }).acquire('a'))
   }

@@ -115,6 +115,9 @@ test('edited arguments: that call has not run, the one beside it has', () => {
   assert.deepStrictEqual(message.meta, { edited_from: 'a2', edited_call: first.id })
   assert.strictEqual(session.calls[first.id], undefined, 'the ledger knows nothing of it')
   assert.strictEqual(session.calls.c1.state, 'done', 'and keeps what ran, so that its id is not given again')
+  const exact = '{ "id": 1152921504606846976 }' // which no browser can count
+  edit.editArguments(session, first.id, exact)
+  assert.strictEqual(session.messages[1].tool_calls[0].function.arguments, exact)
 })
 
 test('an edited result is what the model will read; as an error it counts as failed', () => {

@@ -40,6 +40,9 @@ def sequence(random_: random.Random) -> tuple[dict[str, Any], list[dict[str, Any
     session: dict[str, Any] = {"id": "s", "rev": 0, "calls": {}, "interrupts": [], "grants": []}
     if random_.random() < 0.9:
         session["messages"] = [{"id": "u1", "role": "user", "content": random_.choice(TEXTS)}]
+        if random_.random() < 0.2:  # nothing that a server would have made
+            odd = {key: random_.choice(JUNK) for key in ("content", "tool_calls", "reasoning")}
+            session["messages"].append({"id": _id("m", random_), "role": "assistant", **odd})
     found: list[dict[str, Any]] = [e.run_started("s", {"id": "r", "step": 0}, 1)]
     for _ in range(random_.randrange(5, 60)):
         found.append(random_.choice(MAKERS)(random_))

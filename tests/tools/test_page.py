@@ -201,6 +201,8 @@ class Results(Case):
             ours["result"], {"status": "sent", "result": page.SENT, "args": {"text": "Hi"}}
         )
         self.assertEqual(event["content"], page.SENT)
+        event = page.result(self.session, Send(self.call("notify"), {"id": 2**60}), 7)
+        self.assertEqual(event["metadata"]["yaa"]["result"]["args"], {"id": str(2**60)})
 
 
 if __name__ == "__main__":

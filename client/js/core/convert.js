@@ -4,6 +4,7 @@
 yaa.define('core/convert', [
   'core/ids', 'core/session', 'core/page', 'core/convert-foreign',
 ], ({ id: newId }, sessions, { extract }, foreign) => {
+  const MAX_ID = 256
   const ROLES = new Set(['system', 'user', 'assistant', 'tool', 'error'])
 
   /**
@@ -38,7 +39,7 @@ yaa.define('core/convert', [
 
   /** @param {{value: any, lines?: any[]}} given @param {string} name */
   function recognise({ value, lines }, name) {
-    if (value?.format === 'yaa.sessions') return { kind: 'all', sessions: list(value.sessions, name), prompts: arrayOf(value.prompts) }
+    if (value?.format === 'yaa.sessions' || value?.yaa_backup) return { kind: 'all', sessions: list(value.sessions, name), prompts: arrayOf(value.prompts) }
     if (lines?.[0]?.type === 'session') return { kind: 'pi', sessions: list([lines].map(safe(foreign.pi)), name) }
     const all = Array.isArray(value) ? value : [value]
     const first = all.find((one) => one && typeof one === 'object')
@@ -62,6 +63,9 @@ yaa.define('core/convert', [
     }
   }
 
+  /** @param {any} value */
+  const isObject = (value) => typeof value === 'object' && value !== null && !Array.isArray(value)
+
   /** @param {any} one */
   const isOurs = (one) => typeof one.id === 'string' && ('start_time' in one || 'version' in one)
 
@@ -83,13 +87,31 @@ yaa.define('core/convert', [
     const base = sessions.create({ ...(id ? { id } : {}), now: timeOf(raw) })
     const title = typeof raw.title === 'string' && raw.title ? raw.title : titleOf(raw.messages, name)
     const messages = paired(raw.messages.filter(isMessage).map(messageOf))
-    return disarm({ ...base, ...raw, id: base.id, title, start_time: raw.start_time ?? raw.startTime ?? base.start_time, messages })
+    const start_time = raw.start_time ?? raw.startTime ?? base.start_time
+    // what another program writes beside its messages means something else here: its tools, its status
+    return disarm({ ...base, ...(isOurs(raw) ? raw : {}), id: base.id, title, start_time, messages })
   }
 
   /** @param {any} raw @returns {Message} */
-  function messageOf(raw) {
+  function messageOf({ open, meta, reasoning, ...raw }) {
     const role = raw.role === 'developer' ? 'system' : raw.role
-    return { ...raw, role, id: typeof raw.id === 'string' && raw.id ? raw.id : newId('msg'), content: raw.content ?? '' }
+    const id = typeof raw.id === 'string' && raw.id && raw.id.length <= MAX_ID ? raw.id : newId('msg')
+    const fields = { ...(open === true ? { open } : {}), ...(isObject(meta) ? { meta } : {}), ...thoughts(reasoning, raw.reasoning_content) }
+    return { ...raw, ...fields, role, id, content: contentOf(raw.content) }
+  }
+
+  /** As a session has them, or as servers and gateways give them, a text. @param {any} ours @param {any} [theirs] */
+  function thoughts(ours, theirs) {
+    if (typeof ours?.text === 'string') return { reasoning: ours }
+    const text = ours ?? theirs
+    return typeof text === 'string' && text ? { reasoning: { field: text === ours ? 'reasoning' : 'reasoning_content', text } } : {}
+  }
+
+  /** A text, or parts. @param {any} content */
+  function contentOf(content) {
+    if (typeof content === 'string') return content
+    if (!Array.isArray(content)) return content === null || content === undefined ? '' : JSON.stringify(content)
+    return content.map((part) => (typeof part === 'string' ? { type: 'text', text: part } : part)).filter((part) => typeof part?.type === 'string')
   }
 
   /**

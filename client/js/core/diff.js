@@ -10,7 +10,7 @@ yaa.define('core/diff', [], () => {
   /** Two lines are shown word by word if they share at least this much. */
   const ALIKE = 0.35
   const WORD = /\p{Script=Han}|\p{Script=Hiragana}|\p{Script=Katakana}|[\p{L}\p{N}_]+|\s+|[^]/gu
-  const HUNK = /^@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@/
+  const HUNK = /^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@/
 
   /**
    * @template A
@@ -158,13 +158,14 @@ yaa.define('core/diff', [], () => {
   function parse(text) {
     /** @type {DiffRow[]} */
     const found = []
-    let [before, after] = [0, 0]
+    let [before, after, endBefore, endAfter] = [0, 0, 0, 0]
     for (const line of linesOf(text).map(bare)) {
       const hunk = HUNK.exec(line)
       if (hunk) {
         if (found.length) found.push({ kind: 'gap', text: '' });
-        [before, after] = [Number(hunk[1]), Number(hunk[2])]
-      } else if (!before && !after) continue // names of files, before the first hunk
+        [before, after] = [Number(hunk[1]), Number(hunk[3])];
+        [endBefore, endAfter] = [before + Number(hunk[2] ?? 1), after + Number(hunk[4] ?? 1)]
+      } else if (before >= endBefore && after >= endAfter) continue // between hunks: names of files
       else if (line.startsWith('+')) found.push({ kind: 'added', text: line.slice(1), after: after++ })
       else if (line.startsWith('-')) found.push({ kind: 'removed', text: line.slice(1), before: before++ })
       else if (!line.startsWith('\\')) found.push({ kind: 'same', text: line.slice(1), before: before++, after: after++ })

@@ -63,7 +63,7 @@ yaa.define('core/edit', ['core/ids', 'core/tree', 'core/session'], ({ id: newId,
   }
 
   /**
-   * Other arguments for a call; it has not run with them yet.
+   * Other arguments for a call, or the same as a text; it has not run with them yet.
    * @param {Session} session @param {string} callId @param {any} args @param {When} [when] @returns {boolean}
    */
   function editArguments(session, callId, args, { now = Date.now() } = {}) {
@@ -73,7 +73,7 @@ yaa.define('core/edit', ['core/ids', 'core/tree', 'core/session'], ({ id: newId,
     const calls = renamed(message.tool_calls)
     const own = calls.ids.get(callId)
     const changed = calls.field.tool_calls?.map((call) => (
-      call.id === own ? { ...call, function: { ...call.function, arguments: JSON.stringify(args) } } : call
+      call.id === own ? { ...call, function: { ...call.function, arguments: typeof args === 'string' ? args : JSON.stringify(args) } } : call
     ))
     const meta = { edited_from: message.id, edited_call: own }
     calls.ids.delete(callId)

@@ -131,9 +131,7 @@ yaa.define('core/fold', ['core/canon', 'core/crc32', 'core/patch'], ({ canonical
     delete message.open
     const details = extra(event)
     if (isObject(details.meta)) message.meta = own(details.meta)
-    if (!hasOwn(details, 'reasoning_details')) return
-    const reasoning = reasoningOf(message)
-    if (reasoning) reasoning.details = own(details.reasoning_details)
+    if (hasOwn(details, 'reasoning_details')) reasoningOf(message).details = own(details.reasoning_details)
   }
 
   /** @param {Session} session @param {YaaEvent} event */
@@ -141,7 +139,6 @@ yaa.define('core/fold', ['core/canon', 'core/crc32', 'core/patch'], ({ canonical
     const { message_id: id, field } = extra(event)
     if (typeof id !== 'string') return
     const reasoning = reasoningOf(openMessage(session, id, event))
-    if (!reasoning) return
     reasoning.id = event.messageId
     if (typeof field === 'string') reasoning.field = field
   }
@@ -157,8 +154,8 @@ yaa.define('core/fold', ['core/canon', 'core/crc32', 'core/patch'], ({ canonical
 
   /** @param {Message} message */
   function reasoningOf(message) {
-    if (!hasOwn(message, 'reasoning')) message.reasoning = { text: '' }
-    return isObject(message.reasoning) ? message.reasoning : null
+    if (!isObject(message.reasoning)) message.reasoning = { text: '' }
+    return message.reasoning
   }
 
   // -- tool calls ---------------------------------------------------------------------------------
@@ -167,8 +164,7 @@ yaa.define('core/fold', ['core/canon', 'core/crc32', 'core/patch'], ({ canonical
   function toolStart(session, event) {
     const message = findMessage(session, event.parentMessageId)
     if (!message || findCall(session, event.toolCallId)) return
-    if (!hasOwn(message, 'tool_calls')) message.tool_calls = []
-    if (!Array.isArray(message.tool_calls)) return
+    if (!Array.isArray(message.tool_calls)) message.tool_calls = []
     const called = { name: event.toolCallName, arguments: '' }
     message.tool_calls.push({ id: event.toolCallId, type: 'function', function: called })
   }

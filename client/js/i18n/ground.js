@@ -46,6 +46,8 @@ yaa.define('i18n/ground', ['ui/text'], ({ extend }) => {
     'keep.blockedNext': 'Allow site data for this page, or close its other tabs and reload. Until then, copy what you want to keep.',
     'keep.failed': 'Saving failed: {detail}',
     'keep.failedNext': 'Copy everything to a file, then reload the page.',
+    'keep.unread': 'A stored session cannot be read: {detail}',
+    'keep.unreadNext': 'Reload the page, and copy everything to a file: what can be read is in it.',
 
     'servers.title': 'Servers',
     'servers.lead': 'A session can go on at any of them: it carries everything it needs.',
@@ -121,6 +123,8 @@ yaa.define('i18n/ground', ['ui/text'], ({ extend }) => {
     'keep.blockedNext': '请允许此页面保存网站数据，或关闭它的其他标签页后重新加载。在此之前，请备份需要保留的内容。',
     'keep.failed': '保存失败：{detail}',
     'keep.failedNext': '请全部备份到文件，然后重新加载页面。',
+    'keep.unread': '一个已存储的会话无法读取：{detail}',
+    'keep.unreadNext': '请重新加载页面，并全部备份到文件：能读取的会话都在其中。',
 
     'servers.title': '服务器',
     'servers.lead': '会话可以在其中任何一台上继续：所需的一切都在会话里。',

@@ -3,6 +3,7 @@
 yaa.define('i18n/settings', ['ui/text'], ({ extend }) => {
   const en = {
     'settings.server': 'Server',
+    'server.sandbox': 'sandbox {tier}',
     'settings.model': 'Model',
     'settings.tools': 'Tools',
     'settings.limits': 'Limits',
@@ -66,6 +67,7 @@ yaa.define('i18n/settings', ['ui/text'], ({ extend }) => {
   }
   const zh = {
     'settings.server': '服务器',
+    'server.sandbox': '沙箱 {tier}',
     'settings.model': '模型',
     'settings.tools': '工具',
     'settings.limits': '限制',

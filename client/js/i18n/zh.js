@@ -18,7 +18,6 @@ yaa.define('i18n/zh', [], () => {
     'side.more': '“{title}”的更多操作',
     'side.rename': '重命名',
     'side.delete': '删除',
-    'side.download': '下载为 JSON',
     'side.title': '会话标题',
     'side.busy': '运行中',
     'side.asking': '等待你回应',
@@ -53,7 +52,6 @@ yaa.define('i18n/zh', [], () => {
     'server.open': '设置',
     'demo.badge': '演示，非 AI',
     'server.version': '版本 {version}',
-    'server.sandbox': '沙箱 {tier}',
     'demo.note': '这是内置的演示：它播放写好的回答，让你看到一切如何运作。给服务器配置提供方或 API 密钥，即可使用真正的模型。',
 
     'fail.check.server': '服务器',
@@ -107,11 +105,6 @@ yaa.define('i18n/zh', [], () => {
     // branches and edits
     'later.failed': '页面的一部分无法加载：{detail}',
     'branch.edit': '编辑',
-    'deed.edit': '修改消息',
-    'deed.character': '本会话的角色设定',
-    'deed.limits': '限额与规则',
-    'deed.pause': '暂停或恢复自动批准',
-    'deed.temporary': '新建临时会话',
     'branch.retry': '重新回答',
     'branch.answer': '请求回答',
     'branch.more': '更多',
@@ -166,15 +159,8 @@ yaa.define('i18n/zh', [], () => {
     'meta.title': '输入 {input}，输出 {output}',
     'meta.first': '{time} 后出现第一个字',
 
-    'tool.arguments': '参数',
-    'tool.editedArguments': '参数（你修改过）',
-    'tool.output': '输出',
     'tool.result': '结果',
-    'tool.error': '错误',
-    'tool.log': '日志',
     'tool.noArguments': '没有参数',
-    'tool.noOutput': '没有返回内容',
-    'tool.copy': '复制',
     'tool.attempt': '第 {n} 次尝试',
     'tool.state.writing': '正在写调用……',
     'tool.state.proposed': '已提出',
@@ -289,12 +275,7 @@ yaa.define('i18n/zh', [], () => {
     'settings.key': '密钥',
 
     // 预览、存储、连接、服务器
-    'deed.servers': '在另一台服务器上继续…',
     'artifact.open': '预览',
-    'artifact.title': '预览',
-    'artifact.close': '关闭预览',
-    'artifact.frame': '网页预览',
-    'artifact.note': '在隔离的框架中运行：不能联网，也无法访问本页面。请勿在其中输入密码等敏感信息。',
 
     'toast.label': '提示',
     'toast.close': '关闭',

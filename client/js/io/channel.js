@@ -1,9 +1,10 @@
-// Short messages between the tabs of this client. Where there is no BroadcastChannel, a tab is on its own.
+// Short messages between the tabs of this client. Where there is no BroadcastChannel, or none is allowed, as by who takes
+// no cookies, a tab is on its own.
 
 yaa.define('io/channel', [], () => {
   /** @param {string} [name] */
   function open(name = 'yaa') {
-    const channel = 'BroadcastChannel' in globalThis ? new BroadcastChannel(name) : null
+    const channel = made(name)
     return {
       /** @param {any} message */
       send: (message) => channel?.postMessage(message),
@@ -14,6 +15,15 @@ yaa.define('io/channel', [], () => {
         return () => channel?.removeEventListener('message', heard)
       },
       close: () => channel?.close(),
+    }
+  }
+
+  /** @param {string} name */
+  function made(name) {
+    try {
+      return new BroadcastChannel(name)
+    } catch {
+      return null
     }
   }
 

@@ -54,9 +54,9 @@ yaa.define('io/folder', ['core/keeping'], ({ fileName }) => {
 
     /** @param {Session} session @returns {Promise<void>} */
     function write(session) {
-      const [name, text] = [fileName(session), `${JSON.stringify(session, null, 2)}\n`]
       turn = turn.catch(() => {}).then(async () => {
         if ((await state()).state !== 'ready') return
+        const [name, text] = [fileName(session), `${JSON.stringify(session, null, 2)}\n`]
         const file = await folder.getFileHandle(name, { create: true })
         const stream = await file.createWritable() // the old file stays until the new one is whole
         await stream.write(text)

@@ -40,6 +40,12 @@ yaa.define('io/settings', [], () => {
       }
     }
 
+    // another tab has written: what this one writes next is not without it
+    if (storage) globalThis.addEventListener?.('storage', ({ key }) => {
+      if (key === SETTINGS) values = read(SETTINGS)
+      if (key === KEYS && (kept || served)) keys = read(KEYS)
+    })
+
     /** @param {string} url '' for the usual one */
     function setBase(url) {
       const link = linkOf(url)

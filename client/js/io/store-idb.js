@@ -3,7 +3,8 @@
 //
 //   heads   id → what the list shows        bodies  id → {session, marks}        events  n → {id, events[]}
 //
-// The rule of the file: a failed write is reported once through `onError` and never stops the run it belongs to.
+// The rule of the file: what fails is reported once through `onError`, and stops neither the run it belongs to nor what
+// is done with other sessions.
 
 yaa.define('io/store-idb', ['core/fold', 'core/session', 'io/store-memory', 'io/transact'], ({ fold }, { keep }, memory, { transact }) => {
   const VERSION = 1
@@ -19,12 +20,13 @@ yaa.define('io/store-idb', ['core/fold', 'core/session', 'io/store-memory', 'io/
    */
   async function open({ name = 'yaa', indexedDB = globalThis.indexedDB, onError = () => {}, layout = LAYOUT, convert = same, names } = {}) {
     try {
-      const database = await openDatabase(indexedDB, layout === 1 ? name : `${name}.${layout}`)
+      const connect = () => openDatabase(indexedDB, layout === 1 ? name : `${name}.${layout}`)
+      const database = await connect()
       if (layout > 1) {
         await yaa.later('migrate')
         await yaa.use('io/migrate').bring(database, { name, layout, indexedDB, convert, names })
       }
-      return storeOf(database, onError)
+      return storeOf(database, connect, onError)
     } catch (error) {
       onError({ code: 'blocked', message: messageOf(error) })
       return memory.open()
@@ -50,26 +52,56 @@ yaa.define('io/store-idb', ['core/fold', 'core/session', 'io/store-memory', 'io/
     })
   }
 
-  /** @param {IDBDatabase} database @param {(error: StoreError) => void} onError @returns {Store} */
-  function storeOf(database, onError) {
+  /**
+   * @param {IDBDatabase} database @param {() => Promise<IDBDatabase>} connect @param {(error: StoreError) => void} onError
+   * @returns {Store}
+   */
+  function storeOf(database, connect, onError) {
     /** @type {Map<string, YaaEvent[]>} not written yet */
     let pending = new Map()
     let due = false
     let writing = 0
-    database.onversionchange = () => database.close()
+    /** What is stored belongs to a newer page. */
+    let over = false
+    /** @type {Promise<void> | null} */ let connecting = null
+    adopt(database)
+
+    /** @param {IDBDatabase} next */
+    function adopt(next) {
+      database = next
+      database.onversionchange = () => {
+        over = true
+        database.close()
+      }
+    }
+
+    /**
+     * Once more over a new connection: browsers close one under a page that is open for long, WebKit above all.
+     * @param {IDBTransactionMode} mode @param {(tables: Record<string, IDBObjectStore>) => IDBRequest[] | void} work
+     */
+    async function within(mode, work) {
+      const used = database
+      try {
+        return await transact(used, TABLES, mode, work)
+      } catch (error) {
+        if (over || isFull(error)) throw error
+        if (used === database) await (connecting ??= connect().then(adopt).finally(() => { connecting = null }))
+        return transact(database, TABLES, mode, work)
+      }
+    }
 
     /** @param {(tables: Record<string, IDBObjectStore>) => void} work */
     async function write(work) {
       try {
-        await transact(database, TABLES, 'readwrite', work)
+        await within('readwrite', work)
       } catch (error) {
-        const full = /** @type {any} */ (error)?.name === 'QuotaExceededError'
+        const full = isFull(error)
         onError({ code: full ? 'quota' : 'failed', message: full ? 'The browser has no room left for this page.' : messageOf(error) })
       }
     }
 
     async function list() {
-      const [heads] = await transact(database, TABLES, 'readonly', ({ heads }) => [heads.getAll()])
+      const [heads] = await within('readonly', ({ heads }) => [heads.getAll()])
       return /** @type {Head[]} */ (heads).sort((a, b) => b.updated - a.updated)
     }
 
@@ -79,7 +111,17 @@ yaa.define('io/store-idb', ['core/fold', 'core/session', 'io/store-memory', 'io/
      */
     async function get(id) {
       await flush()
-      const [body, batches] = await transact(database, TABLES, 'readonly', ({ bodies, events }) => [bodies.get(id), events.index('id').getAll(id)])
+      try {
+        return await read(id)
+      } catch (error) {
+        onError({ code: 'unread', message: messageOf(error) })
+        return null
+      }
+    }
+
+    /** @param {string} id @returns {Promise<Session | null>} */
+    async function read(id) {
+      const [body, batches] = await within('readonly', ({ bodies, events }) => [bodies.get(id), events.index('id').getAll(id)])
       if (!body) return null
       /** @type {YaaEvent[]} */
       const events = batches.flatMap((/** @type {any} */ batch) => batch.events)
@@ -157,6 +199,9 @@ yaa.define('io/store-idb', ['core/fold', 'core/session', 'io/store-memory', 'io/
       events.transaction.commit?.()
     }
   }
+
+  /** @param {any} error */
+  const isFull = (error) => error?.name === 'QuotaExceededError'
 
   /** @param {any} error */
   const messageOf = (error) => error?.message || 'The browser does not keep data for this page.'

@@ -39,8 +39,12 @@ yaa.define('ui/book', ['core/session', 'io/stream', 'io/lock', 'io/channel', 'io
     /** Sessions that nobody wants kept are in memory only. @param {Session} session */
     const isTemporary = (session) => session.ext?.temporary === true
 
-    /** @param {Session} session @returns {Promise<void>} */
-    const save = async (session) => (isTemporary(session) ? undefined : store.put(session, entries.get(session.id)?.run?.marks))
+    /** @param {Session} session */
+    async function save(session) {
+      if (isTemporary(session)) return
+      await store.put(session, entries.get(session.id)?.run?.marks)
+      globalThis.dispatchEvent?.(new CustomEvent('yaa-saved', { detail: session }))
+    }
 
     /** @returns {Promise<void>} */
     async function refresh() {
@@ -242,11 +246,15 @@ yaa.define('ui/book', ['core/session', 'io/stream', 'io/lock', 'io/channel', 'io
       return session ?? entry?.session ?? null
     }
 
-    /** @param {Session} session */
+    /** In the place of what is here. @param {Session} session @returns {Promise<boolean>} false: it is running */
     async function restore(session) {
-      if (isTemporary(session)) hold(session)
+      const entry = entries.get(session.id)
+      if (isActive(entry)) return false
+      if (entry) Object.assign(entry, { session, state: null })
+      else if (isTemporary(session)) hold(session)
       await save(session)
       await changed(session.id)
+      return true
     }
 
     /** @param {string} id */
@@ -285,13 +293,21 @@ yaa.define('ui/book', ['core/session', 'io/stream', 'io/lock', 'io/channel', 'io
   /** @param {string} id */
   const wasRunning = (id) => runningIds().includes(id)
 
-  /** @returns {string[]} */
-  const runningIds = () => JSON.parse(sessionStorage.getItem(RUNNING) ?? '[]')
+  /** @returns {string[]} none where a tab may store nothing: then nothing goes on by itself */
+  function runningIds() {
+    try {
+      return JSON.parse(sessionStorage.getItem(RUNNING) ?? '[]')
+    } catch {
+      return []
+    }
+  }
 
   /** @param {string} id @param {boolean} running */
   function remember(id, running) {
     const others = runningIds().filter((one) => one !== id)
-    sessionStorage.setItem(RUNNING, JSON.stringify(running ? [...others, id] : others))
+    try {
+      sessionStorage.setItem(RUNNING, JSON.stringify(running ? [...others, id] : others))
+    } catch { /* full, or forbidden */ }
   }
 
   /** Waiting to try again ends early when the network is back or the page is looked at. @param {() => void} callback */

@@ -53,11 +53,11 @@ yaa.define('ui/branching', [
         save: ({ value }) => { if (change((one) => edit.editArguments(one, callId, value))) focusGhost() } })
     }
 
-    /** The same call once more, in a branch. @param {string} callId */
+    /** The same call once more, in a branch: as it was written, for what is read here may lose digits. @param {string} callId */
     function rerun(callId) {
       const call = callOf(callId)
       if (!call) return
-      const args = session().calls?.[callId]?.args ?? editing.parse(call.function.arguments)
+      const args = session().calls?.[callId]?.args ?? call.function.arguments
       if (change((one) => edit.editArguments(one, callId, args))) run()
     }
 

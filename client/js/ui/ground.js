@@ -112,9 +112,7 @@ yaa.define('ui/ground', [
     if (!found) return toast(t('keep.notACopy'), { bad: true })
     let taken = 0
     for (const session of found.sessions) {
-      if (!keeping.isLater(session, await app.store.get(session.id))) continue
-      await app.book.restore(session)
-      taken++
+      if (keeping.isLater(session, await app.store.get(session.id)) && await app.book.restore(session)) taken++
     }
     toast(t('keep.restored', { taken, kept: found.sessions.length - taken }))
   }

@@ -78,7 +78,7 @@ yaa.define('ui/notes', ['ui/h', 'ui/text', 'ui/popup', 'ui/book', 'core/session'
    * @param {import('./types').App} app @param {(entry: import('./types').Entry, words: any) => void} send
    */
   function queueOf(app, send) {
-    /** Messages of temporary sessions are in memory only. @type {Map<string, any[]>} */
+    /** In memory only: of temporary sessions, and where the tab stores nothing or has no room, as for pictures. @type {Map<string, any[]>} */
     const fleeting = new Map()
     /** The one that is to follow as soon as the run it interrupts has stopped, by session. @type {Map<string, string>} */
     const next = new Map()
@@ -86,15 +86,22 @@ yaa.define('ui/notes', ['ui/h', 'ui/text', 'ui/popup', 'ui/book', 'core/session'
 
     /** @param {Session} session @returns {{id: string, text: string, content: any}[]} */
     function of({ id, ext }) {
-      if (ext?.temporary) return fleeting.get(id) ?? []
-      return JSON.parse(sessionStorage.getItem(nameOf(id)) ?? '[]')
+      if (ext?.temporary || fleeting.has(id)) return fleeting.get(id) ?? []
+      try {
+        return JSON.parse(sessionStorage.getItem(nameOf(id)) ?? '[]')
+      } catch {
+        return []
+      }
     }
 
     /** @param {Session} session @param {any[]} items */
     function keep({ id, ext }, items) {
-      if (ext?.temporary) fleeting.set(id, items)
-      else if (items.length) sessionStorage.setItem(nameOf(id), JSON.stringify(items))
-      else sessionStorage.removeItem(nameOf(id))
+      fleeting.set(id, items)
+      try {
+        sessionStorage.removeItem(nameOf(id)) // what has no room leaves nothing old behind
+        if (!ext?.temporary && items.length) sessionStorage.setItem(nameOf(id), JSON.stringify(items))
+        if (!ext?.temporary) fleeting.delete(id)
+      } catch { /* it waits in memory */ }
       app.draw()
     }
 

@@ -168,7 +168,7 @@ export interface Book {
   rename(id: string, title: string): Promise<void>
   change(id: string, edit: (session: Session) => void): Promise<void>
   remove(id: string): Promise<Session | null>
-  restore(session: Session): Promise<void>
+  restore(session: Session): Promise<boolean>
   heads(): Head[]
   entry(id: string): Entry | undefined
   hooks: Hooks[]

@@ -1,0 +1,18 @@
+// Texts of the preview; they come with the scripts that need them.
+
+yaa.define('i18n/artifact', ['ui/text'], ({ extend }) => {
+  const en = {
+    'artifact.title': 'Preview',
+    'artifact.close': 'Close the preview',
+    'artifact.frame': 'Preview of a page',
+    'artifact.note': 'Runs in a frame without network and without access to this page. Don’t type secrets into it.',
+  }
+  const zh = {
+    'artifact.title': '预览',
+    'artifact.close': '关闭预览',
+    'artifact.frame': '网页预览',
+    'artifact.note': '在隔离的框架中运行：不能联网，也无法访问本页面。请勿在其中输入密码等敏感信息。',
+  }
+  extend({ en, zh })
+  return { en, zh }
+})
