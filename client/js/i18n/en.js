@@ -18,7 +18,6 @@ yaa.define('i18n/en', [], () => {
     'side.more': 'More about “{title}”',
     'side.rename': 'Rename',
     'side.delete': 'Delete',
-    'side.download': 'Download as JSON',
     'side.title': 'Session title',
     'side.busy': 'running',
     'side.asking': 'waiting for you',
@@ -27,6 +26,7 @@ yaa.define('i18n/en', [], () => {
     'side.undo': 'Undo',
 
     'session.untitled': 'New session',
+    'session.gone': 'This session is not in this browser.',
     'session.rename': 'Rename this session',
     'session.tokens': '{n, plural, one {# token} other {# tokens}}',
     'session.tokensTitle': 'Whole session: {input} in, {output} out, {calls, plural, one {# model call} other {# model calls}}',
@@ -107,11 +107,6 @@ yaa.define('i18n/en', [], () => {
     // branches and edits
     'later.failed': 'A part of the page could not be loaded: {detail}',
     'branch.edit': 'Edit',
-    'deed.edit': 'Edit the message',
-    'deed.character': 'Character of this session',
-    'deed.limits': 'Limits and rules',
-    'deed.pause': 'Pause or resume automatic approval',
-    'deed.temporary': 'New temporary session',
     'branch.retry': 'Answer again',
     'branch.answer': 'Ask for an answer',
     'branch.more': 'More',
@@ -166,15 +161,8 @@ yaa.define('i18n/en', [], () => {
     'meta.title': '{input} in, {output} out',
     'meta.first': 'first word after {time}',
 
-    'tool.arguments': 'Arguments',
-    'tool.editedArguments': 'Arguments (edited by you)',
-    'tool.output': 'Output',
     'tool.result': 'Result',
-    'tool.error': 'Error',
-    'tool.log': 'Log',
     'tool.noArguments': 'No arguments',
-    'tool.noOutput': 'Nothing was returned',
-    'tool.copy': 'Copy',
     'tool.attempt': 'attempt {n}',
     'tool.state.writing': 'writing the call …',
     'tool.state.proposed': 'proposed',
@@ -289,12 +277,7 @@ yaa.define('i18n/en', [], () => {
     'settings.key': 'Key',
 
     // ground: previews, storage, connection, servers
-    'deed.servers': 'Continue on another server …',
     'artifact.open': 'Show it',
-    'artifact.title': 'Preview',
-    'artifact.close': 'Close the preview',
-    'artifact.frame': 'Preview of a page',
-    'artifact.note': 'Runs in a frame without network and without access to this page. Don’t type secrets into it.',
 
     'toast.label': 'Notices',
     'toast.close': 'Close',

@@ -1,8 +1,18 @@
-// Texts of commands, finding, exporting, prompts; they come with the table of commands.
+// Texts of commands, finding, exporting, prompts, previews; they come with the table of commands.
 
 yaa.define('i18n/finding', ['ui/text'], ({ extend }) => {
   const en = {
+    'deed.edit': 'Edit the message',
+    'deed.character': 'Character of this session',
+    'deed.limits': 'Limits and rules',
+    'deed.pause': 'Pause or resume automatic approval',
+    'deed.temporary': 'New temporary session',
+    'deed.servers': 'Continue on another server …',
     'deed.delete': 'Delete this session',
+    'artifact.title': 'Preview',
+    'artifact.close': 'Close the preview',
+    'artifact.frame': 'Preview of a page',
+    'artifact.note': 'Runs in a frame without network and without access to this page. Don’t type secrets into it.',
     'deed.write': 'Write a message',
     'deed.stop': 'Stop the answer',
     'deed.next': 'Next message',
@@ -69,6 +79,7 @@ yaa.define('i18n/finding', ['ui/text'], ({ extend }) => {
     'guest.joinHint': 'The session goes on at a yaa server. The key stays in memory, and nothing is sent before you write.',
     'guest.keyHint': 'Printed by the server when it starts.',
     'guest.connect': 'Connect',
+    'dialog.left': 'What you typed was not kept.',
     'palette.label': 'Commands and sessions',
     'palette.none': 'Nothing by that name.',
     'palette.prompt': 'prompt',
@@ -105,7 +116,17 @@ yaa.define('i18n/finding', ['ui/text'], ({ extend }) => {
     'slash.count': '{n, plural, one {# suggestion} other {# suggestions}}',
   }
   const zh = {
+    'deed.edit': '修改消息',
+    'deed.character': '本会话的角色设定',
+    'deed.limits': '限额与规则',
+    'deed.pause': '暂停或恢复自动批准',
+    'deed.temporary': '新建临时会话',
+    'deed.servers': '在另一台服务器上继续…',
     'deed.delete': '删除此会话',
+    'artifact.title': '预览',
+    'artifact.close': '关闭预览',
+    'artifact.frame': '网页预览',
+    'artifact.note': '在隔离的框架中运行：不能联网，也无法访问本页面。请勿在其中输入密码等敏感信息。',
     'deed.write': '写消息',
     'deed.stop': '停止回答',
     'deed.next': '下一条消息',
@@ -172,6 +193,7 @@ yaa.define('i18n/finding', ['ui/text'], ({ extend }) => {
     'guest.joinHint': '会话将在 yaa 服务器上继续。密钥只留在内存中，你发送消息之前不会传出任何内容。',
     'guest.keyHint': '服务器启动时会显示密钥。',
     'guest.connect': '连接',
+    'dialog.left': '输入的内容没有保存。',
     'palette.label': '命令与会话',
     'palette.none': '没有匹配的结果。',
     'palette.prompt': '提示词',

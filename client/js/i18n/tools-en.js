@@ -2,6 +2,13 @@
 
 yaa.define('i18n/tools-en', [], () => {
   return {
+    'tool.arguments': 'Arguments',
+    'tool.editedArguments': 'Arguments (edited by you)',
+    'tool.output': 'Output',
+    'tool.error': 'Error',
+    'tool.log': 'Log',
+    'tool.noOutput': 'Nothing was returned',
+    'tool.copy': 'Copy',
     'tool.more': 'Show {n, plural, one {# more line} other {# more lines}}',
     'tool.asJson': 'Show as JSON',
     'tool.asPicture': 'Show as picture',

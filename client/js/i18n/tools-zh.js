@@ -2,6 +2,13 @@
 
 yaa.define('i18n/tools-zh', [], () => {
   return {
+    'tool.arguments': '参数',
+    'tool.editedArguments': '参数（你修改过）',
+    'tool.output': '输出',
+    'tool.error': '错误',
+    'tool.log': '日志',
+    'tool.noOutput': '没有返回内容',
+    'tool.copy': '复制',
     'tool.more': '再显示 {n} 行',
     'tool.asJson': '显示 JSON',
     'tool.asPicture': '显示视图',
