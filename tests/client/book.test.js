@@ -368,3 +368,14 @@ test('a mistake of ours as a run begins leaves nothing running, and it can be tr
   await until(() => asks(here))
   assert.deepStrictEqual(spoken(here.entry.session), WHOLE.slice(0, 2))
 })
+
+test('a tab that stores nothing, because it is full or may not, runs all the same', async () => {
+  for (const name of ['setItem', 'getItem']) {
+    const here = await page()
+    globalThis.sessionStorage[name] = () => { throw new DOMException('', 'QuotaExceededError') }
+    begin(here)
+    await until(() => asks(here))
+    assert.deepStrictEqual(spoken(here.entry.session), WHOLE.slice(0, 2), name)
+    assert.notStrictEqual(await here.book.open(here.entry.session.id), null)
+  }
+})

@@ -31,6 +31,20 @@ test('two tabs do not write over one another', () => {
   assert.deepStrictEqual([one.draft('a'), one.draft('b')], ['1', '2'])
 })
 
+test('what is set in another tab is not written over', (context) => {
+  const [place, heard] = [storage(), []]
+  context.after(() => { delete globalThis.addEventListener })
+  globalThis.addEventListener = (type, hear) => heard.push([type, hear])
+  const [one, two] = [settings.open({ storage: place, location }), settings.open({ storage: place, location })]
+  one.set('prompts', ['a'])
+  // as a browser tells every other tab
+  const [type, hear] = heard[1]
+  hear({ key: 'yaa.settings' })
+  assert.deepStrictEqual([type, two.get('prompts')], ['storage', ['a']])
+  two.set('theme', 'dark')
+  assert.deepStrictEqual(settings.open({ storage: place, location }).all(), { prompts: ['a'], theme: 'dark' })
+})
+
 test('the oldest go first; a broken store and no store are no failure', () => {
   const place = storage()
   const one = settings.open({ storage: place, location })

@@ -19,6 +19,8 @@ yaa.define('io/settings', [], () => {
     let keys = read(KEYS)
     let kept = Object.keys(keys).length > 0
     let address = storage?.getItem(BASE) || home
+    // what is set in another tab: written over it would be lost, a new prompt too
+    globalThis.addEventListener?.('storage', ({ key }) => { if (key === SETTINGS && storage) values = read(SETTINGS) })
 
     /** @param {string} name @returns {any} */
     function read(name) {

@@ -286,12 +286,22 @@ yaa.define('ui/book', ['core/session', 'io/stream', 'io/lock', 'io/channel', 'io
   const wasRunning = (id) => runningIds().includes(id)
 
   /** @returns {string[]} */
-  const runningIds = () => JSON.parse(sessionStorage.getItem(RUNNING) ?? '[]')
+  function runningIds() {
+    try {
+      return JSON.parse(sessionStorage.getItem(RUNNING) ?? '[]')
+    } catch {
+      return [] // where cookies are off nobody may even look
+    }
+  }
 
   /** @param {string} id @param {boolean} running */
   function remember(id, running) {
     const others = runningIds().filter((one) => one !== id)
-    sessionStorage.setItem(RUNNING, JSON.stringify(running ? [...others, id] : others))
+    try {
+      sessionStorage.setItem(RUNNING, JSON.stringify(running ? [...others, id] : others))
+    } catch {
+      // full or forbidden: after a reload a person resumes it
+    }
   }
 
   /** Waiting to try again ends early when the network is back or the page is looked at. @param {() => void} callback */
