@@ -158,22 +158,6 @@ yaa.define('css/base', ['ui/h'], ({ css }) => css`
   .check { display: flex; gap: var(--s2); align-items: center; min-block-size: 1.75rem; font-size: var(--t3); cursor: pointer; }
   .check input { inline-size: 1.0625rem; block-size: 1.0625rem; flex: none; }
 
-  /* a row of choices of which one is taken */
-  .segments {
-    display: inline-flex; flex-wrap: wrap; padding: 2px; gap: 2px; background: var(--sunken); border-radius: var(--r1);
-    border: 1px solid var(--line);
-  }
-  .segments label { position: relative; cursor: pointer; }
-  .segments input { position: absolute; inset: 0; opacity: 0; cursor: pointer; }
-  .segments span {
-    display: block; padding: 0.2rem var(--s3); border-radius: calc(var(--r1) - 2px); min-block-size: 1.625rem;
-    font-size: var(--t2); color: var(--ink-2); white-space: nowrap; text-align: center;
-  }
-  .segments input:checked + span {
-    background: var(--raised); color: var(--ink); font-weight: 550; box-shadow: 0 0 0 1px var(--line);
-  }
-  .segments input:focus-visible + span { outline: 2px solid var(--accent); outline-offset: 1px; }
-
   .dot { inline-size: 0.5rem; block-size: 0.5rem; border-radius: 50%; background: var(--ink-3); flex: none; }
   .dot.good { background: var(--good); }
   .dot.bad { background: var(--bad); }

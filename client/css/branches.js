@@ -41,7 +41,9 @@ yaa.define('css/branches', ['ui/h'], ({ css }) => css`
   .path-figures { font-size: var(--t1); color: var(--ink-3); }
   .path-row [aria-pressed="true"] .icon { fill: currentColor; color: var(--ask); }
   @media (max-width: 48rem) {
-    .dialog.small { inline-size: 100vw; max-block-size: 100dvh; }
+    .dialog.small {
+      inline-size: 100vw; max-block-size: 100dvh; margin: auto 0 0; border: 1px solid var(--line); border-radius: var(--r3) var(--r3) 0 0;
+    }
     .edit-form { padding: var(--s4); }
     .path-row { padding-inline-start: calc(var(--s1) + var(--depth, 0) * 0.75rem); }
   }

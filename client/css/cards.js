@@ -59,7 +59,6 @@ yaa.define('css/cards', ['ui/h'], ({ css }) => css`
   }
   .part-head .button { margin-inline-start: auto; }
   .part p { font-size: var(--t3); overflow-wrap: anywhere; white-space: pre-wrap; }
-  .output-live { position: relative; }
 
   .call-edits { display: flex; flex-wrap: wrap; gap: var(--s1); align-items: center; padding: var(--s1) var(--s2); border-block-start: 1px solid var(--line); }
   .call-edits .button.square { margin-inline-start: auto; }

@@ -25,7 +25,7 @@ yaa.define('css/dialogs', ['ui/h'], ({ css }) => css`
   .menu {
     position: fixed; inset: auto; margin: 0.25rem 0; padding: var(--s1); border: 1px solid var(--line);
     border-radius: var(--r2);
-    background: var(--raised); color: var(--ink); box-shadow: var(--shadow-up); min-inline-size: 11rem;
+    background: var(--raised); color: var(--ink); box-shadow: var(--shadow-up); min-inline-size: 11rem; max-block-size: calc(100dvh - 2rem);
   }
   .menu:popover-open { display: grid; animation: rise 0.12s ease-out; }
   .menu button {
@@ -49,28 +49,9 @@ yaa.define('css/dialogs', ['ui/h'], ({ css }) => css`
     border-block-end: 1px solid var(--line);
   }
   .dialog-head h2 { flex: 1; font-size: var(--t5); }
-  .dialog-body { display: grid; grid-template-columns: 10.5rem minmax(0, 1fr); min-block-size: 0; }
-  .tabs {
-    display: grid; align-content: start; gap: 1px; padding: var(--s3) var(--s2);
-    border-inline-end: 1px solid var(--line); background: var(--sunken); overflow: auto; scrollbar-width: none;
-  }
-  .tabs button {
-    border: 0; background: none; text-align: start; padding: 0 var(--s3); min-block-size: 2.125rem; border-radius: var(--r1);
-    font-size: var(--t3); cursor: pointer; color: var(--ink-2); white-space: nowrap;
-  }
-  .tabs button:hover { background: var(--hover); color: var(--ink); }
-  .tabs button[aria-selected="true"] { background: var(--wash); color: var(--ink); font-weight: 550; }
-  .tabs button:focus-visible { outline-offset: -2px; }
-  .panel {
-    overflow-y: auto; padding: var(--s5); display: grid; align-content: start; gap: var(--s5);
-    grid-template-columns: minmax(0, 1fr); scrollbar-width: thin;
-  }
-  .panel h3 { font-size: var(--t4); }
-  .panel > .group { display: grid; gap: var(--s5); grid-template-columns: minmax(0, 1fr); }
   .stack { display: grid; gap: var(--s1); grid-template-columns: minmax(0, 1fr); }
   .inline-row { display: flex; gap: var(--s2); align-items: center; flex-wrap: wrap; }
   .inline-row .input { flex: 1 1 12rem; inline-size: auto; min-inline-size: 0; }
-
   .toasts {
     position: fixed; inset: auto 0 8.5rem; margin-inline: auto; z-index: 30; display: grid; gap: var(--s2);
     justify-items: center;
@@ -94,12 +75,6 @@ yaa.define('css/dialogs', ['ui/h'], ({ css }) => css`
   @media (max-width: 48rem) {
     .dialog { inline-size: 100vw; block-size: 100dvh; border: 0; border-radius: 0; }
     .dialog-head { padding-inline-start: var(--s4); }
-    .dialog-body { grid-template-columns: minmax(0, 1fr); grid-template-rows: auto minmax(0, 1fr); }
-    .tabs {
-      grid-auto-flow: column; border-inline-end: 0; border-block-end: 1px solid var(--line); padding: var(--s2);
-      justify-content: start;
-    }
-    .panel { padding: var(--s4); }
   }
 }
 `)

@@ -4,16 +4,16 @@ yaa.define('css/ground', ['ui/h'], ({ css }) => css`
 @layer dialogs {
   .notices:empty { display: none; }
   .notices { display: grid; gap: var(--s2); margin-block-end: var(--s2); }
-  .notice {
+  .keep-note {
     display: flex; flex-wrap: wrap; align-items: center; gap: var(--s2) var(--s3); padding: var(--s2) var(--s3); border: 1px solid var(--line);
     border-radius: var(--r2); background: var(--raised); font-size: var(--t3); color: var(--ink-2);
   }
-  .notice[data-tone="bad"] { border-color: var(--bad); color: var(--ink); }
-  .notice[data-tone="bad"] > .icon { color: var(--bad); }
-  .notice p { flex: 1 1 14rem; min-inline-size: 0; }
-  .notice .hint { display: inline; }
+  .keep-note[data-tone="bad"] { border-color: var(--bad); color: var(--ink); }
+  .keep-note[data-tone="bad"] > .icon { color: var(--bad); }
+  .keep-note p { flex: 1 1 14rem; min-inline-size: 0; }
+  .keep-note .hint { display: inline; }
   .notice-buttons, .button-row { display: flex; flex-wrap: wrap; gap: var(--s2); }
-  .notice .inline-row { flex: 1 1 14rem; }
+  .keep-note .inline-row { flex: 1 1 14rem; }
   .later { display: contents; }
   .later > .group { display: grid; gap: var(--s5); }
   .servers, .differences { list-style: none; display: grid; gap: var(--s1); padding: 0; }

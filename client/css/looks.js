@@ -1,18 +1,25 @@
-// What only the settings have: a choice of colours, rules of tools, how the server is.
+// The settings: their tabs and panels, rows of rules, choices.
 
 yaa.define('css/looks', ['ui/h'], ({ css }) => css`
 @layer dialogs {
-  .swatches { display: flex; flex-wrap: wrap; gap: var(--s2); }
-  .swatch { position: relative; cursor: pointer; }
-  .swatch input { position: absolute; inset: 0; opacity: 0; cursor: pointer; }
-  .swatch > span {
-    display: block; inline-size: 2rem; block-size: 2rem; border-radius: 50%;
-    background: light-dark(oklch(0.46 0.09 var(--hue)), oklch(0.76 0.08 var(--hue))); border: 3px solid var(--bg);
-    box-shadow: 0 0 0 1px var(--line);
+  .dialog-body { display: grid; grid-template-columns: 10.5rem minmax(0, 1fr); min-block-size: 0; }
+  .tabs {
+    display: grid; align-content: start; gap: 1px; padding: var(--s3) var(--s2);
+    border-inline-end: 1px solid var(--line); background: var(--sunken); overflow: auto; scrollbar-width: none;
   }
-  .swatch input:checked + span { box-shadow: 0 0 0 2px var(--ink); }
-  .swatch input:focus-visible + span { outline: 2px solid var(--accent); outline-offset: 4px; }
-
+  .tabs button {
+    border: 0; background: none; text-align: start; padding: 0 var(--s3); min-block-size: 2.125rem; border-radius: var(--r1);
+    font-size: var(--t3); cursor: pointer; color: var(--ink-2); white-space: nowrap;
+  }
+  .tabs button:hover { background: var(--hover); color: var(--ink); }
+  .tabs button[aria-selected="true"] { background: var(--wash); color: var(--ink); font-weight: 550; }
+  .tabs button:focus-visible { outline-offset: -2px; }
+  .panel {
+    overflow-y: auto; padding: var(--s5); display: grid; align-content: start; gap: var(--s5);
+    grid-template-columns: minmax(0, 1fr); scrollbar-width: thin;
+  }
+  .panel h3 { font-size: var(--t4); }
+  .panel > .group { display: grid; gap: var(--s5); grid-template-columns: minmax(0, 1fr); }
   .grid-2 {
     display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 12rem), 1fr)); gap: var(--s4);
     align-items: start;
@@ -35,5 +42,38 @@ yaa.define('css/looks', ['ui/h'], ({ css }) => css`
     -webkit-box-orient: vertical; overflow: hidden;
   }
   .rules .badge { margin-inline-start: var(--s2); }
+
+  /* a row of choices of which one is taken */
+  .segments {
+    display: inline-flex; flex-wrap: wrap; padding: 2px; gap: 2px; background: var(--sunken); border-radius: var(--r1);
+    border: 1px solid var(--line);
+  }
+  .segments label { position: relative; cursor: pointer; }
+  .segments input { position: absolute; inset: 0; opacity: 0; cursor: pointer; }
+  .segments span {
+    display: block; padding: 0.2rem var(--s3); border-radius: calc(var(--r1) - 2px); min-block-size: 1.625rem;
+    font-size: var(--t2); color: var(--ink-2); white-space: nowrap; text-align: center;
+  }
+  .segments input:checked + span {
+    background: var(--raised); color: var(--ink); font-weight: 550; box-shadow: 0 0 0 1px var(--line);
+  }
+  .segments input:focus-visible + span { outline: 2px solid var(--accent); outline-offset: 1px; }
+
+  .swatches { display: flex; flex-wrap: wrap; gap: var(--s2); }
+  .swatch { position: relative; cursor: pointer; }
+  .swatch input { position: absolute; inset: 0; opacity: 0; cursor: pointer; }
+  .swatch > span {
+    display: block; inline-size: 2rem; block-size: 2rem; border-radius: 50%;
+    background: light-dark(oklch(0.46 0.09 var(--hue)), oklch(0.76 0.08 var(--hue))); border: 3px solid var(--bg);
+    box-shadow: 0 0 0 1px var(--line);
+  }
+  .swatch input:checked + span { box-shadow: 0 0 0 2px var(--ink); }
+  .swatch input:focus-visible + span { outline: 2px solid var(--accent); outline-offset: 4px; }
+  @media (max-width: 48rem) {
+    .dialog-body { grid-template-columns: minmax(0, 1fr); grid-template-rows: auto minmax(0, 1fr); }
+    /* in two rows where they do not fit in one: what scrolls away here is not found */
+    .tabs { display: flex; flex-wrap: wrap; border-inline-end: 0; border-block-end: 1px solid var(--line); padding: var(--s2); }
+    .panel { padding: var(--s4); }
+  }
 }
 `)

@@ -133,4 +133,21 @@ yaa.define('css/more', ['ui/h'], ({ css }) => css`
     .dialog-foot { padding: var(--s3) var(--s4) max(var(--s3), env(safe-area-inset-bottom)); }
   }
 }
+@layer overrides {
+  /* what is chosen is told by a background elsewhere, and here there is none */
+  @media (forced-colors: active) {
+    [aria-selected="true"], [aria-pressed="true"], .row[data-current="true"], .choice input:checked + span, .swatch input:checked + span {
+      outline: 2px solid Highlight; outline-offset: -2px;
+    }
+    :is(.gauge-bar, .gauge-stack, .figures, .legend, .track) i, .swatch > span { forced-color-adjust: none; }
+  }
+  /* the whole session on paper, and nothing that is pressed */
+  @media print {
+    :root { color-scheme: light; }
+    html, body, .app, .main, .scroll, .scroll > .column { display: block; height: auto; min-block-size: 0; overflow: visible; contain: none; }
+    .chunk, .message { content-visibility: visible; min-block-size: 0; }
+    .skip, .side, .scrim, .top-meter, .foot, .inspector, .toasts, .message-actions, .call-edits, .ask-actions, .all-bar, .aside, .code-bar .button { display: none; }
+    .code pre, .think-text, .args dd, .diff, .found, .tree, .grid { white-space: pre-wrap; overflow: visible; max-block-size: none; }
+  }
+}
 `)

@@ -92,6 +92,9 @@ yaa.define('css/thread', ['ui/h'], ({ css }) => css`
     max-block-size: 20rem; overflow-y: auto; scrollbar-width: thin;
   }
 
+  /* each paragraph in the direction of its own words */
+  .bubble, .think-text, .prose :is(p, h3, h4, h5, h6, th, td), .composer textarea { unicode-bidi: plaintext; }
+
   /* Markdown */
   .prose { --gap: calc(0.8 * var(--t4)); overflow-wrap: anywhere; }
   .prose .table { overflow-wrap: break-word; }
@@ -143,7 +146,7 @@ yaa.define('css/thread', ['ui/h'], ({ css }) => css`
   /* code */
   .code {
     border: 1px solid var(--line); border-radius: var(--r2); background: var(--sunken); min-inline-size: 0;
-    overflow: clip;
+    overflow: clip; direction: ltr;
   }
   .code-bar {
     display: flex; align-items: center; gap: var(--s1); padding: 0 var(--s1) 0 var(--s3); min-block-size: 2.125rem;

@@ -74,8 +74,8 @@ await main(async (walk, job) => {
     await page.waitForFunction(() => document.querySelector(".notices"));
     await listen(page);
     await page.evaluate(() => dispatchEvent(new CustomEvent("yaa-storage", { detail: { code: "quota", message: "full" }, cancelable: true })));
-    await walk.sees(".notice", "no room left");
-    await walk.sees(".notice", "delete sessions");
+    await walk.sees(".keep-note", "no room left");
+    await walk.sees(".keep-note", "delete sessions");
     await heard(page, "no room left");
     await walk.shot("1-quota");
     const found = await walk.barriers();

@@ -40,6 +40,10 @@ await main(async (walk, job) => {
       expect(wanted, found, `${tool} ${css}`);
     }
     await has(page, ".notice[data-tone=bad]", "allowed 1024, observed 1042");
+    // in its own colours, also beside the notices over the message field
+    await page.waitForFunction(() => { try { return Boolean(yaa.use("ui/ground").context()) } catch { return false } });
+    const plain = await page.$eval(".notice[data-tone=bad]", (one) => getComputedStyle(one).backgroundColor === getComputedStyle(one.closest(".card")).backgroundColor);
+    if (plain) throw new Error("what must not be overlooked looks like everything else");
     await has(page, ".tool-gist", "exit 1");
     await noBarriers(walk);
     await walk.shot("1-tools");

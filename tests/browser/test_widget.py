@@ -74,7 +74,9 @@ class Widget(unittest.TestCase):
 
     def check(self, browser: str) -> None:
         with ExitStack() as stack:
-            yaa = stack.enter_context(Yaa(peers.config(peers.start(stack, "tests.bench.provider"))))
+            config = peers.config(peers.start(stack, "tests.bench.provider"))
+            config["server"]["tools"] = {"datetime": {"ceiling": "ask"}}
+            yaa = stack.enter_context(Yaa(config))
             shop = stack.enter_context(Shop(yaa.url, yaa.key))
             job = {"url": shop.url, "server": yaa.url, "tool": TOOL, "label": f"{browser}-widget"}
             walked = walk("widget.mjs", browser, job, {})

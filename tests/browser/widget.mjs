@@ -72,6 +72,35 @@ await main(async (walk, job) => {
     await page.waitForFunction(() => document.querySelector("#here > div").shadowRoot.querySelectorAll("article").length === 0);
   });
 
+  await walk.step("Enter stops no answer, a double click is one, and the focus stays when a card goes", async () => {
+    const inside = (css) => page.evaluate((wanted) => document.querySelector("#here > div").shadowRoot.querySelector(wanted)?.innerText, css);
+    const button = await part(page, "form.compose button");
+    const field = await part(page, "textarea");
+    await send(page, "bench tokens=3000 delay_us=50000");
+    await sees(page, "article", "@");
+    await field.type("bench tokens=3000 delay_us=50000");
+    await page.keyboard.press("Enter");
+    await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))));
+    const now = { status: await inside(".status"), words: await field.evaluate((one) => one.value) };
+    if (!now.status.includes("Working") || !now.words) throw new Error(JSON.stringify(now));
+    await button.click();
+    await sees(page, ".status", "Stopped");
+    await button.click({ count: 2 });
+    await page.waitForFunction(() => document.querySelector("#here > div").shadowRoot.querySelectorAll(".user").length === 2);
+    await sees(page, "article:last-child", "@");
+    await button.click();
+    await sees(page, ".status", "Stopped");
+    await send(page, 'bench tokens=4 delay_us=0 tool=datetime{"zone":"UTC"}');
+    await sees(page, ".status", "Waiting for your answer");
+    const allow = await part(page, ".ask .primary");
+    await allow.focus();
+    await page.keyboard.press("Enter");
+    await sees(page, ".status", "Answer ready");
+    const held = await page.evaluate(() => document.querySelector("#here > div").shadowRoot.activeElement?.className);
+    if (held !== "talk") throw new Error(`the focus is at ${held}`);
+    await page.evaluate(() => globalThis.widget.reset());
+  });
+
   await walk.step("wrong key", async () => {
     await page.evaluate(() => globalThis.widget.setHeaders({ Authorization: "Bearer wrong" }));
     await send(page, "bench tokens=1 delay_us=0");

@@ -26,6 +26,7 @@ yaa.define('i18n/en', [], () => {
     'side.undo': 'Undo',
 
     'session.untitled': 'New session',
+    'session.gone': 'This session is not in this browser.',
     'session.rename': 'Rename this session',
     'session.tokens': '{n, plural, one {# token} other {# tokens}}',
     'session.tokensTitle': 'Whole session: {input} in, {output} out, {calls, plural, one {# model call} other {# model calls}}',

@@ -26,6 +26,7 @@ yaa.define('i18n/zh', [], () => {
     'side.undo': '撤销',
 
     'session.untitled': '新会话',
+    'session.gone': '这个浏览器里没有这个会话。',
     'session.rename': '重命名这个会话',
     'session.tokens': '{n, plural, other {# 词元}}',
     'session.tokensTitle': '整个会话：输入 {input}，输出 {output}，{calls, plural, other {# 次模型调用}}',
@@ -43,7 +44,7 @@ yaa.define('i18n/zh', [], () => {
     'starter.code.title': '写点代码',
     'starter.code.text': '写一个读取 CSV 文件的 Python 函数，并附一个小测试。',
 
-    'server.checking': '正在寻找服务器……',
+    'server.checking': '正在寻找服务器…',
     'server.ready': '已连接',
     'server.keyOk': '密钥有效',
     'server.keyMissing': '还没有密钥',
@@ -79,8 +80,8 @@ yaa.define('i18n/zh', [], () => {
     'fail.settings': '设置',
 
     'compose.label': '消息',
-    'compose.placeholder': '给 yaa 发消息……',
-    'compose.placeholderAsk': '请在上面回应，或写点新的……',
+    'compose.placeholder': '给 yaa 发消息…',
+    'compose.placeholderAsk': '请在上面回应，或写点新的…',
     'compose.attach': '添加附件',
     'compose.send': '发送',
     'compose.stop': '停止',
@@ -99,7 +100,7 @@ yaa.define('i18n/zh', [], () => {
     'thread.copy': '复制消息',
     'thread.part': '附件（{type}）',
 
-    'think.live': '思考中……',
+    'think.live': '思考中…',
     'think.done': '思考过程',
 
     // branches and edits
@@ -162,12 +163,12 @@ yaa.define('i18n/zh', [], () => {
     'tool.result': '结果',
     'tool.noArguments': '没有参数',
     'tool.attempt': '第 {n} 次尝试',
-    'tool.state.writing': '正在写调用……',
+    'tool.state.writing': '正在写调用…',
     'tool.state.proposed': '已提出',
     'tool.state.asking': '需要你批准',
     'tool.state.allowed': '已允许',
     'tool.state.denied': '已拒绝',
-    'tool.state.started': '运行中……',
+    'tool.state.started': '运行中…',
     'tool.state.done': '完成',
     'tool.state.failed': '失败',
     'tool.state.waiting': '等待你回应',
@@ -215,7 +216,7 @@ yaa.define('i18n/zh', [], () => {
     'form.integer': '请输入整数。',
     'form.min': '至少 {n}。',
     'form.max': '至多 {n}。',
-    'form.choose': '请选择……',
+    'form.choose': '请选择…',
     'form.optional': '可不填',
 
     'unsure.title': '{tool} 运行了吗？',
@@ -254,7 +255,7 @@ yaa.define('i18n/zh', [], () => {
     'model.stop': '到此为止',
 
     'run.queued': '已有四个运行在进行，正在等待其中一个结束…',
-    'run.lost': '连接中断，正在恢复……',
+    'run.lost': '连接中断，正在恢复…',
     'run.lostWait': '连接中断，{time} 后再试',
     'run.failed': '无法继续。',
     'run.retry': '现在重试',

@@ -52,12 +52,13 @@ yaa.define('ui/app', [
         addEventListener('hashchange', arrive)
       }
       await book.refresh()
-      const entry = wanted && await book.open(wanted)
-      if (entry) show(entry)
+      if (wanted) await actions.open(wanted)
       draw()
       NARROW.addEventListener('change', draw)
       addEventListener('keydown', shortcuts(app, actions))
       addEventListener('unhandledrejection', notLoaded)
+      addEventListener('storage', draw) // settings of another tab
+      for (const type of ['dragover', 'dragleave', 'drop']) addEventListener(type, (/** @type {any} */ event) => app.views.composer.drag(event))
       // Who has switched tools of the page on may need them with the first message.
       if (Object.values(settings.get('pageTools') ?? {}).includes(true)) pageTools(app)
       else if (!guest) idle(() => pageTools(app))
@@ -68,10 +69,11 @@ yaa.define('ui/app', [
       idle(() => Promise.all(['find', 'branches', 'attach', 'settings'].map((group) => yaa.later(group))).catch(console.warn))
     }
 
-    /** A link that is opened where the page is open already: the one that a server prints, or that of a session. */
+    /** A link that is opened where the page is open already, the one that a server prints or that of a session; or the way back. */
     function arrive() {
       const wanted = sessionInHash()
       if (wanted) return actions.open(wanted)
+      if (!location.hash) return show(book.fresh())
       if (!settings.takeKeyFromHash()) return
       say(t('toast.signedIn'))
       address(app.current.session)
@@ -103,7 +105,7 @@ yaa.define('ui/app', [
       app.current = entry
       app.past = null
       app.drawer = false
-      address(entry.session)
+      address(entry.session, 'pushState')
       app.views?.composer.write(settings.draft(draftKey(entry.session)))
       drawNow()
     }
@@ -188,7 +190,9 @@ yaa.define('ui/app', [
     /** @param {string} id */
     async function open(id) {
       const entry = await book.open(id)
-      if (entry) show(entry)
+      if (entry) return show(entry)
+      address(app.current.session)
+      toast(t('session.gone'))
     }
 
     /** @param {string} id */
@@ -358,9 +362,13 @@ yaa.define('ui/app', [
 
   const sessionInHash = () => new URLSearchParams(location.hash.slice(1)).get('s')
 
-  /** The open session is in the address, so that a reload opens it again. @param {Session} session */
-  function address({ id, messages, ext }) {
-    history.replaceState(null, '', messages.length && !ext?.temporary ? `#s=${encodeURIComponent(id)}` : location.pathname + location.search)
+  /**
+   * The open session is in the address, so that a reload opens it again, and going back the one before.
+   * @param {Session} session @param {'pushState' | 'replaceState'} [how]
+   */
+  function address({ id, messages, ext }, how = 'replaceState') {
+    const place = messages.length && !ext?.temporary ? `#s=${encodeURIComponent(id)}` : location.pathname + location.search
+    if (place !== (location.hash || location.pathname + location.search)) history[how](null, '', place)
   }
 
   /** @param {Record<string, any> | undefined} map @param {string} name @param {any} value '' takes the entry out */

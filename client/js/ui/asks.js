@@ -95,7 +95,7 @@ yaa.define('ui/asks', ['ui/h', 'ui/text', 'ui/form', 'core/usage'], (dom, { t, c
 
     /** Names and values; a change of a file as what goes and what comes, once that can be drawn. @param {any} value */
     async function draw(value) {
-      const plain = isObject(value) ? argsList(value) : h('pre.mono', null, String(value))
+      const plain = isObject(value) ? argsList(value) : h('pre.mono', null, plainly(String(value)))
       fill(shown, plain)
       const picture = await does.picture?.(tool, value)
       if (picture && plain.isConnected) fill(shown, picture)
@@ -306,12 +306,15 @@ yaa.define('ui/asks', ['ui/h', 'ui/text', 'ui/form', 'core/usage'], (dom, { t, c
   /** @param {string} key @param {string} classes @param {() => void} onclick */
   const button = (key, classes, onclick) => h(`button.button${classes}`, { type: 'button', onclick }, t(key))
 
+  /** What turns the direction of the words behind it would have one thing read and another allowed. @param {string} words */
+  const plainly = (words) => words.replace(/(?![\t\n\r])\p{Cc}|[\u202a-\u202e\u2066-\u2069]/gu, (sign) => `\\u{${sign.codePointAt(0)?.toString(16)}}`)
+
   /** Arguments as names and values. @param {Record<string, any>} args */
   function argsList(args) {
     const entries = Object.entries(args)
     if (!entries.length) return h('p.args-none', null, t('tool.noArguments'))
-    const shown = (/** @type {any} */ value) => (typeof value === 'string' ? value : JSON.stringify(value, null, 2))
-    return h('dl.args', null, entries.map(([name, value]) => [h('dt', null, name), h('dd', null, shown(value))]))
+    const shown = (/** @type {any} */ value) => plainly(typeof value === 'string' ? value : JSON.stringify(value, null, 2))
+    return h('dl.args', null, entries.map(([name, value]) => [h('dt', null, plainly(name)), h('dd', null, shown(value))]))
   }
 
   /** @param {any} source @returns {any} an object, or the text itself where it isn't JSON */
@@ -326,5 +329,5 @@ yaa.define('ui/asks', ['ui/h', 'ui/text', 'ui/form', 'core/usage'], (dom, { t, c
   /** @param {any} value */
   const isObject = (value) => typeof value === 'object' && value !== null && !Array.isArray(value)
 
-  return { askView, argsList, bodies: BODIES, declining, callArgs, button }
+  return { askView, argsList, plainly, bodies: BODIES, declining, callArgs, button }
 })

@@ -5,6 +5,8 @@ yaa.define('ui/attach', [
 ], (dom, { t, count }, { toast, say }, attach, urlsafe) => {
   const { h, icon, iconButton, list } = dom
   const { LIMITS } = attach
+  /** So many refusals are said, of the others their number. */
+  const SAID = 3
   let serial = 0
 
   /** @typedef {{key: string, name: string, part: any, image: string | null, size: number}} Attached */
@@ -16,13 +18,16 @@ yaa.define('ui/attach', [
 
     /** @param {File[]} files */
     async function add(files) {
+      /** @type {Set<string>} */ const refused = new Set()
       for (const file of files) {
-        if (all.length >= LIMITS.files) return refuse(t('attach.many', { n: LIMITS.files }))
-        const made = await attachedOf(file)
-        if (typeof made === 'string') refuse(made)
+        const full = all.length >= LIMITS.files
+        // a folder, or a file that has gone meanwhile
+        const made = full ? t('attach.many', { n: LIMITS.files }) : await attachedOf(file).catch(() => t('attach.unread', { name: file.name }))
+        if (typeof made === 'string') refused.add(made)
         else all = [...all, made]
         draw()
       }
+      if (refused.size) refuse([...refused])
     }
 
     /** @param {string} key */
@@ -56,8 +61,11 @@ yaa.define('ui/attach', [
     }
   }
 
-  /** @param {string} words */
-  const refuse = (words) => toast(words, { bad: true })
+  /** In one notice, however many it are. @param {string[]} all */
+  function refuse(all) {
+    const rest = all.length - SAID
+    toast([...all.slice(0, SAID), rest > 0 ? t('attach.more', { n: rest }) : ''].join(' '), { bad: true })
+  }
 
   /** @param {number} bytes */
   const sizeOf = (bytes) => (

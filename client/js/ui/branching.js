@@ -2,8 +2,9 @@
 // core/tree or core/edit, saved at once, with the way back in a toast where something is taken away.
 
 yaa.define('ui/branching', [
-  'ui/text', 'ui/popup', 'ui/message', 'ui/editing', 'ui/sessiontree', 'ui/limits', 'core/edit', 'core/tree', 'core/session', 'i18n/branches',
-], ({ t }, { toast, say }, { plainText }, editing, { openTree }, limits, edit, tree, sessions) => {
+  'ui/text', 'ui/popup', 'ui/editing', 'ui/sessiontree', 'ui/limits', 'core/attach', 'core/edit', 'core/tree', 'core/session',
+  'i18n/branches',
+], ({ t }, { toast, say }, editing, { openTree }, limits, attach, edit, tree, sessions) => {
   /** @param {import('./types').App} app @param {import('./types').Actions} actions @returns {Record<string, (...rest: any[]) => any>} */
   function deeds(app, actions) {
     const { book } = app
@@ -36,12 +37,12 @@ yaa.define('ui/branching', [
       const sends = message.role === 'user'
       /** @param {string} words */
       const save = (words) => {
-        const content = withText(message.content, words)
+        const content = withWords(message.content, words)
         if (!change((one) => edit.editMessage(one, id, content))) return
         if (sends) run()
         else focusGhost()
       }
-      editing.editInline(place, { value: plainText(message.content), sends, save })
+      editing.editInline(place, { value: attach.split(message.content).words, sends, save })
     }
 
     /** @param {string} callId */
@@ -173,12 +174,10 @@ yaa.define('ui/branching', [
     }
   }
 
-  /** Other words in a content that may have other parts too. @param {any} content @param {string} words */
-  function withText(content, words) {
+  /** Other words in a content that may have other parts too: the files of a message go along again. @param {any} content @param {string} words */
+  function withWords(content, words) {
     if (!Array.isArray(content)) return words
-    const at = content.findIndex((part) => part?.type === 'text')
-    const made = { type: 'text', text: words }
-    return at < 0 ? [made, ...content] : content.flatMap((part, i) => (i === at ? [made] : part?.type === 'text' ? [] : [part]))
+    return attach.content(words, content.filter((part) => attach.fileOf(part) || (typeof part !== 'string' && part?.type !== 'text')))
   }
 
   return { deeds }

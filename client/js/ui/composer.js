@@ -19,7 +19,7 @@ yaa.define('ui/composer', ['ui/h', 'ui/text', 'ui/commands'], ({ h, icon, iconBu
     const note = h('p.composer-note', { hidden: true }, t('compose.superseded'))
     const status = statusLine(actions)
     const stay = (/** @type {Event} */ event) => event.preventDefault()
-    const form = h('form.composer', { onsubmit: stay, onclick: focusArea, ondragover: over, ondragleave: leave, ondrop: drop },
+    const form = h('form.composer', { onsubmit: stay, onclick: focusArea },
       h('label.sr-only', { htmlFor: id }, t('compose.label')), area,
       h('div.composer-bar', null, clip, agent.el, model.el, badge, h('span.gap'), button))
     const el = h('div.column', null, status.el, form, note)
@@ -34,6 +34,7 @@ yaa.define('ui/composer', ['ui/h', 'ui/text', 'ui/commands'], ({ h, icon, iconBu
     addEventListener('pagehide', () => rest && keep())
     /** The files of each session that was written in. @type {Map<string, any>} */
     const trays = new Map()
+    /** Files that are being read. @type {Promise<any>} */ let coming = Promise.resolve()
     /** @type {any} */ let slash = null
     /** @type {Promise<any> | null} one menu, however fast one types */ let slashed = null
 
@@ -108,8 +109,10 @@ yaa.define('ui/composer', ['ui/h', 'ui/text', 'ui/commands'], ({ h, icon, iconBu
     }
 
     async function send() {
+      const id = current
+      await coming // what was dropped here goes along
       const words = area.value.trim()
-      if (isEmpty()) return // while a run is on it waits its turn
+      if (isEmpty() || id !== current) return // while a run is on it waits its turn
       if (words.startsWith('/')) {
         await slashMenu()
         if (slash?.submit(words)) return
@@ -137,12 +140,18 @@ yaa.define('ui/composer', ['ui/h', 'ui/text', 'ui/commands'], ({ h, icon, iconBu
       send()
     }
 
-    /** @param {File[]} files */
+    /** One after the other. @param {File[]} files */
     async function attach(files) {
-      if (!files.length) return
       const id = current
+      const taken = coming.then(() => (files.length ? take(id, files) : null))
+      coming = taken.catch(() => {})
+      await taken
+    }
+
+    /** @param {string} id of the session @param {File[]} files */
+    async function take(id, files) {
       const tray = trays.get(id) ?? await commands.run('attach.tray', draw)
-      if (!trays.has(id)) trays.set(id, tray)
+      trays.set(id, tray)
       if (id === current) form.prepend(tray.el)
       area.focus()
       await tray.add(files)
@@ -157,25 +166,14 @@ yaa.define('ui/composer', ['ui/h', 'ui/text', 'ui/commands'], ({ h, icon, iconBu
       attach(files)
     }
 
-    /** @param {DragEvent} event */
-    function over(event) {
-      if (!event.dataTransfer?.types.includes('Files')) return
+    /** Files over the page, and let go there: it would be left for them. @param {DragEvent} event */
+    function drag(event) {
+      if (event.type === 'dragleave' && event.relatedTarget) return
+      const holds = event.dataTransfer?.types.includes('Files') && !event.defaultPrevented
+      attr(form, 'data-drop', holds && event.type === 'dragover' ? 'true' : null)
+      if (!holds) return
       event.preventDefault()
-      attr(form, 'data-drop', 'true')
-    }
-
-    /** @param {any} event */
-    function leave(event) {
-      if (!form.contains(event.relatedTarget)) attr(form, 'data-drop', null)
-    }
-
-    /** @param {DragEvent} event */
-    function drop(event) {
-      attr(form, 'data-drop', null)
-      const files = [...event.dataTransfer?.files ?? []]
-      if (!files.length) return
-      event.preventDefault()
-      attach(files)
+      if (event.type === 'drop') attach([...event.dataTransfer?.files ?? []])
     }
 
     /** A click on the empty part of the box means the field. @param {MouseEvent} event */
@@ -198,7 +196,7 @@ yaa.define('ui/composer', ['ui/h', 'ui/text', 'ui/commands'], ({ h, icon, iconBu
       oninput()
     }
 
-    return { el, update, write, insert, attach, read: () => area.value, focus: () => area.focus() }
+    return { el, update, write, insert, attach, drag, read: () => area.value, focus: () => area.focus() }
   }
 
   /**

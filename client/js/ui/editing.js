@@ -1,7 +1,7 @@
 // Editors for what was said and done: words in the place of the message, values (arguments, results) in a dialog that
 // offers a form where the value is flat, and JSON or plain text where it isn't.
 
-yaa.define('ui/editing', ['ui/h', 'ui/text', 'ui/form', 'i18n/branches', 'css/branches'], (dom, { t }, { jsonField, schemaForm, isFlat }) => {
+yaa.define('ui/editing', ['ui/h', 'ui/text', 'ui/form', 'ui/dialog', 'i18n/branches', 'css/branches'], (dom, { t }, { jsonField, schemaForm, isFlat }, { guard }) => {
   const { h, icon, iconButton, attr, fill, uid } = dom
   const TYPES = new Set(['string', 'number', 'boolean'])
   const LONG = 60
@@ -63,13 +63,14 @@ yaa.define('ui/editing', ['ui/h', 'ui/text', 'ui/form', 'i18n/branches', 'css/br
     const ok = h('button.button.primary', { type: 'submit' }, t('branch.save'))
     const result = isError !== undefined
     const el = h('dialog.dialog.small', { 'aria-labelledby': heading, closedby: 'any', onclose: () => el.remove() },
-      h('header.dialog-head', null, h('h2', { id: heading }, title), iconButton('x', t('settings.close'), { onclick: () => el.close() })),
+      h('header.dialog-head', null, h('h2', { id: heading }, title), iconButton('x', t('settings.close'), { onclick: () => leave() })),
       h('form.edit-form', { onsubmit: done }, h('p.hint', null, hint), field.el, problem,
         result ? h('label.check', null, error, t('branch.asError')) : null,
         h('div.edit-actions', null,
           result ? h('button.button', { type: 'button', onclick: () => file.click() }, icon('plus'), t('branch.fromFile')) : null, file,
           h('span.gap'), h('button.button', { type: 'button', onclick: () => el.close() }, t('branch.cancel')), ok)))
     document.body.append(el)
+    const leave = guard(el)
     el.showModal()
     field.focus()
 

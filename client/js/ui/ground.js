@@ -48,7 +48,7 @@ yaa.define('ui/ground', [
     else notices.delete(key)
     fill(el, [...notices.values()].map(({ tone, words, next, buttons, form }) => {
       const text = h('p', null, words, next ? h('span.hint', null, ' ', next) : null)
-      const row = h('div.notice', { role: 'group', 'aria-label': words }, icon(tone === 'bad' ? 'alert' : 'download'), text, form, h('div.notice-buttons', null, buttons))
+      const row = h('div.keep-note', { role: 'group', 'aria-label': words }, icon(tone === 'bad' ? 'alert' : 'download'), text, form, h('div.notice-buttons', null, buttons))
       attr(row, 'data-tone', tone)
       return row
     }))

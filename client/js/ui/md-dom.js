@@ -49,8 +49,8 @@ yaa.define('ui/md-dom', ['ui/h', 'ui/text', 'ui/code', 'core/markdown', 'core/ur
   function elementOf(node) {
     switch (node.type) {
       case 'heading': return h(`h${Math.min(6, node.level + 2)}.level-${node.level}`)
-      case 'quote': return h('blockquote')
-      case 'list': return node.ordered ? h('ol', { start: node.start }) : h('ul')
+      case 'quote': return h('blockquote', { dir: 'auto' })
+      case 'list': return h(node.ordered ? 'ol' : 'ul', { dir: 'auto', start: node.ordered ? node.start : null })
       case 'table': return h('div.table', { tabIndex: 0 })
       case 'rule': return h('hr')
       case 'math': return h('div.formula.display', { tabIndex: 0 })

@@ -3,6 +3,7 @@
 
 yaa.define('ui/notes', ['ui/h', 'ui/text', 'ui/popup', 'ui/book', 'core/session'], (dom, { t }, { toast }, { isActive }, sessions) => {
   const { h, icon, iconButton, list, text, attr } = dom
+  const FILE = /^<file name="([^"]*)/
 
   /** @param {import('./types').Actions} actions @returns {import('./types').View<import('./types').State>} */
   function notesView(actions) {
@@ -40,7 +41,7 @@ yaa.define('ui/notes', ['ui/h', 'ui/text', 'ui/popup', 'ui/book', 'core/session'
     /** @param {any} next */
     function update(next) {
       item = next
-      text(words, item.text)
+      text(words, item.text || filesOf(item.content))
       text(now, t(item.live ? 'queue.interrupt' : 'queue.now'))
       attr(now, 'title', item.live ? t('queue.interruptHint') : null)
     }
@@ -78,37 +79,33 @@ yaa.define('ui/notes', ['ui/h', 'ui/text', 'ui/popup', 'ui/book', 'core/session'
    * @param {import('./types').App} app @param {(entry: import('./types').Entry, words: any) => void} send
    */
   function queueOf(app, send) {
-    /** In memory only: of temporary sessions, and where the tab stores nothing or has no room, as for pictures. @type {Map<string, any[]>} */
-    const fleeting = new Map()
+    /** By session: here alone those of a temporary one, and what is more than the browser keeps. @type {Map<string, any[]>} */
+    const queues = new Map()
     /** The one that is to follow as soon as the run it interrupts has stopped, by session. @type {Map<string, string>} */
     const next = new Map()
     let serial = Date.now()
 
     /** @param {Session} session @returns {{id: string, text: string, content: any}[]} */
-    function of({ id, ext }) {
-      if (ext?.temporary || fleeting.has(id)) return fleeting.get(id) ?? []
-      try {
-        return JSON.parse(sessionStorage.getItem(nameOf(id)) ?? '[]')
-      } catch {
-        return []
-      }
+    function of({ id }) {
+      if (!queues.has(id)) queues.set(id, stored(id))
+      return queues.get(id) ?? []
     }
 
     /** @param {Session} session @param {any[]} items */
     function keep({ id, ext }, items) {
-      fleeting.set(id, items)
+      queues.set(id, items)
       try {
-        sessionStorage.removeItem(nameOf(id)) // what has no room leaves nothing old behind
-        if (!ext?.temporary && items.length) sessionStorage.setItem(nameOf(id), JSON.stringify(items))
-        if (!ext?.temporary) fleeting.delete(id)
-      } catch { /* it waits in memory */ }
+        sessionStorage.removeItem(nameOf(id))
+        if (items.length && !ext?.temporary) sessionStorage.setItem(nameOf(id), JSON.stringify(items))
+      } catch {
+        // full, as after some pictures, or forbidden: it waits for as long as the page is open
+      }
       app.draw()
     }
 
     /** @param {any} content text, or parts @param {Session} [session] */
     function add(content, session = app.current.session) {
-      const words = typeof content === 'string' ? content : content.map((/** @type {any} */ part) => part.text ?? `[${part.type}]`).join(' ')
-      keep(session, [...of(session), { id: `q${++serial}`, text: words, content }])
+      keep(session, [...of(session), { id: `q${++serial}`, text: wordsOf(content), content }])
     }
 
     /** @param {string} id @param {string} words '' takes it out */
@@ -150,14 +147,32 @@ yaa.define('ui/notes', ['ui/h', 'ui/text', 'ui/popup', 'ui/book', 'core/session'
     return { of, add, change, sendNow, onEnd }
   }
 
+  /** What is written in a message, not what goes along (core/attach). @param {any} part */
+  const isWords = (part) => part.type === 'text' && !FILE.test(part.text)
+
+  /** @param {any} content @returns {string} */
+  const wordsOf = (content) => (Array.isArray(content) ? content.filter(isWords).map((part) => part.text).join('\n') : content)
+
+  /** What goes along with it, by name. @param {any[]} content */
+  const filesOf = (content) => content.map((part) => FILE.exec(part.text)?.[1] ?? t('image.alt')).join(', ')
+
   /** @param {any} content @param {string} words */
   function withWords(content, words) {
     if (!Array.isArray(content)) return words
-    return [{ type: 'text', text: words }, ...content.filter((part) => part.type !== 'text')]
+    return [{ type: 'text', text: words }, ...content.filter((part) => !isWords(part))]
   }
 
   /** @param {string} id */
   const nameOf = (id) => `yaa.queue.${id}`
+
+  /** @param {string} id @returns {any[]} what the tab had before it was loaded again */
+  function stored(id) {
+    try {
+      return JSON.parse(sessionStorage.getItem(nameOf(id)) ?? '[]')
+    } catch {
+      return []
+    }
+  }
 
   return { notesView, queueOf }
 })

@@ -125,11 +125,11 @@ yaa.define('ui/prompts', [
 
   /** @param {Settings} settings @param {Prompt} prompt @param {() => void} draw */
   function remove(settings, prompt, draw) {
-    const before = all(settings)
-    settings.set('prompts', before.filter((one) => one.id !== prompt.id))
+    const at = all(settings).findIndex((one) => one.id === prompt.id)
+    settings.set('prompts', all(settings).filter((one) => one.id !== prompt.id))
     draw()
     const undo = () => {
-      settings.set('prompts', before)
+      settings.set('prompts', all(settings).toSpliced(at, 0, prompt)) // others may have come since
       draw()
     }
     toast(t('prompts.deleted', { name: prompt.name }), { label: t('side.undo'), action: undo })

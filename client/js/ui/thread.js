@@ -136,6 +136,9 @@ yaa.define('ui/thread', ['ui/h', 'ui/text', 'ui/message', 'ui/asks', 'ui/connect
       const step = { j: 1, k: -1, PageDown: 1, PageUp: -1 }[event.key]
       const target = /** @type {Element} */ (event.target)
       if (!step || event.ctrlKey || event.metaKey || event.altKey || !target.matches('article, .scroll')) return
+      // a page further in what is longer than the view
+      const [box, view] = [target.getBoundingClientRect(), el.getBoundingClientRect()]
+      if (event.key.startsWith('Page') && (target === el || (step > 0 ? box.bottom > view.bottom : box.top < view.top))) return
       const articles = [...feed.querySelectorAll('.message')]
       const at = articles.indexOf(target)
       const next = articles[at < 0 ? (step > 0 ? 0 : articles.length - 1) : at + step]

@@ -250,6 +250,8 @@ declare global {
     'ui/asks': {
       askView(interrupt: Interrupt, actions: Actions, call?: ToolCall): View<Interrupt>
       argsList(args: Record<string, any>): any
+      /** words in which nothing turns the direction of what follows */
+      plainly(words: string): string
       /** the inside of a card by the reason of its interrupt */
       bodies: Record<string, (interrupt: any, answer: (payload: any, status?: string) => void, call?: any, does?: any) => {
         icon: string; title: string; text?: string; content: any[]; update?(interrupt: any): void
@@ -267,7 +269,7 @@ declare global {
       wordsOf(server: ServerState): string
     }
     'ui/thread': { threadView(actions: Actions): View<State> & { toEnd: any; follow(): void; showAsk(): void; reveal(id: string): HTMLElement | null } }
-    'ui/composer': { composerView(actions: Actions): View<State> & { write(words: string): void; insert(words: string): void; read(): string; attach(files: File[]): void; focus(): void } }
+    'ui/composer': { composerView(actions: Actions): View<State> & { write(words: string): void; insert(words: string): void; read(): string; attach(files: File[]): Promise<void>; drag(event: DragEvent): void; focus(): void } }
     'ui/sidebar': { sidebarView(actions: Actions): View<State> & { search(): void }; headerView(actions: Actions): View<State> }
     'ui/settings': { settingsDialog(actions: Actions): View<State> & { show(tab?: string): void } }
     'ui/clienttools': { open(app: App, store: Store): void; switches(actions: Actions): View<any> }

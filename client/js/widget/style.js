@@ -42,6 +42,7 @@ button { font: inherit; }
 .prose table { border-collapse: collapse; font-size: 0.93em; }
 .prose :is(th, td) { border: 1px solid var(--line); padding: 4px 8px; text-align: start; }
 a { color: var(--accent); }
+.user, .prose :is(p, h3, h4, h5, h6, th, td) { unicode-bidi: plaintext; }
 .used { color: var(--soft); font-size: 0.87em; display: flex; gap: 6.4px; align-items: center; }
 .used svg { inline-size: 16px; block-size: 16px; }
 .ask { border: 1px solid var(--accent); border-radius: 10px; padding: 12.8px; display: grid; gap: 9.6px; }

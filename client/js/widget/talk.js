@@ -119,7 +119,7 @@ yaa.define('widget/talk', ['core/session', 'io/api', 'io/stream'], (sessions, ap
       run = null
       session = sessions.create()
       state = { phase: 'idle', attempt: 0, resumed: 0 }
-      sessionStorage.removeItem(name)
+      put()
       onChange()
     }
 

@@ -14,7 +14,7 @@ yaa.define('widget/view', ['core/session', 'widget/texts', 'widget/style', 'widg
     shadow.adoptedStyleSheets = [sheet]
     let frame = 0
     const talk = talks.open(options, () => { frame ||= requestAnimationFrame(draw) })
-    const parts = panel(options, t, { submit, reset, close: () => show(false), floating: !container })
+    const parts = panel(options, t, { submit, press, reset, close: () => show(false), floating: !container })
     const button = h('button.open-button', { type: 'button', 'aria-label': t('open'), title: t('open'), onclick: () => show(true) }, icon('chat'))
     const thread = threadOf(parts.talk, t, talk)
     shadow.append(h(container ? 'div.root.embedded' : 'div.root.floating', null, container ? null : button, parts.el))
@@ -30,14 +30,20 @@ yaa.define('widget/view', ['core/session', 'widget/texts', 'widget/style', 'widg
       else button.focus()
     }
 
-    /** @param {Event} event */
+    /** What is written while a run is on waits in the field. @param {Event} event */
     function submit(event) {
       event.preventDefault()
       const text = parts.input.value.trim()
-      if (talk.live()) return talk.stop()
-      if (!text) return
+      if (!text || talk.live()) return
       parts.input.value = ''
       talk.send(text)
+    }
+
+    /** The second click of a double click means nothing new: what it hits has just become the other button. @param {MouseEvent} event */
+    function press(event) {
+      if (!talk.live() && event.detail !== 2) return // it submits
+      event.preventDefault()
+      if (event.detail !== 2) talk.stop()
     }
 
     function reset() {
@@ -49,7 +55,10 @@ yaa.define('widget/view', ['core/session', 'widget/texts', 'widget/style', 'widg
       frame = 0
       const live = talk.live()
       const near = parts.talk.scrollHeight - parts.talk.scrollTop - parts.talk.clientHeight < 80
+      const held = shadow.activeElement
       thread.update()
+      // a card that is answered goes, and who pressed it is not thrown back to the beginning of the page
+      if (held && !held.isConnected) parts.talk.focus({ preventScroll: true })
       if (near) parts.talk.scrollTop = parts.talk.scrollHeight
       parts.talk.setAttribute('aria-busy', String(live))
       parts.send.replaceChildren(icon(live ? 'stop' : 'send'))
@@ -77,6 +86,7 @@ yaa.define('widget/view', ['core/session', 'widget/texts', 'widget/style', 'widg
     if (talk.live()) return t('working')
     if (reason === 'stopped') return t('stopped')
     if (error) return error.kind === 'network' ? t('unreachable') : t('failed', { detail: error.message })
+    if (talk.open().length) return t('waits')
     return ended && phase === 'done' ? t('ready') : ''
   }
 
@@ -95,12 +105,12 @@ yaa.define('widget/view', ['core/session', 'widget/texts', 'widget/style', 'widg
       form.requestSubmit()
     }
     const input = h('textarea', { rows: 1, 'aria-label': t('message'), placeholder: t('placeholder'), onkeydown })
-    const send = h('button.icon', { type: 'submit' }, icon('send'))
+    const send = h('button.icon', { type: 'submit', onclick: on.press }, icon('send'))
     const form = h('form.compose', { onsubmit: on.submit }, input, send)
     const el = h('section.panel', { 'aria-label': title },
       h('header', null, h('h2', null, title), iconButton('fresh', t('reset'), on.reset), on.floating ? iconButton('x', t('close'), on.close) : null),
       talk, status, form)
-    if (on.floating) el.addEventListener('keydown', (/** @type {KeyboardEvent} */ event) => event.key === 'Escape' && on.close())
+    if (on.floating) el.addEventListener('keydown', (/** @type {KeyboardEvent} */ event) => event.key === 'Escape' && !event.isComposing && on.close())
     return { el, talk, status, input, send }
   }
 

@@ -2,8 +2,8 @@
 // The document only names them; the bytes are on the server that made them, until somebody wants them.
 
 yaa.define('ui/tools/attached', [
-  'ui/h', 'ui/tools/text', 'io/download', 'ui/tools/parts', 'css/tools',
-], (dom, { t }, download, parts) => {
+  'ui/h', 'ui/tools/text', 'io/download', 'ui/tools/parts', 'ui/asks', 'css/tools',
+], (dom, { t }, download, parts, { plainly }) => {
   const { h, icon, list, text, attr, fill } = dom
   const { size } = parts
   /** What an <img> may hold: nothing in it runs or is loaded. */
@@ -45,7 +45,7 @@ yaa.define('ui/tools/attached', [
       icon('download'), t('attached.save'))
     const shows = kind === 'text' || (kind === 'picture' && bytes > MAX_PICTURE)
     const show = shows ? h('button.button.small.ghost', { type: 'button', 'aria-expanded': 'false', onclick: toggle }, t('attached.show')) : null
-    const row = h('div.handed-row', null, icon(kind === 'picture' ? 'image' : 'file'), h('span.path', { title: path }, label), note, show, save)
+    const row = h('div.handed-row', null, icon(kind === 'picture' ? 'image' : 'file'), h('span.path', { title: plainly(path) }, plainly(label)), note, show, save)
     const el = h('li', null, row, place)
     /** @type {Promise<Blob | null> | null} */ let coming = null
 

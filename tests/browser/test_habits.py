@@ -1,0 +1,36 @@
+"""What people do out of habit, in a hurry or by accident, with the scripted model."""
+
+from __future__ import annotations
+
+import unittest
+from contextlib import ExitStack
+
+from tests.bench import peers
+from tests.tooling import tools
+from tests.tooling.child import Yaa
+
+from .walks import NEEDED, walk
+
+
+class Habits(unittest.TestCase):
+    maxDiff = None
+
+    def check(self, browser: str) -> None:
+        with ExitStack() as stack:
+            yaa = stack.enter_context(Yaa(peers.config(peers.start(stack, "tests.bench.provider"))))
+            job = {"url": f"{yaa.url}/#key={yaa.key}", "label": f"{browser}-habits"}
+            walked = walk("habits.mjs", browser, job, {})
+        self.assertEqual(walked.error, "", walked.complaints)
+        self.assertEqual(walked.complaints, [], "the console is quiet")
+
+    @tools.needs(*NEEDED, tools.browser("chromium"))
+    def test_chromium(self) -> None:
+        self.check("chromium")
+
+    @tools.needs(*NEEDED, tools.browser("firefox"))
+    def test_firefox(self) -> None:
+        self.check("firefox")
+
+
+if __name__ == "__main__":
+    unittest.main()
