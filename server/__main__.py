@@ -11,7 +11,9 @@ from __future__ import annotations
 import argparse
 import asyncio
 import errno
+import io
 import os
+import signal
 import socket
 import sys
 from collections.abc import Mapping
@@ -37,11 +39,13 @@ YAA_* variables (YAA_PORT=80, YAA_SERVER__LIMITS__MAX_RUNS=4), then the options 
 with 0 when every tool of the file can be used, `doctor` when nothing is missing, else with 1."""
 
 
+INTERRUPTED = 128 + signal.SIGINT  # as a shell has it
 WORKERS_END_S = 15.0  # beyond the grace of their tools, before they are killed
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Everything `python3 -m server` does. Returns the exit code."""
+    _prepare_streams()
     options = _options(arguments)
     env = os.environ
     try:
@@ -67,7 +71,25 @@ def main(arguments: list[str] | None = None) -> int:
     except ConfigError as error:
         for problem in error.problems:
             print(f"yaa: {problem}", file=sys.stderr)
+    except KeyboardInterrupt:  # where nothing has begun that would have to be told
+        return INTERRUPTED
     return BAD_CONFIGURATION
+
+
+def _prepare_streams() -> None:
+    """Input and output as whatever started us left them: closed, or of a language in which not all
+    can be written that a model says. Neither may end a command with a trace."""
+    for name, mode, errors in (
+        ("stdin", "r", "replace"),
+        ("stdout", "w", "backslashreplace"),
+        ("stderr", "w", "backslashreplace"),
+    ):
+        stream = getattr(sys, name)
+        if stream is None:  # its number is free, and a connection must not get it
+            null = os.open(os.devnull, os.O_RDWR)
+            setattr(sys, name, open(null, mode, errors=errors, closefd=False))
+        elif isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors=errors)
 
 
 def _options(arguments: list[str] | None) -> argparse.Namespace:

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import errno
+import io
 import os
 import signal
 import sys
@@ -35,27 +37,45 @@ from .greeting import describe
 from .pack import pack
 from .terminal import Terminal
 from .tools.check import check_file
+from .wire.loop import Loop, run
+
+# Why standard output does not take what is written to it.
+NOT_WRITTEN = (errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
 def perform(config: Config, env: Mapping[str, str], options: argparse.Namespace) -> int:
     """The command that `options` names. Raises ConfigError."""
     try:
-        match options.command:
-            case "run":
-                return _run(config, env, options)
-            case "chat":
-                return _chat(config, env, options)
-            case "pack":
-                return _pack(Path(options.file))
-            case "doctor":
-                return asyncio.run(_doctor(config, env))
-            case "tools":
-                return _check_tools(config, options)
-            case _:
-                return asyncio.run(_check(config, env))
+        code = _perform(config, env, options)
+        sys.stdout.flush()
     except Problem as problem:
         print(f"yaa: {explain(problem)}", file=sys.stderr)
-    return BAD_INPUT
+        return BAD_INPUT
+    except OSError as error:
+        if error.filename or error.errno not in NOT_WRITTEN:
+            raise
+        # What Python would still write at its exit must not complain again (its docs).
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if error.errno != errno.EPIPE:  # a reader that has left knows
+            print(f"yaa: standard output: {error.strerror}", file=sys.stderr)
+        return FAILED
+    return code
+
+
+def _perform(config: Config, env: Mapping[str, str], options: argparse.Namespace) -> int:
+    match options.command:
+        case "run":
+            return _run(config, env, options)
+        case "chat":
+            return _chat(config, env, options)
+        case "pack":
+            return _pack(Path(options.file))
+        case "doctor":
+            return run(_doctor(config, env))
+        case "tools":
+            return _check_tools(config, options)
+        case _:
+            return run(_check(config, env))
 
 
 async def _check(config: Config, env: Mapping[str, str]) -> int:
@@ -90,6 +110,8 @@ def _run(config: Config, env: Mapping[str, str], options: argparse.Namespace) ->
     log.setup("warning")
     document = to_run(options.file, options.say)
     form = "events" if options.events else "text" if options.text else "session"
+    if form != "text" and isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8")  # as JSON has to be, in whatever language
     begun = False
 
     async def main() -> int:
@@ -103,15 +125,11 @@ def _run(config: Config, env: Mapping[str, str], options: argparse.Namespace) ->
             return await run_once(app.agent, document, sys.stdout, form)
 
     try:
-        return asyncio.run(main())
+        return run(main())
     except (KeyboardInterrupt, asyncio.CancelledError):
         if not begun and form == "session":
             write_session(document, sys.stdout)  # `> session.json` must not lose what it held
         return INTERRUPTED
-    except BrokenPipeError:
-        # The reader has left; what Python would still flush at exit must not complain (its docs).
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return FAILED
 
 
 def _check_tools(config: Config, options: argparse.Namespace) -> int:
@@ -126,7 +144,7 @@ def _chat(config: Config, env: Mapping[str, str], options: argparse.Namespace) -
     log.setup("error")
     session = read_session(options.file) if options.file else {"messages": []}
     terminal = Terminal()
-    with asyncio.Runner() as runner:
+    with asyncio.Runner(loop_factory=Loop) as runner:
         app = App(config, env)
         runner.run(app.open())
         try:

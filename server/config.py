@@ -89,7 +89,7 @@ def load(home: Path, path: Path | None, env: Mapping[str, str], flags: Mapping[s
     problems: list[str] = []
     layers: dict[str, dict[str, Any]] = {}
     file = path or home / "config.json"
-    if path is not None or file.is_file():
+    if path is not None or _is_file(file):
         layers[str(file)] = _expand(_read(file), env, str(file), problems)
     layers["the environment"] = _from_env(env, kinds, problems)
     layers["the command line"] = _from_flags(flags)
@@ -162,6 +162,14 @@ def _read(file: Path) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise ConfigError(f"{file}: wanted one object with `server` and `session` in it")
     return value
+
+
+def _is_file(file: Path) -> bool:
+    """Not in a folder that may not be entered, either: `make_home` says what is wrong with it."""
+    try:
+        return file.is_file()
+    except OSError:
+        return False
 
 
 def _contradictions(server: Mapping[str, Any]) -> Iterator[str]:

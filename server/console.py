@@ -16,7 +16,7 @@ from typing import Any, TextIO
 
 from .api.runs import Agent, Run
 from .errors import Problem
-from .jsontext import JSONError, dumps, loads
+from .jsontext import JSONError, browser_safe, dumps, loads
 from .session.events import alias
 from .terminal import Printer, Terminal, answer, visible
 
@@ -53,7 +53,8 @@ def to_run(file: str | None, text: str | None) -> dict[str, Any]:
         return read_session(file or "-")
     document = read_session(file) if file else {}
     if isinstance(messages := document.setdefault("messages", []), list):
-        messages.append({"role": "user", "content": text})
+        # Bytes of an argument that are no UTF-8 come as surrogates, which no JSON can hold.
+        messages.append({"role": "user", "content": browser_safe(text)})
     return document
 
 
@@ -174,7 +175,8 @@ class Chat:
             file = Path(name).expanduser()
             draft = file.with_name(f".{file.name}.{secrets.token_hex(4)}")
             try:
-                draft.write_text(json.dumps(self.session, ensure_ascii=False, indent=2) + "\n")
+                text = json.dumps(self.session, ensure_ascii=False, indent=2) + "\n"
+                draft.write_text(text, encoding="utf-8")
                 draft.replace(file)
             except OSError:
                 with suppress(OSError):
@@ -196,14 +198,19 @@ class Chat:
     def _converse(self) -> bool:
         """Run, ask what the run waits for, run again; until nothing more is asked or answered.
 
-        False when the session was refused as it is.
+        False when the session was refused as it is. An answer that is refused is asked for again:
+        in the session it would stand in the way of all that follows.
         """
+        answered: list[dict[str, Any]] = []
         while True:
             try:
                 self._loop.run(self._once())
             except Problem as problem:
                 self._terminal.line(explain(problem), "red")
-                return False
+                if not answered:
+                    return False
+                for interrupt in answered:
+                    del interrupt["answer"]
             except KeyboardInterrupt:
                 self._terminal.line("stopped", "dim")
                 return True
@@ -211,11 +218,11 @@ class Chat:
                 if self._run is not None:
                     self.session, self._run = self._run.session, None
             try:
-                answered = [self._ask(interrupt) for interrupt in self._open()]
+                answered = [interrupt for interrupt in self._open() if self._ask(interrupt)]
             except (EOFError, KeyboardInterrupt):
                 self._terminal.line("\nleft open; your next message takes its place", "dim")
                 return True
-            if not any(answered):
+            if not answered:
                 return True
 
     async def _once(self) -> None:

@@ -14,6 +14,7 @@ import resource
 import signal
 import socket
 import sys
+import threading
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from contextlib import suppress
@@ -30,6 +31,7 @@ from .metrics import Metrics
 from .wire.exchange import Exchange
 from .wire.http11 import Request
 from .wire.listener import BaseServer, Limits
+from .wire.loop import run
 from .wire.tls import Certificate, reason
 from .workers import Worker
 
@@ -63,7 +65,7 @@ class Door(NamedTuple):
         and tools have `disconnect_grace_s` to end; a second one ends all at once. A worker gets
         SIGTERM only, and stops too when its parent has ended (workers.py).
         """
-        asyncio.run(Serving(self, worker).run())
+        run(Serving(self, worker).run())
         return 0
 
 
@@ -95,7 +97,8 @@ class Serving:
         stop, at_once = self._listen()
         self._greet()
         try:
-            if await _first(self._open(), stop.wait()):
+            opened = await _first(self._open(), stop.wait())
+            if opened:
                 self._tell_ready(time.monotonic() - began)
                 await stop.wait()
             if watching is not None:
@@ -103,7 +106,8 @@ class Serving:
             _log.info("stopping")
             if self._app is not None:
                 self._app.agent.stop()
-            await _first(listener.close(limits["disconnect_grace_s"]), at_once.wait())
+            grace_s = limits["disconnect_grace_s"] if opened else 0  # who waits for the agent
+            await _first(listener.close(grace_s), at_once.wait())
         finally:
             await listener.close()
             if self._app is not None:
@@ -140,8 +144,9 @@ class Serving:
         """The page can be opened: what it asks for next waits."""
         if self._speaks:
             _tell(f"yaa {VERSION}", "", *self._door.links, "")
-            if self._door.opens:  # imported here: few ask for it, and it takes its time
-                importlib.import_module("webbrowser").open(self._door.links[-1])
+            if self._door.opens:  # apart: a browser may not return before it has the page
+                show = (self._door.links[-1],)
+                threading.Thread(target=_show, args=show, name="browser", daemon=True).start()
 
     def _tell_ready(self, spent_s: float) -> None:
         if self._speaks and self._app is not None:
@@ -197,6 +202,11 @@ def _tell(*lines: str) -> None:
     """What is said at start."""
     with suppress(OSError):  # a full disk, or nobody who reads it
         print("\n".join(lines), flush=True)
+
+
+def _show(link: str) -> None:
+    """The page, in a browser. Imported here: few ask for it, and it takes its time."""
+    importlib.import_module("webbrowser").open(link)
 
 
 def certificate(tls: Mapping[str, str]) -> Certificate | None:

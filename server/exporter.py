@@ -143,7 +143,7 @@ class Exporter:
             except ClientError as error:
                 why = error.message
                 continue
-            if response.status == 200:
+            if 200 <= response.status < 300:
                 return self._rejected(said, size)
             why = f"{urlsplit(self._url).hostname} answers {response.status}"
             if response.status not in AGAIN:

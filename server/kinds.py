@@ -50,11 +50,16 @@ class Pattern(NamedTuple):
     words: str
 
 
+class Positive:
+    """A number above 0. Where one limits a wait, 0 would end it before it has begun."""
+
+
 class Anything:
     """Any JSON value; whoever uses it checks it."""
 
 
 ANY = Anything()
+POSITIVE = Positive()
 TOOL_MODE = Choice(("auto", "native", "json_schema", "text"))
 
 # A kind is a JSON value that stands for its like (0: whole number, 0.5: any number, null: number
@@ -125,6 +130,9 @@ SHAPES: dict[str, Any] = {
     "server.sandbox.ports": [Range(1, 65535)],
     "server.limits.max_connections": Range(1, 1_000_000),
     "server.limits.max_request_size": Range(1, 1 << 40),
+    "server.limits.head_timeout_s": POSITIVE,
+    "server.limits.body_grace_s": POSITIVE,
+    "server.limits.write_timeout_s": POSITIVE,
     "server.limits.max_runs": Range(1, 1_000_000),
     "server.limits.max_parallel_calls": Range(1, 1_000),
     "server.tracing.headers": MapOf(""),
@@ -192,6 +200,8 @@ def say(kind: Any, at: At) -> str:
             return kind.words
         case Range(least, most):
             return f"a whole number from {least} to {most}"
+        case Positive():
+            return "a number above 0"
         case bool():
             return "true or false"
         case str():
@@ -233,6 +243,8 @@ def _is(value: Any, kind: Any, at: At) -> bool:
         return isinstance(value, int) and kind.least <= value <= kind.most
     if kind is None and value is None:
         return True
+    if isinstance(kind, Positive):
+        return isinstance(value, int | float) and value > 0
     if not isinstance(value, int | float) or not isinstance(kind, int | float | None):
         return False
     whole = isinstance(kind, int) and not _is_duration(at)

@@ -8,7 +8,9 @@ same sources give the same bytes.
 
 from __future__ import annotations
 
+import errno
 import hashlib
+import os
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -73,6 +75,8 @@ if __name__ == "__main__":
 
 def pack(target: Path) -> int:
     """Write the file, whole or not at all; how many bytes it has. Raises OSError."""
+    if target.is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
     sources = dict(sorted(_sources()))
     digest = hashlib.sha256()
     for name, path in sources.items():

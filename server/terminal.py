@@ -147,17 +147,25 @@ def answer(terminal: Terminal, interrupt: dict[str, Any]) -> Answer | None:
     return None if payload is None else {"status": "resolved", "payload": payload}
 
 
-def ask_for(terminal: Terminal, schema: dict[str, Any], name: str = "answer") -> Any:
-    """A value of this schema. What the line cannot be read as is asked for again."""
+def ask_for(
+    terminal: Terminal, schema: dict[str, Any], name: str = "answer", *, optional: bool = False
+) -> Any:
+    """A value of this schema, None for an `optional` one that is left empty. What the line cannot
+    be read as is asked for again."""
     if isinstance(schema.get("properties"), dict):
-        return {
-            key: ask_for(terminal, part, part.get("description", key))
+        needed = schema.get("required") or ()
+        values = {
+            key: ask_for(terminal, part, part.get("description", key), optional=key not in needed)
             for key, part in schema["properties"].items()
         }
+        return {k: value for k, value in values.items() if value is not None or k in needed}
+    may = ", may be empty" if optional else ""
     while True:
-        text = terminal.ask(f"{visible(name)}{_hint(schema)}: ")
+        text = terminal.ask(f"{visible(name)}{_hint(schema)}{may}: ").strip()
+        if optional and not text:
+            return None
         try:
-            return _read(text.strip(), schema)
+            return _read(text, schema)
         except ValueError as error:
             terminal.line(f"  {error}", "red")
 

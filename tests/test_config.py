@@ -200,6 +200,12 @@ class Kinds(Case):
         found = self.problems({"server": {"port": "a", "hots": [], "workers": 0}}, {"YAA_PROT": ""})
         self.assertEqual(len(found), 4, found)
 
+    def test_no_wait_is_over_before_it_begins(self) -> None:
+        for key in ("head_timeout_s", "body_grace_s", "write_timeout_s"):
+            (said,) = self.problems({"server": {"limits": {key: 0}}})
+            self.assertIn(f"server.limits.{key} is 0, wanted a number above 0", said)
+            self.load({"server": {"limits": {key: 0.1, "body_min_rate": 0}}})
+
     def test_what_is_allowed(self) -> None:
         for server in (
             {"limits": {"head_timeout_s": 2.5, "session": {"max_tokens": 10}}},
@@ -237,6 +243,14 @@ class Kinds(Case):
     def test_invalid_utf8(self) -> None:
         (self.home / "config.json").write_bytes(b'{"a": "\xff"}')
         self.assertIn("FILE:1:8: the text is not valid UTF-8", self.problems())
+
+    def test_a_home_that_cannot_be_looked_into(self) -> None:
+        """One below a folder that may not be entered, or with a name that no folder can have."""
+        home = self.home / ("x" * 300)
+        self.assertEqual(config.load(home, None, {}, {}).sources, ())
+        with self.assertRaises(ConfigError) as caught:
+            config.make_home(home)
+        self.assertIn("choose another with --home", caught.exception.problems[0])
 
     def test_no_secret_in_a_message(self) -> None:
         wrong = {"server": {"providers": {"a": {"api_key": ["canary-1"], "headers": 5}}}}

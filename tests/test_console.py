@@ -30,6 +30,10 @@ def script(messages: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
     last = messages[-1]
     if last["role"] == "tool":
         return [("text", f"It said: {last['content']}")]
+    if "age" in last["content"]:
+        schema = {"type": "integer", "minimum": 1}
+        asked = {"question": "How old are you?", "response_schema": schema}
+        return [("call", "ask", json.dumps(asked))]
     if "write" in last["content"]:
         return [("text", "Now:"), ("call", "write", '{"path": "x"}')]
     return [("text", f"You said: {last['content']}")]
@@ -42,7 +46,7 @@ class Case(unittest.TestCase):
         self.folder = Path(folder.name)
         self.counts: dict[tuple[str, str], int] = {}
         self.model = fakes.ScriptedModel(script)
-        toolbox = fakes.CountingToolbox({"write": "write"}, self.counts)
+        toolbox = fakes.CountingToolbox({"write": "write", "ask": "question"}, self.counts)
         self.agent = fakes.agent(self.model, toolbox)
 
     def chat(self, *lines: str, session: dict[str, Any] | None = None) -> tuple[Chat, str]:
@@ -85,6 +89,13 @@ class Talking(Case):
         chat, _ = self.chat("y", session=json.loads(json.dumps(chat.session)))
         self.assertEqual(sum(self.counts.values()), 1)
         self.assertEqual(chat.session["status"], "completed")
+
+    def test_an_answer_that_does_not_fit_is_asked_for_again(self) -> None:
+        chat, said = self.chat("my age", "0", "7", "and now")
+        self.assertEqual(said.count("\nHow old are you?\n"), 2)
+        self.assertIn("/interrupts/0/answer/payload: ", said)
+        self.assertIn("It said: 7\n", said)
+        self.assertIn("You said: and now\n", said)
 
     def test_a_refused_session_keeps_no_half_sent_message(self) -> None:
         session = {"messages": [], "version": 99}

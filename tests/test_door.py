@@ -47,6 +47,16 @@ class Opened(App):
 sys.modules["server.app"].App = Opened
 sys.exit(main(sys.argv[1:]))
 """
+# A browser that returns only when it is closed.
+BROWSER = """#!{python}
+import http.client, sys, threading
+from urllib.parse import urlsplit
+place = urlsplit(sys.argv[1])
+peer = http.client.HTTPConnection(place.hostname, place.port, timeout=5)
+peer.request("GET", place.path)
+print("the browser got", peer.getresponse().status, "for", place.path, flush=True)
+threading.Event().wait()
+"""
 LINK = r"^(http://127\.0\.0\.1:\d+)/#key=(\S+)$"
 
 
@@ -125,6 +135,34 @@ class BeforeTheAgent(Case):
                     done = self.yaa("--port", "0", "--workers", workers, env=env)
                     self.assertEqual(done.returncode, 2)
                     self.assertIn(said, done.stderr)
+
+    def test_a_browser_that_holds_on_gets_the_page(self) -> None:
+        """As one on the terminal does, and a first window that ends with its program."""
+        browser = self.folder / "browser"
+        browser.write_text(BROWSER.format(python=sys.executable))
+        browser.chmod(0o755)
+        command = [sys.executable, "-W", "error", "-m", "server", "--port", "0", "--open"]
+        child = Child(command, env=self.env | {"BROWSER": str(browser)})
+        self.addCleanup(child.kill)
+        child.wait_for("the browser got 200 for /", SECONDS)
+        child.wait_for(r"^  ready ", SECONDS)
+        self.assertEqual(child.stop(), 0)
+
+    def test_who_waits_for_an_agent_is_not_waited_for(self) -> None:
+        command = [sys.executable, "-c", "import sys; sys.stdin.read()"]
+        silent = {"command": command[0], "args": command[1:]}
+        server = {"mcpServers": {"silent": silent}, "limits": {"disconnect_grace_s": 1000}}
+        file = self.config({"server": server})
+        command = [sys.executable, "-W", "error", "-m", "server", "--port", "0"]
+        child = Child([*command, "--config", str(file)], env=self.env)
+        self.addCleanup(child.kill)
+        link = child.wait_for(LINK, SECONDS)
+        waiting = self.asked(link[1], "/info", link[2])
+        self.assertEqual(Api(link[1]).request("GET", "/health")[0], 200)
+        child.process.terminate()
+        with waiting.makefile("rb") as answer:
+            self.assertIn(b" 503 ", answer.readline())
+        self.assertEqual(child.process.wait(SECONDS), 0)
 
     def test_the_door_opens_without_what_an_agent_is_made_of(self) -> None:
         program = "import sys, server.__main__; print(*sys.modules)"

@@ -134,6 +134,7 @@ class Sending(Case):
         for statuses, sent, requests in (
             ((503, 429), 1, 3),
             ((502, 503, 504), 0, 3),
+            ((202,), 1, 1),  # not as OTLP has it, but taken is taken
             ((400,), 0, 1),
             ((401,), 0, 1),
         ):

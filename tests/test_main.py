@@ -465,6 +465,88 @@ class Filter(Case):
         self.assertEqual(done.stderr, b"")
 
 
+class Streams(Case):
+    """Standard input and output as whoever starts it leaves them; `yaa` sees to it that there is
+    no trace."""
+
+    def shell(self, line: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """`"$@"` in the line is the command."""
+        command = ["sh", "-c", line, "sh", *self.command(*arguments)]
+        done = subprocess.run(
+            command, cwd=ROOT, env=self.env, capture_output=True, timeout=SECONDS, check=False
+        )
+        out, err = done.stdout.decode(), done.stderr.decode()
+        self.assertNotIn("Traceback", err)
+        return subprocess.CompletedProcess(done.args, done.returncode, out, err)
+
+    def test_closed_ones(self) -> None:
+        say = ("run", "--say", "calc 6*7")
+        for line, arguments, code, said in (
+            ('exec "$@" <&-', ("run",), 2, "yaa: standard input: "),
+            ('exec "$@" <&-', say, 0, ""),
+            ('exec "$@" <&-', ("chat",), 0, ""),
+            ('exec "$@" >&-', say, 0, ""),
+            ('exec "$@" >&- 2>&-', say, 0, ""),
+            ('exec "$@" <&- >&- 2>&-', ("--check",), 0, ""),
+            ('exec "$@" </dev/null >&-', ("chat",), 0, ""),
+        ):
+            with self.subTest(line=line, arguments=arguments):
+                done = self.shell(line, *arguments)
+                self.assertEqual(done.returncode, code)
+                self.assertTrue(done.stderr.startswith(said), done.stderr)
+
+    @unittest.skipUnless(Path("/dev/full").exists(), "needs /dev/full")
+    def test_a_full_disk_and_a_reader_that_leaves_are_no_mistake_of_ours(self) -> None:
+        for arguments in (("run", "--say", "calc 6*7"), ("doctor",), ("--check",)):
+            with self.subTest(arguments=arguments):
+                done = self.shell('exec "$@" > /dev/full', *arguments)
+                said = "yaa: standard output: No space left on device\n"
+                self.assertEqual((done.returncode, done.stderr), (1, said))
+                done = self.shell('"$@" | true', *arguments)
+                self.assertEqual(done.stderr, "")
+
+    def test_a_language_that_lacks_the_words(self) -> None:
+        language = {"PYTHONIOENCODING": "latin-1"}
+        for form in ([], ["--events"]):  # JSON is UTF-8
+            done = self.yaa("run", "--say", "讲 → é", *form, env=language)
+            self.assertEqual((done.returncode, done.stderr), (3, ""))
+            self.assertIn("讲 → é", done.stdout)
+        self.assertIn("\\u", self.yaa("run", "--say", "讲", "--text", env=language).stdout)
+        self.assertIn("\\u2192", self.yaa("doctor", env=language).stdout)
+
+    def test_bytes_that_are_no_text(self) -> None:
+        command = [os.fsencode(each) for each in self.command("run", "--say")] + [b"calc 6*7 \xff"]
+        done = subprocess.run(
+            command, cwd=ROOT, env=self.env, capture_output=True, timeout=SECONDS, check=False
+        )
+        self.assertEqual((done.returncode, done.stderr), (0, b""))
+        self.assertEqual(json.loads(done.stdout)["messages"][0]["content"], "calc 6*7 \ufffd")
+        saved = self.folder / "saved.json"
+        ascii = {"PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "LC_ALL": "C"}
+        for strict in ({}, {"PYTHONIOENCODING": "utf-8:strict"}, ascii):
+            give = b"calc 6*7 \xe9\n/save " + os.fsencode(saved) + b"\n"
+            talked = self.yaa("chat", give=give, env=strict)
+            with self.subTest(strict):
+                self.assertEqual((talked.returncode, talked.stderr), (0, ""))
+                self.assertEqual(json.loads(saved.read_bytes())["status"], "completed")
+
+    def test_interrupted_before_anything_has_begun(self) -> None:
+        pipe = self.folder / "session.json"
+        os.mkfifo(pipe)
+        process = subprocess.Popen(
+            [sys.executable, "-m", "server", "run", str(pipe)],
+            cwd=ROOT,
+            env=self.env,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        self.addCleanup(process.kill)
+        with pipe.open("w"):  # it reads now
+            process.send_signal(signal.SIGINT)
+            self.assertEqual(process.communicate(timeout=SECONDS), (b"", b""))
+        self.assertEqual(process.returncode, 128 + signal.SIGINT)
+
+
 class Chatting(Case):
     def test_a_conversation_from_a_pipe(self) -> None:
         saved = self.folder / "saved.json"

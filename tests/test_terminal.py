@@ -192,6 +192,11 @@ class Answering(unittest.TestCase):
                 ["Ann", "40"],
                 {"name": "Ann", "age": 40},
             ),
+            (
+                {"properties": {"a": {"type": "integer"}, "b": {}}, "required": ["b"]},
+                ["", ""],
+                {"b": ""},
+            ),
         ):
             with self.subTest(schema=schema):
                 screen, _ = terminal(*lines)

@@ -92,7 +92,9 @@ class Files:
             await call.reply(304, headers=headers)
             return
         part = None
-        if "range" in asked and asked.get("if-range", etag) == etag:
+        # HEAD has no ranges: RFC 9110 section 14.2.
+        ranged = call.request.method == "GET" and asked.get("if-range", etag) == etag
+        if "range" in asked and ranged:
             part = byte_range(asked["range"], len(body))
         if part is None:
             await call.reply(200, body, headers)

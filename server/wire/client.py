@@ -170,10 +170,14 @@ class Client:
             host, port = (parts.hostname or "").encode("idna").decode() or "", parts.port
             scheme = parts.scheme.lower()
             if scheme not in ("http", "https") or not host or parts.username is not None:
-                raise ValueError("an address starts with http:// or https:// and names a host")
+                raise ValueError
             port = port or (443 if scheme == "https" else 80)
+        except ValueError:  # its own words may quote what was to be a password
+            text = "an address is http:// or https://, a host, and maybe a port up to 65535"
+            raise ClientError("refused", text) from None
+        try:
             proxy = proxy_for(scheme, host, port, self._env)
-        except (ValueError, UnicodeError) as error:
+        except ValueError as error:
             raise ClientError("refused", str(error)) from None
         target = quote(parts.path or "/", safe=_SAFE)
         if parts.query:
@@ -214,7 +218,8 @@ class Client:
         response = Response(exchange)
         coding = response.headers.get("content-encoding", "identity").lower()
         if coding not in ("identity", ""):
-            error = ClientError("protocol", f"{exchange.connection.where} compressed its answer")
+            where = exchange.connection.where  # a refusal that nobody can read is one all the same
+            error = ClientError("protocol", f"{where} compressed its answer ({response.status})")
             exchange.abort(error)
             raise error
         return response
@@ -224,22 +229,24 @@ class Client:
     async def _connect(self, origin: Origin, timeouts: Timeouts, started: float) -> Connection:
         limits = [each for each in (timeouts.connect, timeouts.total) if each is not None]
         limit = min(limits, default=None)
+        where = origin.where
+        if (hop := origin.proxy) is not None:  # which of the two it was is not always to be known
+            where += f" (through the proxy {hop.host}:{hop.port})"
         try:
             async with asyncio.timeout(limit):
                 return await self._open(origin)
         except TimeoutError:
-            text = f"{origin.where} could not be reached within {limit:g} s"
+            text = f"{where} could not be reached within {limit:g} s"
             raise ClientError("timeout", text) from None
         except ssl.SSLCertVerificationError as error:
-            text = f"the certificate of {origin.where} is not trusted: {error.verify_message}"
+            text = f"the certificate of {where} is not trusted: {error.verify_message}"
             raise ClientError("tls", text) from None
         except ssl.SSLError as error:
-            text = f"no secure connection to {origin.where}: {plain(error)}"
+            text = f"no secure connection to {where}: {plain(error)}"
             raise ClientError("tls", text) from None
         except (OSError, UnicodeError) as error:
             reason = plain(error) if isinstance(error, OSError) else "not a valid name"
-            text = f"{origin.where} cannot be reached: {reason}"
-            raise ClientError("connect", text) from None
+            raise ClientError("connect", f"{where} cannot be reached: {reason}") from None
 
     async def _open(self, origin: Origin) -> Connection:
         addresses = [origin.host]

@@ -129,7 +129,7 @@ class Connection(asyncio.Protocol):
         self._taken_at = now
         self._deadline = now + limits.head_timeout_s
         if sys.platform == "linux":  # a peer that vanished without a word stalls writes too
-            milliseconds = max(1, int(limits.write_timeout_s * 1000))
+            milliseconds = int(min(max(limits.write_timeout_s * 1000, 1), 2**31 - 1))
             self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, milliseconds)
         self._admitted = self._server.admit(self)
         if not self._admitted:
@@ -213,7 +213,7 @@ class Connection(asyncio.Protocol):
         elif self._phase is Phase.BODY and self._waiter is not None:
             rate = self._server.limits.body_min_rate
             self._deadline = _NEVER
-            late = ProtocolError(f"the body arrives at less than {rate:g} bytes per second", 408)
+            late = ProtocolError(f"the body pauses, or has less than {rate:g} bytes a second", 408)
             if not self._waiter.done():
                 self._waiter.set_exception(late)
         elif self._phase is Phase.IDLE:
@@ -370,8 +370,8 @@ class Connection(asyncio.Protocol):
         if self._body is None or self._waiter is None or self._waiter.done():
             return
         limits, now = self._server.limits, self._server.loop.time()
-        bought = self._deadline + size / limits.body_min_rate
-        self._deadline = min(bought, now + limits.body_grace_s)
+        bought = size / limits.body_min_rate if limits.body_min_rate else _NEVER
+        self._deadline = min(self._deadline + bought, now + limits.body_grace_s)
         try:
             self._arrived += self._body.pull()
         except ProtocolError as error:

@@ -10,6 +10,9 @@ The rule of the file: no coroutine here, so nothing can be cancelled half-way.
 from __future__ import annotations
 
 import asyncio
+import os
+import re
+import ssl
 from collections.abc import Hashable
 from dataclasses import dataclass
 
@@ -130,11 +133,12 @@ class Exchange:
         return None
 
     def lost(self, error: Exception | None) -> None:
-        """The connection is gone."""
+        """The connection is gone. Only an orderly end may end a body: after an error there may have
+        been more of it (RFC 9112 section 8)."""
         if self.done or self.error is not None:
             return
         self.connection.buffer.feed_eof()
-        if self.touched or self.connection.buffer.data:
+        if error is None and (self.touched or self.connection.buffer.data):
             self.advance()
         if not self.done and self.error is None:
             text = f"{self.connection.where} closed the connection"
@@ -359,6 +363,10 @@ class Pool:
 
 def plain(error: Exception) -> str:
     """The reason of an OSError or SSLError without addresses or file names."""
-    return (
-        getattr(error, "strerror", None) or getattr(error, "reason", None) or type(error).__name__
-    )
+    if isinstance(error, ssl.SSLError):
+        return (getattr(error, "reason", "") or "cut short").replace("_", " ").lower()
+    # asyncio's text has the address; where a name has several, it is that of all their errors.
+    numbers = dict.fromkeys(re.findall(r"\[Errno ([0-9]+)\]", str(error)))
+    if numbers:
+        return ", ".join(os.strerror(int(number)) for number in numbers)
+    return getattr(error, "strerror", None) or type(error).__name__

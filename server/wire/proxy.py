@@ -32,15 +32,21 @@ def proxy_for(scheme: str, host: str, port: int, env: Mapping[str, str]) -> Prox
     url = _setting(env, f"{scheme}_proxy") or _setting(env, "all_proxy")
     if not url:
         return None
-    parts = urlsplit(url if "://" in url else f"http://{url}")
+    try:
+        parts = urlsplit(url if "://" in url else f"http://{url}")
+        its_port = parts.port or (443 if parts.scheme == "https" else 80)
+        if "@" in parts.path + parts.query + parts.fragment:
+            raise ValueError
+    except ValueError:  # its own words may quote the password: of "me:pa#ss@host" the port is "pa"
+        text = f"the proxy for {scheme} is no address such as http://name:3128"
+        raise ValueError(f"{text}; in a password # / ? are written %23 %2F %3F") from None
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise ValueError(f"the {parts.scheme} proxy for {scheme} is not an HTTP one")
     authorization = ""
     if parts.username:
         pair = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
         authorization = "Basic " + base64.b64encode(pair.encode()).decode()
-    default = 443 if parts.scheme == "https" else 80
-    return Proxy(parts.scheme, parts.hostname, parts.port or default, authorization)
+    return Proxy(parts.scheme, parts.hostname, its_port, authorization)
 
 
 def _setting(env: Mapping[str, str], name: str) -> str:

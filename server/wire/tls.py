@@ -38,11 +38,11 @@ class Certificate:
     def refresh(self) -> bool:
         """Whether there is a new pair, which is used from now on: handshakes begin with what the
         context holds then (SSL_CTX_use_certificate(3))."""
+        stamp = self._stamp()
+        if stamp == self._seen:
+            return False
+        self._seen = stamp  # said once, not every five seconds
         try:
-            stamp = self._stamp()
-            if stamp == self._seen:
-                return False
-            self._seen = stamp  # said once, not every five seconds
             self._load(ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER))  # half a pair must not come in
             self._load(self.context)
         except OSError as error:
@@ -54,9 +54,17 @@ class Certificate:
     def _load(self, context: ssl.SSLContext) -> None:
         context.load_cert_chain(self._cert, self._key, password=_passphrase)
 
-    def _stamp(self) -> tuple[tuple[int, int, int], ...]:
-        found = [path.stat() for path in (self._cert, self._key) if path is not None]
-        return tuple((stat.st_mtime_ns, stat.st_ino, stat.st_size) for stat in found)
+    def _stamp(self) -> tuple[tuple[int, int, int] | None, ...]:
+        return tuple(_stamp(path) for path in (self._cert, self._key) if path is not None)
+
+
+def _stamp(path: Path) -> tuple[int, int, int] | None:
+    """What is different once a file is; None where there is none that can be looked at."""
+    try:
+        stat = path.stat()
+    except OSError:
+        return None
+    return stat.st_mtime_ns, stat.st_ino, stat.st_size
 
 
 def _passphrase() -> str:
@@ -70,4 +78,6 @@ def reason(error: OSError) -> str:
         return error.strerror or str(error)
     if error.reason == "KEY_VALUES_MISMATCH":
         return "certificate and key do not belong together"
+    if error.library == "SSL" and error.reason:  # such as EE_KEY_TOO_SMALL, CA_MD_TOO_WEAK
+        return f"refused by OpenSSL: {error.reason.replace('_', ' ').lower()}"
     return "no certificate and key in PEM"

@@ -37,8 +37,10 @@ class Case(unittest.TestCase):
         (self.base / "secret.txt").write_text("canary")
         self.files = Files(self.root)
 
-    def get(self, path: str, headers: Mapping[str, str] | None = None) -> fakes.Call:
-        asked = fakes.Call("GET", path, headers)
+    def get(
+        self, path: str, headers: Mapping[str, str] | None = None, method: str = "GET"
+    ) -> fakes.Call:
+        asked = fakes.Call(method, path, headers)
         run_async(self.files.get(Call(asked.exchange, {})))
         return asked
 
@@ -147,6 +149,10 @@ class Serving(Case):
                 byte_range(header, size)
             self.assertEqual(caught.exception.status, 416)
             self.assertEqual(caught.exception.headers, {"Content-Range": f"bytes */{size}"})
+
+    def test_a_head_has_no_ranges(self) -> None:
+        for header in ("bytes=0-3", "bytes=99-"):
+            self.assertEqual(self.get("/js/main.js", {"Range": header}, "HEAD").status, 200)
 
     def test_a_range_of_another_version_gives_the_whole(self) -> None:
         etag = self.get("/js/main.js").headers["etag"]

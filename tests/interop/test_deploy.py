@@ -13,11 +13,14 @@ import shlex
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import unittest
 from pathlib import Path
 
 from tests.tooling import tools
+from tests.tooling.child import Yaa
+from tests.wire.test_tls import pair
 
 from . import machine
 
@@ -40,7 +43,7 @@ exec setpriv --reuid={user} --regid={user} --clear-groups --no-new-privs --bound
 
 def instructions(dockerfile: str) -> list[tuple[str, str]]:
     """(instruction, the rest) of each line, continued ones joined."""
-    text = re.sub(r"(?m)^\s*#.*\n", "", dockerfile).replace("\\\n", " ")
+    text = re.sub(r"(?m)^\s*#.*\n", "", dockerfile).replace("\\\n", "")
     return [
         (word, rest.strip())
         for word, _, rest in (ln.partition(" ") for ln in text.split("\n"))
@@ -99,6 +102,22 @@ class Container(unittest.TestCase):
                 self.assertTrue((tools.ROOT / name).exists(), name)
         users = re.findall(r"^USER (.*)$", text, re.M)
         self.assertEqual(users, ["10001"])
+
+    @unittest.skipUnless(shutil.which("openssl"), "needs openssl to make a certificate")
+    def test_it_is_found_healthy_however_it_is_served(self) -> None:
+        """Docker gives containers the proxy of its own configuration."""
+        told = dict(instructions((DEPLOY / "Dockerfile").read_text()))
+        (check,) = re.findall(r"CMD (\[.*\])", told["HEALTHCHECK"])
+        cert, key = pair(Path(self.enterContext(tempfile.TemporaryDirectory())), "own")
+        for arguments in ((), ("--cert", str(cert), "--key", str(key))):
+            with Yaa({"server": {"discover": False}}, arguments=arguments) as yaa:
+                port = yaa.url.rpartition(":")[2]
+                env = os.environ | {"http_proxy": "http://127.0.0.1:1", "YAA_PORT": port}
+                asked = [sys.executable, *json.loads(check)[1:]]
+                with self.subTest(arguments=arguments):
+                    subprocess.run(asked, env=env, check=True)
+        with self.assertRaises(subprocess.CalledProcessError):  # it has ended
+            subprocess.run(asked, env=env, check=True, capture_output=True)
 
     @unittest.skipUnless(new_enough(SYSTEM_PYTHON), "needs a Python 3.11 that everybody may run")
     def test_built_and_run_by_hand(self) -> None:

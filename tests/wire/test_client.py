@@ -173,7 +173,9 @@ class Broken(Case):
     async def test_nobody_there(self) -> None:
         async with serving(OK) as server:
             url = server.url
-        self.assertEqual((await self.refused(url)).kind, "connect")
+        error = await self.refused(url)
+        self.assertEqual(error.kind, "connect")
+        self.assertRegex(error.message, r"^127\.0\.0\.1:\d+ cannot be reached: Connection refused$")
         self.assertEqual((await self.refused("http://no-such-host.invalid/")).kind, "connect")
 
     async def test_read_has_a_limit(self) -> None:
@@ -419,6 +421,23 @@ class Proxies(Case):
         self.assertIn("407", error.message)
         self.assertNotIn("s3cret", error.message)
         self.assertEqual(proxy.requests[0].line, "CONNECT model.example:443 HTTP/1.1")
+
+    async def test_a_proxy_that_is_not_there_is_named(self) -> None:
+        async with serving(OK) as server:
+            place = f"127.0.0.1:{server.port}"
+        client = Client({"all_proxy": f"http://me:s3cret@{place}"})
+        for scheme in ("http", "https"):
+            error = await self.refused(f"{scheme}://model.example/", client)
+            wanted = f"model.example (through the proxy {place}) cannot be reached: "
+            self.assertEqual(error.message, wanted + "Connection refused")
+
+    async def test_no_password_is_quoted(self) -> None:
+        """An address that Python cannot read, as written by somebody or in the environment."""
+        wrong = "http://me:s3cr#et@h:1"
+        for url, env in ((wrong, {}), ("http://a.example/", {"all_proxy": wrong})):
+            error = await self.refused(url, Client(env))
+            self.assertEqual(error.kind, "refused")
+            self.assertNotIn("s3cr", error.message)
 
     async def test_socks_is_not_spoken(self) -> None:
         error = await self.refused("http://model.example/", Client({"all_proxy": "socks5://h:1"}))

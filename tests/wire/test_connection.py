@@ -280,6 +280,25 @@ class Deadlines(unittest.IsolatedAsyncioTestCase):
             self.assertEqual(response.status, 408)
             dripping.cancel()
 
+    async def test_without_a_rate_only_a_pause_ends_a_body(self) -> None:
+        limits = Limits(body_grace_s=0.2, body_min_rate=0)
+        async with serving(limits=limits) as server, connected(server) as client:
+            await client.send(request("POST", "/", "Content-Length: 40"))
+            for _ in range(40):  # four times the grace
+                await client.send(b"x")
+                await asyncio.sleep(0.02)
+            self.assertEqual((await client.answer())[1], b"x" * 40)
+            response, _ = await client.ask(request("POST", "/", "Content-Length: 2") + b"x")
+            self.assertEqual(response.status, 408)
+
+    async def test_no_patience_is_too_long_for_the_system(self) -> None:
+        for seconds in (1e7, 1e300):
+            limits = Limits(write_timeout_s=seconds)
+            async with serving(limits=limits) as server, connected(server) as client:
+                with self.subTest(seconds=seconds):
+                    self.assertEqual((await client.ask(get()))[0].status, 200)
+                    self.assertEqual(len(server._connections), 1, "it is looked after")
+
     async def test_a_handler_has_no_deadline_of_ours(self) -> None:
         async def handle(exchange: Exchange) -> None:
             await asyncio.sleep(4 * QUICK.head_timeout_s)

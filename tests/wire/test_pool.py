@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import errno
+import os
+import socket
+import ssl
 import unittest
 from typing import Any
 
 from server.wire.headers import CHUNKED
 from server.wire.http11 import Limits
-from server.wire.pool import ClientError, Connection, Pool, Timeouts
+from server.wire.pool import ClientError, Connection, Pool, Timeouts, plain
 
 
 class Transport(asyncio.Transport):
@@ -151,6 +155,16 @@ class Exchanges(unittest.IsolatedAsyncioTestCase):
         self.assertTrue(waiter.done())
         self.assertEqual(exchange.error.kind, "closed")
 
+    async def test_only_an_orderly_end_ends_a_body(self) -> None:
+        reset = ConnectionResetError(errno.ECONNRESET, "Connection reset by peer")
+        for error, kind in ((None, None), (reset, "closed"), (ssl.SSLError(1, "bad"), "closed")):
+            exchange, connection, _, _ = self.start()
+            connection.data_received(b"HTTP/1.1 200 OK\r\n\r\nhalf of")
+            connection.connection_lost(error)
+            with self.subTest(error=error):
+                self.assertEqual(exchange.error and exchange.error.kind, kind)
+                self.assertEqual(exchange.done, kind is None)
+
     async def test_one_timer(self) -> None:
         """The limit of the phase, told apart from the limit of the whole."""
         for limits, says in (({"first_byte": 0.0}, "sent no answer"), ({"total": 0.0}, "not done")):
@@ -159,6 +173,22 @@ class Exchanges(unittest.IsolatedAsyncioTestCase):
                 await exchange.wait()
             self.assertIn(says, str(exchange.error))
             self.assertTrue(side.aborted)
+
+
+class Words(unittest.TestCase):
+    def test_why_without_where(self) -> None:
+        refused = "[Errno 111] Connect call failed"
+        several = f"Multiple exceptions: {refused} ('::1', 1, 0, 0), {refused} ('127.0.0.1', 1)"
+        mixed = f"Multiple exceptions: [Errno 101] Network is unreachable, {refused} ('h', 1)"
+        for error, expected in (
+            (OSError(errno.ECONNREFUSED, "Connect call failed ('h', 1)"), "Connection refused"),
+            (OSError(several), os.strerror(111)),
+            (OSError(mixed), f"{os.strerror(101)}, {os.strerror(111)}"),
+            (socket.gaierror(-2, "Name or service not known"), "Name or service not known"),
+            (ConnectionResetError(), "ConnectionResetError"),
+        ):
+            with self.subTest(error=error):
+                self.assertEqual(plain(error), expected)
 
 
 if __name__ == "__main__":

@@ -61,6 +61,22 @@ class Proxies(unittest.TestCase):
                 proxy_for("http", "a.example", 80, {"http_proxy": url})
             self.assertNotIn("secret", str(caught.exception))
 
+    def test_a_password_that_is_not_written_as_it_must_be(self) -> None:
+        """Python quotes in its errors what it took for the port, or all there is."""
+        for url in (
+            "http://me:secret#x@p:1",
+            "http://me:secret/x@p:1",
+            "http://me:secret?x@p:1",
+            "http://me:1#secret@p:1",
+            "http://me:secret\u2100@p:1",
+            "http://[secret",
+            "me:secret#x@p:1",
+        ):
+            with self.subTest(url), self.assertRaises(ValueError) as caught:
+                proxy_for("http", "a.example", 80, {"http_proxy": url})
+            self.assertNotIn("secret", str(caught.exception))
+            self.assertIn("the proxy for http is no address", str(caught.exception))
+
 
 if __name__ == "__main__":
     unittest.main()

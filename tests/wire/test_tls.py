@@ -20,11 +20,13 @@ from server.wire.tls import Certificate, reason
 
 from .live import CALM, QUICK, Client, echo, get, post, soon
 
+CURVE = ("ec", "-pkeyopt", "ec_paramgen_curve:P-256")
 
-def pair(folder: Path, name: str, *more: str) -> tuple[Path, Path]:
+
+def pair(folder: Path, name: str, *more: str, newkey: tuple[str, ...] = CURVE) -> tuple[Path, Path]:
     """A certificate of its own for localhost."""
     cert, key = folder / f"{name}.pem", folder / f"{name}.key"
-    command = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256"]
+    command = ["openssl", "req", "-x509", "-newkey", *newkey]
     command += ["-keyout", str(key), "-out", str(cert), "-days", "2", "-subj", f"/CN={name}"]
     command += ["-addext", "subjectAltName=DNS:localhost", *(more or ("-nodes",))]
     subprocess.run(command, check=True, capture_output=True)
@@ -160,19 +162,25 @@ class Https(unittest.IsolatedAsyncioTestCase):
                         pass
                 self.assertEqual((await old.ask(get()))[0].status, 200)
                 key.unlink()
-                with self.assertLogs("yaa.tls", "WARNING"):
-                    self.assertFalse(certificate.refresh())
+                with self.assertLogs("yaa.tls", "WARNING") as said:
+                    for _ in range(3):
+                        self.assertFalse(certificate.refresh())
+                self.assertEqual(len(said.output), 1, "once, however long it is missing")
+                put(self.two)
+                self.assertTrue(certificate.refresh())
 
     def test_what_cannot_be_used(self) -> None:
         locked = pair(self.folder, "locked", "-passout", "pass:secret")
         text = self.folder / "text.pem"
         text.write_text("not PEM")
+        weak = pair(self.folder, "weak", newkey=("rsa:1024",))
         for cert, key, why in (
             (self.folder / "none", None, "No such file"),
             (text, None, "in PEM"),
             (self.one[0], None, "in PEM"),
             (self.one[0], self.two[1], "do not belong together"),
             (*locked, "has a passphrase"),
+            (*weak, "ee key too small"),
         ):
             with self.subTest(why=why), self.assertRaises(OSError) as caught:
                 Certificate(cert, key)
