@@ -343,6 +343,7 @@ class Legacy(Case):
                     servers, tools = await self.servers(Peer(self.say))
                     self.forget = True
                     found = [item async for item in servers.call(tools[0], {}, None, LIMITS)]
+                    assert isinstance(found[-1], Outcome)
                     self.assertEqual((found[-1].status, found[-1].result), ("ok", {"n": 1}))
                     self.assertEqual(self.sessions, 2)
 
@@ -354,6 +355,7 @@ class Legacy(Case):
         servers, tools = await self.servers(peer)
         self.forget = True
         found = [item async for item in servers.call(tools[0], {}, None, LIMITS)]
+        assert isinstance(found[-1], Outcome) and found[-1].error
         self.assertIn("bad arguments", found[-1].error["message"])
         self.assertEqual(self.sessions, 1)
 
