@@ -101,10 +101,11 @@ def _messages(provider: Provider, messages: list[Message], names: Names) -> list
     for message in messages:
         role, content = message.get("role"), message.get("content") or ""  # null is refused
         if role == "assistant":
-            if (content or message.get("tool_calls")) and not message.get("open"):
+            calls = message.get("tool_calls")
+            if (content or calls) and not message.get("open"):
                 sent.append(_assistant(provider, message, names))
-                if not _is_ours(provider, message):
-                    foreign |= {call["id"] for call in message.get("tool_calls") or ()}
+                if calls and not _is_ours(provider, message):
+                    foreign |= {call["id"] for call in calls}
         elif role == "tool":
             call_id = message["tool_call_id"]
             call_id = _short(call_id) if call_id in foreign else call_id
