@@ -316,6 +316,20 @@ class Next(unittest.TestCase):
                 else:
                     self.assertEqual(job.content, content)
 
+    def test_an_indeterminate_call_that_is_cancelled_is_left_as_it_is(self) -> None:
+        cases: list[tuple[dict[str, Any], str]] = [
+            ({}, LOST),
+            ({"payload": {"reason": "never mind"}}, f"{LOST} The user says: never mind"),
+            ({"payload": {"action": "retry"}}, LOST),
+            ({"payload": "no"}, LOST),
+        ]
+        for more, content in cases:
+            answer = {"answer": {"status": "cancelled", **more}}
+            asks = [{**resolved("indeterminate", None)[0], **answer}]
+            with self.subTest(more):
+                job = self.job(asked(call("rm")), calls=entry("indeterminate", 1), interrupts=asks)
+                self.assertEqual((job.content, job.state), (content, "skipped"))
+
     def test_arguments_changed_after_the_start_are_asked_about_again(self) -> None:
         changed = asked(call("rm", '{"path": "/"}'))
         for state in ("started", "indeterminate"):
