@@ -116,9 +116,13 @@ class Next(unittest.TestCase):
         said = {"id": "m", "role": "assistant", "content": "hi"}
         error = {"id": "e", "role": "error", "content": "x"}
         cut = {"id": "m2", "role": "assistant", "content": "ha", "open": True}
+        rule = {"id": "s", "role": "system", "content": "x"}
         cases: list[tuple[str, list[dict[str, Any]], type]] = [
             ("nothing asked", [], Stop),
-            ("only a system message", [{"id": "s", "role": "system", "content": "x"}], Stop),
+            ("only a system message", [rule], Stop),
+            ("a question, then a rule for it", [user("go"), rule], CallModel),
+            ("an answer, then a rule", [user("go"), said, rule], Stop),
+            ("results, then a rule", [*asked(call("read")), result(), rule], CallModel),
             ("a question", [user("go")], CallModel),
             ("a question, then an error", [user("go"), error], CallModel),
             ("an answer", [user("go"), said], Stop),
