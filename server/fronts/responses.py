@@ -61,6 +61,7 @@ STORED = {
     "conversation": "nothing is stored here; send the whole conversation as input",
     "prompt": "no prompts are stored here; send instructions and input",
 }
+REFERENCE = "nothing is stored here; send the item itself, as most clients do with store: false"
 # Parts in the API's words -> the same in a session's.
 _TEXTS = ("input_text", "output_text", "text", "refusal", "summary_text", "reasoning_text")
 
@@ -205,7 +206,7 @@ def _items(given: list[Any], offered: Tools, recall: Recall) -> Iterator[tuple[P
                 content = _texts(content)
             yield place, {"role": "tool", "tool_call_id": call_id, "content": content}
         elif kind == "item_reference":
-            raise misfit(place, "nothing is stored here; send the item itself")
+            raise misfit(place, REFERENCE)
         elif kind != "reasoning":  # thoughts go back by the carrier, to the model that had them
             wanted = "message, function_call, function_call_output or reasoning"
             raise misfit((*place, "type"), f"expected {wanted}, got {shown(kind)}")

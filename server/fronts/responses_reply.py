@@ -16,6 +16,7 @@ from ..jsontext import dumps, quote
 from ..session.events import Event
 from ..wire import sse
 from . import outcome
+from .chat_reply import BREAK
 from .openai import CARRIER, Json, error
 from .responses import Wish
 
@@ -35,7 +36,7 @@ class Reply:
         self._item: Json | None = None  # the open one, the last of `_output`
         self._pieces: list[str] = []  # of its text
         self._speaker = ""
-        self._told: dict[str, Json] = {}  # the item of each message
+        self._told: dict[str, list[Json]] = {}  # the items of each message
         self._structured: bool | None = None
         self._failure: outcome.Failure | None = None
         self._status = "in_progress"
@@ -124,8 +125,9 @@ class Reply:
         if self._structured is None:
             self._structured = outcome.is_structured(self._session)
         if not self._structured:
+            begins = self._begins(event["messageId"])
             yield from self._opened("message", event["messageId"])
-            yield self._delta(event["delta"])
+            yield self._delta(begins + event["delta"])
 
     def _end(self, event: Event) -> Iterator[Json]:
         yield from self._closed()
@@ -134,8 +136,9 @@ class Reply:
             yield self._event("response.failed", response=self.response())
             return
         if text := outcome.last_words(self._session, said=bool(self._told)):
+            begins = self._begins("last")
             yield from self._opened("message", "last")
-            yield self._delta(text)
+            yield self._delta(begins + text)
             yield from self._closed()
         for number, call in enumerate(outcome.calls(self._session, self._wish.names, self._run)):
             yield from self._call(call, brings=number == 0)
@@ -164,7 +167,7 @@ class Reply:
         self._item = {**item, "content": []}
         self._output.append(self._item)
         if kind == "message":
-            self._told[source] = self._item
+            self._told.setdefault(source, []).append(self._item)
         yield self._event(
             "response.output_item.added",
             output_index=len(self._output) - 1,
@@ -190,8 +193,14 @@ class Reply:
     def _rewrite(self, event: Event) -> None:
         """Put other words into items that are closed, for the response at the end."""
         for message_id, text in outcome.rewritten(self._session, event):
-            if item := self._told.get(message_id):
-                item["content"] = [{**item["content"][0], "text": text}]
+            begins = "" if message_id == next(iter(self._told), "") else BREAK
+            for item in self._told.get(message_id, ()):
+                item["content"] = [{**item["content"][0], "text": begins + text}]
+                begins = text = ""  # it is told in the first one, if a thought was in its middle
+
+    def _begins(self, source: str) -> str:
+        """What tells a message from the one before it: the SDKs' `output_text` is all in one."""
+        return BREAK if self._told and source not in self._told else ""
 
     def _delta(self, text: str) -> Json:
         assert self._item is not None

@@ -144,7 +144,11 @@ def replay(
     changed = "args" not in entry and entry.get("fingerprint") != verdict.fingerprint
     agreed = runnable and not (verdict.action == "ask" and changed)
     if entry["state"] == "indeterminate" and answer is not None:
-        payload = answer.get("payload") or {"action": "skip"}
+        if answer["status"] == "cancelled":
+            said = reason_of(answer)
+            text = f"{LOST}{f' The user says: {said}' if said else ''}"
+            return Reply(call, text, "skipped", status="indeterminate", feedback=said)
+        payload = answer["payload"]
         if payload["action"] == "result":
             return Reply(call, payload.get("content", ""), "done", is_error=False, status="ok")
         if payload["action"] == "retry" and verdict.action in ("client", "send"):
@@ -247,10 +251,15 @@ def with_page(
     return Ask(interrupt, entry)
 
 
-def cancelled(call: Call, answer: dict[str, Any]) -> Reply:
+def reason_of(answer: dict[str, Any]) -> str:
+    """Why a person has cancelled, if they said so."""
     payload = answer.get("payload")
     reason = payload.get("reason") if isinstance(payload, dict) else None
-    said = reason if isinstance(reason, str) else ""
+    return reason if isinstance(reason, str) else ""
+
+
+def cancelled(call: Call, answer: dict[str, Any]) -> Reply:
+    said = reason_of(answer)
     text = f"The user cancelled this call.{f' Reason: {said}' if said else ''}"
     return Reply(call, text, "skipped", status="skipped", feedback=said)
 

@@ -178,15 +178,16 @@ def answered(session: Session, toolbox: Toolbox) -> Stop | None:
     """The stop that the last message asks for, if it does."""
     last = None
     for message in heard(session):
+        if message["role"] == "system":
+            continue  # a rule neither asks nor answers, wherever it stands
+        if message["role"] == "user":
+            return None
         if last is None:
             last = message
-        if message["role"] == "tool":
-            continue  # results follow the message whose calls they answer
-        if message["role"] == "assistant":
+        if message["role"] == "assistant":  # results follow the one whose calls they answer
             if call := finishing(session, message):
                 return Stop("completed", "completed", output=given(session, toolbox, call))
             return in_words(session, message) if message is last else None
-        return None if message["role"] == "user" else Stop("completed", "completed")
     return Stop("completed", "completed")  # nothing was asked
 
 

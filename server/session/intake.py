@@ -298,7 +298,7 @@ def _run(session: Session, user: str, run_id: str, now_ms: int) -> dict[str, Any
         answer = interrupt.get("answer")
         if answer is None or interrupt["reason"] not in RUN_LEVEL:
             continue
-        payload = answer.get("payload") or {}
+        payload = answer["payload"] if answer["status"] == "resolved" else {}
         if interrupt["reason"] == "model_error":
             if payload.get("retry") is not True:
                 run["declined"] = "failed"

@@ -198,6 +198,11 @@ class Refused(unittest.TestCase):
             self.assertEqual(caught.exception.status, 400)
             self.assertEqual(caught.exception.errors[0]["pointer"], where)
 
+    def test_who_refers_to_what_was_stored_is_told_how_to_send_it(self) -> None:
+        with self.assertRaises(Problem) as caught:
+            read(input=[USER, {"type": "item_reference", "id": "msg_1"}])
+        self.assertIn("store: false", caught.exception.detail)
+
 
 if __name__ == "__main__":
     unittest.main()

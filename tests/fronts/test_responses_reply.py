@@ -96,13 +96,30 @@ class Events(Case):
         _, whole = self.whole(mixed, tools=[WEATHER])
         self.assertEqual(whole, final)
 
+    def test_messages_are_told_apart_where_they_are_read_as_one_text(self) -> None:
+        def script(messages: list[Json]) -> list[tuple[Any, ...]]:
+            said = {"user": ("text", "I look."), "tool": ("text", "It is.")}
+            calls = {"user": ("call", "look", "{}"), "tool": ("call", "finish", "{}")}
+            step = "tool" if len(messages) > 3 else "user"
+            return [said[step], calls[step]]
+
+        _, found = self.whole(script)
+        texts = [item["content"][0]["text"] for item in found["output"]]
+        self.assertEqual("".join(texts), "I look.\n\nIt is.")
+
     def test_the_response_says_what_the_owners_hooks_have_left_of_it(self) -> None:
-        self.front = Front(lambda _: [("text", "A secret!")])
+        def script(messages: list[Json]) -> list[tuple[Any, ...]]:
+            if len(messages) > 3:
+                return [("text", "No secret.")]
+            return [("text", "A sec"), ("think", "hm"), ("text", "ret!"), ("call", "look", "{}")]
+
+        self.front = Front(script)
         self.front.agent.hooks = masked()
         _, whole = self.front.whole(*self.read({}))
-        self.assertEqual(whole["output"][0]["content"][0]["text"], "A ***!")
         _, found = self.front.streamed(*self.read({}))
-        self.assertEqual(found[-1]["response"]["output"][0]["content"][0]["text"], "A ***!")
+        for output in (whole["output"], found[-1]["response"]["output"]):
+            texts = [item["content"][0]["text"] for item in output if item["type"] == "message"]
+            self.assertEqual(texts, ["A ***!", "", "\n\nNo ***."])
 
     def test_an_item_is_announced_empty(self) -> None:
         for event in self.events(tools=[WEATHER]):

@@ -116,9 +116,13 @@ class Next(unittest.TestCase):
         said = {"id": "m", "role": "assistant", "content": "hi"}
         error = {"id": "e", "role": "error", "content": "x"}
         cut = {"id": "m2", "role": "assistant", "content": "ha", "open": True}
+        rule = {"id": "s", "role": "system", "content": "x"}
         cases: list[tuple[str, list[dict[str, Any]], type]] = [
             ("nothing asked", [], Stop),
-            ("only a system message", [{"id": "s", "role": "system", "content": "x"}], Stop),
+            ("only a system message", [rule], Stop),
+            ("a question, then a rule for it", [user("go"), rule], CallModel),
+            ("an answer, then a rule", [user("go"), said, rule], Stop),
+            ("results, then a rule", [*asked(call("read")), result(), rule], CallModel),
             ("a question", [user("go")], CallModel),
             ("a question, then an error", [user("go"), error], CallModel),
             ("an answer", [user("go"), said], Stop),
@@ -322,6 +326,20 @@ class Next(unittest.TestCase):
                     self.assertEqual(job.entry["attempt"], 2)
                 else:
                     self.assertEqual(job.content, content)
+
+    def test_an_indeterminate_call_that_is_cancelled_is_left_as_it_is(self) -> None:
+        cases: list[tuple[dict[str, Any], str]] = [
+            ({}, LOST),
+            ({"payload": {"reason": "never mind"}}, f"{LOST} The user says: never mind"),
+            ({"payload": {"action": "retry"}}, LOST),
+            ({"payload": "no"}, LOST),
+        ]
+        for more, content in cases:
+            answer = {"answer": {"status": "cancelled", **more}}
+            asks = [{**resolved("indeterminate", None)[0], **answer}]
+            with self.subTest(more):
+                job = self.job(asked(call("rm")), calls=entry("indeterminate", 1), interrupts=asks)
+                self.assertEqual((job.content, job.state), (content, "skipped"))
 
     def test_arguments_changed_after_the_start_are_asked_about_again(self) -> None:
         changed = asked(call("rm", '{"path": "/"}'))

@@ -322,6 +322,7 @@ class Run(unittest.TestCase):
         cases: list[tuple[str, dict[str, Any], dict[str, Any], dict[str, Any]]] = [
             ("no more", limit, {"payload": {"continue": False}}, {"declined": "limit"}),
             ("cancelled", limit, {"status": "cancelled"}, {"declined": "limit"}),
+            ("why", limit, {"status": "cancelled", "payload": "no"}, {"declined": "limit"}),
             ("one more", limit, {"payload": more}, {"step": 9}),
             ("no retry", error, {"payload": {"retry": False}}, {"declined": "failed"}),
         ]

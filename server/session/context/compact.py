@@ -267,9 +267,11 @@ def _retained(session: Session) -> tuple[dict[str, float], set[str]]:
             or result.get("status") != "ok"
         ):
             continue
-        about: dict[str, Any] = result.get("result") or {}
+        about = result.get("result")
+        if not isinstance(about, dict) or not isinstance(about.get("ids"), list):
+            continue  # a person may have answered the call by hand
         action = about.get("action")
-        for target in ids_of(about):
+        for target in (each for each in about["ids"] if isinstance(each, str)):
             pins.discard(target)
             turns.pop(target, None)
             if action == "pin":

@@ -23,6 +23,7 @@ Session = dict[str, Any]
 UNREPORTED = 1.15  # a provider that reports no usage is trusted less
 LEAST_NEW = 50  # tokens below which a report teaches nothing about the ratio
 MOST_OF_CHARACTER = 1.7  # tokens of one character, at most: a digit by itself
+KEPT = 1 << 16  # characters of a text whose estimate is remembered, and the text with it
 RATIO = (0.5, 2.5)  # what a ratio may be: more is a mistake in the report
 
 
@@ -114,10 +115,13 @@ def _characters(message: dict[str, Any]) -> int:
     return text + arguments + 20
 
 
-@lru_cache(maxsize=64)
 def _estimated(text: str, costs: Costs) -> int:
-    """Prompts and tools are the same for many requests."""
-    return estimate(text, costs)
+    """Prompts and tools are the same for many requests. What is longer than any of them is some
+    session's, which may be as large as a request can be: nothing of it is kept."""
+    return remembered(text, costs) if len(text) <= KEPT else estimate(text, costs)
+
+
+remembered = lru_cache(maxsize=64)(estimate)
 
 
 def anchor(session: Session) -> tuple[int, int]:

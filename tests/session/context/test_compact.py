@@ -380,9 +380,16 @@ class Cases(unittest.TestCase):
             ([pin, drop], False),
             ([drop, pin], True),
             ([drop, {"action": "auto"}], True),
+            ([drop, {**pin, "ids": 5}], False),
         ):
             with self.subTest(said):
                 self.assertEqual(self.remains(self.retaining(*said), budget(10**6), 100), stays)
+
+    def test_a_word_about_messages_that_a_person_has_given_by_hand(self) -> None:
+        """The call had begun and its result was lost: the answer is any text."""
+        maker = self.retaining({"action": "drop"}, {"action": "pin"})
+        maker.session["messages"][-1]["result"]["result"] = "done"
+        self.assertFalse(self.remains(maker, budget(10**6), 100))
 
     def test_pinned_by_the_model_it_holds_against_every_strategy(self) -> None:
         for action, stays in (("pin", True), ("auto", False)):

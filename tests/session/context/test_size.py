@@ -8,12 +8,14 @@ from typing import Any
 
 from server.session.context.size import (
     EXACT,
+    KEPT,
     UNREPORTED,
     Measure,
     anchor,
     budget_of,
     learned,
     measured,
+    remembered,
 )
 from server.session.context.tokens import estimate, of_message
 
@@ -41,6 +43,16 @@ MOST = 2**53 - 1
 
 
 class Sizes(unittest.TestCase):
+    def test_nothing_large_is_kept(self) -> None:
+        """A prompt may be as long as a request, and is no other session's."""
+
+        def asked(length: int) -> int:
+            before = remembered.cache_info().misses
+            measured(session(USER), "m", EXACT, lambda: ("é" * length, []))
+            return remembered.cache_info().misses - before
+
+        self.assertEqual([asked(KEPT), asked(KEPT + 1)], [1, 0])
+
     def test_budgets(self) -> None:
         """(max_context of the model, of the session, learned, max_tokens) → (high, window)"""
         cases = [
