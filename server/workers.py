@@ -45,6 +45,14 @@ class _Place:
     deaths: int = 0  # in its youth, one after the other
     due: float = 0.0  # when to start it
 
+    def rest(self, now: float, why: str, *, young: bool) -> None:
+        """Before it is started again."""
+        self.deaths = self.deaths + 1 if young else 0
+        doubled = FIRST_PAUSE_S * 2 ** min(self.deaths - 1, 30)  # of many 2 is no number any more
+        pause = min(doubled, LONGEST_PAUSE_S) if self.deaths else 0.0
+        self.due = now + pause
+        _log.warning("worker %d %s; it is started again in %g s", self.number, why, pause)
+
 
 class Workers:
     """`run` returns the exit code, in the parent and, as the last thing there, in each worker.
@@ -134,14 +142,8 @@ class Workers:
             if code == BAD_CONFIGURATION:  # it has said why
                 self._stop(code)
                 continue
-            place.deaths = place.deaths + 1 if now - place.began < YOUNG_S else 0
-            pause = FIRST_PAUSE_S * 2 ** (place.deaths - 1) if place.deaths else 0.0
-            place.due = now + min(pause, LONGEST_PAUSE_S)
             how = f"by {signal.Signals(-code).name}" if code < 0 else f"with code {code}"
-            _log.warning(
-                "worker %d (%d) ended %s; it is started again in %g s",
-                *(place.number, pid, how, min(pause, LONGEST_PAUSE_S)),
-            )
+            place.rest(now, f"({pid}) ended {how}", young=now - place.began < YOUNG_S)
 
     def _fork(self, place: _Place, now: float) -> Worker | None:
         """In the child what it is, in the parent None. No signal may come in between: the child
@@ -149,7 +151,11 @@ class Workers:
         first = not place.began
         signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
         try:
-            pid = os.fork()
+            try:
+                pid = os.fork()
+            except OSError as error:  # as many processes as there may be: the others go on
+                place.rest(now, f"cannot be started ({error.strerror})", young=True)
+                return None
             if pid:
                 place.pid, place.began = pid, now
                 return None

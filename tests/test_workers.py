@@ -6,6 +6,7 @@ from __future__ import annotations
 import copy
 import os
 import signal
+import sys
 import time
 import unittest
 from concurrent.futures import ThreadPoolExecutor
@@ -13,11 +14,24 @@ from pathlib import Path
 from typing import Any
 
 from server.session.fold import Folder
+from server.workers import _Place
 
 from .test_main import Case
 from .tooling.api import Api
 from .tooling.child import Child, Yaa
 
+# A parent that can have no child. Root could: its limit is no limit.
+ALONE = """
+import os, resource
+from server import log
+from server.workers import Workers
+log.setup("warning")
+if not os.geteuid():
+    os.setuid(64123)
+_, most = resource.getrlimit(resource.RLIMIT_NPROC)
+resource.setrlimit(resource.RLIMIT_NPROC, (1, most))
+raise SystemExit(Workers(2, [], 1).run(lambda worker: 0))
+"""
 QUIET = {"server": {"discover": False}}
 SECONDS = 60
 
@@ -127,6 +141,26 @@ class Together(unittest.TestCase):
 
 
 class Failing(Case):
+    def test_where_no_process_can_be_had_the_parent_goes_on(self) -> None:
+        child = Child([sys.executable, "-W", "error", "-c", ALONE], env=self.env)
+        self.addCleanup(child.kill)
+        for number in range(2):
+            said = rf"worker {number} cannot be started \(.+\); it is started again in 0\.5 s"
+            child.wait_for(said, SECONDS)
+        child.wait_for(r"worker 0 cannot be started .* again in 1 s", SECONDS)
+        self.assertEqual(child.stop(SECONDS), 0)
+
+    def test_however_often_one_dies(self) -> None:
+        place = _Place(0)
+        with self.assertLogs("yaa.workers") as said:
+            for _ in range(3000):
+                place.rest(100.0, "ended", young=True)
+        self.assertEqual(place.due, 130.0)
+        self.assertIn("in 0.5 s", said.output[0])
+        with self.assertLogs("yaa.workers"):
+            place.rest(100.0, "ended", young=False)
+        self.assertEqual(place.due, 100.0)
+
     def test_what_no_start_can_mend_ends_them_all(self) -> None:
         done = self.yaa("--port", "0", "--workers", "3", env={"YAA_SANDBOX_FORCE": "Z"})
         self.assertEqual(done.returncode, 2)
