@@ -244,7 +244,8 @@ _PROSE = _late(
 _SHAPE = _late(
     rf"{_BEGIN}"
     + r"(?:(?:sk|rk|pk|csk)[-_][\w-]{8,}|sk_(?:live|test)_\w+|whsec_\w{8,}"  # models, payment
-    r"|(?:gsk|hf|r8|fw|jina|nvapi|xai|pplx|tvly|fc|pa|ABSK)[-_][\w-]{10,}"
+    r"|(?:gsk|hf|r8|fw|jina)_[\w-]{10,}|(?:nvapi|tvly)-[\w-]{10,}|(?:xai|pplx|fc)-\w{10,}"
+    r"|pa-[\w-]{30,}|ABSK[\w+/=]{20,}"  # and not the names of models: jina-clip-v2
     r"|gh[pousr]_\w{16,}|github_pat_\w+|glpat-[\w-]{10,}|glsa_\w{16,}"  # code hosts
     r"|npm_\w{20,}|pypi-[\w-]{16,}|rubygems_\w{16,}|dckr_pat_[\w-]{10,}"
     r"|ATATT3[\w=-]{10,}|lin_api_\w{10,}|figd_[\w-]{10,}|ntn_\w{16,}"

@@ -28,6 +28,12 @@ from .failure import Failure
 from .presets import Provider
 
 _AFTER_CALLS = {None, "stop", "tool_use", "function_call", "end_turn", "tool_calls"}
+# Why an answer without a word is no answer; another attempt would end in the same way.
+_SILENCE = {
+    "length": "its limit of tokens was used up before",
+    "content_filter": "a filter of the provider's stopped it",
+    "sensitive": "a filter of the provider's stopped it",
+}
 # How an answer ends in the middle: at a limit, by a filter, or because the provider broke down.
 CUT = {"length", "max_tokens", "model_length", "model_context_window_exceeded"}
 CUT |= {"content_filter", "sensitive", "error", "network_error", "insufficient_system_resource"}
@@ -113,6 +119,8 @@ class Answer(ABC):
             raise Failure("upstream_truncated", f"{self._provider.name} broke off in its answer")
         cut = self._finish in CUT
         self._end_text(cut)
+        if not (self._received or self._calls.all or self._finish in _AFTER_CALLS):
+            raise self._silence()
         self._open_text()
         self._out += self._calls.finish(cut=cut)
         now = self._options.now_ms()
@@ -129,6 +137,12 @@ class Answer(ABC):
         details = [opaque(each) for each in self._details if each.get("item") != {}] or None
         self._out.append(text_end(self._options.message_id, meta, now, details))
         return self._out
+
+    def _silence(self) -> Failure:
+        """Of an answer that has ended otherwise than by the model's own word, and has none."""
+        why = _SILENCE.get(str(self._finish), str(self._finish))
+        text = f"{self._provider.name} ended its answer without a word: {why}"
+        return Failure("upstream_error", text, retryable=self._finish not in _SILENCE)
 
     def _timed(self) -> list[Event]:
         if self._first_ms is None and self._out:

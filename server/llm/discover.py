@@ -15,11 +15,15 @@ from urllib.parse import urlsplit
 
 from ..jsontext import JSONError, loads
 from ..wire.client import Client, ClientError, Timeouts
-from .presets import PRESETS, Preset
+from .presets import PRESETS, Preset, address
 
 PATIENCE = Timeouts(connect=0.3, first_byte=0.5, idle=0.5, total=1.0)
 MAX_ANSWER = 1024 * 1024
 LOCAL = ("ollama", "lmstudio", "llamacpp", "vllm")
+BASES = {"openai": "OPENAI_BASE_URL", "anthropic": "ANTHROPIC_BASE_URL"}
+MODELS = {"openai": "OPENAI_MODEL", "anthropic": "ANTHROPIC_MODEL"}
+# They are listed beside the others, and cannot chat.
+NO_CHAT = re.compile(r"embed|minilm|(?:^|[/-])(?:bge|e5|gte)-|rerank|whisper|tts", re.IGNORECASE)
 TITLES = {"lmstudio": "LM Studio", "llamacpp": "llama.cpp", "ollama": "Ollama", "vllm": "vLLM"}
 
 
@@ -55,13 +59,31 @@ async def discover(
     for preset in PRESETS.values():
         variable = next((key for key in preset.key_env if env.get(key)), None)
         if variable:
-            found.providers[preset.name] = _keyed(preset, env[variable])
-            found.lines.append(f"{variable} is set: {preset.name}, model {preset.model_name}")
+            keyed, words = _keyed(preset, env[variable], env)
+            if keyed:
+                found.providers[preset.name] = keyed
+            found.lines.append(f"{variable} is set: {words}")
     return found
 
 
-def _keyed(preset: Preset, key: str) -> dict[str, Any]:
-    return {"preset": preset.name, "api_key": key, "model_name": preset.model_name}
+def _keyed(preset: Preset, key: str, env: Mapping[str, str]) -> tuple[dict[str, Any], str]:
+    """A provider entry for a key, and where it leads, in words. Beside a base URL, as the vendor's
+    own programs read it, the key may be somebody else's: it goes there and nowhere else."""
+    model = preset.model_name
+    entry = {"preset": preset.name, "api_key": key, "model_name": model}
+    variable = BASES.get(preset.name, "")
+    base = env.get(variable, "").strip()
+    if not base:
+        return entry, f"{preset.name}, model {model}"
+    try:
+        url = urlsplit(address(preset.api, base, preset))
+    except ValueError as error:
+        return {}, f"not used, for {variable} cannot be: {error}"
+    if url.hostname != urlsplit(preset.base_url).hostname:
+        entry |= {"preset": "custom", "api": preset.api}
+    model = env.get(MODELS[preset.name]) or model
+    entry |= {"api_url": base, "model_name": model}
+    return entry, f"{preset.name} at {url.netloc}, model {model}"
 
 
 async def _ask(name: str, base: str, client: Client) -> dict[str, Any] | None:
@@ -73,8 +95,7 @@ async def _ask(name: str, base: str, client: Client) -> dict[str, Any] | None:
         for model in (data if isinstance(data, list) else [])
         if isinstance(model, dict) and isinstance(model.get("id"), str) and model["id"]
     ]
-    # LM Studio lists embedding models too, and they cannot chat.
-    models = [model for model in models if "embed" not in model.lower()]
+    models = [model for model in models if not NO_CHAT.search(model)]
     if not models:
         return None
     entry: dict[str, Any] = {"preset": name, "api_url": base, "model_name": models[0]}

@@ -41,7 +41,11 @@ _OVERFLOW = re.compile(
 )
 _MAY_OVERFLOW = (400, 413, 422, 429, 500)
 _TOO_LARGE = re.compile(r"request too large for", re.IGNORECASE)  # for any minute: waiting is vain
-_QUOTA = re.compile(r"insufficient[_ ](?:quota|balance|credits?)|arrears", re.IGNORECASE)
+_QUOTA = re.compile(
+    r"insufficient[_ ](?:quota|balance|credits?)|arrears|余额不足|欠费", re.IGNORECASE
+)
+_KEY = re.compile(r"api[_ ]?key[_ ](?:is )?(?:not[_ ]valid|invalid)", re.IGNORECASE)  # Gemini: 400
+_MODELS_FAULT = "tool_use_failed"  # Groq's 400 for what a model wrote: the next may be right
 _BILLING = re.compile(r"billing", re.IGNORECASE)  # Gemini says it of each limit a minute, too
 _PAUSE = re.compile(
     r"(?:try again|retry) in (?:(\d{1,4})h)?(?:(\d{1,4})m(?!s))?(?:(\d{1,6}(?:\.\d{1,12})?)(ms|s))?"
@@ -112,13 +116,16 @@ def from_status(
     if 300 <= status < 400:
         text = f"{where} answered {status}, a redirect, which is not followed with a key; "
         return _final("upstream_error", text + "set api_url to the final address", details)
-    if status in (401, 403):
+    if status == 403 and said:  # a filter, a country, an account: it says which
+        return _final("upstream_auth", text, details)
+    if status in (401, 403) or (status == 400 and _KEY.search(said)):
         return _final("upstream_auth", f"{text} (is the API key right?)", details)
     whole = f"{said} {body[:4000].decode('utf-8', 'replace')}"
     if status in _MAY_OVERFLOW and _overflows(status, whole):
         return _final("context_overflow", text, details | _sizes(whole, _error_in(body)))
     pause = _pause(whole)
     retryable = status in RETRYABLE_STATUS and not (status == 429 and _used_up(whole, pause))
+    retryable = retryable or (status == 400 and _MODELS_FAULT in whole)
     if headers.get("x-should-retry") in ("true", "false"):  # what OpenAI's own clients obey
         retryable = headers["x-should-retry"] == "true"
     code = _CODES.get(status, "upstream_error")
@@ -172,7 +179,7 @@ def from_chunk(chunk: Any, where: str, key: str = "") -> Failure | None:
         return _final("upstream_auth", text, {})
     pause = _pause(whole)
     retryable = code in RETRYABLE_STATUS or not 400 <= code < 500
-    retryable = retryable and not _used_up(whole, pause)
+    retryable = (retryable and not _used_up(whole, pause)) or _MODELS_FAULT in whole
     code_name = _CODES.get(code, "upstream_error")
     return Failure(code_name, text, retryable=retryable, retry_after=pause)
 

@@ -95,6 +95,9 @@ def prompt(tools: list[Tool], mode: str) -> str:
         lines.append(f"- {name}: {description}".rstrip(": "))
         required = schema.get("required") or ()
         for key, parameter in (schema.get("properties") or {}).items():
+            if parameter is False:  # it must not be there
+                continue
+            parameter = {} if parameter is True else parameter
             shape = {k: v for k, v in parameter.items() if k not in ("description", "title")}
             says = parameter.get("description", "")
             need = "required" if key in required else "optional"

@@ -31,7 +31,10 @@ _FIELD = re.compile(r"[:@](?P<word>[a-z]+)(?P<about>[^:]*)[:：]\s*(?P<text>.*)"
 _FIELD_PARAMETERS = {"param", "parameter", "arg", "argument", "key", "keyword", "ivar", "var"}
 _FIELDS = _FIELD_PARAMETERS | {"type", "vartype", "return", "returns", "rtype"}
 _FIELDS |= {"raise", "raises", "except", "exception", "yield", "yields", "meta", "cvar"}
-_GOOGLE_ITEM = re.compile(r"\*{0,2}(?P<name>\w+)\s*(?:[(（].*?[)）])?\s*[:：]\s*(?P<text>.*)")
+_GOOGLE_ITEM = re.compile(
+    r"(?:[-*•]\s+)?`?\*{0,2}(?P<name>\w+)`?\s*(?:[(（].*?[)）])?(?:\s*[:：]|\s+--?(?=\s))\s*(?P<text>.*)"
+)
+_DASHED = re.compile(r"\*{0,2}\w+\s+--\s")  # as PEP 257 has it, without indentation
 _NUMPY_ITEM = re.compile(r"(?P<names>\*{0,2}\w+(?:\s*,\s*\*{0,2}\w+)*)\s*(?::.*)?$")
 
 
@@ -106,7 +109,7 @@ class _Reader:
         width = len(line) - len(line.lstrip())
         if not line.strip():
             return
-        if width == 0:
+        if width == 0 and not _DASHED.match(line):
             self.section = "other"  # prose after the list
             return
         self.indent = self.indent or width

@@ -6,11 +6,13 @@ the same schema gives the same example, and one that would not fit is not given 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from .validate import SchemaError, Validator
 
 MAX_DEPTH = 8
+MAX_VALUES = 500
 NOTHING: Any = object()
 
 FORMATS = {
@@ -52,12 +54,13 @@ def example(schema: dict[str, Any]) -> Any:
         validator = Validator(schema)  # from here on every keyword has an operand of its kind
     except SchemaError:
         return NOTHING
-    value = _value(schema, "", 0)
+    value = _value(schema, "", 0, iter(range(MAX_VALUES)))
     return NOTHING if validator.errors(value) else value
 
 
-def _value(schema: Any, name: str, depth: int) -> Any:
-    if not isinstance(schema, dict) or depth > MAX_DEPTH:
+def _value(schema: Any, name: str, depth: int, left: Iterator[int]) -> Any:
+    """`left`: how many may still be made; lists of lists are soon very many."""
+    if not isinstance(schema, dict) or depth > MAX_DEPTH or next(left, None) is None:
         return None
     for keyword in ("examples", "enum"):
         if isinstance(schema.get(keyword), list) and schema[keyword]:
@@ -67,14 +70,15 @@ def _value(schema: Any, name: str, depth: int) -> Any:
             return schema[keyword]
     for keyword in ("anyOf", "oneOf", "allOf"):
         if isinstance(schema.get(keyword), list) and schema[keyword]:
-            return _value(schema[keyword][0], name, depth + 1)
+            return _value(schema[keyword][0], name, depth + 1, left)
     kind = schema.get("type", "object" if "properties" in schema else "string")
     match kind[0] if isinstance(kind, list) and kind else kind:
         case "object":
-            return _object(schema, depth)
+            return _object(schema, depth, left)
         case "array":
-            items = max(1, schema.get("minItems", 1))
-            return [_value(schema.get("items", {}), name, depth + 1) for _ in range(min(items, 20))]
+            items = max(1, int(schema.get("minItems", 1)))
+            item = schema.get("items", {})
+            return [_value(item, name, depth + 1, left) for _ in range(min(items, 20))]
         case "integer" | "number":
             return _number(schema)
         case "boolean":
@@ -84,11 +88,11 @@ def _value(schema: Any, name: str, depth: int) -> Any:
     return None
 
 
-def _object(schema: dict[str, Any], depth: int) -> dict[str, Any]:
+def _object(schema: dict[str, Any], depth: int, left: Iterator[int]) -> dict[str, Any]:
     """What is required; where nothing is, everything."""
     fields = schema.get("properties", {})
     names = schema.get("required") or list(fields)
-    return {name: _value(fields.get(name, {}), name, depth + 1) for name in names}
+    return {name: _value(fields.get(name, {}), name, depth + 1, left) for name in names}
 
 
 def _number(schema: dict[str, Any]) -> float:
@@ -98,12 +102,15 @@ def _number(schema: dict[str, Any]) -> float:
     value: float = max(1, least) if most is None or most > 1 else min(most, 0)
     if value == schema.get("exclusiveMinimum"):
         value += step
-    return value if value % step == 0 else (value // step + 1) * step
+    try:
+        return value if value % step == 0 else (value // step + 1) * step
+    except OverflowError:  # of hundreds of digits, by a fraction
+        return value
 
 
 def _text(schema: dict[str, Any], name: str) -> str:
     text = FORMATS.get(schema.get("format", "")) or next(
         (sample for word, sample in NAMES.items() if word in name.lower()), "text"
     )
-    least, most = schema.get("minLength", 0), schema.get("maxLength", len(text))
+    least, most = int(schema.get("minLength", 0)), int(schema.get("maxLength", len(text)))
     return text.ljust(min(least, 1000), "x")[: max(most, least)]

@@ -31,6 +31,8 @@ def portable(schema: dict[str, Any]) -> tuple[dict[str, Any], str]:
     found = _said(schema)
     found.pop("$schema", None)
     more = {key: found.pop(key) for key in _CHOICES if key in found}
+    if more:  # what it forbids is what the choices do not name
+        found.pop("unevaluatedProperties", None)
     found = {"type": "object", "properties": {}, **found}
     words = f"The arguments must also fit this schema: {dumps(more)}" if more else ""
     return found, words if len(words) <= MAX_WORDS else ""

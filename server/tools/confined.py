@@ -81,9 +81,10 @@ class Confined(Child):
         data = json.dumps(request).encode()
         child = cls(job, tier, reach)
         output, said = os.pipe(), os.pipe()
+        printed, told = (os.fdopen(end, "rb", buffering=0) for end in (output[0], said[0]))
         try:
-            child._output = await child._reader(os.fdopen(output[0], "rb", buffering=0), CHUNK)
-            child._results = await child._reader(os.fdopen(said[0], "rb", buffering=0), MAX_RESULT)
+            child._output = await child._reader(printed, CHUNK)
+            child._results = await child._reader(told, MAX_RESULT)
             if filtered:
                 await child._open_proxy(worker)
             with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # then it has said why
@@ -98,6 +99,8 @@ class Confined(Child):
         except BaseException:
             worker.close()
             child.kill()
+            printed.close()
+            told.close()
             raise
         finally:
             os.close(output[1])

@@ -144,6 +144,8 @@ class Peer:
         async with self._opening:
             if not (self._opened and self.link.alive):
                 await self._open_patiently()
+                if method != "tools/list":  # it was started again, maybe with other tools
+                    self.link.changed = True
         message = self._message(method, params, progress=hear is not None)
         try:
             answer = await self.link.request(message, hear, headers)

@@ -8,6 +8,7 @@ be a tool is said and left out. Pure.
 from __future__ import annotations
 
 import re
+import zlib
 from collections.abc import Iterator
 from typing import Any
 from urllib.parse import unquote
@@ -20,6 +21,7 @@ LEFT_OUT = ("nullable", "example", "discriminator", "xml", "externalDocs")  # no
 METHODS = ("get", "post", "put", "patch", "delete")
 MAX_OPERATIONS = 500
 MAX_REFERENCES = 10
+MAX_NAME = 48  # what is before it takes some of the 64 that providers allow
 
 # OpenAPI 3 says of these that they are no parameters: they follow from elsewhere.
 NOT_PARAMETERS = ("accept", "content-type", "authorization")
@@ -35,17 +37,18 @@ def tools_in(document: Any, wanted: list[str]) -> Iterator[dict[str, Any] | str]
     if not isinstance(version, str) or not version.startswith("3."):
         yield "this is no OpenAPI 3 document"
         return
-    found: set[str] = set()
+    count, found = 0, set[str]()
     for operation in _operations(document):
         if isinstance(operation, str):
             yield operation
             continue
         path, method, item = operation
         name = _name(item, method, path)
-        if wanted and name not in wanted:
+        called = {name, str(item.get("operationId"))}
+        if wanted and called.isdisjoint(wanted):
             continue
-        found.add(name)
-        if len(found) > MAX_OPERATIONS:
+        count, found = count + 1, found | called
+        if count > MAX_OPERATIONS:
             yield f"only the first {MAX_OPERATIONS} operations are taken; choose by `operations`"
             return
         try:
@@ -71,9 +74,13 @@ def _operations(document: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, 
 
 
 def _name(item: dict[str, Any], method: str, path: str) -> str:
-    """The operation's id, or its method and path, as a tool may be called."""
-    text = item.get("operationId") or f"{method}_{path}"
-    return re.sub(r"[^A-Za-z0-9-]+", "_", str(text)).strip("_")[:48]
+    """The operation's id, or its method and path, as a tool may be called. A long one ends with a
+    mark of its own: Kubernetes has some that differ in their last word only."""
+    text = str(item.get("operationId") or f"{method}_{path}")
+    name = re.sub(r"[^A-Za-z0-9-]+", "_", text).strip("_")
+    if len(name) <= MAX_NAME:
+        return name
+    return f"{name[: MAX_NAME - 9]}_{zlib.crc32(text.encode('utf-8', 'replace')):08x}"
 
 
 def _tool(

@@ -185,7 +185,7 @@ def request(op: Operation, args: dict[str, Any]) -> tuple[str, dict[str, str], b
         elif place == "query":
             query += in_query(wire, value, op.styles.get(name, ""))
         elif place == "header":
-            headers[wire.lower()] = plain(value)
+            headers[wire.lower()] = joined(value)
         elif place == "body":
             fields[wire] = value
         elif place == "form":
@@ -235,10 +235,15 @@ def in_form(name: str, value: Any, style: str) -> list[tuple[str, str]]:
 
 def segment(name: str, value: Any) -> str:
     """One segment of a path, whatever is in the value; dots alone would lead elsewhere."""
-    text = plain(value)
+    text = joined(value)
     if text in ("", ".", ".."):
         raise ToolError(f"{name} is {text!r}, which cannot be a part of a path")
     return quote(text, safe="")
+
+
+def joined(value: Any) -> str:
+    """A value where there is room for one: a list's items are joined, OpenAPI's `simple` style."""
+    return ",".join(map(plain, value)) if isinstance(value, list) else plain(value)
 
 
 def plain(value: Any) -> str:

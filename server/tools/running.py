@@ -18,7 +18,7 @@ import time
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from .. import log
 from ..sandbox.reach import Reach
@@ -112,8 +112,7 @@ class Child:
             os.close(end)
         child = cls(job, process, hold)
         assert process.stdout is not None
-        child._output = await child._reader(process.stdout, CHUNK)
-        child._results = await child._reader(os.fdopen(tell, "rb", buffering=0), MAX_RESULT)
+        said = os.fdopen(tell, "rb", buffering=0)
         request = {
             "where": job.where,
             "args": job.args,
@@ -121,7 +120,22 @@ class Child:
             "limits": job.limits,
             "state": job.state,
         }
-        await asyncio.to_thread(_write_all, ask, json.dumps(request).encode() + b"\n")
+        asks = os.fdopen(ask, "wb")
+        try:
+            child._output = await child._reader(process.stdout, CHUNK)
+            child._results = await child._reader(said, MAX_RESULT)
+        except BaseException:
+            asks.close()
+            child.kill()
+            said.close()
+            process.stdout.close()
+            raise
+        data = json.dumps(request).encode() + b"\n"
+        try:
+            await asyncio.shield(asyncio.to_thread(_write_all, asks, data))
+        except BaseException:
+            child.kill()
+            raise
         return child
 
     async def output(self) -> AsyncGenerator[str, None]:
@@ -309,9 +323,9 @@ def limit_error(breach: dict[str, Any], printed: str = "") -> tuple[str, None, d
     return status, None, {"type": status, "message": text, "details": breach}
 
 
-def _write_all(descriptor: int, data: bytes) -> None:
+def _write_all(pipe: BinaryIO, data: bytes) -> None:
     """The request, which may be larger than a pipe holds; a child that died early gets nothing."""
-    with contextlib.suppress(BrokenPipeError), open(descriptor, "wb") as pipe:
+    with contextlib.suppress(BrokenPipeError), pipe:
         pipe.write(data)
 
 

@@ -319,6 +319,25 @@ class Streaming(unittest.TestCase):
                     self.assertEqual((failure.code, failure.retryable), ("upstream_error", True))
                     self.assertIn("Provider disconnected", failure.message)
 
+    def test_an_answer_without_a_word_says_why(self) -> None:
+        """It would look as if the model had nothing to say."""
+        for reason, retryable, words in (
+            ("length", False, "limit of tokens"),
+            ("content_filter", False, "a filter"),
+            ("function_call_filter: MALFORMED_FUNCTION_CALL", True, "MALFORMED_FUNCTION_CALL"),
+            ("error", True, "error"),
+        ):
+            with self.subTest(reason):
+                end = {"choices": [{"index": 0, "delta": {}, "finish_reason": reason}]}
+                events, failure = read({}, [wire({"chunks": [end]})])
+                assert failure is not None
+                self.assertEqual((events, failure.retryable), ([], retryable))
+                self.assertIn(words, failure.message)
+                said_so = wire({"chunks": [said("x"), end]})
+                self.assertIsNone(read({}, [said_so])[1])
+        nothing = {"choices": [{"index": 0, "delta": {"content": ""}, "finish_reason": "stop"}]}
+        self.assertIsNone(read({}, [wire({"chunks": [nothing]})])[1])
+
     def test_a_call_in_which_an_answer_breaks_off_gets_no_arguments(self) -> None:
         """Whatever ends it: without them it is not run."""
         for reason, arguments in (

@@ -10,6 +10,7 @@ from typing import Any
 
 from server.llm.discover import LOCAL, Found, discover
 from server.llm.registry import Models
+from server.llm.remote import RemoteAPI
 from server.wire.client import Client
 from tests.llm.fakes import KEY, Peer, Reply, Server, answer, serving
 
@@ -33,7 +34,8 @@ class Discovery(unittest.IsolatedAsyncioTestCase):
             return await discover({"discover": True}, self.client, env, where), server
 
     async def test_a_model_server(self) -> None:
-        found, server = await self.look(listing("text-embed-x", "llama", "qwen"))
+        others = ("text-embed-x", "bge-m3:latest", "x/all-minilm", "multilingual-e5-large")
+        found, server = await self.look(listing(*others, "llama", "qwen"))
         self.assertEqual(
             found.providers,
             {
@@ -93,6 +95,32 @@ class Discovery(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(list(found.providers), ["deepseek"])
         self.assertEqual(found.providers["deepseek"]["api_key"], KEY)
         self.assertEqual(found.lines, ["DEEPSEEK_API_KEY is set: deepseek, model deepseek-chat"])
+
+    async def test_a_key_that_belongs_to_another_address(self) -> None:
+        """As the vendors' own programs read it: it is sent there, and not to the vendor."""
+        env = {"OPENAI_API_KEY": KEY, "OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}
+        env |= {"ANTHROPIC_API_KEY": KEY, "ANTHROPIC_BASE_URL": "https://claude.example/x"}
+        found, _ = await self.look(listing(), **env, OPENAI_MODEL="llama")
+        models = Models({}, self.client, {}, found)
+        for name, url, model, preset in (
+            ("openai", "http://127.0.0.1:9/v1/chat/completions", "llama", "custom"),
+            ("anthropic", "https://claude.example/x/v1/messages", "claude-sonnet-5", "custom"),
+        ):
+            api = models.resolve({"name": name}).api
+            assert isinstance(api, RemoteAPI)
+            told = (api.provider.url, api.provider.model, api.provider.preset.name)
+            self.assertEqual(told, (url, model, preset))
+        self.assertIn("OPENAI_API_KEY is set: openai at 127.0.0.1:9, model llama", found.lines)
+        for base, kept in (
+            ("https://api.openai.com/v1/", "openai"),
+            ("ftp://x", None),
+            (" ", "openai"),
+        ):
+            found, _ = await self.look(listing(), OPENAI_API_KEY=KEY, OPENAI_BASE_URL=base)
+            with self.subTest(base):
+                self.assertEqual(found.providers.get("openai", {}).get("preset"), kept)
+                self.assertNotIn(KEY, " ".join(found.lines))
+                Models({}, self.client, {}, found)
 
     async def test_switched_off(self) -> None:
         async with serving(listing("m")) as server:

@@ -132,6 +132,7 @@ LIMITS: list[tuple[str, bool, float | None]] = [
     ("Please try again in 20ms.", True, 0.02),
     ("Please try again in a while", True, None),
     ("Too many tokens, please wait before trying again.", True, None),
+    ("余额不足或无可用资源包,请充值。", False, None),
 ]
 
 
@@ -169,6 +170,29 @@ class Limits(unittest.TestCase):
                 failure = from_status(429, {}, said.encode(), "main")
                 self.assertEqual(failure.code, "upstream_rate_limit")
                 self.assertEqual((failure.retryable, failure.retry_after), (retryable, pause))
+
+
+class Refusals(unittest.TestCase):
+    def test_what_a_model_wrote_badly_may_be_right_the_next_time(self) -> None:
+        error = {"message": "Failed to call a function.", "code": "tool_use_failed"}
+        body = json.dumps({"error": error}).encode()
+        chunk = {"error": {**error, "status_code": 400}}
+        for failure in (from_status(400, {}, body, "main"), from_chunk(chunk, "main")):
+            assert failure is not None
+            self.assertEqual((failure.code, failure.retryable), ("upstream_error", True))
+
+    def test_only_a_key_is_asked_about_as_a_key(self) -> None:
+        for status, said, code, asked in (
+            (401, "no", "upstream_auth", True),
+            (403, "", "upstream_auth", True),
+            (403, "Country, region, or territory not supported", "upstream_auth", False),
+            (400, "API key not valid. Please pass a valid API key.", "upstream_auth", True),
+            (400, "no such field", "upstream_error", False),
+        ):
+            with self.subTest(said, status=status):
+                failure = from_status(status, {}, said.encode(), "main")
+                self.assertEqual(failure.code, code)
+                self.assertEqual("is the API key right?" in failure.message, asked)
 
 
 class Events(unittest.TestCase):

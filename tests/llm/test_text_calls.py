@@ -72,6 +72,12 @@ class Transcript(unittest.TestCase):
             alone = text_calls.transcript(HISTORY[1:], TOOLS, mode)[0]
             self.assertEqual(alone["role"], "system")
 
+    def test_schemas_that_are_true_or_false(self) -> None:
+        """Both are schemas, and a page may declare them."""
+        rules = text_calls.prompt([tool("f", {"any": True, "never": False})], "text")
+        self.assertIn("    any (optional, {})", rules)
+        self.assertNotIn("never", rules)
+
     def test_without_tools_there_are_no_rules(self) -> None:
         turns = text_calls.transcript(HISTORY, [], "text")
         self.assertEqual(turns[0]["content"], "Be good.")

@@ -41,6 +41,16 @@ TABLE: list[tuple[str | None, str | None, dict[str, str]]] = [
         },
     ),
     ("Google.\nArgs:\n  a: tight\n", "Google.", {"a": "tight"}),
+    (
+        "PEP 257.\n\nKeyword arguments:\nreal -- the real part (of it)\nimag -- the\n  rest\n",
+        "PEP 257.",
+        {"real": "the real part (of it)", "imag": "the rest"},
+    ),
+    (
+        "A list.\n\nArgs:\n  - a (int): first\n  * `b` - second\n    - c: inside\n  d: e -- f\n",
+        "A list.",
+        {"a": "first", "b": "second - c: inside", "d": "e -- f"},
+    ),
     ("Args:\n  a: x\nProse: after\n  b: not one", None, {"a": "x"}),
     (
         """NumPy.

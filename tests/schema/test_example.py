@@ -20,6 +20,9 @@ class Examples(unittest.TestCase):
             ({**text, "examples": ["Oslo"]}, "Oslo"),
             ({**text, "minLength": 6, "maxLength": 6}, "textxx"),
             ({**text, "maxLength": 2}, "te"),
+            ({**text, "minLength": 6.0, "maxLength": 6.0}, "textxx"),
+            ({"type": "array", "items": whole, "minItems": 2.0}, [1, 1]),
+            ({**whole, "minimum": 10**400}, 10**400),
             (whole, 1),
             ({**whole, "minimum": 7, "multipleOf": 5}, 10),
             ({**whole, "maximum": -3}, -3),
@@ -47,6 +50,15 @@ class Examples(unittest.TestCase):
         for _ in range(50):
             deep = {"type": "object", "properties": {"a": deep}, "required": ["a"]}
         self.assertIs(example(deep), NOTHING)
+
+    def test_lists_of_lists_end(self) -> None:
+        """A server's schema is a stranger's: twenty lists of twenty each are soon too many."""
+        deep: dict[str, Any] = {"type": "string"}
+        for _ in range(7):
+            deep = {"type": "array", "minItems": 20, "items": deep}
+        self.assertIs(example(deep), NOTHING)
+        odd = {"type": "number", "minimum": 10**400, "multipleOf": 0.3}
+        self.assertIs(example(odd), NOTHING)
 
 
 if __name__ == "__main__":

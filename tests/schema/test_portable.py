@@ -74,6 +74,15 @@ WHOLE: list[tuple[Any, Any, str]] = [
     (
         {
             "type": "object",
+            "allOf": [{"properties": {"a": {}}}],
+            "unevaluatedProperties": False,
+        },
+        {"type": "object", "properties": {}},
+        '{"allOf":[{"properties":{"a":{}}}]}',
+    ),
+    (
+        {
+            "type": "object",
             "$ref": "#/definitions/A",
             "definitions": {"A": {"type": "object", "properties": {"a": {"type": "null"}}}},
         },

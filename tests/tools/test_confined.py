@@ -14,7 +14,7 @@ from server.sandbox.reach import Reach
 from server.tools.confined import Confined
 from server.tools.running import Job, Outcome
 
-from .test_runner import LIMITS, SHELL, WAIT_S
+from .test_runner import LIMITS, SHELL, WAIT_S, open_files
 
 FAILED = b'{"failed": "unshare: Operation not permitted"}\n'
 TAKEN = b'{"taken": true}\n'
@@ -67,6 +67,25 @@ class Supervisor(unittest.IsolatedAsyncioTestCase):
                 found = await self.outcome(words, unread=unread)
                 self.assertEqual((found.status, found.error["message"]), (status, message))
                 self.assertEqual(found.usage.get("cpu_ms", 0), 7 if message == ended else 0)
+
+    async def test_one_that_is_given_up_as_it_begins_leaves_nothing_open(self) -> None:
+        before = open_files()
+        job = Job(SHELL, {"command": "true"}, "s", LIMITS)
+        with tempfile.TemporaryDirectory() as folder:
+            for turns in range(8):
+                ours, theirs = socket.socketpair()
+                begin = Confined.begin(job, Path(folder), None, ours, "A", Reach())
+                task = asyncio.create_task(begin)
+                for _ in range(turns):
+                    await asyncio.sleep(0)
+                task.cancel()
+                (child,) = await asyncio.gather(task, return_exceptions=True)
+                if isinstance(child, Confined):
+                    child.kill()
+                theirs.close()
+        for _ in range(20):  # transports close in their own time
+            await asyncio.sleep(0)
+        self.assertLessEqual(open_files(), before)
 
 
 if __name__ == "__main__":

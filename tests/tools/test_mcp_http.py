@@ -340,12 +340,18 @@ class Legacy(Case):
                 with self.subTest(text, body=body[:1]):
                     self.sessions, self.forget = 0, False
                     self.forgotten = (status, f"Content-Length: {len(body)}\r\n", body)
-                    servers, tools = await self.servers(Peer(self.say))
+                    peer = Peer(self.say)
+                    servers, tools = await self.servers(peer)
                     self.forget = True
-                    found = [item async for item in servers.call(tools[0], {}, None, LIMITS)]
-                    assert isinstance(found[-1], Outcome)
-                    self.assertEqual((found[-1].status, found[-1].result), ("ok", {"n": 1}))
+                    last = [item async for item in servers.call(tools[0], {}, None, LIMITS)][-1]
+                    assert isinstance(last, Outcome), last
+                    self.assertEqual((last.status, last.result), ("ok", {"n": 1}))
                     self.assertEqual(self.sessions, 2)
+                    for due in (1, 0):  # it may have other tools now
+                        before = len(peer.seen)
+                        await servers.load(lambda *_: None)
+                        asked = [m.get("method") for _, _, m in peer.seen[before:]]
+                        self.assertEqual(asked, ["tools/list"] * due)
 
     async def test_a_refusal_is_no_forgotten_session(self) -> None:
         """What a server has looked at and refused is not sent a second time."""
@@ -354,9 +360,9 @@ class Legacy(Case):
         peer = Peer(self.say)
         servers, tools = await self.servers(peer)
         self.forget = True
-        found = [item async for item in servers.call(tools[0], {}, None, LIMITS)]
-        assert isinstance(found[-1], Outcome) and found[-1].error
-        self.assertIn("bad arguments", found[-1].error["message"])
+        last = [item async for item in servers.call(tools[0], {}, None, LIMITS)][-1]
+        assert isinstance(last, Outcome), last
+        self.assertIn("bad arguments", last.error["message"])
         self.assertEqual(self.sessions, 1)
 
     async def test_a_call_that_is_given_up_is_cancelled_in_words(self) -> None:

@@ -95,6 +95,18 @@ class Imported(unittest.TestCase):
         self.assertEqual(found[1:], ["there is no operation none"])
         self.assertEqual(len(found), 2)
 
+    def test_long_names_that_differ_at_their_end(self) -> None:
+        long = "replaceFlowcontrolApiserverV1PriorityLevelConfiguration"
+        paths = {f"/{end}": {"get": {"operationId": long + end}} for end in ("", "Status")}
+        document = {"openapi": "3.0.0", "paths": paths}
+        names = [item["name"] for item in tools_in(document, []) if isinstance(item, dict)]
+        self.assertEqual([len(name) for name in names], [48, 48])
+        self.assertEqual(len(set(names)), 2)
+        for wanted in (long + "Status", names[1]):
+            (found,) = tools_in(document, [wanted])
+            assert isinstance(found, dict), found
+            self.assertEqual(found["path"], "/Status")
+
     def test_no_document(self) -> None:
         documents: list[Any] = [None, 5, [], {}, {"swagger": "2.0"}, {"openapi": 3}]
         for document in documents:

@@ -54,13 +54,14 @@ class Requests(unittest.TestCase):
             ("{y}", "%7By%7D"),
             ("a\r\nHost: b", "a%0D%0AHost%3A%20b"),
             (7, "7"),
+            ([1, "b,/"], "1%2Cb%2C%2F"),
         ]
         op = made("/a/{x}/{y}", x=TEXT, y=TEXT)
         for value, wanted in cases:
             with self.subTest(value):
                 url, _, _ = request(op, {"x": value, "y": "z"})
                 self.assertEqual(url, f"https://api.example.org/v1/a/{wanted}/z")
-        for value in ("", ".", ".."):
+        for value in ("", ".", "..", [], [".."]):
             with self.subTest(value), self.assertRaisesRegex(ToolError, "x is"):
                 request(op, {"x": value, "y": "z"})
 
@@ -73,6 +74,7 @@ class Requests(unittest.TestCase):
             h={"in": "header", "as": "X-Trace"},
             f=TEXT,
         )
+        self.assertEqual(request(op, {"x": "1", "h": [1, "a"]})[1]["x-trace"], "1,a")
         args = {"x": "1", "q": ["a&b", True], "h": "t", "f": {"deep": None}}
         url, headers, body = request(op, args)
         self.assertEqual(url, "https://api.example.org/v1/a/1?q%5B%5D=a%26b&q%5B%5D=true")

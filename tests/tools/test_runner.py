@@ -66,6 +66,10 @@ def working_folder(process: Path) -> Path | None:
         return None
 
 
+def open_files() -> int:
+    return len([*Path("/proc/self/fd").iterdir()])
+
+
 class Case(unittest.IsolatedAsyncioTestCase):
     def setUp(self) -> None:
         holder = tempfile.TemporaryDirectory()
@@ -92,6 +96,26 @@ class Case(unittest.IsolatedAsyncioTestCase):
         path = self.home / "tool.py"
         path.write_text(source)
         return str(path)
+
+
+class Starts(Case):
+    async def test_one_that_is_given_up_leaves_nothing(self) -> None:
+        """A person stops a run in the very moment in which a call begins: it must not go on for
+        nobody, and what would end it must not stay open."""
+        await self.shell("true")  # what is opened once is open
+        before = open_files()
+        for turns in range(8):
+            source = self.runner.run(Job(SHELL, {"command": "sleep 60"}, "s1", LIMITS))
+            task = asyncio.create_task(anext(source))
+            for _ in range(turns):
+                await asyncio.sleep(0)
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+        deadline = time.monotonic() + WAIT_S
+        while open_files() > before and time.monotonic() < deadline:
+            await asyncio.sleep(0)
+        self.assertLessEqual(open_files(), before)
+        self.assertTrue(empty(self.runner.folder("s1")))
 
 
 class Results(Case):
