@@ -223,6 +223,9 @@ class MemoryClaims:
         self.taken.add(key)
         return True
 
+    def release(self, session_id: str, call_id: str, attempt: int) -> None:
+        self.taken.discard((session_id, call_id, attempt))
+
     def store(self, session_id: str, call_id: str, attempt: int, result: Event) -> None:
         self.results[session_id, call_id, attempt] = result
 

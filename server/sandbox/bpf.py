@@ -23,6 +23,7 @@ SET_ID = 0o6000
 MAKES_A_FILE = 0o100 | 0o20000000  # O_CREAT, __O_TMPFILE: only then is the mode an argument
 TIOCSTI, TIOCLINUX = 0x5412, 0x541C
 AF_UNIX, AF_INET, AF_INET6 = 1, 2, 10
+SOL_SOCKET, SO_SNDBUF = 1, 7
 MPTCP = 262
 LOOSE = 2  # of SOCK_DGRAM 2 and SOCK_RAW 3, not of SOCK_STREAM 1 and SOCK_SEQPACKET 5
 NOT_STREAM = 0xE  # SOCK_DGRAM 2, SOCK_RAW 3, … beside SOCK_STREAM 1; flags are higher bits
@@ -79,6 +80,7 @@ def compile(arch: str, *, network: str = "off") -> list[Instruction]:
         ("personality", _only(0, (0, 0xFFFFFFFF), errno.EPERM)),
         ("ioctl", _none_of(1, (TIOCSTI, TIOCLINUX), errno.EPERM)),
         ("socketpair", _pairs()),
+        ("setsockopt", _no_effect(1, SOL_SOCKET, SO_SNDBUF)),
         ("socket", _ip_only(network) if network != "off" else [_return(ERROR | errno.EACCES)]),
     ]
     for name, body in blocks:
@@ -148,6 +150,19 @@ def _none_of(index: int, values: tuple[int, ...], error: int) -> list[Instructio
     body = [_argument(index)]
     body += [(EQUAL, len(values) - at, 0, value) for at, value in enumerate(values)]
     return [*body, _return(ALLOW), _return(ERROR | error)]
+
+
+def _no_effect(index: int, first: int, second: int) -> list[Instruction]:
+    """Done, but for nothing, where these are two neighbouring arguments: what waits in a socket is
+    memory that the watch cannot count, so it is as little as the system gives by itself."""
+    return [
+        _argument(index),
+        (EQUAL, 0, 3, first),
+        _argument(index + 1),
+        (EQUAL, 0, 1, second),
+        _return(ERROR),
+        _return(ALLOW),
+    ]
 
 
 def _pairs() -> list[Instruction]:

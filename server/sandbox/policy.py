@@ -30,6 +30,7 @@ DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
 WORKSPACE = "/workspace"  # where a tool of tier A finds its session's folder
 SCRATCH = ("/tmp", "/dev/shm")  # of tier A: in memory, and counted as such
 SCRATCH_MB = 64  # each, whatever memory_mb allows
+SCRATCH_FILES = 65_536  # each: a file without a byte takes 1 KB of the kernel's memory
 
 
 @dataclass(frozen=True)

@@ -51,6 +51,12 @@ async def prove(
         if sys.platform != "linux" or not syscalls.arch():
             tried[tier] = "only Linux on x86_64 and aarch64 has it"
             continue
+        if run_as and not exists(run_as, users()):
+            tried[tier] = (
+                f"user {run_as} (server.sandbox.run_as) does not exist in this user namespace:"
+                " start the server outside of it, or as a normal user, or give it more users"
+            )
+            continue
         if run_as and tier != "A" and (place := closed_to_others(code(), home / "workspaces")):
             tried[tier] = (
                 f"user {run_as} (server.sandbox.run_as) may not pass through {place}: start the"
@@ -110,6 +116,20 @@ def verdict(tier: str, network: str, found: dict[str, dict[str, str]]) -> str:
     if tier != "C" and (through := [name for name in escaped if name not in allowed]):
         return f"gets out of it: {', '.join(through)}"
     return ""
+
+
+def users() -> str:
+    """Which users this process's user namespace has (user_namespaces(7)); all, where there are no
+    such namespaces."""
+    try:
+        return Path("/proc/self/uid_map").read_text()
+    except OSError:
+        return f"0 0 {1 << 32}"
+
+
+def exists(uid: int, listed: str) -> bool:
+    ranges = [tuple(map(int, line.split())) for line in listed.splitlines()]
+    return any(first <= uid < first + count for first, _, count in ranges)
 
 
 def closed_to_others(places: tuple[str, ...], workspaces: Path) -> str:

@@ -13,7 +13,7 @@ import os
 from pathlib import Path
 
 from . import syscalls
-from .policy import DEVICES, SCRATCH_MB, SETTINGS, SYSTEM, WORKSPACE, Policy
+from .policy import DEVICES, SCRATCH_FILES, SCRATCH_MB, SETTINGS, SYSTEM, WORKSPACE, Policy
 
 # Covered by the new root while it grows; nothing is copied from there.
 PLACES = ("/sys", "/mnt", "/media", "/srv")
@@ -31,7 +31,7 @@ def build(policy: Policy) -> None:
     syscalls.mount("tmpfs", new, SCRATCH, "size=1m,mode=755")
     for name in ("proc", "tmp", "dev", "dev/shm", WORKSPACE.lstrip("/")):
         Path(new, name).mkdir()
-    scratch = f"size={SCRATCH_MB}m,mode=1777"
+    scratch = f"size={SCRATCH_MB}m,nr_inodes={SCRATCH_FILES},mode=1777"
     syscalls.mount("tmpfs", f"{new}/tmp", SCRATCH, scratch)
     for path in (*SYSTEM, *SETTINGS, *policy.read):
         copy(path, new, FILES | syscalls.ATTR_NODEV)

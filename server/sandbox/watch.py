@@ -14,6 +14,7 @@ from dataclasses import dataclass
 TICKS = os.sysconf("SC_CLK_TCK")
 MOST_FILES = 200_000  # looked at for one sum; more is over any limit ...
 TOO_MANY = 1 << 62  # ... and said by this size
+TABLES = b"VmPTE:"  # the kernel's own, for memory that is looked at and so takes none itself
 COUNTED = 20  # looks between two sums of a folder that does not seem to grow
 
 
@@ -58,7 +59,9 @@ def shared_fairly(root: int, scratch: Iterable[str] = ()) -> int:
     for pid in tree(root):
         rollup = f"/proc/{pid}/smaps_rollup"
         mine, ours = sums(rollup, (b"Pss_Anon:", b"SwapPss:"), (b"Pss_Shmem:",))
-        if not mine + ours:  # a process may close that to others: then it shares with nobody
+        if mine + ours:
+            mine += sums(f"/proc/{pid}/status", (TABLES,))[0]
+        else:  # a process may close that to others: then it shares with nobody
             mine, ours = resident(pid)
         own, shared = own + mine, shared + ours
     return own + max(shared, used(scratch))
@@ -66,7 +69,7 @@ def shared_fairly(root: int, scratch: Iterable[str] = ()) -> int:
 
 def resident(pid: int) -> list[int]:
     """KiB of a process's own memory, and of what it may share; nothing can close these numbers."""
-    return sums(f"/proc/{pid}/status", (b"RssAnon:", b"VmSwap:"), (b"RssShmem:",))
+    return sums(f"/proc/{pid}/status", (b"RssAnon:", b"VmSwap:", TABLES), (b"RssShmem:",))
 
 
 def used(scratch: Iterable[str]) -> int:

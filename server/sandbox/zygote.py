@@ -8,6 +8,7 @@ state, no word from a tool; it ends when the door closes.
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import importlib
 import json
@@ -17,6 +18,7 @@ import socket
 import sys
 from dataclasses import replace
 
+from ..tools import child
 from . import bpf, syscalls, worker
 from .policy import Policy
 from .reach import NETWORKS
@@ -49,8 +51,13 @@ def main(door: int, options: str) -> None:
         while True:
             message, descriptors, _, _ = socket.recv_fds(orders, 16, 1)
             if not message:
+                await_calls()
                 return
-            if os.fork() == 0:
+            try:
+                forked = os.fork()
+            except OSError:  # too many processes: the call hears of it, and the others run on
+                forked = -1
+            if forked == 0:
                 orders.close()
                 signal.signal(signal.SIGCHLD, signal.SIG_DFL)
                 network = message.decode()
@@ -58,3 +65,11 @@ def main(door: int, options: str) -> None:
                 worker.serve(descriptors[0], own, filters[network])
             for descriptor in descriptors:
                 os.close(descriptor)
+
+
+def await_calls() -> None:
+    """The server stops: calls that look at Context.cancelled have their moment. Workers end with
+    this process, so it stays as long as they do, and no longer than that moment takes."""
+    signal.alarm(round(child.ENDING_S) + 1)
+    with contextlib.suppress(ChildProcessError):
+        os.waitpid(-1, 0)

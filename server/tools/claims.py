@@ -55,6 +55,11 @@ class Claims:
         os.close(made)
         return True
 
+    def release(self, session_id: str, call_id: str, attempt: int) -> None:
+        """Take a claim back, for a call that was not begun."""
+        with contextlib.suppress(OSError):
+            self._path(session_id, call_id, attempt).unlink()
+
     def store(self, session_id: str, call_id: str, attempt: int, result: dict[str, Any]) -> None:
         """Keep a result, whole or not at all. A full disk loses the copy, never the run."""
         path = self._path(session_id, call_id, attempt).with_suffix(RESULT)

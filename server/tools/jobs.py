@@ -129,7 +129,12 @@ class Jobs:
                         # Not run here again: next_step looks at it once more.
                         yield state_delta(put("calls", job.call["id"], value=job.entry))
                         continue
-                    yield self._announcement(job)
+                    try:
+                        yield self._announcement(job)
+                    except BaseException:  # cut here, it was announced to nobody and is not begun
+                        if not job.repeatable:
+                            self._executions.claims.release(*key)
+                        raise
                     source = self._toolbox.execute(
                         self._session, job.call, job.args, job.entry, job.repairs
                     )

@@ -51,9 +51,12 @@ class Locks:
     def _set(self, name: str, how: int) -> bool:
         if self._file is None:
             return True
-        try:
-            if self._descriptor < 0:
+        if self._descriptor < 0:
+            try:
                 self._descriptor = os.open(self._file, os.O_RDWR | os.O_CREAT, 0o600)
+            except OSError:
+                return True
+        try:
             fcntl.lockf(self._descriptor, how, 1, _place(name))
         except (BlockingIOError, PermissionError):  # EAGAIN or EACCES, as the system likes
             return False

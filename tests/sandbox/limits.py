@@ -54,6 +54,13 @@ for n in range(6):
     os.unlink(str(n))
     ctypes.memset(ctypes.c_void_p(place), 1, size)
 time.sleep(9)'"""
+# Memory that is only read takes none, but for the kernel's tables of its pages.
+TABLES = """python3 -c '
+import mmap, time
+m = mmap.mmap(-1, 1 << 40, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, mmap.PROT_READ)
+for at in range(0, 200 << 30, 2 << 20):
+    m[at]
+time.sleep(9)'"""
 # Of a process that is not to be dumped, nobody of its own user reads what it shares.
 HIDDEN = HUNGRY.format(5 * 10**8).replace("'x", "'import ctypes; ctypes.CDLL(None).prctl(4, 0); x")
 CASES = {
@@ -79,6 +86,7 @@ CASES = {
         "head -c 60000000 /dev/zero > /tmp/x; head -c 60000000 /dev/zero > /dev/shm/x; sleep 9",
         tiers=("A",),
     ),
+    "memory, of the kernel's tables": Case("memory_mb", 100, TABLES, tiers=SANDBOXED),
     "memory, of a program that hides": Case(
         "memory_mb", 100, f"{HIDDEN}; sleep 9", tiers=SANDBOXED
     ),

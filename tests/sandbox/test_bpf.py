@@ -45,6 +45,9 @@ class Filter(unittest.TestCase):
             ("socketpair", (1, 2), EACCES),
             ("socketpair", (1, 3 | 0o2000000), EACCES),
             ("socketpair", (2, 1), EACCES),
+            ("setsockopt", (3, 1, 7), ERROR),  # returns 0
+            ("setsockopt", (3, 1, 8), ALLOW),
+            ("setsockopt", (3, 6, 7), ALLOW),
             ("socket", (1,), EACCES),
             ("socket", (2, 1), EACCES),
             ("socket", (16,), EACCES),

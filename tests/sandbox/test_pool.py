@@ -16,10 +16,12 @@ from pathlib import Path
 
 from server.sandbox import watch
 from server.sandbox.policy import Policy
-from server.sandbox.pool import Pool
+from server.sandbox.pool import STOP_S, Pool
+from server.sandbox.probe import closed_to_others
 from server.tools.runner import Job, Outcome
 
-from ..tools.test_runner import LIMITS, ROOT, SHELL
+from ..tools.test_runner import LIMITS, PATIENT, ROOT, SHELL
+from .test_battery import STRANGER, reachable_python
 from .test_tiers import OPTIONS, Sandboxed
 
 WAIT_S = 10
@@ -112,6 +114,19 @@ class Workers(Sandboxed):
                 self.assertEqual(pool.times, 0)
         self.assertEqual((await self.shell("cat ran")).result["output"], "ran\n")
 
+    async def test_a_call_has_its_moment_when_the_server_stops(self) -> None:
+        path = self.owned(PATIENT.replace("open(", "time.sleep(0.5); open("))
+        for name, tidied in (("tidy", True), ("deaf", False)):
+            with self.subTest(name):
+                job = Job(("file", path, name), {}, name, LIMITS)
+                async with aclosing(self.runner.run(job)) as items:
+                    async for _ in items:
+                        break
+                began = time.monotonic()
+                self.runner.close()
+                self.assertLess(time.monotonic() - began, STOP_S)
+                self.assertEqual((self.runner.folder(name) / "tidied").exists(), tidied)
+
     async def test_workspaces_that_are_replaced_meanwhile(self) -> None:
         """A worker that waits has the folder that was there when it was made."""
         await self.shell("true")  # the next ones wait
@@ -131,6 +146,55 @@ class Workers(Sandboxed):
                     break
                 os.kill(self.runner.pool.pid, signal.SIGKILL)
         self.assertTrue(await asyncio.to_thread(none_left, "4242.17"))
+
+
+CROWDED = """
+import resource
+from server.sandbox.policy import Policy
+from server.sandbox.pool import Pool
+
+def allow(processes):
+    resource.prlimit(pool.pid, resource.RLIMIT_NPROC, (processes, most))
+
+def said(worker):
+    return "ready" if b"ready" in worker.recv(99) else "no worker"
+
+pool = Pool(Policy("C"))
+running = pool.take()
+first, (_, most) = pool.pid, resource.prlimit(pool.pid, resource.RLIMIT_NPROC)
+print(said(running))
+allow(1)
+pool.renew()
+print(said(pool.take()))
+allow(most)
+pool.renew()
+print(said(pool.take()))
+print("the same" if pool.pid == first else "another")
+pool.close()
+"""
+
+
+@unittest.skipUnless(sys.platform == "linux", "prlimit(2)")
+class Crowded(unittest.TestCase):
+    def test_a_worker_that_cannot_be_made_costs_the_others_nothing(self) -> None:
+        """They would end with the zygote. The kernel counts the processes of normal users only."""
+        root = os.geteuid() == 0
+        python = reachable_python() if root else sys.executable
+        if python is None or closed_to_others((), ROOT):
+            self.skipTest("no interpreter or checkout that another user can read")
+        user = STRANGER if root else None
+        done = subprocess.run(
+            [python, "-B", "-c", CROWDED],
+            cwd=ROOT,
+            user=user,
+            group=user,
+            extra_groups=[] if root else None,
+            capture_output=True,
+            text=True,
+            timeout=6 * WAIT_S,
+        )
+        said = ["ready", "no worker", "ready", "the same"]
+        self.assertEqual(done.stdout.splitlines(), said, done.stderr)
 
 
 @unittest.skipUnless(sys.platform == "linux", "needs /proc")

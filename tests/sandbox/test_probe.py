@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -13,7 +14,7 @@ from typing import Any
 
 from server.config import Config
 from server.sandbox.policy import TIERS
-from server.sandbox.probe import closed_to_others, verdict
+from server.sandbox.probe import closed_to_others, exists, users, verdict
 from server.tools.toolbox import Toolbox
 
 from ..fakes import DEFAULTS
@@ -111,6 +112,40 @@ class Hardened(unittest.TestCase):
         )
         done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True)
         self.assertEqual(done.stdout.split(), [b"1", b"0"], done.stderr)
+
+    def test_which_users_there_are(self) -> None:
+        for listed, uid, found in (
+            ("         0          0 4294967295\n", 61321, True),
+            ("0 1000 1\n", 61321, False),  # unshare -r
+            ("0 1000 1\n1 100000 65536\n", 61321, True),  # a container of a normal user
+            ("0 1000 1\n1 100000 65536\n", 65537, False),
+        ):
+            with self.subTest(listed=listed, uid=uid):
+                self.assertEqual(exists(uid, listed), found)
+        self.assertTrue(exists(os.geteuid(), users()))
+
+    def test_in_a_namespace_without_the_tools_user(self) -> None:
+        """The advice is not to open folders, which would not help."""
+        code = (
+            "import asyncio, json, sys; from pathlib import Path\n"
+            "from server.tools.runner import Runner\n"
+            "runner = Runner(Path(sys.argv[1]))\n"
+            "asyncio.run(runner.open(json.loads(sys.argv[2])))\n"
+            "print(json.dumps(runner.sandbox))"
+        )
+        options = json.dumps(DEFAULTS["server"]["sandbox"])
+        command = ["unshare", "-r", sys.executable, "-c", code]
+        with tempfile.TemporaryDirectory() as home:
+            try:
+                done = subprocess.run([*command, home, options], cwd=ROOT, capture_output=True)
+            except FileNotFoundError:
+                self.skipTest("no unshare here")
+        if b"unshare failed" in done.stderr or b"write failed" in done.stderr:
+            self.skipTest(done.stderr.decode())
+        found = json.loads(done.stdout)
+        self.assertEqual((found["tier"], sorted(found["tried"])), ("none", ["A", "B", "C"]))
+        for why in found["tried"].values():
+            self.assertIn("user 61321 (server.sandbox.run_as) does not exist in this", why)
 
     def test_where_the_tools_user_may_not_pass(self) -> None:
         with tempfile.TemporaryDirectory() as name:

@@ -8,11 +8,13 @@ import sys
 import unittest
 from typing import Any
 
+from server.sandbox.policy import SCRATCH_FILES
 from server.tools.runner import Outcome
 
 from ..fakes import DEFAULTS
 from ..tools import test_runner
 
+PYTHON = ("module", "server.tools.builtin.shell", "python")
 OPTIONS: dict[str, Any] = DEFAULTS["server"]["sandbox"]
 
 
@@ -63,6 +65,31 @@ class Breaches(Sandboxed, test_runner.Breaches):
         """Many files, each within what a file may be."""
         fill = "for i in 1 2 3 4 5 6; do head -c 4000000 /dev/zero > f$i; done; sleep 9"
         await self.breach(fill, "disk_mb", 16)
+
+    async def test_files_without_a_byte(self) -> None:
+        """In memory each takes a kilobyte that no process has."""
+        if self.runner.sandbox["tier"] != "A":
+            self.skipTest("no files in memory")
+        found = await self.shell("df --output=itotal /tmp /dev/shm")
+        most = [int(word) for word in found.result["output"].split()[1:]]
+        self.assertEqual(most, [SCRATCH_FILES] * 2)
+
+    async def test_what_waits_in_sockets(self) -> None:
+        """No process has that memory, so a tool cannot ask for more of it."""
+        fill = (
+            "import socket\n"
+            "for wanted in (None, 1 << 26):\n"
+            "    one, other = socket.socketpair()\n"
+            "    one.setblocking(False)\n"
+            "    if wanted: one.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, wanted)\n"
+            "    sent = 0\n"
+            "    try:\n"
+            "        while True: sent += one.send(bytes(4096))\n"
+            "    except BlockingIOError: print(sent)\n"
+        )
+        found = await self.run_tool(PYTHON, {"code": fill})
+        first, second = found.result["output"].split()
+        self.assertEqual(first, second)
 
     async def test_processor_time_of_many(self) -> None:
         """Each of them stays below the limit that the kernel keeps for one process."""

@@ -43,6 +43,13 @@ class Taking(Case):
         for other in (("s", "c", 2), ("s", "d", 1), ("t", "c", 1), ("s\0c", "", 1)):
             self.assertTrue(self.claims.take(*other))
 
+    def test_once_more_when_it_was_not_begun(self) -> None:
+        self.assertTrue(self.claims.take("s", "c", 1))
+        self.claims.release("s", "c", 1)
+        self.claims.release("s", "never taken", 1)
+        self.assertTrue(self.claims.take("s", "c", 1))
+        self.assertFalse(self.claims.take("s", "c", 1))
+
     def test_two_processes_race_and_each_call_has_one_winner(self) -> None:
         context = multiprocessing.get_context("spawn")
         start, wins = context.Event(), context.Value("i", 0)

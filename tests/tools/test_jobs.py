@@ -77,6 +77,27 @@ class Names(Case):
                 host.prepare(run.session)
 
 
+class Cut(Case):
+    async def test_what_was_announced_to_nobody_is_still_to_be_run(self) -> None:
+        """The connection breaks while the `tool.exec` is written: the call had not begun, and the
+        client does not know that it was to. Nobody has to be asked whether it may have."""
+        host = self.host("keep")
+        run = host.prepare({"id": "s", "messages": [user("go")]})
+        client = copy.deepcopy(run.session)
+        folder = Folder(client)
+        async with aclosing(run.events()) as stream:
+            async for event in stream:
+                if alias(event) == EXEC:
+                    break
+                folder.apply(copy.deepcopy(event))
+        self.assertEqual(self.toolbox.counts, {})
+        again = host.prepare(client)
+        async for _ in again.events():
+            pass
+        self.assertEqual(again.session["status"], "completed", again.session["interrupts"])
+        self.assertEqual(list(self.toolbox.counts.values()), [1])
+
+
 class FullDisk(Case):
     async def test_a_call_that_cannot_be_claimed_is_not_run_and_not_lost(self) -> None:
         """Nor is one beside it that could be; with room again all of it goes on."""

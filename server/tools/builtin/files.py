@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import errno
+import fcntl
 import fnmatch
 import json
 import os
@@ -11,7 +12,7 @@ import re
 import secrets
 import stat
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any
@@ -75,16 +76,12 @@ def edit_file(
 ) -> dict[str, Any]:
     """Replace a text that occurs exactly once in a file (or everywhere with replace_all)."""
     target = inside(path)
-    text = read_text(target, path, "surrogateescape")  # what is no UTF-8 stays as it is
-    if "\r\n" in text and text.count("\r\n") == text.count("\n"):  # as read_file does not show it
-        old, new = (re.sub(r"(?<!\r)\n", "\r\n", part) for part in (old, new))
-    count = text.count(old)
-    if count == 0:
-        raise ToolError(f"the text was not found in {path}{nearest(text, old)}")
-    if count > 1 and not replace_all:
-        raise ToolError(f"the text occurs {count} times in {path}; give more of it, or replace_all")
-    changed = text.replace(old, new)
-    write_text(target, changed, path, "surrogateescape")
+    with alone(target.parent, path):
+        text = read_text(target, path, "surrogateescape")  # what is no UTF-8 stays as it is
+        changed, count = edited(text, old, new, path)
+        if count > 1 and not replace_all:
+            raise ToolError(f"the text occurs {count} times in {path}; give more, or replace_all")
+        write_text(target, changed, path, "surrogateescape")
     ctx.attach(path)
     found = {"path": path, "replaced": count}
     lines = lines_of(text)
@@ -115,6 +112,31 @@ def list_files(
             if len(found) == MAX_LISTED:
                 break
     return {"files": found, "complete": len(found) < MAX_LISTED and not closed}
+
+
+def edited(text: str, old: str, new: str, path: str) -> tuple[str, int]:
+    """A text with one in the place of another, and how often that was there. Raises ToolError."""
+    if "\r\n" in text and text.count("\r\n") == text.count("\n"):  # as read_file does not show it
+        old, new = (re.sub(r"(?<!\r)\n", "\r\n", part) for part in (old, new))
+    if old not in text:
+        raise ToolError(f"the text was not found in {path}{nearest(text, old)}")
+    return text.replace(old, new), text.count(old)
+
+
+@contextmanager
+def alone(folder: Path, path: str) -> Iterator[None]:
+    """One edit in a folder at a time: of two at once each would write what it has read, and one
+    change would be lost. Raises ToolError."""
+    try:
+        place = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    except OSError as error:
+        raise ToolError(f"{path}: {error.strerror}") from None
+    try:
+        with suppress(OSError):  # some file systems know no locks
+            fcntl.flock(place, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(place)
 
 
 def matches(place: str, pattern: str) -> bool:

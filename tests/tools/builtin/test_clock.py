@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import unittest
 
+from server.schema.generate import schema_of
 from server.tools.builtin.clock import datetime
 from server.tools.tool import Context, ToolError
 
@@ -28,6 +29,11 @@ class Clock(unittest.TestCase):
     def test_now(self) -> None:
         before = int(dt.datetime.now(dt.UTC).timestamp())
         self.assertGreaterEqual(datetime(CTX)["unix"], before)
+
+    def test_no_text_takes_long_to_read(self) -> None:
+        """It is read in the server's own process."""
+        asked = schema_of(datetime, inject=(Context,)).parameters["properties"]
+        self.assertEqual([about["maxLength"] for about in asked.values()], [100, 100, 100])
 
     def test_refused(self) -> None:
         cases = [

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
@@ -191,6 +192,15 @@ class Editing(Case):
         (self.root / "f").write_bytes(b"a\r\nb\nc\n")
         with self.assertRaisesRegex(ToolError, "not found in f; it is there with other line ends"):
             edit_file(CTX, "f", "a\nb", "x")
+
+    def test_two_at_once_lose_nothing(self) -> None:
+        names = [f"<{n}>" for n in range(8)]
+        (self.root / "f").write_text("\n".join([*names, "x" * 1_000_000]))
+        with ThreadPoolExecutor(len(names)) as pool:
+            list(pool.map(lambda name: edit_file(CTX, "f", name, "done"), names))
+        self.assertEqual((self.root / "f").read_text().count("done"), len(names))
+        with self.assertRaisesRegex(ToolError, "none/f: No such file"):
+            edit_file(CTX, "none/f", "x", "y")
 
     def test_the_nearest_line_is_shown_as_it_is(self) -> None:
         (self.root / "f").write_text("def f():\n\treturn 1\n")
