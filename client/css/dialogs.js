@@ -50,23 +50,6 @@ yaa.define('css/dialogs', ['ui/h'], ({ css }) => css`
   }
   .dialog-head h2 { flex: 1; font-size: var(--t5); }
   .dialog-body { display: grid; grid-template-columns: 10.5rem minmax(0, 1fr); min-block-size: 0; }
-  .tabs {
-    display: grid; align-content: start; gap: 1px; padding: var(--s3) var(--s2);
-    border-inline-end: 1px solid var(--line); background: var(--sunken); overflow: auto; scrollbar-width: none;
-  }
-  .tabs button {
-    border: 0; background: none; text-align: start; padding: 0 var(--s3); min-block-size: 2.125rem; border-radius: var(--r1);
-    font-size: var(--t3); cursor: pointer; color: var(--ink-2); white-space: nowrap;
-  }
-  .tabs button:hover { background: var(--hover); color: var(--ink); }
-  .tabs button[aria-selected="true"] { background: var(--wash); color: var(--ink); font-weight: 550; }
-  .tabs button:focus-visible { outline-offset: -2px; }
-  .panel {
-    overflow-y: auto; padding: var(--s5); display: grid; align-content: start; gap: var(--s5);
-    grid-template-columns: minmax(0, 1fr); scrollbar-width: thin;
-  }
-  .panel h3 { font-size: var(--t4); }
-  .panel > .group { display: grid; gap: var(--s5); grid-template-columns: minmax(0, 1fr); }
   .stack { display: grid; gap: var(--s1); grid-template-columns: minmax(0, 1fr); }
   .inline-row { display: flex; gap: var(--s2); align-items: center; flex-wrap: wrap; }
   .inline-row .input { flex: 1 1 12rem; inline-size: auto; min-inline-size: 0; }
@@ -95,11 +78,6 @@ yaa.define('css/dialogs', ['ui/h'], ({ css }) => css`
     .dialog { inline-size: 100vw; block-size: 100dvh; border: 0; border-radius: 0; }
     .dialog-head { padding-inline-start: var(--s4); }
     .dialog-body { grid-template-columns: minmax(0, 1fr); grid-template-rows: auto minmax(0, 1fr); }
-    .tabs {
-      grid-auto-flow: column; border-inline-end: 0; border-block-end: 1px solid var(--line); padding: var(--s2);
-      justify-content: start;
-    }
-    .panel { padding: var(--s4); }
   }
 }
 `)

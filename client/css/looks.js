@@ -1,7 +1,25 @@
-// What only the settings have: a choice of colours, rules of tools, how the server is.
+// What only the settings have: their tabs, a choice of colours, rules of tools, how the server is.
 
 yaa.define('css/looks', ['ui/h'], ({ css }) => css`
 @layer dialogs {
+  .tabs {
+    display: grid; align-content: start; gap: 1px; padding: var(--s3) var(--s2);
+    border-inline-end: 1px solid var(--line); background: var(--sunken); overflow: auto; scrollbar-width: none;
+  }
+  .tabs button {
+    border: 0; background: none; text-align: start; padding: 0 var(--s3); min-block-size: 2.125rem; border-radius: var(--r1);
+    font-size: var(--t3); cursor: pointer; color: var(--ink-2); white-space: nowrap;
+  }
+  .tabs button:hover { background: var(--hover); color: var(--ink); }
+  .tabs button[aria-selected="true"] { background: var(--wash); color: var(--ink); font-weight: 550; }
+  .tabs button:focus-visible { outline-offset: -2px; }
+  .panel {
+    overflow-y: auto; padding: var(--s5); display: grid; align-content: start; gap: var(--s5);
+    grid-template-columns: minmax(0, 1fr); scrollbar-width: thin;
+  }
+  .panel h3 { font-size: var(--t4); }
+  .panel > .group { display: grid; gap: var(--s5); grid-template-columns: minmax(0, 1fr); }
+
   .swatches { display: flex; flex-wrap: wrap; gap: var(--s2); }
   .swatch { position: relative; cursor: pointer; }
   .swatch input { position: absolute; inset: 0; opacity: 0; cursor: pointer; }
@@ -35,5 +53,13 @@ yaa.define('css/looks', ['ui/h'], ({ css }) => css`
     -webkit-box-orient: vertical; overflow: hidden;
   }
   .rules .badge { margin-inline-start: var(--s2); }
+
+  @media (max-width: 48rem) {
+    .tabs {
+      grid-auto-flow: column; border-inline-end: 0; border-block-end: 1px solid var(--line); padding: var(--s2);
+      justify-content: start;
+    }
+    .panel { padding: var(--s4); }
+  }
 }
 `)

@@ -368,7 +368,7 @@ yaa.define('core/tex', ['core/tex-symbols'], (symbols) => {
         if (token !== '&' && token !== '\\\\') break
         this.at++
         if (token === '&') continue
-        this.option() // `\\[2pt]`, more room between two lines
+        if (this.tokens[this.at] === '[') this.option() // `\\[2pt]`, more room between two lines
         rows.push([])
       }
       const last = rows[rows.length - 1]
