@@ -21,7 +21,7 @@ const TABLE = [
   ['\\text{if $x$}', 'if\u00a0$x$'], ['\\text{a \\& b}', 'a\u00a0&\u00a0b'], ['\\hat{x}', 'over(x ^)'], ['\\vec v', 'over(v →)'], ['\\overbrace{a}^n', 'over(over(a ⏞) n)'], ['\\underbrace{a}_n', 'under(under(a ⏟) n)'],
   ['\\left(\\frac12\\right]', 'row(( frac(1 2) ])'], ['\\left.x\\right|_0', 'sub(row(x |) 0)'], ['\\left\\{a\\middle|b\\right\\}', 'row({ a | b })'], ['\\bigl[x\\bigr]', 'row([ x ])'],
   ['\\begin{pmatrix}a&b\\\\c&d\\end{pmatrix}', 'row(( table(tr(td(a) td(b)) tr(td(c) td(d))) ))'], ['\\begin{cases}1&x\\\\2&y\\\\\\end{cases}', 'row({ table(tr(td(1) td(x)) tr(td(2) td(y))))'],
-  ['\\begin{array}{c|c}a&b\\end{array}', 'table(tr(td(a) td(b)))'], ['\\begin{align*}a&=b\\\\[2pt]&=c\\end{align*}', 'table(tr(td(a) td(= b)) tr(td() td(= c)))'], ['a\\\\b', 'table(tr(td(a)) tr(td(b)))'],
+  ['\\begin{array}{c|c}a&b\\end{array}', 'table(tr(td(a) td(b)))'], ['\\begin{align*}a&=b\\\\[2pt]&=c\\end{align*}', 'table(tr(td(a) td(= b)) tr(td() td(= c)))'], ['a\\\\b', 'table(tr(td(a)) tr(td(b)))'], ['a\\\\ [0,1)', 'table(tr(td(a)) tr(td([ 0,1 ))))'],
   ['\\overset{?}{=}', 'over(= ?)'], ['\\xrightarrow{f}', 'over(→ padded(f))'], ['a\\not=b', 'row(a ≠ b)'], ['a\\pmod n', 'row(a row(space() ( mod space() n )))'], ['50\\%', 'row(50 %)'], ['a % note\nb', 'row(a b)'], ['\\{a\\}', 'row({ a })'],
   ['a\\,b\\quad c', 'row(a space() b space() c)'], ['x\\ y', 'row(x space() y)'], ['\\displaystyle\\sum', 'style(∑)'], ['速度 v', 'row(速 度 v)'], ['\\boxed{x}', 'row(x)'], ['\\sum_{\\substack{a\\\\b}}', 'under(∑ table(tr(td(a)) tr(td(b))))'], ['|x|', 'row(| x |)'],
 ]
