@@ -328,6 +328,10 @@ interface Modules {
     LETTERS: Record<string, string>; OPERATORS: Record<string, string>; SUMS: Record<string, string>; INTEGRALS: Record<string, string>
     FUNCTIONS: Set<string>; LIMITS: Record<string, string>; ACCENTS: Record<string, string>; UNDERS: Record<string, string>
     SPACES: Record<string, string>; ALPHABETS: Record<string, number[]>; letterIn(char: string, alphabet: string): string
+    AROUND: Record<string, [string, string]>; PAIRS: Set<string>; COLUMNS: Record<string, string>; SWITCHES: Map<string, string>; FENCE: Set<string>
+    LETTER_SIZES: Set<string>; LONG_ARROWS: Record<string, string>; STYLES: Map<string, string>; TEXT: Set<string>; UNITS: Record<string, number>
+    node(tag: string, children: (MathNode | string)[], attrs?: Record<string, string>): MathNode; row(nodes: MathNode[]): MathNode
+    operator(sign: string, attrs?: Record<string, string>): MathNode; space(em: number): MathNode; over(above: MathNode, below: MathNode, choose: boolean): MathNode
   }
   'core/urlsafe': { link(url: string): string | null; image(url: string): { src: string; remote: boolean; host: string } | null }
   'core/highlight': { spans(text: string, lang: string): [SpanKind, number, number][]; languageOf(info: string): string }

@@ -10,5 +10,12 @@ yaa.define('css/maths', ['ui/h'], ({ css }) => css`
   .prose mtd.right { text-align: right; }
   .prose mtable.aligned mtd { padding-inline: 0; }
   .prose mtable.aligned mtd.left + mtd.right { padding-inline-start: 1.5em; }
+  .prose mrow:is(.cancel, .bcancel, .xcancel) {
+    --up: linear-gradient(to top right, #0000 calc(50% - 0.5px), currentColor, #0000 calc(50% + 0.5px));
+    --down: linear-gradient(to bottom right, #0000 calc(50% - 0.5px), currentColor, #0000 calc(50% + 0.5px));
+    background: var(--up);
+  }
+  .prose mrow.bcancel { background: var(--down); }
+  .prose mrow.xcancel { background: var(--up), var(--down); }
   .prose mrow.boxed { border: 1px solid currentColor; padding: 0.25em 0.4em; }
 }`)

@@ -225,6 +225,28 @@ await main(async (walk, job) => {
     await walk.shot("4-continued");
   });
 
+  await walk.step("what is said while its server is away is not lost", async () => {
+    const atRest = () => page.waitForFunction(() => !yaa.use("ui/commands").context().app.current.going);
+    await atRest();
+    const key = await page.evaluate(async () => {
+      const { app } = yaa.use("ui/commands").context();
+      const was = app.settings.key();
+      app.settings.setKey("wrong", { remember: false });
+      await app.server.connect();
+      return was;
+    });
+    await page.type(AREA, "are you there?");
+    await page.keyboard.press("Enter");
+    await walk.sees(".bubble", "are you there?");
+    if (await page.$(DIALOG)) throw new Error("a dialog stands in the way");
+    await atRest();
+    await page.evaluate(async (was) => {
+      const { app } = yaa.use("ui/commands").context();
+      app.settings.setKey(was, { remember: false });
+      await app.server.connect();
+    }, key);
+  });
+
   await walk.step("and stays, when it is told to", async () => {
     await walk.press("Keep in this browser");
     await page.waitForFunction(() => !document.querySelector(".guest") && document.querySelector(".card.tool[data-state=denied]"));

@@ -17,6 +17,7 @@ MAY_FAIL = {
     "open",
     "what is written is there after a reload",
     "and goes on",
+    "what is said while its server is away is not lost",
     "and stays, when it is told to",
 }
 

@@ -261,7 +261,7 @@ test('what another tab has stored does not come under a run that begins meanwhil
     here.book.answer(entry, [[open(here)[0].id, yes]])
     return get(id)
   }
-  await here.tell({ changed: entry.session.id, running: false })
+  await here.tell({ changed: [entry.session.id], running: false })
   await until(() => isDone(here))
   atRest(here, 2)
   assert.deepStrictEqual(spoken(entry.session), WHOLE)
@@ -397,6 +397,27 @@ test('all that is stored is told of, as a folder is written by it, and a tempora
   entry.session.ext = { temporary: true }
   await book.rename(entry.session.id, 'four')
   assert.deepStrictEqual(saved, ['yaa-saved one', 'yaa-saved two', 'yaa-saved three'])
+})
+
+test('of many that come, change and go at once the list is made once, and other tabs hear of them together', async () => {
+  const here = await page()
+  const { book, said, store, drawn } = here
+  let lists = 0
+  const { list } = store
+  store.list = () => { lists += 1; return list() }
+  const many = Array.from({ length: 20 }, (_, i) => ({ ...sessions.create({ id: `s${i}` }), messages: [{ id: `m${i}`, role: 'user', content: 'x' }] }))
+  const ids = many.map(({ id }) => id)
+  for (const one of many) await book.restore(one, true)
+  for (const id of ids) await book.change(id, (one) => { one.title = 'T' }, true)
+  for (const id of ids.slice(5)) await book.remove(id, true)
+  assert.deepStrictEqual([lists, book.heads().length, said.filter((one) => one.changed)], [0, 0, []])
+  book.entry('s0').session.ext = { temporary: true }
+  await book.changed(...ids)
+  assert.deepStrictEqual([lists, said.filter((one) => one.changed)], [1, [{ changed: ids.slice(1), running: false }]])
+  assert.deepStrictEqual([book.heads().filter((head) => head.title === 'T').length, drawn.slice(-20)], [6, ids], 'five that are stored, and the temporary one')
+  await store.put({ ...many[1], title: 'from there' })
+  await here.tell({ changed: ids.slice(0, 3), running: false })
+  assert.deepStrictEqual([lists, book.entry('s1').session.title, book.entry('s2').session.title], [2, 'from there', 'T'])
 })
 
 test('where a tab may store nothing, sessions run and open all the same', async () => {

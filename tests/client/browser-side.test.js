@@ -226,8 +226,8 @@ test('tabs hear each other, not themselves', async () => {
   const heard = []
   one.listen((message) => heard.push(['one', message]))
   const got = new Promise((resolve) => other.listen((message) => resolve(message)))
-  one.send({ changed: 's' })
-  assert.deepStrictEqual(await got, { changed: 's' })
+  one.send({ changed: ['s'] })
+  assert.deepStrictEqual(await got, { changed: ['s'] })
   assert.deepStrictEqual(heard, [])
   one.close()
   other.close()

@@ -56,6 +56,27 @@ test('what other programs write beside and into messages does not make a session
   assert.strictEqual(child.status, 0, child.stderr)
 })
 
+test('a document of ours with things in it that are none can be shown, searched, compared, written down and left', () => {
+  const call = { id: 'c1', type: 'function', function: { name: 'f', arguments: '{}' } }
+  const messages = [{ id: 'm1', role: 'user', content: 'hi' }, { id: 'm2', role: 'assistant', content: 'x', tool_calls: [call] }, { id: 'm3', role: 'tool', tool_call_id: 'c1', content: 'y', result: { attachments: 'z' } }]
+  const branch = { id: 'b', at: 'm1', state: {}, calls: {}, messages: [{ id: 'm1', role: 'assistant', content: null, tool_calls: [null, { id: 'c9' }] }, { role: 'nobody' }] }
+  const odd = [
+    {}, { interrupts: 'x' }, { interrupts: [null, 5] }, { calls: [] }, { calls: { c1: null } }, { tools: { a: 1 } }, { tools: [null] }, { grants: 'x' }, { config: 5 }, { context: [1] }, { usage: 'x' }, { plan: [] }, { run: 7 },
+    { ext: 'x' }, { ext: { tree: { branches: [branch] } } },
+  ]
+  for (const more of odd) {
+    const { sessions: [session] } = read(JSON.stringify({ id: 's', version: 1, messages, ...more }))
+    const name = JSON.stringify(more)
+    assert.ok(use('core/search').allPages(session).length, name)
+    assert.ok(use('core/tree').walk(session).length, name)
+    assert.ok(use('core/transcript').markdown(session, { words: {} }), name)
+    assert.ok(use('core/compare-server').compare(session, { tools: [], models: [] }, { tools: [], models: [] }).length, name)
+    assert.strictEqual(use('core/edit').forkSession(session, 'm3').messages.length, 3, name)
+    assert.deepStrictEqual(use('core/rules').earlier(session, { tool: 'f' }).length, 1, name)
+    for (const key of Object.keys(more)) assert.ok(key === 'ext' ? more.ext.tree || !session.ext : !session[key] || Object.keys(session[key]).length === 0, name)
+  }
+})
+
 test('ChatGPT: the open path of the tree, its code and what came of it', () => {
   const node = (id, parent, role, content, more = {}) => ({ id, parent, message: { id, author: { role, ...(role === 'tool' ? { name: 'python' } : {}) }, create_time: 1700000000.5, content, ...more } })
   const text = (...parts) => ({ content_type: 'text', parts })

@@ -181,7 +181,7 @@ test('refused before the run: nothing is retried, nothing is marked', async () =
 })
 
 test('busy, or still running there: it waits as long as it is told', async () => {
-  for (const [status, code, headers, wait] of [[409, 'run_active', { 'Retry-After': '1' }, 1000], [429, 'busy', { 'Retry-After': '3' }, 3000], [503, 'overloaded', {}, 1000]]) {
+  for (const [status, code, headers, wait] of [[409, 'run_active', { 'Retry-After': '1' }, 1000], [429, 'busy', { 'Retry-After': '3' }, 3000], [503, 'overloaded', {}, 1000], [503, 'overloaded', { 'Retry-After': '9999999' }, 2 ** 31 - 1]]) {
     const { server, session, states, begin } = setting()
     server.instead = [reply(status, { code, detail: 'Wait.' }, headers), reply(status, { code, detail: 'Wait.' }, headers)]
     const timers = quickTimers()

@@ -21,12 +21,15 @@ const TABLE = [
   ['\\text{if $x$}', 'if\u00a0$x$'], ['\\text{a \\& b}', 'a\u00a0&\u00a0b'], ['\\hat{x}', 'over(x ^)'], ['\\vec v', 'over(v →)'], ['\\overbrace{a}^n', 'over(over(a ⏞) n)'], ['\\underbrace{a}_n', 'under(under(a ⏟) n)'],
   ['\\left(\\frac12\\right]', 'row(( frac(1 2) ])'], ['\\left.x\\right|_0', 'sub(row(x |) 0)'], ['\\left\\{a\\middle|b\\right\\}', 'row({ a | b })'], ['\\bigl[x\\bigr]', 'row([ x ])'],
   ['\\begin{pmatrix}a&b\\\\c&d\\end{pmatrix}', 'row(( table(tr(td(a) td(b)) tr(td(c) td(d))) ))'], ['\\begin{cases}1&x\\\\2&y\\\\\\end{cases}', 'row({ table(tr(td(1) td(x)) tr(td(2) td(y))))'],
-  ['\\begin{array}{c|c}a&b\\end{array}', 'table(tr(td(a) td(b)))'], ['\\begin{align*}a&=b\\\\[2pt]&=c\\end{align*}', 'table(tr(td(a) td(= b)) tr(td() td(= c)))'], ['a\\\\b', 'table(tr(td(a)) tr(td(b)))'],
+  ['\\begin{array}{c|c}a&b\\end{array}', 'table(tr(td(a) td(b)))'], ['\\begin{align*}a&=b\\\\[2pt]&=c\\end{align*}', 'table(tr(td(a) td(= b)) tr(td() td(= c)))'], ['a\\\\b', 'table(tr(td(a)) tr(td(b)))'], ['a\\\\ [0,1)', 'table(tr(td(a)) tr(td([ 0,1 ))))'],
   ['\\overset{?}{=}', 'over(= ?)'], ['\\xrightarrow{f}', 'over(→ padded(f))'], ['a\\not=b', 'row(a ≠ b)'], ['a\\pmod n', 'row(a row(space() ( mod space() n )))'], ['50\\%', 'row(50 %)'], ['a % note\nb', 'row(a b)'], ['\\{a\\}', 'row({ a })'],
+  ['\\begin{dcases}1&x\\end{dcases}', 'row({ table(tr(td(1) td(x))))'], ['\\begin{rcases}a\\end{rcases}', 'row(table(tr(td(a))) })'], ['\\begin{alignat}{2}a&=b\\end{alignat}', 'table(tr(td(a) td(= b)))'], ['\\begin{eqnarray}a&=&b\\end{eqnarray}', 'table(tr(td(a) td(=) td(b)))'],
+  ['{n\\choose k}x', 'row(row(( frac(n k) )) x)'], ['a+b\\over c', 'frac(row(a + b) c)'], ['{\\rm kg}x', 'row(row(k g) x)'], ['{\\bf xy}z', 'row(row(𝐱 𝐲) z)'], ['\\cal L', 'ℒ'], ['a\\lt b\\gt c', 'row(a < b > c)'], ['\\cancel{x}', 'row(x)'], ['\\mathop{a}_b', 'under(row(a) b)'],
+  ['a\\mathrel{+}b', 'row(a + b)'], ['a\\mod n', 'row(a row(space() mod space()) n)'], ['a\\hspace{1.5 em}b', 'row(a space() b)'], ['\\large x', 'x'], ['\\overleftrightarrow{AB}', 'over(row(A B) ↔)'], ['\\xRightarrow{f}', 'over(⇒ padded(f))'],
   ['a\\,b\\quad c', 'row(a space() b space() c)'], ['x\\ y', 'row(x space() y)'], ['\\displaystyle\\sum', 'style(∑)'], ['速度 v', 'row(速 度 v)'], ['\\boxed{x}', 'row(x)'], ['\\sum_{\\substack{a\\\\b}}', 'under(∑ table(tr(td(a)) tr(td(b))))'], ['|x|', 'row(| x |)'],
 ]
 const UNKNOWN = ['\\href{javascript:alert(1)}{x}', '\\foo', '{', '}', 'x_', 'x^', 'x_a_b', 'a^b^c', '\\frac{a}', '\\left(x', '\\right)', '\\begin{pmatrix}a', '\\begin{x}a\\end{x}', '\\begin{pmatrix}a\\end{bmatrix}', '\\end{pmatrix}', 'a&b}', '\\sqrt[3', '\\text{', '\\text{\\foo}',
-  '$', '#', '\\left?x\\right)', '\\def\\a{\\a}\\a', '\\newcommand{\\x}{y}', '\\color{red}x', '\\', '\\\\[', '\\constructor', '\\__proto__', '\\begin{constructor}x\\end{constructor}', '\\begin{toString}x\\end{toString}']
+  '$', '#', '\\left?x\\right)', '\\def\\a{\\a}\\a', '\\newcommand{\\x}{y}', '\\hspace{2\\x}', '\\hspace{1constructor}', '\\hspace{1px}', '\\cancel', '\\color{red}x', '\\', '\\\\[', '\\constructor', '\\__proto__', '\\begin{constructor}x\\end{constructor}', '\\begin{toString}x\\end{toString}']
 
 test('formulas', () => {
   for (const [source, expected] of TABLE) assert.strictEqual(shown(source), expected, source)

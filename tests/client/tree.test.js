@@ -253,6 +253,11 @@ test('a session of its own from any message', () => {
   assert.strictEqual(sessions.why(edit.forkSession(session, 'u1')).kind, 'ready')
 })
 
+test('a branch that hangs on itself is walked once', () => {
+  const session = { ...talk(), ext: { tree: { branches: [{ id: 'b', at: 'u1', state: {}, calls: {}, messages: [user('u1')] }] } } }
+  assert.deepStrictEqual(tree.walk(session).map(({ id }) => id), [null, 'b'])
+})
+
 test('a tree that is none, and a branch that hangs on nothing, do no harm', () => {
   for (const odd of [null, 3, {}, { branches: 'x' }]) {
     const session = { ...talk(), ext: { tree: odd } }

@@ -5,6 +5,8 @@ yaa.define('core/convert', [
   'core/ids', 'core/session', 'core/page', 'core/convert-foreign',
 ], ({ id: newId }, sessions, { extract }, foreign) => {
   const MAX_ID = 256
+  const OBJECTS = ['calls', 'config', 'context', 'ext', 'plan', 'run', 'usage']
+  const LISTS = ['grants', 'interrupts', 'tools']
   const ROLES = new Set(['system', 'user', 'assistant', 'tool', 'error'])
 
   /**
@@ -89,7 +91,20 @@ yaa.define('core/convert', [
     const messages = paired(raw.messages.filter(isMessage).map(messageOf))
     const start_time = raw.start_time ?? raw.startTime ?? base.start_time
     // what another program writes beside its messages means something else here: its tools, its status
-    return disarm({ ...base, ...(isOurs(raw) ? raw : {}), id: base.id, title, start_time, messages })
+    return disarm({ ...base, ...(isOurs(raw) ? fitting(raw) : {}), id: base.id, title, start_time, messages })
+  }
+
+  /** What is no such thing as a session has there is left out; what was set aside is read like the rest. @param {any} raw */
+  function fitting(raw) {
+    const own = { ...raw }
+    for (const key of OBJECTS) if (!isObject(own[key])) delete own[key]
+    for (const key of LISTS) {
+      if (Array.isArray(own[key])) own[key] = own[key].filter(isObject)
+      else delete own[key]
+    }
+    if (own.calls) own.calls = Object.fromEntries(Object.entries(own.calls).filter(([, entry]) => isObject(entry)))
+    for (const branch of sessions.treeOf(own).branches) branch.messages = paired(branch.messages.filter(isMessage).map(messageOf))
+    return own
   }
 
   /** @param {any} raw @returns {Message} */

@@ -1,4 +1,5 @@
-// The words of TeX that stand for one sign, by what the sign is in MathML, and the letters of other alphabets.
+// The words of TeX that stand for one sign, by what the sign is in MathML, the letters of other alphabets, what stands
+// around matrices, and how an element is made.
 
 yaa.define('core/tex-symbols', [], () => {
   /** `name sign name sign …` @param {string} list @returns {Record<string, string>} */
@@ -24,7 +25,7 @@ yaa.define('core/tex-symbols', [], () => {
     times × div ÷ pm ± mp ∓ cdot ⋅ ast ∗ star ⋆ circ ∘ bullet ∙ oplus ⊕ ominus ⊖ otimes ⊗ oslash ⊘ odot ⊙ wedge ∧ vee ∨ land ∧ lor ∨
     cap ∩ cup ∪ sqcap ⊓ sqcup ⊔ uplus ⊎ setminus ∖ smallsetminus ∖ amalg ⨿ wr ≀ ltimes ⋉ rtimes ⋊ bowtie ⋈ lnot ¬ neg ¬
     leq ≤ le ≤ geq ≥ ge ≥ neq ≠ ne ≠ ll ≪ gg ≫ lll ⋘ ggg ⋙ equiv ≡ sim ∼ simeq ≃ approx ≈ cong ≅ propto ∝ doteq ≐ asymp ≍ leqslant ⩽
-    geqslant ⩾ lesssim ≲ gtrsim ≳ prec ≺ succ ≻ preceq ⪯ succeq ⪰ triangleq ≜ coloneqq ≔ approxeq ≊ nleq ≰ ngeq ≱ nless ≮ ngtr ≯
+    geqslant ⩾ lesssim ≲ gtrsim ≳ prec ≺ succ ≻ preceq ⪯ succeq ⪰ triangleq ≜ coloneqq ≔ eqqcolon ≕ lt < gt > approxeq ≊ nleq ≰ ngeq ≱ nless ≮ ngtr ≯
     subset ⊂ supset ⊃ subseteq ⊆ supseteq ⊇ subsetneq ⊊ supsetneq ⊋ nsubseteq ⊈ sqsubseteq ⊑ sqsupseteq ⊒ in ∈ notin ∉ ni ∋ mid ∣
     nmid ∤ parallel ∥ nparallel ∦ perp ⊥ vdash ⊢ dashv ⊣ models ⊨ vDash ⊨ Vdash ⊩ forall ∀ exists ∃ nexists ∄ therefore ∴ because ∵
     to → rightarrow → leftarrow ← gets ← leftrightarrow ↔ Rightarrow ⇒ Leftarrow ⇐ Leftrightarrow ⇔ implies ⟹ impliedby ⟸ iff ⟺
@@ -32,8 +33,8 @@ yaa.define('core/tex-symbols', [], () => {
     uparrow ↑ downarrow ↓ updownarrow ↕ Uparrow ⇑ Downarrow ⇓ nearrow ↗ searrow ↘ swarrow ↙ nwarrow ↖ hookrightarrow ↪ hookleftarrow ↩
     rightharpoonup ⇀ rightharpoondown ⇁ leftharpoonup ↼ rightleftharpoons ⇌ leftrightharpoons ⇋ rightsquigarrow ⇝ leadsto ⇝
     twoheadrightarrow ↠ rightrightarrows ⇉ nrightarrow ↛ nRightarrow ⇏
-    ldots … dots … cdots ⋯ vdots ⋮ ddots ⋱ dotsc … dotsb ⋯ colon : vert | Vert ‖ lvert | rvert | lVert ‖ rVert ‖
-    lbrace { rbrace } { { } } | ‖ langle ⟨ rangle ⟩ lceil ⌈ rceil ⌉ lfloor ⌊ rfloor ⌋ lbrack [ rbrack ] lgroup ⟮ rgroup ⟯`)
+    ldots … dots … cdots ⋯ vdots ⋮ ddots ⋱ dotsc … dotsb ⋯ dotsm ⋯ dotso … colon : vert | Vert ‖ lvert | rvert | lVert ‖ rVert ‖
+    lbrace { rbrace } { { } } | ‖ langle ⟨ rangle ⟩ lceil ⌈ rceil ⌉ lfloor ⌊ rfloor ⌋ lbrack [ rbrack ] lparen ( rparen ) lgroup ⟮ rgroup ⟯`)
 
   /** Those whose limits stand above and below them in a displayed formula. */
   const SUMS = table(`
@@ -45,11 +46,33 @@ yaa.define('core/tex-symbols', [], () => {
     limsup: 'lim\u2009sup', liminf: 'lim\u2009inf', argmax: 'arg\u2009max', argmin: 'arg\u2009min',
   })
   const ACCENTS = table(`
-    hat ^ widehat ^ check ˇ widecheck ˇ tilde ~ widetilde ~ bar ¯ overline ‾ vec → overrightarrow → overleftarrow ← dot ˙ ddot ¨ dddot ⃛
+    hat ^ widehat ^ check ˇ widecheck ˇ tilde ~ widetilde ~ bar ¯ overline ‾ vec → overrightarrow → overleftarrow ← overleftrightarrow ↔ overparen ⏜ dot ˙ ddot ¨ dddot ⃛
     acute ´ grave \` breve ˘ mathring ˚ overbrace ⏞ overbracket ⎴`)
   const UNDERS = table('underline _ underbrace ⏟ underbracket ⎵')
   /** In em. */
-  const SPACES = table('! -0.1667 , 0.1667 thinspace 0.1667 : 0.2222 > 0.2222 medspace 0.2222 ; 0.2778 thickspace 0.2778 enspace 0.5 quad 1 qquad 2')
+  const SPACES = table('! -0.1667 , 0.1667 thinspace 0.1667 : 0.2222 > 0.2222 medspace 0.2222 ; 0.2778 thickspace 0.2778 enspace 0.5 enskip 0.5 negthinspace -0.1667 quad 1 qquad 2')
+
+  /** What stands around a matrix of this kind. @type {Record<string, [string, string]>} */
+  const AROUND = {
+    matrix: ['', ''], smallmatrix: ['', ''], pmatrix: ['(', ')'], bmatrix: ['[', ']'], Bmatrix: ['{', '}'], vmatrix: ['|', '|'], Vmatrix: ['‖', '‖'],
+    cases: ['{', ''], dcases: ['{', ''], rcases: ['', '}'], array: ['', ''], subarray: ['', ''], aligned: ['', ''], align: ['', ''], alignat: ['', ''],
+    alignedat: ['', ''], split: ['', ''], gathered: ['', ''], gather: ['', ''], multline: ['', ''], eqnarray: ['', ''], equation: ['', ''],
+  }
+  /** Columns of these are right and left in turns. */
+  const PAIRS = new Set(['aligned', 'align', 'alignat', 'alignedat', 'split'])
+  /** Columns of these, where nothing else is said. @type {Record<string, string>} */
+  const COLUMNS = { cases: 'll', dcases: 'll', rcases: 'll', eqnarray: 'rcl' }
+  /** Old words that turn all that follows in their group into letters of another kind. */
+  const SWITCHES = new Map(Object.entries({ rm: 'mathrm', bf: 'mathbf', it: 'mathit', cal: 'mathcal', sf: 'mathsf', tt: 'mathtt' }))
+  /** Sizes of letters: a formula has the size of the text around it. */
+  const LETTER_SIZES = new Set('tiny scriptsize footnotesize small normalsize large Large LARGE huge Huge'.split(' '))
+  const LONG_ARROWS = table('xrightarrow → xleftarrow ← xleftrightarrow ↔ xRightarrow ⇒ xLeftarrow ⇐ xLeftrightarrow ⇔ xmapsto ↦ xlongequal =')
+
+  const FENCE = new Set(['(', ')', '[', ']', '|', '/', '‖', '⟨', '⟩', '⌈', '⌉', '⌊', '⌋', '{', '}', '↑', '↓', '⇑', '⇓', '∣', '∥', '\\'])
+  const STYLES = new Map([['displaystyle', 'true'], ['textstyle', 'false'], ['scriptstyle', 'false']])
+  const TEXT = new Set(['text', 'textrm', 'textbf', 'textit', 'texttt', 'textsf', 'textnormal', 'mbox', 'hbox'])
+  /** Lengths, in em. @type {Record<string, number>} */
+  const UNITS = { em: 1, ex: 0.5, pt: 0.1, mm: 0.28, cm: 2.8, mu: 1 / 18 }
 
   /** First letters of the alphabets of Unicode, as [A, a, 0]; what was there before has a place of its own. */
   /** @type {Record<string, number[]>} */
@@ -73,5 +96,24 @@ yaa.define('core/tex-symbols', [], () => {
     return at ? OLDER[at.toString(16)] ?? String.fromCodePoint(at) : char
   }
 
-  return { LETTERS, OPERATORS, SUMS, INTEGRALS, FUNCTIONS, LIMITS, ACCENTS, UNDERS, SPACES, ALPHABETS, letterIn }
+  // -- elements -----------------------------------------------------------------------------------
+
+  /** @param {string} tag @param {(MathNode | string)[]} children @param {Record<string, string>} [attrs] @returns {MathNode} */
+  const node = (tag, children, attrs) => ({ tag, children, ...(attrs ? { attrs } : {}) })
+  /** @param {MathNode[]} nodes */
+  const row = (nodes) => (nodes.length === 1 ? nodes[0] : node('mrow', nodes))
+  /** @param {string} sign @param {Record<string, string>} [attrs] */
+  const operator = (sign, attrs) => node('mo', [sign], attrs)
+  /** @param {MathNode} above @param {MathNode} below @param {boolean} choose in brackets, without a line */
+  function over(above, below, choose) {
+    const made = node('mfrac', [above, below], choose ? { linethickness: '0' } : undefined)
+    return choose ? node('mrow', [operator('('), made, operator(')')]) : made
+  }
+  /** @param {number} em */
+  const space = (em) => node('mspace', [], { width: `${em}em` })
+
+  return {
+    LETTERS, OPERATORS, SUMS, INTEGRALS, FUNCTIONS, LIMITS, ACCENTS, UNDERS, SPACES, ALPHABETS, AROUND, PAIRS, COLUMNS, SWITCHES, LETTER_SIZES,
+    LONG_ARROWS, FENCE, STYLES, TEXT, UNITS, letterIn, node, row, operator, space, over,
+  }
 })

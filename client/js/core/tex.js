@@ -4,33 +4,17 @@
 
 yaa.define('core/tex', ['core/tex-symbols'], (symbols) => {
   const { LETTERS, OPERATORS, SUMS, INTEGRALS, FUNCTIONS, LIMITS, ACCENTS, UNDERS, SPACES, ALPHABETS, letterIn } = symbols
+  const { AROUND, PAIRS, COLUMNS, SWITCHES, LETTER_SIZES, LONG_ARROWS, FENCE, STYLES, TEXT, UNITS, node, row, operator, space, over } = symbols
   const MAX_DEPTH = 50
   const MAX_TOKENS = 4000
   const TOKEN = /\\(?:[A-Za-z]+\*?|[^])|%[^\n]*(?:\n|$)|\s+|[0-9]+(?:[.,][0-9]+)*|[^]/gu
-  const FENCE = new Set(['(', ')', '[', ']', '|', '/', '‖', '⟨', '⟩', '⌈', '⌉', '⌊', '⌋', '{', '}', '↑', '↓', '⇑', '⇓', '∣', '∥', '\\'])
-  const SIZES = /^\\(?:[bB]igg?)[lrm]?$/
-  const SIZE = { b: [1.2, 2.4], B: [1.8, 3] }
-  /** What stands around a matrix of this kind. @type {Record<string, [string, string]>} */
-  const AROUND = {
-    matrix: ['', ''], smallmatrix: ['', ''], pmatrix: ['(', ')'], bmatrix: ['[', ']'], Bmatrix: ['{', '}'], vmatrix: ['|', '|'], Vmatrix: ['‖', '‖'],
-    cases: ['{', ''], array: ['', ''], aligned: ['', ''], align: ['', ''], split: ['', ''], gathered: ['', ''], gather: ['', ''], equation: ['', ''],
-  }
-  const PAIRS = new Set(['aligned', 'align', 'split'])
-  const STYLES = new Map([['\\displaystyle', 'true'], ['\\textstyle', 'false'], ['\\scriptstyle', 'false']])
-  const TEXT = new Set(['text', 'textrm', 'textbf', 'textit', 'texttt', 'textsf', 'textnormal', 'mbox', 'hbox'])
 
+  const SIZES = /^(?:[bB]igg?)[lrm]?$/
+  const SIZE = { b: [1.2, 2.4], B: [1.8, 3] }
+  const WIDTH = /^(-?[0-9]*\.?[0-9]+) ?([a-z]{2})$/
   const LIMIT_SPACE = { lspace: '0.1667em', rspace: '0.1667em', movablelimits: 'true' }
 
   class Unknown extends Error {}
-
-  /** @param {string} tag @param {(MathNode | string)[]} children @param {Record<string, string>} [attrs] @returns {MathNode} */
-  const node = (tag, children, attrs) => ({ tag, children, ...(attrs ? { attrs } : {}) })
-  /** @param {MathNode[]} nodes */
-  const row = (nodes) => (nodes.length === 1 ? nodes[0] : node('mrow', nodes))
-  /** @param {string} sign @param {Record<string, string>} [attrs] */
-  const operator = (sign, attrs) => node('mo', [sign], attrs)
-  /** @param {number} em */
-  const space = (em) => node('mspace', [], { width: `${em}em` })
 
   /** @param {string} source @returns {MathNode | null} */
   function parse(source) {
@@ -85,14 +69,26 @@ yaa.define('core/tex', ['core/tex-symbols'], (symbols) => {
       /** @type {MathNode[]} */
       const nodes = []
       for (let token = this.peek(); token && !ends.includes(token); token = this.peek()) {
-        const style = STYLES.get(token)
-        if (style) {
-          this.at++
-          nodes.push(node('mstyle', this.list(...ends), { displaystyle: style }))
-        } else nodes.push(...this.scripted())
+        const name = token[0] === '\\' ? token.slice(1) : ''
+        const [style, letters] = [STYLES.get(name), SWITCHES.get(name)]
+        const fraction = name === 'over' || name === 'choose' // of all that stands before it
+        if (style || letters || fraction) this.at++
+        const rest = style || letters || fraction ? this.within(letters ?? this.alphabet, () => this.list(...ends)) : []
+        if (fraction) nodes.push(over(row(nodes.splice(0)), row(rest), name === 'choose'))
+        else if (style) nodes.push(node('mstyle', rest, { displaystyle: style }))
+        else nodes.push(...(letters ? rest : this.scripted()))
       }
       this.depth--
       return nodes
+    }
+
+    /** What comes next, in letters of another kind. @template T @param {string} alphabet @param {() => T} read @returns {T} */
+    within(alphabet, read) {
+      const before = this.alphabet
+      this.alphabet = alphabet
+      const found = read()
+      this.alphabet = before
+      return found
     }
 
     // -- sub- and superscripts --------------------------------------------------------------------
@@ -220,7 +216,9 @@ yaa.define('core/tex', ['core/tex-symbols'], (symbols) => {
       if (name in UNDERS) return this.accent('munder', UNDERS[name], true, name.includes('brac'))
       if (name in ALPHABETS && !name.startsWith('text')) return this.inAlphabet(name)
       if (TEXT.has(name)) return node('mtext', [this.textIn(name)])
-      if (SIZES.test(`\\${name}`)) return this.sized(name)
+      if (SIZES.test(name)) return this.sized(name)
+      if (name in LONG_ARROWS) return this.longArrow(LONG_ARROWS[name])
+      if (LETTER_SIZES.has(name)) return null
       return this.structure(name)
     }
 
@@ -228,22 +226,25 @@ yaa.define('core/tex', ['core/tex-symbols'], (symbols) => {
     structure(name) {
       switch (name) {
         case 'frac': case 'tfrac': case 'dfrac': case 'cfrac': return this.fraction(name)
-        case 'binom': case 'dbinom': case 'tbinom': return this.binomial()
+        case 'binom': case 'dbinom': case 'tbinom': return over(this.argument(), this.argument(), true)
         case 'sqrt': return this.root()
         case 'left': return this.fenced()
         case 'begin': return this.environment()
-        case 'mathrm': case 'mathit': case 'mathnormal': case 'rm': return this.inAlphabet(name)
+        case 'mathrm': case 'mathit': case 'mathnormal': return this.inAlphabet(name)
         case 'operatorname': case 'operatorname*': return { ...operator(this.words().trim(), LIMIT_SPACE), limits: name.endsWith('*') }
         case 'overset': case 'stackrel': return this.stacked('mover')
         case 'underset': return this.stacked('munder')
         case 'substack': return this.substack()
-        case 'xrightarrow': return this.longArrow('→')
-        case 'xleftarrow': return this.longArrow('←')
         case 'not': return this.negated()
         case 'pmod': return row([space(0.5), operator('('), node('mi', ['mod']), space(0.3), this.argument(), operator(')')])
+        case 'mod': return row([space(1), node('mi', ['mod']), space(0.3)])
         case 'bmod': return operator('mod', { lspace: '0.2222em', rspace: '0.2222em' })
         case 'phantom': return node('mphantom', [this.argument()])
         case 'boxed': return node('mrow', [this.argument()], { class: 'boxed' })
+        case 'cancel': case 'bcancel': case 'xcancel': return node('mrow', [this.argument()], { class: name })
+        case 'mathop': return { ...node('mrow', [this.argument()]), limits: true }
+        case 'mathrel': case 'mathbin': case 'mathord': case 'mathopen': case 'mathclose': case 'pmb': return this.argument()
+        case 'hspace': case 'hspace*': return space(this.width())
         case 'tag': case 'tag*': return row([space(2), node('mtext', [name === 'tag' ? `(${this.words()})` : this.words()])])
         case 'label': this.words(); return null
         case 'nonumber': case 'notag': case 'hline': return null
@@ -257,11 +258,6 @@ yaa.define('core/tex', ['core/tex-symbols'], (symbols) => {
       const made = node('mfrac', [this.argument(), this.argument()])
       const style = { d: 'true', c: 'true', t: 'false' }[name[0]]
       return style ? node('mstyle', [made], { displaystyle: style }) : made
-    }
-
-    binomial() {
-      const inner = node('mfrac', [this.argument(), this.argument()], { linethickness: '0' })
-      return node('mrow', [operator('('), inner, operator(')')])
     }
 
     root() {
@@ -299,10 +295,7 @@ yaa.define('core/tex', ['core/tex-symbols'], (symbols) => {
 
     /** @param {string} name */
     inAlphabet(name) {
-      const before = this.alphabet
-      this.alphabet = name
-      const found = this.argument()
-      this.alphabet = before
+      const found = this.within(name, () => this.argument())
       const letters = found.tag === 'mrow' && name === 'mathrm' && found.children.every((one) => typeof one !== 'string' && one.tag === 'mi')
       if (!letters) return found
       return node('mi', [found.children.map((one) => /** @type {MathNode} */ (one).children[0]).join('')], { mathvariant: 'normal' })
@@ -314,6 +307,13 @@ yaa.define('core/tex', ['core/tex-symbols'], (symbols) => {
       if (words.includes('\\')) throw new Unknown(words)
       const alphabet = { textbf: 'mathbf', texttt: 'mathtt', textsf: 'mathsf' }[name]
       return alphabet ? [...words].map((char) => letterIn(char, alphabet)).join('') : words
+    }
+
+    /** A length, in em. */
+    width() {
+      const [, number, unit] = WIDTH.exec(this.words().trim()) ?? []
+      if (!Object.hasOwn(UNITS, unit ?? '')) throw new Unknown('width')
+      return Math.max(-1, Math.min(10, Number(number) * UNITS[unit]))
     }
 
     // -- fences, matrices -------------------------------------------------------------------------
@@ -347,7 +347,8 @@ yaa.define('core/tex', ['core/tex-symbols'], (symbols) => {
       const name = this.words()
       const kind = name.replace(/\*$/, '')
       if (!Object.hasOwn(AROUND, kind)) throw new Unknown(name)
-      const columns = kind === 'array' ? this.words().replace(/[^lcr]/g, '') : kind === 'cases' ? 'll' : ''
+      const said = ['array', 'subarray', 'alignat', 'alignedat'].includes(kind) ? this.words().replace(/[^lcr]/g, '') : ''
+      const columns = said || (COLUMNS[kind] ?? '')
       const rows = this.rows()
       this.expect('\\end')
       if (this.words() !== name) throw new Unknown('end')
@@ -368,7 +369,7 @@ yaa.define('core/tex', ['core/tex-symbols'], (symbols) => {
         if (token !== '&' && token !== '\\\\') break
         this.at++
         if (token === '&') continue
-        this.option() // `\\[2pt]`, more room between two lines
+        if (this.tokens[this.at] === '[') this.option() // `\\[2pt]`, more room between two lines
         rows.push([])
       }
       const last = rows[rows.length - 1]

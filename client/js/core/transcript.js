@@ -47,7 +47,7 @@ yaa.define('core/transcript', ['core/session', 'core/search'], (sessions, { text
     const shown = `**${name}**${mark(changed || entry?.args)}\n\n${fenced(entry?.args ? JSON.stringify(entry.args, null, 2) : pretty(args), 'json')}`
     if (!result) return shown
     const note = result.meta?.edited_from ? ` (${edited})` : ''
-    const named = (result.result?.attachments ?? []).map((/** @type {any} */ one) => one?.path).filter((/** @type {any} */ one) => typeof one === 'string')
+    const named = [result.result?.attachments ?? []].flat().map((/** @type {any} */ one) => one?.path).filter((/** @type {any} */ one) => typeof one === 'string')
     const made = named.length ? `\n\n${files}: ${named.map((/** @type {string} */ path) => `\`${oneLine(path).replaceAll('`', "'")}\``).join(', ')}` : ''
     return `${shown}\n\n${details(`${title}${note}`, fenced(textOf(result.content)))}${made}`
   }

@@ -249,10 +249,13 @@ yaa.define('core/tree', ['core/ids', 'core/patch', 'core/session'], ({ id: newId
     /** @type {Map<string, Branch[]>} */ const hanging = new Map()
     for (const branch of branches) hanging.set(branch.at, [...(hanging.get(branch.at) ?? []), branch])
     /** @type {any[]} */ const rows = []
+    /** A document from elsewhere may let a branch hang on itself. @type {Set<Branch>} */ const seen = new Set()
     /** @param {Message[]} messages @param {number} depth @param {boolean} [first] */
     const visit = (messages, depth, first) => {
       const ids = [...(first ? [''] : []), ...messages.map((message) => message.id)]
       for (const branch of ids.flatMap((at) => orderOf(hanging.get(at) ?? []))) {
+        if (seen.has(branch)) continue
+        seen.add(branch)
         rows.push({ depth, at: branch.at, messages: branch.messages, state: branch.state, ...named(branch) })
         visit(branch.messages, depth + 1)
       }

@@ -14,6 +14,8 @@ yaa.define('io/stream', ['core/fold', 'core/session', 'core/sse', 'io/api'], ({ 
   const FIRST_TRIES = 2
   /** The server pings every 15 s. */
   const SILENCE_MS = 45_000
+  /** No timer waits longer: it would not wait at all. */
+  const LONGEST_MS = 2 ** 31 - 1
   /** A busy server, or a run that ends because its listener is gone, is waited for this often. */
   const MAX_WAITS = 60
   const KEPT_OUTPUT = 200_000
@@ -131,7 +133,7 @@ yaa.define('io/stream', ['core/fold', 'core/session', 'core/sse', 'io/api'], ({ 
     failed(error) {
       if (this.stopped) return null
       const passing = error.kind === 'http' && PASSING.has(error.status)
-      if (passing && this.waits++ < MAX_WAITS) return { ms: Math.max(1, error.retryAfter ?? 1) * 1000, error }
+      if (passing && this.waits++ < MAX_WAITS) return { ms: Math.min(Math.max(1, error.retryAfter ?? 1) * 1000, LONGEST_MS), error }
       if (error.kind !== 'http' || error.status >= 500) return this.lost(error)
       this.marks = {} // it was refused before anything ran
       this.finish({ phase: 'interrupted', reason: 'refused', error })

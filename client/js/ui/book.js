@@ -221,9 +221,10 @@ yaa.define('ui/book', ['core/session', 'io/stream', 'io/lock', 'io/channel', 'io
 
     /**
      * Change what a person says about a session: its title, its tags. If another tab runs it, that one writes them.
-     * @param {string} id @param {(session: Session) => void} edit
+     * Who does this, or one of the next two, to many says so with `quiet`, and at the end what has `changed`.
+     * @param {string} id @param {(session: Session) => void} edit @param {boolean} [quiet]
      */
-    async function change(id, edit) {
+    async function change(id, edit, quiet) {
       const entry = await open(id)
       if (!entry) return
       const release = isActive(entry) ? () => {} : await lock.acquire(`session ${id}`)
@@ -232,56 +233,61 @@ yaa.define('ui/book', ['core/session', 'io/stream', 'io/lock', 'io/channel', 'io
       if (!release) return channel.send({ says: id, about: { title, ext } })
       await release()
       await save(entry.session)
-      await changed(id)
+      if (!quiet) await changed(id)
     }
 
-    /** Once nothing runs it, here or in another tab. @param {string} id @returns {Promise<Session | null>} what was deleted, for `restore` */
-    async function remove(id) {
+    /** Once nothing runs it, here or in another tab. @param {string} id @param {boolean} [quiet] @returns {Promise<Session | null>} what was deleted, for `restore` */
+    async function remove(id, quiet) {
       const entry = entries.get(id)
       channel.send({ removed: id })
       for (; entry?.going; await entry.going) entry.run?.stop()
       entries.delete(id)
       const session = await store.delete(id)
-      await changed(id)
+      if (!quiet) await changed(id)
       return session ?? entry?.session ?? null
     }
 
-    /** In the place of what is here. @param {Session} session @returns {Promise<boolean>} false: it is running */
-    async function restore(session) {
+    /** In the place of what is here. @param {Session} session @param {boolean} [quiet] @returns {Promise<boolean>} false: it is running */
+    async function restore(session, quiet) {
       const entry = entries.get(session.id)
       if (isActive(entry)) return false
       if (entry) Object.assign(entry, { session, state: null })
       else if (isTemporary(session)) hold(session)
       await save(session)
-      await changed(session.id)
+      if (!quiet) await changed(session.id)
       return true
     }
 
-    /** @param {string} id */
-    async function changed(id) {
+    /** @param {string[]} ids */
+    async function changed(...ids) {
       await refresh()
-      if (!entries.get(id)?.session.ext?.temporary) channel.send({ changed: id, running: isActive(entries.get(id)) })
-      onChange(id, true)
+      for (const running of [true, false]) {
+        const told = ids.filter((id) => isActive(entries.get(id)) === running && !entries.get(id)?.session.ext?.temporary)
+        if (told.length) channel.send({ changed: told, running })
+      }
+      for (const id of ids) onChange(id, true)
     }
 
     /** Another tab wrote: what is open here and not running is read again. @param {any} message */
     async function onOtherTab(message) {
-      if (message?.who && isActive(entries.get(message.who))) channel.send({ changed: message.who, running: true })
+      if (message?.who && isActive(entries.get(message.who))) channel.send({ changed: [message.who], running: true })
       if (message?.says && isActive(entries.get(message.says))) return change(message.says, (session) => Object.assign(session, message.about))
       if (message?.removed && isActive(entries.get(message.removed))) await remove(message.removed)
       if (!message?.changed) return
       await refresh()
-      const entry = entries.get(message.changed)
-      if (entry && !isActive(entry)) {
-        entry.elsewhere = message.running
-        const session = await store.get(message.changed)
-        if (session && !isActive(entry)) entry.session = session
+      for (const id of message.changed) {
+        const entry = entries.get(id)
+        if (entry && !isActive(entry)) {
+          entry.elsewhere = message.running
+          const session = await store.get(id)
+          if (session && !isActive(entry)) entry.session = session
+        }
+        onChange(id, true)
       }
-      onChange(message.changed, true)
     }
 
     const entry = (/** @type {string} */ id) => entries.get(id)
-    return { refresh, open, fresh, setTemporary, send, answer, retry, edit, rename, change, remove, restore, heads: () => heads, entry, hooks }
+    return { refresh, open, fresh, setTemporary, send, answer, retry, edit, rename, change, remove, restore, changed, heads: () => heads, entry, hooks }
   }
 
   /** @param {Entry | undefined} entry */

@@ -110,11 +110,12 @@ yaa.define('ui/ground', [
     const { app } = context()
     const found = keeping.readBackup(await file.text().then(JSON.parse).catch(() => null))
     if (!found) return toast(t('keep.notACopy'), { bad: true })
-    let taken = 0
+    /** @type {string[]} */ const taken = []
     for (const session of found.sessions) {
-      if (keeping.isLater(session, await app.store.get(session.id)) && await app.book.restore(session)) taken++
+      if (keeping.isLater(session, await app.store.get(session.id)) && await app.book.restore(session, true)) taken.push(session.id)
     }
-    toast(t('keep.restored', { taken, kept: found.sessions.length - taken }))
+    await app.book.changed(...taken)
+    toast(t('keep.restored', { taken: taken.length, kept: found.sessions.length - taken.length }))
   }
 
   /** A session that has changed goes into the folder too. @param {Session} session */

@@ -12,6 +12,8 @@ yaa.define('ui/guest', [
   const { t } = words
   /** Sessions that were kept: their file is no guest any more. */
   const KEPT = 'yaa.kept'
+  /** There was a server once: when it does not answer, that is said as in any client. A dialog would take what was written. */
+  let met = false
 
   /** The session in this page, if it is a page in one file whose session was not kept. @returns {any} */
   function given() {
@@ -63,7 +65,7 @@ yaa.define('ui/guest', [
     for (const name of ['send', 'goOn', 'answer', 'answerAll']) {
       held[name] = (/** @type {any[]} */ ...rest) => {
         const act = () => /** @type {any} */ (actions)[name](...rest)
-        if (app.server.state().ok) return act()
+        if (met || app.server.state().ok) return act()
         join(app, actions, () => {
           joined()
           act()
@@ -126,6 +128,7 @@ yaa.define('ui/guest', [
       problem.hidden = state.ok
       text(problem, state.ok ? '' : [wordsOf(state), state.failure?.detail].filter(Boolean).join(' – '))
       if (!state.ok) return
+      met = true
       dialog.close()
       done()
       actions.draw()

@@ -64,7 +64,8 @@ yaa.define('ui/manage', [
     async function done() {
       add()
       el.close()
-      for (const id of ids) await app.book.change(id, (session) => retag(session, before, chosen))
+      for (const id of ids) await app.book.change(id, (session) => retag(session, before, chosen), true)
+      await app.book.changed(...ids)
     }
   }
 
@@ -120,12 +121,14 @@ yaa.define('ui/manage', [
   async function removeAll({ app, actions }, ids) {
     /** @type {Session[]} */ const gone = []
     for (const id of ids) {
-      const session = await app.book.remove(id)
+      const session = await app.book.remove(id, true)
       if (session) gone.push(session)
     }
+    await app.book.changed(...ids)
     if (ids.includes(app.current.session.id)) app.show(app.book.fresh())
     const undo = async () => {
-      for (const session of gone) await app.book.restore(session)
+      for (const session of gone) await app.book.restore(session, true)
+      await app.book.changed(...gone.map(({ id }) => id))
       actions.draw()
     }
     toast(t('select.deleted', { n: gone.length }), { label: t('side.undo'), action: undo })

@@ -26,7 +26,7 @@ yaa.define('ui/search', ['ui/h', 'ui/text', 'ui/popup', 'ui/find', 'core/search'
       /** @type {any[]} */ const found = []
       const heads = context.app.book.heads()
       for (let at = 0; at < heads.length; at += TOGETHER) {
-        const some = await Promise.all(heads.slice(at, at + TOGETHER).map((head) => lookIn(head, words)))
+        const some = await Promise.all(heads.slice(at, at + TOGETHER).map((head) => lookIn(head, words).catch(console.warn))) // one that is odd hides no other
         if (mine !== turn) return
         found.push(...some.filter(Boolean))
         draw(found, query)

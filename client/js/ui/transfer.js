@@ -130,7 +130,7 @@ yaa.define('ui/transfer', [
       if (!sessions.length && !brought.length) result.failed.push(file.name)
       for (const session of [...sessions].sort((a, b) => lastTime(a) - lastTime(b))) await keep(context, session, result)
     }
-    await context.app.book.refresh()
+    await context.app.book.changed(...result.added.map(({ id }) => id))
     context.actions.draw()
     report(context, result, found)
   }
@@ -146,7 +146,7 @@ yaa.define('ui/transfer', [
       session.id = uuid()
       result.copies += 1
     }
-    await app.book.restore(session)
+    await app.book.restore(session, true)
     result.added.push(session)
   }
 

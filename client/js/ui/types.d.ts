@@ -166,9 +166,10 @@ export interface Book {
   retry(entry: Entry): void
   edit<T>(entry: Entry, work: (session: Session) => T): T | null
   rename(id: string, title: string): Promise<void>
-  change(id: string, edit: (session: Session) => void): Promise<void>
-  remove(id: string): Promise<Session | null>
-  restore(session: Session): Promise<boolean>
+  change(id: string, edit: (session: Session) => void, quiet?: boolean): Promise<void>
+  remove(id: string, quiet?: boolean): Promise<Session | null>
+  restore(session: Session, quiet?: boolean): Promise<boolean>
+  changed(...ids: string[]): Promise<void>
   heads(): Head[]
   entry(id: string): Entry | undefined
   hooks: Hooks[]
