@@ -3,7 +3,7 @@
 yaa.define('io/channel', [], () => {
   /** @param {string} [name] */
   function open(name = 'yaa') {
-    const channel = 'BroadcastChannel' in globalThis ? new BroadcastChannel(name) : null
+    const channel = made(name)
     return {
       /** @param {any} message */
       send: (message) => channel?.postMessage(message),
@@ -14,6 +14,15 @@ yaa.define('io/channel', [], () => {
         return () => channel?.removeEventListener('message', heard)
       },
       close: () => channel?.close(),
+    }
+  }
+
+  /** Where site data is forbidden Firefox refuses it. @param {string} name */
+  function made(name) {
+    try {
+      return new BroadcastChannel(name)
+    } catch {
+      return null
     }
   }
 

@@ -21,7 +21,7 @@ yaa.define('io/lock', ['core/ids', 'io/transact'], ({ uuid }, { transact }) => {
     /** @param {string} name @returns {Promise<(() => any) | null>} how to let it go, and when it is gone; null if another tab has it */
     async function acquire(name) {
       await leaving.get(name)
-      const release = await (locks ? acquireLock(locks, name) : acquireOne(name))
+      const release = await (locks ? acquireLock(locks, name).catch(() => free) : acquireOne(name)) // refused where site data is forbidden
       return release && (() => {
         leaving.set(name, release())
         return leaving.get(name)
