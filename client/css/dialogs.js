@@ -16,7 +16,7 @@ yaa.define('css/dialogs', ['ui/h'], ({ css }) => css`
     display: flex; align-items: center; gap: var(--s1); padding: var(--s1) var(--s2) var(--s2); min-inline-size: 0;
   }
   .composer-bar .gap { flex: 1; }
-  .composer-bar .select { min-inline-size: 0; flex: 0 1 auto; }
+  .composer-bar .select { min-inline-size: 4rem; flex: 0 1 auto; }
   .send { flex: none; inline-size: 2.25rem; min-block-size: 2.25rem; padding: 0; border-radius: 50%; }
   .send.stop { background: var(--ink); color: var(--bg); }
   .send.stop:hover { background: var(--ink-2); }

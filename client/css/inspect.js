@@ -22,7 +22,10 @@ yaa.define('css/inspect', ['ui/h'], ({ css }) => css`
   .gauge-bar i, .gauge-stack i { flex: 0 0 0; }
   .gauge[data-tone="ask"] { color: var(--ask); }
   .gauge[data-tone="bad"] { color: var(--bad); }
-  @media (max-width: 30rem) { .gauge-bar { inline-size: 1.75rem; } }
+  @media (max-width: 30rem) {
+    .gauge-bar { inline-size: 1.75rem; }
+    .badge:not([hidden]) ~ .gauge-place { display: none; } /* of the demo it says little, and the agent's name needs the room */
+  }
   .gauge-panel {
     position: fixed; inset: auto; margin: 0; padding: var(--s4); border: 1px solid var(--line); border-radius: var(--r2);
     background: var(--raised); color: var(--ink); box-shadow: var(--shadow-up); inline-size: min(22rem, 100vw - 1rem);

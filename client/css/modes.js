@@ -2,6 +2,7 @@
 
 yaa.define('css/modes', ['ui/h'], ({ css }) => css`
 @layer dialogs {
+  .composer-bar .mode { flex: none; min-inline-size: 0; }
   .mode { overflow: hidden; white-space: nowrap; text-align: start; }
   .mode:disabled { opacity: 0.6; cursor: default; }
   .mode > .icon { display: none; inline-size: 1rem; block-size: 1rem; }

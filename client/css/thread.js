@@ -92,8 +92,8 @@ yaa.define('css/thread', ['ui/h'], ({ css }) => css`
     max-block-size: 20rem; overflow-y: auto; scrollbar-width: thin;
   }
 
-  /* each paragraph in the direction of its own words */
-  .bubble, .think-text, .prose :is(p, h3, h4, h5, h6, th, td), .composer textarea { unicode-bidi: plaintext; }
+  /* each paragraph in the direction of its own words; asked of every paragraph it would be work for each word that arrives */
+  .bubble, .prose[data-bidi] :is(p, h3, h4, h5, h6, th, td) { unicode-bidi: plaintext; }
 
   /* Markdown */
   .prose { --gap: calc(0.8 * var(--t4)); overflow-wrap: anywhere; }

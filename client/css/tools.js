@@ -99,6 +99,7 @@ yaa.define('css/tools', ['ui/h'], ({ css }) => css`
   .handed-row .icon { inline-size: 1rem; block-size: 1rem; color: var(--ink-3); }
   .handed-row .path { min-inline-size: 0; overflow-wrap: anywhere; }
   .handed-row .part-note { flex: 1 1 auto; }
+  .handed-row > :last-child { margin-inline-start: auto; }
   .handed-inside { margin-block-start: var(--s2); }
   .handed img {
     display: block; max-inline-size: 100%; max-block-size: 24rem; block-size: auto; border-radius: var(--r1); border: 1px solid var(--line);

@@ -5,7 +5,7 @@
  * the end `{done, …}`; an `ask` (cut the line, restart the server) is answered by one line in.
  * Everything the page complains about is kept with the step it happened in.
  */
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -37,12 +37,18 @@ const FIREFOX_PREFS = {
 };
 
 /**
- * @param {{browser: "chromium" | "firefox", executable: string, shots: string, label: string, flags?: string[], prefs?: object, insecure?: boolean}} job
- *   `flags` of Chromium, `prefs` of Firefox; `insecure`: a certificate that nobody signed is taken
+ * @param {{browser: "chromium" | "firefox", executable: string, shots: string, label: string, flags?: string[], prefs?: object, insecure?: boolean, forbidden?: boolean}} job
+ *   `flags` of Chromium, `prefs` of Firefox; `insecure`: a certificate that nobody signed is taken;
+ *   `forbidden`: the page may store nothing, nor look whether it could
  */
 export async function open(job) {
   const profile = mkdtempSync(join(tmpdir(), "yaa-browser-"));
   const isFirefox = job.browser === "firefox";
+  const prefs = { ...FIREFOX_PREFS, "browser.download.dir": profile, ...(job.forbidden ? { "network.cookie.cookieBehavior": 2 } : {}), ...job.prefs };
+  if (job.forbidden && !isFirefox) {
+    mkdirSync(join(profile, "Default"));
+    writeFileSync(join(profile, "Default", "Preferences"), JSON.stringify({ profile: { default_content_setting_values: { cookies: 2 } } }));
+  }
   const browser = await puppeteer.launch({
     browser: isFirefox ? "firefox" : "chrome",
     executablePath: job.executable,
@@ -52,7 +58,7 @@ export async function open(job) {
     protocolTimeout: PATIENCE_MS * 3,
     acceptInsecureCerts: job.insecure === true,
     downloadBehavior: { policy: "allow", downloadPath: profile },
-    ...(isFirefox ? { extraPrefsFirefox: { ...FIREFOX_PREFS, "browser.download.dir": profile, ...job.prefs } } : { args: [...CHROMIUM_FLAGS, ...(job.flags ?? [])] }),
+    ...(isFirefox ? { extraPrefsFirefox: prefs } : { args: [...CHROMIUM_FLAGS, ...(job.flags ?? [])] }),
   });
   const walk = new Walk(job, browser, profile);
   await walk.newPage();

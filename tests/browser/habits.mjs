@@ -169,6 +169,34 @@ await main(async (walk, job) => {
     await page.waitForFunction(() => document.activeElement.id === "message-u2");
   });
 
+  await walk.step("the end of a long session is one press away", async () => {
+    const words = (n) => Array.from({ length: 1 + (n % 9) }, () => "A paragraph of some words. ".repeat(20)).join("\n\n");
+    const messages = Array.from({ length: 300 }, (_, n) => ({ id: `m${n}`, role: n % 2 ? "assistant" : "user", content: n % 2 ? words(n) : `Question ${n}`, at: n, ...(n % 2 ? { meta: {} } : {}) }));
+    await put(page, { id: "many", version: 1, rev: 1, title: "Many", status: "completed", finish_reason: "completed", calls: {}, messages });
+    await page.waitForFunction(() => document.querySelectorAll("article.message").length === 300);
+    await page.$eval(".scroll", (one) => { one.scrollTop = 0; });
+    await walk.press("Jump to the end", "button");
+    await page.waitForFunction(() => {
+      const { scrollHeight, scrollTop, clientHeight } = document.querySelector(".scroll");
+      return scrollHeight - scrollTop - clientHeight < 2 && document.querySelector("#message-m299").getBoundingClientRect().bottom < innerHeight;
+    });
+  });
+
+  await walk.step("what was changed on one card is what allowing all of them allows", async () => {
+    await walk.press("New session", ".side button");
+    await page.type(AREA, 'bench tokens=3 delay_us=0 tool=datetime{"zone":"UTC"} tool=datetime{"zone":"Asia/Tokyo"}');
+    await page.keyboard.press("Enter");
+    await page.waitForSelector(".all-bar:not([hidden])");
+    await walk.press("Edit arguments", ".ask button");
+    await page.waitForSelector(".ask .value-field input");
+    await page.$eval(".ask .value-field input", (field) => (field.focus(), field.select()));
+    await page.keyboard.type("America/Lima");
+    await walk.press("Allow all once", ".all-bar button");
+    await page.waitForFunction(() => document.querySelectorAll(".card.tool[data-state=done]").length === 2);
+    const zones = await current((one) => one.messages.filter(({ role }) => role === "tool").map(({ result }) => result.result.zone));
+    expect(zones, ["America/Lima", "Asia/Tokyo"], "where it was asked for");
+  });
+
   await walk.step("what a call would be given is seen as it is", async () => {
     await put(page, asking("turned", "shell", { command: "cat \u202egpj.exe" }));
     await page.waitForSelector(".ask .args dd");

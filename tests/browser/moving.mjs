@@ -85,6 +85,11 @@ await main(async (walk, job) => {
     await walk.press("zebra", ".hit");
     await page.waitForFunction(() => CSS.highlights.get("found-now")?.size === 1);
     await page.waitForFunction(() => document.activeElement.matches("article.message[data-role=user]"));
+    await walk.press("New session", ".side button");
+    await page.waitForSelector(".found-list .row[data-current=false]");
+    await walk.press("zebra", ".hit");
+    await page.waitForSelector(".found-list .row[data-current=true]");
+    await page.waitForFunction(() => document.activeElement.matches("article.message[data-role=user]"));
     await clean(walk, "search");
     await page.keyboard.press("/");
     await page.waitForSelector(".find-bar");

@@ -15,11 +15,13 @@ from .walks import NEEDED, walk
 class Habits(unittest.TestCase):
     maxDiff = None
 
-    def check(self, browser: str) -> None:
+    def check(self, browser: str, script: str = "habits", **more: bool) -> None:
         with ExitStack() as stack:
-            yaa = stack.enter_context(Yaa(peers.config(peers.start(stack, "tests.bench.provider"))))
-            job = {"url": f"{yaa.url}/#key={yaa.key}", "label": f"{browser}-habits"}
-            walked = walk("habits.mjs", browser, job, {})
+            config = peers.config(peers.start(stack, "tests.bench.provider"))
+            config["server"]["tools"] = {"datetime": {"ceiling": "ask"}}
+            yaa = stack.enter_context(Yaa(config))
+            job = {"url": f"{yaa.url}/#key={yaa.key}", "label": f"{browser}-{script}", **more}
+            walked = walk(f"{script}.mjs", browser, job, {})
         self.assertEqual(walked.error, "", walked.complaints)
         self.assertEqual(walked.complaints, [], "the console is quiet")
 
@@ -30,6 +32,14 @@ class Habits(unittest.TestCase):
     @tools.needs(*NEEDED, tools.browser("firefox"))
     def test_firefox(self) -> None:
         self.check("firefox")
+
+    @tools.needs(*NEEDED, tools.browser("chromium"))
+    def test_chromium_without_storage(self) -> None:
+        self.check("chromium", "forbidden", forbidden=True)
+
+    @tools.needs(*NEEDED, tools.browser("firefox"))
+    def test_firefox_without_storage(self) -> None:
+        self.check("firefox", "forbidden", forbidden=True)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,4 @@
-// Short messages between the tabs of this client. Where there is no BroadcastChannel, or none is allowed, as by who takes
-// no cookies, a tab is on its own.
+// Short messages between the tabs of this client. Where there is no BroadcastChannel, a tab is on its own.
 
 yaa.define('io/channel', [], () => {
   /** @param {string} [name] */
@@ -18,7 +17,7 @@ yaa.define('io/channel', [], () => {
     }
   }
 
-  /** @param {string} name */
+  /** Where site data is forbidden Firefox refuses it. @param {string} name */
   function made(name) {
     try {
       return new BroadcastChannel(name)

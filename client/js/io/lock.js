@@ -21,7 +21,7 @@ yaa.define('io/lock', ['core/ids', 'io/transact'], ({ uuid }, { transact }) => {
     /** @param {string} name @returns {Promise<(() => any) | null>} how to let it go, and when it is gone; null if another tab has it */
     async function acquire(name) {
       await leaving.get(name)
-      const release = await (locks ? acquireLock(locks, name).catch(() => free) : acquireOne(name))
+      const release = await (locks ? acquireLock(locks, name).catch(() => free) : acquireOne(name)) // refused where site data is forbidden
       return release && (() => {
         leaving.set(name, release())
         return leaving.get(name)
@@ -96,8 +96,7 @@ yaa.define('io/lock', ['core/ids', 'io/transact'], ({ uuid }, { transact }) => {
       const found = leases.get(name)
       found.onsuccess = () => {
         const { owner: other, until } = found.result ?? {}
-        const left = until - Date.now() // more than a lease is long: the clock was set back since
-        mine = !other || other === owner || left < 0 || left > LEASE_MS || (first && isBefore(other, owner))
+        mine = !other || other === owner || until < Date.now() || (first && isBefore(other, owner))
         if (mine && ms) leases.put({ name, owner, until: Date.now() + ms })
         else if (mine) leases.delete(name)
       }

@@ -21,6 +21,7 @@ yaa.define('ui/asks', ['ui/h', 'ui/text', 'ui/form', 'core/usage'], (dom, { t, c
    * @property {string} icon @property {string} title @property {string} [text]
    * @property {any[]} content everything under the heading
    * @property {(interrupt: any) => void} [update] it is looked at again
+   * @property {(remember: 'once' | 'session') => any} [yes] what allowing it sends, null where its arguments are wrong
    */
 
   /**
@@ -46,6 +47,7 @@ yaa.define('ui/asks', ['ui/h', 'ui/text', 'ui/form', 'core/usage'], (dom, { t, c
       made = make
       body = make(interrupt, answer, call, actions.asking)
       el.setAttribute('aria-label', body.title)
+      el.yes = body.yes
       fill(open, body.content)
       fill(el, h('div.ask-head', null, icon(body.icon), h('div', null, h('h3', null, body.title), body.text ? h('p', null, body.text) : null)), open, done)
     }
@@ -116,17 +118,24 @@ yaa.define('ui/asks', ['ui/h', 'ui/text', 'ui/form', 'core/usage'], (dom, { t, c
     }
 
     /** @param {'once' | 'session'} remember */
-    function allow(remember) {
+    function yes(remember) {
       const edited = editor?.read() ?? { ok: true, value: args }
       if (!edited.ok) {
         if (holder.hidden) toggleEdit()
-        return editor?.focus()
+        editor?.focus()
+        return null
       }
       const changed = JSON.stringify(edited.value) !== JSON.stringify(args)
-      answer({ approved: true, remember, ...(changed ? { edited_args: edited.value } : {}) })
+      return { approved: true, remember, ...(changed ? { edited_args: edited.value } : {}) }
     }
 
-    return { icon: 'hand', title: t('ask.title', { tool }), text: ownWords(interrupt, tool), content: [el] }
+    /** @param {'once' | 'session'} remember */
+    function allow(remember) {
+      const payload = yes(remember)
+      if (payload) answer(payload)
+    }
+
+    return { icon: 'hand', title: t('ask.title', { tool }), text: ownWords(interrupt, tool), content: [el], yes }
   }
 
   /** The server's question only where it says more than the title. @param {Interrupt} interrupt @param {string} tool */

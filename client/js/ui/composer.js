@@ -1,7 +1,7 @@
 // The composer: a field that grows, Enter to send, files beside it, the model, and one round button that sends or
 // stops. Enter never sends while an input method is composing (isComposing, or keyCode 229 where that comes too late).
 
-yaa.define('ui/composer', ['ui/h', 'ui/text', 'ui/commands'], ({ h, icon, iconButton, attr, hide, text, fill, uid }, { t }, commands) => {
+yaa.define('ui/composer', ['ui/h', 'ui/text', 'ui/commands'], ({ h, icon, iconButton, attr, hide, text, fill, uid, fromRight }, { t }, commands) => {
   /** What is being written is kept when the hand rests this long, or never did for so long: it is more work than a key should be. */
   const [REST_MS, LATEST_MS] = [300, 5000]
 
@@ -73,6 +73,7 @@ yaa.define('ui/composer', ['ui/h', 'ui/text', 'ui/commands'], ({ h, icon, iconBu
         fill(button, icon(stop ? 'stop' : 'send'))
       }
       button.disabled = !stop && isEmpty()
+      attr(area, 'dir', fromRight(area.value) ? 'auto' : null)
       hide(note, !waits || busy || isEmpty())
     }
 

@@ -183,9 +183,12 @@ yaa.define('ui/h', [], () => {
     return sheet
   }
 
+  /** Is any of it written from the right? @param {string} text */
+  const fromRight = (text) => /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/.test(text)
+
   let serial = 0
   /** An id for label/for and aria-* pairs, unique in the page. @param {string} prefix */
   const uid = (prefix) => `${prefix}-${++serial}`
 
-  return { h, attr, hide, text, fill, grow, icon, iconButton, list, uid, css }
+  return { h, attr, hide, text, fill, grow, icon, iconButton, list, uid, css, fromRight }
 })

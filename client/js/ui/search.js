@@ -16,6 +16,11 @@ yaa.define('ui/search', ['ui/h', 'ui/text', 'ui/popup', 'ui/find', 'core/search'
     const rows = h('ul.found-list')
     const el = h('div', { hidden: true }, count, rows)
     let turn = 0
+    const here = () => { for (const row of rows.children) mark(row) }
+    context.app.watchers.add(({ whole }) => { if (whole && !el.hidden) here() })
+
+    /** Is it the one that is open? @param {any} row */
+    const mark = (row) => attr(row.firstChild, 'data-current', row.dataset.id === context.app.current.session.id)
 
     /** @param {string} query '' ends the search */
     async function update(query) {
@@ -32,6 +37,8 @@ yaa.define('ui/search', ['ui/h', 'ui/text', 'ui/popup', 'ui/find', 'core/search'
         draw(found, query)
       }
       const said = t('search.count', { n: found.length })
+      const there = new Set(heads.map(({ id }) => id))
+      for (const id of read.keys()) if (!there.has(id)) read.delete(id)
       count.hidden = false
       text(count, said)
       say(said)
@@ -41,6 +48,7 @@ yaa.define('ui/search', ['ui/h', 'ui/text', 'ui/popup', 'ui/find', 'core/search'
     function draw(found, query) {
       const best = [...found].sort((a, b) => b.score - a.score || b.updated - a.updated).slice(0, SHOWN)
       list(rows, best.map((one) => ({ ...one, query })), (one) => one.id, () => foundView(context))
+      here()
     }
 
     /** @param {Head} head @param {string[]} words */
@@ -78,7 +86,7 @@ yaa.define('ui/search', ['ui/h', 'ui/text', 'ui/popup', 'ui/find', 'core/search'
     function update(next) {
       shown = next
       fill(title, partsOf(next.title))
-      attr(el.firstChild, 'data-current', next.id === context.app.current.session.id)
+      attr(el, 'data-id', next.id)
       list(hits, next.hits, (_, i) => String(i), () => hitView(jump)) // one that has the focus stays
     }
 

@@ -126,9 +126,10 @@ yaa.define('ui/thread', ['ui/h', 'ui/text', 'ui/message', 'ui/asks', 'ui/connect
       else onscroll()
     }
 
+    /** At once: on a gentle way there what comes into view changes its height, and the end is somewhere else. */
     function scrollToEnd() {
       pinned = true
-      el.scrollTo({ top: el.scrollHeight, behavior: 'smooth' })
+      follow()
     }
 
     /** A feed is walked by article: j and k, or Page Up and Page Down. @param {KeyboardEvent} event */
@@ -163,7 +164,7 @@ yaa.define('ui/thread', ['ui/h', 'ui/text', 'ui/message', 'ui/asks', 'ui/connect
       return article
     }
 
-    return { el, toEnd, update, showAsk, reveal, follow: () => { pinned = true; follow() } }
+    return { el, toEnd, update, showAsk, reveal, follow: scrollToEnd }
   }
 
   /** What each article shows: its message, the calls in it, and whether it is being written. @param {any} state @returns {any[]} */
@@ -204,10 +205,15 @@ yaa.define('ui/thread', ['ui/h', 'ui/text', 'ui/message', 'ui/asks', 'ui/connect
   function allBar(actions) {
     const label = h('span')
     /** @type {any[]} */ let open = []
-    const each = (/** @type {any} */ payload) => actions.answerAll(open.map((one) => [one.id, { status: 'resolved', payload }]))
+    /** What each card would send by itself: arguments that were changed there are what is allowed. */
+    const allow = () => {
+      const given = open.map(({ id }) => /** @type {any} */ (document.getElementById(`ask-${id}`))?.yes('once'))
+      if (given.every(Boolean)) each((i) => given[i])
+    }
+    const each = (/** @type {(i: number) => any} */ payload) => actions.answerAll(open.map((one, i) => [one.id, { status: 'resolved', payload: payload(i) }]))
     const el = h('div.all-bar', { hidden: true }, label,
-      h('button.button.small', { type: 'button', onclick: () => each({ approved: true, remember: 'once' }) }, t('ask.allOnce')),
-      h('button.button.small.danger', { type: 'button', onclick: () => each({ approved: false }) }, t('ask.allDeny')))
+      h('button.button.small', { type: 'button', onclick: allow }, t('ask.allOnce')),
+      h('button.button.small.danger', { type: 'button', onclick: () => each(() => ({ approved: false })) }, t('ask.allDeny')))
 
     /** @param {any[]} interrupts */
     function update(interrupts) {

@@ -223,6 +223,7 @@ declare global {
       iconButton(name: string, label: string, props: Record<string, any>, classes?: string): any
       list(parent: Element, items: readonly any[], keyOf: (item: any, index: number) => string, make: (item: any) => View, from?: number): Map<string, View>
       uid(prefix: string): string
+      fromRight(text: string): boolean
       css(parts: TemplateStringsArray): CSSStyleSheet
     }
     'ui/text': {
