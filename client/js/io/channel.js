@@ -1,4 +1,5 @@
-// Short messages between the tabs of this client. Where there is no BroadcastChannel, a tab is on its own.
+// Short messages between the tabs of this client. Where there is no BroadcastChannel, or none is allowed, as by who takes
+// no cookies, a tab is on its own.
 
 yaa.define('io/channel', [], () => {
   /** @param {string} [name] */

@@ -96,7 +96,8 @@ yaa.define('io/lock', ['core/ids', 'io/transact'], ({ uuid }, { transact }) => {
       const found = leases.get(name)
       found.onsuccess = () => {
         const { owner: other, until } = found.result ?? {}
-        mine = !other || other === owner || until < Date.now() || (first && isBefore(other, owner))
+        const left = until - Date.now() // more than a lease is long: the clock was set back since
+        mine = !other || other === owner || left < 0 || left > LEASE_MS || (first && isBefore(other, owner))
         if (mine && ms) leases.put({ name, owner, until: Date.now() + ms })
         else if (mine) leases.delete(name)
       }
