@@ -141,3 +141,19 @@ test('no script of the client holds a closing script tag', () => {
     }
   }
 })
+
+test('a language other than English comes when it is used, and English stands in where it does not come', async () => {
+  const page = () => {
+    const context = vm.createContext({ Intl, navigator: { languages: ['zh-TW'] }, document: { documentElement: {}, querySelectorAll: () => [] } })
+    const read = (...parts) => vm.runInContext(fs.readFileSync(path.join(JS, ...parts), 'utf8'), context)
+    for (const file of ['kernel', 'core/i18n', 'i18n/en', 'ui/text']) read(...`${file}.js`.split('/'))
+    return { read, root: context.document.documentElement, text: context.yaa.use('ui/text') }
+  }
+  const here = page()
+  const seen = async (wanted) => [await here.text.use(wanted), here.text.language(), here.root.lang, here.text.t('compose.send')].slice(1)
+  assert.deepStrictEqual(await seen(''), ['en', 'en', 'Send'], 'nobody has brought it')
+  here.read('i18n', 'zh.js')
+  assert.deepStrictEqual(await seen(''), ['zh', 'zh-CN', '发送'])
+  assert.deepStrictEqual(await seen('en'), ['en', 'en', 'Send'])
+  assert.deepStrictEqual(await seen('zh'), ['zh', 'zh-CN', '发送'])
+})

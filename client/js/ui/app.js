@@ -38,7 +38,7 @@ yaa.define('ui/app', [
     let whole = true
 
     async function start() {
-      look(settings)
+      await look(settings)
       const signedIn = settings.takeKeyFromHash()
       const wanted = guest?.id ?? sessionInHash()
       const more = () => yaa.later('commands').then(() => yaa.use('ui/deeds'))
@@ -182,9 +182,10 @@ yaa.define('ui/app', [
     function set(changes) {
       for (const [name, value] of Object.entries(changes)) setOne(settings, name, value)
       if ('url' in changes || 'key' in changes) server.connect()
-      look(settings)
-      if ('language' in changes) app.mount()
-      draw()
+      look(settings).then(() => {
+        if ('language' in changes) app.mount()
+        draw()
+      })
     }
 
     /** @param {string} id */
@@ -351,13 +352,13 @@ yaa.define('ui/app', [
   /** @param {(events: Modules['io/journal']) => Promise<any>} work nobody waits for, and that may fail */
   const journal = (work) => yaa.later('journal').then(() => work(yaa.use('io/journal'))).catch(console.warn)
 
-  /** @param {Settings} settings */
+  /** @param {Settings} settings @returns {Promise<void>} when its words are there */
   function look(settings) {
     const root = document.documentElement
     for (const name of ['theme', 'size', 'density']) attr(root, `data-${name}`, settings.get(name) || null)
     if (settings.get('hue')) root.style.setProperty('--hue', settings.get('hue'))
     else root.style.removeProperty('--hue')
-    words.use(settings.get('language') ?? '')
+    return words.use(settings.get('language') ?? '')
   }
 
   const sessionInHash = () => new URLSearchParams(location.hash.slice(1)).get('s')

@@ -1,18 +1,25 @@
 // Words and figures: looks texts up in the language in use and writes numbers, times and durations the way that
 // language does. Views call t() whenever they are made; changing the language makes them anew.
 
-yaa.define('ui/text', ['core/i18n', 'i18n/en', 'i18n/zh'], ({ format }, en, zh) => {
-  /** @type {Record<string, Record<string, string>>} */
-  const LANGUAGES = { en, zh }
+yaa.define('ui/text', ['core/i18n', 'i18n/en'], ({ format }, en) => {
+  /** English is on the page; what it has for another language comes when that is used. @type {Record<string, Record<string, string>>} */
+  const LANGUAGES = { en, zh: {} }
   let language = 'en'
   let number = new Intl.NumberFormat('en')
 
-  /** @param {string} wanted a language of ours, or '' for the browser's */
-  function use(wanted) {
-    const known = [wanted, ...navigator.languages].map((tag) => tag.split('-')[0]).find((tag) => tag in LANGUAGES)
-    language = known ?? 'en'
+  /** @param {string} wanted a language of ours, or '' for the browser's; one that cannot be loaded is English */
+  async function use(wanted) {
+    const known = [wanted, ...navigator.languages].map((tag) => tag.split('-')[0]).find((tag) => tag in LANGUAGES) ?? 'en'
+    language = await bring(known).then(() => known, () => 'en')
     number = new Intl.NumberFormat(language)
     document.documentElement.lang = language === 'zh' ? 'zh-CN' : language
+  }
+
+  /** @param {string} name */
+  async function bring(name) {
+    if (name === 'en') return
+    await yaa.later(name)
+    Object.assign(LANGUAGES[name], yaa.use(`i18n/${name}`))
   }
 
   /**

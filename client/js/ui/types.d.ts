@@ -228,7 +228,7 @@ declare global {
     }
     'ui/text': {
       t(key: string, values?: Record<string, any>): string
-      use(wanted: string): void
+      use(wanted: string): Promise<void>
       extend(more: Record<string, Record<string, string>>): void
       count(n: number): string
       duration(ms: number): string
