@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ...jsontext import LARGEST_COUNT
 from ..events import Event, put, state_delta
 from .compact import Compaction, planned
 from .extract import transcript
@@ -62,7 +63,8 @@ def after_refusal(
     """What a request that the provider found too large teaches: the window, as the provider `told`
     it or a little less than what was sent; and the compaction that makes the next one fit."""
     sent = measured(session, model, EXACT, beside).total
-    window = told or max(sent * 9 // 10, 1)
+    known = type(told) is int and 0 < told <= LARGEST_COUNT
+    window = told if known else max(sent * 9 // 10, 1)
     windows = {**session["context"].get("windows", {}), model: window}
     wiser = {**session, "context": {**session["context"], "windows": windows}}
     budget = budget_of(wiser, model, facts)
