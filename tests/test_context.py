@@ -156,6 +156,21 @@ class InTheLoop(unittest.IsolatedAsyncioTestCase):
                 learned = self.session["context"]["windows"]["scripted"]
                 self.assertEqual(learned, 3_000) if tells else self.assertGreater(learned, 3_000)
 
+    async def test_a_report_that_was_of_something_else_is_no_measure_of_what_was_refused(
+        self,
+    ) -> None:
+        """A message was edited since, or the agent has another prompt now and other tools."""
+        for tells in (True, False):
+            model = Windowed(3_000, tells=tells)
+            session = long_session(20)
+            usage = {"prompt_tokens": 90, "completion_tokens": 9, "total_tokens": 99}
+            session["messages"][-2]["meta"] = {"usage": usage}
+            await self.post(session, self.host(model))
+            with self.subTest(tells=tells):
+                self.assertEqual(self.session["finish_reason"], "completed")
+                self.assertEqual(model.refused, 1)
+                self.assertGreaterEqual(self.session["context"]["windows"]["scripted"], 3_000)
+
     async def test_a_window_that_can_be_none_is_not_learned(self) -> None:
         """A session that held it would be refused."""
         for told in (0, -1, True, 10**30):
