@@ -171,6 +171,16 @@ class InTheLoop(unittest.IsolatedAsyncioTestCase):
                 self.assertEqual(model.refused, 1)
                 self.assertGreaterEqual(self.session["context"]["windows"]["scripted"], 3_000)
 
+    async def test_what_was_shortened_by_hand_fits_whatever_was_reported_before(self) -> None:
+        usage = {"prompt_tokens": 90_000, "completion_tokens": 9, "total_tokens": 90_009}
+        for enabled in (True, False):
+            session = long_session(3, enabled=enabled)
+            session["messages"][-2]["meta"] = {"usage": usage}
+            model = Windowed(6_000)
+            await self.post(session, self.host(model, 6_000))
+            with self.subTest(enabled=enabled):
+                self.assertEqual((self.session["finish_reason"], model.refused), ("completed", 0))
+
     async def test_a_window_that_can_be_none_is_not_learned(self) -> None:
         """A session that held it would be refused."""
         for told in (0, -1, True, 10**30):
