@@ -341,6 +341,6 @@ def has(*fields: tuple[str, type]) -> Callable[[Any], str]:
 
 def is_json(value: Any) -> str:
     with suppress(TypeError, ValueError, RecursionError):
-        dumps(value)
+        dumps(value).encode()  # half of a surrogate pair is no text either
         return ""
     return "gave what is not JSON"

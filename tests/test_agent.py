@@ -17,6 +17,7 @@ from server.errors import Problem
 from server.jsontext import LARGEST_COUNT, canonical
 from server.session.decide import capped
 from server.session.events import ALIASES, EXEC, Event, alias
+from server.session.fields import MAX_ID
 from server.session.fold import Folder, digest
 
 from .fakes import (
@@ -349,6 +350,16 @@ class Flow(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(states, ["failed", "denied", "failed"])
         self.assertEqual(self.session["status"], "completed")
         self.assertEqual(self.counts, {})
+
+    async def test_what_is_asked_about_the_longest_of_ids_can_be_sent_again(self) -> None:
+        call = {"id": "c" * MAX_ID, "function": {"name": "rm", "arguments": "{}"}}
+        asked = {"id": "m", "role": "assistant", "content": "", "tool_calls": [call]}
+        host = self.agent(lambda _: [("text", ["ok"])])
+        await self.post({"messages": [user("go"), asked]}, host)
+        answer(self.session, "tool_call", {"approved": True})
+        await self.post(self.session, host)
+        self.assertEqual(self.session["finish_reason"], "completed")
+        self.assertEqual(list(self.counts.values()), [1])
 
     async def test_finish_ends_the_run(self) -> None:
         await self.post({"messages": [user("go")]}, self.agent(lambda _: [("call", "finish", "")]))

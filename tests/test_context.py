@@ -17,6 +17,7 @@ from server.session.context.tokens import estimate, of_message
 from server.session.context.view import pairing_errors
 from server.session.events import Event, alias
 from server.session.fold import Folder
+from server.session.shape import check
 
 from .fakes import CountingToolbox, ScriptedModel, agent, user
 from .session.context.sessions import refusals
@@ -34,8 +35,9 @@ class Windowed(ScriptedModel):
         self, window: int, *, tells: bool = True, summary: str | None = "Notes: ok"
     ) -> None:
         super().__init__(self.plan)
-        self.window, self.tells, self.summary = window, tells, summary
+        self.window, self.summary = window, summary
         self.first_words = ""  # what it says before it notices
+        self.told = {"n_ctx": window} if tells else {}  # with a refusal
         self.refused = 0
         self.sizes: list[int] = []
 
@@ -52,8 +54,7 @@ class Windowed(ScriptedModel):
             if self.first_words:
                 yield events.text_start(options.message_id, 1)
                 yield events.text_delta(options.message_id, self.first_words)
-            told = {"n_ctx": self.window} if self.tells else {}
-            yield events.run_error("the prompt is too long", "context_overflow", **told)
+            yield events.run_error("the prompt is too long", "context_overflow", **self.told)
             return
         assert not pairing_errors(messages), pairing_errors(messages)
         assert not refusals(messages), refusals(messages)
@@ -154,6 +155,42 @@ class InTheLoop(unittest.IsolatedAsyncioTestCase):
                 self.assertEqual(self.records()[0]["trigger"], "overflow")
                 learned = self.session["context"]["windows"]["scripted"]
                 self.assertEqual(learned, 3_000) if tells else self.assertGreater(learned, 3_000)
+
+    async def test_a_report_that_was_of_something_else_is_no_measure_of_what_was_refused(
+        self,
+    ) -> None:
+        """A message was edited since, or the agent has another prompt now and other tools."""
+        for tells in (True, False):
+            model = Windowed(3_000, tells=tells)
+            session = long_session(20)
+            usage = {"prompt_tokens": 90, "completion_tokens": 9, "total_tokens": 99}
+            session["messages"][-2]["meta"] = {"usage": usage}
+            await self.post(session, self.host(model))
+            with self.subTest(tells=tells):
+                self.assertEqual(self.session["finish_reason"], "completed")
+                self.assertEqual(model.refused, 1)
+                self.assertGreaterEqual(self.session["context"]["windows"]["scripted"], 3_000)
+
+    async def test_what_was_shortened_by_hand_fits_whatever_was_reported_before(self) -> None:
+        usage = {"prompt_tokens": 90_000, "completion_tokens": 9, "total_tokens": 90_009}
+        for enabled in (True, False):
+            session = long_session(3, enabled=enabled)
+            session["messages"][-2]["meta"] = {"usage": usage}
+            model = Windowed(6_000)
+            await self.post(session, self.host(model, 6_000))
+            with self.subTest(enabled=enabled):
+                self.assertEqual((self.session["finish_reason"], model.refused), ("completed", 0))
+
+    async def test_a_window_that_can_be_none_is_not_learned(self) -> None:
+        """A session that held it would be refused."""
+        for told in (0, -1, True, 10**30):
+            model = Windowed(3_000)
+            model.told = {"n_ctx": told}
+            await self.post(long_session(20), self.host(model))
+            with self.subTest(told=told):
+                self.assertEqual(self.session["finish_reason"], "completed")
+                self.assertGreater(self.session["context"]["windows"]["scripted"], 3_000)
+                self.assertEqual(check(self.session), [])
 
     async def test_a_refusal_in_the_middle_of_an_answer_is_not_told_over(self) -> None:
         """The reader has seen its beginning, and no other event may end a message that is open."""

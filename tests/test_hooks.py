@@ -291,6 +291,7 @@ class Failing(Case):
             ("post_acting", {"content": "x"}),
             ("post_acting", {"content": "x", "is_error": False, "result": {1, 2}}),
             ("post_call", {"content": None}),
+            ("post_call", {"content": "half of a pair: \ud83d"}),
         ):
             self.hooks = Hooks()
             self.stream.truncate(0)

@@ -16,6 +16,7 @@ from typing import Any
 
 from ..jsontext import browser_safe, depth_exceeds, dumps
 from ..session.events import Event, tool_args, tool_end, tool_start
+from ..session.fields import MAX_ID
 
 UNNAMED = "unnamed_tool"  # a model that calls without a name gets an error result for this one
 MAX_OPAQUE_DEPTH = 32
@@ -149,7 +150,8 @@ class Calls:
         return [e for call in self.all for e in self.close(call, cut=cut and call is last)]
 
     def _open(self, call: Call) -> list[Event]:
-        call.name = str(browser_safe(self._restore(call.name))) or UNNAMED
+        # Cut, since no session with a longer one is taken: there is no such tool in any case.
+        call.name = str(browser_safe(self._restore(call.name)))[:MAX_ID] or UNNAMED
         call.id = self._choose_id(call)
         call.opened = True
         events = [tool_start(call.id, call.name, self._message_id)]

@@ -13,6 +13,7 @@ from typing import Any
 from ..jsontext import browser_safe, dumps
 from ..schema.validate import check_schema
 from .answers import ANSWERS
+from .fields import ASKED
 from .jobs import (
     Ask,
     Call,
@@ -282,7 +283,7 @@ def ask(
     schema: dict[str, Any] | None = None,
 ) -> Ask:
     interrupt = {
-        "id": f"int-{call['id']}",
+        "id": ASKED + call["id"],
         "reason": reason,
         "call_id": call["id"],
         "message": message,

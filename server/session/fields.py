@@ -13,6 +13,7 @@ from .modes import MODES, mode_named
 
 VERSION = 1
 MAX_ID = 256  # messages, calls, interrupts
+ASKED = "int-"  # and a call's id: what is asked about that call
 MAX_SESSION_ID = 128
 MAX_PAUSE_S = 60  # between model calls: other sessions wait for the same provider
 MAX_RETRIES = 20
@@ -188,7 +189,10 @@ CALL: Fields = {
     "input": _OBJECT,
 }
 INTERRUPT: Fields = {
-    "id": _ID,
+    "id": (
+        lambda value: isinstance(value, str) and is_id(value.removeprefix(ASKED)),
+        f"a string of 1 to {MAX_ID} characters, {ASKED} in front of them not counted",
+    ),
     "reason": (_one_of(*REASONS), f"one of {', '.join(REASONS)}"),
     "call_id": _ID,
     "message": _TEXT,

@@ -7,6 +7,7 @@ import unittest
 from typing import Any
 
 from server.llm.calls import Calls, Halves, is_object
+from server.session.shape import check
 from tests.llm.fakes import check_brackets, fold, options
 
 
@@ -39,6 +40,17 @@ class Objects(unittest.TestCase):
             self.assertTrue(is_object(text))
         for text in ("", "{", "[]", '{"a":1}}', "{}{}", "null", "{" * 9999 + "}" * 9999):
             self.assertFalse(is_object(text))
+
+
+class Names(unittest.TestCase):
+    def test_none_is_longer_than_a_session_may_have(self) -> None:
+        made = calls()
+        function = {"name": "look" * 500, "arguments": "{}"}
+        found = made.feed({"index": 0, "id": "c", "function": function}) + made.finish(cut=False)
+        opened = {"messages": [{"id": "msg_1", "role": "assistant", "content": ""}]}
+        session = fold(found, opened)
+        self.assertEqual(check(session), [])
+        self.assertTrue(session["messages"][0]["tool_calls"][0]["function"]["name"])
 
 
 class Chaos(unittest.TestCase):

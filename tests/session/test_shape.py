@@ -95,6 +95,8 @@ MISFITS: list[tuple[dict[str, Any], str, str]] = [
     ({"calls": {"c": {}}}, "/calls/c/state", "one of proposed"),
     ({"calls": {"c": {"state": "done", "attempt": -1}}}, "/calls/c/attempt", "0 or more"),
     ({"interrupts": [{"id": "i"}]}, "/interrupts/0/reason", "one of tool_call"),
+    ({"interrupts": [{"id": "", "reason": "limit"}]}, "/interrupts/0/id", "1 to 256"),
+    ({"interrupts": [{"id": "int-" + "i" * 257, "reason": "limit"}]}, "/interrupts/0/id", "256"),
     (
         {"interrupts": [{"id": "i", "reason": "limit", "answer": {"status": "maybe"}}]},
         "/interrupts/0/answer",

@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ...jsontext import LARGEST_COUNT
 from ..events import Event, put, state_delta
 from .compact import Compaction, planned
 from .extract import transcript
 from .ops import Op
-from .size import EXACT, Beside, Measure, budget_of, calibration, learned, measured
+from .size import Beside, Measure, budget_of, calibration, learned, whole
 
 Session = dict[str, Any]
 Change = dict[str, Any]
@@ -61,13 +62,12 @@ def after_refusal(
 ) -> tuple[Change, Compaction | None]:
     """What a request that the provider found too large teaches: the window, as the provider `told`
     it or a little less than what was sent; and the compaction that makes the next one fit."""
-    sent = measured(session, model, EXACT, beside).total
-    window = told or max(sent * 9 // 10, 1)
+    sent = whole(session, model, beside)
+    known = type(told) is int and 0 < told <= LARGEST_COUNT
+    window = told if known else max(sent.total * 9 // 10, 1)
     windows = {**session["context"].get("windows", {}), model: window}
     wiser = {**session, "context": {**session["context"], "windows": windows}}
-    budget = budget_of(wiser, model, facts)
-    measure = measured(wiser, model, EXACT, beside)
-    compaction = planned(wiser, budget, measure, target=REFUSED_TARGET)
+    compaction = planned(wiser, budget_of(wiser, model, facts), sent, target=REFUSED_TARGET)
     return put("context", "windows", value=windows), compaction
 
 

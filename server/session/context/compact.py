@@ -45,11 +45,15 @@ def room_for(
     where nothing helps; and what the request then has."""
     budget = budget_of(session, model, facts)
     measure = measured(session, model, budget, beside)
-    if not due(session, budget, measure):
-        return None, too_large(session, budget, measure), measure
-    measure = measured(session, model, EXACT, beside)
-    compaction = planned(session, budget, measure)
-    return compaction, [] if compaction else too_large(session, budget, measure), measure
+    if due(session, budget, measure):
+        measure = measured(session, model, EXACT, beside)
+        if compaction := planned(session, budget, measure):
+            return compaction, [], measure
+    if not (largest := too_large(session, budget, measure)):
+        return None, [], measure
+    # What was reported may have been of something else: people shorten what does not fit.
+    afresh = measured(session, model, EXACT, beside, anchored=False)
+    return (None, largest, measure) if too_large(session, budget, afresh) else (None, [], afresh)
 
 
 def planned(

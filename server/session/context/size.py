@@ -79,10 +79,12 @@ class Measure:
         return self.known + round(self.guessed * self.ratio)
 
 
-def measured(session: Session, model: str, budget: Budget, beside: Beside) -> Measure:
+def measured(
+    session: Session, model: str, budget: Budget, beside: Beside, *, anchored: bool = True
+) -> Measure:
     """What the request that would be sent now has. Without an anchor everything is estimated,
     unless so little is there that it cannot matter."""
-    known, since = anchor(session)
+    known, since = anchor(session) if anchored else (0, 0)
     ratio, costs = ratio_of(session, model), costs_of(model)
     if not since:
         messages = view(session)
@@ -101,6 +103,13 @@ def measured(session: Session, model: str, budget: Budget, beside: Beside) -> Me
             op = changes.get(message.get("id", ""))
             guessed += of_message(changed(message, op, place) if op else message, costs)
     return Measure(known, guessed, ratio, costs)
+
+
+def whole(session: Session, model: str, beside: Beside) -> Measure:
+    """A request that was refused, measured as if nothing of it had been reported, too: a message
+    was edited since, or there is another prompt. The larger one counts."""
+    measures = [measured(session, model, EXACT, beside, anchored=each) for each in (True, False)]
+    return max(measures, key=lambda measure: measure.total)
 
 
 def _characters(message: dict[str, Any]) -> int:
