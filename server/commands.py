@@ -12,6 +12,7 @@ import asyncio
 import errno
 import io
 import os
+import shlex
 import signal
 import sys
 from collections.abc import Mapping
@@ -92,7 +93,7 @@ def _pack(target: Path) -> int:
         size = pack(target)
     except OSError as error:
         raise ConfigError(f"{target}: {error.strerror}") from None
-    print(f"{target}: {size >> 10} KiB; start it with python3 {target}")
+    print(f"{target}: {size >> 10} KiB; start it with python3 {shlex.quote(str(target))}")
     return 0
 
 

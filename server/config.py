@@ -226,6 +226,11 @@ def _from_env(env: Mapping[str, str], kinds: dict[str, Any], problems: list[str]
             problems.append(f"the environment: {variable} is no setting; {hint}")
             continue
         try:
+            env[variable].encode()
+        except UnicodeEncodeError:  # a session that held it could neither be written nor sent
+            problems.append(f"the environment: {variable} is not UTF-8")
+            continue
+        try:
             _put(layer, at, _from_text(env[variable], kind))
         except ValueError:
             shown = masking.masked({at[-1]: env[variable]})[at[-1]]

@@ -60,7 +60,8 @@ class Exporter:
         self._wake = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self.sent = self.dropped = 0
-        self._failing = False
+        self._failing = self._unfiled = False
+        self._filed = 0  # so many of those that wait are in the file already
 
     @property
     def on(self) -> bool:
@@ -110,7 +111,8 @@ class Exporter:
                 await self._send_next()
 
     async def _send_next(self) -> None:
-        batch = [self._queue.popleft() for _ in range(min(BATCH, len(self._queue)))]
+        size = self._filed or min(BATCH, len(self._queue))
+        batch = [self._queue.popleft() for _ in range(size)]
         try:
             await self._send(batch)
         except asyncio.CancelledError:
@@ -119,10 +121,16 @@ class Exporter:
 
     async def _send(self, batch: list[Span]) -> None:
         body = await asyncio.to_thread(encode, batch, self._resource)
-        if self._file:
+        why = ""
+        if self._file and not self._filed:
+            self._filed = len(batch)  # also if this is cancelled now: the thread goes on
             why = await asyncio.to_thread(_append, self._file, body + b"\n")
         if self._url:
+            if why and not self._unfiled:
+                logger.warning("traces are sent and not filed: %s", why)
+            self._unfiled = bool(why)
             why = await self._post(body, len(batch))
+        self._filed = 0
         if why:
             self._drop(len(batch), why)
         else:

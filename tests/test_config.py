@@ -340,6 +340,12 @@ class Environment(Case):
         ),
     )
 
+    def test_bytes_that_are_no_text(self) -> None:
+        value = os.fsdecode(b"a\xff")
+        found = self.problems(None, {"YAA_SESSION__CHARACTER": value, "YAA_HOST": value})
+        wanted = ["YAA_HOST is not UTF-8", "YAA_SESSION__CHARACTER is not UTF-8"]
+        self.assertEqual(found, [f"the environment: {each}" for each in wanted])
+
     def test_each_variable_changes_its_setting(self) -> None:
         for variable, text, at, expected in self.SET:
             with self.subTest(variable=variable, text=text):

@@ -260,6 +260,33 @@ class Content(Case):
         self.assertEqual(json.loads(attributes(told[0])["content"]), [{"role": "user"}])
         self.assertRegex(attributes(told[0])["long"], r"^y{65536}… \(100000 characters\)$")
 
+    async def test_what_is_filed_is_not_filed_again_when_the_server_stops(self) -> None:
+        receiver = self.receiver()
+        receiver.gate.clear()
+        with tempfile.TemporaryDirectory() as name:
+            file = Path(name) / "t.jsonl"
+            exporter = await self.exporter(Path(name), 0.05, url=receiver.url, file=file.name)
+            exporter.add(span())
+            async with asyncio.timeout(SECONDS):
+                while not file.exists() or not file.stat().st_size:
+                    await asyncio.sleep(0.01)
+            exporter.add(span())
+            with self.assertLogs("yaa.tracing", "WARNING"):
+                await exporter.close()
+            self.assertEqual(len(file.read_text().splitlines()), 1)
+        self.assertEqual(exporter.dropped, 2)
+
+    async def test_a_full_disk_is_told_also_where_traces_are_sent(self) -> None:
+        receiver = self.receiver()
+        exporter = await self.exporter(Path("/dev"), url=receiver.url, file="full")
+        with self.assertLogs("yaa.tracing", "WARNING") as logs:
+            for _ in range(3):
+                exporter.add(span())
+                await exporter._send_next()
+        self.assertEqual(len(logs.output), 1)
+        self.assertIn("not filed: full: No space left", logs.output[0])
+        self.assertEqual((exporter.sent, exporter.dropped), (3, 0))
+
     async def test_a_file_that_cannot_be_written(self) -> None:
         exporter = await self.exporter(Path("/nowhere"), file="t.jsonl")
         exporter.add(span())

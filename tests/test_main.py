@@ -237,7 +237,7 @@ class Serving(Case):
         self.assertIn("--port", done.stderr)
 
     def test_addresses_that_cannot_be_had(self) -> None:
-        for host in ("192.0.2.1", "no.such.host.invalid"):
+        for host in ("192.0.2.1", "no.such.host.invalid", "é..x", "é" * 80):
             with self.subTest(host=host):
                 done = self.yaa("--port", "0", "--host", host)
                 self.assertEqual(done.returncode, 2)

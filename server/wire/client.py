@@ -53,10 +53,12 @@ class Origin:
 
 
 class Response:
-    """An answer whose body may still be on its way. Header names are lower-case."""
+    """An answer whose body may still be on its way. Header names are lower-case. One that is not
+    `readable` has none for us."""
 
-    def __init__(self, exchange: Exchange) -> None:
+    def __init__(self, exchange: Exchange, *, readable: bool = True) -> None:
         assert exchange.head is not None
+        self._readable = readable
         self.status: int = exchange.head.status
         self.headers: dict[str, str] = exchange.head.headers
         self._exchange = exchange
@@ -68,7 +70,7 @@ class Response:
         """
         exchange = self._exchange
         try:
-            while True:
+            while self._readable:
                 if exchange.pieces:
                     yield exchange.take()
                 elif exchange.error is not None:
@@ -173,7 +175,7 @@ class Client:
                 raise ValueError
             port = port or (443 if scheme == "https" else 80)
         except ValueError:  # its own words may quote what was to be a password
-            text = "an address is http:// or https://, a host, and maybe a port up to 65535"
+            text = "an address is http:// or https://, a host and maybe a port, without a password"
             raise ClientError("refused", text) from None
         try:
             proxy = proxy_for(scheme, host, port, self._env)
@@ -218,10 +220,11 @@ class Client:
         response = Response(exchange)
         coding = response.headers.get("content-encoding", "identity").lower()
         if coding not in ("identity", ""):
-            where = exchange.connection.where  # a refusal that nobody can read is one all the same
-            error = ClientError("protocol", f"{where} compressed its answer ({response.status})")
+            error = ClientError("protocol", f"{exchange.connection.where} compressed its answer")
             exchange.abort(error)
-            raise error
+            if response.status < 400:
+                raise error
+            return Response(exchange, readable=False)  # a refusal all the same: its status counts
         return response
 
     # -- connecting -------------------------------------------------------------------------------

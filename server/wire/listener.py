@@ -230,7 +230,11 @@ def bind(host: str, port: int) -> list[socket.socket]:
     """
     # As bytes: for a string Python imports all it has for international names, which takes 3 ms.
     name = host.encode() if host.isascii() else host
-    found = socket.getaddrinfo(name or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    try:
+        kind, flags = socket.SOCK_STREAM, socket.AI_PASSIVE
+        found = socket.getaddrinfo(name or None, port, type=kind, flags=flags)
+    except UnicodeError:  # what no name can be made of is none
+        raise socket.gaierror(socket.EAI_NONAME, "not a valid name") from None
     sockets: list[socket.socket] = []
     missing: OSError | None = None
     for family, _, _, _, address in dict.fromkeys(found):

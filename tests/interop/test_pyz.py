@@ -37,8 +37,9 @@ class Pyz(unittest.TestCase):
         for name in ("__main__.py", "yaa/__main__.py", "yaa/client/index.html"):
             self.assertIn(name, names)
         self.assertFalse([name for name in names if "__pycache__" in name or ".." in name])
-        again = self.folder / "again.pyz"
-        run([*self.command(), "pack", str(again)], self.folder)
+        again = self.folder / "once again.pyz"
+        said = run([*self.command(), "pack", str(again)], self.folder)
+        self.assertIn(f"start it with python3 '{again}'", said)
         self.assertEqual(again.read_bytes(), self.file.read_bytes())
 
     def test_it_starts_by_its_own_name(self) -> None:

@@ -91,6 +91,12 @@ class Answers(Case):
                 go_on.set()
                 self.assertEqual([piece async for piece in pieces], [b"two"])
 
+    async def test_a_refusal_that_is_compressed_unasked_is_one(self) -> None:
+        gzipped = answer(b"\x1f\x8b...", "401 No", "content-encoding: gzip")
+        async with serving(gzipped) as server:
+            async with await self.client.request("POST", server.url) as response:
+                self.assertEqual((response.status, await response.read(99)), (401, b""))
+
     async def test_redirects_are_answers(self) -> None:
         async with serving(answer(b"", "302 Found", "location: http://127.0.0.1:1/")) as server:
             async with await self.client.request("GET", server.url) as response:
