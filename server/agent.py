@@ -319,7 +319,8 @@ class Run:
                         async for each in self._after_refusal(event):
                             yield each
                         return  # next_step decides anew
-                    yield state_delta(put("interrupts", value=[account.model_error(event)]))
+                    asked = put("interrupts", value=[account.model_error(event)])
+                    yield state_delta(asked, *account.wasted(session, event))
                     yield self._error(event)
                     return
                 yield event

@@ -63,7 +63,7 @@ class ScriptedModel(BaseAPI):
     """Answers from a function of the messages: text, thought and calls, delta by delta.
 
     `script(messages)` returns a list of ("text", str) | ("think", str) | ("call", name, args) |
-    ("error", message).
+    ("error", message[, details]).
     """
 
     model = name = "scripted"
@@ -101,7 +101,8 @@ class ScriptedModel(BaseAPI):
                 await asyncio.sleep(0)
                 kind = part[0]
                 if kind == "error":
-                    yield events.run_error(part[1], "upstream_error", retryable=True)
+                    more = part[2] if len(part) > 2 else {}
+                    yield events.run_error(part[1], "upstream_error", retryable=True, **more)
                     ended = True
                     return
                 if kind == "think":
