@@ -352,7 +352,8 @@ class Run:
             if not began:
                 return
             error["message"] += "; the run has used up its limit max_wall_s"
-        yield state_delta(put("interrupts", value=[account.model_error(error)]))
+        asked = put("interrupts", value=[account.model_error(error)])
+        yield state_delta(asked, *account.wasted(session, error))
         yield self._error(error)
 
     # -- the end ----------------------------------------------------------------------------------

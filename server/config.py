@@ -323,6 +323,8 @@ def _secrets(value: Any, *, hidden: bool) -> Iterator[str]:
         for key, item in value.items():
             if key in ("headers", "env") and isinstance(item, dict):
                 yield from (text for text in item.values() if isinstance(text, str))
+            elif key == "query" and isinstance(item, dict):
+                yield from masking.keys_in(item)
             else:
                 yield from _secrets(item, hidden=masking.is_secret(key))
     elif isinstance(value, list):

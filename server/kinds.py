@@ -88,6 +88,7 @@ PROVIDER: dict[str, Any] = {
 REST: dict[str, Any] = {
     "base_url": "",
     "headers": MapOf(""),
+    "query": MapOf(""),
     "timeout_s": 0.5,
     "max_kb": 0,
     "openapi": "",

@@ -14,12 +14,13 @@ password of plain words in the middle of a sentence.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from typing import Any
 
 MASK = "***"
 MIN_SECRET = 6  # a shorter exact secret would blacken ordinary words
+LONG = 16
 
 _secrets: set[str] = set()
 
@@ -81,6 +82,17 @@ def credentials(named: Iterable[tuple[str, Any]]) -> list[str]:
     found = [each for name, each in named if isinstance(each, str) and _CREDENTIAL().search(name)]
     found += [each.partition(" ")[2].strip() for each in found]
     return sorted({each for each in found if len(each) >= MIN_SECRET}, key=len, reverse=True)
+
+
+def keys_in(query: Mapping[str, Any]) -> list[str]:
+    """Of an owner's part of an address the values that are keys: by their name, or because they are
+    longer than any `metric`; the longest first."""
+    found = {
+        text
+        for name, text in query.items()
+        if isinstance(text, str) and len(text) >= (MIN_SECRET if is_secret(name) else LONG)
+    }
+    return sorted(found, key=len, reverse=True)
 
 
 def cleared(value: Any, secrets: Iterable[str]) -> Any:

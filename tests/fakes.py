@@ -63,7 +63,7 @@ class ScriptedModel(BaseAPI):
     """Answers from a function of the messages: text, thought and calls, delta by delta.
 
     `script(messages)` returns a list of ("text", str) | ("think", str) | ("call", name, args) |
-    ("error", message, code), where the code may be left out.
+    ("error", message[, code[, details]]).
     """
 
     model = name = "scripted"
@@ -101,8 +101,9 @@ class ScriptedModel(BaseAPI):
                 await asyncio.sleep(0)
                 kind = part[0]
                 if kind == "error":
-                    code = (*part, "upstream_error")[2]
-                    yield events.run_error(part[1], code, retryable=True)
+                    code = part[2] if len(part) > 2 else "upstream_error"
+                    more = part[3] if len(part) > 3 else {}
+                    yield events.run_error(part[1], code, retryable=True, **more)
                     ended = True
                     return
                 if kind == "think":

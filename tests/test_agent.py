@@ -400,6 +400,17 @@ class Flow(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(self.session["messages"][-1]["content"], "whole")
         self.assertEqual([m["role"] for m in self.model.requests[-1]], ["system", "user"])
 
+    async def test_what_a_failed_call_has_cost_counts(self) -> None:
+        """All its tokens went into thoughts that nobody saw: they are paid for."""
+        used = {"prompt_tokens": 5, "completion_tokens": 32, "total_tokens": 37, "cost_micro": 8}
+        host = self.agent(lambda _: [("error", "not a word", "upstream_error", {"usage": used})])
+        found = await self.post({"messages": [user("go")]}, host)
+        self.assertEqual(found[-1]["type"], "RUN_ERROR")
+        self.assertEqual(self.session["usage"], {**self.session["usage"], **used, "calls": 1})
+        self.assertEqual(
+            (self.session["run"]["tokens"], self.session["run"]["cost_micro"]), (37, 8)
+        )
+
     async def test_a_declined_retry_stays_failed(self) -> None:
         host = self.agent(lambda _: [("error", "no luck")])
         await self.post({"messages": [user("go")]}, host)

@@ -421,6 +421,9 @@ class Secrets(Case):
             }
         }
         self.assertEqual(sorted(self.load(file).secrets()), ["s1", "s2", "s3", "s4", "s5", "s6"])
+        query = {"appid": "0123456789abcdef", "units": "metric", "api_key": "short-1"}
+        file = {"server": {"rest": {"r": {"query": query, "base_url": "http://h"}}}}
+        self.assertEqual(sorted(self.load(file).secrets()), ["0123456789abcdef", "short-1"])
 
 
 class Home(Case):

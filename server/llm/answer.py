@@ -120,7 +120,7 @@ class Answer(ABC):
         cut = self._finish in CUT
         self._end_text(cut)
         if not (self._received or self._calls.all or self._finish in _AFTER_CALLS):
-            raise self._silence()
+            raise self._silence(sent)
         self._open_text()
         self._out += self._calls.finish(cut=cut)
         now = self._options.now_ms()
@@ -138,11 +138,14 @@ class Answer(ABC):
         self._out.append(text_end(self._options.message_id, meta, now, details))
         return self._out
 
-    def _silence(self) -> Failure:
-        """Of an answer that has ended otherwise than by the model's own word, and has none."""
+    def _silence(self, sent: int) -> Failure:
+        """Of an answer that has ended otherwise than by the model's own word, and has none. What it
+        thought unseen is paid for all the same."""
         why = _SILENCE.get(str(self._finish), str(self._finish))
         text = f"{self._provider.name} ended its answer without a word: {why}"
-        return Failure("upstream_error", text, retryable=self._finish not in _SILENCE)
+        details = {"usage": self._priced(sent)} if self._usage else {}
+        final = self._finish in _SILENCE
+        return Failure("upstream_error", text, retryable=not final, details=details)
 
     def _timed(self) -> list[Event]:
         if self._first_ms is None and self._out:

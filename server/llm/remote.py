@@ -45,6 +45,11 @@ _NOT_THEIRS = re.compile(
     rb"invalid_encrypted_content|encrypted.content.{0,160}could not be|[Ii]nvalid .{0,3}signature"
     rb"|thinking.{0,80}(?:cannot be modified|must remain as they were)"
 )
+# A model that knows no tools, in the words of Ollama, OpenRouter, vLLM and others.
+_NO_TOOLS = re.compile(
+    rb"not support (?:tools|tool us|tool call|function call)|support tool use"
+    rb"|(?:tool|function) call(?:s|ing) (?:is|are) not supported"
+)
 
 logger = log.get("llm")
 
@@ -55,6 +60,7 @@ class Peer:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self.pace = Pace(clock)
         self.refused: set[tuple[str, str]] = set()  # (model, field)
+        self.toolless: set[str] = set()  # models that know no tools
 
 
 @dataclass(frozen=True)
@@ -121,15 +127,20 @@ class RemoteAPI(BaseAPI):
     ) -> AsyncGenerator[Event, None]:
         """See BaseAPI. All attempts together take at most `options.request_timeout`."""
         offered = [] if options.tool_choice == "none" else tools
-        mode, names = tool_mode(self.provider, options), build.Names()
 
-        def body(plain: bool) -> dict[str, Any]:
-            told = messages
-            if plain:
-                told = [{k: v for k, v in each.items() if k != "reasoning"} for each in messages]
-            return self.request(told, offered, options, mode, names)
+        def call() -> Call:
+            mode, names = tool_mode(self.provider, options), build.Names()
+            if mode == "native" and self.provider.model in self._peer.toolless:
+                mode = "text"
 
-        call = Call(body, offered, options, mode, names)
+            def body(plain: bool) -> dict[str, Any]:
+                told = messages
+                if plain:
+                    told = [{k: v for k, v in m.items() if k != "reasoning"} for m in messages]
+                return self.request(told, offered, options, mode, names)
+
+            return Call(body, offered, options, mode, names)
+
         return attempts(
             lambda left: self._attempt(call, left),
             Policy(options.retry_times, options.retry_delay),
@@ -138,15 +149,25 @@ class RemoteAPI(BaseAPI):
             sleep=self._sleep,
         )
 
-    async def _attempt(self, call: Call, left: float | None) -> AsyncGenerator[Event, None]:
-        """One attempt. Raises Failure."""
+    async def _attempt(
+        self, make: Callable[[], Call], left: float | None
+    ) -> AsyncGenerator[Event, None]:
+        """One attempt, and another without tools for a model that knows none. Raises Failure."""
+        call = make()
         pause = self._peer.pace.wait(call.options.interval)
         if pause > 0:
             await self._sleep(pause)
         answer = self._answer(call)
-        reader = Reader(answer, self.provider)
         try:
-            response, sent = await self._open(call, left)
+            try:
+                response, sent = await self._open(call, left)
+            except _NoTools:
+                logger.info("%s knows no tools: they go as text", self.provider.model)
+                self._peer.toolless.add(self.provider.model)
+                call = make()
+                answer = self._answer(call)
+                response, sent = await self._open(call, left)
+            reader = Reader(answer, self.provider)
             async with aclosing(response.chunks()) as chunks:
                 async for data in chunks:
                     for event in reader.feed(data):
@@ -178,6 +199,8 @@ class RemoteAPI(BaseAPI):
             if response.status == 200:
                 return response, len(sent)
             said = await self._error_body(response)
+            if response.status in (400, 404) and body.get("tools") and _NO_TOOLS.search(said):
+                raise _NoTools
             if response.status == 400 and not plain and _NOT_THEIRS.search(said):
                 logger.info("%s does not accept earlier thoughts", self.provider.name)
                 whole, plain = call.body(True), True
@@ -254,6 +277,10 @@ class RemoteAPI(BaseAPI):
 
         restore = call.names.restore
         return self.answer(call.options, restore, scanner, rescue if known else None)
+
+
+class _NoTools(Exception):
+    """The model was offered tools and knows none."""
 
 
 def written(body: Mapping[str, Any]) -> str:

@@ -37,6 +37,12 @@ def aside(session: Session, usage: Mapping[str, Any]) -> list[Change]:
     return [put("run", value=run), used(session, usage)]
 
 
+def wasted(session: Session, failure: Event) -> list[Change]:
+    """What a call has cost that failed, where its provider told."""
+    usage = failure.get("metadata", {}).get("yaa", {}).get("usage")
+    return aside(session, usage) if usage else []
+
+
 def answered(session: Session, message: dict[str, Any], *, sums_up: bool) -> list[Change]:
     """The run's counters after a model call, and a ledger entry for every tool call it asks for.
     A call that only sums up is marked as such, and is no step."""

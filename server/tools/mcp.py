@@ -17,6 +17,7 @@ import time
 from collections.abc import AsyncGenerator, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import parse_qsl, urlsplit
 
 from .. import log, masking
 from ..wire.client import Client
@@ -62,9 +63,17 @@ class Server:
     listing: asyncio.Task[None] | None = None
 
     def credentials(self) -> list[str]:
-        """What it knows this server by, and may echo."""
+        """What it knows this server by, and may echo: wherever in its entry that stands."""
         given = [self.entry.get(key, {}).items() for key in ("headers", "env")]
-        return masking.credentials(pair for pairs in given for pair in pairs)
+        found = {*masking.credentials(pair for pairs in given for pair in pairs)}
+        found.update(masking.keys_in(dict(parse_qsl(urlsplit(self.entry.get("url", "")).query))))
+        args = self.entry.get("args", [])
+        parts = (text.partition(sign) for text in args for sign in "=:")  # --key=v, "Name: v"
+        told = [(name, value.strip()) for name, _, value in parts]
+        told += zip(args, args[1:], strict=False)
+        long = (each for each in masking.credentials(told) if len(each) >= masking.LONG)
+        found.update(each for each in long if not each.startswith(("/", ".", "-")))
+        return sorted(found, key=len, reverse=True)
 
     def problem(self, text: str) -> None:
         if len(self.problems) < MAX_PROBLEMS:

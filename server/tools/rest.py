@@ -1,9 +1,9 @@
 """Tools that are requests to one HTTP API, from `server.rest` in the owner's configuration.
 
 In the walk: the toolbox asks `operations` what there is and `call` to make one request. The rule of
-the file: the owner's base URL decides where a request goes and its headers who it is from; what a
-model writes is escaped into its place and can change neither. Redirects are not followed, and an
-answer that echoes those headers comes back without what they keep secret.
+the file: the owner's base URL decides where a request goes, its headers and query who it is from;
+what a model writes is escaped into its place and can change none. Redirects are not followed, and
+an answer that echoes those comes back without what they keep secret.
 """
 
 from __future__ import annotations
@@ -64,6 +64,11 @@ class Operation:
     timeout_s: float = TIMEOUT_S
     max_kb: float = MAX_KB
     styles: dict[str, str] = field(default_factory=dict)
+    query: dict[str, str] = field(default_factory=dict)
+
+    def secrets(self) -> list[str]:
+        """What the service knows the owner by."""
+        return [*masking.keys_in(self.query), *masking.credentials(self.headers.items())]
 
 
 def operations(api: str, about: dict[str, Any], document: Any = None) -> Iterator[Operation | str]:
@@ -101,6 +106,8 @@ def operation(api: str, about: dict[str, Any], each: dict[str, Any]) -> Operatio
         wire = str(schema.get("as", name))
         if place == "header" and _is_told(wire, about, schema):
             continue
+        if place == "query" and wire in about.get("query", {}):
+            continue
         check_place(name, place, wire)
         places[name] = (place, wire)
         if (style := schema.get("style", "")) not in STYLES:
@@ -134,6 +141,7 @@ def operation(api: str, about: dict[str, Any], each: dict[str, Any]) -> Operatio
         about.get("timeout_s", TIMEOUT_S),
         about.get("max_kb", MAX_KB),
         styles,
+        dict(about.get("query", {})),
     )
 
 
@@ -161,7 +169,7 @@ async def call(client: Client, op: Operation, args: dict[str, Any], wall_s: floa
         response = await client.request(op.method, url, headers, body, timeouts=timeouts)
         async with response:
             data = await response.read(int(op.max_kb * 1024))
-        status, said = "ok", answer(response, data, masking.credentials(op.headers.items()))
+        status, said = "ok", answer(response, data, op.secrets())
     except (ToolError, ClientError) as error:
         late = isinstance(error, ClientError) and error.kind == "timeout"
         status, said = "timeout" if late else "error", str(error)
@@ -194,6 +202,7 @@ def request(op: Operation, args: dict[str, Any]) -> tuple[str, dict[str, str], b
             content = value
     if unfilled := _PATH_NAME.findall(path):
         raise ToolError(f"the path needs {unfilled[0]}")
+    query += op.query.items()
     body = b""
     if form is not None:
         headers["content-type"] = "application/x-www-form-urlencoded"

@@ -335,6 +335,11 @@ class Streaming(unittest.TestCase):
                 self.assertIn(words, failure.message)
                 said_so = wire({"chunks": [said("x"), end]})
                 self.assertIsNone(read({}, [said_so])[1])
+        paid = {"prompt_tokens": 3, "completion_tokens": 9, "total_tokens": 12}
+        cut = {"choices": [{"index": 0, "delta": {}, "finish_reason": "length"}]}
+        _, failure = read({}, [wire({"chunks": [cut, {"choices": [], "usage": paid}]})])
+        assert failure is not None
+        self.assertEqual(failure.details, {"usage": paid})
         nothing = {"choices": [{"index": 0, "delta": {"content": ""}, "finish_reason": "stop"}]}
         self.assertIsNone(read({}, [wire({"chunks": [nothing]})])[1])
 

@@ -361,6 +361,28 @@ class Alike(Case):
                 with self.subTest(words):
                     self.assertEqual([each.json.get(name) for each in server.requests], wanted)
 
+    async def test_a_model_that_knows_no_tools_is_told_of_them_in_words(self) -> None:
+        """The first thing many see: a model that Ollama has, and that has no tools."""
+        add = tool("add", {"a": {"type": "integer"}})
+        for status, words in (
+            ("400 No", "registry.ollama.ai/library/gemma3:latest does not support tools"),
+            ("404 No", "No endpoints found that support tool use."),
+        ):
+            refusal = error(status, words)
+            for speaker in SPEAKERS:
+                said = answer(speaker.stream([("text", ["<add><a>1", "</a></add>"])]))
+                async with serving(refusal, said, said, refusal) as server:
+                    api = self.api(speaker, server)
+                    for _ in range(2):
+                        made = message(await self.collect(api, tools=[add]))
+                        (call,) = made["tool_calls"]
+                        self.assertEqual(json.loads(call["function"]["arguments"]), {"a": 1})
+                    with self.subTest(speaker.api, status=status):
+                        offered = ["tools" in each.json for each in server.requests]
+                        self.assertEqual(offered, [True, False, False])
+                        (end,) = await self.collect(api)  # without tools it is a refusal like any
+                        self.assertEqual(end["code"], "upstream_error")
+
     async def test_text_tool_modes(self) -> None:
         add = tool("add", {"a": {"type": "integer"}})
         said = {"text": "<add><a>1</a></add>"}

@@ -19,8 +19,9 @@ from server.config import Config
 from server.session.calls import plan
 from server.session.fold import fold
 from server.session.jobs import Ask, Execute, Reply
-from server.tools.mcp import Servers, progress_line
-from server.tools.mcp_stdio import INHERITED
+from server.tools.mcp import Server, Servers, progress_line
+from server.tools.mcp_peer import Peer
+from server.tools.mcp_stdio import INHERITED, Launch, StdioLink
 from server.tools.toolbox import Toolbox
 from server.wire.client import Client
 
@@ -439,6 +440,26 @@ class Ended(Case):
 
 
 class Words(unittest.TestCase):
+    def test_credentials_wherever_they_stand(self) -> None:
+        key = "0123456789abcdef"
+        header = [
+            "-y",
+            "mcp-remote",
+            "https://m.example",
+            "--header",
+            f"Authorization: Bearer {key}",
+        ]
+        for entry, found in (
+            ({"url": f"https://m.example/mcp?api_key=short-1&k={key}&region=eu"}, [key, "short-1"]),
+            ({"command": "x", "args": ["--api-key", key, "--no-auth", "/srv/a/long/path"]}, [key]),
+            ({"command": "x", "args": [f"--token={key}", "--auth", "oauth2"]}, [key]),
+            ({"command": "npx", "args": header}, [f"Bearer {key}", key]),
+            ({"command": "x", "env": {"KEY": "abcdef"}, "args": ["--key", "abc"]}, ["abcdef"]),
+        ):
+            with self.subTest(entry):
+                peer = Peer(StdioLink("s", Launch("x")))
+                self.assertEqual(Server("s", entry, peer).credentials(), found)
+
     def test_progress(self) -> None:
         for params, line in (
             ({"progress": 1, "total": 2, "message": "m"}, "1/2 m\n"),

@@ -93,6 +93,17 @@ class Requests(unittest.TestCase):
         self.assertEqual(list(op.tool.parameters["properties"]), ["q"])
         self.assertEqual(request(op, {"trace": "theirs"})[1]["x-trace"], "ours")
 
+    def test_a_key_in_the_query_is_the_owners(self) -> None:
+        """As many APIs want it: it is no argument, and no answer repeats it."""
+        about = {**ABOUT, "query": {"appid": "0123456789abcdef-q", "units": "metric", "v": "2"}}
+        parameters = {"id": {"in": "query", "as": "appid", "needed": True}, "q": TEXT}
+        op = operation("api", about, {"name": "op", "path": "/", "parameters": parameters})
+        self.assertEqual(list(op.tool.parameters["properties"]), ["q"])
+        url, _, _ = request(op, {"q": "a&appid=b", "id": "theirs"})
+        own = "appid=0123456789abcdef-q&units=metric&v=2"
+        self.assertEqual(url, f"https://api.example.org/v1/?q=a%26appid%3Db&{own}")
+        self.assertEqual(op.secrets(), ["0123456789abcdef-q", "Bearer canary", "canary"])
+
     def test_refused(self) -> None:
         cases: list[tuple[dict[str, Any], str]] = [
             ({"path": "/a/{x}"}, "the path needs x"),
