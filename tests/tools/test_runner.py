@@ -220,6 +220,11 @@ def leaves(): raise SystemExit(3)
 @tool
 def dies(): os.kill(os.getpid(), signal.SIGKILL)
 @tool
+def locked():
+    import fcntl
+    one, two = open("lock", "w"), open("lock", "w")
+    fcntl.flock(one, fcntl.LOCK_EX); fcntl.flock(two, fcntl.LOCK_EX | fcntl.LOCK_NB)
+@tool
 def lies(ctx: Context): ctx.attach("/etc/passwd")
 @tool
 def regrets(ctx: Context):
@@ -246,6 +251,7 @@ class Kit:
             ("said", {}, "error", "use a smaller number"),
             ("leaves", {}, "error", "exited with 3"),
             ("dies", {}, "error", "ended without a result"),
+            ("locked", {}, "error", "temporarily unavailable"),
             ("lies", {}, "error", "outside of the session's folder"),
             ("gone", {}, "error", "no longer has a tool"),
         ]
@@ -358,6 +364,16 @@ class Breaches(Case):
         found = await self.run_tool(where, {"path": "f", "content": "x" * 3_000_000}, file_mb=1)
         self.assertEqual(found.error.get("details", {}).get("limit"), "file_mb", found)
         self.assertEqual((await self.shell("ls -A")).result["output"], "")
+
+    async def test_processes_of_a_tool(self) -> None:
+        path = self.owned(
+            "import os, resource\nfrom yaa import tool\n@tool\ndef forks():\n"
+            "    os.setresuid(65534, 65534, 65534) if os.getuid() == 0 else None\n"
+            "    resource.setrlimit(resource.RLIMIT_NPROC, (0, 0))\n"
+            "    os.fork()\n"
+        )
+        found = await self.run_tool(("file", path, "forks"), {})
+        self.assertEqual(found.error.get("details", {}).get("limit"), "processes", found)
 
     async def test_open_files(self) -> None:
         path = self.owned(
