@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -299,6 +301,37 @@ class Kit:
         bad, good = found.result  # one bad function costs its file no other
         self.assertIn("args", bad["problem"])
         self.assertEqual((bad["name"], good["name"]), ("f", "g"))
+
+    @unittest.skipUnless(sys.platform == "linux", "needs /proc")
+    async def test_a_call_that_finds_no_descriptors_leaves_none_open(self) -> None:
+        """They are short already, and would be for ever."""
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        before = await self.descriptors()
+        resource.setrlimit(resource.RLIMIT_NOFILE, (before + 50, hard))
+        failed = 0
+        try:
+            for free in range(8):
+                held: list[int] = []
+                with contextlib.suppress(OSError):
+                    while True:
+                        held.append(os.open("/dev/null", os.O_RDONLY))
+                for _ in range(free):
+                    os.close(held.pop())
+                found = await self.shell("true")
+                failed += found.status == "error"
+                for each in held:
+                    os.close(each)
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+        self.assertGreaterEqual(failed, 4)
+        self.assertEqual(await self.descriptors(), before)
+
+    async def descriptors(self) -> int:
+        """How many are open once a call has ended, and its pipes are closed."""
+        await self.shell("true")
+        for _ in range(5):
+            await asyncio.sleep(0)
+        return len(list(Path("/proc/self/fd").iterdir()))
 
 
 class Breaches(Case):
