@@ -372,6 +372,7 @@ def confine(request: Request, *, policy: Policy) -> None:
     os.close(RULES)
     os.environ.clear()
     os.environ.update(request["env"])
+    time.tzset()  # the zygote was started without TZ
     if policy.tier != "A":
         os.environ["TMPDIR"] = f"{request['folder']}/.tmp"
         with contextlib.suppress(OSError):  # a full disk, or a file of that name: tools can mend it

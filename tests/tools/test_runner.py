@@ -126,6 +126,22 @@ class Results(Case):
             del os.environ["YAA_TEST_SECRET"]
         self.assertNotIn("canary-7", found.result["output"])
 
+    async def test_the_time_zone_is_the_servers(self) -> None:
+        path = self.owned(
+            "import time\nfrom yaa import tool\n"
+            "@tool\ndef zone() -> str: return time.strftime('%Z')\n"
+        )
+        before = os.environ.get("TZ")
+        os.environ["TZ"] = "EST5"
+        try:
+            found = await self.run_tool(("file", path, "zone"), {})
+            said = await self.shell("date +%Z")
+        finally:
+            del os.environ["TZ"]
+            if before is not None:
+                os.environ["TZ"] = before
+        self.assertEqual((found.result, said.result["output"]), ("EST", "EST\n"))
+
     async def test_what_is_left_in_the_background_may_talk_on(self) -> None:
         for talk in ("echo on; sleep 0.02", "echo on"):
             with self.subTest(talk):
