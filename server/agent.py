@@ -353,7 +353,7 @@ class Run:
                 return
             error["message"] += "; the run has used up its limit max_wall_s"
         asked = put("interrupts", value=[account.model_error(error)])
-        yield state_delta(asked, *account.wasted(session, error))
+        yield state_delta(asked, *account.wasted(self.session, error))
         yield self._error(error)
 
     # -- the end ----------------------------------------------------------------------------------

@@ -284,7 +284,9 @@ def failure(error: Exception) -> dict[str, Any]:
     if type(error).__name__ == "ToolError":
         return {"error": {"type": "error", "message": found["message"]}}
     if isinstance(error, OSError) and error.errno in LIMIT_ERRNOS:
-        found["limit"] = LIMIT_ERRNOS[error.errno]
+        last = traceback.extract_tb(error.__traceback__)[-1].line or ""
+        if error.errno != errno.EAGAIN or "fork" in last:  # a lock and a pipe say it as well
+            found["limit"] = LIMIT_ERRNOS[error.errno]
     if isinstance(error, LimitReached):
         found["limit"] = error.limit
     return {"error": found, "trace": trace}

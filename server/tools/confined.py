@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-import os
 import socket
 from dataclasses import replace
 from pathlib import Path
@@ -80,31 +79,26 @@ class Confined(Child):
         }
         data = json.dumps(request).encode()
         child = cls(job, tier, reach)
-        output, said = os.pipe(), os.pipe()
-        printed, told = (os.fdopen(end, "rb", buffering=0) for end in (output[0], said[0]))
         try:
-            child._output = await child._reader(printed, CHUNK)
-            child._results = await child._reader(told, MAX_RESULT)
-            if filtered:
-                await child._open_proxy(worker)
-            with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # then it has said why
-                socket.send_fds(worker, [len(data).to_bytes(8, "big")], [output[1], said[1]])
-                if len(data) < 64 * 1024:
-                    worker.sendall(data)
-                else:
-                    await asyncio.to_thread(worker.sendall, data)
+            with contextlib.ExitStack() as theirs:
+                child._output, output = await child._piped(theirs, CHUNK)
+                child._results, said = await child._piped(theirs, MAX_RESULT)
+                if filtered:
+                    await child._open_proxy(worker)
+                # Where these are no use to it any more, it has said why.
+                with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+                    socket.send_fds(worker, [len(data).to_bytes(8, "big")], [output, said])
+                    if len(data) < 64 * 1024:
+                        worker.sendall(data)
+                    else:
+                        await asyncio.to_thread(worker.sendall, data)
             child._control, child._words = await asyncio.get_running_loop().create_connection(
                 lambda: Words(child._said), sock=worker
             )
         except BaseException:
             worker.close()
             child.kill()
-            printed.close()
-            told.close()
             raise
-        finally:
-            os.close(output[1])
-            os.close(said[1])
         return child
 
     async def _open_proxy(self, worker: socket.socket) -> None:

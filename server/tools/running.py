@@ -36,6 +36,8 @@ BOOT = (
     " child.main(*map(int, sys.argv[3:]))"
 )
 
+_Piped = tuple[asyncio.StreamReader, int]
+
 logger = log.get("tools")
 
 
@@ -91,9 +93,11 @@ class Child:
 
     @classmethod
     async def start(cls, job: Job, folder: Path) -> Child:
-        pipes = [os.pipe() for _ in range(3)]
-        (requests, ask), (tell, results), (lifeline, hold) = pipes
+        ends: list[int] = []
         try:
+            for _ in range(3):
+                ends += os.pipe()
+            requests, ask, tell, results, lifeline, hold = ends
             process = subprocess.Popen(
                 [sys.executable, "-I", "-S", "-c", BOOT, str(ROOT), PACKAGE]
                 + [str(requests), str(results), str(lifeline)],
@@ -105,7 +109,7 @@ class Child:
                 env=environment(folder),
             )
         except OSError:
-            for end in (*pipes[0], *pipes[1], *pipes[2]):
+            for end in ends:
                 os.close(end)
             raise
         for end in (requests, results, lifeline):
@@ -272,6 +276,12 @@ class Child:
         if self._lifeline >= 0:
             os.close(self._lifeline)
             self._lifeline = -1
+
+    async def _piped(self, theirs: contextlib.ExitStack, limit: int) -> _Piped:
+        """A new pipe: what reads it here, and the end that is the child's, closed with `theirs`."""
+        ours, end = os.pipe()
+        theirs.callback(os.close, end)
+        return await self._reader(os.fdopen(ours, "rb", buffering=0), limit), end
 
     async def _reader(self, pipe: Any, limit: int) -> asyncio.StreamReader:
         reader = asyncio.StreamReader(limit=limit)

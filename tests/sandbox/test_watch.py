@@ -46,6 +46,12 @@ class Folder(unittest.TestCase):
         (self.folder / "another").write_bytes(os.urandom(1 << 20))
         self.assertGreaterEqual(watch.size_of(str(self.folder)), weight + (1 << 20))
 
+    def test_what_is_soon_judged_comes_first(self) -> None:
+        """Of many that fork, the memory that each has by itself takes long to tell."""
+        disk = Weighed(str(self.folder), LIMITS)
+        found = breach_of(LIMITS, disk, time.monotonic(), (), watch.Use(25, 0, 1 << 30))
+        self.assertEqual(found, {"limit": "processes", "allowed": 24, "observed": 25})
+
     def test_what_is_told_of_too_much(self) -> None:
         disk = Weighed(str(self.folder), LIMITS)
         for size, observed in (

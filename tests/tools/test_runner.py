@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -148,6 +150,22 @@ class Results(Case):
             del os.environ["YAA_TEST_SECRET"]
         self.assertNotIn("canary-7", found.result["output"])
 
+    async def test_the_time_zone_is_the_servers(self) -> None:
+        path = self.owned(
+            "import time\nfrom yaa import tool\n"
+            "@tool\ndef zone() -> str: return time.strftime('%Z')\n"
+        )
+        before = os.environ.get("TZ")
+        os.environ["TZ"] = "EST5"
+        try:
+            found = await self.run_tool(("file", path, "zone"), {})
+            said = await self.shell("date +%Z")
+        finally:
+            del os.environ["TZ"]
+            if before is not None:
+                os.environ["TZ"] = before
+        self.assertEqual((found.result, said.result["output"]), ("EST", "EST\n"))
+
     async def test_what_is_left_in_the_background_may_talk_on(self) -> None:
         for talk in ("echo on; sleep 0.02", "echo on"):
             with self.subTest(talk):
@@ -244,6 +262,11 @@ def leaves(): raise SystemExit(3)
 @tool
 def dies(): os.kill(os.getpid(), signal.SIGKILL)
 @tool
+def locked():
+    import fcntl
+    one, two = open("lock", "w"), open("lock", "w")
+    fcntl.flock(one, fcntl.LOCK_EX); fcntl.flock(two, fcntl.LOCK_EX | fcntl.LOCK_NB)
+@tool
 def lies(ctx: Context): ctx.attach("/etc/passwd")
 @tool
 def regrets(ctx: Context):
@@ -270,6 +293,7 @@ class Kit:
             ("said", {}, "error", "use a smaller number"),
             ("leaves", {}, "error", "exited with 3"),
             ("dies", {}, "error", "ended without a result"),
+            ("locked", {}, "error", "temporarily unavailable"),
             ("lies", {}, "error", "outside of the session's folder"),
             ("gone", {}, "error", "no longer has a tool"),
         ]
@@ -317,6 +341,37 @@ class Kit:
         bad, good = found.result  # one bad function costs its file no other
         self.assertIn("args", bad["problem"])
         self.assertEqual((bad["name"], good["name"]), ("f", "g"))
+
+    @unittest.skipUnless(sys.platform == "linux", "needs /proc")
+    async def test_a_call_that_finds_no_descriptors_leaves_none_open(self) -> None:
+        """They are short already, and would be for ever."""
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        before = await self.descriptors()
+        resource.setrlimit(resource.RLIMIT_NOFILE, (before + 50, hard))
+        failed = 0
+        try:
+            for free in range(8):
+                held: list[int] = []
+                with contextlib.suppress(OSError):
+                    while True:
+                        held.append(os.open("/dev/null", os.O_RDONLY))
+                for _ in range(free):
+                    os.close(held.pop())
+                found = await self.shell("true")
+                failed += found.status == "error"
+                for each in held:
+                    os.close(each)
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+        self.assertGreaterEqual(failed, 4)
+        self.assertEqual(await self.descriptors(), before)
+
+    async def descriptors(self) -> int:
+        """How many are open once a call has ended, and its pipes are closed."""
+        await self.shell("true")
+        for _ in range(5):
+            await asyncio.sleep(0)
+        return len(list(Path("/proc/self/fd").iterdir()))
 
 
 class Breaches(Case):
@@ -382,6 +437,16 @@ class Breaches(Case):
         found = await self.run_tool(where, {"path": "f", "content": "x" * 3_000_000}, file_mb=1)
         self.assertEqual(found.error.get("details", {}).get("limit"), "file_mb", found)
         self.assertEqual((await self.shell("ls -A")).result["output"], "")
+
+    async def test_processes_of_a_tool(self) -> None:
+        path = self.owned(
+            "import os, resource\nfrom yaa import tool\n@tool\ndef forks():\n"
+            "    os.setresuid(65534, 65534, 65534) if os.getuid() == 0 else None\n"
+            "    resource.setrlimit(resource.RLIMIT_NPROC, (0, 0))\n"
+            "    os.fork()\n"
+        )
+        found = await self.run_tool(("file", path, "forks"), {})
+        self.assertEqual(found.error.get("details", {}).get("limit"), "processes", found)
 
     async def test_open_files(self) -> None:
         path = self.owned(

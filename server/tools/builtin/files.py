@@ -76,7 +76,7 @@ def edit_file(
 ) -> dict[str, Any]:
     """Replace a text that occurs exactly once in a file (or everywhere with replace_all)."""
     target = inside(path)
-    with alone(target.parent, path):
+    with alone(target.parent):
         text = read_text(target, path, "surrogateescape")  # what is no UTF-8 stays as it is
         changed, count = edited(text, old, new, path)
         if count > 1 and not replace_all:
@@ -124,19 +124,18 @@ def edited(text: str, old: str, new: str, path: str) -> tuple[str, int]:
 
 
 @contextmanager
-def alone(folder: Path, path: str) -> Iterator[None]:
+def alone(folder: Path) -> Iterator[None]:
     """One edit in a folder at a time: of two at once each would write what it has read, and one
-    change would be lost. Raises ToolError."""
+    change would be lost. Where there can be no lock, there is none."""
+    place = -1
     try:
-        place = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    except OSError as error:
-        raise ToolError(f"{path}: {error.strerror}") from None
-    try:
-        with suppress(OSError):  # some file systems know no locks
+        with suppress(OSError):
+            place = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
             fcntl.flock(place, fcntl.LOCK_EX)
         yield
     finally:
-        os.close(place)
+        if place >= 0:
+            os.close(place)
 
 
 def matches(place: str, pattern: str) -> bool:

@@ -136,10 +136,12 @@ def until_it_ends(process: subprocess.Popen[bytes], output: int) -> Iterator[byt
         ready, _, _ = select.select([output], [], [], 0 if over else QUIET_S)
         if ready:
             data = os.read(output, CHUNK)
-            held -= len(data) if over else 0
-            if not data or held < 0:
+            if not data:
                 return
             yield data
+            held -= len(data) if over else 0
+            if held < 0:
+                return
         elif over or process.poll() is not None:
             return
         if end == float("inf") and process.poll() is not None:
