@@ -420,6 +420,32 @@ test('of many that come, change and go at once the list is made once, and other 
   assert.deepStrictEqual([lists, book.entry('s1').session.title, book.entry('s2').session.title], [2, 'from there', 'T'])
 })
 
+test('what another tab ran until it was closed goes on from where that tab came to, with what is said or named here', async () => {
+  for (const act of ['retry', 'send', 'rename']) {
+    const here = await page()
+    const { book, store, server, entry: { session: { id } } } = here
+    const asked = { ...here.entry.session, messages: [{ id: 'u1', role: 'user', content: 'list the files', at: 1 }] }
+    await store.put(asked)
+    await here.tell({ changed: [id], running: true })
+    assert.strictEqual(here.entry.elsewhere, true)
+    const there = [
+      { type: 'RUN_STARTED', metadata: { yaa: { run: { id: 'r' } } } }, { type: 'TEXT_MESSAGE_START', messageId: 'm1' },
+      { type: 'TEXT_MESSAGE_CONTENT', messageId: 'm1', delta: 'I did it.' }, { type: 'TEXT_MESSAGE_END', messageId: 'm1' },
+    ]
+    for (const event of there) store.append(id, event)
+    await store.flush()
+    if (act === 'retry') book.retry(here.entry)
+    if (act === 'send') book.send(here.entry, 'and then?')
+    if (act === 'rename') await book.rename(id, 'T')
+    else await until(() => server.posted.length)
+    const expected = ['user: list the files', 'assistant: I did it.', ...(act === 'send' ? ['user: and then?'] : [])]
+    assert.deepStrictEqual(spoken(act === 'rename' ? await store.get(id) : server.posted[0]), expected, act)
+    assert.strictEqual(here.entry.elsewhere, false)
+    here.entry.run?.stop()
+    await until(() => !isActive(here.entry))
+  }
+})
+
 test('where a tab may store nothing, sessions run and open all the same', async () => {
   const here = await page()
   Object.defineProperty(globalThis, 'sessionStorage', { configurable: true, get() { throw new DOMException('denied', 'SecurityError') } })

@@ -3,7 +3,7 @@
 
 const test = require('node:test')
 const assert = require('node:assert')
-const { use } = require('./load.js')
+const { use, cpu } = require('./load.js')
 
 const { scan, redact } = use('core/redact')
 const of = (text) => scan({ messages: [{ content: text }] })
@@ -88,4 +88,12 @@ test('a title that was cut off within a secret does not show its beginning', () 
 test('the longer secret goes first, and nothing is searched as a pattern', () => {
   const copy = redact({ a: 'abcd1234 abcd $& (x' }, [{ kind: 'key', text: 'abcd' }, { kind: 'token', text: 'abcd1234' }, { kind: 'key', text: '(x' }])
   assert.strictEqual(copy.a, '[redacted token] [redacted key] $& [redacted key]')
+})
+
+test('a long text of any kind is looked through in no time', () => {
+  for (const piece of ['a.', 'a-', 'sk-a-', 'eyJaaaaaaaa.', 'password: ', 'bearer ', '://', '-----BEGIN ']) {
+    const started = cpu()
+    scan({ text: piece.repeat(200_000 / piece.length) })
+    assert.ok(cpu() - started < 2000, `${piece} ${cpu() - started} ms`)
+  }
 })

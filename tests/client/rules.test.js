@@ -4,7 +4,7 @@
 const test = require('node:test')
 const assert = require('node:assert')
 const { execFileSync } = require('node:child_process')
-const { use, random } = require('./load.js')
+const { use, random, cpu } = require('./load.js')
 
 const { fits, covers, suggest, earlier } = use('core/rules')
 
@@ -18,6 +18,12 @@ const ROWS = [
 
 test('patterns', () => {
   for (const [text, pattern, expected] of ROWS) assert.strictEqual(fits(text, pattern), expected, `${JSON.stringify(text)} ${pattern}`)
+})
+
+test('many stars and a long text take no time', () => {
+  const started = cpu()
+  for (const pattern of ['*a*b*c*d', '*a*a*a*a*a*c', 'a*b*a*b*[!ab]']) assert.strictEqual(fits('ab'.repeat(50_000), pattern), false, pattern)
+  assert.ok(cpu() - started < 2000, `${cpu() - started} ms`)
 })
 
 test('patterns match what Python matches', (context) => {

@@ -25,7 +25,7 @@ yaa.define('core/highlight', [], () => {
       ['comment', /#.*/],
       ['string', new RegExp(`(?<!\\w)[rRbBfFuU]{0,2}(?:"""[^]*?(?:"""|${END})|'''[^]*?(?:'''|${END}))`)],
       ['string', new RegExp(`(?<!\\w)[rRbBfFuU]{0,2}(?:${DOUBLE.source}|${SINGLE.source})`)],
-      ['name', /(?<=\b(?:def|class)[ \t]{1,4})\w+|(?<=^[ \t]*)@[\w.]+/],
+      ['name', /(?<=\b(?:def|class)[ \t]{1,4})\w+|(?<=^[ \t]{0,60})@[\w.]+/],
       ['keyword', words(
           'False None True and as assert async await break case class continue def del elif else except '
           + 'finally for from global if import in is lambda match nonlocal not or pass raise return try while '
@@ -99,7 +99,7 @@ yaa.define('core/highlight', [], () => {
     ],
     yaml: [
       ['comment', /(?<=^|\s)#.*/],
-      ['name', /(?<=^[ \t]*(?:- )*)(?:[\w./-]{1,80}|"[^"\n]*"|'[^'\n]*')(?=:(?:\s|$))/],
+      ['name', /(?<=^[ \t]{0,60}(?:- ){0,6})(?:[\w./-]{1,80}|"[^"\n]*"|'[^'\n]*')(?=:(?:\s|$))/],
       ['string', DOUBLE],
       ['string', SINGLE],
       ['keyword', words('true false null yes no on off')],

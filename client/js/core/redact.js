@@ -12,7 +12,7 @@ yaa.define('core/redact', [], () => {
     ['token', /\b(?:hf_[A-Za-z0-9]{20,}|npm_[A-Za-z0-9]{30,})/g],
     ['key', /\b(?:AKIA|ASIA)[A-Z0-9]{16}\b/g],
     ['key', /\bAIza[\w-]{30,}/g],
-    ['password', /\b[a-z][a-z0-9+.-]*:\/\/[^\s/:@"'`]+:([^\s/@"'`]{3,})@/gi],
+    ['password', /\b[a-z][a-z0-9+.-]{0,30}:\/\/[^\s/:@"'`]+:([^\s/@"'`]{3,})@/gi],
     ['token', /\b(?:authorization|proxy-authorization)["']?\s*[:=]\s*["']?(?:bearer|basic|token)\s+([\w.~+/=-]{8,})/gi],
     ['token', /\bbearer\s+([\w.~+/=-]{20,})/gi],
     ['password', /\b(?:password|passwd|passphrase|pwd)\b\\?["']?\s*[:=]\s*\\?["']?([^\s"'`,;\\&]{4,})/gi],

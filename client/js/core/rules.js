@@ -18,20 +18,28 @@ yaa.define('core/rules', [], () => {
     }
   }
 
-  /** @param {string} pattern */
+  /**
+   * What is between two stars is taken where it comes first, and that is not tried again: it would take a lifetime.
+   * @param {string} pattern
+   */
   function translate(pattern) {
-    let made = ''
+    const pieces = ['']
     for (let i = 0; i < pattern.length; i++) {
       const char = pattern[i]
-      if (char === '*') made += '.*'
-      else if (char === '?') made += '.'
+      let made = escaped(char)
+      if (char === '*') pieces.push(made = '')
+      else if (char === '?') made = '.'
       else if (char === '[') {
         const end = endOfSet(pattern, i)
-        made += end < 0 ? '\\[' : setOf(pattern.slice(i + 1, end))
+        made = end < 0 ? '\\[' : setOf(pattern.slice(i + 1, end))
         if (end > 0) i = end
-      } else made += escaped(char)
+      }
+      pieces[pieces.length - 1] += made
     }
-    return made
+    const [first, ...rest] = pieces
+    const last = rest.pop()
+    const middle = rest.filter(Boolean).map((piece, i) => `(?=(.*?${piece}))\\${i + 1}`)
+    return last === undefined ? first : `${first}${middle.join('')}.*${last}`
   }
 
   /** A `]` right at the beginning is one of the set. @param {string} pattern @param {number} from */

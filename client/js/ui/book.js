@@ -114,13 +114,13 @@ yaa.define('ui/book', ['core/session', 'io/stream', 'io/lock', 'io/channel', 'io
     async function perform(entry) {
       const { id } = entry.session
       entry.state = BEGUN
-      entry.elsewhere = false
       let stopped = false
       entry.run = unsent(() => { stopped = true })
       onChange(id, true) // with the next frame: what was said, and the way to stop it
       const release = await lock.acquire(`session ${id}`)
       if (!release) return null
       try {
+        await takeOver(entry)
         sessions.continued(entry.session)
         prepare(entry.session)
         for (const hook of hooks) hook.begins(entry)
@@ -140,6 +140,21 @@ yaa.define('ui/book', ['core/session', 'io/stream', 'io/lock', 'io/channel', 'io
         remember(id, false)
         release()
       }
+    }
+
+    /**
+     * What another tab ran and then left, as a tab does that is closed: as it is stored, with what was said and answered
+     * here since. What this tab knew of it is older; tools may have run since. Only under its lock. @param {Entry} entry
+     */
+    async function takeOver(entry) {
+      const { session: mine, elsewhere } = entry
+      entry.elsewhere = false
+      const session = elsewhere && await store.get(mine.id)
+      if (!session) return
+      const last = mine.messages.at(-1)
+      if (last?.role === 'user' && session.messages.every(({ id }) => id !== last.id)) session.messages.push(last)
+      for (const { id, answer } of sessions.answered(mine)) sessions.answer(session, id, answer ?? null)
+      entry.session = session
     }
 
     /** @param {Entry} entry @param {RunState | null} end @returns {RunState | null} */
@@ -228,6 +243,7 @@ yaa.define('ui/book', ['core/session', 'io/stream', 'io/lock', 'io/channel', 'io
       const entry = await open(id)
       if (!entry) return
       const release = isActive(entry) ? () => {} : await lock.acquire(`session ${id}`)
+      if (release && !isActive(entry)) await takeOver(entry)
       edit(entry.session)
       const { title, ext } = entry.session
       if (!release) return channel.send({ says: id, about: { title, ext } })
