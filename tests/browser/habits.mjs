@@ -81,8 +81,20 @@ await main(async (walk, job) => {
     await walk.press("Remove good.txt", ".tray button");
   });
 
+  await walk.step("a folder among the files that are imported keeps none of them out", async () => {
+    await page.evaluate(() => {
+      const folder = { name: "folder", text: () => Promise.reject(new DOMException("", "NotReadableError")) };
+      const talk = new File([JSON.stringify([{ role: "user", content: "From elsewhere" }])], "talk.json");
+      return yaa.use("ui/commands").run("sessions.import", [folder, talk]);
+    });
+    await walk.sees(".toast", "Imported 1 session. Nothing was recognised: folder");
+    await walk.press("Close", ".toast button");
+  });
+
   await walk.step("a dialog that is left gives back what was typed in it", async () => {
-    for (const [id, css] of [["session.tags", "dialog[open] input.input"], ["session.character", "dialog[open] textarea"]]) {
+    const dialogs = { "session.tags": "input.input", "session.character": "textarea", "session.limits": "input.input" };
+    for (const [id, field] of Object.entries(dialogs)) {
+      const css = `dialog[open] ${field}`;
       await command(id);
       await page.waitForSelector(css);
       const first = await page.$eval(css, (field) => (field.focus(), field.value));
@@ -237,6 +249,11 @@ await main(async (walk, job) => {
       await page.keyboard.press("Escape");
       await page.waitForSelector("dialog[open]", { hidden: true });
     }
+    await page.focus(".top button");
+    await page.keyboard.press("Enter");
+    await page.waitForFunction(() => document.activeElement.closest(".side") && document.querySelector("main").inert);
+    await page.keyboard.press("Escape");
+    await page.waitForFunction(() => document.activeElement.matches(".top button") && !document.querySelector("main").inert);
     await command("session.tree");
     await page.waitForSelector("dialog[open] .paths");
     await walk.rest();
