@@ -163,7 +163,7 @@ yaa.define('css/more', ['ui/h'], ({ css }) => css`
     :root { color-scheme: light; }
     html, body, .app, .main, .scroll, .scroll > .column { display: block; height: auto; min-block-size: 0; overflow: visible; contain: none; }
     .chunk, .message { content-visibility: visible; min-block-size: 0; }
-    .skip, .side, .scrim, .top-meter, .foot, .inspector, .toasts, .message-actions, .call-edits, .ask-actions, .all-bar, .aside, .code-bar .button { display: none; }
+    .skip, .side, .scrim, .top-meter, .foot, .inspector, .toasts, .message-actions, .call-edits, .ask-actions, .all-bar, .aside, .code-bar .button, .handed .button { display: none; }
     .code pre, .think-text, .args dd, .diff, .found, .tree, .grid { white-space: pre-wrap; overflow: visible; max-block-size: none; }
   }
 }

@@ -63,6 +63,10 @@ await main(async (walk, job) => {
     expect(await page.$eval(area, (field) => field.value), "bench tokens=3 delay_us=0", "what is edited");
     await page.$eval(area, (field) => field.select());
     await page.keyboard.type("bench tokens=4 delay_us=0");
+    await page.keyboard.press("Escape"); // by mistake
+    await page.waitForSelector(area, { hidden: true });
+    await walk.press("Undo", ".toast button");
+    await page.waitForSelector(area);
     await page.keyboard.press("Enter");
     await page.waitForFunction(() => (document.querySelector("article[data-role=assistant]")?.textContent.match(/@\d+@/g) ?? []).length === 4 && !document.querySelector("[aria-busy=true]"));
     expect(await current((one) => one.messages[0].content), [{ type: "text", text: "bench tokens=4 delay_us=0" }, ...before.slice(1)], "what was sent");
