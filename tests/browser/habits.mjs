@@ -243,7 +243,17 @@ await main(async (walk, job) => {
       return { inside: top >= 0 && bottom <= innerHeight, scrolls: one.scrollHeight > one.clientHeight && getComputedStyle(one).overflowY === "auto" };
     });
     expect(menu, { inside: true, scrolls: true }, "a menu");
-    await page.keyboard.press("Escape");
+    const item = () => page.evaluate(() => {
+      const { top, bottom } = document.activeElement.getBoundingClientRect();
+      return [[...document.activeElement.parentElement.children].indexOf(document.activeElement), top >= 0 && bottom <= innerHeight];
+    });
+    const last = await page.$eval(".menu", (one) => one.childElementCount - 1);
+    for (const [key, at] of [["ArrowUp", last], ["ArrowDown", 0], ["End", last], ["Home", 0]]) {
+      await page.keyboard.press(key);
+      expect(await item(), [at, true], key);
+    }
+    await page.keyboard.press("Tab");
+    await page.waitForFunction(() => !document.querySelector(".menu") && document.activeElement.matches(".top button, .composer *, .scroll, article, article *, .to-end"));
     for (const width of [390, 320]) {
       await page.setViewport({ width, height: 640 });
       await command("settings");

@@ -57,7 +57,7 @@ yaa.define('ui/app', [
       NARROW.addEventListener('change', draw)
       addEventListener('keydown', shortcuts(app, actions))
       addEventListener('unhandledrejection', notLoaded)
-      addEventListener('storage', draw) // settings of another tab
+      addEventListener('storage', ({ key }) => { if (key === 'yaa.settings') draw() }) // of another tab
       for (const type of ['dragover', 'dragleave', 'drop']) addEventListener(type, (/** @type {any} */ event) => app.views.composer.drag(event))
       // Who has switched tools of the page on may need them with the first message.
       if (Object.values(settings.get('pageTools') ?? {}).includes(true)) pageTools(app)
