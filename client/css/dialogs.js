@@ -1,4 +1,4 @@
-// The composer, menus, the settings dialog and toasts: what floats over or sits under the thread.
+// The composer, menus and toasts: what floats over or sits under the thread.
 
 yaa.define('css/dialogs', ['ui/h'], ({ css }) => css`
 @layer dialogs {
@@ -37,18 +37,6 @@ yaa.define('css/dialogs', ['ui/h'], ({ css }) => css`
   .menu button:hover, .menu button:focus-visible { background: var(--hover); outline-offset: -2px; }
   .menu button.danger, .menu button.danger .icon { color: var(--bad); }
 
-  .dialog {
-    margin: auto; padding: 0; border: 1px solid var(--line); border-radius: var(--r3); background: var(--bg); color: var(--ink);
-    inline-size: min(44rem, 100vw - 2rem); block-size: min(42rem, 100dvh - 2rem); max-block-size: none; max-inline-size: none;
-    box-shadow: var(--shadow-up); overflow: clip;
-  }
-  .dialog[open] { display: grid; grid-template-rows: auto minmax(0, 1fr); animation: rise 0.14s ease-out; }
-  .dialog::backdrop { background: oklch(0 0 0 / 0.4); }
-  .dialog-head {
-    display: flex; align-items: center; gap: var(--s2); padding: var(--s3) var(--s3) var(--s3) var(--s5);
-    border-block-end: 1px solid var(--line);
-  }
-  .dialog-head h2 { flex: 1; font-size: var(--t5); }
   .stack { display: grid; gap: var(--s1); grid-template-columns: minmax(0, 1fr); }
   .inline-row { display: flex; gap: var(--s2); align-items: center; flex-wrap: wrap; }
   .inline-row .input { flex: 1 1 12rem; inline-size: auto; min-inline-size: 0; }
@@ -71,10 +59,5 @@ yaa.define('css/dialogs', ['ui/h'], ({ css }) => css`
   .toast .button.square { text-decoration: none; opacity: 0.7; }
   .toast .button:hover { background: color-mix(in oklch, var(--bg) 18%, transparent); opacity: 1; }
   .toast .button:focus-visible { outline-color: currentColor; }
-
-  @media (max-width: 48rem) {
-    .dialog { inline-size: 100vw; block-size: 100dvh; border: 0; border-radius: 0; }
-    .dialog-head { padding-inline-start: var(--s4); }
-  }
 }
 `)

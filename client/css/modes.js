@@ -8,6 +8,7 @@ yaa.define('css/modes', ['ui/h'], ({ css }) => css`
   .mode > .icon { display: none; inline-size: 1rem; block-size: 1rem; }
   @media (max-width: 30rem) {
     .composer-bar { gap: 0; }
+    .composer-bar .select { padding-inline: var(--s1) 1.25rem; background-position-x: right 0.125rem; }
     .composer-bar .mode { background-image: none; flex: none; inline-size: 2rem; padding: 0; display: grid; place-items: center; }
     .mode > .icon { display: block; }
     .mode > span { display: none; }

@@ -1,7 +1,24 @@
-// What comes with the commands: small dialogs, the palette, selecting sessions.
+// What comes with the commands: dialogs, the palette, selecting sessions.
 
 yaa.define('css/more', ['ui/h'], ({ css }) => css`
 @layer dialogs {
+  .dialog {
+    margin: auto; padding: 0; border: 1px solid var(--line); border-radius: var(--r3); background: var(--bg); color: var(--ink);
+    inline-size: min(44rem, 100vw - 2rem); block-size: min(42rem, 100dvh - 2rem); max-block-size: none; max-inline-size: none;
+    box-shadow: var(--shadow-up); overflow: clip;
+  }
+  .dialog[open] { display: grid; grid-template-rows: auto minmax(0, 1fr); animation: rise 0.14s ease-out; }
+  .dialog::backdrop { background: oklch(0 0 0 / 0.4); }
+  .dialog-head {
+    display: flex; align-items: center; gap: var(--s2); padding: var(--s3) var(--s3) var(--s3) var(--s5);
+    border-block-end: 1px solid var(--line);
+  }
+  .dialog-head h2 { flex: 1; font-size: var(--t5); }
+  @media (max-width: 48rem) {
+    .dialog { inline-size: 100vw; block-size: 100dvh; border: 0; border-radius: 0; }
+    .dialog-head { padding-inline-start: var(--s4); }
+  }
+
   .small-dialog { inline-size: min(30rem, 100vw - 2rem); block-size: fit-content; max-block-size: calc(100dvh - 2rem); }
   .small-dialog.wide { inline-size: min(46rem, 100vw - 2rem); }
   .small-dialog[open] { grid-template-rows: auto minmax(0, 1fr) auto; }
@@ -146,7 +163,7 @@ yaa.define('css/more', ['ui/h'], ({ css }) => css`
     :root { color-scheme: light; }
     html, body, .app, .main, .scroll, .scroll > .column { display: block; height: auto; min-block-size: 0; overflow: visible; contain: none; }
     .chunk, .message { content-visibility: visible; min-block-size: 0; }
-    .skip, .side, .scrim, .top-meter, .foot, .inspector, .toasts, .message-actions, .call-edits, .ask-actions, .all-bar, .aside, .code-bar .button { display: none; }
+    .skip, .side, .scrim, .top-meter, .foot, .inspector, .toasts, .message-actions, .call-edits, .ask-actions, .all-bar, .aside, .code-bar .button, .handed .button { display: none; }
     .code pre, .think-text, .args dd, .diff, .found, .tree, .grid { white-space: pre-wrap; overflow: visible; max-block-size: none; }
   }
 }

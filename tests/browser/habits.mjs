@@ -63,6 +63,10 @@ await main(async (walk, job) => {
     expect(await page.$eval(area, (field) => field.value), "bench tokens=3 delay_us=0", "what is edited");
     await page.$eval(area, (field) => field.select());
     await page.keyboard.type("bench tokens=4 delay_us=0");
+    await page.keyboard.press("Escape"); // by mistake
+    await page.waitForSelector(area, { hidden: true });
+    await walk.press("Undo", ".toast button");
+    await page.waitForSelector(area);
     await page.keyboard.press("Enter");
     await page.waitForFunction(() => (document.querySelector("article[data-role=assistant]")?.textContent.match(/@\d+@/g) ?? []).length === 4 && !document.querySelector("[aria-busy=true]"));
     expect(await current((one) => one.messages[0].content), [{ type: "text", text: "bench tokens=4 delay_us=0" }, ...before.slice(1)], "what was sent");
@@ -81,8 +85,20 @@ await main(async (walk, job) => {
     await walk.press("Remove good.txt", ".tray button");
   });
 
+  await walk.step("a folder among the files that are imported keeps none of them out", async () => {
+    await page.evaluate(() => {
+      const folder = { name: "folder", text: () => Promise.reject(new DOMException("", "NotReadableError")) };
+      const talk = new File([JSON.stringify([{ role: "user", content: "From elsewhere" }])], "talk.json");
+      return yaa.use("ui/commands").run("sessions.import", [folder, talk]);
+    });
+    await walk.sees(".toast", "Imported 1 session. Nothing was recognised: folder");
+    await walk.press("Close", ".toast button");
+  });
+
   await walk.step("a dialog that is left gives back what was typed in it", async () => {
-    for (const [id, css] of [["session.tags", "dialog[open] input.input"], ["session.character", "dialog[open] textarea"]]) {
+    const dialogs = { "session.tags": "input.input", "session.character": "textarea", "session.limits": "input.input" };
+    for (const [id, field] of Object.entries(dialogs)) {
+      const css = `dialog[open] ${field}`;
       await command(id);
       await page.waitForSelector(css);
       const first = await page.$eval(css, (field) => (field.focus(), field.value));
@@ -227,7 +243,17 @@ await main(async (walk, job) => {
       return { inside: top >= 0 && bottom <= innerHeight, scrolls: one.scrollHeight > one.clientHeight && getComputedStyle(one).overflowY === "auto" };
     });
     expect(menu, { inside: true, scrolls: true }, "a menu");
-    await page.keyboard.press("Escape");
+    const item = () => page.evaluate(() => {
+      const { top, bottom } = document.activeElement.getBoundingClientRect();
+      return [[...document.activeElement.parentElement.children].indexOf(document.activeElement), top >= 0 && bottom <= innerHeight];
+    });
+    const last = await page.$eval(".menu", (one) => one.childElementCount - 1);
+    for (const [key, at] of [["ArrowUp", last], ["ArrowDown", 0], ["End", last], ["Home", 0]]) {
+      await page.keyboard.press(key);
+      expect(await item(), [at, true], key);
+    }
+    await page.keyboard.press("Tab");
+    await page.waitForFunction(() => !document.querySelector(".menu") && document.activeElement.matches(".top button, .composer *, .scroll, article, article *, .to-end"));
     for (const width of [390, 320]) {
       await page.setViewport({ width, height: 640 });
       await command("settings");
@@ -237,6 +263,11 @@ await main(async (walk, job) => {
       await page.keyboard.press("Escape");
       await page.waitForSelector("dialog[open]", { hidden: true });
     }
+    await page.focus(".top button");
+    await page.keyboard.press("Enter");
+    await page.waitForFunction(() => document.activeElement.closest(".side") && document.querySelector("main").inert);
+    await page.keyboard.press("Escape");
+    await page.waitForFunction(() => document.activeElement.matches(".top button") && !document.querySelector("main").inert);
     await command("session.tree");
     await page.waitForSelector("dialog[open] .paths");
     await walk.rest();

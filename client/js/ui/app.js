@@ -57,7 +57,7 @@ yaa.define('ui/app', [
       NARROW.addEventListener('change', draw)
       addEventListener('keydown', shortcuts(app, actions))
       addEventListener('unhandledrejection', notLoaded)
-      addEventListener('storage', draw) // settings of another tab
+      addEventListener('storage', ({ key }) => { if (key === 'yaa.settings') draw() }) // of another tab
       for (const type of ['dragover', 'dragleave', 'drop']) addEventListener(type, (/** @type {any} */ event) => app.views.composer.drag(event))
       // Who has switched tools of the page on may need them with the first message.
       if (Object.values(settings.get('pageTools') ?? {}).includes(true)) pageTools(app)
@@ -160,6 +160,7 @@ yaa.define('ui/app', [
   function renderAround(app, root, state) {
     attr(root, 'data-side', state.sideOpen ? 'open' : 'closed')
     attr(root, 'data-drawer', app.drawer ? 'open' : 'closed')
+    attr(/** @type {any} */ (app.views.header.el.parentElement), 'inert', app.drawer && NARROW.matches ? '' : null)
     for (const name of ['side', 'header', 'composer', 'failure', 'settings', 'notes']) app.views[name]?.update(state)
     const mark = markOf(app.current)
     document.title = [mark && t(`side.${mark}`), titleOf(state.session), t('app.name')].filter(Boolean).join(' – ')
@@ -262,9 +263,14 @@ yaa.define('ui/app', [
         draw()
       },
       toggleSide() {
-        if (NARROW.matches) app.drawer = !app.drawer
-        else settings.set('side', settings.get('side') === 'closed' ? 'open' : 'closed')
-        draw()
+        if (!NARROW.matches) {
+          settings.set('side', settings.get('side') === 'closed' ? 'open' : 'closed')
+          return draw()
+        }
+        // over the page: the focus goes there with the eyes, and back
+        app.drawer = !app.drawer
+        app.drawNow()
+        app.views[app.drawer ? 'side' : 'header'].el.querySelector('button').focus()
       },
     }
     return actions

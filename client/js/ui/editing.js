@@ -1,7 +1,7 @@
 // Editors for what was said and done: words in the place of the message, values (arguments, results) in a dialog that
 // offers a form where the value is flat, and JSON or plain text where it isn't.
 
-yaa.define('ui/editing', ['ui/h', 'ui/text', 'ui/form', 'ui/dialog', 'i18n/branches', 'css/branches'], (dom, { t }, { jsonField, schemaForm, isFlat }, { guard }) => {
+yaa.define('ui/editing', ['ui/h', 'ui/text', 'ui/popup', 'ui/form', 'ui/dialog', 'i18n/branches', 'css/branches'], (dom, { t }, { toast }, { jsonField, schemaForm, isFlat }, { guard }) => {
   const { h, icon, iconButton, attr, fill, uid } = dom
   const TYPES = new Set(['string', 'number', 'boolean'])
   const LONG = 60
@@ -10,20 +10,20 @@ yaa.define('ui/editing', ['ui/h', 'ui/text', 'ui/form', 'ui/dialog', 'i18n/branc
   /**
    * An editor in the place of a message's words.
    * @param {HTMLElement} place its article
-   * @param {{value: string, sends: boolean, save: (words: string) => void}} options
+   * @param {{value: string, sends: boolean, save: (words: string) => void, typed?: string}} options `typed`: what it was left with before
    */
-  function editInline(place, { value, sends, save }) {
+  function editInline(place, { value, sends, save, typed = value }) {
     const old = /** @type {HTMLElement | null} */ (place.querySelector('.words-edit textarea'))
     if (old) return old.focus()
-    const area = h('textarea.input', { value, rows: 2, 'aria-label': t('branch.words'), onkeydown })
+    const area = h('textarea.input', { value: typed, rows: 2, 'aria-label': t('branch.words'), onkeydown })
     const ok = h('button.button.small.primary', { type: 'button', onclick: done }, t(sends ? 'branch.send' : 'branch.save'))
-    const cancel = h('button.button.small', { type: 'button', onclick: close }, t('branch.cancel'))
+    const cancel = h('button.button.small', { type: 'button', onclick: leave }, t('branch.cancel'))
     const note = h('span.hint', null, t(sends ? 'branch.sendHint' : 'branch.saveHint'))
     const el = h('div.words-edit', null, area, h('div.words-actions', null, note, cancel, ok))
     attr(place, 'data-editing', 'true')
     place.append(el)
     area.focus()
-    area.setSelectionRange(value.length, value.length)
+    area.setSelectionRange(typed.length, typed.length)
 
     function done() {
       const words = area.value.trim()
@@ -38,10 +38,17 @@ yaa.define('ui/editing', ['ui/h', 'ui/text', 'ui/form', 'ui/dialog', 'i18n/branc
       place.focus()
     }
 
+    function leave() {
+      const left = area.value
+      close()
+      const again = () => editInline(place, { value, sends, save, typed: left })
+      if (left !== value) toast(t('dialog.left'), { label: t('side.undo'), action: again })
+    }
+
     /** @param {KeyboardEvent} event */
     function onkeydown(event) {
       if (event.isComposing || event.keyCode === 229) return
-      if (event.key === 'Escape') close()
+      if (event.key === 'Escape') leave()
       else if (event.key === 'Enter' && (sends ? !event.shiftKey : event.ctrlKey || event.metaKey)) done()
       else return
       event.preventDefault()

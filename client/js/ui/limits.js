@@ -2,8 +2,8 @@
 // open session with what its run has used of them.
 
 yaa.define('ui/limits', [
-  'ui/h', 'ui/text', 'ui/popup', 'core/rules', 'core/usage', 'i18n/branches', 'i18n/limits', 'css/branches', 'css/limits',
-], (dom, { t, count, language }, { openMenu, toast, say }, rules, { money }) => {
+  'ui/h', 'ui/text', 'ui/popup', 'ui/dialog', 'core/rules', 'core/usage', 'i18n/branches', 'i18n/limits', 'css/branches', 'css/limits',
+], (dom, { t, count, language }, { openMenu, toast, say }, { guard }, rules, { money }) => {
   const { h, icon, iconButton, text, fill, uid } = dom
   /** name, the counter of the run it is measured on, and how many of these a person's unit is */
   const LIMITS = /** @type {const} */ ([
@@ -44,13 +44,14 @@ yaa.define('ui/limits', [
       const { session } = app.current
       const fields = LIMITS.map((one) => limitRow(session, app, one))
       const el = h('dialog.dialog.small', { 'aria-labelledby': heading, closedby: 'any', onclose: () => el.remove() },
-        h('header.dialog-head', null, h('h2', { id: heading }, t('limits.title')), iconButton('x', t('settings.close'), { onclick: () => el.close() })),
+        h('header.dialog-head', null, h('h2', { id: heading }, t('limits.title')), iconButton('x', t('settings.close'), { onclick: () => leave() })),
         h('form.edit-form', { onsubmit: save },
           h('section.group', null, h('h3', null, t('limits.limits')), h('p.hint', null, t('limits.lead')), h('div.limit-rows', null, fields.map((field) => field.el))),
           h('section.group', null, h('h3', null, t('limits.approvals')), pauseRow(), toolRows(), grantRows(session)),
           h('div.edit-actions', null, h('span.gap'), h('button.button', { type: 'button', onclick: () => el.close() }, t('branch.cancel')),
             h('button.button.primary', { type: 'submit' }, t('branch.save')))))
       document.body.append(el)
+      const leave = guard(el)
       el.showModal()
       fields[0].focus()
 

@@ -100,12 +100,16 @@ yaa.define('ui/popup', ['ui/h', 'ui/text', 'io/clipboard'], ({ h, icon, iconButt
 
     /** @param {KeyboardEvent} event */
     function onkeydown(event) {
-      const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
-      if (!step) return
-      event.preventDefault()
       const all = [...menu.children]
       const at = all.indexOf(document.activeElement)
-      all[(at + step + all.length) % all.length].focus()
+      const to = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: -1 }[event.key]
+      if (event.key === 'Tab') { // on from the button
+        menu.hidePopover()
+        anchor.focus()
+      }
+      if (to === undefined) return
+      event.preventDefault()
+      all.at(to % all.length).focus()
     }
 
     /** @param {any} event */

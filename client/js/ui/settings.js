@@ -1,7 +1,7 @@
 // The settings dialog: server, model, tools, limits, appearance. Every change is kept at once; there is no "Save".
 // What comes from the server (models, tools) is drawn from /info and says so while it is not there.
 
-yaa.define('ui/settings', ['ui/h', 'ui/text', 'ui/connection', 'ui/looks', 'ui/clienttools', 'io/settings', 'i18n/settings'], (dom, { t }, { toneOf, wordsOf }, { lookPanel }, { switches }, { linkOf }) => {
+yaa.define('ui/settings', ['ui/h', 'ui/text', 'ui/connection', 'ui/looks', 'ui/clienttools', 'io/settings', 'i18n/settings', 'css/more'], (dom, { t }, { toneOf, wordsOf }, { lookPanel }, { switches }, { linkOf }) => {
   const { h, icon, iconButton, list, text, attr, fill, uid } = dom
   const TABS = ['server', 'model', 'tools', 'limits', 'look', 'storage']
   const LIMITS = [

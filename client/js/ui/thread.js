@@ -207,7 +207,8 @@ yaa.define('ui/thread', ['ui/h', 'ui/text', 'ui/message', 'ui/asks', 'ui/connect
     /** @type {any[]} */ let open = []
     /** What each card would send by itself: arguments that were changed there are what is allowed. */
     const allow = () => {
-      const given = open.map(({ id }) => /** @type {any} */ (document.getElementById(`ask-${id}`))?.yes('once'))
+      const card = (/** @type {any} */ { id }) => /** @type {any} */ (document.getElementById(`ask-${id}`))
+      const given = open.map((one) => (card(one) ? card(one).yes('once') : { approved: true, remember: 'once' }))
       if (given.every(Boolean)) each((i) => given[i])
     }
     const each = (/** @type {(i: number) => any} */ payload) => actions.answerAll(open.map((one, i) => [one.id, { status: 'resolved', payload: payload(i) }]))

@@ -125,7 +125,8 @@ yaa.define('ui/transfer', [
     const result = { added: [], same: 0, copies: 0, failed: [] }
     let found = 0
     for (const file of chosen) {
-      const { sessions, prompts: brought = [] } = convert.read(await file.text(), file.name)
+      const text = await file.text().catch(() => '') // a folder
+      const { sessions, prompts: brought = [] } = convert.read(text, file.name)
       found += prompts.add(context.app.settings, brought)
       if (!sessions.length && !brought.length) result.failed.push(file.name)
       for (const session of [...sessions].sort((a, b) => lastTime(a) - lastTime(b))) await keep(context, session, result)

@@ -11,7 +11,7 @@ yaa.define('widget/asks', ['widget/dom'], ({ h }) => {
     const words = interrupt.message ? [h('p', null, interrupt.message)] : []
     switch (interrupt.reason) {
       case 'tool_call': return box(t('asks', { tool }), [
-        h('pre', { tabIndex: 0 }, JSON.stringify(interrupt.args ?? {}, null, 2)),
+        h('pre', { tabIndex: 0 }, plainly(JSON.stringify(interrupt.args ?? {}, null, 2))),
         h('div.row', null, button(t('allow'), () => reply('resolved', { approved: true }), '.primary'), button(t('deny'), () => reply('resolved', { approved: false }))),
       ])
       case 'input_required': return box(t('question'), [...words, form(interrupt, t, reply)])
@@ -22,6 +22,9 @@ yaa.define('widget/asks', ['widget/dom'], ({ h }) => {
       default: return box(interrupt.message ?? interrupt.reason, [h('div.row', null, button(t('skip'), () => reply('cancelled')))])
     }
   }
+
+  /** Signs that turn the direction of what follows would have one thing read and another allowed. @param {string} json */
+  const plainly = (json) => json.replace(/[\u202a-\u202e\u2066-\u2069]/g, (sign) => `\\u${sign.charCodeAt(0).toString(16)}`)
 
   /** @param {string} title @param {any[]} parts */
   const box = (title, parts) => h('section.ask', { role: 'group', 'aria-label': title }, h('strong', null, title), parts)

@@ -56,6 +56,7 @@ textarea, input, select {
   font: inherit; color: inherit; background: var(--bg); border: 1px solid light-dark(#7d888c, #78848a); border-radius: 8px; padding: 7.2px 10.4px; inline-size: 100%;
 }
 textarea { resize: none; field-sizing: content; min-block-size: 40px; max-block-size: 144px; }
+@media (max-width: 48rem) { textarea, input, select { font-size: 16px; } } /* under that iOS zooms the page on focus */
 label { display: grid; gap: 3.2px; font-size: 0.93em; }
 .seen-only { position: absolute; inline-size: 1px; block-size: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
 @media (prefers-reduced-motion: no-preference) { .floating .panel { animation: in 0.16s ease-out; } @keyframes in { from { translate: 24px 0; opacity: 0; } } }
