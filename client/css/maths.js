@@ -6,8 +6,9 @@ yaa.define('css/maths', ['ui/h'], ({ css }) => css`
   /* of what may scroll these alone keep the baseline of what is in them */
   .prose .formula:has(> math:not([display])) { display: inline-grid; max-inline-size: 100%; overflow-x: auto; overflow-y: hidden; }
   .prose math[display="block"] { margin-block: 0.2em; }
-  .prose mtd.left { text-align: left; }
-  .prose mtd.right { text-align: right; }
+  /* a cell holds a block, which only the second of these moves in Chromium */
+  .prose mtd.left { text-align: left; text-align: -webkit-left; }
+  .prose mtd.right { text-align: right; text-align: -webkit-right; }
   .prose mtable.aligned mtd { padding-inline: 0; }
   .prose mtable.aligned mtd.left + mtd.right { padding-inline-start: 1.5em; }
   .prose mrow:is(.cancel, .bcancel, .xcancel) {

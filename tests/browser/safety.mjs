@@ -168,21 +168,22 @@ await main(async (walk, job) => {
 
   await walk.step("formulas", async () => {
     const long = "a_1" + " + a_1".repeat(60);
-    const text = "Euler: $e^{i\\pi}+1=0$, and\n\n$$\\sum_{k=1}^{n} k = \\frac{n(n+1)}{2}, \\qquad A = \\begin{pmatrix} a & b \\\\ c & d \\end{pmatrix}$$\n\n$$f(x)=\\begin{cases} x^2 & x>0 \\\\ \\sqrt[3]{-x} & \\text{otherwise} \\end{cases}$$\n\n\\[ \\int_0^\\infty e^{-x^2}\\,dx = \\frac{\\sqrt{\\pi}}{2} \\]\n\nand $\\unknown{x}$ stays code.\n\n" + `Long: $${long}$ can be moved.` + "\n\n```svg\n<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 10 10'><circle cx='5' cy='5' r='4' fill='teal'/></svg>\n```\n\n```html\n<h1>Hi</h1>\n```\n";
+    const text = "Euler: $e^{i\\pi}+1=0$, and\n\n$$\\sum_{k=1}^{n} k = \\frac{n(n+1)}{2}, \\qquad A = \\begin{pmatrix} a & b \\\\ c & d \\end{pmatrix}$$\n\n$$f(x)=\\begin{cases} x^2 & x>0 \\\\ \\sqrt[3]{-x} & \\text{otherwise} \\end{cases}$$\n\n\\[ \\int_0^\\infty e^{-x^2}\\,dx = \\frac{\\sqrt{\\pi}}{2} \\]\n\n$$\\begin{aligned} a &= b \\\\ a+b+c &= d \\end{aligned}$$\n\nand $\\unknown{x}$ stays code.\n\n" + `Long: $${long}$ can be moved.` + "\n\n```svg\n<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 10 10'><circle cx='5' cy='5' r='4' fill='teal'/></svg>\n```\n\n```html\n<h1>Hi</h1>\n```\n";
     await page.evaluate(async (words) => {
       const store = await yaa.use("io/store-idb").open();
       await store.put({ id: "sums", title: "Sums", messages: [{ id: "u", role: "user", content: "Sums" }, { id: "a", role: "assistant", content: words, meta: { model: "m".repeat(300) } }] });
     }, text);
     await page.goto("about:blank");
     await page.goto(`${job.url.split("#")[0]}#s=sums`);
-    await page.waitForFunction(() => document.querySelectorAll("article math").length === 5);
+    await page.waitForFunction(() => document.querySelectorAll("article math").length === 6);
     const seen = await page.evaluate(() => {
       const [, sum] = document.querySelectorAll("article math");
       const [fraction] = sum.querySelectorAll("mfrac");
       const box = (el) => el.getBoundingClientRect();
-      return { stacked: box(fraction.children[0]).bottom <= box(fraction.children[1]).top + 1, code: document.querySelector("article .formula code")?.textContent };
+      const [left, right] = [...document.querySelectorAll("article mtable.aligned mtr")].map((line) => line.children[0].lastChild).map((el) => box(el).right);
+      return { met: Math.abs(left - right) < 1, stacked: box(fraction.children[0]).bottom <= box(fraction.children[1]).top + 1, code: document.querySelector("article .formula code")?.textContent };
     });
-    if (!seen.stacked || seen.code !== "\\unknown{x}") throw new Error(JSON.stringify(seen));
+    if (!seen.met || !seen.stacked || seen.code !== "\\unknown{x}") throw new Error(JSON.stringify(seen));
     // what is wider than the column is moved or wrapped, and stands on the line like any other
     const wide = await page.evaluate(() => {
       const edge = document.querySelector("article").getBoundingClientRect().right;
