@@ -47,6 +47,11 @@ def inside(path: str) -> Path:
     return target
 
 
+def prefix_of(root: Path, path: str) -> str:
+    """What comes before the names in a folder, so that they are paths for other tools."""
+    return "" if root == Path.cwd().resolve() else f"{path.rstrip('/')}/"
+
+
 def opened(target: Path, path: str) -> IO[bytes]:
     """A file to read; `path` is what an error calls it. Raises ToolError."""
     try:

@@ -17,7 +17,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any
 
-from ..folder import inside, media_type, opened
+from ..folder import inside, media_type, opened, prefix_of
 from ..tool import Context, ToolError, tool
 
 MAX_READ = 10 * 1024 * 1024
@@ -80,7 +80,8 @@ def edit_file(
         text = read_text(target, path, "surrogateescape")  # what is no UTF-8 stays as it is
         changed, count = edited(text, old, new, path)
         if count > 1 and not replace_all:
-            raise ToolError(f"the text occurs {count} times in {path}; give more, or replace_all")
+            often = f"the text occurs {count} times in {path}"
+            raise ToolError(f"{often}; give more of it, or replace_all")
         write_text(target, changed, path, "surrogateescape")
     ctx.attach(path)
     found = {"path": path, "replaced": count}
@@ -104,11 +105,10 @@ def list_files(
     root = inside(path)
     if not root.is_dir():
         raise ToolError(f"{path} is not a folder")
-    found: list[dict[str, Any]] = []
-    closed: list[str] = []
+    prefix, found, closed = prefix_of(root, path), list[dict[str, Any]](), list[str]()
     for entry in walk(root, depth, hidden, closed):
         if matches(entry["path"].rstrip("/"), pattern):
-            found.append(entry)
+            found.append({**entry, "path": prefix + entry["path"]})
             if len(found) == MAX_LISTED:
                 break
     return {"files": found, "complete": len(found) < MAX_LISTED and not closed}

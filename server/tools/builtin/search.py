@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from ...schema.patterns import MAX_STEPS, Pattern, PatternError
-from ..folder import files_below, inside
+from ..folder import files_below, inside, prefix_of
 from ..tool import Context, ToolError, tool
 from .files import lines_of, matches, read_text, shortened
 
@@ -109,7 +109,7 @@ def texts(root: Path, path: str, glob: str, count: Count) -> Iterator[tuple[str,
         return
     if not root.is_dir():
         raise ToolError(f"there is no {path}")
-    prefix = "" if root == Path.cwd().resolve() else f"{path.rstrip('/')}/"
+    prefix = prefix_of(root, path)
     for below in files_below(root):
         if not matches(below, glob):
             continue

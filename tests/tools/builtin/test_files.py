@@ -241,6 +241,25 @@ class Listing(Case):
         with self.assertRaisesRegex(ToolError, "not a folder"):
             list_files(CTX, "a.py")
 
+    def test_what_is_listed_can_be_read(self) -> None:
+        """Whichever folder was asked for, and however."""
+        write_file(CTX, "src/deep/a.py", "x")
+        for path in (
+            "src",
+            "src/",
+            "./src",
+            "src/deep",
+            ".",
+            "",
+            str(self.root),
+            f"{self.root}/src",
+        ):
+            with self.subTest(path):
+                entries = list_files(CTX, path)["files"]
+                files = [entry["path"] for entry in entries if entry["type"] == "file"]
+                self.assertEqual(len(files), 1)
+                self.assertEqual(read_file(CTX, files[0])["lines"], 1)
+
     def test_patterns(self) -> None:
         for path in ("a.py", "src/b.py", "src/deep/c.py", "src/d.js"):
             write_file(CTX, path, "x")
