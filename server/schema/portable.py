@@ -4,12 +4,14 @@ Where it sits: between a tool and what a model is offered of it (tools/disclosur
 checked against the schema as its author wrote it. One tool that a provider refuses costs the whole
 request, and with it every other tool. So what some refuse is said otherwise: OpenAI and llama.cpp
 read only some patterns, and no object without properties; OpenAI and Gemini no array without
-items; Anthropic no tuple of draft-07; several no `true` in the place of a schema, and no choice at
-the top. Rule of the file: the meaning stays, in words where it cannot be said otherwise.
+items; Anthropic no tuple of draft-07, and no `filter[id]` or `$top` among the names of arguments;
+several no `true` in the place of a schema, and no choice at the top. Rule of the file: the meaning
+stays, in words where it cannot be said otherwise.
 """
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from ..jsontext import dumps
@@ -19,23 +21,48 @@ from .references import IN_LIST, IN_MAP, IN_ONE
 MAX_WORDS = 8_000  # characters of a choice that a description repeats
 MAX_PATTERN = 200
 
+_NAME = re.compile(r"[a-zA-Z0-9_.-]{1,64}")
 _CHOICES = ("oneOf", "anyOf", "allOf", "not", "enum", "const")
 _MAY_BE_FALSE = ("additionalProperties", "unevaluatedProperties", "unevaluatedItems")
 _NOTHING: dict[str, Any] = {"not": {}}
 
 
-def portable(schema: dict[str, Any]) -> tuple[dict[str, Any], str]:
-    """(the schema of a tool's arguments as a model may be offered it, what it no longer says)."""
-    if not schema.keys().isdisjoint(("$ref", *_CHOICES)):
-        schema = inline(schema)  # what is said in words has nothing to refer to
-    found = _said(schema)
+def portable(schema: dict[str, Any], *, rename: bool = True) -> tuple[dict[str, Any], str]:
+    """(the schema of a tool's arguments as a model may be offered it, what it no longer says).
+    `rename`: arguments too, where whoever runs the tool knows of `renamed`."""
+    found = _said(_alone(schema))
+    names = {theirs: safe for safe, theirs in renamed(schema).items()} if rename else {}
     found.pop("$schema", None)
     more = {key: found.pop(key) for key in _CHOICES if key in found}
     if more:  # what it forbids is what the choices do not name
         found.pop("unevaluatedProperties", None)
     found = {"type": "object", "properties": {}, **found}
+    if names:
+        members = found["properties"].items()
+        found["properties"] = {names.get(name, name): sub for name, sub in members}
+        if "required" in found:
+            found["required"] = [names.get(name, name) for name in found["required"]]
     words = f"The arguments must also fit this schema: {dumps(more)}" if more else ""
     return found, words if len(words) <= MAX_WORDS else ""
+
+
+def renamed(schema: dict[str, Any]) -> dict[str, str]:
+    """The arguments that a model is offered under another name than their own, and their own."""
+    members = _alone(schema).get("properties")
+    names = members if isinstance(members, dict) else {}
+    found: dict[str, str] = {}
+    for name in names:
+        if not _NAME.fullmatch(name):
+            safe = re.sub(r"[^a-zA-Z0-9_.-]+", "_", name)[:60] or "_"
+            while safe in names or safe in found:
+                safe += "_"
+            found[safe] = name
+    return found
+
+
+def _alone(schema: dict[str, Any]) -> dict[str, Any]:
+    """The schema; where some of it will be said in words, with nothing that those refer to."""
+    return schema if schema.keys().isdisjoint(("$ref", *_CHOICES)) else inline(schema)
 
 
 def _said(schema: dict[str, Any]) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from typing import Any
 
 from ..jsontext import depth_exceeds
 from ..schema.convert import error_text, parse
+from ..schema.portable import renamed
 from ..schema.repair import repair
 from ..schema.validate import Validator
 from .envelope import MAX_NESTED
@@ -20,13 +21,16 @@ Fill = Callable[[dict[str, Any]], tuple[dict[str, Any], list[str]]]
 
 
 def fitted(raw: Any, validator: Validator, fill: Fill) -> tuple[dict[str, Any], str, list[str]]:
-    """(arguments as they would run, what is wrong with them, what was changed in them)."""
+    """(arguments as they would run, what is wrong with them, what was changed in them). Those that
+    were offered under another name get their own."""
     changes: list[str] = []
     if isinstance(raw, str):
         parsed = parse(raw)
         if parsed.errors:
             return {}, parsed.error, []
         raw, changes = parsed.arguments, [str(item) for item in parsed.repairs]
+    if names := renamed(validator.schema):
+        raw = {names.get(name, name): value for name, value in raw.items()}
     try:
         raw, filled = fill(raw)
     except Unfilled as error:

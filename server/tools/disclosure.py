@@ -26,7 +26,8 @@ def offer(tool: BaseTool, *, in_brief: bool, results: bool) -> Constant:
 def declaration(tool: BaseTool, *, results: bool) -> dict[str, Any]:
     """What a model is offered, in words that every provider takes. There is no field for what comes
     back, so with `results`, and where anything is known of it, the description says it."""
-    parameters, more = portable(tool.parameters)
+    # The calls of a page's tool go out as the model wrote them, to programs that know their names.
+    parameters, more = portable(tool.parameters, rename=tool.kind != "client")
     returned = f"Returns {dumps(inline(tool.returns))}" if results and tool.returns else ""
     told = "\n\n".join(filter(None, (tool.description, more, returned)))
     return _function(tool.name, told, parameters)

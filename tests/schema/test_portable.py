@@ -6,7 +6,7 @@ import json
 import unittest
 from typing import Any
 
-from server.schema.portable import MAX_WORDS, portable
+from server.schema.portable import MAX_WORDS, portable, renamed
 from server.schema.validate import validate
 
 LOOKS_AROUND = r"^(?!\.)(?!.*\.\.)([a-z.]*)@[a-z]+$"  # as zod writes an e-mail address
@@ -130,6 +130,25 @@ class Portable(unittest.TestCase):
                 with self.subTest(more, value=value):
                     before = validate({"x": value}, {"$schema": dialect, **written})
                     self.assertEqual(bool(validate({"x": value}, found)), bool(before))
+
+    def test_names_of_arguments(self) -> None:
+        text = {"type": "string"}
+        names = ["filter[id]", "filter_id", "$top", "a.b-c_1", "x" * 65, "日本", "[", "]"]
+        written = {"type": "object", "properties": dict.fromkeys(names, text), "required": names}
+        found, _ = portable(written)
+        offered = [*found["properties"]]
+        for name in offered:
+            self.assertRegex(name, r"\A[a-zA-Z0-9_.-]{1,64}\Z")
+        self.assertEqual(found["required"], offered)
+        self.assertEqual(
+            (offered[0], offered[1], offered[3]), ("filter_id_", "filter_id", "a.b-c_1")
+        )
+        back = renamed(written)
+        self.assertEqual([back.get(name, name) for name in offered], names)
+        nested = {"type": "object", "properties": {"a": {"properties": {"$b": text}}}}
+        self.assertEqual((portable(nested)[0], renamed(nested)), (nested, {}))
+        choice = {"type": "object", "properties": {"$a": text}, "anyOf": [{"required": ["$a"]}]}
+        self.assertEqual(renamed(choice), {"_a": "$a"})
 
     def test_words_are_not_without_end(self) -> None:
         choice = [{"required": ["a" * 100]} for _ in range(MAX_WORDS // 100)]

@@ -49,6 +49,14 @@ class Fitted(unittest.TestCase):
                 self.assertEqual(bool(error), bool(wrong))
                 self.assertEqual(len(changes), changed, changes)
 
+    def test_arguments_get_the_names_that_their_author_gave_them(self) -> None:
+        """Anthropic takes no other letters, so a model was offered `filter_id_` and `_top`."""
+        members = {"filter[id]": {"type": "string"}, "$top": {"type": "integer"}}
+        schema = {"type": "object", "properties": members, "additionalProperties": False}
+        for raw in ('{"filter_id_": "a", "_top": 5}', '{"filter[id]": "a", "$top": 5}'):
+            found, error, changes = fitted(raw, remembered(schema), plain)
+            self.assertEqual((found, error, changes), ({"filter[id]": "a", "$top": 5}, "", []))
+
     def test_templates_are_filled_before_anything_is_mended(self) -> None:
         def fill(args: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
             return {**args, "count": "7"}, ["count was filled"]

@@ -65,6 +65,12 @@ class Results(unittest.TestCase):
         self.assertIn('{"anyOf":[{"required":["city"]},', words)
         self.assertEqual(tool.parameters["anyOf"], choice)  # which arguments are checked against
 
+    def test_arguments_whose_names_a_provider_would_refuse(self) -> None:
+        schema = {"type": "object", "properties": {"$top": {"type": "integer"}}}
+        for kind, name in (("mcp", "_top"), ("rest", "_top"), ("client", "$top")):
+            about = declaration(BaseTool("list", "", schema, kind=kind), results=False)
+            self.assertEqual([*about["function"]["parameters"]["properties"]], [name])
+
     def test_the_envelope(self) -> None:
         for returns, wanted in (({"type": "integer"},) * 2, ({}, {}), (None, None)):
             tool = BaseTool("add", "", FIELDS, returns=returns)
