@@ -185,6 +185,17 @@ await main(async (walk, job) => {
     await page.waitForFunction(() => document.activeElement.id === "message-u2");
   });
 
+  await walk.step("an answer that its limit or a filter ended says so", async () => {
+    const says = (id, finish_reason) => ({ id, role: "assistant", content: "And then", at: 1, meta: { finish_reason } });
+    const messages = ["length", "content_filter", "network_error", "stop"].flatMap((reason, n) => [{ id: `u${n}`, role: "user", content: "?", at: 0 }, says(`a${n}`, reason)]);
+    await put(page, { id: "ended", version: 1, rev: 1, title: "Ended", status: "completed", finish_reason: "completed", calls: {}, messages });
+    await page.waitForFunction(() => document.querySelectorAll("article.message").length === 8);
+    const notes = await page.$$eval("article[data-role=assistant]", (all) => all.map((one) => one.querySelector(".cut-note")?.textContent ?? ""));
+    for (const [at, words] of ["limit of tokens", "filter", "broke off"].entries()) if (!notes[at].includes(words)) throw new Error(JSON.stringify(notes));
+    expect(notes[3], "", "one that is whole says nothing");
+    await walk.shot("ended");
+  });
+
   await walk.step("the end of a long session is one press away", async () => {
     const words = (n) => Array.from({ length: 1 + (n % 9) }, () => "A paragraph of some words. ".repeat(20)).join("\n\n");
     const messages = Array.from({ length: 300 }, (_, n) => ({ id: `m${n}`, role: n % 2 ? "assistant" : "user", content: n % 2 ? words(n) : `Question ${n}`, at: n, ...(n % 2 ? { meta: {} } : {}) }));

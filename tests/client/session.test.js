@@ -145,3 +145,13 @@ test('documents that hold anything', () => {
     assert.strictEqual(sessions.answer(session, 'i', null), false)
   }
 })
+
+test('what ended an answer before the model did', () => {
+  const rows = [
+    ['stop', ''], ['tool_calls', ''], ['end_turn', ''], [null, ''], [undefined, ''], [{}, ''], ['', ''], ['length', 'length'], ['max_tokens', 'length'],
+    ['model_context_window_exceeded', 'length'], ['content_filter', 'filter'], ['sensitive', 'filter'], ['error', 'broken'], ['network_error', 'broken'], ['abort', 'broken'],
+  ]
+  for (const [finish_reason, why] of rows) assert.strictEqual(sessions.endedBy({ role: 'assistant', meta: { finish_reason } }), why, String(finish_reason))
+  const cut = { role: 'assistant', meta: { finish_reason: 'length' } }
+  assert.deepStrictEqual([{ ...cut, tool_calls: [{ id: 'c' }] }, { ...cut, role: 'user' }, { role: 'assistant' }].map(sessions.endedBy), ['', '', ''])
+})

@@ -148,6 +148,18 @@ yaa.define('core/session', ['core/ids', 'core/patch'], ({ uuid, id }, { put }) =
     return { kind: 'completed' }
   }
 
+  /**
+   * What ended an answer before the model did. Calls that it asked for say so themselves.
+   * @param {Message} message @returns {'' | 'length' | 'filter' | 'broken'}
+   */
+  function endedBy({ role, meta, tool_calls }) {
+    const reason = role === 'assistant' && !list(tool_calls).length && meta?.finish_reason
+    if (typeof reason !== 'string') return ''
+    if (/length|max_tokens|context_window/.test(reason)) return 'length'
+    if (/filter|sensitive|refusal/.test(reason)) return 'filter'
+    return /error|abort|incomplete|insufficient/.test(reason) ? 'broken' : ''
+  }
+
   /** Whether sending the session as it is would go on with something. @param {Session} session */
   const canResume = (session) => ['ready', 'cut', 'cancelled', 'failed'].includes(why(session).kind)
 
@@ -270,5 +282,5 @@ yaa.define('core/session', ['core/ids', 'core/patch'], ({ uuid, id }, { put }) =
     return Array.isArray(value) ? value.filter((each) => each !== null && typeof each === 'object') : []
   }
 
-  return { create, append, open, answered, answer, writeAhead, keep, items, why, canResume, treeOf, orderOf, siblings, callsOf, continued, hold, release }
+  return { create, append, open, answered, answer, writeAhead, keep, items, why, endedBy, canResume, treeOf, orderOf, siblings, callsOf, continued, hold, release }
 })

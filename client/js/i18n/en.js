@@ -97,6 +97,9 @@ yaa.define('i18n/en', [], () => {
     'thread.assistant': 'yaa',
     'thread.error': 'Error',
     'thread.cut': 'Cut off here. Its text is kept for you; the model starts this answer again.',
+    'thread.length': 'The answer reached its limit of tokens and ends here. Say “go on” to get the rest.',
+    'thread.filter': 'The provider’s filter ended the answer here.',
+    'thread.broken': 'The provider broke off here.',
     'thread.copy': 'Copy message',
     'thread.part': 'Attachment ({type})',
 

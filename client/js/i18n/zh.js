@@ -97,6 +97,9 @@ yaa.define('i18n/zh', [], () => {
     'thread.assistant': 'yaa',
     'thread.error': '错误',
     'thread.cut': '在这里中断了。文字为你保留；模型会重新开始这个回答。',
+    'thread.length': '回答达到了词元上限，到此为止。发送“继续”即可得到其余内容。',
+    'thread.filter': '提供方的过滤器在这里结束了回答。',
+    'thread.broken': '提供方在这里中断了回答。',
     'thread.copy': '复制消息',
     'thread.part': '附件（{type}）',
 

@@ -2,8 +2,8 @@
 // Results are not articles of their own: they belong to the card of their call.
 
 yaa.define('ui/message', [
-  'ui/h', 'ui/text', 'ui/md-dom', 'ui/tool-card', 'ui/branches', 'core/usage',
-], (dom, words, { markdownView }, { toolCard }, { barView }, { money }) => {
+  'ui/h', 'ui/text', 'ui/md-dom', 'ui/tool-card', 'ui/branches', 'core/session', 'core/usage',
+], (dom, words, { markdownView }, { toolCard }, { barView }, { endedBy }, { money }) => {
   const { h, icon, text, attr, hide, list, grow } = dom
   const { t, count, duration, moment, language } = words
 
@@ -109,7 +109,8 @@ yaa.define('ui/message', [
       part('think', message.reasoning?.text)?.update({ message, thinking: writing && !words && !calls.length })
       part('prose', words)?.update(words)
       part('calls', calls.length)?.update({ ...next, writing })
-      part('cut', next.cut)
+      const why = next.cut ? 'cut' : endedBy(message)
+      part('cut', why)?.update(why)
       part('foot', !writing)?.update(next)
     }
 
@@ -162,7 +163,9 @@ yaa.define('ui/message', [
   }
 
   function cutView() {
-    return { el: h('p.cut-note', null, icon('alert'), t('thread.cut')) }
+    const said = h('span')
+    const el = h('p.cut-note', null, icon('alert'), said)
+    return { el, update: (/** @type {string} */ why) => text(said, t(`thread.${why}`)) }
   }
 
   /** Thinking: open while it comes, folded when the answer begins, unless the reader took it in hand. */
