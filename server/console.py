@@ -16,6 +16,7 @@ from typing import Any, TextIO
 
 from .api.runs import Agent, Run
 from .errors import Problem
+from .fronts.outcome import finished
 from .jsontext import JSONError, browser_safe, dumps, loads
 from .session.events import alias
 from .terminal import Printer, Terminal, answer, visible
@@ -98,13 +99,15 @@ def write_session(session: dict[str, Any], out: TextIO) -> None:
 
 def write_answer(session: dict[str, Any], out: TextIO) -> None:
     """What the run came to, for a person or a script: the structured output, or else the words that
-    were said last. What it waits for, or failed with, goes to standard error."""
+    were said last, or given to `finish` without any. What it waits for, or failed with, goes to
+    standard error."""
     nothing: dict[str, Any] = {}
     last = next((m for m in reversed(session["messages"]) if m["role"] != "tool"), nothing)
     if "output" in session:
         out.write(json.dumps(session["output"], ensure_ascii=False, indent=2) + "\n")
-    elif last.get("role") == "assistant" and last.get("content"):
-        out.write(visible(last["content"]).rstrip("\n") + "\n")
+    elif last.get("role") == "assistant":
+        text = last.get("content") or finished(session["messages"], said=False)
+        out.write(visible(text).rstrip("\n") + "\n" if text else "")
     out.flush()
     if last.get("role") == "error":
         print(f"yaa: {visible(last['content'])}", file=sys.stderr)

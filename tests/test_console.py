@@ -39,6 +39,9 @@ def script(messages: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
     return [("text", f"You said: {last['content']}")]
 
 
+FINISHED = {"role": "tool", "tool_call_id": "c", "name": "finish", "content": "all done"}
+
+
 class Case(unittest.TestCase):
     def setUp(self) -> None:
         folder = tempfile.TemporaryDirectory()
@@ -163,6 +166,8 @@ class Filter(Case):
             ({"messages": [said("x")], "output": {"n": "世"}}, '{\n  "n": "世"\n}\n', ""),
             ({"messages": [said("x")], "output": None}, "null\n", ""),
             ({"messages": [fakes.user("a")]}, "", ""),
+            ({"messages": [said(""), FINISHED]}, "all done\n", ""),
+            ({"messages": [said("Look:"), FINISHED]}, "Look:\n", ""),
             ({"messages": [said("half"), error("down\x07")]}, "", "yaa: down\\x07\n"),
             (
                 {"messages": [said("")], "interrupts": [{"reason": "limit", "message": "Stop."}]},
