@@ -94,6 +94,10 @@ await main(async (walk, job) => {
     await walk.press("Allow once", ".ask button");
     await walk.sees(".ask", "The limit was reached");
     await walk.shot("6-limit");
+    await write(walk, ".ask .more-row input", "ten");
+    await walk.press("Continue", ".ask button");
+    await page.waitForSelector(".ask .more-row input[aria-invalid=true]:focus");
+    await write(walk, ".ask .more-row input", "10");
     await walk.press("Continue", ".ask button");
     await says(walk, "shell");
   });

@@ -2,7 +2,7 @@
 // hands a new one to `actions.answer`. The session keeps both, so cards survive a reload, another tab, another device.
 
 yaa.define('ui/asks', ['ui/h', 'ui/text', 'ui/form', 'core/usage'], (dom, { t, count, language }, { jsonField, schemaForm, isFlat }, { money }) => {
-  const { h, icon, iconButton, fill } = dom
+  const { h, icon, iconButton, fill, attr } = dom
   /** @typedef {(payload: any, status?: 'resolved' | 'cancelled') => void} Give */
   /** @typedef {import('./types').Field} Field */
   /** @typedef {import('./types').Asking} Does */
@@ -277,7 +277,9 @@ yaa.define('ui/asks', ['ui/h', 'ui/text', 'ui/form', 'core/usage'], (dom, { t, c
     const input = h('input.input', { inputmode: 'decimal', value: String((more || 10) / scale), 'aria-label': label ? t(label) : key })
     const go = () => {
       const n = Math.round(Number(input.value.replace(',', '.')) * scale)
-      answer({ continue: true, ...(more && n > 0 ? { extend: { [key]: n } } : {}) })
+      attr(input, 'aria-invalid', more && !(n > 0) ? true : null) // by nothing it would stop again at once
+      if (more && !(n > 0)) return input.focus()
+      answer({ continue: true, ...(more ? { extend: { [key]: n } } : {}) })
     }
     const shown = (/** @type {number} */ n) => (scale > 1 ? money(n, does.costUnit(), language()) : count(n))
     const used = {
