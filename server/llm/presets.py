@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Literal
 from urllib.parse import urlsplit, urlunsplit
@@ -136,7 +136,7 @@ PRESETS: dict[str, Preset] = {
         Preset(
             "zhipu",
             "https://open.bigmodel.cn/api/paas/v4",
-            ("ZHIPUAI_API_KEY", "ZHIPU_API_KEY", "BIGMODEL_API_KEY", "ZAI_API_KEY"),
+            ("ZHIPUAI_API_KEY", "ZHIPU_API_KEY", "BIGMODEL_API_KEY"),
             "glm-4.7",
             max_tokens_field="max_tokens",
             stream_options=False,
@@ -211,6 +211,14 @@ PRESETS: dict[str, Preset] = {
         Preset("custom", key_env=(), model_name="", result_name=True),
     )
 }
+# The same models on the vendor's platform abroad. Neither knows the other's keys.
+PRESETS["zai"] = replace(
+    PRESETS["zhipu"],
+    name="zai",
+    base_url="https://api.z.ai/api/paas/v4",
+    key_env=("ZAI_API_KEY",),
+    urls=MappingProxyType({"messages": "https://api.z.ai/api/anthropic"}),
+)
 
 ALIASES = {
     "dashscope": "bailian",
@@ -219,7 +227,7 @@ ALIASES = {
     "silicon_flow": "siliconflow",
     "bigmodel": "zhipu",
     "glm": "zhipu",
-    "zai": "zhipu",
+    "z.ai": "zai",
     "kimi": "moonshot",
     "llama.cpp": "llamacpp",
     "llama_cpp": "llamacpp",

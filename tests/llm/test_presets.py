@@ -11,7 +11,7 @@ from tests.llm.fakes import KEY, provider
 
 NAMES = (
     *("openai", "bailian", "siliconflow", "zhipu", "minimax", "deepseek", "moonshot"),
-    *("anthropic", "xai", "openrouter", "ollama", "lmstudio", "llamacpp", "vllm", "custom"),
+    *("anthropic", "xai", "openrouter", "ollama", "lmstudio", "llamacpp", "vllm", "custom", "zai"),
 )
 
 
@@ -26,6 +26,7 @@ class Presets(unittest.TestCase):
         cases = {
             "bigmodel": "zhipu",
             "BIGMODEL": "zhipu",
+            "Z.ai": "zai",
             "dashscope": "bailian",
             "qwen": "bailian",
             "BAILIAN": "bailian",
@@ -63,6 +64,11 @@ class Presets(unittest.TestCase):
             "zhipu": (
                 "https://open.bigmodel.cn/api/paas/v4/chat/completions",
                 "ZHIPUAI_API_KEY",
+                "glm-4.7",
+            ),
+            "zai": (
+                "https://api.z.ai/api/paas/v4/chat/completions",
+                "ZAI_API_KEY",
                 "glm-4.7",
             ),
             "minimax": (
