@@ -72,7 +72,7 @@ class Supervisor(unittest.IsolatedAsyncioTestCase):
         before = open_files()
         job = Job(SHELL, {"command": "true"}, "s", LIMITS)
         with tempfile.TemporaryDirectory() as folder:
-            for turns in range(8):
+            for turns in range(1, 9):  # what is awaited has begun
                 ours, theirs = socket.socketpair()
                 begin = Confined.begin(job, Path(folder), None, ours, "A", Reach())
                 task = asyncio.create_task(begin)
