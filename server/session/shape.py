@@ -81,10 +81,11 @@ def _messages(messages: list[Any]) -> Iterator[Error]:
             yield _error(("messages", index), "an object", message)
             continue
         yield from _fields(message, ("messages", index), MESSAGE)
-        role = message.get("role")
-        if not isinstance(role, str) or ROLE_ALIASES.get(role, role) not in ROLES:
-            yield _error(("messages", index, "role"), f"one of {', '.join(ROLES)}", role)
-        elif role_of(message) == "tool" and not isinstance(message.get("tool_call_id"), str):
+        said = message.get("role")
+        role = ROLE_ALIASES.get(said, said) if isinstance(said, str) else ""
+        if role not in ROLES:
+            yield _error(("messages", index, "role"), f"one of {', '.join(ROLES)}", said)
+        elif role == "tool" and not isinstance(message.get("tool_call_id"), str):
             yield _error(("messages", index, "tool_call_id"), "the id of a call", None)
         if meta := message.get("meta"):
             yield from _report(meta, ("messages", index, "meta", "usage"))
