@@ -66,6 +66,15 @@ async def discover(
     return found
 
 
+def host_of_keys(preset: Preset, env: Mapping[str, str]) -> str | None:
+    """The host that keys in a vendor's variables belong to: beside a base URL it may be another."""
+    base = env.get(BASES.get(preset.name, ""), "").strip()
+    try:
+        return urlsplit(base or preset.base_url).hostname
+    except ValueError:
+        return None
+
+
 def _keyed(preset: Preset, key: str, env: Mapping[str, str]) -> tuple[dict[str, Any], str]:
     """A provider entry for a key, and where it leads, in words. Beside a base URL, as the vendor's
     own programs read it, the key may be somebody else's: it goes there and nowhere else."""
