@@ -10,6 +10,7 @@ the top. Rule of the file: the meaning stays, in words where it cannot be said o
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from ..jsontext import dumps
@@ -22,12 +23,14 @@ MAX_PATTERN = 200
 _CHOICES = ("oneOf", "anyOf", "allOf", "not", "enum", "const")
 _MAY_BE_FALSE = ("additionalProperties", "unevaluatedProperties", "unevaluatedItems")
 _NOTHING: dict[str, Any] = {"not": {}}
+# A reference to no entry of a table, but into some schema (zod's): it may not stay where it is.
+_INTO = re.compile(r'"\$ref":"#/(?!(?:\$defs|definitions)/[^/"]*")')
 
 
 def portable(schema: dict[str, Any]) -> tuple[dict[str, Any], str]:
     """(the schema of a tool's arguments as a model may be offered it, what it no longer says)."""
-    if not schema.keys().isdisjoint(("$ref", *_CHOICES)):
-        schema = inline(schema)  # what is said in words has nothing to refer to
+    if not schema.keys().isdisjoint(("$ref", *_CHOICES)) or _INTO.search(dumps(schema)):
+        schema = inline(schema)  # what is said in words, or elsewhere, cannot be referred to
     found = _said(schema)
     found.pop("$schema", None)
     more = {key: found.pop(key) for key in _CHOICES if key in found}
