@@ -68,9 +68,13 @@ async def discover(
 
 def host_of_keys(preset: Preset, env: Mapping[str, str]) -> str | None:
     """The host that keys in a vendor's variables belong to: beside a base URL it may be another."""
-    base = env.get(BASES.get(preset.name, ""), "").strip()
+    return host_of(env.get(BASES.get(preset.name, ""), "").strip() or preset.base_url)
+
+
+def host_of(url: str) -> str | None:
+    """None where that cannot be read, either."""
     try:
-        return urlsplit(base or preset.base_url).hostname
+        return urlsplit(url).hostname
     except ValueError:
         return None
 

@@ -334,6 +334,7 @@ class Configured(unittest.TestCase):
             "api_url is missing": {"model_name": "x"},
             "names a host": {"api_url": "http://"},
             "quirks": {"preset": "vllm", "quirks": {"nonsense": True}},
+            "Invalid IPv6 URL": {"preset": "openai", "api_url": "http://[::1/v1"},
         }
         for says, entry in cases.items():
             with self.subTest(says), self.assertRaisesRegex(ConfigError, says):
