@@ -16,6 +16,7 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from . import jsontext, masking
 from .kinds import Anything, At, Choice, Either, MapOf, Pattern, check, kinds_of, say
@@ -172,6 +173,14 @@ def _is_file(file: Path) -> bool:
         return False
 
 
+def _is_address(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # half a pair of brackets, a port that is no number
+        return False
+
+
 def _contradictions(server: Mapping[str, Any]) -> Iterator[str]:
     """What is wrong only when taken together, or in a way that no kind shows."""
     host = server["host"]
@@ -194,7 +203,7 @@ def _contradictions(server: Mapping[str, Any]) -> Iterator[str]:
         for entry in server["sandbox"][key]:
             if wrong := reach.problem(entry):
                 yield f"server.sandbox.{key}: {wrong}"
-    if (url := server["tracing"]["url"]) and not re.match(r"https?://[^/]", url):
+    if (url := server["tracing"]["url"]) and not _is_address(url):
         yield f"server.tracing.url is {url}, wanted an address such as http://127.0.0.1:4318"
     for index, entry in enumerate(server["api_keys"]):
         key = entry if isinstance(entry, str) else entry.get("key", "")

@@ -27,7 +27,9 @@ from .calls import Call, Calls, Halves, opaque
 from .failure import Failure
 from .presets import Provider
 
-_AFTER_CALLS = {None, "stop", "tool_use", "function_call", "end_turn", "tool_calls"}
+# How an answer ends by the model's own word.
+_OWN_WORD = {None, "stop", "tool_use", "function_call", "end_turn", "tool_calls"}
+_OWN_WORD |= {"eos", "eos_token", "stop_sequence"}  # Together, TGI
 # Why an answer without a word is no answer; another attempt would end in the same way.
 _SILENCE = {
     "length": "its limit of tokens was used up before",
@@ -119,7 +121,7 @@ class Answer(ABC):
             raise Failure("upstream_truncated", f"{self._provider.name} broke off in its answer")
         cut = self._finish in CUT
         self._end_text(cut)
-        if not (self._received or self._calls.all or self._finish in _AFTER_CALLS):
+        if not (self._received or self._calls.all or self._finish in _OWN_WORD):
             raise self._silence(sent)
         self._open_text()
         self._out += self._calls.finish(cut=cut)
@@ -264,7 +266,7 @@ class Answer(ABC):
             self._think(half, self._field)
 
     def _reason(self) -> str:
-        if self._calls.all and self._finish in _AFTER_CALLS:
+        if self._calls.all and self._finish in _OWN_WORD:
             return "tool_calls"
         return self._finish or "stop"
 

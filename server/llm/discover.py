@@ -66,6 +66,19 @@ async def discover(
     return found
 
 
+def host_of_keys(preset: Preset, env: Mapping[str, str]) -> str | None:
+    """The host that keys in a vendor's variables belong to: beside a base URL it may be another."""
+    return host_of(env.get(BASES.get(preset.name, ""), "").strip() or preset.base_url)
+
+
+def host_of(url: str) -> str | None:
+    """None where that cannot be read, either."""
+    try:
+        return urlsplit(url).hostname
+    except ValueError:
+        return None
+
+
 def _keyed(preset: Preset, key: str, env: Mapping[str, str]) -> tuple[dict[str, Any], str]:
     """A provider entry for a key, and where it leads, in words. Beside a base URL, as the vendor's
     own programs read it, the key may be somebody else's: it goes there and nowhere else."""

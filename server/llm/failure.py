@@ -34,7 +34,8 @@ _OVERFLOW = re.compile(
     r"exceed_context_size|request_too_large|context_length_exceeded|model_context_window_exceeded"
     r"|tokens_limit_reached|context (?:length|window|size|limit)"
     r"|maximum (?:context|prompt|model|allowed input) length|prompt (?:is too long|exceeds)"
-    r"|(?:input|prompt|request).{0,40}(?:too long|too many tokens)|input length.{0,40}exceed"
+    r"|(?:input|prompt|request)(?:(?!took|taking|takes|wait|queue|for too).){0,40}too long"
+    r"|(?:input|prompt|request).{0,40}too many tokens|input length.{0,40}exceed"
     r"|token count.{0,60}(?:exceeds|only supports)|exceeded model token limit|max_seq_len"
     r"|range of input length|reduce the length of|inputs. tokens \+|超长",
     re.IGNORECASE,
@@ -53,11 +54,12 @@ _PAUSE = re.compile(
     re.IGNORECASE,
 )
 _SIZES = re.compile(r"(\d{1,9}) tokens > (\d{1,9}) maximum")  # Anthropic
+_AMOUNT = r"(\d{1,3}(?:,\d{3})+|\d{3,9})(?![\d,]*\d|[km])"  # 128,000 is one, and 128k none
 _WINDOW = re.compile(
     r"(?:maximum (?:context|prompt|model|allowed input) length|context length|context size"
     r"|number of tokens allowed|token limit|count of \d+ exceeds the limit of|supports up to"
     r"|length should be \[1,|max_seq_len|\(TPM\): Limit|\+ \d{1,9} >)"
-    r"(?: is| of| only| of only|:)?\s?\(?(\d{3,9})|(\d{3,9}) maximum context length",
+    rf"(?: is| of| only| of only|:)?\s?\(?{_AMOUNT}|(?<![\d,]){_AMOUNT} maximum context length",
     re.IGNORECASE,
 )
 # What the newer APIs call an error in the middle of a stream, as the status it would have had.
@@ -240,7 +242,7 @@ def _sizes(whole: str, error: Any) -> dict[str, int]:
     own = error if isinstance(error, dict) else {}  # llama.cpp
     found = {key: own.get(key) for key in ("n_prompt_tokens", "n_ctx")}
     if not isinstance(found["n_ctx"], int) and (told := _WINDOW.search(whole)):
-        found["n_ctx"] = int(told[1] or told[2])
+        found["n_ctx"] = int((told[1] or told[2]).replace(",", ""))
     return {key: value for key, value in found.items() if isinstance(value, int)}
 
 

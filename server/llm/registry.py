@@ -23,7 +23,7 @@ from ..wire.ssrf import address_of, is_public
 from . import BaseAPI
 from .anthropic import AnthropicAPI
 from .demo import DemoAPI
-from .discover import Found
+from .discover import Found, host_of, host_of_keys
 from .openai import OpenAIAPI
 from .presets import PATHS, PRESETS, Api, Preset, Provider, address, find_preset, spoken
 from .remote import Peer, RemoteAPI
@@ -295,13 +295,13 @@ def _preset(entry: Mapping[str, Any]) -> Preset:
 
 
 def _with_key(entry: Mapping[str, Any], env: Mapping[str, str]) -> dict[str, Any]:
-    """An entry without a key takes the vendor's usual variable, if it goes to that vendor."""
+    """An entry without a key takes the vendor's usual variable, if it goes where that belongs."""
     preset = find_preset(entry.get("preset") or "")
     found = dict(entry)
     if preset is None or entry.get("api_key") or not preset.key_env:
         return found
-    url = entry.get("api_url") or preset.base_url
-    if urlsplit(url).hostname == urlsplit(preset.base_url).hostname:
+    host = host_of(entry.get("api_url") or preset.base_url)
+    if host and host == host_of_keys(preset, env):
         found["api_key"] = next((env[key] for key in preset.key_env if env.get(key)), "")
     return found
 

@@ -48,7 +48,7 @@ _NOT_THEIRS = re.compile(
 # A model that knows no tools, in the words of Ollama, OpenRouter, vLLM and others.
 _NO_TOOLS = re.compile(
     rb"not support (?:tools|tool us|tool call|function call)|support tool use"
-    rb"|(?:tool|function) call(?:s|ing) (?:is|are) not supported"
+    rb"|(?<!parallel )(?:tool|function) call(?:s|ing) (?:is|are) not supported"
 )
 
 logger = log.get("llm")
@@ -199,14 +199,15 @@ class RemoteAPI(BaseAPI):
             if response.status == 200:
                 return response, len(sent)
             said = await self._error_body(response)
-            if response.status in (400, 404) and body.get("tools") and _NO_TOOLS.search(said):
-                raise _NoTools
             if response.status == 400 and not plain and _NOT_THEIRS.search(said):
                 logger.info("%s does not accept earlier thoughts", self.provider.name)
                 whole, plain = call.body(True), True
                 continue
             refused = {name for name, words in self.optional.items() if words in said}
             refused = {name for name in refused if _has(body, name)}
+            toolless = response.status in (400, 404) and not refused and _NO_TOOLS.search(said)
+            if toolless and body.get("tools"):
+                raise _NoTools
             if response.status not in (400, 422) or not refused:
                 raise self._rejection(response, said)
             logger.info("%s refuses %s", self.provider.name, ", ".join(sorted(refused)))

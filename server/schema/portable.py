@@ -25,6 +25,8 @@ _NAME = re.compile(r"[a-zA-Z0-9_.-]{1,64}")
 _CHOICES = ("oneOf", "anyOf", "allOf", "not", "enum", "const")
 _MAY_BE_FALSE = ("additionalProperties", "unevaluatedProperties", "unevaluatedItems")
 _NOTHING: dict[str, Any] = {"not": {}}
+# A reference to no entry of a table, but into some schema (zod's): it may not stay where it is.
+_INTO = re.compile(r'"\$ref":"#/(?!(?:\$defs|definitions)/[^/"]*")')
 
 
 def portable(schema: dict[str, Any], *, rename: bool = True) -> tuple[dict[str, Any], str]:
@@ -61,8 +63,9 @@ def renamed(schema: dict[str, Any]) -> dict[str, str]:
 
 
 def _alone(schema: dict[str, Any]) -> dict[str, Any]:
-    """The schema; where some of it will be said in words, with nothing that those refer to."""
-    return schema if schema.keys().isdisjoint(("$ref", *_CHOICES)) else inline(schema)
+    """The schema; where some of it will be said in words, or elsewhere, without references."""
+    moves = not schema.keys().isdisjoint(("$ref", *_CHOICES)) or _INTO.search(dumps(schema))
+    return inline(schema) if moves else schema
 
 
 def _said(schema: dict[str, Any]) -> dict[str, Any]:

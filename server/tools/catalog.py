@@ -18,8 +18,9 @@ from typing import Any
 from .. import log
 from ..jsontext import JSONError, loads
 from ..schema.generate import schema_of
-from ..schema.references import member, tokens
+from ..schema.references import member
 from ..schema.validate import Mismatch, SchemaError, Validator
+from ..session.patch import parse_pointer
 from . import builtin
 from .mcp import Servers
 from .rest import Operation, operations
@@ -182,8 +183,11 @@ def _validator(tool: BaseTool) -> tuple[Validator, list[Mismatch]]:
             raise
         schema = copy.deepcopy(tool.parameters)
         for each in error.errors:
-            *way, last = tokens(f"#{each.pointer}")
-            functools.reduce(member, way, schema).pop(last)
+            *way, last = parse_pointer(each.pointer) or ("",)
+            place = functools.reduce(member, way, schema)
+            if not isinstance(place, dict) or last not in place:
+                raise  # it stands behind a reference that no pointer can follow
+            del place[last]
         return Validator(schema), error.errors
 
 

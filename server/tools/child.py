@@ -285,7 +285,8 @@ def failure(error: Exception) -> dict[str, Any]:
         return {"error": {"type": "error", "message": found["message"]}}
     if isinstance(error, OSError) and error.errno in LIMIT_ERRNOS:
         last = traceback.extract_tb(error.__traceback__)[-1].line or ""
-        if error.errno != errno.EAGAIN or "fork" in last:  # a lock and a pipe say it as well
+        started = "fork" in last or "spawn" in last
+        if error.errno != errno.EAGAIN or started:  # a lock and a pipe say it as well
             found["limit"] = LIMIT_ERRNOS[error.errno]
     if isinstance(error, LimitReached):
         found["limit"] = error.limit

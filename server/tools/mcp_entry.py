@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from typing import Any
+from urllib.parse import urlsplit
 
 from ..jsontext import canonical
 from .tool import ToolError
@@ -95,6 +96,10 @@ def _check_kind(entry: Json) -> None:
         raise ToolError(f"the type {str(kind)[:40]!r} does not fit; known are {', '.join(KINDS)}")
     if not entry.get("command", entry.get("url")):
         raise ToolError("its command or url is empty")
+    try:
+        urlsplit(entry.get("url", ""))
+    except ValueError as error:
+        raise ToolError(f"its url cannot be read: {error}") from None
 
 
 def _check_shapes(entry: Json) -> None:

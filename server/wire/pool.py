@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+import socket
 import ssl
 from collections.abc import Hashable
 from dataclasses import dataclass
@@ -365,6 +366,8 @@ def plain(error: Exception) -> str:
     """The reason of an OSError or SSLError without addresses or file names."""
     if isinstance(error, ssl.SSLError):
         return (getattr(error, "reason", "") or "cut short").replace("_", " ").lower()
+    if isinstance(error, socket.gaierror):  # its numbers are others: BSD's 8 is no errno
+        return error.strerror or "not a valid name"
     # asyncio's text has the address; where a name has several, it is that of all their errors.
     numbers = dict.fromkeys(re.findall(r"\[Errno ([0-9]+)\]", str(error)))
     if numbers:

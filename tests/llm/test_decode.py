@@ -340,8 +340,9 @@ class Streaming(unittest.TestCase):
         _, failure = read({}, [wire({"chunks": [cut, {"choices": [], "usage": paid}]})])
         assert failure is not None
         self.assertEqual(failure.details, {"usage": paid})
-        nothing = {"choices": [{"index": 0, "delta": {"content": ""}, "finish_reason": "stop"}]}
-        self.assertIsNone(read({}, [wire({"chunks": [nothing]})])[1])
+        for reason in ("stop", "eos", "eos_token", "stop_sequence"):
+            end = {"choices": [{"index": 0, "delta": {"content": ""}, "finish_reason": reason}]}
+            self.assertIsNone(read({}, [wire({"chunks": [end]})])[1])
 
     def test_a_call_in_which_an_answer_breaks_off_gets_no_arguments(self) -> None:
         """Whatever ends it: without them it is not run."""

@@ -107,6 +107,10 @@ OVERFLOWS: list[tuple[int, str, int | None]] = [
     (400, "<400> InternalError.Algo.InvalidParameter: Range of input length should be [1, 98304]")
     + (98304,),
     (400, "Prompt too long", None),
+    (400, "maximum context length of 128,000 tokens, and you sent 130,000", 128000),
+    (400, "Prompt has 40,000 tokens, too large for a model with 32,768 maximum context length")
+    + (32768,),
+    (400, "the maximum context length is 128k", None),
     (400, "Prompt 超长", None),
     (400, "length of prompt_tokens (40000) must be less than max_seq_len (32768).", 32768),
     (400, "The decoder prompt is longer than the maximum model length of 4096.", 4096),
@@ -159,6 +163,8 @@ class Limits(unittest.TestCase):
             (404, "The model `context-length-test` does not exist: context length"),
             (429, "Rate limit: too many tokens in this request, the context window is busy"),
             (401, "no key for the context window"),
+            (500, "The request took too long to process"),
+            (500, "Your request was in the queue for too long"),
         ):
             with self.subTest(said):
                 failure = from_status(status, {}, said.encode(), "main")

@@ -119,6 +119,20 @@ class Apis(unittest.TestCase):
         elsewhere = {**entry, "api_url": "https://evil.example/v1"}
         self.assertEqual(provider(models({"main": elsewhere}, env=env)).key, "")
 
+    def test_beside_a_base_url_it_goes_to_that_host_only(self) -> None:
+        vendor = {"preset": "anthropic", "model_name": "m"}
+        gateway = {**vendor, "api_url": "https://gate.example/v1"}
+        for base, keys in (
+            ("https://gate.example", ("", KEY)),
+            ("https://api.anthropic.com", (KEY, "")),
+            (" ", (KEY, "")),
+            ("https://[", ("", "")),
+        ):
+            env = {"ANTHROPIC_API_KEY": KEY, "ANTHROPIC_BASE_URL": base}
+            found = (provider(models({"main": each}, env=env)).key for each in (vendor, gateway))
+            with self.subTest(base):
+                self.assertEqual(tuple(found), keys)
+
     def test_a_mistake_is_found_at_start(self) -> None:
         with self.assertRaises(ConfigError) as caught:
             models({"main": {"preset": "openai", "api": "soap"}})
@@ -320,6 +334,7 @@ class Configured(unittest.TestCase):
             "api_url is missing": {"model_name": "x"},
             "names a host": {"api_url": "http://"},
             "quirks": {"preset": "vllm", "quirks": {"nonsense": True}},
+            "Invalid IPv6 URL": {"preset": "openai", "api_url": "http://[::1/v1"},
         }
         for says, entry in cases.items():
             with self.subTest(says), self.assertRaisesRegex(ConfigError, says):

@@ -383,6 +383,20 @@ class Alike(Case):
                         (end,) = await self.collect(api)  # without tools it is a refusal like any
                         self.assertEqual(end["code"], "upstream_error")
 
+    async def test_a_model_that_makes_one_call_at_a_time_knows_tools(self) -> None:
+        add, chat = tool("add", {"a": {"type": "integer"}}), SPEAKERS[0]
+        settings = {"parallel_tool_calls": True}
+        for words in (
+            "This model does not support tool calls in parallel: leave out parallel_tool_calls.",
+            "parallel tool calls are not supported",
+        ):
+            refusal = error("400 No", words)
+            async with serving(refusal, answer(chat.stream(LAST))) as server:
+                api = self.api(chat, server, preset="openai", settings=settings)
+                await self.collect(api, tools=[add])
+                with self.subTest(words):
+                    self.assertTrue(all("tools" in each.json for each in server.requests))
+
     async def test_text_tool_modes(self) -> None:
         add = tool("add", {"a": {"type": "integer"}})
         said = {"text": "<add><a>1</a></add>"}

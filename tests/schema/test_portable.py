@@ -94,6 +94,28 @@ WHOLE: list[tuple[Any, Any, str]] = [
         {"type": "object", "properties": {"a": {"$ref": "#/$defs/A"}}, "$defs": {"A": {}}},
         "",
     ),
+    ({"type": "object", "properties": {"a": {"$ref": "#"}}},) * 2 + ("",),
+    (
+        {
+            "type": "object",
+            "properties": {
+                "a": {"anyOf": [{"not": {}}, {"type": "string"}]},
+                "b": {"$ref": "#/properties/a/anyOf/1"},
+                "c": {"type": "array", "items": [{"type": "null"}]},
+                "d": {"$ref": "#/properties/c/items/0"},
+            },
+        },
+        {
+            "type": "object",
+            "properties": {
+                "a": {"anyOf": [{"type": "string"}]},
+                "b": {"type": "string"},
+                "c": {"type": "array", "prefixItems": [{"type": "null"}], "items": {}},
+                "d": {"type": "null"},
+            },
+        },
+        "",
+    ),
 ]
 
 

@@ -41,6 +41,16 @@ class Patterns(unittest.TestCase):
                 offered = catalog.entries["t"].tool.parameters["properties"]["b"]
                 self.assertEqual(offered, odd)
 
+    def test_wherever_it_stands(self) -> None:
+        """A name that a URI would spell otherwise; and behind an anchor, where no pointer leads."""
+        self.catalog.add(tool("mcp", **{"a%20b": {"pattern": "(?i)a"}}))
+        (told,) = self.catalog.problems
+        self.assertIn("/properties/a%20b/pattern", told)
+        self.catalog.entries.clear()
+        behind = {"$ref": "#d", "$defs": {"d": {"$anchor": "d", "pattern": "(?i)a"}}}
+        with self.assertRaises(SchemaError):
+            self.catalog.add(tool("mcp", a=behind))
+
     def test_of_the_owner_and_of_what_else_is_wrong(self) -> None:
         for made in (
             tool("python", a={"pattern": "(?i)a"}),

@@ -45,6 +45,7 @@ REFUSED: list[tuple[Json, str]] = [
     ({}, "either a `command`"),
     ({"command": "x", "url": "http://x"}, "either a `command`"),
     ({"command": ""}, "is empty"),
+    ({"url": "http://[::1/mcp"}, "its url cannot be read: Invalid IPv6 URL"),
     ({"comand": "x"}, "unknown key comand; known are"),
     ({"type": "sse", "url": "https://mcp.linear.app/sse"}, "often /mcp in place of /sse"),
     ({"transport": "sse", "serverUrl": "https://x/sse"}, "Streamable HTTP at another address"),

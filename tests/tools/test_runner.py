@@ -436,14 +436,16 @@ class Breaches(Case):
         self.assertEqual((await self.shell("ls -A")).result["output"], "")
 
     async def test_processes_of_a_tool(self) -> None:
-        path = self.owned(
-            "import os, resource\nfrom yaa import tool\n@tool\ndef forks():\n"
-            "    os.setresuid(65534, 65534, 65534) if os.getuid() == 0 else None\n"
-            "    resource.setrlimit(resource.RLIMIT_NPROC, (0, 0))\n"
-            "    os.fork()\n"
-        )
-        found = await self.run_tool(("file", path, "forks"), {})
-        self.assertEqual(found.error.get("details", {}).get("limit"), "processes", found)
+        for start in ("os.fork()", "os.posix_spawn('/bin/true', ['true'], {})"):
+            path = self.owned(
+                "import os, resource\nfrom yaa import tool\n@tool\ndef forks():\n"
+                "    os.setresuid(65534, 65534, 65534) if os.getuid() == 0 else None\n"
+                "    resource.setrlimit(resource.RLIMIT_NPROC, (0, 0))\n"
+                f"    {start}\n"
+            )
+            found = await self.run_tool(("file", path, "forks"), {})
+            with self.subTest(start):
+                self.assertEqual(found.error.get("details", {}).get("limit"), "processes", found)
 
     async def test_open_files(self) -> None:
         path = self.owned(

@@ -185,6 +185,10 @@ class Words(unittest.TestCase):
             (OSError(several), os.strerror(111)),
             (OSError(mixed), f"{os.strerror(101)}, {os.strerror(111)}"),
             (socket.gaierror(-2, "Name or service not known"), "Name or service not known"),
+            (
+                socket.gaierror(8, "nodename nor servname provided"),
+                "nodename nor servname provided",
+            ),
             (ConnectionResetError(), "ConnectionResetError"),
         ):
             with self.subTest(error=error):
