@@ -234,6 +234,7 @@ await main(async (walk, job) => {
     const found = await page.evaluate(() => {
       const view = yaa.use("ui/md-dom").markdownView();
       document.querySelector(".feed").append(view.el);
+      view.update("An answer that is longer than the one that takes its place, so that nothing of that is new behind it.");
       view.update("שלום, מה שלומך?\n\n- אחת\n- שתיים\n\nHello");
       const right = (el) => { const range = document.createRange(); range.selectNodeContents(el); return Math.round(el.getBoundingClientRect().right - range.getBoundingClientRect().right); };
       const [first, , last] = view.el.children;
