@@ -19,6 +19,8 @@ await main(async (walk, job) => {
       return false;
     }
   });
+  /** A command can be run; what it uses is not made yet. */
+  const known = (id) => page.waitForFunction((name) => yaa.use("ui/commands").table().some((one) => one.id === name), {}, id);
   const expect = (found, wanted, what) => {
     if (JSON.stringify(found) !== JSON.stringify(wanted)) throw new Error(`${what}: ${JSON.stringify(found)}, not ${JSON.stringify(wanted)}`);
   };
@@ -27,6 +29,15 @@ await main(async (walk, job) => {
   await walk.step("open", async () => {
     await page.goto(job.url);
     await page.waitForSelector(".first-line .dot.good");
+  });
+
+  await walk.step("a dialog has its words, whatever was opened before", async () => {
+    await known("session.limits");
+    await command("session.limits");
+    await page.waitForSelector("dialog[open] select");
+    const keys = await page.$$eval("dialog[open] *", (all) => all.flatMap((one) => [one.ariaLabel, one.textContent]).filter((words) => /^[a-z]+\.[a-zA-Z.]+$/.test(words)));
+    expect(keys, [], "words that are not there");
+    await page.keyboard.press("Escape");
     await ready();
   });
 
@@ -234,6 +245,7 @@ await main(async (walk, job) => {
     const found = await page.evaluate(() => {
       const view = yaa.use("ui/md-dom").markdownView();
       document.querySelector(".feed").append(view.el);
+      view.update("An answer that is longer than the one that takes its place, so that nothing of that is new behind it.");
       view.update("שלום, מה שלומך?\n\n- אחת\n- שתיים\n\nHello");
       const right = (el) => { const range = document.createRange(); range.selectNodeContents(el); return Math.round(el.getBoundingClientRect().right - range.getBoundingClientRect().right); };
       const [first, , last] = view.el.children;
@@ -289,10 +301,30 @@ await main(async (walk, job) => {
     await page.setViewport({ width: 1280, height: 800 });
   });
 
+  await walk.step("what is set in another tab is seen here, and the words are of one language", async () => {
+    const other = await walk.browser.newPage();
+    await other.goto(job.url);
+    await other.waitForSelector(AREA);
+    await other.evaluate(() => yaa.use("ui/commands").context().actions.set({ language: "zh", theme: "dark" }));
+    await other.waitForFunction(() => document.documentElement.lang === "zh-CN");
+    await other.close();
+    await page.bringToFront();
+    await page.waitForFunction(() => document.documentElement.dataset.theme === "dark");
+    const set = (changes) => page.evaluate((all) => yaa.use("ui/commands").context().actions.set(all), changes);
+    await set({ density: "compact" });
+    await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))));
+    expect(await page.evaluate((css) => [document.documentElement.lang, document.querySelector(css).placeholder], AREA), ["en", "Message yaa …"], "the words here");
+    await set({ language: "", theme: "", density: "" });
+  });
+
   if (job.browser !== "chromium") return; // Firefox's protocol cannot say how it is printed, or which colours there are
 
   await walk.step("on paper the whole session, and nothing to press", async () => {
+    await page.reload(); // no dialog was opened yet, which would bring the rules along
+    await known("palette");
+    await page.waitForSelector("article.message");
     await page.emulateMediaType("print");
+    await page.waitForSelector(".side", { hidden: true });
     const found = await page.evaluate(() => {
       const shown = (css) => [...document.querySelectorAll(css)].filter((one) => one.checkVisibility()).length;
       const { scrollHeight } = document.documentElement;

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import unittest
 from contextlib import ExitStack
-from typing import Any
 
 from tests.bench import peers
 from tests.tooling import tools
@@ -16,11 +15,11 @@ from .walks import NEEDED, walk
 class Keep(unittest.TestCase):
     maxDiff = None
 
-    def check(self, browser: str, script: str = "keep.mjs", **more: Any) -> None:
+    def check(self, browser: str) -> None:
         with ExitStack() as stack:
             yaa = stack.enter_context(Yaa(peers.config(peers.start(stack, "tests.bench.provider"))))
-            job = {"url": yaa.link, "label": f"{browser}-{script.partition('.')[0]}", **more}
-            walked = walk(script, browser, job, {})
+            job = {"url": yaa.link, "label": f"{browser}-keep"}
+            walked = walk("keep.mjs", browser, job, {})
         self.assertEqual(walked.error, "", walked.complaints)
         self.assertEqual(walked.complaints, [], "the console is quiet")
 
@@ -31,11 +30,6 @@ class Keep(unittest.TestCase):
     @tools.needs(*NEEDED, tools.browser("firefox"))
     def test_firefox(self) -> None:
         self.check("firefox")
-
-    @tools.needs(*NEEDED, tools.browser("firefox"))
-    def test_firefox_that_keeps_nothing(self) -> None:
-        """As with cookies forbidden: storage, locks and channels all throw."""
-        self.check("firefox", "unkept.mjs", prefs={"network.cookie.cookieBehavior": 2})
 
 
 if __name__ == "__main__":

@@ -85,7 +85,7 @@ await main(async (walk, job) => {
     if (!now.status.includes("Working") || !now.words) throw new Error(JSON.stringify(now));
     await button.click();
     await sees(page, ".status", "Stopped");
-    await button.click({ count: 2 });
+    await button.click({ count: 3 });
     await page.waitForFunction(() => document.querySelector("#here > div").shadowRoot.querySelectorAll(".user").length === 2);
     await sees(page, "article:last-child", "@");
     await button.click();

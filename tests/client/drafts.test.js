@@ -63,6 +63,19 @@ test('a tab that writes a setting, or a key, keeps what another tab has written 
   assert.deepStrictEqual([after.get('prompts'), after.get('theme'), after.keys()], [[{ name: 'p' }], 'dark', { 'http://a': 'new', 'http://b': 'other' }])
 })
 
+test('a key from disk that another tab keeps no more is used until the page is closed, and not written again', () => {
+  const place = storage()
+  const disk = { protocol: 'file:', hash: '' }
+  const one = settings.open({ storage: place, location: disk })
+  one.setKey('k', { remember: true })
+  const two = settings.open({ storage: place, location: disk })
+  one.setKey('k', { remember: false })
+  stored('yaa.keys')
+  assert.deepStrictEqual([two.key(), two.remembers()], ['k', false])
+  two.keepKey('http://b', 'other')
+  assert.strictEqual(place.getItem('yaa.keys'), null)
+})
+
 test('a page that stores nothing hears of nothing', () => {
   const none = settings.open({ storage: null, location })
   none.set('theme', 'dark')

@@ -177,6 +177,8 @@ test('a session that cannot be read is no session, is said, can be deleted, and 
   indexedDB.unread.add('a')
   assert.deepStrictEqual([await store.get('a'), (await store.get('b')).id, errors], [null, 'b', ['unread']])
   assert.strictEqual((await store.list()).length, 2)
+  await store.get('a')
+  assert.strictEqual(indexedDB.connections.filter(({ gone }) => !gone).length, 1, 'connections that stay open')
   await store.delete('a')
   assert.deepStrictEqual((await store.list()).map(({ id }) => id), ['b'])
 })

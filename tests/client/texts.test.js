@@ -156,4 +156,6 @@ test('a language other than English comes when it is used, and English stands in
   assert.deepStrictEqual(await seen(''), ['zh', 'zh-CN', '发送'])
   assert.deepStrictEqual(await seen('en'), ['en', 'en', 'Send'])
   assert.deepStrictEqual(await seen('zh'), ['zh', 'zh-CN', '发送'])
+  await Promise.all([here.text.use('zh'), here.text.use('en')])
+  assert.deepStrictEqual([here.text.language(), here.root.lang], ['en', 'en'], 'what was wished last, though it is there first')
 })

@@ -43,7 +43,10 @@ yaa.define('io/settings', [], () => {
     // another tab has written: what this one writes next is not without it
     if (storage) globalThis.addEventListener?.('storage', ({ key }) => {
       if (key === SETTINGS) values = read(SETTINGS)
-      if (key === KEYS && (kept || served)) keys = read(KEYS)
+      if (key !== KEYS || !(kept || served)) return
+      const stored = read(KEYS)
+      kept &&= Object.keys(stored).length > 0
+      if (kept || served) keys = stored // else they are kept no more, and in use until this page is closed
     })
 
     /** @param {string} url '' for the usual one */

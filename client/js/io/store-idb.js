@@ -68,6 +68,7 @@ yaa.define('io/store-idb', ['core/fold', 'core/session', 'io/store-memory', 'io/
 
     /** @param {IDBDatabase} next */
     function adopt(next) {
+      if (next !== database) database.close() // what failed may have had another reason
       database = next
       database.onversionchange = () => {
         over = true

@@ -38,7 +38,8 @@ yaa.define('ui/app', [
     let whole = true
 
     async function start() {
-      await look(settings)
+      look(settings)
+      await words.use(settings.get('language') ?? '')
       const signedIn = settings.takeKeyFromHash()
       const wanted = guest?.id ?? sessionInHash()
       const more = () => yaa.later('commands').then(() => yaa.use('ui/deeds'))
@@ -57,7 +58,8 @@ yaa.define('ui/app', [
       NARROW.addEventListener('change', draw)
       addEventListener('keydown', shortcuts(app, actions))
       addEventListener('unhandledrejection', notLoaded)
-      addEventListener('storage', ({ key }) => { if (key === 'yaa.settings') draw() }) // of another tab
+      // of another tab; its words come with a reload: made anew here, the composer would lose its files
+      addEventListener('storage', ({ key }) => { if (key === 'yaa.settings') look(settings), draw() })
       for (const type of ['dragover', 'dragleave', 'drop']) addEventListener(type, (/** @type {any} */ event) => app.views.composer.drag(event))
       // Who has switched tools of the page on may need them with the first message.
       if (Object.values(settings.get('pageTools') ?? {}).includes(true)) pageTools(app)
@@ -183,10 +185,9 @@ yaa.define('ui/app', [
     function set(changes) {
       for (const [name, value] of Object.entries(changes)) setOne(settings, name, value)
       if ('url' in changes || 'key' in changes) server.connect()
-      look(settings).then(() => {
-        if ('language' in changes) app.mount()
-        draw()
-      })
+      look(settings)
+      if ('language' in changes) words.use(changes.language).then(app.mount)
+      draw()
     }
 
     /** @param {string} id */
@@ -358,13 +359,12 @@ yaa.define('ui/app', [
   /** @param {(events: Modules['io/journal']) => Promise<any>} work nobody waits for, and that may fail */
   const journal = (work) => yaa.later('journal').then(() => work(yaa.use('io/journal'))).catch(console.warn)
 
-  /** @param {Settings} settings @returns {Promise<void>} when its words are there */
+  /** @param {Settings} settings */
   function look(settings) {
     const root = document.documentElement
     for (const name of ['theme', 'size', 'density']) attr(root, `data-${name}`, settings.get(name) || null)
     if (settings.get('hue')) root.style.setProperty('--hue', settings.get('hue'))
     else root.style.removeProperty('--hue')
-    return words.use(settings.get('language') ?? '')
   }
 
   const sessionInHash = () => new URLSearchParams(location.hash.slice(1)).get('s')

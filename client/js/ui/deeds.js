@@ -1,7 +1,7 @@
 // The commands of the app: one row each. The palette, the slash menu, the keys and the cheat sheet are all drawn from
 // here. A row is only a name and how to begin; what does the work is loaded when it is first wanted.
 
-yaa.define('ui/deeds', ['ui/commands', 'i18n/finding', 'ui/deeds-session'], ({ register }) => {
+yaa.define('ui/deeds', ['ui/commands', 'i18n/finding', 'ui/deeds-session', 'css/more'], ({ register }) => {
   /** @typedef {import('./types').Command} Command */
   /** @typedef {import('./types').CommandContext} CommandContext */
 

@@ -12,7 +12,7 @@ yaa.define('ui/md-dom', ['ui/h', 'ui/text', 'ui/code', 'core/markdown', 'core/ur
     /** @param {string} text all of it so far */
     function update(text) {
       if (text === shown) return
-      if (fromRight(text.slice(shown.length))) attr(el, 'data-bidi', '')
+      if (fromRight(text.startsWith(shown) ? text.slice(shown.length) : text)) attr(el, 'data-bidi', '')
       shown = text
       const { blocks } = stream.update(text)
       list(el, blocks, keyOf, blockView)

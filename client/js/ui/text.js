@@ -5,12 +5,16 @@ yaa.define('ui/text', ['core/i18n', 'i18n/en'], ({ format }, en) => {
   /** English is on the page; what it has for another language comes when that is used. @type {Record<string, Record<string, string>>} */
   const LANGUAGES = { en, zh: {} }
   let language = 'en'
+  let newest = 'en'
   let number = new Intl.NumberFormat('en')
 
-  /** @param {string} wanted a language of ours, or '' for the browser's; one that cannot be loaded is English */
+  /** @param {string} wanted a language of ours, or '' for the browser's; one that cannot be loaded is English; of two wishes the later one counts */
   async function use(wanted) {
     const known = [wanted, ...navigator.languages].map((tag) => tag.split('-')[0]).find((tag) => tag in LANGUAGES) ?? 'en'
-    language = await bring(known).then(() => known, () => 'en')
+    newest = known
+    const come = await bring(known).then(() => known, () => 'en')
+    if (newest !== known) return
+    language = come
     number = new Intl.NumberFormat(language)
     document.documentElement.lang = language === 'zh' ? 'zh-CN' : language
   }

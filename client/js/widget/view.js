@@ -39,11 +39,11 @@ yaa.define('widget/view', ['core/session', 'widget/texts', 'widget/style', 'widg
       talk.send(text)
     }
 
-    /** The second click of a double click means nothing new: what it hits has just become the other button. @param {MouseEvent} event */
+    /** The later clicks of a double click mean nothing new: what they hit has just become the other button. @param {MouseEvent} event */
     function press(event) {
-      if (!talk.live() && event.detail !== 2) return // it submits
+      if (!talk.live() && event.detail < 2) return // it submits
       event.preventDefault()
-      if (event.detail !== 2) talk.stop()
+      if (event.detail < 2) talk.stop()
     }
 
     function reset() {
