@@ -8,6 +8,7 @@ when nothing failed. The unit tests need none of this: `python3 -m unittest disc
 from __future__ import annotations
 
 import argparse
+import signal
 import subprocess
 import sys
 
@@ -24,7 +25,12 @@ def main() -> int:
     console = Console()
     environment.prepare(console, offline=options.offline)
     chosen = [lane for lane in lanes.LANES if not options.only or lane.name in options.only]
-    outcomes = lanes.run(chosen, console)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        outcomes = lanes.run(chosen, console)
+    except KeyboardInterrupt:
+        console.line("tests", "interrupted: what ran has been told to end")
+        return 128 + signal.SIGINT
     if options.bench:
         subprocess.run([sys.executable, "-m", "tests.bench"], cwd=tools.ROOT, check=False)
     return account(outcomes, console.seconds())

@@ -4,7 +4,7 @@ Three kinds. A `checks` lane is commands that must exit 0, one check each. A `su
 folder of unittest modules, run by tooling/suite.py. The `node` lane is Node's own test runner.
 Two may run at a time; the browsers' lane runs alone, because the machine may be small. The few
 tests that failed are run once more when nothing else does: one that passes then is told as
-unsteady, in capitals.
+unsteady, in capitals. Ctrl-C ends what runs, and nothing begins any more.
 """
 
 from __future__ import annotations
@@ -17,15 +17,23 @@ import subprocess
 import tempfile
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from . import tools
 from .report import Console, Outcome, Skip
 
 FEW = 6  # failures that may be accidents; more are a fault
 AGAIN_S = 300  # for one test
+LEAVE_S = 20.0  # how long a child that is interrupted may take to end what it has started
+
+T = TypeVar("T")
+
+_interrupted = threading.Event()
+_running: set[_Child] = set()
 
 # Suites beside the unit tests, by the lane that runs them.
 OWN_FOLDERS = {
@@ -48,28 +56,45 @@ class Lane:
 def run(lanes: list[Lane], console: Console) -> list[Outcome]:
     """Runs the lanes, the ones that are not `alone` two at a time; outcomes in the order given."""
     outcomes = {lane.name: Outcome(lane.name) for lane in lanes}
-    waiting = iter([lane for lane in lanes if not lane.alone])
-    lock = threading.Lock()
+    _interrupted.clear()
+    try:
+        beside = [lane for lane in lanes if not lane.alone]
+        _by_two(beside, lambda lane: _run_lane(lane, console, outcomes[lane.name]))
+        for lane in lanes:
+            if lane.alone:
+                _run_lane(lane, console, outcomes[lane.name])
+        found = list(outcomes.values())
+        _look_again(found, console)
+    except KeyboardInterrupt:
+        interrupt()
+        raise
+    return found
+
+
+def interrupt() -> None:
+    """Ends what runs as Ctrl-C does: children are in groups of their own, and hear of it here."""
+    _interrupted.set()
+    for child in list(_running):
+        child.interrupt()
+
+
+def _by_two(things: list[T], does: Callable[[T], None]) -> None:
+    """Two at a time, in their order."""
+    waiting = deque(things)
 
     def work() -> None:
-        while True:
-            with lock:
-                lane = next(waiting, None)
-            if lane is None:
+        while not _interrupted.is_set():
+            try:
+                one = waiting.popleft()
+            except IndexError:
                 return
-            _run_lane(lane, console, outcomes[lane.name])
+            does(one)
 
-    workers = [threading.Thread(target=work, name=f"lanes-{number}") for number in (1, 2)]
+    workers = [threading.Thread(target=work) for _ in range(2)]
     for worker in workers:
         worker.start()
     for worker in workers:
         worker.join()
-    for lane in lanes:
-        if lane.alone:
-            _run_lane(lane, console, outcomes[lane.name])
-    found = list(outcomes.values())
-    _look_again(found, console)
-    return found
 
 
 def _look_again(outcomes: list[Outcome], console: Console) -> None:
@@ -177,22 +202,8 @@ def _tests(console: Console, outcome: Outcome, limit_s: float) -> None:
 def _tests_beside(console: Console, outcome: Outcome, limit_s: float) -> None:
     """Two modules at a time, each in a child of its own: browsers, peers and servers that are
     killed wait as long as they work."""
-    waiting = iter(reversed(modules(outcome.lane)))
-    lock = threading.Lock()
-
-    def work() -> None:
-        while True:
-            with lock:
-                name = next(waiting, None)
-            if name is None:
-                return
-            _suite(console, outcome, limit_s, [name])
-
-    workers = [threading.Thread(target=work, name=f"beside-{number}") for number in (1, 2)]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
+    names = modules(outcome.lane)[::-1]
+    _by_two(names, lambda name: _suite(console, outcome, limit_s, [name]))
 
 
 def _suite(console: Console, outcome: Outcome, limit_s: float, names: list[str]) -> None:
@@ -263,6 +274,9 @@ class _Child:
             errors="replace",
             start_new_session=True,
         )
+        _running.add(self)
+        if _interrupted.is_set():
+            self.interrupt()
 
     def lines(self) -> Iterator[str]:
         """What it prints, until it ends or its time is up."""
@@ -276,6 +290,7 @@ class _Child:
         finally:
             timer.cancel()
             self._process.wait()
+            _running.discard(self)
 
     def problem(self) -> str:
         """Why it is not a success; empty when it is one."""
@@ -286,9 +301,19 @@ class _Child:
             return f"died of {signal.Signals(-code).name}"
         return f"exit code {code}" if code else ""
 
+    def interrupt(self) -> None:
+        self._tell(signal.SIGINT)
+        timer = threading.Timer(LEAVE_S, self._tell, [signal.SIGKILL])
+        timer.daemon = True
+        timer.start()
+
     def _expire(self) -> None:
         self._late = True
-        os.killpg(self._process.pid, signal.SIGKILL)
+        self._tell(signal.SIGKILL)
+
+    def _tell(self, number: signal.Signals) -> None:
+        if self._process.poll() is None:
+            os.killpg(self._process.pid, number)
 
 
 LANES = [

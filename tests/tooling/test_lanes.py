@@ -95,6 +95,28 @@ class LanesTest(unittest.TestCase):
                 self.assertEqual(outcome.failures, [failed] if failed else [])
                 self.assertEqual(outcome.passed, not failed)
 
+    def test_ctrl_c_ends_what_runs_and_nothing_begins_any_more(self) -> None:
+        found: list[list[str]] = []
+        begun = threading.Event()
+
+        def long(console: Console, outcome: Outcome, limit_s: float) -> None:
+            begun.set()
+            source = "import time; print('on', flush=True); time.sleep(60)"
+            lanes.expect_zero(console, outcome, limit_s, "it", [sys.executable, "-c", source])
+            found.append(outcome.failures)
+
+        chosen = [Lane(name, "", long, 60) for name in "abcd"]
+        running = threading.Thread(target=quietly, args=[chosen])
+        running.start()
+        begun.wait(PATIENCE_S)
+        lanes.interrupt()
+        running.join(PATIENCE_S)
+        self.assertFalse(running.is_alive())
+        self.assertLessEqual(len(found), 2)
+        self.assertEqual(
+            [said[0].split(";")[0] for said in found], ["it: died of SIGINT"] * len(found)
+        )
+
     def test_every_test_file_is_in_one_lane(self) -> None:
         everywhere = [lanes.modules(name) for name in ("unit", *lanes.OWN_FOLDERS)]
         files = [
