@@ -98,10 +98,13 @@ class Child:
             for _ in range(3):
                 ends += os.pipe()
             requests, ask, tell, results, lifeline, hold = ends
+            # Popen's own is lost where it finds no descriptors for its pipe (Python 3.11.2).
+            nothing = os.open(os.devnull, os.O_RDONLY)
+            ends.append(nothing)
             process = subprocess.Popen(
                 [sys.executable, "-I", "-S", "-c", BOOT, str(ROOT), PACKAGE]
                 + [str(requests), str(results), str(lifeline)],
-                stdin=subprocess.DEVNULL,
+                stdin=nothing,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
                 pass_fds=(requests, results, lifeline),
@@ -112,7 +115,7 @@ class Child:
             for end in ends:
                 os.close(end)
             raise
-        for end in (requests, results, lifeline):
+        for end in (requests, results, lifeline, nothing):
             os.close(end)
         child = cls(job, process, hold)
         assert process.stdout is not None

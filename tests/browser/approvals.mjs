@@ -194,7 +194,6 @@ await main(async (walk, job) => {
       const store = await globalThis.yaa.use("io/store-idb").open();
       await store.put({ id: "lost", title: "Lost", version: 1, rev: 1, status: "in_progress", messages, calls, interrupts: [] });
       location.hash = "#s=lost";
-      location.reload();
     });
     await walk.press("Resume", ".status-line button");
     await walk.sees(".ask", "Did shell run?");

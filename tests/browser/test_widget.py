@@ -81,7 +81,7 @@ class Widget(unittest.TestCase):
             job = {"url": shop.url, "server": yaa.url, "tool": TOOL, "label": f"{browser}-widget"}
             walked = walk("widget.mjs", browser, job, {})
         self.assertEqual(walked.error, "", walked.complaints)
-        loud = [item for item in walked.complaints if item["step"] != "wrong key"]
+        loud = [item for item in walked.complaints if not expected(item)]
         self.assertEqual(loud, [], "the console is quiet")
 
     @tools.needs(*NEEDED, tools.browser("chromium"))
@@ -91,6 +91,13 @@ class Widget(unittest.TestCase):
     @tools.needs(*NEEDED, tools.browser("firefox"))
     def test_firefox(self) -> None:
         self.check("firefox")
+
+
+def expected(complaint: dict[str, str]) -> bool:
+    """A wrong key is refused; and a run that was stopped may still be ending when the next one is
+    sent, which waits."""
+    stopped = complaint["step"].startswith("Enter stops") and "409" in complaint["text"]
+    return stopped or complaint["step"] == "wrong key"
 
 
 if __name__ == "__main__":
