@@ -131,7 +131,7 @@ class Jobs:
                         continue
                     try:
                         yield self._announcement(job)
-                    except BaseException:  # cut here, it was announced to nobody and is not begun
+                    except BaseException:  # cut here it has not begun, whoever has heard of it
                         if not job.repeatable:
                             self._executions.claims.release(*key)
                         raise
