@@ -83,7 +83,7 @@ await main(async (walk, job) => {
     await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))));
     const now = { status: await inside(".status"), words: await field.evaluate((one) => one.value) };
     if (!now.status.includes("Working") || !now.words) throw new Error(JSON.stringify(now));
-    await button.click();
+    await button.click({ delay: 300 }); // as long as a finger takes; words come meanwhile
     await sees(page, ".status", "Stopped");
     await button.click({ count: 3 });
     await page.waitForFunction(() => document.querySelector("#here > div").shadowRoot.querySelectorAll(".user").length === 2);

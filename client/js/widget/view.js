@@ -61,8 +61,10 @@ yaa.define('widget/view', ['core/session', 'widget/texts', 'widget/style', 'widg
       if (held && !held.isConnected) parts.talk.focus({ preventScroll: true })
       if (near) parts.talk.scrollTop = parts.talk.scrollHeight
       parts.talk.setAttribute('aria-busy', String(live))
-      parts.send.replaceChildren(icon(live ? 'stop' : 'send'))
-      parts.send.setAttribute('aria-label', t(live ? 'stop' : 'send'))
+      // its icon stays while it means the same: Firefox gives no click for a press on an element that went before the release
+      const label = t(live ? 'stop' : 'send')
+      if (parts.send.getAttribute('aria-label') !== label) parts.send.replaceChildren(icon(live ? 'stop' : 'send'))
+      parts.send.setAttribute('aria-label', label)
       const said = statusOf(talk, t, wasLive && !live)
       if (parts.status.textContent !== said) parts.status.textContent = said
       wasLive = live
