@@ -9,11 +9,9 @@ so that the next request finds all of this one there.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from typing import Any
 
 from . import Message, Options, Tool, build
-from .answer import Answer, Scanner
 from .anthropic_decode import AnthropicDecoder
 from .parts import of_answer, of_content, of_data_url
 from .presets import Provider
@@ -40,6 +38,7 @@ Block = dict[str, Any]
 
 
 class AnthropicAPI(RemoteAPI):
+    answer = AnthropicDecoder
     optional = {
         "thinking": b"adaptive",  # not every model and vendor knows it, or no longer another one
         "output_config.format": b"output_config.format",
@@ -62,15 +61,6 @@ class AnthropicAPI(RemoteAPI):
         names: build.Names,
     ) -> dict[str, Any]:
         return request(self.provider, messages, tools, options, mode, names)
-
-    def answer(
-        self,
-        options: Options,
-        restore: Callable[[str], str],
-        scanner: Scanner | None,
-        rescue: Callable[[str], tuple[str, str] | None] | None,
-    ) -> Answer:
-        return AnthropicDecoder(self.provider, options, restore, scanner, rescue)
 
 
 def request(

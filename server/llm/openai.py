@@ -5,16 +5,15 @@ In the walk: `remote` makes the call; `build` says what is sent, `decode` reads 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from . import Message, Options, Tool, build
-from .answer import Answer, Scanner
 from .decode import Decoder
 from .remote import RemoteAPI
 
 
 class OpenAIAPI(RemoteAPI):
+    answer = Decoder
     optional = {
         "stream_options": b"stream_options",
         "parallel_tool_calls": b"parallel_tool_calls",
@@ -29,12 +28,3 @@ class OpenAIAPI(RemoteAPI):
         names: build.Names,
     ) -> dict[str, Any]:
         return build.request(self.provider, messages, tools, options, mode, names)
-
-    def answer(
-        self,
-        options: Options,
-        restore: Callable[[str], str],
-        scanner: Scanner | None,
-        rescue: Callable[[str], tuple[str, str] | None] | None,
-    ) -> Answer:
-        return Decoder(self.provider, options, restore, scanner, rescue)

@@ -79,10 +79,12 @@ class Call:
 class RemoteAPI(BaseAPI):
     """One provider and model. `clock` and `sleep` are for tests.
 
+    answer     who reads an answer
     optional   fields a gateway or a model may refuse although the API has them, left out from
                then on (`a.b`: member b of a); and how an error that means one spells it
     """
 
+    answer: ClassVar[type[Answer]]
     optional: ClassVar[Mapping[str, bytes]] = {}
 
     def __init__(
@@ -108,16 +110,6 @@ class RemoteAPI(BaseAPI):
         names: build.Names,
     ) -> dict[str, Any]:
         """The body of one call. `mode` is native, json_schema or text."""
-
-    @abstractmethod
-    def answer(
-        self,
-        options: Options,
-        restore: Callable[[str], str],
-        scanner: Scanner | None,
-        rescue: Callable[[str], tuple[str, str] | None] | None,
-    ) -> Answer:
-        """Who reads the answer; the arguments are those of Answer."""
 
     def key_headers(self, key: str) -> dict[str, str]:
         return {"authorization": f"Bearer {key}"}
@@ -277,7 +269,7 @@ class RemoteAPI(BaseAPI):
             return text_calls.rescue(text, known)
 
         restore = call.names.restore
-        return self.answer(call.options, restore, scanner, rescue if known else None)
+        return self.answer(self.provider, call.options, restore, scanner, rescue if known else None)
 
 
 class _NoTools(Exception):

@@ -8,11 +8,9 @@ sealed, where they stood.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from . import Message, Options, Tool, build
-from .answer import Answer, Scanner
 from .parts import of_answer, of_content
 from .presets import Provider
 from .remote import RemoteAPI
@@ -32,6 +30,7 @@ Item = dict[str, Any]
 
 
 class ResponsesAPI(RemoteAPI):
+    answer = ResponsesDecoder
     optional = {
         "include": b'"include"',
         "reasoning.summary": b"reasoning.summary",
@@ -50,15 +49,6 @@ class ResponsesAPI(RemoteAPI):
         names: build.Names,
     ) -> dict[str, Any]:
         return request(self.provider, messages, tools, options, mode, names)
-
-    def answer(
-        self,
-        options: Options,
-        restore: Callable[[str], str],
-        scanner: Scanner | None,
-        rescue: Callable[[str], tuple[str, str] | None] | None,
-    ) -> Answer:
-        return ResponsesDecoder(self.provider, options, restore, scanner, rescue)
 
 
 def request(
