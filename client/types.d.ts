@@ -267,7 +267,7 @@ interface Modules {
     items(session: Session, options?: { live?: boolean; given?: Map<string, Answer> }): Item[]
     why(session: Session, options?: { live?: boolean }): Why
     canResume(session: Session): boolean
-    endedBy(message: Json): "" | "length" | "filter" | "broken"
+    endedBy(message: Json): "" | "length" | "filter" | "broken" | "empty"
     treeOf(session: Session): Tree
     orderOf<T extends { messages: Message[] }>(branches: T[]): T[]
     siblings(session: Session): Map<string, (string | null)[]>

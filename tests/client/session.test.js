@@ -151,7 +151,11 @@ test('what ended an answer before the model did', () => {
     ['stop', ''], ['tool_calls', ''], ['end_turn', ''], [null, ''], [undefined, ''], [{}, ''], ['', ''], ['length', 'length'], ['max_tokens', 'length'],
     ['model_context_window_exceeded', 'length'], ['content_filter', 'filter'], ['sensitive', 'filter'], ['error', 'broken'], ['network_error', 'broken'], ['abort', 'broken'],
   ]
-  for (const [finish_reason, why] of rows) assert.strictEqual(sessions.endedBy({ role: 'assistant', meta: { finish_reason } }), why, String(finish_reason))
+  for (const [finish_reason, why] of rows) assert.strictEqual(sessions.endedBy({ role: 'assistant', content: 'Words', meta: { finish_reason } }), why, String(finish_reason))
+  const meta = { finish_reason: 'stop' }
+  for (const content of [null, undefined, '', ' \n', []]) assert.strictEqual(sessions.endedBy({ role: 'assistant', content, meta }), 'empty', JSON.stringify(content))
+  assert.strictEqual(sessions.endedBy({ role: 'assistant', content: [{ type: 'text', text: 'x' }], meta }), '')
+  assert.strictEqual(sessions.endedBy({ role: 'assistant', content: '', meta: { finish_reason: 'length' } }), 'length')
   const cut = { role: 'assistant', meta: { finish_reason: 'length' } }
   assert.deepStrictEqual([{ ...cut, tool_calls: [{ id: 'c' }] }, { ...cut, role: 'user' }, { role: 'assistant' }].map(sessions.endedBy), ['', '', ''])
 })

@@ -149,15 +149,17 @@ yaa.define('core/session', ['core/ids', 'core/patch'], ({ uuid, id }, { put }) =
   }
 
   /**
-   * What ended an answer before the model did. Calls that it asked for say so themselves.
-   * @param {Message} message @returns {'' | 'length' | 'filter' | 'broken'}
+   * What ended an answer before the model did, or that there is none: after long thoughts and results of tools some models
+   * stop without a word. Calls that it asked for say so themselves.
+   * @param {Message} message @returns {'' | 'length' | 'filter' | 'broken' | 'empty'}
    */
-  function endedBy({ role, meta, tool_calls }) {
+  function endedBy({ role, meta, tool_calls, content }) {
     const reason = role === 'assistant' && !list(tool_calls).length && meta?.finish_reason
     if (typeof reason !== 'string') return ''
     if (/length|max_tokens|context_window/.test(reason)) return 'length'
     if (/filter|sensitive|refusal/.test(reason)) return 'filter'
-    return /error|abort|incomplete|insufficient/.test(reason) ? 'broken' : ''
+    if (/error|abort|incomplete|insufficient/.test(reason)) return 'broken'
+    return reason && (typeof content === 'string' ? !content.trim() : !list(content).length) ? 'empty' : ''
   }
 
   /** Whether sending the session as it is would go on with something. @param {Session} session */

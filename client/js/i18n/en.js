@@ -100,6 +100,7 @@ yaa.define('i18n/en', [], () => {
     'thread.length': 'The answer reached its limit of tokens and ends here. Say “go on” to get the rest.',
     'thread.filter': 'The provider’s filter ended the answer here.',
     'thread.broken': 'The provider broke off here.',
+    'thread.empty': 'The model ended its answer without a word. Say “go on”, or choose “Answer again”.',
     'thread.copy': 'Copy message',
     'thread.part': 'Attachment ({type})',
 

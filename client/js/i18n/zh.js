@@ -100,6 +100,7 @@ yaa.define('i18n/zh', [], () => {
     'thread.length': '回答达到了词元上限，到此为止。发送“继续”即可得到其余内容。',
     'thread.filter': '提供方的过滤器在这里结束了回答。',
     'thread.broken': '提供方在这里中断了回答。',
+    'thread.empty': '模型没有写出任何内容就结束了。可以说“继续”，或选择“重新回答”。',
     'thread.copy': '复制消息',
     'thread.part': '附件（{type}）',
 
