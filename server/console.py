@@ -18,6 +18,7 @@ from .api.runs import Agent, Run
 from .errors import Problem
 from .fronts.outcome import finished
 from .jsontext import JSONError, browser_safe, dumps, loads
+from .session.ending import ended_by
 from .session.events import alias
 from .terminal import Printer, Terminal, answer, visible
 
@@ -91,6 +92,14 @@ async def run_once(
     return EXITS.get(run.session.get("status", ""), INTERRUPTED)
 
 
+# Why an answer is not whole, which its words alone do not tell.
+SHORT = {
+    "length": "the answer reached its limit of tokens and ends here",
+    "filter": "the provider's filter ended the answer here",
+    "broken": "the provider broke off here",
+}
+
+
 def write_session(session: dict[str, Any], out: TextIO) -> None:
     """As JSON that people can read and edit."""
     out.write(json.dumps(session, ensure_ascii=False, indent=2) + "\n")
@@ -100,7 +109,7 @@ def write_session(session: dict[str, Any], out: TextIO) -> None:
 def write_answer(session: dict[str, Any], out: TextIO) -> None:
     """What the run came to, for a person or a script: the structured output, or else the words that
     were said last, or given to `finish` without any. What it waits for, or failed with, goes to
-    standard error."""
+    standard error, and that the answer is not whole."""
     nothing: dict[str, Any] = {}
     last = next((m for m in reversed(session["messages"]) if m["role"] != "tool"), nothing)
     if "output" in session:
@@ -109,6 +118,8 @@ def write_answer(session: dict[str, Any], out: TextIO) -> None:
         text = last.get("content") or finished(session["messages"], said=False)
         out.write(visible(text).rstrip("\n") + "\n" if text else "")
     out.flush()
+    if "output" not in session and (why := SHORT.get(ended_by(last))):
+        print(f"yaa: {why}", file=sys.stderr)
     if last.get("role") == "error":
         print(f"yaa: {visible(last['content'])}", file=sys.stderr)
     for interrupt in session.get("interrupts", ()):
@@ -237,6 +248,9 @@ class Chat:
                     printer.show(event)
         finally:
             printer.end()
+        last = self._run.session["messages"][-1]
+        if why := SHORT.get(ended_by(last)):
+            self._terminal.line(f"({why})", "red")
 
     def _open(self) -> list[dict[str, Any]]:
         interrupts: list[dict[str, Any]] = self.session.get("interrupts") or []

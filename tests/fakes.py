@@ -76,6 +76,7 @@ class ScriptedModel(BaseAPI):
         self.choices: list[str | None] = []
         self.providers: list[dict[str, Any]] = []
         self.costs: dict[str, Any] = {}  # of each answer, beside its tokens
+        self.reason = "stop"  # why it ends, without calls
         self.closed = 0
 
     @property
@@ -129,7 +130,7 @@ class ScriptedModel(BaseAPI):
             if not opened:
                 yield events.text_start(message_id, 1)
             usage = {"prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 18, **self.costs}
-            reason = "tool_calls" if any(part[0] == "call" for part in parts) else "stop"
+            reason = "tool_calls" if any(part[0] == "call" for part in parts) else self.reason
             meta = {"model": "scripted", "usage": usage, "finish_reason": reason}
             yield events.text_end(message_id, meta, 2)
             ended = True

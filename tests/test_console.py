@@ -70,6 +70,13 @@ class Talking(Case):
         roles = [message["role"] for message in chat.session["messages"]]
         self.assertEqual(roles, ["user", "assistant"] * 2)
 
+    def test_an_answer_that_is_not_whole_says_so(self) -> None:
+        for reason, told in (("stop", 0), ("length", 1), ("max_tokens", 1), ("sensitive", 1)):
+            with self.subTest(reason):
+                self.model.reason = reason
+                _, said = self.chat("hello")
+                self.assertEqual(said.count("ends here)") + said.count("the answer here)"), told)
+
     def test_an_approval(self) -> None:
         for reply, ran, status in (("y", 1, "completed"), ("n\nnot now", 0, "completed")):
             self.setUp()
@@ -168,6 +175,11 @@ class Filter(Case):
             ({"messages": [fakes.user("a")]}, "", ""),
             ({"messages": [said(""), FINISHED]}, "all done\n", ""),
             ({"messages": [said("Look:"), FINISHED]}, "Look:\n", ""),
+            (
+                {"messages": [said("half") | {"meta": {"finish_reason": "max_tokens"}}]},
+                "half\n",
+                "yaa: the answer reached its limit of tokens and ends here\n",
+            ),
             ({"messages": [said("half"), error("down\x07")]}, "", "yaa: down\\x07\n"),
             (
                 {"messages": [said("")], "interrupts": [{"reason": "limit", "message": "Stop."}]},

@@ -13,6 +13,7 @@ from typing import Any
 
 from ..jsontext import dumps
 from ..session import output
+from ..session.ending import ended_by
 from ..session.events import FILLED, Event
 from ..session.fold import parse_pointer
 from ..session.modes import FINISH
@@ -28,7 +29,8 @@ FAILURES: dict[str, tuple[int, str, str]] = {
     "upstream_timeout": (504, "server_error", "upstream_timeout"),
     "overloaded": (503, "server_error", "overloaded"),
 }
-FILTERED = ("content_filter", "sensitive", "refusal")
+# A client of OpenAI has no word for a fault, and "stop" would be a lie.
+ENDS = {"": "stop", "length": "length", "filter": "content_filter", "broken": "length"}
 NOTHING = "done"  # what `finish` gives where it was given nothing
 STOPPED = "The server is stopping; what was said so far is not the whole answer."
 
@@ -87,10 +89,7 @@ def reason(session: Session) -> str:
         return "length"
     for message in reversed(session["messages"]):
         if message["role"] == "assistant":
-            said = (message.get("meta") or {}).get("finish_reason")
-            return (
-                "content_filter" if said in FILTERED else "length" if said == "length" else "stop"
-            )
+            return ENDS[ended_by(message)]
     return "stop"
 
 

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Protocol
 
 from ..jsontext import browser_safe
+from ..session.ending import Ending, ending
 from ..session.events import (
     Event,
     text_delta,
@@ -31,15 +32,10 @@ from .presets import Provider
 _OWN_WORD = {None, "stop", "tool_use", "function_call", "end_turn", "tool_calls"}
 _OWN_WORD |= {"eos", "eos_token", "stop_sequence"}  # Together, TGI
 # Why an answer without a word is no answer; another attempt would end in the same way.
-_SILENCE = {
+_SILENCE: dict[Ending, str] = {
     "length": "its limit of tokens was used up before",
-    "content_filter": "a filter of the provider's stopped it",
-    "sensitive": "a filter of the provider's stopped it",
+    "filter": "a filter of the provider's stopped it",
 }
-# How an answer ends in the middle: at a limit, by a filter, or because the provider broke down.
-CUT = {"length", "max_tokens", "model_length", "model_context_window_exceeded"}
-CUT |= {"content_filter", "sensitive", "error", "network_error", "insufficient_system_resource"}
-CUT |= {"abort", "incomplete"}
 
 MARKED = "marks"  # reasoning.field of a thought that the model marked in its text
 
@@ -119,7 +115,7 @@ class Answer(ABC):
         self._out = []
         if not self.finished:
             raise Failure("upstream_truncated", f"{self._provider.name} broke off in its answer")
-        cut = self._finish in CUT
+        cut = bool(ending(self._finish))
         self._end_text(cut)
         if not (self._received or self._calls.all or self._finish in _OWN_WORD):
             raise self._silence(sent)
@@ -143,10 +139,10 @@ class Answer(ABC):
     def _silence(self, sent: int) -> Failure:
         """Of an answer that has ended otherwise than by the model's own word, and has none. What it
         thought unseen is paid for all the same."""
-        why = _SILENCE.get(str(self._finish), str(self._finish))
+        why = _SILENCE.get(ending(self._finish), str(self._finish))
         text = f"{self._provider.name} ended its answer without a word: {why}"
         details = {"usage": self._priced(sent)} if self._usage else {}
-        final = self._finish in _SILENCE
+        final = ending(self._finish) in _SILENCE
         return Failure("upstream_error", text, retryable=not final, details=details)
 
     def _timed(self) -> list[Event]:

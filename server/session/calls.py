@@ -13,6 +13,7 @@ from typing import Any
 from ..jsontext import browser_safe, dumps
 from ..schema.validate import check_schema
 from .answers import ANSWERS
+from .ending import ended_by
 from .fields import ASKED
 from .jobs import (
     Ask,
@@ -355,7 +356,7 @@ def cut_short(message: dict[str, Any], call: Call) -> str:
     reason = message.get("meta", {}).get("finish_reason") or "stop"
     if message["tool_calls"][-1]["id"] != call["id"] or reason in ("tool_calls", "stop"):
         return ""
-    if reason == "length":
+    if ended_by(message) == "length":
         return "Not run: the model's answer was cut off by its length limit."
     arguments = call["function"]["arguments"]
     nothing = isinstance(arguments, str) and not arguments.strip()

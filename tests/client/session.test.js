@@ -147,10 +147,7 @@ test('documents that hold anything', () => {
 })
 
 test('what ended an answer before the model did', () => {
-  const rows = [
-    ['stop', ''], ['tool_calls', ''], ['end_turn', ''], [null, ''], [undefined, ''], [{}, ''], ['', ''], ['length', 'length'], ['max_tokens', 'length'],
-    ['model_context_window_exceeded', 'length'], ['content_filter', 'filter'], ['sensitive', 'filter'], ['error', 'broken'], ['network_error', 'broken'], ['abort', 'broken'],
-  ]
+  const rows = [...Object.entries(require('../vectors/endings.json')), [null, ''], [undefined, ''], [{}, ''], ['', '']]
   for (const [finish_reason, why] of rows) assert.strictEqual(sessions.endedBy({ role: 'assistant', content: 'Words', meta: { finish_reason } }), why, String(finish_reason))
   const meta = { finish_reason: 'stop' }
   for (const content of [null, undefined, '', ' \n', []]) assert.strictEqual(sessions.endedBy({ role: 'assistant', content, meta }), 'empty', JSON.stringify(content))

@@ -26,8 +26,10 @@ class Ends(unittest.TestCase):
         cases: list[tuple[str, Json, str]] = [
             ("nothing", session(), "stop"),
             ("an answer", session(said()), "stop"),
-            ("a provider's own word", session(said("network_error")), "stop"),
+            ("a provider's own word", session(said("eos")), "stop"),
             ("out of tokens", session(said("length")), "length"),
+            ("out of tokens, in another's words", session(said("model_length")), "length"),
+            ("broken off", session(said("network_error")), "length"),
             ("filtered", session(said("content_filter")), "content_filter"),
             ("filtered, in another's words", session(said("sensitive"), error), "content_filter"),
             ("no word at all", session({"role": "assistant", "content": ""}), "stop"),
