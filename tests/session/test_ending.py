@@ -22,7 +22,12 @@ class Endings(unittest.TestCase):
 
     def test_no_word(self) -> None:
         odd: list[Any] = [None, 3, {}]
-        metas = [{}, {"meta": None}, {"meta": {}}, *({"meta": {"finish_reason": x}} for x in odd)]
+        metas: list[Any] = [
+            {},
+            {"meta": None},
+            {"meta": {}},
+            *({"meta": {"finish_reason": x}} for x in odd),
+        ]
         for message in metas:
             with self.subTest(message):
                 self.assertEqual(ended_by(message), "")
