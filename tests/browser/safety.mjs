@@ -60,6 +60,19 @@ for (const [name, way] of Object.entries(tries)) {
 parent.postMessage({ said }, "*")
 <\/script>`;
 
+/** Where each begins to grow, and what must stay. */
+const MORE = "|||, and then more words, `code` and [another](https://b.example) link";
+const GROWING = [
+  ["a", `See [this](https://a.example) page${MORE}`],
+  ["a", `**See [this](https://a.example)** page${MORE}`],
+  ["a", `- [this](https://a.example)\n- that${MORE}`],
+  ["a", `1. one [this](https://a.example)${MORE}\n2. two`],
+  ["a", `> [this](https://a.example) is said${MORE}`],
+  ["a", `| a | b |\n|---|---|\n| [this](https://a.example) | 1 |\n| 2 ${MORE} |`],
+  [".code", `1. run\n\n   \`\`\`sh\n   one\n   tw|||o\n   three\n   \`\`\`\n2. and **so** on`],
+  ["button.image-off", `![a](https://a.example/a.png) is a picture${MORE}`],
+];
+
 await main(async (walk, job) => {
   const { page } = walk;
   const requests = [];
@@ -120,6 +133,22 @@ await main(async (walk, job) => {
       return differ;
     }, [...CORPUS, STREAMED, ...ENDLESS]);
     if (differ.length) throw new Error(differ.join("\n---\n"));
+  });
+
+  await walk.step("what is there stays while more comes: a link that is pressed or has the focus, a code that is copied", async () => {
+    const lost = await page.evaluate((texts) => {
+      const lost = [];
+      for (const [css, text] of texts) {
+        const view = yaa.use("ui/md-dom").markdownView();
+        const from = text.indexOf("|||");
+        view.update(text.slice(0, from));
+        const first = view.el.querySelector(css);
+        for (let end = from; end < text.length; end += 3) view.update(text.replace("|||", "").slice(0, end));
+        if (!first || !view.el.contains(first)) lost.push(text);
+      }
+      return lost;
+    }, GROWING);
+    if (lost.length) throw new Error(lost.join("\n---\n"));
   });
 
   await walk.step("a long paragraph grows at its end, and is still one text", async () => {

@@ -59,6 +59,22 @@ await main(async (walk, job) => {
     if (found.own !== "rgb(255, 0, 0)" || found.button === found.own) throw new Error(JSON.stringify(found));
   });
 
+  await walk.step("streamed, an answer is the same as at once, and what is there stays", async () => {
+    const wrong = await page.evaluate((text) => {
+      const { prose } = yaa.use("widget/dom");
+      const [streamed, whole] = [prose(String), prose(String)];
+      for (let end = 1; end < text.length; end += 3) streamed.update(text.slice(0, end), true);
+      streamed.update(text, false);
+      whole.update(text, false);
+      if (!streamed.el.isEqualNode(whole.el)) return streamed.el.outerHTML;
+      const [link, code] = ["a", "pre"].map((css) => streamed.el.querySelector(css));
+      streamed.update(`${text}\nmore\n`, false);
+      const parts = ["blockquote", "ol > li > ul > li", "td", "th", "h3", "strong", "s", "hr", "pre code", "a[target=_blank]"];
+      return [...parts.filter((css) => !streamed.el.querySelector(css)), ...[link, code].flatMap((one) => (streamed.el.contains(one) ? [] : [one.outerHTML]))].join();
+    }, "# A [this](https://a.example) and **b ~~c~~** [no](javascript:x)\n\n1. one\n   - [x] in\n2. two\n\n> said\n\n| a | b |\n|---|---|\n| 1 | `2` |\n\n---\n\n```js\nconst a = 1\n");
+    if (wrong) throw new Error(wrong);
+  });
+
   await walk.step("no barriers", async () => {
     const found = await walk.barriers();
     if (found.length) throw new Error(found.join("\n"));

@@ -1,7 +1,7 @@
 // Elements of the widget: a small builder, and Markdown as nodes. Text from a model becomes text nodes and a dozen kinds of
 // elements, links are checked, pictures are named and not loaded: they would tell their host who reads this.
 
-yaa.define('widget/dom', ['core/markdown', 'core/urlsafe'], (markdown, urlsafe) => {
+yaa.define('widget/dom', ['core/markdown', 'core/markdown-pieces', 'core/urlsafe'], (markdown, { piecesOf, blockOf, refill }, urlsafe) => {
   const SVG = 'http://www.w3.org/2000/svg'
   /** @type {Record<string, string>} */
   const ICONS = {
@@ -37,62 +37,65 @@ yaa.define('widget/dom', ['core/markdown', 'core/urlsafe'], (markdown, urlsafe) 
     return svg
   }
 
-  /** Markdown that may grow: blocks that did not change keep their nodes. @param {(key: string, values?: any) => string} t */
+  /** Markdown that may grow: what did not change keeps its nodes. @param {(key: string, values?: any) => string} t */
   function prose(t) {
     const el = h('div.prose')
     const stream = markdown.stream()
-    /** @type {{node: any, el: any}[]} */
+    /** @type {any[]} */
     let shown = []
 
     /** @param {string} text @param {boolean} live */
     function update(text, live) {
-      const { blocks } = stream.update(text, { live })
-      const same = blocks.findIndex(({ node }, i) => shown[i]?.node !== node)
-      if (same < 0 && blocks.length === shown.length) return
-      const from = same < 0 ? blocks.length : same
-      for (const one of shown.slice(from)) one.el.remove()
-      shown = [...shown.slice(0, from), ...blocks.slice(from).map(({ node }) => ({ node, el: el.appendChild(block(node)) }))]
+      const next = stream.update(text, { live }).blocks.map(({ node }) => blockOf(node))
+      refill(el, shown, next, draw)
+      shown = next
     }
 
-    /** @param {any} node @returns {any} */
-    function block(node) {
-      switch (node.type) {
-        case 'heading': return h(`h${Math.min(6, node.level + 2)}`, null, inline(node.children))
-        case 'code': return h('pre', { tabIndex: 0 }, h('code', null, node.text))
-        case 'math': return h('pre', { tabIndex: 0 }, h('code', null, node.text))
-        case 'quote': return h('blockquote', null, node.children.map(block))
-        case 'rule': return h('hr')
-        case 'html': return h('p', null, node.text)
-        case 'table': return h('div.table', { tabIndex: 0 }, h('table', null, rows([node.head], 'th'), rows(node.rows, 'td')))
-        case 'list': return h(node.ordered ? 'ol' : 'ul', node.ordered ? { start: node.start } : null, node.items.map((/** @type {any} */ item) => (
-          h('li', null, item.checked === null ? null : item.checked ? '☑ ' : '☐ ',
-            item.children.map((/** @type {any} */ one) => (node.tight && one.type === 'paragraph' ? inline(one.children) : block(one))))
-        )))
-        default: return h('p', null, inline(node.children))
-      }
-    }
-
-    /** @param {any[][][]} cells @param {string} tag */
-    const rows = (cells, tag) => cells.map((row) => h('tr', null, row.map((cell) => h(tag, null, inline(cell)))))
-
-    /** @param {any[]} nodes @returns {any[]} */
-    const inline = (nodes) => nodes.map((node) => {
+    /** @param {any} node @param {any} [now] the element of another one of its type @returns {any} */
+    function draw(node, now) {
       switch (node.type) {
         case 'text': return node.text
         case 'break': return h('br')
-        case 'emphasis': return h('em', null, inline(node.children))
-        case 'strong': return h('strong', null, inline(node.children))
-        case 'strike': return h('s', null, inline(node.children))
+        case 'box': return node.checked ? '☑ ' : '☐ '
         case 'image': return t('image', { alt: node.alt || node.src })
-        case 'link': {
-          const href = urlsafe.link(node.href)
-          return href ? h('a', { href, target: '_blank', rel: 'noreferrer noopener' }, inline(node.children)) : inline(node.children)
-        }
-        default: return h('code', null, node.text)
+        case 'math': return h('code', null, node.text)
+        case 'code': return node.lang === undefined ? h('code', null, node.text) : codeOf(node, now)
       }
-    })
+      return h(tagOf(node), propsOf(node), piecesOf(node).map((/** @type {any} */ one) => draw(one)))
+    }
 
     return { el, update }
+  }
+
+  /** A block of code that grows is still the one that is scrolled, or marked for copying. @param {any} node @param {any} now */
+  function codeOf({ text }, now) {
+    if (now?.localName !== 'pre') return h('pre', { tabIndex: 0 }, h('code', null, text))
+    const words = now.firstChild.firstChild
+    if (text.startsWith(words.data)) words.appendData(text.slice(words.length))
+    else words.data = text
+    return now
+  }
+
+  /** @type {Record<string, string>} */
+  const TAGS = {
+    quote: 'blockquote', rule: 'hr', formula: 'pre', table: 'div.table', grid: 'table', top: 'thead', rest: 'tbody', row: 'tr', head: 'th', cell: 'td',
+    item: 'li', emphasis: 'em', strong: 'strong', strike: 's',
+  }
+
+  /** @param {any} node */
+  function tagOf({ type, level, ordered, href }) {
+    if (type === 'heading') return `h${Math.min(6, level + 2)}`
+    if (type === 'list') return ordered ? 'ol' : 'ul'
+    if (type === 'link') return urlsafe.link(href) ? 'a' : 'span' // an unsafe address stays what it is: words
+    return TAGS[type] ?? 'p'
+  }
+
+  /** @param {any} node */
+  function propsOf({ type, ordered, start, href }) {
+    const safe = type === 'link' && urlsafe.link(href)
+    if (safe) return { href: safe, target: '_blank', rel: 'noreferrer noopener' }
+    if (type === 'list' && ordered) return { start }
+    return type === 'table' || type === 'formula' ? { tabIndex: 0 } : null
   }
 
   return { h, icon, prose }
