@@ -30,11 +30,14 @@ from .presets import Provider
 # How an answer ends by the model's own word.
 _OWN_WORD = {None, "stop", "tool_use", "function_call", "end_turn", "tool_calls"}
 _OWN_WORD |= {"eos", "eos_token", "stop_sequence"}  # Together, TGI
+# … by calling a tool: without a call the provider has lost it (vllm 53255).
+_PROMISE = {"tool_use", "function_call", "tool_calls"}
 # Why an answer without a word is no answer; another attempt would end in the same way.
 _SILENCE = {
     "length": "its limit of tokens was used up before",
     "content_filter": "a filter of the provider's stopped it",
     "sensitive": "a filter of the provider's stopped it",
+    **dict.fromkeys(_PROMISE, "it was to call a tool, and no call came"),
 }
 # How an answer ends in the middle: at a limit, by a filter, or because the provider broke down.
 CUT = {"length", "max_tokens", "model_length", "model_context_window_exceeded"}
@@ -121,7 +124,8 @@ class Answer(ABC):
             raise Failure("upstream_truncated", f"{self._provider.name} broke off in its answer")
         cut = self._finish in CUT
         self._end_text(cut)
-        if not (self._received or self._calls.all or self._finish in _OWN_WORD):
+        promised = self._finish in _PROMISE and not self._said
+        if not self._calls.all and (promised or not (self._received or self._finish in _OWN_WORD)):
             raise self._silence(sent)
         self._open_text()
         self._out += self._calls.finish(cut=cut)
@@ -146,7 +150,7 @@ class Answer(ABC):
         why = _SILENCE.get(str(self._finish), str(self._finish))
         text = f"{self._provider.name} ended its answer without a word: {why}"
         details = {"usage": self._priced(sent)} if self._usage else {}
-        final = self._finish in _SILENCE
+        final = self._finish in _SILENCE and self._finish not in _PROMISE
         return Failure("upstream_error", text, retryable=not final, details=details)
 
     def _timed(self) -> list[Event]:
