@@ -31,6 +31,8 @@ from .presets import Provider
 # How an answer ends by the model's own word.
 _OWN_WORD = {None, "stop", "tool_use", "function_call", "end_turn", "tool_calls"}
 _OWN_WORD |= {"eos", "eos_token", "stop_sequence"}  # Together, TGI
+# … by calling a tool: without a call the provider has lost it (vllm 53255).
+_PROMISE = {"tool_use", "function_call", "tool_calls"}
 # Why an answer without a word is no answer; another attempt would end in the same way.
 _SILENCE: dict[Ending, str] = {
     "length": "its limit of tokens was used up before",
@@ -117,7 +119,8 @@ class Answer(ABC):
             raise Failure("upstream_truncated", f"{self._provider.name} broke off in its answer")
         cut = bool(ending(self._finish))
         self._end_text(cut)
-        if not (self._received or self._calls.all or self._finish in _OWN_WORD):
+        promised = self._finish in _PROMISE and not self._said
+        if not self._calls.all and (promised or not (self._received or self._finish in _OWN_WORD)):
             raise self._silence(sent)
         self._open_text()
         self._out += self._calls.finish(cut=cut)
@@ -140,6 +143,8 @@ class Answer(ABC):
         """Of an answer that has ended otherwise than by the model's own word, and has none. What it
         thought unseen is paid for all the same."""
         why = _SILENCE.get(ending(self._finish), str(self._finish))
+        if self._finish in _PROMISE:
+            why = "it was to call a tool, and no call came"
         text = f"{self._provider.name} ended its answer without a word: {why}"
         details = {"usage": self._priced(sent)} if self._usage else {}
         final = ending(self._finish) in _SILENCE

@@ -58,18 +58,40 @@ class Call:
     theirs: dict[str, None] = field(default_factory=dict)  # ids the provider used, in order
     pieces: list[str] = field(default_factory=list)
     size: int = 0
+    blank: str = ""  # "{}" that came first: no arguments, or the place of those that follow
     opened: bool = False
     closed: bool = False
     extra: dict[str, Any] = field(default_factory=dict)
     halves: Halves = field(default_factory=Halves)
 
-    def arguments(self) -> str:
+    def told(self) -> str:
         self.pieces = ["".join(self.pieces)]
         return self.pieces[0]
+
+    def arguments(self) -> str:
+        return self.told() or self.blank
 
     def complete(self) -> bool:
         """Whether the arguments so far are one whole JSON object."""
         return is_object(self.arguments())
+
+    def news(self, piece: str) -> str:
+        """What a fragment adds. Some vendors tell all arguments so far in each one, or whole once
+        more at the end (hermes-agent 35718, opencode 12425), and some begin with an empty object
+        (llama-stack 5464). Nothing of JSON is lost: an object may only follow where a value may.
+        """
+        if piece[:1] != "{":
+            return piece
+        if not self.size and piece.strip() == "{}":
+            self.blank = piece
+            return ""
+        before = self.told()
+        if before[:1] == "{" and before.rstrip()[-1] not in ":[,":
+            if piece.startswith(before):
+                return piece[len(before) :]
+            if is_object(before) and is_object(piece) and json.loads(before) == json.loads(piece):
+                return ""
+        return piece
 
 
 class Calls:
@@ -110,7 +132,7 @@ class Calls:
         call.name = call.name or name
         if isinstance(extra := fragment.get("extra_content"), dict):
             call.extra["extra_content"] = extra
-        return events if repeated else events + self.add(call, piece)
+        return events if repeated else events + self.add(call, call.news(piece))
 
     def begin(self, name: str, theirs: str = "") -> tuple[Call, list[Event]]:
         """A call found in text, or one that the provider tells from others by itself."""
@@ -137,7 +159,7 @@ class Calls:
         events = [] if call.opened else self._open(call)
         if half := call.halves.end():
             events.append(tool_args(call.id, half))
-        if not cut and not call.arguments().strip():
+        if not call.told().strip() and (call.blank or not cut):
             events.append(tool_args(call.id, "{}"))
         call.closed = True
         return [*events, tool_end(call.id, opaque(call.extra) or None)]
@@ -155,7 +177,7 @@ class Calls:
         call.id = self._choose_id(call)
         call.opened = True
         events = [tool_start(call.id, call.name, self._message_id)]
-        if before := call.halves.join(call.arguments()):
+        if before := call.halves.join(call.told()):
             events.append(tool_args(call.id, before))
         return events
 

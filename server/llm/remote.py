@@ -80,11 +80,13 @@ class RemoteAPI(BaseAPI):
     """One provider and model. `clock` and `sleep` are for tests.
 
     answer     who reads an answer
+    tail_s     seconds for what may follow the end of an answer: usage, an end mark
     optional   fields a gateway or a model may refuse although the API has them, left out from
                then on (`a.b`: member b of a); and how an error that means one spells it
     """
 
     answer: ClassVar[type[Answer]]
+    tail_s: ClassVar[float] = 5.0
     optional: ClassVar[Mapping[str, bytes]] = {}
 
     def __init__(
@@ -162,11 +164,16 @@ class RemoteAPI(BaseAPI):
             reader = Reader(answer, self.provider)
             async with aclosing(response.chunks()) as chunks:
                 async for data in chunks:
+                    news = not answer.finished
                     for event in reader.feed(data):
+                        news = True
                         yield event
                     if reader.ended:
                         response.release()
                         break
+                    if news and answer.finished:
+                        # Some never end their stream, and keep it alive (bifrost 6784).
+                        response.hurry(self.tail_s)
         except ClientError as error:
             if not answer.finished:
                 raise self._failure(error) from None
@@ -174,7 +181,7 @@ class RemoteAPI(BaseAPI):
             yield event
 
     async def _open(self, call: Call, left: float | None) -> tuple[Response, int]:
-        """An answer with status 200, and the size of what was sent."""
+        """An answer that says yes, and the size of what was sent."""
         whole, plain = call.body(False), False
         while True:
             body = self._accepted(whole)
@@ -188,7 +195,7 @@ class RemoteAPI(BaseAPI):
                 public_only=self.provider.public_only,
                 resendable=True,  # a completion changes nothing at the provider
             )
-            if response.status == 200:
+            if response.status in (200, 201):  # some frameworks' word for any POST: codicil 4
                 return response, len(sent)
             said = await self._error_body(response)
             if response.status == 400 and not plain and _NOT_THEIRS.search(said):

@@ -2,15 +2,17 @@
 
 In the walk: `decode` sends content through here where the preset says so. Only the start of a tag
 that is not decided yet waits for the next delta; a `<think>` after the first visible character is
-text, for people do talk about it.
+text, for people do talk about it. A closing tag before it is left over from a thought that came in
+a field of its own, or that was none (koma 63).
 """
 
 from __future__ import annotations
 
 import re
 
-OPEN, CLOSE = "<think>", "</think>"
-_CLOSE = re.compile(CLOSE, re.IGNORECASE | re.ASCII)
+NAMES = ("think", "thinking", "thought")  # most; some tunings; Gemma and Gemini (moltis 1016)
+_TAG = re.compile(rf"<(/?)({'|'.join(NAMES)})>", re.IGNORECASE | re.ASCII)
+_TAGS = tuple(f"<{slash}{name}>" for slash in ("", "/") for name in NAMES)
 
 
 class ThinkTags:
@@ -22,6 +24,7 @@ class ThinkTags:
         self.never_closed = False  # set by `end`: an implicit thought went on to the very end
         self._implicit = implicit
         self._inside = False
+        self._close = "</think>"
         self._held = ""
 
     def feed(self, text: str) -> list[tuple[bool, str]]:
@@ -42,12 +45,14 @@ class ThinkTags:
 
     def _before(self, text: str, out: list[tuple[bool, str]]) -> str:
         blank = len(text) - len(text.lstrip())
-        visible = text[blank : blank + len(OPEN)].lower()
-        if visible == OPEN:
-            self._inside = True
+        visible = text[blank : blank + len(max(_TAGS, key=len))].lower()
+        tag = _TAG.match(text, blank)
+        if tag and (not tag[1] or not self._implicit):
+            if not tag[1]:
+                self._inside, self._close = True, f"</{tag[2].lower()}>"
             _put(out, self._implicit, text[:blank])
-            return text[blank + len(OPEN) :]
-        if visible and OPEN.startswith(visible):
+            return text[tag.end() :]
+        if visible and not tag and any(each.startswith(visible) for each in _TAGS):
             self._held = text[blank:]
             _put(out, self._implicit, text[:blank])
         elif visible and self._implicit:
@@ -59,11 +64,11 @@ class ThinkTags:
         return ""
 
     def _in_thought(self, text: str, out: list[tuple[bool, str]]) -> str:
-        if end := _CLOSE.search(text):
+        if end := re.search(self._close, text, re.IGNORECASE | re.ASCII):
             _put(out, True, text[: end.start()])
             self._inside = self._implicit = False
             return text[end.end() :]
-        keep = _partial(text, CLOSE)
+        keep = _partial(text, self._close)
         self._held = text[len(text) - keep :]
         _put(out, True, text[: len(text) - keep])
         return ""

@@ -25,7 +25,7 @@ def read(raw: Mapping[str, Any] | None, sent: int, received: int) -> dict[str, A
     hit, written = (_count(raw, f"cache_{kind}_input_tokens") for kind in ("read", "creation"))
     if prompt is not None and total is None:  # Messages counts what was cached beside the input
         prompt = min(prompt + (hit or 0) + (written or 0), LARGEST_COUNT)
-    if prompt is completion is total is None:
+    if not (prompt or completion or total):  # some tell zeros instead of nothing
         prompt, completion = -(-sent // _BYTES_PER_TOKEN), -(-received // _BYTES_PER_TOKEN)
         return {
             "prompt_tokens": prompt,

@@ -99,6 +99,10 @@ class Response:
         `chunks`."""
         self._exchange.release()
 
+    def hurry(self, seconds: float) -> None:
+        """Wait no longer than so for the rest; what has come by then was read."""
+        self._exchange.hurry(seconds)
+
     async def close(self) -> None:
         """Close the connection now, unless the body is complete (then it waits for another)."""
         self._exchange.abort(ClientError("closed", "closed here"))

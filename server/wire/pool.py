@@ -103,6 +103,13 @@ class Exchange:
             self.take()
             self._watch()
 
+    def hurry(self, seconds: float) -> None:
+        """All that is still to come has so long, whatever comes meanwhile."""
+        if not self.done and self.error is None:
+            self._timeouts = Timeouts(total=seconds)
+            self._started = self._loop.time()
+            self._watch()
+
     def abort(self, error: ClientError) -> None:
         """End now, closing the socket at once; what was released is left to its last second."""
         if not self.done and self.error is None and not self._discard:

@@ -264,7 +264,7 @@ class Streaming(unittest.TestCase):
     def test_a_call_ends_when_the_next_begins(self) -> None:
         decoder = Decoder(provider(), options())
         calls = [
-            {"index": i, "id": f"c{i}", "function": {"name": "f", "arguments": "{}"}}
+            {"index": i, "id": f"c{i}", "function": {"name": "f", "arguments": '{"a":1}'}}
             for i in range(2)
         ]
         decoder.feed({"choices": [{"delta": {"tool_calls": calls[:1]}}]})

@@ -99,6 +99,12 @@ class Answers(Case):
         self.assertEqual([r.json["stream"] for r in server.requests], [True, False])
         self.assertNotIn("stream_options", server.requests[1].json)
 
+    async def test_created(self) -> None:
+        """Which some frameworks answer to any POST."""
+        async with serving(HEY.replace(b"200 OK", b"201 Created")) as server:
+            events = await self.collect(self.api(server))
+        self.assertEqual(message(events)["content"], "hey")
+
     async def test_a_server_that_streams_unasked(self) -> None:
         async with serving(HEY) as server:
             events = await self.collect(self.api(server), stream=False)
@@ -374,6 +380,47 @@ class Failures(Case):
         async with serving(script) as server:
             events = await self.collect(self.api(server))
         self.assertEqual(message(events)["content"], "a")
+
+    async def test_an_end_that_never_comes(self) -> None:
+        """The last word was said, and the server keeps the stream alive without an end mark."""
+
+        class Hasty(OpenAIAPI):
+            tail_s = 0.5
+
+        async def drips(peer: Side) -> None:
+            await peer.send(CHUNKED + chunk(sse(said("a"), STOP, done=False)))
+            usage = {"prompt_tokens": 5, "completion_tokens": 1, "total_tokens": 6}
+            await peer.send(chunk(sse({"choices": [], "usage": usage}, done=False)))
+            while not peer.writer.is_closing():
+                await peer.send(chunk(b": ping\n\n"))
+                await asyncio.sleep(0.01)
+
+        async def pauses(peer: Side) -> None:
+            await peer.send(CHUNKED + chunk(sse(said("a", "stop"), done=False)))
+            for _ in range(4):  # each is news, and so there may be more
+                await asyncio.sleep(0.15)
+                await peer.send(chunk(sse(said("b", "stop"), done=False)))
+            await peer.gone()
+
+        for script, text in ((drips, "a"), (pauses, "abbbb")):
+            async with serving(script) as server:
+                api = Hasty(provider(server.url), self.client)
+                events = await asyncio.wait_for(self.collect(api), 10)
+            made = message(events)
+            self.assertEqual((made["content"], made["meta"]["finish_reason"]), (text, "stop"))
+            self.assertEqual("estimated" in made["meta"]["usage"], script is pauses)
+
+    async def test_a_call_that_was_promised_and_lost(self) -> None:
+        lost = answer(sse({"choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]}))
+        end = await self.failure(lost, tools=[tool("look")])
+        self.assertEqual((end["code"], end["retryable"]), ("upstream_error", True))
+        self.assertIn("it was to call a tool, and no call came", end["message"])
+        async with serving(lost, HEY) as server:
+            events = await self.collect(self.api(server), retry_times=1, retry_delay=0)
+        self.assertEqual(message(events)["content"], "hey")
+        async with serving(answer(sse(said("hi", "tool_calls")))) as server:
+            events = await self.collect(self.api(server))
+        self.assertEqual(message(events)["content"], "hi")
 
     async def test_nobody_listens(self) -> None:
         async with serving(HEY) as server:

@@ -97,7 +97,8 @@ class Read(unittest.TestCase):
     def test_nothing_usable_is_estimated(self) -> None:
         wanted = {"prompt_tokens": 3, "completion_tokens": 1, "total_tokens": 4, "estimated": True}
         nan = {"prompt_tokens": float("nan")}
-        for raw in (None, {}, {"prompt_tokens": "7"}, {"total_tokens": -1}, nan):
+        zeros = {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
+        for raw in (None, {}, {"prompt_tokens": "7"}, {"total_tokens": -1}, nan, zeros):
             with self.subTest(raw):
                 self.assertEqual(usage.read(raw, 9, 3), wanted)
 
