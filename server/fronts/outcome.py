@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..jsontext import dumps
+from ..jsontext import JSONError, browser_safe, dumps, loads
 from ..session import output
 from ..session.ending import ended_by
 from ..session.events import FILLED, Event
@@ -71,10 +71,23 @@ def calls(session: Session, names: Mapping[str, str], run: str) -> list[Json]:
         {
             "id": f"call_{run}_{number}",
             "name": names.get(item["tool"], item["tool"]),
-            "arguments": dumps(item["args"]),
+            "arguments": _exact(session, item),
         }
         for number, item in enumerate(_asked(session))
     ]
+
+
+def _exact(session: Session, item: Json) -> str:
+    """What the call is given, with the integers that no browser can count as integers again."""
+    for message in reversed(session["messages"]):
+        for call in message.get("tool_calls") or ():
+            if call["id"] == item["call_id"]:
+                try:
+                    wrote = loads(call["function"]["arguments"])
+                except JSONError:  # it was repaired
+                    break
+                return dumps(wrote if browser_safe(wrote) == item["args"] else item["args"])
+    return dumps(item["args"])
 
 
 def _asked(session: Session) -> list[Json]:

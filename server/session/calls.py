@@ -289,11 +289,9 @@ def ask(
         "call_id": call["id"],
         "message": message,
         "tool": call["function"]["name"],
-        "args": verdict.args or {},
+        "args": browser_safe(verdict.args or {}),
         "response_schema": schema or ANSWERS[reason],
     }
-    if reason != "client_tool":  # for people to read; who runs a tool gets what the model wrote
-        interrupt["args"] = browser_safe(interrupt["args"])
     return Ask(interrupt, ledger_entry(call, verdict, entry, state, entry.get("attempt", 0)))
 
 

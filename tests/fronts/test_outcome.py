@@ -70,6 +70,21 @@ class Ends(unittest.TestCase):
         self.assertEqual(call, {"id": "call_run_0", "name": "f", "arguments": '{"a":"é"}'})
         self.assertEqual(outcome.carrier(after, 0, "run")["calls"], {"call_run_0": "c"})
 
+    def test_a_caller_gets_the_digits_that_the_model_wrote(self) -> None:
+        """The session has them as a string, because a browser could not count them."""
+        asked = ASKED | {"args": {"id": str(2**60)}}
+        repaired = ASKED | {"args": {"id": "7", "n": 5}}
+        for name, written, item, given in (
+            ("written", f'{{"id": {2**60}}}', asked, f'{{"id":{2**60}}}'),
+            ("written as a string", f'{{"id": "{2**60}"}}', asked, f'{{"id":"{2**60}"}}'),
+            ("repaired", '{"id": 7, "n": "5"}', repaired, '{"id":"7","n":5}'),
+            ("no JSON", '{"id": 7, "n": 5', repaired, '{"id":"7","n":5}'),
+        ):
+            with self.subTest(name):
+                message = {"tool_calls": [{"id": "c", "function": {"arguments": written}}]}
+                after = session(said() | message, interrupts=[item])
+                self.assertEqual(outcome.calls(after, {}, "run")[0]["arguments"], given)
+
     def test_what_is_carried_comes_back(self) -> None:
         """A run that was repeated may have failed before: that is nothing for a model."""
         call = {"id": "c", "type": "function", "function": {"name": "caller_f", "arguments": "{}"}}
