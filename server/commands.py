@@ -39,6 +39,7 @@ from .pack import pack
 from .terminal import Terminal
 from .tools.check import check_file
 from .wire.loop import Loop, run
+from .workers import hears_hangup
 
 # Why standard output does not take what is written to it.
 NOT_WRITTEN = (errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
@@ -120,7 +121,8 @@ def _run(config: Config, env: Mapping[str, str], options: argparse.Namespace) ->
         # As asyncio.run does for SIGINT, which a shell has ignored where it runs us beside itself.
         task = asyncio.current_task()
         assert task is not None
-        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+        for number in (signal.SIGTERM, *([signal.SIGHUP] if hears_hangup() else [])):
+            asyncio.get_running_loop().add_signal_handler(number, task.cancel)
         async with App(config, env) as app:
             begun = True
             return await run_once(app.agent, document, sys.stdout, form)

@@ -13,12 +13,13 @@ import difflib
 import ipaddress
 import os
 import re
+from codecs import BOM_UTF8
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from . import jsontext, masking
+from . import handwritten, jsontext, masking
 from .kinds import Anything, At, Choice, Either, MapOf, Pattern, check, kinds_of, say
 from .sandbox import reach
 from .wire.headers import is_loopback
@@ -90,7 +91,7 @@ def load(home: Path, path: Path | None, env: Mapping[str, str], flags: Mapping[s
     problems: list[str] = []
     layers: dict[str, dict[str, Any]] = {}
     file = path or home / "config.json"
-    if path is not None or _is_file(file):
+    if path is not None or _is_there(file):
         layers[str(file)] = _expand(_read(file), env, str(file), problems)
     layers["the environment"] = _from_env(env, kinds, problems)
     layers["the command line"] = _from_flags(flags)
@@ -154,23 +155,24 @@ def shipped(name: str) -> Path:
 
 def _read(file: Path) -> dict[str, Any]:
     try:
-        value = jsontext.loads(file.read_bytes())
+        data = file.read_bytes().removeprefix(BOM_UTF8)  # as some editors write it
     except OSError as error:
         raise ConfigError(f"{file}: {error.strerror}") from None
+    try:
+        value = jsontext.loads(data)
     except jsontext.JSONError as error:
-        place = f"{file}:{error.line}:{error.column}" if error.line else str(file)
-        raise ConfigError(f"{place}: {error.message}") from None
+        place, message = handwritten.wrong(data, error)
+        raise ConfigError(f"{file}{place}: {message}") from None
     if not isinstance(value, dict):
         raise ConfigError(f"{file}: wanted one object with `server` and `session` in it")
     return value
 
 
-def _is_file(file: Path) -> bool:
-    """Not in a folder that may not be entered, either: `make_home` says what is wrong with it."""
-    try:
-        return file.is_file()
-    except OSError:
-        return False
+def _is_there(file: Path) -> bool:
+    """Whatever it is: a folder, which Docker makes where the file to mount is missing, and a link
+    that leads nowhere are no settings, and whoever made them thinks they are. Not in a folder that
+    may not be entered, either: `make_home` says what is wrong with that."""
+    return os.path.lexists(file)
 
 
 def _is_address(url: str) -> bool:

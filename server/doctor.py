@@ -7,12 +7,18 @@ nothing is changed.
 
 from __future__ import annotations
 
+import http.client
+import os
 import platform
 import resource
+import shlex
+import shutil
 import socket
+import ssl
 import stat
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,10 +26,14 @@ from typing import Any
 from .app import App
 from .config import shipped
 from .door import files_wanted
+from .jsontext import JSONError, loads
 from .wire.headers import is_loopback
 from .wire.listener import bind
 
 OK, NOTE, MISSING = "ok", "note", "missing"
+LITTLE = 512 << 20  # bytes free: a call may write as much by default
+MUCH = 1 << 30  # bytes of all workspaces together
+ASK_S = 3.0
 NAMESPACES = (
     ("kernel/apparmor_restrict_unprivileged_userns", "1", "0"),
     ("kernel/unprivileged_userns_clone", "0", "1"),
@@ -45,6 +55,7 @@ def examine(app: App) -> list[Finding]:
     return [
         *_machine(),
         *_home(app.config.home),
+        *_workspaces(app.config.home / "workspaces"),
         *_models(app),
         *_sandbox(app.toolbox.sandbox(), _setting),
         *(Finding(MISSING, "tools", problem) for problem in app.toolbox.problems),
@@ -97,6 +108,35 @@ def _home(home: Path) -> Iterator[Finding]:
         yield Finding(NOTE, "home", text, f"chmod 700 {home}")
     else:
         yield Finding(OK, "home", str(home))
+    free = shutil.disk_usage(home).free
+    mark = OK if free >= LITTLE else NOTE
+    yield Finding(mark, "disk", f"{_megabytes(free)} free")
+
+
+def _workspaces(folder: Path, much: int = MUCH) -> Iterator[Finding]:
+    """Nobody tells a server that a session is deleted, so they stay until the owner removes them.
+    A folder's time is that of the last call in it (runner.py)."""
+    size = _size(folder)
+    text = f"{_megabytes(size)} taken by the workspaces of sessions"
+    if size < much:
+        yield Finding(OK, "disk", text)
+        return
+    step = f"find {shlex.quote(str(folder))} -mindepth 1 -maxdepth 1 -mtime +30 -exec rm -rf {{}} +"
+    yield Finding(NOTE, "disk", text, f"remove those of 30 days without a call: {step}")
+
+
+def _size(folder: Path) -> int:
+    """Bytes on the disk below a folder, as far as they may be seen."""
+    found = 0
+    for here, folders, files in os.walk(folder):
+        for name in (*folders, *files):
+            with suppress(OSError):
+                found += Path(here, name).lstat().st_blocks * 512
+    return found
+
+
+def _megabytes(size: int) -> str:
+    return f"{size / (1 << 30):.1f} GB" if size >= 1 << 30 else f"{size >> 20} MB"
 
 
 def _models(app: App) -> Iterator[Finding]:
@@ -162,8 +202,11 @@ def _network(server: Mapping[str, Any]) -> Iterator[Finding]:
     except socket.gaierror:
         yield Finding(MISSING, "address", f"{host} is no address of this machine", "--host ADDRESS")
     except OSError as error:
-        step = "is yaa running already? another port: --port N"
-        yield Finding(MISSING, "address", f"{where}: {error.strerror}", step)
+        if version := _running(server):
+            yield Finding(OK, "address", f"{where}: yaa {version} serves there")
+        else:
+            step = "another port: --port N"
+            yield Finding(MISSING, "address", f"{where}: {error.strerror}", step)
     else:
         yield Finding(OK, "address", where)
     if not is_loopback(host) and not server["tls"]["cert"]:
@@ -173,6 +216,26 @@ def _network(server: Mapping[str, Any]) -> Iterator[Finding]:
             "off: others on the network can read along",
             "--cert FILE --key FILE, or a reverse proxy; docs/howto/lan.md",
         )
+
+
+def _running(server: Mapping[str, Any]) -> str:
+    """The version of the yaa that serves at this address already; "" where it is none."""
+    host = server["host"]
+    at = ("127.0.0.1" if host in ("", "0.0.0.0", "::") else host, server["port"])
+    peer: http.client.HTTPConnection
+    if server["tls"]["cert"]:
+        context = ssl._create_unverified_context()
+        peer = http.client.HTTPSConnection(*at, timeout=ASK_S, context=context)
+    else:
+        peer = http.client.HTTPConnection(*at, timeout=ASK_S)
+    try:
+        peer.request("GET", "/health")
+        said = loads(peer.getresponse().read(4096))
+    except (OSError, http.client.HTTPException, JSONError):
+        return ""
+    finally:
+        peer.close()
+    return str(said.get("version", "")) if isinstance(said, dict) else ""
 
 
 def _files(server: Mapping[str, Any]) -> Iterator[Finding]:

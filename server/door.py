@@ -33,7 +33,7 @@ from .wire.http11 import Request
 from .wire.listener import BaseServer, Limits
 from .wire.loop import run
 from .wire.tls import Certificate, reason
-from .workers import Worker
+from .workers import Worker, hears_hangup
 
 if TYPE_CHECKING:
     from .app import App
@@ -59,7 +59,7 @@ class Door(NamedTuple):
     proof: Proof | None = None
 
     def serve(self, worker: Worker | None) -> int:
-        """Until SIGTERM or SIGINT; the exit code. Raises what `App` and `App.open` raise.
+        """Until SIGTERM, SIGINT or SIGHUP; the exit code. Raises what `App` and `App.open` raise.
 
         The first signal lets runs stop where their clients can go on elsewhere (`BaseAgent.stop`),
         and tools have `disconnect_grace_s` to end; a second one ends all at once. A worker gets
@@ -134,10 +134,13 @@ class Serving:
                 loop.remove_reader(lifeline)  # it stays readable
             (second if first.is_set() else first).set()
 
-        for number in (signal.SIGTERM, *([signal.SIGINT] if lifeline is None else [])):
-            loop.add_signal_handler(number, heard)
+        loop.add_signal_handler(signal.SIGTERM, heard)
         if lifeline is not None:
             loop.add_reader(lifeline, heard)
+            return first, second
+        loop.add_signal_handler(signal.SIGINT, heard)
+        if hears_hangup():  # and the shell may say it once more: that is no second wish
+            loop.add_signal_handler(signal.SIGHUP, first.set)
         return first, second
 
     def _greet(self) -> None:

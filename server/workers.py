@@ -23,10 +23,15 @@ from . import log
 YOUNG_S = 10.0  # a worker that dies sooner than this died of its start
 FIRST_PAUSE_S = 0.5  # before it is started again; doubled each time ...
 LONGEST_PAUSE_S = 30.0  # ... up to this
-SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGCHLD)
+SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD)
 BAD_CONFIGURATION = 2  # a worker's exit code: starting it again would not help
 
 _log = log.get("workers")
+
+
+def hears_hangup() -> bool:
+    """Whether the end of its terminal is to end the server: not where `nohup` started it."""
+    return signal.getsignal(signal.SIGHUP) != signal.SIG_IGN
 
 
 class Worker(NamedTuple):
@@ -76,7 +81,8 @@ class Workers:
             end.setblocking(False)
         signal.set_wakeup_fd(self._mouth.fileno(), warn_on_full_buffer=False)
         for number in SIGNALS:
-            signal.signal(number, lambda *_: None)
+            if number != signal.SIGHUP or hears_hangup():
+                signal.signal(number, lambda *_: None)
         with self._ear, self._mouth:
             return self._watch(work)
 
@@ -112,8 +118,8 @@ class Workers:
     def _obey(self, number: int) -> None:
         if number == signal.SIGCHLD:
             self._bury()
-        else:  # the first time workers drain, the second time they end at once
-            self._stop(0)
+        elif number != signal.SIGHUP or not self._stopping:  # a shell may say it once more
+            self._stop(0)  # the first time workers drain, the second time they end at once
 
     def _stop(self, code: int) -> None:
         if not self._stopping:
@@ -162,7 +168,8 @@ class Workers:
             signal.set_wakeup_fd(-1)
             for number in SIGNALS:
                 signal.signal(number, signal.SIG_DFL)
-            signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all: the parent says it
+            for number in (signal.SIGINT, signal.SIGHUP):  # they reach all: the parent says it
+                signal.signal(number, signal.SIG_IGN)
             self._ear.close()
             self._mouth.close()
             os.close(self._life)

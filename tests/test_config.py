@@ -232,13 +232,26 @@ class Kinds(Case):
     def test_text_that_is_not_json_says_line_and_column(self) -> None:
         for text, said in (
             ('{"server": {\n  "port": 1\n"x": 2}}', "FILE:3:1: "),
-            ('{"server": {},\n "server": {}}', "FILE: the key 'server' appears twice"),
+            ('{"server": {},\n "server": {}}', "FILE:2:2: the key 'server' appears twice"),
+            ('{"server": {}, // mine\n}', "FILE:1:16: this looks like a comment"),
             ("", "FILE:1:1: "),
             ('{"server": NaN}', "NaN"),
         ):
             with self.subTest(text=text):
                 found = self.problems(text)
                 self.assertIn(said, found[0])
+
+    def test_what_is_no_file_is_not_passed_over(self) -> None:
+        file = self.home / "config.json"
+        file.symlink_to(self.home / "none.json")
+        self.assertEqual(self.problems(), ["FILE: No such file or directory"])
+        file.unlink()
+        file.mkdir()
+        self.assertEqual(self.problems(), ["FILE: Is a directory"])
+
+    def test_a_byte_order_mark(self) -> None:
+        (self.home / "config.json").write_bytes(b'\xef\xbb\xbf{"server": {"port": 7}}')
+        self.assertEqual(self.load().server["port"], 7)
 
     def test_invalid_utf8(self) -> None:
         (self.home / "config.json").write_bytes(b'{"a": "\xff"}')

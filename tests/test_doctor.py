@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import socket
+import tempfile
 import unittest
+from pathlib import Path
 from typing import Any
 
 from server import doctor
 from server.doctor import MISSING, NOTE, OK, Finding
 
-from .test_main import Case
+from .test_main import SECONDS, Case
+from .tooling.child import Child
+from .wire.test_tls import pair
 
 
 class Here(Case):
@@ -28,7 +32,9 @@ class Here(Case):
             r"missing +model +none found",
             r"→ set OPENAI_API_KEY",
             rf"missing +address +127\.0\.0\.1, port {port}: Address already in use",
-            r"→ is yaa running already",
+            r"→ another port",
+            r"ok +disk +\d+(\.\d GB| MB) free",
+            r"ok +disk +0 MB taken by the workspaces of sessions",
             r"(ok|note|missing) +sandbox",
             r"missing +agents +agents/odd\.json: /tools: there is no tool 'shel'",
             r"missing +hooks +hooks/odd\.py: ",
@@ -48,6 +54,23 @@ class Here(Case):
         self.assertRegex(done.stdout, r"note +https +off")
         self.assertIn("Everything works; the notes", done.stdout)
         self.assertNotIn("canary-of-doctor", done.stdout)
+
+    def test_where_yaa_serves_already_nothing_is_missing(self) -> None:
+        cert, key = pair(self.folder, "own")
+        env = {"YAA_PROVIDER_API_URL": "http://127.0.0.1:9/v1", "YAA_PROVIDER_MODEL_NAME": "m"}
+        env |= {"YAA_SERVER__SANDBOX__REQUIRE": "none"}
+        for tls in ((), ("--cert", str(cert), "--key", str(key))):
+            with self.subTest(tls=tls):
+                command = self.command("--host", "0.0.0.0", "--port", "0", *tls)
+                yaa = Child(command, env=self.env | env)
+                self.addCleanup(yaa.kill)
+                port = yaa.wait_for(r"127\.0\.0\.1:(\d+)/#key", SECONDS)[1]
+                env |= {"YAA_PORT": port, "YAA_HOST": "0.0.0.0"}
+                if tls:
+                    env |= {"YAA_SERVER__TLS__CERT": str(cert), "YAA_SERVER__TLS__KEY": str(key)}
+                done = self.yaa("doctor", env=env)
+                self.assertEqual(done.returncode, 0, done.stdout)
+                self.assertRegex(done.stdout, rf"ok +address +0\.0\.0\.0, port {port}: yaa \d")
 
     def test_a_configuration_that_cannot_be_used(self) -> None:
         done = self.yaa("doctor", env={"YAA_SERVER__TLS__CERT": "/nowhere"})
@@ -76,6 +99,19 @@ class Elsewhere(unittest.TestCase):
                 found = self.sandbox({setting: value}, tier="B", tried={"A": "EPERM"})
                 self.assertIn(f"sysctl -w {setting.split('/')[0]}.", found[1].step)
                 self.assertTrue(found[1].step.endswith(step), found[1].step)
+
+    def test_the_room_that_workspaces_take(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            inner = Path(folder, "a b", "deep")
+            inner.mkdir(parents=True)
+            (inner / "file").write_bytes(bytes(3 << 20))
+            (inner / "link").symlink_to("/")
+            text = "3 MB taken by the workspaces of sessions"
+            (found,) = doctor._workspaces(Path(folder))
+            self.assertEqual((found.mark, found.text), (OK, text))
+            (found,) = doctor._workspaces(Path(folder), much=1 << 20)
+            self.assertEqual((found.mark, found.text), (NOTE, text))
+            self.assertIn(f"find {folder} -mindepth 1 ", found.step)
 
     def test_the_last_line(self) -> None:
         for marks, said in (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import itertools
 import json
 import os
 import pty
@@ -261,10 +262,12 @@ class Serving(Case):
 
 class Stopping(Case):
     def test_idle(self) -> None:
-        for number in (signal.SIGTERM, signal.SIGINT):
-            with self.subTest(number=number), Yaa(QUIET) as yaa:
+        stops = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+        for number, workers in itertools.product(stops, (1, 2)):
+            config = {"server": QUIET["server"] | {"workers": workers}}
+            with self.subTest(number=number, workers=workers), Yaa(config) as yaa:
                 assert yaa.child is not None
-                yaa.child.process.send_signal(number)
+                os.killpg(yaa.child.process.pid, number)  # as a terminal sends it
                 self.assertEqual(yaa.child.process.wait(SECONDS), 0)
 
     def test_an_answer_is_cut_so_that_its_client_goes_on(self) -> None:
@@ -305,6 +308,19 @@ class Stopping(Case):
                 for peer in peers:
                     peer.close()
 
+    def test_under_nohup_the_end_of_the_terminal_is_nothing(self) -> None:
+        for workers in ("1", "2"):
+            with self.subTest(workers=workers):
+                command = self.command("--port", "0", "--home", str(self.home))
+                yaa = Child(["nohup", *command, "--workers", workers], env=self.env)
+                self.addCleanup(yaa.kill)
+                yaa.wait_for(r"ready ", SECONDS)
+                os.killpg(yaa.process.pid, signal.SIGHUP)
+                with self.assertRaises(subprocess.TimeoutExpired):
+                    yaa.process.wait(0.5)
+                yaa.process.send_signal(signal.SIGTERM)
+                self.assertEqual(yaa.process.wait(SECONDS), 0)
+
     def test_a_second_signal_does_not_wait(self) -> None:
         slow = {"server": {"discover": False, "limits": {"disconnect_grace_s": 1000}}}
         ask = {"config": {"tool": {"shell": {"auto_approve": True}}}}
@@ -314,9 +330,10 @@ class Stopping(Case):
                 for event in stream.events():
                     if "exec" in event.get("metadata", {}).get("yaa", {}):
                         break
-                yaa.child.process.send_signal(signal.SIGTERM)
-                with self.assertRaises(subprocess.TimeoutExpired):
-                    yaa.child.process.wait(0.5)
+                for _ in range(2):  # of a closed terminal the system tells, and then the shell
+                    yaa.child.process.send_signal(signal.SIGHUP)
+                    with self.assertRaises(subprocess.TimeoutExpired):
+                        yaa.child.process.wait(0.5)
                 yaa.child.process.send_signal(signal.SIGTERM)
                 self.assertEqual(yaa.child.process.wait(SECONDS), 0)
 
@@ -403,7 +420,7 @@ class Filter(Case):
     def test_stopped_it_still_gives_the_session_as_far_as_it_came(self) -> None:
         file = self.folder / "session.json"
         file.write_text(json.dumps(session("stream 1000000")))
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             with self.subTest(number=number):
                 process = subprocess.Popen(
                     self.command("run", str(file), "--home", str(self.home)),

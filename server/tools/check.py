@@ -12,7 +12,6 @@ from pathlib import Path
 
 from ..config import Config
 from ..schema.inline import inline
-from .disclosure import result_schema
 from .tool import BaseTool
 from .toolbox import Toolbox
 
@@ -21,7 +20,7 @@ POLICIES = {"run": "runs without asking", "ask": "asks first", "deny": "is denie
 
 async def check_file(config: Config, path: Path) -> tuple[list[str], bool]:
     """Lines for a terminal, and whether all of the file can be used."""
-    if not path.is_file():
+    if not _is_file(path):
         return [f"there is no file {path}"], False
     toolbox = Toolbox(config)
     others = config.home / "tools"
@@ -43,6 +42,14 @@ async def check_file(config: Config, path: Path) -> tuple[list[str], bool]:
     return lines, bool(found) and not refused
 
 
+def _is_file(path: Path) -> bool:
+    """Nothing that cannot be looked at is one."""
+    try:
+        return path.is_file()
+    except OSError:
+        return False
+
+
 def described(tool: BaseTool, policy: str, most: dict[str, float]) -> Iterator[str]:
     """A tool as the model gets it, what the server makes of it, and what could be better."""
     hints = [name for name, on in tool.hints.items() if on]
@@ -59,9 +66,11 @@ def described(tool: BaseTool, policy: str, most: dict[str, float]) -> Iterator[s
         capped = "" if value <= most.get(name, value) else f", the server allows {most[name]:g}"
         yield f"  limit    {name} {value:g}{capped}"
     yield from (f"  better   {line}" for line in advice(tool, most))
-    for title, schema in (("schema", inline(tool.parameters)), ("result", result_schema(tool))):
+    for title, schema in (("schema", tool.parameters), ("result", tool.returns)):
+        if not schema:  # nothing is said of what it returns
+            continue
         yield f"  {title}"
-        text = json.dumps(schema, indent=2, ensure_ascii=False)
+        text = json.dumps(inline(schema), indent=2, ensure_ascii=False)
         yield from (f"    {line}" for line in text.splitlines())
 
 

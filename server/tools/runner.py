@@ -12,6 +12,7 @@ import hashlib
 import os
 import platform
 from collections.abc import AsyncGenerator
+from contextlib import suppress
 from importlib.util import decode_source
 from pathlib import Path
 from typing import Any
@@ -95,6 +96,8 @@ class Runner:
                 folder.mkdir(mode=0o700, parents=True, exist_ok=True)
                 if folder.stat().st_mode & 0o700 != 0o700:  # a tool shut itself out
                     folder.chmod(0o700)
+                with suppress(OSError):  # its owner sees by it what is no longer used
+                    os.utime(folder)
                 child = await self._start(job, folder)
             except (OSError, SyntaxError, UnicodeDecodeError) as error:
                 why = error.strerror if isinstance(error, OSError) else error

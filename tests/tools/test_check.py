@@ -52,8 +52,7 @@ class Checking(unittest.TestCase):
             "  better   a description of b",
             "there is no limit wal_s",
             '"description": "First"',
-            "  result\n    {\n",
-            '"result": {\n          "type": "integer"',
+            '  result\n    {\n      "type": "integer"\n    }\n',
             "refused  unclear: ",
             "refused  shell: there is a tool named shell already",
             "refused  größe: a tool's name has",
@@ -74,6 +73,13 @@ class Checking(unittest.TestCase):
                 code, text = self.check(source)
                 self.assertEqual(code, 1)
                 self.assertIn(wanted, text)
+
+    def test_no_file(self) -> None:
+        out = io.StringIO()
+        with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(out):
+            for name in ("none.py", ".", "x" * 300, "none/../closed.py"):
+                code = main(["tools", "--home", f"{folder}/home", "check", f"{folder}/{name}"])
+                self.assertEqual((code, out.getvalue().split()[:3]), (1, ["there", "is", "no"]))
 
     def test_the_template_of_the_howto(self) -> None:
         page = (ROOT / "docs/howto/add-a-tool.md").read_text()

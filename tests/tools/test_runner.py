@@ -137,6 +137,9 @@ class Results(Case):
         await self.shell("echo kept > file")
         self.assertEqual((await self.shell("cat file; pwd")).result["output"].split()[0], "kept")
         self.assertEqual(self.runner.folder("s1").stat().st_mode & 0o777, 0o700)
+        os.utime(self.runner.folder("s1"), (0, 0))
+        await self.shell("cat file")
+        self.assertGreater(self.runner.folder("s1").stat().st_mtime, 0, "when it was last used")
         for session_id in ("../../x", "/etc", "a\0b", "\ud800", "x" * 5000):
             folder = self.runner.folder(session_id)
             self.assertEqual(folder.parent, self.home / "workspaces")
