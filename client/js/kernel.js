@@ -74,9 +74,12 @@ globalThis.yaa = (function kernel() {
     return coming
   }
 
-  /** @returns {HTMLTemplateElement[]} none outside of a page */
+  /** @type {HTMLTemplateElement[] | undefined} */
+  let found
+
+  /** Looked for once: in a page of a long session that takes milliseconds. @returns {HTMLTemplateElement[]} none outside of a page */
   function templates() {
-    return globalThis.document ? /** @type {any} */ ([...document.querySelectorAll('template[data-later]')]) : []
+    return (found ??= globalThis.document ? /** @type {any} */ ([...document.querySelectorAll('template[data-later]')]) : [])
   }
 
   /** All of this as one script: the kernel and every module that is here, for a page in one file; see `later`. */

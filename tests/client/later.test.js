@@ -18,8 +18,9 @@ function page(groups, missing = new Set()) {
     remove() { this.removed = true }
   }
   const templates = Object.entries(groups).map(([later, all]) => ({ dataset: { later }, content: { querySelectorAll: () => all.map((one) => new Tag(one)) } }))
+  const looked = []
   const document = {
-    querySelectorAll: () => templates,
+    querySelectorAll: (css) => (looked.push(css), templates),
     importNode: (tag) => new Tag(tag.address),
     head: {
       append(tag) {
@@ -30,7 +31,7 @@ function page(groups, missing = new Set()) {
   }
   const context = vm.createContext({ document, queueMicrotask })
   vm.runInContext(fs.readFileSync(path.join(JS, 'kernel.js'), 'utf8'), context)
-  return { yaa: context.yaa, asked }
+  return { yaa: context.yaa, asked, looked }
 }
 
 test('a group is added to the page once, whoever asks', async () => {
@@ -40,6 +41,13 @@ test('a group is added to the page once, whoever asks', async () => {
   assert.deepStrictEqual(asked, ['a.js', 'a.css'])
   await yaa.later('two')
   assert.deepStrictEqual(asked, ['a.js', 'a.css', 'b.js'])
+})
+
+test('the whole page is searched for groups once, however often they are asked for', async () => {
+  const { yaa, looked } = page({ one: ['a.js'] })
+  await Promise.all([yaa.later('one'), yaa.later('one')])
+  await yaa.later()
+  assert.strictEqual(looked.length, 1)
 })
 
 test('without a name everything is added', async () => {
