@@ -72,7 +72,8 @@ def request(
     names: build.Names,
 ) -> dict[str, Any]:
     """The body of one call. `mode` is native, json_schema or text."""
-    messages, tools = build.prepared(provider, messages, tools, mode)
+    wish = options.tool_choice
+    messages, tools, wish = build.prepared(provider, messages, tools, mode, wish)
     offered = tools if mode == "native" else []
     wanted = build.settings(provider, options, tools=bool(offered))
     system, turns = _turns(provider, messages, names)
@@ -88,7 +89,7 @@ def request(
     if thinking:
         body["thinking"] = thinking
     thinks = bool(thinking) and thinking.get("type") != "disabled"
-    if offered and (choice := _tool_choice(options.tool_choice, wanted, thinks, names)):
+    if offered and (choice := _tool_choice(wish, wanted, thinks, names)):
         body["tool_choice"] = choice
     if output := _output(options, tools, mode, wanted):
         body["output_config"] = output
@@ -210,8 +211,10 @@ def _tool_choice(
 ) -> dict[str, Any] | None:
     """None where the default, auto, is meant or nothing else is accepted: a model that thinks may
     not be forced."""
+    if choice == "none":
+        return {"type": "none"}
     sent: dict[str, Any] = {"type": "auto"}
-    if not thinks and choice not in (None, "", "auto", "none"):
+    if not thinks and choice not in (None, "", "auto"):
         named = {"type": "tool", "name": names.safe(str(choice))}
         sent = {"type": "any"} if choice == "required" else named
     if wanted.get("parallel_tool_calls") is False:

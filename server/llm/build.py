@@ -7,6 +7,7 @@ provider's prompt cache keeps hitting; nothing that is only ours (ids, times, en
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import zlib
@@ -17,7 +18,7 @@ from ..jsontext import Constant, text_of
 from ..schema.inline import inline
 from . import Message, Options, Tool, text_calls
 from .decode import DETAILS, PARTS, TAGS
-from .presets import Provider
+from .presets import Preset, Provider
 
 # What a session's model_settings may never replace: they are the request itself.
 RESERVED = frozenset(
@@ -28,6 +29,7 @@ RESERVED = frozenset(
 SAMPLING = frozenset({"temperature", "top_p", "presence_penalty", "frequency_penalty"})
 
 _SAFE_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_NINE = re.compile(r"[A-Za-z0-9]{9}")
 LONGEST_ID = 40  # of a call, at OpenAI; vLLM and others make longer ones
 SYSTEM_NOTE = "<system>\n{}\n</system>"
 
@@ -59,8 +61,8 @@ def request(
     names: Names,
 ) -> dict[str, Any]:
     """The body of one call. `mode` is native, json_schema or text, never auto."""
-    messages, tools = prepared(provider, messages, tools, mode)
-    choice = _tool_choice(provider, options.tool_choice, names)
+    messages, tools, wish = prepared(provider, messages, tools, mode, options.tool_choice)
+    choice = _tool_choice(provider, wish, names)
     offered = tools if mode == "native" else []
     preset = provider.preset
     stream = options.stream and (preset.stream_with_tools or not offered)
@@ -82,34 +84,37 @@ def request(
 
 
 def prepared(
-    provider: Provider, messages: list[Message], tools: list[Tool], mode: str
-) -> tuple[list[Message], list[Tool]]:
-    """Both as this provider understands them, still session-shaped: schemas without references,
+    provider: Provider, messages: list[Message], tools: list[Tool], mode: str, choice: str | None
+) -> tuple[list[Message], list[Tool], str | None]:
+    """All as this provider understands them, still session-shaped: schemas without references,
     calls as text."""
+    if mode == "native" and provider.preset.idle_tools and not tools:
+        calls = [call for message in messages for call in message.get("tool_calls") or ()]
+        used = dict.fromkeys(call["function"]["name"] for call in calls)
+        return messages, [_idle(name) for name in used], "none"
     if mode != "native" or not provider.preset.references:
         tools = [_written_out(tool) for tool in tools]
     if mode != "native":
         messages = text_calls.transcript(messages, tools, mode)
-    return messages, tools
+    return messages, tools, choice
 
 
 def _messages(provider: Provider, messages: list[Message], names: Names) -> list[dict[str, Any]]:
     """Provider-shaped messages. Roles that are not for models, and empty answers, are left out."""
     preset = provider.preset
     sent: list[dict[str, Any]] = []
-    foreign: set[str] = set()  # ids of calls that another model made
+    ids: dict[str, str] = {}  # of calls, as they are sent
     for message in messages:
         role, content = message.get("role"), message.get("content") or ""  # null is refused
         if role == "assistant":
             calls = message.get("tool_calls")
             if (content or calls) and not message.get("open"):
-                sent.append(_assistant(provider, message, names))
-                if calls and not _is_ours(provider, message):
-                    foreign |= {call["id"] for call in calls}
+                ours = _is_ours(provider, message)
+                ids |= {call["id"]: _call_id(preset, call["id"], ours) for call in calls or ()}
+                sent.append(_assistant(provider, message, names, ids, ours))
         elif role == "tool":
             call_id = message["tool_call_id"]
-            call_id = _short(call_id) if call_id in foreign else call_id
-            result = {"role": "tool", "tool_call_id": call_id}
+            result = {"role": "tool", "tool_call_id": ids.get(call_id, call_id)}
             if preset.result_name and message.get("name"):
                 result["name"] = names.safe(message["name"])
             sent.append({**result, "content": content})
@@ -117,12 +122,18 @@ def _messages(provider: Provider, messages: list[Message], names: Names) -> list
             sent.append({"role": "user", "name": message["name"], "content": content})
         elif role in ("user", "system"):
             sent.append({"role": role, "content": content})
-    return _one_system(sent) if preset.single_system_message else sent
+    if not preset.images:
+        sent = [{**each, "content": _in_words(each["content"])} for each in sent]
+    if preset.single_system_message or not preset.system_role:
+        sent = _few_systems(sent, one=preset.system_role)
+    return _in_turns(sent) if preset.alternate else sent
 
 
-def _one_system(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Leading system messages as one; later ones, which would have to move, as notes in place."""
+def _few_systems(messages: list[dict[str, Any]], *, one: bool) -> list[dict[str, Any]]:
+    """Leading system messages as one, or none; others, which would have to move, as notes in
+    place."""
     first = next((i for i, m in enumerate(messages) if m["role"] != "system"), len(messages))
+    first = first if one else 0
     rules = "\n\n".join(plain_text(message["content"]) for message in messages[:first])
     head = [{"role": "system", "content": rules}] if first else []
     return head + [
@@ -133,18 +144,58 @@ def _one_system(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
     ]
 
 
+def _in_turns(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """What one side says in several messages as one."""
+    turns: list[dict[str, Any]] = []
+    for message in messages:
+        last = turns[-1] if turns else {}
+        talk = message["role"] in ("user", "assistant") and "tool_calls" not in last
+        if talk and last.get("role") == message["role"]:
+            both = last["content"], message["content"]
+            turns[-1] = {**last, **message, "content": _joined(*both)}
+        else:
+            turns.append(message)
+    return turns
+
+
+def _joined(first: Any, second: Any) -> Any:
+    if not first or not second:
+        return first or second
+    if isinstance(first, str) and isinstance(second, str):
+        return f"{first}\n\n{second}"
+    lists = [[{"type": "text", "text": c}] if isinstance(c, str) else c for c in (first, second)]
+    return [*lists[0], *lists[1]]
+
+
+def _in_words(content: Any) -> Any:
+    """A content of parts as a text, with what is none named."""
+    if not isinstance(content, list):
+        return content
+    parts = [part for part in content if isinstance(part, dict)]
+    texts = (
+        part["text"]
+        if isinstance(part.get("text"), str)
+        else f"[{str(part.get('type')).removesuffix('_url')}: this model cannot be given it]"
+        for part in parts
+    )
+    return "\n\n".join(texts)
+
+
 def _is_ours(provider: Provider, message: Message) -> bool:
     return bool((message.get("meta") or {}).get("model") == provider.model)
 
 
-def _assistant(provider: Provider, message: Message, names: Names) -> dict[str, Any]:
+def _assistant(
+    provider: Provider, message: Message, names: Names, ids: Mapping[str, str], ours: bool
+) -> dict[str, Any]:
     content, calls = message.get("content"), message.get("tool_calls")
     sent: dict[str, Any] = {"role": "assistant", "content": content or None}
     if calls:
         # Reasoning and opaque data mean something to the model that made them, and to no other.
-        ours = _is_ours(provider, message)
         sent |= _reasoning(provider, message, content or "", ours)
-        sent["tool_calls"] = [_call(call, names, ours) for call in calls]
+        sent["tool_calls"] = [_call(call, names, ids, ours) for call in calls]
+        if extra := provider.preset.foreign_extra:  # the first call stands for all: Gemini
+            sent["tool_calls"][0].setdefault("extra_content", extra)
     return sent
 
 
@@ -173,11 +224,11 @@ def _reasoning(provider: Provider, message: Message, content: Any, ours: bool) -
     return {}
 
 
-def _call(call: dict[str, Any], names: Names, ours: bool) -> dict[str, Any]:
+def _call(call: dict[str, Any], names: Names, ids: Mapping[str, str], ours: bool) -> dict[str, Any]:
     function = call["function"]
     arguments = object_text(function.get("arguments") or "")
     sent = {
-        "id": call["id"] if ours else _short(call["id"]),
+        "id": ids[call["id"]],
         "type": "function",
         "function": {"name": names.safe(function["name"]), "arguments": arguments},
     }
@@ -187,9 +238,11 @@ def _call(call: dict[str, Any], names: Names, ours: bool) -> dict[str, Any]:
     return sent
 
 
-def _short(call_id: str) -> str:
-    """An id that any provider takes. A model gets its own as it was: Kimi reads the tool in it."""
-    if len(call_id) <= LONGEST_ID:
+def _call_id(preset: Preset, call_id: str, ours: bool) -> str:
+    """An id that this provider takes. A model gets its own as it was: Kimi reads the tool in it."""
+    if preset.short_ids and not _NINE.fullmatch(call_id):
+        return hashlib.sha256(call_id.encode("utf-8", "replace")).hexdigest()[:9]
+    if ours or len(call_id) <= LONGEST_ID:
         return call_id
     return f"{call_id[: LONGEST_ID - 9]}_{zlib.crc32(call_id.encode('utf-8', 'replace')):08x}"
 
@@ -215,6 +268,12 @@ def plain_text(content: Any) -> str:
     return "\n".join(text for text in texts if isinstance(text, str))
 
 
+def _idle(name: str) -> Tool:
+    """A tool of which nothing is known but that it was called."""
+    about = "It cannot be called now."
+    return {"type": "function", "function": {"name": name, "description": about}}
+
+
 def _written_out(tool: Tool) -> Tool:
     """The tool with its schema's references written out: Gemini and others refuse `$ref`, and one
     such tool costs the whole request."""
@@ -238,11 +297,11 @@ def _tool(tool: Tool, strict: bool, names: Names) -> Tool:
 
 def _tool_choice(provider: Provider, choice: str | None, names: Names) -> Any:
     """None where the default, auto, is meant or nothing else is accepted."""
-    if choice in (None, "", "auto", "none"):
-        return None  # for "none" no tools are offered: every vendor understands that
+    if choice in (None, "", "auto"):
+        return None
     modes = provider.preset.tool_choice_modes
-    if choice == "required":
-        return choice if "required" in modes else None
+    if choice in ("none", "required"):  # for "none" hardly anybody is offered tools at all
+        return choice if choice in modes else None
     name = {"name": names.safe(str(choice))}
     return {"type": "function", "function": name} if "named" in modes else None
 

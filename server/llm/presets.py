@@ -47,6 +47,12 @@ class Preset:
     result_name                    the tool's name goes with its result
     references                     understands `$ref` into `$defs` in a tool's schema
     single_system_message          accepts one system message, at the start
+    system_role                    accepts system messages at all
+    alternate                      wants the turns of user and assistant to alternate
+    images                         accepts images and files in messages
+    short_ids                      wants ids of calls to be nine letters and digits
+    idle_tools                     wants tools declared where there were calls and may be none
+    foreign_extra                  `extra_content` that a call of another model needs
     cache_marks                    takes cache_control (Messages): the prompt is cached to there
     bearer                         the key goes as a bearer token too, beside x-api-key (Messages)
     timeout_first_byte, timeout_idle  seconds, where the vendor needs longer than the session asks
@@ -72,6 +78,12 @@ class Preset:
     references: bool = False
     parallel_tool_calls: bool = False
     single_system_message: bool = False
+    system_role: bool = True
+    alternate: bool = False
+    images: bool = True
+    short_ids: bool = False
+    idle_tools: bool = False
+    foreign_extra: Mapping[str, Any] = field(default_factory=lambda: NOTHING)
     message_name: bool = False
     result_name: bool = False
     extra_body: Mapping[str, Any] = field(default_factory=lambda: NOTHING)

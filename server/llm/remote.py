@@ -16,7 +16,7 @@ import time
 from abc import abstractmethod
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from .. import log, spans
@@ -27,6 +27,8 @@ from . import BaseAPI, Message, Options, Tool, build, text_calls
 from .answer import Answer, Scanner
 from .failure import MAX_ERROR_BODY, Failure, from_status, quote
 from .json_reply import JsonReply
+from .lessons import STATUS as _MAY_TEACH
+from .lessons import learnt
 from .presets import Provider
 from .reader import Reader
 from .retry import Pace, Policy, Sleep, attempts, retry_after
@@ -45,10 +47,14 @@ _NOT_THEIRS = re.compile(
     rb"invalid_encrypted_content|encrypted.content.{0,160}could not be|[Ii]nvalid .{0,3}signature"
     rb"|thinking.{0,80}(?:cannot be modified|must remain as they were)"
 )
-# A model that knows no tools, in the words of Ollama, OpenRouter, vLLM and others.
+# A model that knows no tools, in the words of Ollama, OpenRouter, Groq, Azure and others; or whose
+# server was not told how to read its calls: vLLM (langchain4j 3475), llama.cpp.
 _NO_TOOLS = re.compile(
-    rb"not support (?:tools|tool us|tool call|function call)|support tool use"
-    rb"|(?<!parallel )(?:tool|function) call(?:s|ing) (?:is|are) not supported"
+    rb"n(?:o|')t support (?:tools|tool us|tool call|function call)|support tool use"
+    rb"|(?<!parallel )(?:tool|function) (?:call(?:s|ing)|use) (?:is|are) not (?:supported|enabled)"
+    rb"|\btools?[`'\"]? (?:is|are) not supported (?:in|with|by|for) "
+    rb"|--enable-auto-tool-choice|tools param requires",
+    re.IGNORECASE,
 )
 
 logger = log.get("llm")
@@ -61,6 +67,7 @@ class Peer:
         self.pace = Pace(clock)
         self.refused: set[tuple[str, str]] = set()  # (model, field)
         self.toolless: set[str] = set()  # models that know no tools
+        self.learnt: dict[str, dict[str, Any]] = {}  # flags that differ, by model
 
 
 @dataclass(frozen=True)
@@ -82,7 +89,7 @@ class RemoteAPI(BaseAPI):
     answer     who reads an answer
     tail_s     seconds for what may follow the end of an answer: usage, an end mark
     optional   fields a gateway or a model may refuse although the API has them, left out from
-               then on (`a.b`: member b of a); and how an error that means one spells it
+               then on (`a.b`: member b of a); and a pattern of what an error says that means one
     """
 
     answer: ClassVar[type[Answer]]
@@ -98,9 +105,16 @@ class RemoteAPI(BaseAPI):
         clock: Callable[[], float] = time.monotonic,
         sleep: Sleep = asyncio.sleep,
     ) -> None:
-        self.provider = provider
+        self._given = provider
         self._client, self._peer = client, peer or Peer(clock)
         self._clock, self._sleep = clock, sleep
+
+    @property
+    def provider(self) -> Provider:
+        """With what was learnt of it."""
+        given = self._given
+        flags = self._peer.learnt.get(given.model)
+        return replace(given, preset=replace(given.preset, **flags)) if flags else given
 
     @abstractmethod
     def request(
@@ -202,15 +216,28 @@ class RemoteAPI(BaseAPI):
                 logger.info("%s does not accept earlier thoughts", self.provider.name)
                 whole, plain = call.body(True), True
                 continue
-            refused = {name for name, words in self.optional.items() if words in said}
+            refused = {name for name, words in self.optional.items() if re.search(words, said)}
             refused = {name for name in refused if _has(body, name)}
-            toolless = response.status in (400, 404) and not refused and _NO_TOOLS.search(said)
+            toolless = response.status in _MAY_TEACH and not refused and _NO_TOOLS.search(said)
             if toolless and body.get("tools"):
                 raise _NoTools
-            if response.status not in (400, 422) or not refused:
+            if not refused and self._learns(response.status, said):
+                whole = call.body(plain)
+                continue
+            if response.status not in _MAY_TEACH or not refused:
                 raise self._rejection(response, said)
             logger.info("%s refuses %s", self.provider.name, ", ".join(sorted(refused)))
             self._peer.refused |= {(self.provider.model, name) for name in refused}
+
+    def _learns(self, status: int, said: bytes) -> bool:
+        """Whether a refusal taught something about the model: it can be asked again."""
+        model = self._given.model
+        known = self._peer.learnt.get(model, {})
+        fresh = learnt(said, self._given.preset, known) if status in _MAY_TEACH else {}
+        if fresh:
+            self._peer.learnt[model] = {**known, **fresh}
+            logger.info("%s wants it otherwise: %s", model, ", ".join(fresh))
+        return bool(fresh)
 
     def _accepted(self, body: dict[str, Any]) -> dict[str, Any]:
         """The body without what this model has refused before."""

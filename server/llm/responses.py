@@ -60,7 +60,8 @@ def request(
     names: build.Names,
 ) -> dict[str, Any]:
     """The body of one call. `mode` is native, json_schema or text."""
-    messages, tools = build.prepared(provider, messages, tools, mode)
+    wish = options.tool_choice
+    messages, tools, wish = build.prepared(provider, messages, tools, mode, wish)
     offered = tools if mode == "native" else []
     wanted = build.settings(provider, options, tools=bool(offered))
     body: dict[str, Any] = {"model": provider.model}
@@ -71,10 +72,9 @@ def request(
         body["include"] = ["reasoning.encrypted_content"]
     if offered:
         body["tools"] = [_tool(tool, provider.preset.strict, names) for tool in offered]
-        if options.tool_choice not in (None, "", "auto", "none"):
-            named = {"type": "function", "name": names.safe(str(options.tool_choice))}
-            forced = options.tool_choice == "required"
-            body["tool_choice"] = "required" if forced else named
+        if wish not in (None, "", "auto"):
+            named = {"type": "function", "name": names.safe(str(wish))}
+            body["tool_choice"] = wish if wish in ("none", "required") else named
     if reasoning := _reasoning(provider, wanted):
         body["reasoning"] = reasoning
     if text := _text(options, tools, mode, wanted):

@@ -558,6 +558,34 @@ class Retries(Case):
         )
         self.assertEqual(self.time.slept, [])
 
+    async def test_what_else_models_refuse(self) -> None:
+        settings = {"use_custom_temp": True, "temperature": 0.5, "top_p": 0.5}
+        settings |= {"reasoning_effort": "low"}
+        cases = [
+            ("400 No", "'temperature' does not support 0.5 with this model.", "temperature", 1),
+            ("400 No", "invalid temperature: only 1 is allowed for this model", "temperature", 1),
+            ("400 No", "Unsupported parameter: 'top_p' is not supported", "top_p", 1),
+            ("400 No", "Unrecognized request argument: reasoning_effort", "reasoning_effort", 1),
+            ("400 No", "'stream' does not support true with this model.", "stream", 1),
+            ("400 No", "Your organization must be verified to stream this model.", "stream", 1),
+            ("400 No", "Thinking mode does not support this tool_choice", "tool_choice", 1),
+            ("404 No", "No endpoints found that support 'tool_choice'", "tool_choice", 1),
+            # of these the fault is the owner's, who is told
+            ("400 No", "Invalid 'temperature': expected a value <= 2", "temperature", 0),
+            ("400 No", "Invalid value for reasoning_effort: 'lov'", "reasoning_effort", 0),
+        ]
+        for status, words, name, learns in cases:
+            async with serving(error(status, words), HEY) as server:
+                api = self.api(server, settings=settings)
+                asked: dict[str, Any] = {"tools": [tool("look")], "tool_choice": "required"}
+                events = await self.collect(api, **asked)
+            with self.subTest(words):
+                self.assertEqual(events[-1]["type"] == "TEXT_MESSAGE_END", bool(learns))
+                self.assertIn(name, server.requests[0].json)
+                self.assertEqual([name in r.json for r in server.requests[1:]], [False] * learns)
+                if name == "stream":
+                    self.assertNotIn("stream_options", server.requests[1].json)
+
     async def test_a_refusal_that_stays(self) -> None:
         async with serving(error("400 No", "stream_options stream_options")) as server:
             events = await self.collect(self.api(server), retry_times=2)

@@ -367,6 +367,11 @@ class Alike(Case):
         for status, words in (
             ("400 No", "registry.ollama.ai/library/gemma3:latest does not support tools"),
             ("404 No", "No endpoints found that support tool use."),
+            ("400 No", '"auto" tool choice requires --enable-auto-tool-choice'),
+            ("500 No", "tools param requires --jinja flag"),
+            ("400 No", "`tools` is not supported with this model"),
+            ("400 No", "Function calling is not enabled for models/gemma-3"),
+            ("400 No", "This model doesn't support tool use in streaming mode."),
         ):
             refusal = error(status, words)
             for speaker in SPEAKERS:
