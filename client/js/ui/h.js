@@ -9,7 +9,7 @@ yaa.define('ui/h', [], () => {
     'open', 'required', 'readOnly', 'selected', 'inert', 'spellcheck', 'tabIndex', 'htmlFor', 'rows', 'type',
   ])
   const ATTRIBUTES = new Set([
-    'role', 'min', 'max', 'step', 'autocomplete', 'autocapitalize', 'inputmode', 'enterkeyhint', 'popover', 'popovertarget',
+    'role', 'min', 'max', 'step', 'autocomplete', 'autocapitalize', 'inputmode', 'popover', 'popovertarget',
     'scope', 'start', 'loading', 'list', 'datetime', 'closedby',
   ])
   const LINK = /^(?:https?:|mailto:|#)/i
