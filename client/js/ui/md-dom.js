@@ -109,7 +109,7 @@ yaa.define('ui/md-dom', ['ui/h', 'ui/text', 'ui/code', 'core/markdown', 'core/ur
   function inlineOf(node) {
     switch (node.type) {
       case 'text': return node.text
-      case 'code': return h('code', null, node.text)
+      case 'code': return h('code', { translate: false }, node.text)
       case 'math': return formulaOf(node)
       case 'break': return h('br')
       case 'emphasis': return h('em', null, inlinesOf(node.children))
