@@ -179,6 +179,10 @@ yaa.define('css/base', ['ui/h'], ({ css }) => css`
 }
 
 @layer overrides {
+  /* under 16 px iOS zooms the page on focus, and leaves it so */
+  @media (pointer: coarse) {
+    input, textarea, select { font-size: max(1rem, 16px); }
+  }
   @media (prefers-reduced-motion: reduce) {
     *, *::before, *::after {
       animation-duration: 0.01ms !important; transition-duration: 0.01ms !important;

@@ -164,7 +164,6 @@ yaa.define('css/layout', ['ui/h'], ({ css }) => css`
     .column { inline-size: min(100% - 1.5rem, var(--column)); }
     .scroll { scrollbar-gutter: auto; }
     .foot { padding-block-end: max(var(--s3), env(safe-area-inset-bottom)); }
-    .input, .composer textarea { font-size: 1rem; } /* under 16 px iOS zooms the page on focus */
   }
   @media (max-width: 24rem) {
     .gauge-words { display: none; }

@@ -256,6 +256,30 @@ await main(async (walk, job) => {
     expect(found, { first: true, list: "rtl", last: true }, "where they begin");
   });
 
+  await walk.step("an answer goes on while a program translates the page, and its code is not translated", async () => {
+    const found = await page.evaluate(() => {
+      const view = yaa.use("ui/md-dom").markdownView();
+      document.querySelector(".feed").append(view.el);
+      const translate = (el) => {
+        const texts = document.createTreeWalker(el, NodeFilter.SHOW_TEXT);
+        for (const text of [...(function* all() { while (texts.nextNode()) yield texts.currentNode; })()]) {
+          const font = document.createElement("font");
+          text.replaceWith(font);
+          font.textContent = text.data;
+        }
+      };
+      const words = "Some words and `a name`.\n\n```js\nconst one = 1\nconst two = 2\n```\n\nThe end.";
+      for (let at = 1; at <= words.length; at++) {
+        view.update(words.slice(0, at));
+        translate(view.el);
+      }
+      const made = { text: [...view.el.children].map((one) => (one.querySelector("pre") ?? one).textContent), code: [...view.el.querySelectorAll("code")].map((one) => one.translate) };
+      view.el.remove();
+      return made;
+    });
+    expect(found, { text: ["Some words and a name.", "const one = 1\nconst two = 2", "The end."], code: [false, false] }, "what is there");
+  });
+
   await walk.step("where there is little room, everything is within reach", async () => {
     await put(page, session());
     await ready();

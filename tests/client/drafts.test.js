@@ -46,6 +46,18 @@ test('the oldest go first; a broken store and no store are no failure', () => {
   const none = settings.open({ storage: null, location })
   none.setDraft('a', 'x')
   assert.strictEqual(none.draft('a'), 'x')
+  const full = settings.open({ storage: { ...place, setItem() { throw new Error('full') } }, location })
+  full.setDraft('a', 'x')
+  assert.strictEqual(full.draft('a'), 'x')
+  full.setDraft('a', '')
+  assert.strictEqual(full.draft('a'), '')
+})
+
+test('what is said in a temporary session is not kept, nor lost', () => {
+  const place = storage()
+  const one = settings.open({ storage: place, location })
+  one.setDraft('~a', 'hush')
+  assert.deepStrictEqual([one.draft('~a'), place.kept.size], ['hush', 0])
 })
 
 test('a tab that writes a setting, or a key, keeps what another tab has written since', () => {

@@ -150,12 +150,14 @@ test('a language other than English comes when it is used, and English stands in
     return { read, root: context.document.documentElement, text: context.yaa.use('ui/text') }
   }
   const here = page()
-  const seen = async (wanted) => [await here.text.use(wanted), here.text.language(), here.root.lang, here.text.t('compose.send')].slice(1)
-  assert.deepStrictEqual(await seen(''), ['en', 'en', 'Send'], 'nobody has brought it')
+  const seen = async (wanted) => [(await here.text.use(wanted))?.message ?? '', here.text.language(), here.root.lang, here.text.t('compose.send')]
+  const [why, ...found] = await seen('')
+  assert.match(why, /i18n\/zh is not defined/, 'which is told')
+  assert.deepStrictEqual(found, ['en', 'en', 'Send'], 'nobody has brought it')
   here.read('i18n', 'zh.js')
-  assert.deepStrictEqual(await seen(''), ['zh', 'zh-CN', '发送'])
-  assert.deepStrictEqual(await seen('en'), ['en', 'en', 'Send'])
-  assert.deepStrictEqual(await seen('zh'), ['zh', 'zh-CN', '发送'])
+  assert.deepStrictEqual(await seen(''), ['', 'zh', 'zh-CN', '发送'])
+  assert.deepStrictEqual(await seen('en'), ['', 'en', 'en', 'Send'])
+  assert.deepStrictEqual(await seen('zh'), ['', 'zh', 'zh-CN', '发送'])
   await Promise.all([here.text.use('zh'), here.text.use('en')])
   assert.deepStrictEqual([here.text.language(), here.root.lang], ['en', 'en'], 'what was wished last, though it is there first')
 })

@@ -45,7 +45,7 @@ yaa.define('core/markdown-pieces', [], () => {
 
   /** @param {any} node @param {any} old @param {any} piece @param {(piece: any, shown?: any) => any} draw */
   function renew(node, old, piece, draw) {
-    if (piece.type === 'text' && old.type === 'text') {
+    if (piece.type === 'text' && old.type === 'text' && node.nodeType === 3) { // a program that translates pages puts elements there
       if (piece.text.startsWith(node.data)) node.appendData(piece.text.slice(node.data.length))
       else node.data = piece.text
     } else if (frameOf(old) === frameOf(piece)) refill(node, piecesOf(old), piecesOf(piece), draw)

@@ -30,13 +30,14 @@ yaa.define('io/settings', [], () => {
       }
     }
 
-    /** @param {string} name @param {any} value undefined removes it */
+    /** @param {string} name @param {any} value undefined removes it @returns {boolean} false: it holds until the page is closed */
     function write(name, value) {
       try {
         if (value === undefined) storage?.removeItem(name)
         else storage?.setItem(name, typeof value === 'string' ? value : JSON.stringify(value))
-      } catch {
-        // full or forbidden: the setting holds until the page is closed
+        return Boolean(storage)
+      } catch { // full or forbidden
+        return false
       }
     }
 
@@ -71,20 +72,21 @@ yaa.define('io/settings', [], () => {
       if (kept || served) write(KEYS, keys)
     }
 
-    /** @type {Record<string, string>} what is being written, where nothing can be stored */
-    let drafts = {}
+    /** What is being written, where it cannot be stored, or is not to be: ~… is of this page alone. @type {Map<string, string>} */
+    const drafts = new Map()
 
     /** What is being written in a session; another tab may be writing in another one. @param {string} id @param {string} text */
     function setDraft(id, text) {
-      const { [id]: _, ...others } = storage ? read(DRAFTS) : drafts
+      const { [id]: _, ...others } = read(DRAFTS)
       const all = Object.entries(text ? { ...others, [id]: text } : others).slice(-MOST_DRAFTS)
-      drafts = Object.fromEntries(all)
-      write(DRAFTS, all.length ? drafts : undefined)
+      const stored = !id.startsWith('~') && write(DRAFTS, all.length ? Object.fromEntries(all) : undefined)
+      if (stored) drafts.delete(id)
+      else drafts.set(id, text)
     }
 
     return {
       keepKey,
-      draft: (id) => String((storage ? read(DRAFTS) : drafts)[id] ?? ''),
+      draft: (id) => String(drafts.get(id) ?? read(DRAFTS)[id] ?? ''),
       setDraft,
       get: (name) => values[name],
       set(name, value) {

@@ -6,7 +6,7 @@ yaa.define('ui/app', [
   'ui/commands', 'ui/notes', 'ui/state', 'core/session',
 ], (
   { h, fill, attr }, words, { toast, say }, { openBook, isActive }, { openServer, agentsOf, toolsOf }, { markOf, announce },
-  { sidebarView, headerView }, { threadView }, { composerView }, { failurePanel }, commands, { notesView, queueOf }, { stateOf, NARROW }, sessions,
+  { sidebarView, headerView }, { threadView }, { composerView, draftOf }, { failurePanel }, commands, { notesView, queueOf }, { stateOf, NARROW }, sessions,
 ) => {
   /** @typedef {import('./types').App} App */
   const { t } = words
@@ -39,13 +39,14 @@ yaa.define('ui/app', [
 
     async function start() {
       look(settings)
-      await words.use(settings.get('language') ?? '')
+      const missing = await words.use(settings.get('language') ?? '')
       const signedIn = settings.takeKeyFromHash()
       const wanted = guest?.id ?? sessionInHash()
       const more = () => yaa.later('commands').then(() => yaa.use('ui/deeds'))
       const context = { app, actions, state: () => stateOf(app, true), more }
       commands.bind(context)
       mount()
+      lacking(missing)
       if (signedIn) say(t('toast.signedIn'))
       if (KEYBOARD.matches && !guest) app.views.composer.focus()
       if (!guest) {
@@ -68,7 +69,10 @@ yaa.define('ui/app', [
       if (!guest) idle(() => Promise.all([yaa.later('ground'), yaa.later('more')]).then(() => yaa.use('ui/ground').start(), console.warn))
       idle(() => yaa.later('seeing').then(() => yaa.use('ui/inspector/watch').start(context), console.warn))
       // what a key opens should be open before the keys that are meant for it
-      idle(() => Promise.all(['find', 'branches', 'attach', 'settings'].map((group) => yaa.later(group))).catch(console.warn))
+      idle(() => Promise.all(['find', 'branches', 'attach', 'settings'].map((group) => yaa.later(group))).then(() => {
+        app.views.composer.bringBack()
+        if (store.kind === 'idb') yaa.use('io/unsent').sweep((/** @type {string} */ draft) => draft === 'new' || book.heads().some(({ id }) => id === draft))
+      }, console.warn))
     }
 
     /** A link that is opened where the page is open already, the one that a server prints or that of a session; or the way back. */
@@ -82,9 +86,10 @@ yaa.define('ui/app', [
       server.connect()
     }
 
-    /** Make every view; done again when the language changes. */
+    /** Make every view; done again when the language changes. @returns {Promise<void> | undefined} the settings are open again */
     function mount() {
       const settingsOpen = app.views?.settings?.el.open
+      const typed = app.views?.composer.read()
       const thread = threadView(actions)
       const views = {
         thread, side: sidebarView(actions), header: headerView(actions), composer: composerView(actions), failure: failurePanel(actions),
@@ -97,9 +102,9 @@ yaa.define('ui/app', [
         h('button.scrim', { type: 'button', 'aria-label': t('side.hide'), onclick: actions.toggleSide }),
         h('main.main', { 'aria-label': t('app.main') }, h('h1.sr-only', null, t('app.name')), views.header.el, thread.el,
           h('footer.foot', null, thread.toEnd, h('div.column', null, views.failure.el, views.notes.el), guest ? guest.foot(app, actions, views.composer.el) : views.composer.el)))
-      views.composer.write(settings.draft(draftKey(app.current.session)))
-      if (settingsOpen) actions.openSettings('look')
+      views.composer.write(typed ?? settings.draft(draftOf(app.current.session)))
       draw()
+      return settingsOpen ? actions.openSettings('look') : undefined
     }
 
     /** @param {import('./types').Entry} entry */
@@ -108,7 +113,7 @@ yaa.define('ui/app', [
       app.past = null
       app.drawer = false
       address(entry.session, 'pushState')
-      app.views?.composer.write(settings.draft(draftKey(entry.session)))
+      app.views?.composer.write(settings.draft(draftOf(entry.session)))
       drawNow()
     }
 
@@ -186,7 +191,7 @@ yaa.define('ui/app', [
       for (const [name, value] of Object.entries(changes)) setOne(settings, name, value)
       if ('url' in changes || 'key' in changes) server.connect()
       look(settings)
-      if ('language' in changes) words.use(changes.language).then(app.mount)
+      if ('language' in changes) words.use(changes.language).then(async (missing) => (await app.mount(), lacking(missing)))
       draw()
     }
 
@@ -247,7 +252,7 @@ yaa.define('ui/app', [
         app.views.composer.focus()
       },
       rename: (id, title) => book.rename(id, title),
-      draft: (text, session) => { if (!session.ext?.temporary) settings.setDraft(draftKey(session), text) },
+      draft: (text, draft) => settings.setDraft(draft, text),
       connect: () => server.connect(),
       signIn: (key) => set({ key }),
       setProvider: (name) => set({ provider: name }),
@@ -289,8 +294,11 @@ yaa.define('ui/app', [
   function notLoaded(event) {
     if (event.reason?.name !== 'NotLoaded') return
     event.preventDefault()
-    toast(t('later.failed', { detail: event.reason.message }), { bad: true })
+    lacking(event.reason)
   }
+
+  /** @param {Error | null} error */
+  const lacking = (error) => error && toast(t('later.failed', { detail: error.message }), { bad: true })
 
   /** @type {Promise<void> | null} */ let joined = null
 
@@ -383,9 +391,6 @@ yaa.define('ui/app', [
     const { [name]: _, ...rest } = map ?? {}
     return value === '' ? rest : { ...rest, [name]: value }
   }
-
-  /** A session nobody has written in yet is another one after a reload. @param {Session} session */
-  const draftKey = ({ id, messages }) => (messages.length ? id : 'new')
 
   /** @param {Session} session */
   const titleOf = (session) => session.title || t('session.untitled')

@@ -1,7 +1,7 @@
 // What a run can wait for, one card body per reason. A card knows only its interrupt: it reads `answer` from it and
 // hands a new one to `actions.answer`. The session keeps both, so cards survive a reload, another tab, another device.
 
-yaa.define('ui/asks', ['ui/h', 'ui/text', 'ui/form', 'core/usage'], (dom, { t, count, language }, { jsonField, schemaForm, isFlat }, { money }) => {
+yaa.define('ui/asks', ['ui/h', 'ui/text', 'ui/form', 'core/usage'], (dom, { t, count, language }, { jsonField, schemaForm, isFlat, sends }, { money }) => {
   const { h, icon, iconButton, fill, attr } = dom
   /** @typedef {(payload: any, status?: 'resolved' | 'cancelled') => void} Give */
   /** @typedef {import('./types').Field} Field */
@@ -222,7 +222,7 @@ yaa.define('ui/asks', ['ui/h', 'ui/text', 'ui/form', 'core/usage'], (dom, { t, c
     const send = () => input.value.trim() && give(input.value.trim())
     /** @param {KeyboardEvent} event */
     function onkeydown(event) {
-      if (event.key !== 'Enter' || event.shiftKey || event.isComposing || event.keyCode === 229) return
+      if (!sends(event)) return
       event.preventDefault()
       send()
     }

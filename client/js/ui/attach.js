@@ -1,8 +1,8 @@
 // Files beside a message: the tray over the composer while it is written, and how they look in the thread.
 
 yaa.define('ui/attach', [
-  'ui/h', 'ui/text', 'ui/popup', 'core/attach', 'core/urlsafe', 'css/attach', 'i18n/attach',
-], (dom, { t, count }, { toast, say }, attach, urlsafe) => {
+  'ui/h', 'ui/text', 'ui/popup', 'core/attach', 'core/urlsafe', 'io/unsent', 'css/attach', 'i18n/attach',
+], (dom, { t, count }, { toast, say }, attach, urlsafe, unsent) => {
   const { h, icon, iconButton, list } = dom
   const { LIMITS } = attach
   /** So many refusals are said, of the others their number. */
@@ -11,9 +11,9 @@ yaa.define('ui/attach', [
 
   /** @typedef {{key: string, name: string, part: any, image: string | null, size: number}} Attached */
 
-  /** @param {() => void} onchange @returns {any} */
-  function tray(onchange) {
-    /** @type {Attached[]} */ let all = []
+  /** With what it had before the page was loaded. @param {string} draft @param {() => void} onchange @returns {Promise<any>} */
+  async function tray(draft, onchange) {
+    /** @type {Attached[]} */ let all = (await unsent.of(draft)).map((/** @type {Attached} */ one) => ({ ...one, key: `file ${++serial}`, image: attach.imageOf(one.part) }))
     const el = h('ul.tray', { 'aria-label': t('attach.label'), hidden: true })
 
     /** @param {File[]} files */
@@ -25,7 +25,7 @@ yaa.define('ui/attach', [
         const made = full ? t('attach.many', { n: LIMITS.files }) : await attachedOf(file).catch(() => t('attach.unread', { name: file.name }))
         if (typeof made === 'string') refused.add(made)
         else all = [...all, made]
-        draw()
+        changed()
       }
       if (refused.size) refuse([...refused])
     }
@@ -35,8 +35,13 @@ yaa.define('ui/attach', [
       const at = all.findIndex((one) => one.key === key)
       say(t('attach.removed', { name: all[at]?.name ?? '' }))
       all = all.filter((one) => one.key !== key)
-      draw()
+      changed()
       el.querySelectorAll('button')[Math.min(at, all.length - 1)]?.focus()
+    }
+
+    function changed() {
+      unsent.keep(draft, all.map(({ name, part, size }) => ({ name, part, size })))
+      draw()
     }
 
     function draw() {
@@ -52,13 +57,20 @@ yaa.define('ui/attach', [
         iconButton('x', t('attach.remove', { name: one.name }), { onclick: () => remove(one.key) }))
     }
 
-    return {
-      el, add, parts: () => all.map((one) => one.part),
-      clear() {
-        all = []
-        draw()
-      },
+    function clear() {
+      all = []
+      changed()
     }
+
+    /** The same files, of a draft with another name. @param {string} next */
+    function rename(next) {
+      unsent.keep(draft, [])
+      draft = next
+      changed()
+    }
+
+    draw()
+    return { el, add, clear, rename, parts: () => all.map((one) => one.part) }
   }
 
   /** In one notice, however many it are. @param {string[]} all */

@@ -24,7 +24,7 @@ yaa.define('ui/code', ['ui/h', 'ui/text', 'ui/popup', 'ui/seen'], (dom, { t }, p
    * @param {{plain?: boolean}} [options] `plain`: no bar, wrapped, limited height (arguments, results)
    */
   function codeBlock(options = {}) {
-    const code = h('code')
+    const code = h('code', { translate: false })
     const label = h('span.lang')
     const pre = h('pre', { tabIndex: 0 }, code)
     const bar = options.plain ? null : h('div.code-bar', null, label)
@@ -41,7 +41,7 @@ yaa.define('ui/code', ['ui/h', 'ui/text', 'ui/popup', 'ui/seen'], (dom, { t }, p
         el.dataset.wrap = String(on)
         attr(wrap, 'aria-pressed', on)
       } })
-      const copy = iconButton('copy', t('code.copy'), { onclick: () => popup.copy(code.textContent ?? '', copy) })
+      const copy = iconButton('copy', t('code.copy'), { onclick: () => popup.copy(shown.text, copy) })
       if (SHOWS) show = iconButton('eye', t('artifact.open'), { onclick: preview })
       bar.append(...[show, wrap, copy].filter(Boolean))
       offer()
@@ -95,9 +95,10 @@ yaa.define('ui/code', ['ui/h', 'ui/text', 'ui/popup', 'ui/seen'], (dom, { t }, p
 
     /** @param {string} more */
     function grow(more) {
-      const last = drawn.at(-1)
-      if (last?.kind !== '') return draw([...drawn, { kind: '', text: more }])
-      code.lastChild.appendData(more)
+      const [last, { lastChild: end }] = [drawn.at(-1), code]
+      // a program that translates pages puts elements in the place of texts
+      if (last?.kind !== '' || end?.nodeType !== Node.TEXT_NODE) return draw([...drawn, { kind: '', text: more }])
+      end.appendData(more)
       last.text += more
     }
 

@@ -1,15 +1,23 @@
 // The composer: a field that grows, Enter to send, files beside it, the model, and one round button that sends or
-// stops. Enter never sends while an input method is composing (isComposing, or keyCode 229 where that comes too late).
+// stops.
 
-yaa.define('ui/composer', ['ui/h', 'ui/text', 'ui/commands'], ({ h, icon, iconButton, attr, hide, text, fill, uid, fromRight }, { t }, commands) => {
+yaa.define('ui/composer', ['ui/h', 'ui/text', 'ui/form', 'ui/commands'], ({ h, icon, iconButton, attr, hide, text, fill, uid, fromRight }, { t }, { sends }, commands) => {
   /** What is being written is kept when the hand rests this long, or never did for so long: it is more work than a key should be. */
   const [REST_MS, LATEST_MS] = [300, 5000]
+  /** Files of drafts can be brought back: what does it is here. */
+  let ready = false
+
+  /**
+   * What is being written is kept by this name. A session nobody has written in yet is another one after a reload; what is
+   * said in a temporary one is of this page alone. @param {Session} session
+   */
+  const draftOf = ({ id, messages, ext }) => (ext?.temporary ? `~${id}` : messages.length ? id : 'new')
 
   /** @param {import('./types').Actions} actions @returns {any} */
   function composerView(actions) {
     const id = uid('compose')
     const area = h('textarea', {
-      id, rows: 1, placeholder: t('compose.placeholder'), enterkeyhint: 'send', autocomplete: 'off', onkeydown, oninput, onpaste,
+      id, rows: 1, placeholder: t('compose.placeholder'), autocomplete: 'off', onkeydown, oninput, onpaste,
     })
     const model = picker('compose.model', actions.setProvider)
     const agent = picker('compose.agent', actions.setAgent)
@@ -32,7 +40,7 @@ yaa.define('ui/composer', ['ui/h', 'ui/text', 'ui/commands'], ({ h, icon, iconBu
     let unkept = 0
     /** @type {Session | null} */ let session = null
     addEventListener('pagehide', () => rest && keep())
-    /** The files of each session that was written in. @type {Map<string, any>} */
+    /** The files of each draft. @type {Map<string, any>} */
     const trays = new Map()
     /** Files that are being read. @type {Promise<any>} */ let coming = Promise.resolve()
     /** @type {any} */ let slash = null
@@ -40,6 +48,7 @@ yaa.define('ui/composer', ['ui/h', 'ui/text', 'ui/commands'], ({ h, icon, iconBu
 
     /** @param {any} state */
     function update(state) {
+      const same = session?.id === state.session.id
       session = state.session
       busy = state.live
       waits = !busy && (state.session.interrupts ?? []).some((/** @type {Interrupt} */ one) => !one.answer)
@@ -51,12 +60,29 @@ yaa.define('ui/composer', ['ui/h', 'ui/text', 'ui/commands'], ({ h, icon, iconBu
       badge.hidden = !state.demo
       status.update(state)
       history.update(state.session)
-      if (current !== state.session.id) {
-        trays.get(current)?.el.remove()
-        current = state.session.id
-        if (trays.has(current)) form.prepend(trays.get(current).el)
-      }
+      turnTo(draftOf(state.session), same)
       draw()
+    }
+
+    /** @param {string} draft @param {boolean} same the session has got its first message, or is temporary now */
+    function turnTo(draft, same) {
+      if (draft === current) return
+      const [old, tray] = [current, trays.get(current)]
+      current = draft
+      if (same) actions.draft('', old), keep()
+      if (same && tray) {
+        trays.delete(old)
+        trays.set(draft, tray)
+        tray.rename(draft)
+      } else tray?.el.remove()
+      if (ready) bringBack()
+    }
+
+    /** The files of this draft, also of before the page was loaded; not before what does it is here. */
+    function bringBack() {
+      ready = true
+      if (trays.has(current)) form.prepend(trays.get(current).el)
+      else attach([])
     }
 
     const parts = () => trays.get(current)?.parts() ?? []
@@ -99,7 +125,7 @@ yaa.define('ui/composer', ['ui/h', 'ui/text', 'ui/commands'], ({ h, icon, iconBu
     function keep() {
       clearTimeout(rest)
       rest = 0
-      if (session) actions.draft(area.value, session)
+      if (current) actions.draft(area.value, current)
     }
 
     /** The second click of a double click means nothing new: what it hits has just become the other button. @param {MouseEvent} event */
@@ -136,7 +162,7 @@ yaa.define('ui/composer', ['ui/h', 'ui/text', 'ui/commands'], ({ h, icon, iconBu
     function onkeydown(event) {
       if (event.isComposing || event.keyCode === 229) return
       if (slash?.onkeydown(event) || history.onkeydown(event)) return
-      if (event.key !== 'Enter' || event.shiftKey) return
+      if (!sends(event)) return
       event.preventDefault()
       send()
     }
@@ -144,17 +170,17 @@ yaa.define('ui/composer', ['ui/h', 'ui/text', 'ui/commands'], ({ h, icon, iconBu
     /** One after the other. @param {File[]} files */
     async function attach(files) {
       const id = current
-      const taken = coming.then(() => (files.length ? take(id, files) : null))
+      const taken = coming.then(() => take(id, files))
       coming = taken.catch(() => {})
       await taken
     }
 
-    /** @param {string} id of the session @param {File[]} files */
+    /** @param {string} id of the draft @param {File[]} files */
     async function take(id, files) {
-      const tray = trays.get(id) ?? await commands.run('attach.tray', draw)
+      const tray = trays.get(id) ?? await commands.run('attach.tray', id, draw)
       trays.set(id, tray)
       if (id === current) form.prepend(tray.el)
-      area.focus()
+      if (files.length) area.focus()
       await tray.add(files)
     }
 
@@ -197,7 +223,7 @@ yaa.define('ui/composer', ['ui/h', 'ui/text', 'ui/commands'], ({ h, icon, iconBu
       oninput()
     }
 
-    return { el, update, write, insert, attach, drag, read: () => area.value, focus: () => area.focus() }
+    return { el, update, write, insert, attach, bringBack, drag, read: () => area.value, focus: () => area.focus() }
   }
 
   /**
@@ -276,5 +302,5 @@ yaa.define('ui/composer', ['ui/h', 'ui/text', 'ui/commands'], ({ h, icon, iconBu
     return { el, update }
   }
 
-  return { composerView }
+  return { composerView, draftOf }
 })

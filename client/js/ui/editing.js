@@ -1,7 +1,8 @@
 // Editors for what was said and done: words in the place of the message, values (arguments, results) in a dialog that
 // offers a form where the value is flat, and JSON or plain text where it isn't.
 
-yaa.define('ui/editing', ['ui/h', 'ui/text', 'ui/popup', 'ui/form', 'ui/dialog', 'i18n/branches', 'css/branches'], (dom, { t }, { toast }, { jsonField, schemaForm, isFlat }, { guard }) => {
+yaa.define('ui/editing', ['ui/h', 'ui/text', 'ui/popup', 'ui/form', 'ui/dialog', 'i18n/branches', 'css/branches'], (dom, { t }, { toast }, form, { guard }) => {
+  const { jsonField, schemaForm, isFlat } = form
   const { h, icon, iconButton, attr, fill, uid } = dom
   const TYPES = new Set(['string', 'number', 'boolean'])
   const LONG = 60
@@ -49,7 +50,7 @@ yaa.define('ui/editing', ['ui/h', 'ui/text', 'ui/popup', 'ui/form', 'ui/dialog',
     function onkeydown(event) {
       if (event.isComposing || event.keyCode === 229) return
       if (event.key === 'Escape') leave()
-      else if (event.key === 'Enter' && (sends ? !event.shiftKey : event.ctrlKey || event.metaKey)) done()
+      else if (event.key === 'Enter' && (sends ? form.sends(event) : event.ctrlKey || event.metaKey)) done()
       else return
       event.preventDefault()
       event.stopPropagation()

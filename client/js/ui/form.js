@@ -4,6 +4,18 @@
 yaa.define('ui/form', ['ui/h', 'ui/text'], ({ h, text, attr, uid }, { t }) => {
   const PLAIN = new Set(['string', 'number', 'integer', 'boolean'])
   const LONG = 160
+  /** Keys are on the screen, and there is no Shift+Enter among them. */
+  const TOUCH = globalThis.matchMedia?.('(pointer: coarse)')
+
+  /**
+   * Is this the key that sends? Never while an input method is composing (isComposing, or keyCode 229 where that comes too
+   * late). Where keys are on the screen Enter begins a new line, and a button sends, or a real keyboard's Ctrl+Enter.
+   * @param {KeyboardEvent} event
+   */
+  const sends = (event) => (
+    event.key === 'Enter' && !event.shiftKey && !event.isComposing && event.keyCode !== 229 &&
+    (!TOUCH?.matches || event.ctrlKey || event.metaKey)
+  )
 
   /**
    * A JSON editor. `read()` gives `{ok, value}` and shows what is wrong when it isn't.
@@ -141,5 +153,5 @@ yaa.define('ui/form', ['ui/h', 'ui/text'], ({ h, text, attr, uid }, { t }) => {
     return { value }
   }
 
-  return { jsonField, schemaForm, isFlat }
+  return { jsonField, schemaForm, isFlat, sends }
 })

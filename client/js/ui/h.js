@@ -6,10 +6,10 @@ yaa.define('ui/h', [], () => {
   const SVG = 'http://www.w3.org/2000/svg'
   const PROPERTIES = new Set([
     'value', 'id', 'title', 'placeholder', 'lang', 'dir', 'name', 'alt', 'download', 'hidden', 'disabled', 'checked',
-    'open', 'required', 'readOnly', 'selected', 'inert', 'spellcheck', 'tabIndex', 'htmlFor', 'rows', 'type',
+    'open', 'required', 'translate', 'readOnly', 'selected', 'inert', 'spellcheck', 'tabIndex', 'htmlFor', 'rows', 'type',
   ])
   const ATTRIBUTES = new Set([
-    'role', 'min', 'max', 'step', 'autocomplete', 'autocapitalize', 'inputmode', 'enterkeyhint', 'popover', 'popovertarget',
+    'role', 'min', 'max', 'step', 'autocomplete', 'autocapitalize', 'inputmode', 'popover', 'popovertarget',
     'scope', 'start', 'loading', 'list', 'datetime', 'closedby',
   ])
   const LINK = /^(?:https?:|mailto:|#)/i

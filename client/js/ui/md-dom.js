@@ -56,7 +56,7 @@ yaa.define('ui/md-dom', ['ui/h', 'ui/text', 'ui/code', 'core/markdown', 'core/ma
   function draw(node, shown) {
     switch (node.type) {
       case 'text': return node.text
-      case 'code': return node.lang === undefined ? h('code', null, node.text) : codeOf(node, shown)
+      case 'code': return node.lang === undefined ? h('code', { translate: false }, node.text) : codeOf(node, shown)
       case 'math': return formulaOf(node)
       case 'break': return h('br')
       case 'image': return imageOf(node)

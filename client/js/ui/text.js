@@ -8,15 +8,20 @@ yaa.define('ui/text', ['core/i18n', 'i18n/en'], ({ format }, en) => {
   let newest = 'en'
   let number = new Intl.NumberFormat('en')
 
-  /** @param {string} wanted a language of ours, or '' for the browser's; one that cannot be loaded is English; of two wishes the later one counts */
+  /**
+   * Of two wishes the later one counts.
+   * @param {string} wanted a language of ours, or '' for the browser's
+   * @returns {Promise<Error | null>} why it could not be loaded, and is English
+   */
   async function use(wanted) {
     const known = [wanted, ...navigator.languages].map((tag) => tag.split('-')[0]).find((tag) => tag in LANGUAGES) ?? 'en'
     newest = known
-    const come = await bring(known).then(() => known, () => 'en')
-    if (newest !== known) return
-    language = come
+    const missing = await bring(known).then(() => null, (error) => error)
+    if (newest !== known) return null
+    language = missing ? 'en' : known
     number = new Intl.NumberFormat(language)
     document.documentElement.lang = language === 'zh' ? 'zh-CN' : language
+    return missing
   }
 
   /** @param {string} name */

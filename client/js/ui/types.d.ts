@@ -84,7 +84,7 @@ export interface Actions {
   open(id: string): void
   rename(id: string, title: string): void
   remove(id: string): void
-  draft(text: string, session: Session): void
+  draft(text: string, draft: string): void
   connect(): void
   signIn(key: string): void
   set(changes: Record<string, any>): void
@@ -92,7 +92,7 @@ export interface Actions {
   setAgent(name: string): void
   setTool(name: string, rule: string): void
   setLimit(name: string, value: string): void
-  openSettings(tab?: string): void
+  openSettings(tab?: string): Promise<void>
   draw(): void
   toggleSide(): void
   /** a file that a tool of the open session made, from the server that has it */
@@ -203,7 +203,7 @@ export interface App {
   draw(): void
   /** at once, not with the next frame */
   drawNow(): void
-  mount(): void
+  mount(): Promise<void> | undefined
 }
 
 export interface Field<T = any> { el: any; read(): { ok: boolean; value?: T }; focus(): void }
@@ -228,7 +228,7 @@ declare global {
     }
     'ui/text': {
       t(key: string, values?: Record<string, any>): string
-      use(wanted: string): Promise<void>
+      use(wanted: string): Promise<Error | null>
       extend(more: Record<string, Record<string, string>>): void
       count(n: number): string
       duration(ms: number): string
@@ -246,6 +246,7 @@ declare global {
       jsonField(options: { label: string; value?: any; object?: boolean }): Field & { write(value: any): void }
       schemaForm(schema: any): Field<Record<string, any>>
       isFlat(schema: any): boolean
+      sends(event: KeyboardEvent): boolean
     }
     'ui/code': { codeBlock(options?: { plain?: boolean }): View<{ text: string; lang?: string }> }
     'ui/md-dom': { markdownView(): View<string> }
@@ -271,7 +272,7 @@ declare global {
       wordsOf(server: ServerState): string
     }
     'ui/thread': { threadView(actions: Actions): View<State> & { toEnd: any; follow(): void; showAsk(): void; reveal(id: string): HTMLElement | null } }
-    'ui/composer': { composerView(actions: Actions): View<State> & { write(words: string): void; insert(words: string): void; read(): string; attach(files: File[]): Promise<void>; drag(event: DragEvent): void; focus(): void } }
+    'ui/composer': { draftOf(session: Session): string; composerView(actions: Actions): View<State> & { write(words: string): void; insert(words: string): void; read(): string; attach(files: File[]): Promise<void>; bringBack(): void; drag(event: DragEvent): void; focus(): void } }
     'ui/sidebar': { sidebarView(actions: Actions): View<State> & { search(): void }; headerView(actions: Actions): View<State> }
     'ui/settings': { settingsDialog(actions: Actions): View<State> & { show(tab?: string): void } }
     'ui/clienttools': { open(app: App, store: Store): void; switches(actions: Actions): View<any> }
