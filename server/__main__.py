@@ -174,7 +174,8 @@ def _home_key(home: Path) -> str:
     try:
         return home_key(home)
     except OSError as error:
-        raise ConfigError(f"{error.filename}: {error.strerror}") from None
+        place = error.filename or home / "key"  # a full disk names no file
+        raise ConfigError(f"{place}: {error.strerror}") from None
     except ValueError as error:
         raise ConfigError(str(error)) from None
 

@@ -252,6 +252,14 @@ class Serving(Case):
                 self.assertEqual(done.returncode, 2)
                 self.assertIn("choose another with --home or YAA_HOME", done.stderr)
 
+    def test_a_key_that_cannot_be_written(self) -> None:
+        command = ["sh", "-c", 'ulimit -f 0; exec "$@"', "sh", *self.command("--port", "0")]
+        done = subprocess.run(
+            command, cwd=ROOT, env=self.env, capture_output=True, text=True, timeout=SECONDS
+        )
+        self.assertEqual(done.returncode, 2)
+        self.assertEqual(done.stderr, f"yaa: {self.home}/key: File too large\n")
+
     def test_a_key_file_without_a_key(self) -> None:
         self.home.mkdir()
         (self.home / "key").write_text("\n")
