@@ -2,8 +2,8 @@
 
 In the walk: the front door. It finds the configuration, says what it found in words that a person
 can act on, and hands over to `door` or `commands`. The rule of the file: every way to fail at start
-ends in one sentence on stderr with the next step, and exit code 2; and what a port can be opened
-without is not imported here (door.py).
+ends in one sentence on stderr with the next step, and with 2, or 1 where a later start may succeed;
+and what a port can be opened without is not imported here (door.py).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from pathlib import Path
 
 from . import VERSION, later, log
 from .api.auth import Keys, home_key
-from .config import Config, ConfigError, expanded, home_folder, load, make_home
+from .config import Config, ConfigError, Unavailable, expanded, home_folder, load, make_home
 from .door import Door, allow_files, certificate
 from .greeting import links
 from .metrics import Metrics
@@ -36,9 +36,11 @@ YAA_* variables (YAA_PORT=80, YAA_SERVER__LIMITS__MAX_RUNS=4), then the options 
 
 `run` exits with 0 when the session is completed, 3 when it waits for an answer (or was stopped),
 1 when it failed, and 2 when the session or the configuration cannot be used. `tools check` exits
-with 0 when every tool of the file can be used, `doctor` when nothing is missing, else with 1."""
+with 0 when every tool of the file can be used, `doctor` when nothing is missing, else with 1. A
+server exits with 2 when its configuration cannot be used, with 1 when its address cannot now."""
 
 
+NOT_NOW = 1  # starting again may help; after BAD_CONFIGURATION it does not (docs/deploy)
 INTERRUPTED = 128 + signal.SIGINT  # as a shell has it
 WORKERS_END_S = 15.0  # beyond the grace of their tools, before they are killed
 
@@ -71,9 +73,9 @@ def main(arguments: list[str] | None = None) -> int:
     except ConfigError as error:
         for problem in error.problems:
             print(f"yaa: {problem}", file=sys.stderr)
+        return NOT_NOW if isinstance(error, Unavailable) else BAD_CONFIGURATION
     except KeyboardInterrupt:  # where nothing has begun that would have to be told
         return INTERRUPTED
-    return BAD_CONFIGURATION
 
 
 def _prepare_streams() -> None:
@@ -172,7 +174,8 @@ def _home_key(home: Path) -> str:
     try:
         return home_key(home)
     except OSError as error:
-        raise ConfigError(f"{error.filename}: {error.strerror}") from None
+        place = error.filename or home / "key"  # a full disk names no file
+        raise ConfigError(f"{place}: {error.strerror}") from None
     except ValueError as error:
         raise ConfigError(str(error)) from None
 
@@ -182,7 +185,7 @@ def _bind(host: str, port: int) -> list[socket.socket]:
     try:
         return bind(host, port)
     except socket.gaierror:
-        raise ConfigError(f"{host} is no address of this machine; try --host 127.0.0.1") from None
+        raise Unavailable(f"{host} is no address of this machine; try --host 127.0.0.1") from None
     except OSError as error:
         match error.errno:
             case errno.EADDRINUSE:
@@ -193,7 +196,7 @@ def _bind(host: str, port: int) -> list[socket.socket]:
                 hint = "cannot be had: this machine does not have that address; see --host"
             case _:
                 hint = f"cannot be had: {error.strerror}"
-        raise ConfigError(f"{where} {hint}") from None
+        raise Unavailable(f"{where} {hint}") from None
 
 
 if __name__ == "__main__":

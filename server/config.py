@@ -48,6 +48,11 @@ class ConfigError(ValueError):
         self.problems = problems
 
 
+class Unavailable(ConfigError):
+    """It can be used, but not now: an address that another program still has, or that the machine
+    has not got yet. Starting again may help."""
+
+
 class Config:
     """What `load` found: `server` and `session`, the `home` folder, and the `sources` it used.
 

@@ -9,9 +9,15 @@ from __future__ import annotations
 import asyncio
 import ssl
 from pathlib import Path
+from typing import Any
 
 from .. import log
 
+SAID = b"This server speaks HTTPS: begin its address with https://\n"
+TO_PLAIN_HTTP = (
+    b"HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\nContent-Length: %d\r\n"
+    b"Connection: close\r\n\r\n%b" % (len(SAID), SAID)
+)
 LOOK_S = 5.0  # between two looks at the files: two calls of stat
 
 _log = log.get("tls")
@@ -26,6 +32,7 @@ class Certificate:
         self.context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
         self.context.minimum_version = ssl.TLSVersion.TLSv1_2
         self.context.set_alpn_protocols(["http/1.1"])
+        self.context.sslobject_class = _Handshake
         self._seen = self._stamp()
         self._load(self.context)
 
@@ -56,6 +63,32 @@ class Certificate:
 
     def _stamp(self) -> tuple[tuple[int, int, int] | None, ...]:
         return tuple(_stamp(path) for path in (self._cert, self._key) if path is not None)
+
+
+class _Handshake(ssl.SSLObject):
+    """Tells whoever speaks plain HTTP what this is, once, and lets them close: browsers that are
+    given a name and a port begin so, and would show an empty page."""
+
+    _outgoing: ssl.MemoryBIO
+    _told: bool
+
+    @classmethod
+    def _create(cls, *args: Any, **more: Any) -> Any:
+        made = super()._create(*args, **more)  # type: ignore[misc]
+        made._outgoing, made._told = args[1], False
+        return made
+
+    def do_handshake(self) -> None:
+        if self._told:  # more of it would be kept, and asyncio takes OpenSSL's word for a pause
+            raise ssl.SSLError(0, "plain HTTP")
+        try:
+            super().do_handshake()
+        except ssl.SSLError as error:
+            if error.reason != "HTTP_REQUEST":
+                raise
+            self._outgoing.write(TO_PLAIN_HTTP)
+            self._told = True
+            raise ssl.SSLWantReadError from None
 
 
 def _stamp(path: Path) -> tuple[int, int, int] | None:

@@ -147,6 +147,23 @@ class Systemd(unittest.TestCase):
         self.assertEqual(self.there.run("cat /var/lib/yaa/workspaces/*/ended"), "done\n")
         self.assertEqual(self.there.run("pgrep -u yaa || echo nobody").strip(), "nobody")
 
+    def test_5_what_cannot_be_used_is_not_tried_again_and_again(self) -> None:
+        config = "/var/lib/yaa/config.json"
+        self.there.run(
+            f'echo \'{{"server": {{"port": "x"}}}}\' > {config}\nsystemctl start yaa\n'
+            "until systemctl is-failed yaa > /dev/null; do sleep 0.1; done"
+        )
+        self.waits('server.port is "x"')
+        self.assertEqual((self.shown("ExecMainStatus"), self.shown("NRestarts")), ("2", "0"))
+        self.there.run(
+            f"rm {config}\nsystemctl reset-failed yaa\n"
+            "python3 -m http.server --bind 127.0.0.1 12345 > /dev/null 2>&1 &\n"
+            "echo $! > /tmp/other\nsystemctl start yaa"
+        )
+        self.waits("is in use", times=2)  # another program may give it back
+        self.there.run("kill $(cat /tmp/other)")
+        self.waits("  ready ", times=3)
+
 
 if __name__ == "__main__":
     unittest.main()

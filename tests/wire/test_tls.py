@@ -16,7 +16,7 @@ from pathlib import Path
 from server.wire.connection import Limits
 from server.wire.exchange import Exchange
 from server.wire.listener import BaseServer, bind
-from server.wire.tls import Certificate, reason
+from server.wire.tls import SAID, TO_PLAIN_HTTP, Certificate, reason
 
 from .live import CALM, QUICK, Client, echo, get, post, soon
 
@@ -126,11 +126,22 @@ class Https(unittest.IsolatedAsyncioTestCase):
     async def test_no_handshake_no_connection_kept(self) -> None:
         """Neither plain HTTP nor silence holds a socket for longer than a head may take."""
         async with self.serving(Certificate(*self.one), limits=QUICK) as server:
-            for said in (get(), b""):
+            for said in (get(), b"", b"\x16\x03", b"x" * 100):
                 reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
                 writer.write(said)
-                self.assertNotIn(b"HTTP", await soon(reader.read()))
+                heard = await soon(reader.read())
+                self.assertEqual(heard, TO_PLAIN_HTTP if b"HTTP" in said else b"")
                 writer.close()
+
+    async def test_who_speaks_plain_http_is_told_and_nothing_more_is_read(self) -> None:
+        async with self.serving(Certificate(*self.one)) as server:
+            reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+            client = Client(reader, writer)
+            found, text = await client.ask(post(b"x" * 9))
+            self.assertEqual((found.status, text), (400, SAID))
+            await client.send(get())
+            self.assertEqual(await soon(reader.read()), b"")
+            writer.close()
 
     async def test_a_new_certificate_disconnects_nobody(self) -> None:
         cert, key = self.folder / "live.pem", self.folder / "live.key"
