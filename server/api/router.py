@@ -43,7 +43,9 @@ ALLOW_HEADERS = ", ".join(
         ),
     )
 )
-EXPOSE_HEADERS = "allow, content-disposition, retry-after, x-request-id, x-should-retry"
+EXPOSE_HEADERS = (
+    "allow, content-disposition, retry-after, x-heartbeat, x-request-id, x-should-retry"
+)
 
 _access = log.get("access")
 _log = log.get("api")

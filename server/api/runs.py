@@ -107,7 +107,8 @@ class Runs:
         nothing. If the server stops, the stream ends without a terminal event; `cut` returns what
         is sent then, for clients that would take that as a proper end. `go_on` may return another
         run, whose events follow those of the last."""
-        stream = call.stream(STREAM_HEADERS)
+        beat = {"X-Heartbeat": f"{self._heartbeat_s:g}"} if self._heartbeat_s else {}
+        stream = call.stream(STREAM_HEADERS | beat)
         pulse = Pulse(stream, self._heartbeat_s)
         number, ended = 0, False
         following: Run | None = run

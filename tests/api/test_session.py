@@ -253,8 +253,16 @@ class Streaming(Case):
             self.agent.wait = wait
             await self.router()(call.exchange)
             self.assertEqual(self.agent.runs[0].ended, "finished")
+            self.assertEqual(call.headers["x-heartbeat"], "0.005")
 
         run_async(main())
+
+    def test_how_long_it_may_be_quiet_is_said_where_pages_may_read_it(self) -> None:
+        for every, said in ((15, "15"), (2.5, "2.5"), (0, None)):
+            self.limits = LIMITS | {"heartbeat_s": every}
+            call = self.post(headers=SSE | {"Origin": "http://page.test"})
+            self.assertEqual(call.headers.get("x-heartbeat"), said)
+            self.assertIn("x-heartbeat", call.headers["access-control-expose-headers"])
 
     def test_a_client_that_goes_away_closes_the_run(self) -> None:
         async def main() -> None:

@@ -89,6 +89,7 @@ class FakeServer {
   /** how a cut looks: the connection breaks, or ends as if all were well */ breaks = true
   /** what is sent before the events, after each, and in pieces of how many bytes */ preamble = ''
   piece = 0
+  /** of the stream, beside its type @type {Record<string, string>} */ headers = {}
   up = true
   /** what it says when it is asked whether it is there @type {(options: any) => any} */ health = () => Response.json({ status: 'ok' })
   /** @type {((call: {method: string, path: string, options: any}) => any)[]} answers given instead of a run, once each */ instead = []
@@ -101,7 +102,7 @@ class FakeServer {
     if (!this.up) throw new TypeError('fetch failed')
     if (path === '/health') return this.health(options)
     this.posted.push(JSON.parse(options.body))
-    return new Response(this.stream(JSON.parse(options.body), options.signal), { headers: { 'Content-Type': 'text/event-stream; charset=utf-8' } })
+    return new Response(this.stream(JSON.parse(options.body), options.signal), { headers: { 'Content-Type': 'text/event-stream; charset=utf-8', ...this.headers } })
   }
 
   stream(session, signal) {

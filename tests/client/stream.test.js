@@ -28,6 +28,8 @@ const approve = (session, payload = { approved: true }) => sessions.answer(sessi
 const spoken = (session) => session.messages.filter((message) => !message.open).map((message) => `${message.role}: ${message.content}`)
 const phases = (states) => states.map((state) => state.phase + (state.reason ? `/${state.reason}` : ''))
 const reply = (status, body, headers = {}) => () => new Response(JSON.stringify(body), { status, headers: { 'Content-Type': 'application/json', ...headers } })
+/** Between attempts; not for an answer to begin. */
+const waited = ({ asked }) => asked.filter((ms) => ms !== 45_000)
 const WHOLE = ['user: list the files', 'assistant: Let me look.', 'tool: a.txt\nb.txt', 'assistant: There are two files. 你好']
 
 test('two runs without trouble', async () => {
@@ -150,7 +152,7 @@ test('nobody there: it gives up soon, and keeps the message', async () => {
   const timers = quickTimers()
   const state = await begin({ timers }).done
   assert.deepStrictEqual([state.phase, state.reason], ['interrupted', 'gave_up'])
-  assert.deepStrictEqual(timers.asked, [500, 1000])
+  assert.deepStrictEqual(waited(timers), [500, 1000])
   assert.deepStrictEqual(phases(states), ['posting', 'lost', 'posting', 'lost', 'posting', 'interrupted/gave_up'])
   assert.strictEqual(canonical(await store.get('s1')), canonical(session))
   assert.strictEqual(sessions.why(session).kind, 'ready')
@@ -187,7 +189,7 @@ test('busy, or still running there: it waits as long as it is told', async () =>
     const timers = quickTimers()
     const state = await begin({ timers }).done
     assert.strictEqual(state.reason, 'awaiting')
-    assert.deepStrictEqual(timers.asked, [wait, wait])
+    assert.deepStrictEqual(waited(timers), [wait, wait])
     assert.strictEqual(states[1].error.code, code)
     assert.deepStrictEqual(spoken(session), WHOLE.slice(0, 2))
   }
@@ -264,9 +266,16 @@ test('a wait ends early when told to, or when something changes outside', async 
   }
 })
 
-test('a connection that falls silent is lost; one whose server never pings is not', async () => {
-  for (const [preamble, resumed] of [[': ping\n\n', 1], ['', 0]]) {
-    const { server, session, begin } = setting({ preamble })
+test('a connection that falls silent is lost, unless its server never pings, or only the page slept', async () => {
+  const rows = [
+    ['pings, and has said how often', { 'X-Heartbeat': '15' }, '', 60_000, 5000, 1],
+    ['pings less often', { 'X-Heartbeat': '60' }, '', 60_000, 5000, 0],
+    ['was heard to ping', {}, ': ping\n\n', 60_000, 5000, 1],
+    ['never pings', {}, '', 60_000, 5000, 0],
+    ['there is more after a sleep', { 'X-Heartbeat': '15' }, '', 3_600_000, 0, 0],
+  ]
+  for (const [name, headers, preamble, silent, late, resumed] of rows) {
+    const { server, session, begin } = setting({ preamble, headers })
     const timers = manualTimers()
     const run = server.stream.bind(server)
     server.stream = (document, signal) => {
@@ -281,7 +290,8 @@ test('a connection that falls silent is lost; one whose server never pings is no
           await new Promise((resolve, reject) => {
             fail = reject
             setImmediate(() => {
-              timers.pass(60_000)
+              timers.pass(silent)
+              timers.pass(late)
               setImmediate(resolve)
             })
           })
@@ -290,11 +300,34 @@ test('a connection that falls silent is lost; one whose server never pings is no
         },
       })
     }
-    const waker = setInterval(() => timers.pass(1000), 5)
+    const waker = setInterval(() => timers.pass(500), 5)
     const state = await begin({ timers }).done
     clearInterval(waker)
-    assert.deepStrictEqual([state.reason, state.resumed], ['awaiting', resumed], JSON.stringify(preamble))
+    assert.deepStrictEqual([state.reason, state.resumed], ['awaiting', resumed], name)
     assert.deepStrictEqual(spoken(session), WHOLE.slice(0, 2))
+  }
+})
+
+test('an answer that does not begin is waited for while the server is there', async () => {
+  for (const there of [true, false]) {
+    const { server, session, states, begin } = setting()
+    const timers = manualTimers()
+    let asked = 0
+    let answer = () => {}
+    server.health = () => (++asked < 3 || there ? Response.json({ status: 'ok' }) : reply(502, {})())
+    server.instead = [({ options: { signal, body } }) => new Promise((resolve, reject) => {
+      signal.addEventListener('abort', () => reject(signal.reason))
+      answer = () => resolve(new Response(server.stream(JSON.parse(body), signal), { headers: { 'Content-Type': 'text/event-stream' } }))
+    })]
+    const waker = setInterval(() => {
+      timers.pass(45_000)
+      if (there && asked === 5) answer()
+    }, 2)
+    const state = await begin({ timers }).done
+    clearInterval(waker)
+    assert.deepStrictEqual([state.reason, spoken(session)], ['awaiting', WHOLE.slice(0, 2)])
+    assert.deepStrictEqual(states.map((one) => one.error?.code).filter(Boolean), there ? [] : ['timeout'])
+    assert.strictEqual(asked, there ? 5 : 3)
   }
 })
 

@@ -12,8 +12,12 @@ yaa.define('io/stream', ['core/fold', 'core/session', 'core/sse', 'io/api'], ({ 
   const DELAYS = [500, 1000, 2000, 4000, 8000, 15_000, 15_000, 15_000]
   /** Tries when nothing was ever heard: there is probably no server, and a person waits for the answer. */
   const FIRST_TRIES = 2
-  /** The server pings every 15 s. */
+  /** Where a server has not said how often it pings. */
   const SILENCE_MS = 45_000
+  /** So many of its pings may be missing. */
+  const MISSED = 3
+  /** For what came while the page itself slept: it is read before anything is given up. */
+  const GRACE_MS = 3000
   /** No timer waits longer: it would not wait at all. */
   const LONGEST_MS = 2 ** 31 - 1
   /** A busy server, or a run that ends because its listener is gone, is waited for this often. */
@@ -59,6 +63,7 @@ yaa.define('io/stream', ['core/fold', 'core/session', 'core/sse', 'io/api'], ({ 
     controller = new AbortController()
     wakeUp = () => {}
     lastSign = 0
+    /** The server's pings: how many ms are between them, as far as it says. */ beat = 0
     /** @type {any} the timer of a silence */ watch = undefined
 
     /** @param {Session} session @param {RunOptions} options */
@@ -108,7 +113,8 @@ yaa.define('io/stream', ['core/fold', 'core/session', 'core/sse', 'io/api'], ({ 
         // an approval is not sent into the void: if nobody is there, nothing can have run
         if (Object.keys(marks).length) await this.beforehand()
         if (this.stopped) return this.unsent()
-        const response = await this.api.run(this.session, { signal: this.controller.signal })
+        this.wonder()
+        const response = await this.api.run(this.session, { signal: this.controller.signal }).finally(() => this.timers.clear(this.watch))
         const stream = response.headers.get('Content-Type')?.startsWith('text/event-stream')
         await (stream ? this.read(response) : this.replace(response))
         return this.end ? null : this.lost(failure(new TypeError('The stream ended before the run did.'), this.api.base))
@@ -179,6 +185,7 @@ yaa.define('io/stream', ['core/fold', 'core/session', 'core/sse', 'io/api'], ({ 
       const decoder = new Decoder()
       const reader = /** @type {ReadableStream<Uint8Array>} */ (response.body).getReader()
       this.say({ phase: 'streaming' })
+      this.beat = Number(response.headers.get('X-Heartbeat')) * 1000
       this.listen(decoder)
       try {
         for (let chunk = await reader.read(); !chunk.done; chunk = await reader.read()) {
@@ -192,6 +199,14 @@ yaa.define('io/stream', ['core/fold', 'core/session', 'core/sse', 'io/api'], ({ 
       }
     }
 
+    /** An answer does not begin. A proxy may hold it back until it is whole: it is lost only if nobody is there. */
+    wonder() {
+      const { controller } = this
+      const still = () => controller === this.controller && this.state.phase === 'posting'
+      const ask = () => this.api.health(controller.signal).then(() => still() && this.wonder(), () => still() && this.abort())
+      this.watch = this.timers.set(ask, this.silence)
+    }
+
     /**
      * A connection that stays silent for longer than the server's pings is dead, though nobody said so.
      * @param {SseDecoder} decoder
@@ -199,14 +214,24 @@ yaa.define('io/stream', ['core/fold', 'core/session', 'core/sse', 'io/api'], ({ 
     listen(decoder) {
       this.lastSign = this.timers.now()
       this.timers.clear(this.watch)
-      if (decoder.comments) this.watch = this.timers.set(() => this.controller.abort(), this.silence)
+      const patience = this.beat > 0 ? Math.min(this.beat * MISSED, LONGEST_MS) : decoder.comments ? this.silence : 0
+      this.watch = patience ? this.timers.set(() => this.doubt(), patience) : undefined
+    }
+
+    doubt() {
+      this.timers.clear(this.watch)
+      this.watch = this.timers.set(() => this.abort(), GRACE_MS)
+    }
+
+    abort() {
+      this.controller.abort(new DOMException('', 'TimeoutError'))
     }
 
     /** Something changed outside: the network is back, the page is looked at. */
     look() {
       this.wakeUp()
       const watched = this.state.phase === 'streaming' && this.watch !== undefined
-      if (watched && this.timers.now() - this.lastSign > this.silence / 2) this.controller.abort()
+      if (watched && this.timers.now() - this.lastSign > (this.beat || this.silence / MISSED) * 1.5) this.doubt()
     }
 
     /** @param {YaaEvent} event */
