@@ -83,6 +83,7 @@ yaa.define('css/base', ['ui/h'], ({ css }) => css`
   .icon {
     inline-size: 1.125rem; block-size: 1.125rem; flex: none; display: block;
     fill: none; stroke: currentColor; stroke-width: 1.6; stroke-linecap: round; stroke-linejoin: round;
+    pointer-events: none; /* what is pressed is the button: Firefox gives no click where the icon changes under a press */
   }
   .sr-only {
     position: absolute; inline-size: 1px; block-size: 1px; overflow: hidden;

@@ -32,6 +32,7 @@ yaa.define('css/inspect', ['ui/h'], ({ css }) => css`
     max-block-size: calc(100dvh - 1rem); overflow: auto; font-size: var(--t2);
   }
   .gauge-panel:popover-open { display: grid; gap: var(--s2); animation: rise 0.12s ease-out; }
+  .gauge-panel > div { display: contents; }
   .gauge-panel h3 { font-size: var(--t2); margin-block-start: var(--s1); }
   .gauge-panel .button { justify-self: start; margin-block-start: var(--s1); }
   .gauge-stack { block-size: 0.75rem; border-radius: var(--r1); }

@@ -5,6 +5,7 @@ The last `bench …` line of the request says what it does:
     bench tokens=100 delay_us=5000              so many deltas, so far apart
     bench tokens=5 delay_us=0 tool=NAME{"a":1}  calls that tool first; speaks when it has the answer
     bench … tool=ONE{} tool=OTHER{}             calls both at once
+    bench … turns=3 tool=NAME{}                 speaks and calls it again, three times in all
 
 Each delta holds the clock's reading at the moment it was written, `@<CLOCK_MONOTONIC in ns>@`,
 which whoever reads it on the same machine can compare. `GET /gone` tells when a stream was last
@@ -22,7 +23,7 @@ import sys
 import time
 from typing import Any
 
-ORDER = re.compile(rb"bench tokens=(\d+) delay_us=(\d+)(?: tool=(\w+))?")
+ORDER = re.compile(rb"bench tokens=(\d+) delay_us=(\d+)(?: turns=(\d+))?(?: tool=(\w+))?")
 LENGTH = re.compile(rb"(?i)content-length: *(\d+)")
 CLOSE = re.compile(rb"(?i)connection: *close")
 BURST = (
@@ -81,13 +82,18 @@ class Provider(asyncio.Protocol):
         elif not orders:
             self._transport.write(_json({"object": "list", "data": [{"id": "scripted"}]}))
         else:
-            tokens, delay_us, tool = orders[-1]
+            tokens, delay_us, turns, tool = orders[-1]
             self._transport.write(HEAD)
             messages = json.loads(body)["messages"] if tool else []
-            if tool and messages[-1]["role"] != "tool":
-                self._transport.write(_chunk(_tool_calls(_wanted(messages))) + _chunk(b""))
-            else:
+            called = bool(messages) and messages[-1]["role"] == "tool"
+            again = called and _called(messages) < int(turns or 1)
+            if not tool or called:
                 await self._speak(int(tokens), int(delay_us) / 1e6)
+            if tool and (again or not called):
+                self._transport.write(_chunk(_tool_calls(_wanted(messages))))
+            else:
+                self._transport.write(_chunk(_end("stop", int(tokens))))
+            self._transport.write(_chunk(b""))
         self._task = None
         if CLOSE.search(head):
             self._transport.close()
@@ -100,7 +106,6 @@ class Provider(asyncio.Protocol):
             await self._deltas(tokens, delay_s)
         finally:
             Provider.open -= 1
-        self._transport.write(_chunk(_end("stop", tokens)) + _chunk(b""))
 
     async def _deltas(self, left: int, delay_s: float) -> None:
         write, loop = self._transport.write, asyncio.get_running_loop()
@@ -132,6 +137,12 @@ def _wanted(messages: list[dict[str, Any]]) -> list[tuple[str, str]]:
     order = [str(message["content"]) for message in messages if message["role"] == "user"][-1]
     parts = [part.partition("{") for part in order.split(" tool=")[1:]]
     return [(name.strip(), f"{{{rest}".strip() if rest else "{}") for name, _, rest in parts]
+
+
+def _called(messages: list[dict[str, Any]]) -> int:
+    """How often it has called since the user spoke last."""
+    roles = [str(message["role"]) for message in messages]
+    return roles[::-1].index("user") // 2
 
 
 def _tool_calls(wanted: list[tuple[str, str]]) -> bytes:

@@ -4,6 +4,8 @@
 yaa.define('ui/book', ['core/session', 'io/stream', 'io/lock', 'io/channel', 'io/store-memory'], (sessions, stream, locks, channels, { headOf }) => {
   /** Runs of this tab, remembered over a reload so that they go on by themselves. */
   const RUNNING = 'yaa.running'
+  /** What brings more than words: the page around the thread has something new to show. */
+  const TURNS = new Set(['yaa.reset', 'STATE_DELTA', 'TOOL_CALL_RESULT'])
   /** @type {RunState} */ const BEGUN = { phase: 'posting', attempt: 0, resumed: 0 }
   /** @type {RunState} */ const STOPPED = { ...BEGUN, phase: 'interrupted', reason: 'stopped' }
 
@@ -131,7 +133,7 @@ yaa.define('ui/book', ['core/session', 'io/stream', 'io/lock', 'io/channel', 'io
           api: api(), store: isTemporary(entry.session) ? undefined : store, wake,
           onEvent: (event) => {
             for (const hook of hooks) hook.hears(entry, event)
-            onChange(id, event.type === 'yaa.reset')
+            onChange(id, TURNS.has(event.type))
           },
           onState: (state) => onState(entry, state),
         })

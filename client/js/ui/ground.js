@@ -3,7 +3,7 @@
 
 yaa.define('ui/ground', [
   'ui/h', 'ui/text', 'ui/popup', 'ui/commands', 'core/keeping', 'io/download', 'io/vault', 'io/folder', 'i18n/ground', 'css/ground',
-], ({ h, icon, fill, attr }, { t }, { toast, say }, { context }, keeping, download, vaults, folders) => {
+], ({ h, icon, list, attr }, { t }, { toast, say }, { context }, keeping, download, vaults, folders) => {
   /** @typedef {{key: string, tone: string, words: string, next?: string, buttons: any[], form?: any}} Notice */
   const vault = vaultOf()
   const folder = folders.open()
@@ -46,16 +46,17 @@ yaa.define('ui/ground', [
     if (!one && !notices.has(key)) return
     if (one) notices.set(key, one)
     else notices.delete(key)
-    fill(el, [...notices.values()].map(({ tone, words, next, buttons, form }) => {
+    list(el, [...notices.values()], (one) => one.key + one.words, ({ tone, words, next, buttons, form }) => {
       const text = h('p', null, words, next ? h('span.hint', null, ' ', next) : null)
       const row = h('div.keep-note', { role: 'group', 'aria-label': words }, icon(tone === 'bad' ? 'alert' : 'download'), text, form, h('div.notice-buttons', null, buttons))
       attr(row, 'data-tone', tone)
-      return row
-    }))
+      return { el: row, update() {} }
+    })
   }
 
   /** @param {Notice} one */
   function notice(one) {
+    if (notices.get(one.key)?.words === one.words) return // as each write of a run that the storage has no room for
     put(one.key, one)
     say(one.words, one.tone === 'bad')
   }

@@ -3,7 +3,7 @@
 yaa.define('ui/inspector/checks', [
   'ui/h', 'ui/inspector/text', 'core/lint', 'core/session', 'core/usage',
 ], (dom, texts, { lint }, sessions, usage) => {
-  const { h, fill, icon } = dom
+  const { h, list, text, icon } = dom
   const { t, count, duration, language } = texts
   const SIGNS = { bad: 'alert', warn: 'alert', note: 'thought' }
 
@@ -22,12 +22,14 @@ yaa.define('ui/inspector/checks', [
       const key = JSON.stringify([id, rev, status, live, interrupts, messages.length, messages.at(-1), language()])
       if (key === drawn) return
       drawn = key
-      fill(why, whyText(session, live))
+      text(why, whyText(session, live))
       const total = usage.ofSession(session)
       const cost = total.cost_micro ? usage.money(total.cost_micro, total.cost_unit, language()) : ''
-      fill(sum, [t('meta.tokens', { n: total.total }), cost, duration(total.ms)].filter(Boolean).join(' · '))
+      text(sum, [t('meta.tokens', { n: total.total }), cost, duration(total.ms)].filter(Boolean).join(' · '))
       const found = lint(session, { live })
-      fill(rows, found.length ? found.map((one) => rowView(one, go)) : h('li', null, icon('check'), t('checks.none')))
+      const once = new Map(found.map((one) => [language() + JSON.stringify(one), one]))
+      list(rows, found.length ? [...once] : [['', null]], ([key]) => key, ([, one]) => (
+        { el: one ? rowView(one, go) : h('li', null, icon('check'), t('checks.none')), update() {} }))
     }
 
     return { el, update }

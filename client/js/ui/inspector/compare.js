@@ -4,7 +4,7 @@
 yaa.define('ui/inspector/compare', ['ui/h', 'ui/inspector/text', 'core/rundiff', 'core/tree', 'core/diff', 'core/usage'], (
   dom, texts, rundiff, tree, diff, usage,
 ) => {
-  const { h, fill, icon } = dom
+  const { h, list, icon, text } = dom
   const { t, count, duration, language } = texts
   const MAX_TEXT = 3000
 
@@ -12,6 +12,7 @@ yaa.define('ui/inspector/compare', ['ui/h', 'ui/inspector/text', 'core/rundiff',
   function compareView({ app }, go) {
     const select = h('select.input', { 'aria-label': t('compare.with'), onchange: compare })
     const result = h('div')
+    /** @type {RunDiff | null} what is shown */ let shown = null
     const none = h('p.hint', { hidden: true }, t('compare.none'))
     const el = h('div.inspect-view', null, h('h3', null, t('inspect.compare')),
       h('label.field', null, h('span.label', null, t('compare.with')), select), none, result)
@@ -21,13 +22,17 @@ yaa.define('ui/inspector/compare', ['ui/h', 'ui/inspector/text', 'core/rundiff',
     /** @param {import('../types').State} state */
     function update({ session }) {
       const choices = choicesFor(session)
-      const key = JSON.stringify([session.id, choices, session.messages.length])
+      const { id, rev, status, messages } = session
+      const key = JSON.stringify([id, rev, status, choices, messages.length, messages.at(-1)])
       if (key === offered) return
       offered = key
       const kept = select.value
       none.hidden = choices.length > 0
       select.disabled = !choices.length
-      fill(select, choices.map(([value, label]) => h('option', { value }, label)))
+      list(select, choices, ([value]) => value, ([value]) => {
+        const option = h('option', { value })
+        return { el: option, update: ([, label]) => text(option, label) }
+      })
       if (choices.some(([value]) => value === kept)) select.value = kept
       compare()
     }
@@ -48,7 +53,35 @@ yaa.define('ui/inspector/compare', ['ui/h', 'ui/inspector/text', 'core/rundiff',
       const session = app.past ?? app.current.session
       const other = await otherOf(session)
       if (mine !== turn) return
-      fill(result, other ? resultOf(rundiff.compare(other, session), go) : null)
+      shown = other && rundiff.compare(other, session)
+      list(result, shown ? [...partsOf(shown)] : [], ([key]) => key, ([, make]) => make())
+    }
+
+    /**
+     * Each with what it was made from: what is the same stays, with what is open in it and the focus.
+     * @param {RunDiff} found @returns {[string, () => import('../types').View][]}
+     */
+    function partsOf(found) {
+      const lead = () => still(found.first < 0 ? h('p.hint', null, t('compare.equal'))
+        : h('button.button.small', { type: 'button', onclick: jump }, icon('down'), t('compare.first', { n: found.first + 1 })))
+      const still = (/** @type {any} */ el) => ({ el, update() {} })
+      return [
+        [`totals ${JSON.stringify(found.totals)}`, () => still(totalsView(found.totals))], [`first ${found.first}`, lead],
+        [`settings ${JSON.stringify(found.settings)}`, () => still(settingsView(found.settings))], ['steps', stepsView],
+      ]
+    }
+
+    function stepsView() {
+      const rows = h('ol.steps')
+      const update = () => list(rows, grouped(shown?.rows ?? []), (row, i) => i + JSON.stringify(row), (row) => (
+        { el: Array.isArray(row) ? sameView(row) : changeView(row, go), update() {} }))
+      return { el: rows, update }
+    }
+
+    function jump() {
+      const first = result.querySelector('[data-op]:not([data-op="same"])')
+      first?.scrollIntoView({ block: 'center' })
+      first?.focus()
     }
 
     /** @param {Session} session @returns {Promise<Session | null>} */
@@ -75,20 +108,6 @@ yaa.define('ui/inspector/compare', ['ui/h', 'ui/inspector/text', 'core/rundiff',
     return String(first?.content ?? '').slice(0, 40)
   }
 
-  /** @param {RunDiff} found @param {(id: string) => void} go */
-  function resultOf(found, go) {
-    const rows = h('ol.steps', null, grouped(found.rows).map((row) => (Array.isArray(row) ? sameView(row) : changeView(row, go))))
-    const jump = () => {
-      const first = rows.querySelector('[data-op]:not([data-op="same"])')
-      first?.scrollIntoView({ block: 'center' })
-      first?.focus()
-    }
-    const lead = found.first < 0
-      ? h('p.hint', null, t('compare.equal'))
-      : h('button.button.small', { type: 'button', onclick: jump }, icon('down'), t('compare.first', { n: found.first + 1 }))
-    return [totalsView(found.totals), lead, settingsView(found.settings), rows]
-  }
-
   /** @param {[RunTotals, RunTotals]} totals */
   function totalsView([before, after]) {
     const money = (/** @type {number} */ micro) => usage.money(micro, after.cost_unit || before.cost_unit, language())
@@ -109,7 +128,7 @@ yaa.define('ui/inspector/compare', ['ui/h', 'ui/inspector/text', 'core/rundiff',
 
   /** @param {RunDiff['settings']} settings */
   function settingsView(settings) {
-    if (!settings.length) return null
+    if (!settings.length) return h('div')
     const line = (/** @type {any} */ value) => (value === undefined ? '–' : JSON.stringify(value))
     return h('details.settings-diff', null, h('summary', null, t('compare.settings', { n: settings.length })),
       h('dl', null, settings.map(({ path, before, after }) => [

@@ -11,11 +11,14 @@ yaa.define('ui/inspector/gauge', ['ui/h', 'ui/inspector/text', 'core/context', '
   /** @param {import('../types').CommandContext} context @param {() => void} inspect */
   function gaugeView({ app }, inspect) {
     const id = uid('gauge')
-    const bar = h('span.gauge-bar', { 'aria-hidden': 'true' })
+    const segments = PARTS.map((part) => segment(part))
+    const bar = h('span.gauge-bar', { 'aria-hidden': 'true' }, segments)
     const words = h('span.gauge-words')
     const button = h('button.button.ghost.small.gauge', { type: 'button', hidden: true, popovertarget: id, title: t('gauge.title') },
       bar, words, h('span.sr-only', null, t('gauge.title')))
-    const panel = h('div.gauge-panel', { id, popover: 'auto', role: 'dialog', 'aria-label': t('gauge.title'), ontoggle: place })
+    const figures = h('div')
+    const more = h('button.button.small', { type: 'button', onclick: () => (panel.hidePopover(), inspect()) }, t('gauge.more'))
+    const panel = h('div.gauge-panel', { id, popover: 'auto', role: 'dialog', 'aria-label': t('gauge.title'), ontoggle: place }, figures, more)
     const el = h('span.gauge-place', null, button, panel)
     /** @type {Gauge | null} */ let gauge = null
     /** @type {Session | null} */ let session = null
@@ -36,7 +39,7 @@ yaa.define('ui/inspector/gauge', ['ui/h', 'ui/inspector/text', 'core/context', '
       if (key === drawn) return
       drawn = key
       draw(gauge)
-      if (panel.matches(':popover-open')) fill(panel, contentOf(session, gauge, inspectAndClose))
+      if (panel.matches(':popover-open')) fill(figures, contentOf(session, gauge))
     }
 
     /** @param {Gauge} now */
@@ -44,20 +47,15 @@ yaa.define('ui/inspector/gauge', ['ui/h', 'ui/inspector/text', 'core/context', '
       const share = now.share ?? 0
       attr(button, 'data-tone', share >= FULL ? 'bad' : share >= NEARLY ? 'ask' : null)
       bar.hidden = now.share === null
-      fill(bar, PARTS.map((part) => segment(part, now.parts[part], now.window ?? now.used)))
+      PARTS.forEach((part, i) => size(segments[i], now.parts[part], now.window ?? now.used))
       const used = usage.short(now.used, language())
       text(words, now.window ? t('gauge.short', { used, window: usage.short(now.window, language()) }) : t('gauge.shortFree', { used }))
-    }
-
-    const inspectAndClose = () => {
-      panel.hidePopover()
-      inspect()
     }
 
     /** @param {any} event */
     function place(event) {
       if (event.newState !== 'open' || !session || !gauge) return
-      fill(panel, contentOf(session, gauge, inspectAndClose))
+      fill(figures, contentOf(session, gauge))
       const at = button.getBoundingClientRect()
       const { width, height } = panel.getBoundingClientRect()
       panel.style.setProperty('left', `${Math.max(8, Math.min(at.right - width, innerWidth - width - 8))}px`)
@@ -67,27 +65,28 @@ yaa.define('ui/inspector/gauge', ['ui/h', 'ui/inspector/text', 'core/context', '
     return { el, update }
   }
 
-  /** @param {string} part @param {number} tokens @param {number} whole */
-  function segment(part, tokens, whole) {
-    const el = h('i', { 'data-part': part })
+  /** @param {string} part */
+  const segment = (part) => h('i', { 'data-part': part })
+
+  /** @param {any} el @param {number} tokens @param {number} whole */
+  function size(el, tokens, whole) {
     el.style.setProperty('flex-basis', `${Math.min(100, (100 * tokens) / Math.max(1, whole))}%`)
     return el
   }
 
-  /** @param {Session} session @param {Gauge} gauge @param {() => void} inspect */
-  function contentOf(session, gauge, inspect) {
+  /** @param {Session} session @param {Gauge} gauge */
+  function contentOf(session, gauge) {
     const whole = gauge.window ?? gauge.used
     const rows = PARTS.filter((part) => gauge.parts[part]).map((part) => row(part, gauge.parts[part], whole))
     if (gauge.free !== null) rows.push(row('free', gauge.free, whole))
     return [
       h('h3', null, t('gauge.title')),
-      h('div.gauge-stack', { 'aria-hidden': 'true' }, PARTS.map((part) => segment(part, gauge.parts[part], whole))),
+      h('div.gauge-stack', { 'aria-hidden': 'true' }, PARTS.map((part) => size(segment(part), gauge.parts[part], whole))),
       h('dl.figures', null, rows),
       h('p.hint', null, [t(gauge.measured ? 'gauge.measured' : 'gauge.estimated'), gauge.window ? '' : t('gauge.noWindow')]
         .filter(Boolean).join(' ')),
       h('h3', null, t('gauge.run')), limitsOf(session),
       h('h3', null, t('gauge.session')), totalsOf(session),
-      h('button.button.small', { type: 'button', onclick: inspect }, t('gauge.more')),
     ]
   }
 

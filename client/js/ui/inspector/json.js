@@ -2,7 +2,7 @@
 // so a session of some megabytes costs nothing until it is looked into.
 
 yaa.define('ui/inspector/json', ['ui/h', 'ui/inspector/text', 'ui/popup'], (dom, { t }, popup) => {
-  const { h, fill, iconButton, text } = dom
+  const { h, list, grow, iconButton, text, attr } = dom
   const FIRST = 200
   const MAX_TEXT = 400
   const MOST_FOUND = 200
@@ -11,7 +11,8 @@ yaa.define('ui/inspector/json', ['ui/h', 'ui/inspector/text', 'ui/popup'], (dom,
     const field = h('input.input', { type: 'search', placeholder: t('json.search'), 'aria-label': t('json.search'), oninput: draw,
       autocomplete: 'off', spellcheck: false })
     const note = h('p.hint', { role: 'status' })
-    const tree = h('div.json')
+    const rows = h('ul')
+    const tree = h('div.json', null, rows)
     /** @type {any} */ let session = null
     let drawn = ''
     const copy = iconButton('copy', t('json.copy'), { onclick: () => popup.copy(JSON.stringify(session, null, 2), copy) })
@@ -22,28 +23,26 @@ yaa.define('ui/inspector/json', ['ui/h', 'ui/inspector/text', 'ui/popup'], (dom,
       session = state.session
       const { id, rev, status, messages } = session
       const key = JSON.stringify([id, rev, status, messages.length, JSON.stringify(messages.at(-1) ?? null).length])
-      if (key === drawn) return
+      if (key === drawn && field.value) return // a search reads all of it, the rest what is open
       drawn = key
       draw()
     }
 
     function draw() {
       const wanted = field.value.trim().toLowerCase()
-      if (!wanted) {
-        text(note, '')
-        return fill(tree, h('ul', null, Object.entries(session).map(([name, value]) => nodeView(name, value, 0))))
-      }
-      const found = search(session, wanted)
-      text(note, t('json.found', { n: found.length >= MOST_FOUND ? `${MOST_FOUND}+` : String(found.length) }))
-      fill(tree, h('ul', null, found.map(({ path, value }) => nodeView(path, value, 0))))
+      const found = wanted ? search(session, wanted) : rowsOf(session)
+      text(note, wanted ? t('json.found', { n: found.length >= MOST_FOUND ? `${MOST_FOUND}+` : String(found.length) }) : '')
+      list(rows, found, ({ path, value }, i) => `${wanted && i} ${kindOf(value)} ${path}`, nodeView)
     }
 
     return { el, update }
   }
 
-  /** @param {any} root @param {string} wanted lower case @returns {{path: string, value: any}[]} */
+  /** @typedef {{path: string, value: any}} Row a name or a way, and what is there */
+
+  /** @param {any} root @param {string} wanted lower case @returns {Row[]} */
   function search(root, wanted) {
-    /** @type {{path: string, value: any}[]} */
+    /** @type {Row[]} */
     const found = []
     /** @param {any} value @param {string} path @param {string} name */
     const visit = (value, path, name) => {
@@ -57,49 +56,85 @@ yaa.define('ui/inspector/json', ['ui/h', 'ui/inspector/text', 'ui/popup'], (dom,
     return found
   }
 
-  /** @param {string} name @param {any} value @param {number} depth @returns {any} */
-  function nodeView(name, value, depth) {
-    if (typeof value !== 'object' || value === null) return h('li', null, h('b', null, name), ': ', valueView(value))
-    const entries = Object.entries(value)
-    const kind = Array.isArray(value) ? `[${entries.length}]` : `{${entries.length}}`
-    const inner = h('ul')
-    const hint = briefOf(value)
-    const el = h('details', { ontoggle: make }, h('summary', null, h('b', null, name), ` ${kind} `, h('span.json-brief', null, hint)),
-      inner)
-    let made = false
-    function make() {
-      if (!el.open || made) return
-      made = true
-      fill(inner, entries.slice(0, FIRST).map(([key, one]) => nodeView(key, one, depth + 1)))
-      if (entries.length > FIRST) inner.append(h('li', null, moreButton(inner, entries, depth)))
-    }
-    return h('li', null, el)
+  /** What a row of it looks like: while that stays, the row does, and what is open in it. @param {any} value */
+  const kindOf = (value) => (typeof value === 'object' && value ? 'inner' : typeof value === 'string' && value.length > MAX_TEXT ? 'long' : 'plain')
+
+  /** @param {any} value @returns {Row[]} */
+  const rowsOf = (value) => Object.entries(value).map(([path, one]) => ({ path, value: one }))
+
+  /** @param {Row} row @returns {import('../types').View<Row>} */
+  function nodeView({ path, value }) {
+    const view = { inner: innerView, long: longView, plain: plainView }[kindOf(value)](path)
+    return { el: h('li', null, view.el), update: (row) => view.update(row.value) }
   }
 
-  /** @param {any} inner @param {[string, any][]} entries @param {number} depth */
-  function moreButton(inner, entries, depth) {
-    const button = h('button.button.small', { type: 'button', onclick: () => {
-      button.parentElement.remove()
-      inner.append(...entries.slice(FIRST).map(([key, one]) => nodeView(key, one, depth + 1)))
-    } }, t('json.more', { n: entries.length - FIRST }))
-    return button
+  /** @param {string} name */
+  function innerView(name) {
+    const size = h('span')
+    const hint = h('span.json-brief')
+    const inner = h('ul')
+    const el = h('details', { ontoggle: draw }, h('summary', null, h('b', null, name), ' ', size, ' ', hint), inner)
+    let most = FIRST
+    /** @type {any} */ let value = null
+
+    function draw() {
+      if (!el.open) return
+      const all = rowsOf(value)
+      const shown = all.length > most ? [...all.slice(0, most), null] : all
+      list(inner, shown, (one) => (one ? `${kindOf(one.value)} ${one.path}` : ''), (one) => (one ? nodeView(one) : moreView()))
+    }
+
+    function moreView() {
+      const button = h('button.button.small', { type: 'button', onclick: () => (most = Infinity, draw()) })
+      return { el: h('li', null, button), update: () => text(button, t('json.more', { n: Object.keys(value).length - most })) }
+    }
+
+    /** @param {any} now */
+    function update(now) {
+      value = now
+      const n = Object.keys(value).length
+      text(size, Array.isArray(value) ? `[${n}]` : `{${n}}`)
+      text(hint, briefOf(value))
+      draw()
+    }
+
+    return { el, update }
+  }
+
+  /** @param {string} name */
+  function plainView(name) {
+    const shown = h('span')
+
+    /** @param {any} value */
+    function update(value) {
+      attr(shown, 'data-kind', value === null ? 'null' : typeof value)
+      text(shown, typeof value === 'string' ? JSON.stringify(value) : String(value))
+    }
+
+    return { el: h('span', null, h('b', null, name), ': ', shown), update }
+  }
+
+  /** A long text, after its name. @param {string} name */
+  function longView(name) {
+    const start = h('span', { 'data-kind': 'string' })
+    const length = h('span.json-brief')
+    const pre = h('pre', { tabIndex: 0 })
+    const el = h('details.json-text', null, h('summary', null, start, length), pre)
+
+    /** @param {string} value */
+    function update(value) {
+      text(start, `${JSON.stringify(value.slice(0, 80)).slice(0, -1)}…" `)
+      text(length, t('page.length', { n: value.length }))
+      grow(pre, value)
+    }
+
+    return { el: h('span', null, h('b', null, name), ': ', el), update }
   }
 
   /** What tells one object of a list from the others. @param {any} value */
   function briefOf(value) {
     return [value.role, value.name, value.id, value.function?.name, value.op, value.state]
       .filter((one) => typeof one === 'string').slice(0, 2).join(' · ')
-  }
-
-  /** @param {any} value */
-  function valueView(value) {
-    const kind = value === null ? 'null' : typeof value
-    if (kind !== 'string' || value.length <= MAX_TEXT) return h('span', { 'data-kind': kind },
-      kind === 'string' ? JSON.stringify(value) : String(value))
-    const start = `${JSON.stringify(value.slice(0, 80)).slice(0, -1)}…" `
-    const length = h('span.json-brief', null, t('page.length', { n: value.length }))
-    return h('details.json-text', null, h('summary', null, h('span', { 'data-kind': kind }, start), length),
-      h('pre', { tabIndex: 0 }, value))
   }
 
   return { jsonView, search }

@@ -4,7 +4,7 @@
 yaa.define('ui/inspector/markers', ['ui/h', 'ui/inspector/text', 'core/context'], ({ h, icon }, { t, count, language }, contexts) => {
   /** @type {Session | null} */ let session = null
   /** @type {any} */ let feed = null
-  /** @type {{key: string, els: Map<string, any>}} */ let made = { key: '', els: new Map() }
+  /** Those that are as they were stay, and stay open. @type {Map<string, any>} */ let made = new Map()
   const watch = new MutationObserver(() => place())
 
   /** @param {Session} now */
@@ -22,14 +22,13 @@ yaa.define('ui/inspector/markers', ['ui/h', 'ui/inspector/text', 'core/context']
     if (!session || !feed) return
     for (const one of [feed, ...feed.children]) watch.observe(one, { childList: true })
     const all = contexts.markers(session)
-    const key = JSON.stringify([language(), session.id, all])
-    if (key !== made.key) {
-      for (const el of made.els.values()) el.remove()
-      made = { key, els: new Map(all.map((marker) => [marker.id, markerView(marker)])) }
-    }
+    const before = made
+    const keyOf = (/** @type {Marker} */ marker) => JSON.stringify([language(), session?.id, marker])
+    made = new Map(all.map((marker) => [keyOf(marker), before.get(keyOf(marker)) ?? markerView(marker)]))
+    for (const [key, el] of before) if (!made.has(key)) el.remove()
     for (const marker of all) {
       const article = articleOf(session, marker.after)
-      const el = made.els.get(marker.id)
+      const el = made.get(keyOf(marker))
       if (article && el.parentElement !== article) article.append(el)
     }
   }

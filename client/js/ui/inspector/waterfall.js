@@ -4,7 +4,7 @@
 yaa.define('ui/inspector/waterfall', [
   'ui/h', 'ui/inspector/text', 'core/timeline', 'core/usage',
 ], (dom, texts, { timeline, axis }, usage) => {
-  const { h, fill } = dom
+  const { h, fill, list, text, attr } = dom
   const { t, duration, language } = texts
   /** A wait is drawn with at most this share of everything else. */
   const WAIT_SHARE = 0.15
@@ -33,7 +33,8 @@ yaa.define('ui/inspector/waterfall', [
         h('li', null, h('i', { 'data-kind': kind, 'aria-hidden': 'true' }), t(`waterfall.${kind}`),
           h('b', null, duration(all.totals[kind]))))))
       fill(scale, bars.length ? [0, 0.25, 0.5, 0.75, 1].map((share) => tick(share, line.length)) : null)
-      fill(rows, bars.map((bar) => rowView(bar, line, go)))
+      const first = all.bars.length - bars.length // bars are only added: each keeps its row
+      list(rows, bars.map((bar) => ({ bar, line })), ({ bar }, i) => `${first + i} ${bar.kind} ${bar.message} ${bar.call}`, () => rowView(go))
     }
 
     const hidden = () => document.querySelectorAll('[data-lit]').forEach((one) => one.removeAttribute('data-lit'))
@@ -47,29 +48,38 @@ yaa.define('ui/inspector/waterfall', [
     return el
   }
 
-  /** @param {Bar} bar @param {{place: (at: number) => number, length: number}} line @param {(id: string) => void} go */
-  function rowView(bar, line, go) {
-    const from = (100 * line.place(bar.from)) / line.length
-    const width = (100 * (line.place(bar.to) - line.place(bar.from))) / line.length
-    const block = h('i', { 'data-kind': bar.kind })
-    block.style.setProperty('left', `${from}%`)
-    block.style.setProperty('width', `${Math.max(0.4, width)}%`)
-    const first = bar.first_ms && bar.ms ? Math.min(100, (100 * bar.first_ms) / bar.ms) : 0
-    if (first) {
-      const waiting = h('u')
-      waiting.style.setProperty('width', `${first}%`)
-      block.append(waiting)
-    }
-    const name = nameOf(bar)
-    const words = h('span.bar-words', null, name, h('small', null, figuresOf(bar)))
-    const signs = [bar.failed ? h('span.badge.bad', null, t('waterfall.failed')) : null,
-      bar.stalled ? h('span.badge.warn', null, t('waterfall.stalled')) : null]
+  /** @param {(id: string) => void} go @returns {import('../types').View} */
+  function rowView(go) {
+    /** @type {Bar} */ let bar
+    const [block, waiting] = [h('i'), h('u')]
+    block.append(waiting)
+    const [name, figures] = [h('span'), h('small')]
+    const failed = h('span.badge.bad', null, t('waterfall.failed'))
+    const stalled = h('span.badge.warn', null, t('waterfall.stalled'))
     const light = (/** @type {boolean} */ on) => document.getElementById(`message-${bar.message}`)?.toggleAttribute('data-lit', on)
     const button = h('button', {
       type: 'button', onclick: () => go(bar.message), onpointerenter: () => light(true), onpointerleave: () => light(false),
       onfocus: () => light(true), onblur: () => light(false),
-    }, words, h('span.bar-signs', null, signs), h('span.track', { 'aria-hidden': 'true' }, block))
-    return h('li', { 'data-kind': bar.kind }, button)
+    }, h('span.bar-words', null, name, figures), h('span.bar-signs', null, failed, stalled), h('span.track', { 'aria-hidden': 'true' }, block))
+    const el = h('li', null, button)
+
+    /** @param {{bar: Bar, line: {place: (at: number) => number, length: number}}} next */
+    function update({ bar: next, line }) {
+      bar = next
+      for (const one of [el, block]) attr(one, 'data-kind', bar.kind)
+      const [from, to] = [bar.from, bar.to].map((at) => (100 * line.place(at)) / line.length)
+      block.style.setProperty('left', `${from}%`)
+      block.style.setProperty('width', `${Math.max(0.4, to - from)}%`)
+      const first = bar.first_ms && bar.ms ? Math.min(100, (100 * bar.first_ms) / bar.ms) : 0
+      waiting.hidden = !first
+      waiting.style.setProperty('width', `${first}%`)
+      text(name, nameOf(bar))
+      text(figures, figuresOf(bar))
+      failed.hidden = !bar.failed
+      stalled.hidden = !bar.stalled
+    }
+
+    return { el, update }
   }
 
   /** @param {Bar} bar */
