@@ -4,7 +4,7 @@
 const test = require('node:test')
 const assert = require('node:assert')
 const { spawnSync } = require('node:child_process')
-const { use, yaa, random, ROOT } = require('./load.js')
+const { use, yaa, random, cpu, ROOT } = require('./load.js')
 
 const { read, disarm, together } = use('core/convert')
 const { page } = use('core/page')
@@ -96,6 +96,20 @@ test('ChatGPT: the open path of the tree, its code and what came of it', () => {
   assert.deepStrictEqual(JSON.parse(session.messages[2].tool_calls[0].function.arguments), { input: '1+1' })
   assert.strictEqual(session.messages[3].tool_call_id, session.messages[2].tool_calls[0].id)
   assert.strictEqual(session.messages[0].at, 1700000000500)
+  assert.deepStrictEqual(session.ext.tree.branches.map((branch) => [branch.at, ...said(branch)]), [['u', 'assistant: not this one']])
+})
+
+test('ChatGPT: sources become links, attached files are named, several results of a call stay together; what cannot be read is no hindrance', () => {
+  const cite = '\ue200cite\ue202turn0search0\ue201'
+  const node = (id, parent, role, parts, metadata, more) => [id, { id, parent, message: { id, author: { role }, content: { content_type: 'text', parts }, metadata, ...more } }]
+  const mapping = Object.fromEntries([
+    node('u', null, 'user', ['Read'], { attachments: [{ id: 'f', name: 'a.pdf' }] }), node('c', 'u', 'assistant', ['x'], {}, { recipient: 'web.run' }), node('r', 'c', 'tool', ['one']), node('s', 'r', 'tool', ['two']),
+    node('a', 's', 'assistant', [`So ${cite} and \ue200cite\ue202turn9\ue201it.`], { content_references: [{ matched_text: cite, alt: '([A](https://a.b))' }, null] }),
+  ])
+  const { kind, sessions } = read(JSON.stringify([{ title: 'broken', id: 'z' }, 7, { id: 'c', current_node: 'a', mapping }]))
+  assert.deepStrictEqual([kind, sessions.length], ['chatgpt', 1])
+  const files = JSON.stringify([{ type: 'text', text: 'Read' }, { type: 'text', text: '[a.pdf]' }])
+  assert.deepStrictEqual(said(sessions[0]), [`user: ${files}`, 'assistant: ', 'tool: one\ntwo', 'assistant: So ([A](https://a.b)) and it.'])
 })
 
 test('pi: the last path of its tree, thoughts, calls and results', () => {
@@ -120,6 +134,66 @@ test('llama.cpp: the path to the current message', () => {
   ]
   const { kind, sessions: [session] } = read(JSON.stringify({ conv: { id: 'l', name: 'L', currNode: '3' }, messages }))
   assert.deepStrictEqual([kind, session.id, session.title, said(session), session.messages[1].reasoning.text], ['llama', 'l', 'L', ['user: q', 'assistant: new'], 'why'])
+})
+
+test('llama.cpp: JSONL with calls, files and several conversations; every other path is a branch', () => {
+  const line = (id, parent, role, more) => ({ type: 'message', message: { convId: 'l', id, parent, role, type: 'text', content: '', timestamp: 5000, ...more } })
+  const lines = [
+    { type: 'session', harness: 'llama.app', id: 'l', name: 'L', currNode: '4' }, line('0', null, 'system', { type: 'root' }),
+    line('1', '0', 'user', { content: 'q', extra: [{ type: 'TEXT', name: 'a.txt', content: 'x' }, { type: 'IMAGE', name: 'i.png', base64Url: 'data:image/png;base64,AA' }, { type: 'AUDIO', name: 's.mp3', base64Data: 'AA' }] }),
+    line('2', '1', 'assistant', { reasoningContent: 'why', toolCalls: [{ id: 'c', type: 'function', function: { name: 'f', arguments: '{}' } }] }),
+    line('3', '2', 'tool', { toolCallId: 'c', content: 'r' }), line('4', '3', 'assistant', { content: 'new' }), line('5', '1', 'assistant', { content: 'old' }),
+    { type: 'session', harness: 'llama.app', id: 'k', name: 'K' }, line('1', null, 'user', { content: 'z' }),
+  ]
+  const { kind, sessions: [one, two] } = read(lines.map((each) => JSON.stringify(each)).join('\n'))
+  const parts = [{ type: 'text', text: 'q' }, { type: 'text', text: '<file name="a.txt">\nx\n</file>' }, { type: 'image_url', image_url: { url: 'data:image/png;base64,AA' } }, { type: 'text', text: '[s.mp3]' }]
+  assert.deepStrictEqual([kind, one.title, said(one), one.messages[1].reasoning.text], ['llama', 'L', [`user: ${JSON.stringify(parts)}`, 'assistant: ', 'tool: r', 'assistant: new'], 'why'])
+  assert.deepStrictEqual(one.ext.tree.branches.map((branch) => [branch.at, ...said(branch)]), [['1', 'assistant: old']])
+  assert.deepStrictEqual([two.title, said(two)], ['K', ['user: z']])
+})
+
+test('lines of Jan, whose texts are objects', () => {
+  const line = (role, value) => JSON.stringify({ id: role, object: 'thread.message', thread_id: 't', role, content: [{ type: 'text', text: { value, annotations: [] } }], created_at: 1 })
+  const { kind, sessions: [session] } = read(`${line('user', 'hi')}\n${line('assistant', 'ho')}\n`)
+  assert.deepStrictEqual([kind, session.title, session.messages.map(({ content }) => content)], ['messages', 'hi', [[{ type: 'text', text: 'hi' }], [{ type: 'text', text: 'ho' }]]])
+})
+
+test('trees of any shape take time that grows with them, and branches of branches are not deep', () => {
+  const N = 30_000
+  const SHAPES = {
+    line: (i) => i - 1, star: () => 0, comb: (i) => (i % 2 ? i - 1 : i - 2), 'comb, the other way': (i) => (i % 2 ? i - 2 : i - 1), circle: (i) => (i + 1) % N,
+    'nobody there': (i) => `gone${i}`, roots: () => null, itself: (i) => i, binary: (i) => (i - 1) >> 1,
+  }
+  for (const [name, parentOf] of Object.entries(SHAPES)) {
+    const nodes = Array.from({ length: N }, (_, i) => {
+      const parent = i || name === 'circle' ? parentOf(i) : null
+      return [`n${i}`, { parent: typeof parent === 'number' ? `n${parent}` : parent, message: { author: { role: i % 2 ? 'assistant' : 'user' }, content: { parts: ['x'] } } }]
+    })
+    const text = JSON.stringify([{ id: 'c', mapping: Object.fromEntries(nodes) }])
+    const started = cpu()
+    const { sessions: [session] } = read(text)
+    const rows = use('core/tree').walk(session)
+    use('core/session').siblings(session)
+    const took = cpu() - started
+    assert.ok(took < 6000, `${name}: ${took.toFixed()} ms`)
+    assert.strictEqual(rows.reduce((sum, row) => sum + row.messages.length, 0), N, name)
+    assert.ok(Math.max(...rows.map((row) => row.depth)) < 20, name)
+  }
+})
+
+test('a branch that begins with the result of a call keeps it', () => {
+  const call = (id) => ({ id, type: 'function', function: { name: 'f', arguments: '{}' } })
+  const messages = [{ id: 'u', role: 'user', content: 'q' }, { id: 'a', role: 'assistant', content: '', tool_calls: [call('1'), call('2')] },
+    { id: 'r1', role: 'tool', tool_call_id: '1', content: 'one' }, { id: 'r2', role: 'tool', tool_call_id: '2', content: 'two' }, { id: 'b', role: 'assistant', content: 'ok' }]
+  const session = { ...ours, messages }
+  use('core/edit').editResult(session, '2', { value: 'other' })
+  use('core/edit').editResult(session, '1', { value: 'third' })
+  const { sessions: [back] } = read(JSON.stringify(session))
+  assert.deepStrictEqual(plain(back.ext.tree.branches), plain(session.ext.tree.branches))
+  const stray = { id: 'x', at: 'u', messages: [{ id: 's', role: 'tool', tool_call_id: '1', content: 'no' }, { id: 't', role: 'user', content: 'y' }], state: {}, calls: {} }
+  const round = [{ ...stray, id: 'y', at: 's' }]
+  const { sessions: [other] } = read(JSON.stringify({ ...ours, messages, ext: { tree: { branches: [stray, ...round] } } }))
+  assert.deepStrictEqual(other.ext.tree.branches.map((branch) => branch.messages.map(({ id }) => id)), [['t'], ['t']])
 })
 
 test('calls and results fit together, and every id is there once', () => {

@@ -1,13 +1,22 @@
-// Sessions out of files: our own documents and pages, ChatGPT's export, messages in the form of Chat Completions, and
-// the JSONL of pi and of llama.cpp. What a file brings is never trusted with permissions: see `disarm`.
+// Sessions out of files: our own documents and pages, what other programs export (core/convert-foreign, -apps), and
+// messages in the form of Chat Completions. What a file brings is never trusted with permissions: see `disarm`.
 
 yaa.define('core/convert', [
-  'core/ids', 'core/session', 'core/page', 'core/convert-foreign',
-], ({ id: newId }, sessions, { extract }, foreign) => {
+  'core/ids', 'core/session', 'core/page', 'core/convert-foreign', 'core/convert-apps',
+], ({ id: newId }, sessions, { extract }, foreign, apps) => {
   const MAX_ID = 256
   const OBJECTS = ['calls', 'config', 'context', 'ext', 'plan', 'run', 'usage']
   const LISTS = ['grants', 'interrupts', 'tools']
   const ROLES = new Set(['system', 'user', 'assistant', 'tool', 'error'])
+  /** By what is in it, a conversation is told from that of another program. @type {[string, (one: any) => any, (one: any) => any][]} */
+  const FORMS = [
+    ['chatgpt', (one) => isObject(one.mapping), foreign.chatgpt],
+    ['claude', (one) => Array.isArray(one.chat_messages), apps.claude],
+    ['llama', (one) => isObject(one.conv) && Array.isArray(one.messages), foreign.llama],
+    ['openwebui', (one) => isObject((one.chat ?? one).history?.messages) || Array.isArray(one.chat?.messages), apps.openWebUi],
+    ['librechat', (one) => 'conversationId' in one && Array.isArray(one.messages ?? one.messagesTree), apps.libreChat],
+    ['lmstudio', (one) => Array.isArray(one.messages) && one.messages.some((/** @type {any} */ each) => Array.isArray(each?.versions)), apps.lmStudio],
+  ]
 
   /**
    * @param {string} text of a file
@@ -42,12 +51,17 @@ yaa.define('core/convert', [
   /** @param {{value: any, lines?: any[]}} given @param {string} name */
   function recognise({ value, lines }, name) {
     if (value?.format === 'yaa.sessions' || value?.yaa_backup) return { kind: 'all', sessions: list(value.sessions, name), prompts: arrayOf(value.prompts) }
-    if (lines?.[0]?.type === 'session') return { kind: 'pi', sessions: list([lines].map(safe(foreign.pi)), name) }
-    const all = Array.isArray(value) ? value : [value]
-    const first = all.find((one) => one && typeof one === 'object')
+    if (lines?.[0]?.type === 'session') {
+      const isLlama = lines.some((line) => line?.harness || line?.message?.convId)
+      const all = isLlama ? foreign.llamaLines(lines).map(safe(foreign.llama)) : [safe(foreign.pi)(lines)]
+      return { kind: isLlama ? 'llama' : 'pi', sessions: list(all, name) }
+    }
+    const all = (Array.isArray(value) ? value : [value]).filter(isObject)
+    const [first] = all
     if (!first) return { kind: '', sessions: [] }
-    if (first.mapping) return { kind: 'chatgpt', sessions: list(all.map(safe(foreign.chatgpt)), name) }
-    if (first.conv && Array.isArray(first.messages)) return { kind: 'llama', sessions: list(all.map(safe(foreign.llama)), name) }
+    const forms = all.map((one) => (isOurs(one) ? undefined : FORMS.find(([, fits]) => fits(one))))
+    const form = forms.find(Boolean)
+    if (form) return { kind: form[0], sessions: list(all.map((one, i) => (forms[i] ? safe(forms[i][2])(one) : one)), name) }
     if (Array.isArray(first.messages)) return { kind: isOurs(first) ? 'session' : 'messages', sessions: list(all, name) }
     if (Array.isArray(value) && isMessage(first)) return { kind: 'messages', sessions: list([{ messages: value }], name) }
     return { kind: '', sessions: [] }
@@ -87,8 +101,8 @@ yaa.define('core/convert', [
   function whole(raw, name) {
     const id = typeof raw.id === 'string' && raw.id.length > 0 && raw.id.length <= 128 ? raw.id : undefined
     const base = sessions.create({ ...(id ? { id } : {}), now: timeOf(raw) })
-    const title = typeof raw.title === 'string' && raw.title ? raw.title : titleOf(raw.messages, name)
     const messages = paired(raw.messages.filter(isMessage).map(messageOf))
+    const title = typeof raw.title === 'string' && raw.title ? raw.title : titleOf(messages, name)
     const start_time = raw.start_time ?? raw.startTime ?? base.start_time
     // what another program writes beside its messages means something else here: its tools, its status
     return disarm({ ...base, ...(isOurs(raw) ? fitting(raw) : {}), id: base.id, title, start_time, messages })
@@ -103,8 +117,31 @@ yaa.define('core/convert', [
       else delete own[key]
     }
     if (own.calls) own.calls = Object.fromEntries(Object.entries(own.calls).filter(([, entry]) => isObject(entry)))
-    for (const branch of sessions.treeOf(own).branches) branch.messages = paired(branch.messages.filter(isMessage).map(messageOf))
+    const { branches } = sessions.treeOf(own)
+    for (const branch of branches) branch.messages = branch.messages.filter(isMessage).map(messageOf)
+    const before = callsBefore([{ at: '', messages: arrayOf(raw.messages) }, ...branches])
+    for (const branch of branches) branch.messages = paired(branch.messages, before(branch.at))
     return own
+  }
+
+  /**
+   * The calls whose results may stand right behind a message: its own, or those of the answer before it.
+   * @param {{at: string, messages: any[]}[]} paths
+   */
+  function callsBefore(paths) {
+    /** @type {Map<string, {path: {at: string, messages: any[]}, i: number}>} */ const places = new Map()
+    for (const path of paths) path.messages.forEach((message, i) => places.set(message?.id, { path, i }))
+    return (/** @type {string} */ at) => {
+      const seen = new Set()
+      for (let id = at; !seen.has(id); ) {
+        seen.add(id)
+        const { path, i } = places.get(id) ?? {}
+        const message = path?.messages[i ?? 0]
+        if (message?.role !== 'tool') return arrayOf(message?.tool_calls).map((call) => call?.id)
+        id = i ? path?.messages[i - 1]?.id : path?.at
+      }
+      return []
+    }
   }
 
   /** @param {any} raw @returns {Message} */
@@ -126,16 +163,17 @@ yaa.define('core/convert', [
   function contentOf(content) {
     if (typeof content === 'string') return content
     if (!Array.isArray(content)) return content === null || content === undefined ? '' : JSON.stringify(content)
-    return content.map((part) => (typeof part === 'string' ? { type: 'text', text: part } : part)).filter((part) => typeof part?.type === 'string')
+    const parts = content.map((part) => (typeof part === 'string' ? { type: 'text', text: part } : part)).filter((part) => typeof part?.type === 'string')
+    // Jan and the Assistants API put a text into an object
+    return parts.map((part) => (isObject(part.text) ? { type: part.type, text: String(part.text.value ?? '') } : part))
   }
 
   /**
-   * Every call has an id of its own and every result its call: what a provider asks for. A result without a call is
-   * shown as what was said.
-   * @param {Message[]} messages
+   * Every call has an id of its own and every result its call: what a provider asks for.
+   * @param {Message[]} messages @param {string[]} [before] calls of the path that a branch hangs on
    */
-  function paired(messages) {
-    const calls = new Set()
+  function paired(messages, before = []) {
+    const calls = new Set(before)
     const ids = new Set()
     for (const message of messages) {
       if (!isNew(message.id, ids)) message.id = newId('msg')
@@ -147,7 +185,7 @@ yaa.define('core/convert', [
         if (!message.tool_calls.length) delete message.tool_calls
       } else delete message.tool_calls
     }
-    return messages.filter((message) => message.role !== 'tool' || calls.has(message.tool_call_id))
+    return messages.filter((message) => message.role !== 'tool' || calls.has(message.tool_call_id ?? ''))
   }
 
   /** @param {any} call */

@@ -34,7 +34,23 @@ interface Modules {
     extract(html: string): any
     ID: string
   }
-  'core/convert-foreign': { chatgpt(conversation: any): any; pi(lines: any[]): any; llama(one: any): any }
+  'core/convert-foreign': {
+    grown(head: { id: any; title: any; start?: string }, all: { id: any; parent: any; messages: any[] }[], last?: any): any
+    turns(pieces: any[], base: any): any[]
+    callOf(id: any, name: any, args: any): any
+    withFiles(words: string, files: any[]): any
+    arrayOf(value: any): any[]
+    textOf(value: any): string
+    read(value: any): any
+    at(seconds: unknown): { at?: number }
+    atIso(time: any): { at?: number }
+    isoOf(ms: unknown): string | undefined
+    chatgpt(conversation: any): any
+    pi(lines: any[]): any
+    llama(one: any): any
+    llamaLines(lines: any[]): { conv: any; messages: any[] }[]
+  }
+  'core/convert-apps': { claude(one: any): any; openWebUi(one: any): any; libreChat(one: any): any; lmStudio(one: any): any }
   'core/convert': {
     read(text: string, name?: string): { kind: string; sessions: Session[]; prompts?: any[] }
     disarm(session: Session): Session

@@ -238,7 +238,9 @@ yaa.define('core/session', ['core/ids', 'core/patch'], ({ uuid, id }, { put }) =
     /** @type {Map<number, Branch[]>} */ const places = new Map()
     for (const branch of branches) {
       const place = index.get(branch.at)
-      if (place !== undefined) places.set(place, [...(places.get(place) ?? []), branch])
+      const there = places.get(place ?? NaN)
+      if (there) there.push(branch)
+      else if (place !== undefined) places.set(place, [branch])
     }
     for (const [place, there] of places) {
       const own = messages[place + 1]

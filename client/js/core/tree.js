@@ -247,21 +247,24 @@ yaa.define('core/tree', ['core/ids', 'core/patch', 'core/session'], ({ id: newId
   function walk(session) {
     const { branches, active } = treeOf(session)
     /** @type {Map<string, Branch[]>} */ const hanging = new Map()
-    for (const branch of branches) hanging.set(branch.at, [...(hanging.get(branch.at) ?? []), branch])
+    for (const branch of branches) {
+      const there = hanging.get(branch.at)
+      if (there) there.push(branch)
+      else hanging.set(branch.at, [branch])
+    }
     /** @type {any[]} */ const rows = []
     /** A document from elsewhere may let a branch hang on itself. @type {Set<Branch>} */ const seen = new Set()
-    /** @param {Message[]} messages @param {number} depth @param {boolean} [first] */
-    const visit = (messages, depth, first) => {
-      const ids = [...(first ? [''] : []), ...messages.map((message) => message.id)]
-      for (const branch of ids.flatMap((at) => orderOf(hanging.get(at) ?? []))) {
-        if (seen.has(branch)) continue
-        seen.add(branch)
-        rows.push({ depth, at: branch.at, messages: branch.messages, state: branch.state, ...named(branch) })
-        visit(branch.messages, depth + 1)
-      }
-    }
+    /** What hangs on these, the last first. @param {string[]} ids @param {number} depth */
+    const behind = (ids, depth) => ids.flatMap((at) => orderOf(hanging.get(at) ?? [])).map((branch) => ({ branch, depth })).reverse()
     rows.push({ depth: 0, at: '', messages: session.messages, state: session, ...named({ ...active, id: null }) })
-    visit(session.messages, 1, true)
+    const stack = behind(['', ...session.messages.map((message) => message.id)], 1)
+    for (let next = stack.pop(); next; next = stack.pop()) {
+      const { branch, depth } = next
+      if (seen.has(branch)) continue
+      seen.add(branch)
+      rows.push({ depth, at: branch.at, messages: branch.messages, state: branch.state, ...named(branch) })
+      for (const one of behind(branch.messages.map((message) => message.id), depth + 1)) stack.push(one)
+    }
     return rows
   }
 
