@@ -559,7 +559,7 @@ class Retries(Case):
         self.assertEqual(self.time.slept, [])
 
     async def test_what_else_models_refuse(self) -> None:
-        settings = {"use_custom_temp": True, "temperature": 0.5, "top_p": 0.5}
+        settings: dict[str, Any] = {"use_custom_temp": True, "temperature": 0.5, "top_p": 0.5}
         settings |= {"reasoning_effort": "low"}
         cases = [
             ("400 No", "'temperature' does not support 0.5 with this model.", "temperature", 1),
