@@ -324,16 +324,16 @@ class Run:
         self._refused = False
         for event in await self._points.answered(options.message_id):
             yield event
-        yield self._account(options.message_id, call)
+        yield self._account(options.message_id, call, (messages, tools))
 
-    def _account(self, message_id: str, call: CallModel) -> Event:
+    def _account(self, message_id: str, call: CallModel, sent: context.Request) -> Event:
         session = self.session
         message = next(m for m in reversed(session["messages"]) if m["id"] == message_id)
         usage = message["meta"].get("usage", {})
         return state_delta(
             *account.answered(session, message, sums_up=call.sums_up),
             account.used(session, usage),
-            *context.calibrated(session, self._facts.name, call.measure, usage),
+            *context.calibrated(session, self._facts.name, call.measure, usage, sent),
         )
 
     async def _not_answered(self, error: Event, *, began: bool) -> AsyncGenerator[Event, None]:

@@ -39,6 +39,7 @@ class Windowed(ScriptedModel):
         self.first_words = ""  # what it says before it notices
         self.told = {"n_ctx": window} if tells else {}  # with a refusal
         self.refused = 0
+        self.reads = 10**9  # of a longer prompt the rest is dropped in silence
         self.sizes: list[int] = []
 
     def plan(self, messages: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
@@ -68,6 +69,7 @@ class Windowed(ScriptedModel):
             return
         async for event in super().stream(messages, tools, options):
             if event["type"] == "TEXT_MESSAGE_END":
+                size = min(size, self.reads)
                 usage = {"prompt_tokens": size, "completion_tokens": 6, "total_tokens": size + 6}
                 event["metadata"]["yaa"]["meta"]["usage"] = usage
             yield event
@@ -261,6 +263,14 @@ class InTheLoop(unittest.IsolatedAsyncioTestCase):
         await self.post(long_session(20, enabled=False), self.host(model, 100_000))
         self.assertEqual(self.session["finish_reason"], "limit")
         self.assertNotIn("ops", self.session["context"])
+
+    async def test_a_prompt_that_is_cut_in_silence_is_told(self) -> None:
+        model = Windowed(10**9)
+        model.reads = 2_000
+        await self.post(long_session(30), self.host(model))
+        (warning,) = self.session["run"]["warnings"]
+        self.assertEqual((warning["code"], warning["counted"]), ("prompt_cut", 2_000))
+        self.assertNotIn("calib", self.session["context"])
 
     async def test_the_report_of_a_provider_is_learned_from(self) -> None:
         model = Windowed(10**9)

@@ -25,6 +25,7 @@ from server.config import SHORT_NAMES, Config
 from server.fronts import chat, responses
 from server.llm import presets
 from server.session import account, definition, events, fields, prompts
+from server.session.context import changes
 from server.session.modes import MODES
 from server.tools.toolbox import Toolbox
 
@@ -103,7 +104,7 @@ class Reference(unittest.TestCase):
         names = set(fields.TOP) - SPELLINGS | UNCHECKED
         self.assert_rows("session.md", "Key", names)
         self.assert_rows("session.md", "Reason", set(fields.REASONS))
-        warnings = {prompts.UNKNOWN_SECTION, prompts.UNKNOWN_PLACEHOLDER}
+        warnings = {prompts.UNKNOWN_SECTION, prompts.UNKNOWN_PLACEHOLDER, changes.PROMPT_CUT}
         self.assert_rows("session.md", "Warning", warnings)
 
     def test_routes(self) -> None:

@@ -33,7 +33,8 @@ from .tool import BaseTool, ToolError
 Json = dict[str, Any]
 Found = Callable[[str, list[BaseTool]], None]  # a server's name and all of its tools
 
-START_S = 30.0  # from nothing to a list of tools; the first start of an npx package takes long
+START_S = 30.0  # from nothing to a list of tools
+FETCH_S = 300.0  # the same for a process: the first start of npx or uvx fetches it (obot 6185)
 TIMEOUT_S = 60.0
 PROBE_S = 5.0
 MAX_ROUNDS = 5  # how often a server may say "again" without a question
@@ -82,13 +83,17 @@ class Server:
 
 
 class Servers:
-    """`configured` is server.mcpServers, `most_s` the longest a call may take. Make it, `load` its
-    tools, `call` them, `close` it."""
+    """`configured` is server.mcpServers, `most_s` the longest a call may take, and `patience_s` how
+    long `load` waits. Make it, `load` its tools, `call` them, `close` it."""
 
     def __init__(
-        self, configured: Mapping[str, Json], client: Client, most_s: float = math.inf
+        self,
+        configured: Mapping[str, Json],
+        client: Client,
+        most_s: float = math.inf,
+        patience_s: float = START_S,
     ) -> None:
-        self._client, self._most_s = client, most_s
+        self._client, self._most_s, self._patience_s = client, most_s, patience_s
         self._peers: dict[str, Peer] = {}  # by what their entries say
         self._servers: dict[str, Server] = {}
         self._unusable: list[str] = []
@@ -111,8 +116,14 @@ class Servers:
         tools have changed or could not be listed before."""
         self._found = found
         self.look_again()
-        listings = [server.listing for server in self._servers.values() if server.listing]
-        await asyncio.gather(*listings)
+        listings = {server.listing: server for server in self._servers.values() if server.listing}
+        if not listings:
+            return
+        done, others = await asyncio.wait(listings, timeout=self._patience_s)
+        for listing in done:
+            listing.result()
+        for listing in others:
+            listings[listing].problem("it takes long to start; its tools come when it is ready")
 
     def look_again(self) -> None:
         """Begin to list the tools of servers where that is due. Waits for none of them."""
@@ -203,13 +214,17 @@ class Servers:
     async def _list(self, server: Server) -> None:
         server.problems.clear()
         try:
-            async with asyncio.timeout(server.entry.get("start_timeout", START_S)):
+            usual = FETCH_S if "command" in server.entry else START_S
+            async with asyncio.timeout(server.entry.get("start_timeout", usual)):
                 listed = await server.peer.tools()
         except (LinkError, RpcError) as error:
             server.problem(str(error))
         except TimeoutError:
-            server.problem("it did not list its tools in time")
+            words = masking.cleared(server.peer.link.last_words, server.credentials())
+            more = f"; the last it said: {words}" if words else ""
+            server.problem(f"it did not list its tools in time{more}")
         else:
+            server.problems.clear()
             self._found(server.name, self._usable(server, listed))
 
     def _usable(self, server: Server, listed: list[Message]) -> list[BaseTool]:

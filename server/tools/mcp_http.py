@@ -24,6 +24,7 @@ from .mcp_message import (
     Hear,
     LinkError,
     Message,
+    answers,
     cancelled,
     header_value,
     is_progress,
@@ -59,6 +60,7 @@ class HttpLink:
         self.changed = False  # it said that its tools are others now
         self._session = ""
         self._leaving: set[asyncio.Task[None]] = set()
+        self.last_words = ""
         self.alive = True
 
     async def restart(self) -> None:
@@ -155,9 +157,9 @@ class HttpLink:
             return None
         said = await response.read(MAX_ERROR) if response.status >= 400 else b""
         expired = bool(self._session) and _forgotten(response.status, said)
-        message = None if expired else parsed(said)
-        if message is not None and isinstance(message.get("error"), dict):
-            return message
+        for message in () if expired else parsed(said):
+            if isinstance(message.get("error"), dict):
+                return message
         text = f"{self.host} answered {response.status}"
         if why := WHY.get(response.status):
             text += f" ({why})"
@@ -190,25 +192,25 @@ class HttpLink:
 
     async def _taken(self, data: str, request_id: Any, hear: Hear | None) -> Message | None:
         """This event's message, if it is the answer."""
-        message = parsed(data)
-        if message is None:
-            return None
-        if "method" not in message:
-            return message if message.get("id") == request_id else None
-        if "id" in message:
-            await self.send(reply_to(message))
-        elif message["method"] == LIST_CHANGED:
-            self.changed = True
-        elif hear is not None and is_progress(message, request_id):
-            hear(message["params"])
-        return None
+        answer = None
+        for message in parsed(data):
+            if "method" not in message:
+                answer = message if answers(message) == request_id else answer
+            elif "id" in message:
+                await self.send(reply_to(message))
+            elif message["method"] == LIST_CHANGED:
+                self.changed = True
+            elif hear is not None and is_progress(message, request_id):
+                hear(message["params"])
+        return answer
 
     def _whole(self, body: bytes, request_id: Any) -> Message:
-        if (message := parsed(body)) is None:
+        if not (messages := parsed(body)):
             raise LinkError(f"{self.host} sent an answer that is not a JSON object")
-        if message.get("id") != request_id and "error" not in message:
-            raise LinkError(f"{self.host} answered a request that was not made")
-        return message
+        for message in messages:
+            if answers(message) == request_id or "error" in message:
+                return message
+        raise LinkError(f"{self.host} answered a request that was not made")
 
 
 def _forgotten(status: int, said: bytes) -> bool:

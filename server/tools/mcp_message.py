@@ -52,19 +52,34 @@ class LinkError(Exception):
         self.expired = expired
 
 
-def parsed(text: str | bytes) -> Message | None:
-    """A message, or None for what is none. Lenient where JSON of other languages is: half
+def parsed(text: str | bytes) -> list[Message]:
+    """The message, or those of a batch: 2025-03-26 has them, and some servers still answer each
+    request so (Effect 6274). Empty for what is none. Lenient where JSON of other languages is: half
     surrogates and repeated keys pass. One that is nested too deeply becomes an error answer."""
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
-        return None
-    if not isinstance(value, dict):
-        return None
-    if depth_exceeds(value, MAX_DEPTH):
+        return []
+    found = value if isinstance(value, list) else [value]
+    return [_shallow(each) for each in found if isinstance(each, dict)]
+
+
+def _shallow(message: Message) -> Message:
+    if depth_exceeds(message, MAX_DEPTH):
         text = f"the answer is nested deeper than {MAX_DEPTH} levels"
-        return {"id": value.get("id"), "error": {"code": 0, "message": text}}
-    return value
+        return {"id": message.get("id"), "error": {"code": 0, "message": text}}
+    return message
+
+
+def answers(message: Message) -> int | None:
+    """Which of our requests it answers, if any. Some servers make a text or a float of a number
+    (neuro-san 526)."""
+    told = message.get("id")
+    if isinstance(told, str) and len(told) < 20 and told.isdecimal():
+        told = int(told)
+    if "method" in message or isinstance(told, bool) or not isinstance(told, int | float):
+        return None
+    return int(told) if told == told // 1 else None
 
 
 def result_of(message: Message) -> Message:

@@ -2,9 +2,11 @@
 
 In the walk: mcp.py keeps one of these for each server configured. A server of the modern era
 (2026-07-28) knows nothing of us between requests; one of the legacy era wants a handshake. Which it
-is, is asked once; a server that answers the question oddly, or not at all, is started again before
-the handshake, because some end when it comes second. One that fails again and again is left alone
-for longer each time. The rule of the file: every wait is bounded.
+is, is asked once; a server that answers the question oddly is started again before the handshake,
+because some end when it comes second. One that says nothing may still be starting (`npx` fetches a
+program first, and would begin again): it is left running and gets the handshake, too. One that
+fails again and again is left alone for longer each time. The rule of the file: every wait is
+bounded, by whoever asks.
 """
 
 from __future__ import annotations
@@ -46,6 +48,8 @@ class Link(Protocol):
     changed: bool  # the server said that its tools are others now
 
     @property
+    def last_words(self) -> str: ...
+    @property
     def alive(self) -> bool: ...
     async def restart(self) -> None: ...
     def abort(self) -> None: ...
@@ -71,6 +75,7 @@ class Peer:
         self._ids = itertools.count(1)
         self._opening = asyncio.Lock()
         self._opened = False
+        self._mute = False  # it said nothing to the question: the next time it is not asked
         self._failures = 0  # since its last answer
         self._again_at = 0.0
         self._stale_at = 0.0
@@ -179,12 +184,36 @@ class Peer:
         """Start it, and agree on an era. Raises LinkError, RpcError."""
         self._opened = False
         await self.link.restart()
-        if self.era != "legacy":
+        asks, self._mute = self.era != "legacy" and not self._mute, False
+        if asks:
             self.link.modern, self.link.version = True, MODERN
-            if self.era == "modern" or await self._speaks_modern():
+            if self.era == "modern" or await self._turns_out_modern():
+                self.link.modern, self.link.version = True, MODERN
                 self.era, self._opened = "modern", True
-                return
-            await self.link.restart()
+            elif not self._opened:
+                await self.link.restart()
+        if not self._opened:
+            await self._shake_hands()
+
+    async def _turns_out_modern(self) -> bool:
+        """Whether it is of the modern era. If it was silent, hands may have been shaken by now."""
+        asking = asyncio.create_task(self._speaks_modern())
+        tasks = [asking]
+        try:
+            await asyncio.wait(tasks, timeout=self._probe_s)
+            if not asking.done():
+                self._mute = True
+                tasks.append(asyncio.create_task(self._shake_hands()))
+                await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+                if asking.done() and not asking.result():
+                    await asyncio.wait(tasks)
+            return asking.done() and asking.result() is True
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _shake_hands(self) -> bool:
         self.link.modern, self.link.version = False, ""
         params = {
             "protocolVersion": LEGACY[0],
@@ -198,18 +227,18 @@ class Peer:
         self.link.version = version
         await self.link.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
         self.era, self._opened = "legacy", True
+        return True
 
     async def _speaks_modern(self) -> bool:
         """Whether it answers the modern era's question with a version we share."""
         try:
-            async with asyncio.timeout(self._probe_s):
-                message = self._message("server/discover", {})
-                found = result_of(await self.link.request(message))
+            message = self._message("server/discover", {})
+            found = result_of(await self.link.request(message))
         except RpcError as error:
             told = error.data if isinstance(error.data, dict) else {}
             supported = told.get("supported")
             return error.code == UNSUPPORTED_VERSION and MODERN in _listed(supported)
-        except (LinkError, TimeoutError):
+        except LinkError:
             return False
         return MODERN in _listed(found.get("supportedVersions"))
 

@@ -47,9 +47,11 @@ def tool_of(server: str, listed: Json, timeout_s: float, *, trusted: bool) -> Ba
     name, schema = listed.get("name"), listed.get("inputSchema")
     if not isinstance(name, str) or not name:
         raise ToolError("a tool has no name")
-    if not isinstance(schema, dict) or schema.get("type") != "object":
+    # Some leave out the type, or all but the dialect: servers 3051, gitlab-mcp 286.
+    if not isinstance(schema, dict) or schema.get("type") not in ("object", None):
         raise ToolError(f"{name[:100]}: its inputSchema does not describe an object")
     schema = {key: value for key, value in schema.items() if value is not None}  # of Go servers
+    schema = {"type": "object", **schema}
     if len(json.dumps(schema)) > MAX_SCHEMA:
         raise ToolError(f"{name[:100]}: its inputSchema has more than {MAX_SCHEMA} characters")
     said = listed.get("annotations")
@@ -90,7 +92,8 @@ def outcome_of(result: Json) -> Outcome:
     if structured is not None:
         raw["structuredContent"] = structured
     if result.get("isError") is True:
-        message = shortened(text or "the tool failed and did not say why", MAX_TEXT)
+        told = text or (json.dumps(structured, ensure_ascii=False) if structured else "")
+        message = shortened(told or "the tool failed and did not say why", MAX_TEXT)
         return Outcome("error", error={"type": "error", "message": message})
     if not text and structured is not None:
         return Outcome("ok", structured)

@@ -14,7 +14,6 @@ import os
 import signal
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from .. import log, masking
 from .mcp_message import (
@@ -23,6 +22,7 @@ from .mcp_message import (
     Hear,
     LinkError,
     Message,
+    answers,
     cancelled,
     is_progress,
     parsed,
@@ -64,6 +64,11 @@ class StdioLink:
         self._hearing: dict[int, Hear] = {}
         self._end = "it is not running"  # why there is no process
         self._last_words = ""
+
+    @property
+    def last_words(self) -> str:
+        """What it said last that was for people, in short."""
+        return self._last_words
 
     @property
     def alive(self) -> bool:
@@ -213,15 +218,17 @@ class StdioLink:
 
     def _heard(self, line: bytes) -> bool:
         """Whether the line answers a request of ours."""
-        if (message := parsed(line)) is not None:
-            return self._take(message)
+        if messages := parsed(line):
+            return any([self._take(message) for message in messages])
         if line.strip():
+            self._last_words = self._last_words or _words(line)
             logger.debug("%s: not a message: %.200r", self.name, line[:200])
         return False
 
     def _take(self, message: Message) -> bool:
         if "method" not in message:
-            answer = self._waiting.get(message["id"]) if _is_ours(message.get("id")) else None
+            request_id = answers(message)
+            answer = None if request_id is None else self._waiting.get(request_id)
             if answer is None or answer.done():
                 return False
             answer.set_result(message)
@@ -244,7 +251,7 @@ class StdioLink:
                 await asyncio.sleep(0)
                 *lines, rest = (rest + data)[-CHUNK:].split(b"\n")
                 for line in filter(None, map(bytes.strip, lines)):
-                    self._last_words = masking.mask(line[:200].decode("utf-8", "replace"))
+                    self._last_words = _words(line)
                     logger.debug("%s says: %s", self.name, self._last_words)
 
     def _fail(self, why: str) -> None:
@@ -269,5 +276,5 @@ def _signal(process: asyncio.subprocess.Process, number: signal.Signals) -> None
         os.killpg(process.pid, number)
 
 
-def _is_ours(request_id: Any) -> bool:
-    return isinstance(request_id, int) and not isinstance(request_id, bool)
+def _words(line: bytes) -> str:
+    return masking.mask(line.strip()[:200].decode("utf-8", "replace"))

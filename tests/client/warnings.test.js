@@ -33,10 +33,18 @@ test('a code is worded in the language of the page, with the facts that came', a
   ])
 })
 
+test('numbers are facts, too', async () => {
+  const cut = { code: 'prompt_cut', message: 'Said.', counted: 2051, sent: 15000 }
+  for (const language of ['en', 'zh']) {
+    const [words] = (await open(language))([cut])
+    assert.ok(words.includes('2051') && words.includes('15000') && words.includes('OLLAMA_CONTEXT_LENGTH'), words)
+  }
+})
+
 test('what the page has no words for is said in those of the server', async () => {
   const rows = [
     { code: 'of_tomorrow', message: 'Said.' }, { code: 'constructor', message: 'Said.' }, { code: {}, message: 'Said.' }, { message: 'Said.' },
-    { ...SECTION, section: '' }, { ...SECTION, section: 7 }, { ...SECTION, known: {} }, { ...PLACEHOLDER, placeholders: [null] },
+    { ...SECTION, section: '' }, { ...SECTION, section: true }, { ...SECTION, known: {} }, { ...PLACEHOLDER, placeholders: [null] },
     'Said.', // an earlier server
   ]
   for (const one of rows) assert.deepStrictEqual((await open('zh'))([one]), ['Said.'], JSON.stringify(one))

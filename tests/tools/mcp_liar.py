@@ -123,7 +123,7 @@ def no_json(request: Any) -> None:
 
 def other_id(request: Any) -> None:
     wrong: Any
-    for wrong in (request["id"] + 1000, str(request["id"]), [request["id"]], None, True, 1.5, {}):
+    for wrong in (request["id"] + 1000, f"{request['id']}x", [request["id"]], None, True, 1.5, {}):
         send({**done(request), "id": wrong})
 
 

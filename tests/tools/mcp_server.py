@@ -5,8 +5,8 @@
 It writes a line to the notes file for whatever a test may want to know afterwards. Manners: modern,
 legacy (refuses the question), silent (does not answer it, and ends when it is asked more), dead,
 nonsense, chatty (asks and notifies before it answers), endless (list), circle (list), stubborn
-(ignores end of input and SIGTERM), flood, parent (leaves a child behind), stuck, growing
-(has a tool that makes another).
+(ignores end of input and SIGTERM), late (is fetched first), flood, parent (leaves a child behind),
+stuck, growing (has a tool that makes another).
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -147,6 +148,10 @@ def answer(request: Any) -> None:
 def main() -> None:
     note(f"start {os.getpid()}")
     note("env " + " ".join(f"{name}={os.environ[name]}" for name in sorted(os.environ)))
+    if "late" in MANNERS:
+        sys.stdout.write("fetching\n")
+        sys.stdout.flush()
+        time.sleep(1)
     if "growing" in MANNERS:
         TOOLS.append({"name": "grow", "inputSchema": TEXT})
     if "dead" in MANNERS:
@@ -162,8 +167,7 @@ def main() -> None:
         if "method" not in message or "id" not in message or "stuck" in MANNERS:
             continue
         if message["method"] == "server/discover" and "silent" in MANNERS:
-            if "initialize" in sys.stdin.readline():
-                note("asked twice")
+            sys.stdin.readline()
             os._exit(1)
         answer(message)
     note("end of input")

@@ -106,12 +106,15 @@ class Listed(Case):
             (("modern",), 1),
             (("legacy",), 2),
             (("silent",), 2),
+            (("modern", "late"), 1),
+            (("legacy", "late"), 1),
             (("modern", "chatty", "nonsense"), 1),
             (("legacy", "chatty", "nonsense"), 2),
         ):
             with self.subTest(manners):
                 self.notes.unlink(missing_ok=True)
-                wait = {"probe_timeout": 0.5} if manners == ("silent",) else {}
+                slow = {"silent", "late"} & {*manners}
+                wait = {"probe_timeout": 0.3} if slow else {}
                 toolbox = await self.toolbox(s=self.entry(*manners, **wait))
                 self.assertEqual(
                     [name.removeprefix("mcp__s__") for name in self.names(toolbox)],
@@ -123,8 +126,24 @@ class Listed(Case):
                 envelope, content, _ = await self.call(toolbox, "mcp__s__echo", text="hi")
                 self.assertEqual(envelope["status"], "ok")
                 self.assertTrue(content.startswith("hi by "), content)
-                self.assertNotIn("asked twice", self.noted())
                 await toolbox.close()
+
+    async def test_one_that_is_fetched_first_costs_a_start_no_more_than_that(self) -> None:
+        listed: list[str] = []
+        servers = Servers({"s": self.entry("legacy", "late")}, Client(), patience_s=0.1)
+        self.addAsyncCleanup(servers.close)
+        await servers.load(lambda name, tools: listed.append(name))
+        self.assertEqual(listed, [])
+        self.assertIn("takes long to start", "\n".join(servers.problems))
+        await self.until(lambda: bool(listed))
+        self.assertNotIn("takes long", "\n".join(servers.problems))
+        started = [note for note in self.noted() if note.startswith("start")]
+        self.assertLessEqual(len(started), 2)
+
+    async def test_one_that_never_lists_is_quoted(self) -> None:
+        toolbox = await self.toolbox(s=self.entry("late", "stuck", start_timeout=0.7))
+        wanted = "it did not list its tools in time; the last it said: fetching"
+        self.assertIn(wanted, "\n".join(toolbox.problems))
 
     async def test_unusable_tools_are_left_out_and_said(self) -> None:
         toolbox = await self.toolbox(s=self.entry("modern"))

@@ -149,6 +149,25 @@ class Modern(Case):
         self.assertEqual(found[0], "1 half\n")
         self.assertEqual((len(found), found[1].text), (2, "end"))
 
+    async def test_answers_in_a_batch_and_with_their_id_as_text(self) -> None:
+        done: Json = {"content": [{"type": "text", "text": "fine"}]}
+
+        def batch(message: Json) -> Answer:
+            others: list[Json] = [{"method": "notifications/x"}, {"id": 999, "result": {}}]
+            body = json.dumps([*others, {"id": message["id"], "result": done}]).encode()
+            return 200, f"Content-Length: {len(body)}\r\n", body
+
+        said = [
+            batch,
+            lambda m: whole({"id": str(m["id"])}, done),
+            lambda m: stream("data: " + batch(m)[2].decode() + "\n\n"),
+            lambda m: stream({"id": float(m["id"]), "result": done}),
+        ]
+        for number, say in enumerate(said):
+            with self.subTest(number):
+                found, _ = await self.call(say)
+                self.assertEqual(found[-1].text, "fine", found)
+
     async def test_failures_are_results_and_name_the_host_only(self) -> None:
         cases: list[tuple[str, Callable[[Json], Answer], str]] = [
             ("cut", lambda m: stream(": hello\n\n"), "ended its stream"),

@@ -8,6 +8,7 @@ from typing import Any
 from server.tools.mcp_message import (
     LinkError,
     RpcError,
+    answers,
     header_params,
     header_places,
     header_value,
@@ -22,16 +23,27 @@ class Messages(unittest.TestCase):
     def test_what_is_none(self) -> None:
         for text in ("", "5", "[1]", "{", "null", "[" * 100_000, b"\xff\xfe", b'{"a":"\xff"}'):
             with self.subTest(text[:20]):
-                self.assertIsNone(parsed(text))
+                self.assertEqual(parsed(text), [])
+
+    def test_batches(self) -> None:
+        self.assertEqual(parsed('[{"id":1},5,{"id":2}]'), [{"id": 1}, {"id": 2}])
+
+    def test_what_answers_a_request(self) -> None:
+        cases: list[tuple[Any, int | None]] = [(3, 3), ("3", 3), (3.0, 3), (3.5, None)]
+        cases += [("x", None), ("9" * 30, None), (None, None), (True, None), ([3], None)]
+        cases += [(float("nan"), None), (float("inf"), None), ("", None)]
+        for told, wanted in cases:
+            with self.subTest(told):
+                self.assertEqual(answers({"id": told}), wanted)
+        self.assertIsNone(answers({"id": 3, "method": "ping"}))
 
     def test_lenient_where_others_are(self) -> None:
         for text in (b'{"a":"\\ud83d"}', b'{"a":1,"a":2}', '{"a":NaN}'):
             with self.subTest(text):
-                self.assertIsNotNone(parsed(text))
+                self.assertEqual(len(parsed(text)), 1)
 
     def test_too_deep_is_an_error_answer(self) -> None:
-        message = parsed('{"id":3,"result":' + '{"a":' * 200 + "1" + "}" * 201)
-        assert message is not None
+        (message,) = parsed('{"id":3,"result":' + '{"a":' * 200 + "1" + "}" * 201)
         self.assertEqual(message["id"], 3)
         with self.assertRaisesRegex(RpcError, "deeper"):
             result_of(message)

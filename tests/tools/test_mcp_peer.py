@@ -3,6 +3,7 @@ that the test sets. Real servers are in test_mcp.py."""
 
 from __future__ import annotations
 
+import asyncio
 import unittest
 from collections.abc import Mapping
 from typing import Any
@@ -16,7 +17,7 @@ class Link:
 
     def __init__(self, **answers: Any) -> None:
         self.modern, self.version, self.changed = True, "", False
-        self.alive = False
+        self.alive, self.last_words = False, ""
         self.starts = self.aborts = 0
         self.asked: list[str] = []
         self.answers: dict[str, Any] = {
@@ -95,6 +96,29 @@ class Opened(Case):
         with self.assertRaisesRegex(LinkError, "1999-01-01"):
             await peer.tools()
         self.assertEqual(link.aborts, 1)
+
+    async def test_one_that_stays_silent_is_not_asked_what_it_is_each_time(self) -> None:
+        """It may be the question that it cannot bear."""
+
+        class Silent(Link):
+            async def request(
+                self, message: Message, hear: Any = None, headers: Any = None
+            ) -> Message:
+                if self.starts < 2:
+                    self.asked.append(message["method"])
+                    await asyncio.get_running_loop().create_future()
+                return await super().request(message, hear, headers)
+
+        link = Silent()
+        peer = Peer(link, "", 0.01)
+        with self.assertRaises(TimeoutError):
+            async with asyncio.timeout(0.1):
+                await peer.tools()
+        self.assertEqual(link.asked, ["server/discover", "initialize"])
+        link.asked.clear()
+        await peer.tools()
+        self.assertEqual(link.asked, ["initialize", "notifications/initialized", "tools/list"])
+        self.assertEqual((peer.era, link.starts), ("legacy", 2))
 
 
 class Listed(Case):

@@ -51,9 +51,18 @@ class Tools(unittest.TestCase):
             self.assertFalse(tool.repeatable, odd)
 
     def test_unusable(self) -> None:
-        for listed in ({}, {"name": 5}, {"name": "a"}, {"name": "a", "inputSchema": {}}):
+        array = {"name": "a", "inputSchema": {"type": "array"}}
+        for listed in ({}, {"name": 5}, {"name": "a"}, {"name": "a", "inputSchema": []}, array):
             with self.subTest(listed), self.assertRaises(ToolError):
                 tool_of("s", listed, 5, trusted=True)
+
+    def test_a_schema_without_its_type(self) -> None:
+        """All that some builds of the official file server listed, of every tool."""
+        dialect = {"$schema": "http://json-schema.org/draft-07/schema#"}
+        for schema in ({}, dialect, {**OBJECT, "type": None}):
+            tool = tool_of("s", {"name": "a", "inputSchema": schema}, 5, trusted=False)
+            self.assertEqual(tool.parameters["type"], "object")
+            self.assertEqual(check_schema(tool.parameters), [])
 
     def test_a_list_that_is_null_is_none(self) -> None:
         """Go writes an empty list so, and the tool would be left out for it."""
@@ -106,8 +115,12 @@ class Results(unittest.TestCase):
             self.assertEqual((only.text, only.result), ("", value))
 
     def test_errors(self) -> None:
-        for content, part in (([{"type": "text", "text": "why"}], "why"), ([], "did not say")):
-            found = outcome_of({"isError": True, "content": content})
+        texts: list[Any] = [{"type": "text", "text": "why"}]
+        cases: list[tuple[Any, Any, str]] = [(texts, None, "why"), ([], None, "did not say")]
+        cases += [(texts, {"a": "other"}, "why"), ([], {"a": "因"}, '{"a": "因"}')]
+        for content, structured, part in cases:
+            result = {"isError": True, "content": content, "structuredContent": structured}
+            found = outcome_of(result)
             self.assertEqual(found.status, "error")
             self.assertIn(part, found.error["message"])
 

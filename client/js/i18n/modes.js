@@ -19,6 +19,7 @@ yaa.define('i18n/modes', ['ui/text'], ({ extend }) => {
     'warn.lead': '{n, plural, one {The server has a remark about this session.} other {The server has # remarks about this session.}}',
     'warn.placeholder': 'The template “{section}” names {placeholders}, which means nothing and stays as it is. Known: {known}.',
     'warn.section': '“{section}” is no section of the prompt and is left out. There are: {known}.',
+    'warn.cut': 'The model counted {counted} tokens of the about {sent} that it was sent: what is too long for it seems to be dropped. Give it a larger context (Ollama: OLLAMA_CONTEXT_LENGTH), or set max_context to what it has.',
     'warn.close': 'Dismiss',
   }
   const zh = {
@@ -39,6 +40,7 @@ yaa.define('i18n/modes', ['ui/text'], ({ extend }) => {
     'warn.lead': '{n, plural, other {服务器对本会话有 # 条提示。}}',
     'warn.placeholder': '模板“{section}”中的 {placeholders} 没有含义，会原样保留。可用的有：{known}。',
     'warn.section': '“{section}”不是提示词的组成部分，会被忽略。可用的有：{known}。',
+    'warn.cut': '约发送了 {sent} 个 token，模型只计入 {counted} 个：过长的部分似乎被丢弃了。请为模型设置更大的上下文（Ollama：OLLAMA_CONTEXT_LENGTH），或把 max_context 设为其实际大小。',
     'warn.close': '知道了',
   }
   extend({ en, zh })

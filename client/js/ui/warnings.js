@@ -7,6 +7,7 @@ yaa.define('ui/warnings', ['ui/h', 'ui/text', 'i18n/modes', 'css/modes'], ({ h, 
   const KNOWN = new Map([
     ['prompt_placeholder_unknown', ['warn.placeholder', ['section', 'placeholders', 'known']]],
     ['prompt_section_unknown', ['warn.section', ['section', 'known']]],
+    ['prompt_cut', ['warn.cut', ['counted', 'sent']]],
   ])
 
   /** In the reader's language, or in the server's words: a newer one says more, and a document may hold anything. @param {Remark} remark */
@@ -16,8 +17,8 @@ yaa.define('ui/warnings', ['ui/h', 'ui/text', 'i18n/modes', 'css/modes'], ({ h, 
     return key && facts.every(([, words]) => words) ? t(key, Object.fromEntries(facts)) : message
   }
 
-  /** A text, or texts in a row. @param {any} value */
-  const factOf = (value) => [value].flat().filter((one) => typeof one === 'string').join(', ')
+  /** A text or a number, or some in a row. @param {any} value */
+  const factOf = (value) => [value].flat().filter((one) => ['string', 'number'].includes(typeof one)).join(', ')
 
   /** @param {import('./types').CommandContext} context */
   function start({ app }) {

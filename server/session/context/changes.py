@@ -15,10 +15,30 @@ from ..events import Event, put, state_delta
 from .compact import Compaction, planned
 from .extract import transcript
 from .ops import Op
-from .size import Beside, Measure, budget_of, calibration, learned, whole
+from .size import (
+    Beside,
+    Measure,
+    budget_of,
+    calibration,
+    guess,
+    learned,
+    ratio_of,
+    reported,
+    whole,
+)
+from .tokens import costs_of
 
 Session = dict[str, Any]
 Change = dict[str, Any]
+Request = tuple[list[dict[str, Any]], list[dict[str, Any]]]  # messages and tools
+
+PROMPT_CUT = "prompt_cut"  # a code of `run.warnings`
+CUT = (
+    "The model counted {} tokens of the about {} that it was sent: what answers there seems to cut"
+    " off what is too long, the rules and tools first. Give the model a larger context there"
+    " (Ollama: OLLAMA_CONTEXT_LENGTH), or set max_context to what it has."
+)
+LEAST_CUT = 1000  # tokens
 
 REFUSED_TARGET = 0.35  # of the high watermark, after a provider has refused a request
 SUMMARY = (
@@ -46,15 +66,37 @@ def _appended(session: Session, name: str, items: list[Any]) -> list[Change]:
 
 
 def calibrated(
-    session: Session, model: str, before: Measure, usage: Mapping[str, Any]
+    session: Session, model: str, before: Measure, usage: Mapping[str, Any], sent: Request
 ) -> list[Change]:
-    """What a provider's report teaches about estimating for this model."""
+    """What a provider's report teaches about estimating for this model; or about the provider, if
+    most of what was `sent` is missing in it."""
     if usage.get("estimated") or not usage.get("prompt_tokens"):
         return []
+    counted = usage["prompt_tokens"] + usage.get("cached_tokens", 0)  # in it, or beside it
+    if guessed := _cut_to(session, model, counted, sent):
+        said = session["run"].get("warnings")
+        said = said if isinstance(said, list) else []
+        known = any(isinstance(each, dict) and each.get("code") == PROMPT_CUT for each in said)
+        facts = {"counted": counted, "sent": guessed}
+        warning = {"code": PROMPT_CUT, "message": CUT.format(counted, guessed), **facts}
+        return [] if known else [put("run", "warnings", value=[*said, warning])]
     fresh = learned(calibration(session, model), before, usage["prompt_tokens"])
     if fresh is None:
         return []
     return [put("context", "calib", value={**session["context"].get("calib", {}), model: fresh})]
+
+
+def _cut_to(session: Session, model: str, counted: int, sent: Request) -> int:
+    """About how many tokens were sent, if the provider counted less than half of them: Ollama drops
+    what is too much for its window, system prompt and tools first, and says nothing (its issue
+    18107). All is measured only where the count has not grown since the report before, as that of a
+    longer request would have; 0 otherwise."""
+    earlier = (reported(message) for message in reversed(session["messages"][:-1]))
+    before = next(filter(None, earlier), None)
+    if before is not None and counted > before["prompt_tokens"]:
+        return 0
+    guessed = round(guess(*sent, costs_of(model)) * ratio_of(session, model))
+    return guessed if guessed > 2 * counted and guessed - counted > LEAST_CUT else 0
 
 
 def after_refusal(

@@ -112,6 +112,12 @@ def whole(session: Session, model: str, beside: Beside) -> Measure:
     return max(measures, key=lambda measure: measure.total)
 
 
+def guess(messages: list[dict[str, Any]], tools: list[dict[str, Any]], costs: Costs) -> int:
+    """A request by what characters cost its model, whatever was reported before."""
+    fixed = _estimated(dumps(tools), costs) if tools else 0
+    return fixed + sum(of_message(message, costs) for message in messages)
+
+
 def _characters(message: dict[str, Any]) -> int:
     calls = message.get("tool_calls") or ()
     arguments = sum(len(str(call["function"]["arguments"])) + 50 for call in calls)
