@@ -44,15 +44,19 @@ def setup(
     handlers: list[logging.Handler] = [Stream(stream or sys.stderr)]
     if file is not None:
         handlers.append(File(file, tell=handlers[0].handle))
-    root = logging.getLogger("yaa")
-    for old in list(root.handlers):
-        root.removeHandler(old)
-        old.close()
     for handler in handlers:
         handler.setFormatter(FORMATS[style]())
-        root.addHandler(handler)
-    root.setLevel(level.upper())
-    root.propagate = False
+    # What asyncio has to say, such as that no connection can be taken for want of descriptors,
+    # would reach stderr as it is: over many lines, unmasked, and in no file.
+    for name, lowest in (("yaa", "DEBUG"), ("asyncio", "WARNING")):
+        root = logging.getLogger(name)
+        for old in list(root.handlers):
+            root.removeHandler(old)
+            old.close()
+        for handler in handlers:
+            root.addHandler(handler)
+        root.setLevel(max(logging.getLevelName(level.upper()), logging.getLevelName(lowest)))
+        root.propagate = False
 
 
 class Stream(logging.StreamHandler[TextIO]):

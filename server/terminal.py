@@ -11,6 +11,7 @@ import json
 import os
 import re
 import sys
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, TextIO
 
@@ -29,10 +30,16 @@ Answer = dict[str, Any]
 class Terminal:
     """Where text goes and lines come from. Colours only where a person looks at a terminal."""
 
-    def __init__(self, source: TextIO | None = None, out: TextIO | None = None) -> None:
+    def __init__(
+        self,
+        source: TextIO | None = None,
+        out: TextIO | None = None,
+        env: Mapping[str, str] = os.environ,
+    ) -> None:
         self._in = source or sys.stdin
         self._out = out or sys.stdout
-        self._colour = self._out.isatty() and not os.environ.get("NO_COLOR")
+        plain = env.get("NO_COLOR") or env.get("TERM") == "dumb"  # as an editor's shell says it
+        self._colour = self._out.isatty() and not plain
         if self._in is sys.stdin and self._in.isatty():
             # Importing it gives input() history and arrow keys, and changes how the terminal is
             # read: only for a person who types, and not on platforms that lack it.

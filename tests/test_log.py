@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import io
 import json
@@ -97,6 +98,16 @@ class Lines(unittest.TestCase):
         (line,) = self.stream.getvalue().splitlines()
         self.assertIn("ValueError: a\nb\u2028c", json.loads(line)["msg"])
         self.assertNotIn("hush-hush", line)
+
+    def test_what_asyncio_says_is_a_line_too(self) -> None:
+        loop = asyncio.new_event_loop()
+        self.addCleanup(loop.close)
+        secret = OSError("Bearer sk-canary0123456789abcdef0123456789abcdef")
+        loop.call_exception_handler({"message": "out of system resource", "exception": secret})
+        logging.getLogger("asyncio").info("Using selector")
+        (line,) = self.stream.getvalue().splitlines()
+        self.assertRegex(line, r"^\S+ ERROR asyncio out of system resource\\n")
+        self.assertNotIn("canary", line)
 
     def test_level_and_propagation(self) -> None:
         log.setup("warning", stream=self.stream)

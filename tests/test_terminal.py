@@ -17,9 +17,11 @@ class Screen(io.StringIO):
         return True
 
 
-def terminal(*lines: str, screen: io.StringIO | None = None) -> tuple[Terminal, io.StringIO]:
+def terminal(
+    *lines: str, screen: io.StringIO | None = None, **env: str
+) -> tuple[Terminal, io.StringIO]:
     out = screen or io.StringIO()
-    return Terminal(io.StringIO("".join(line + "\n" for line in lines)), out), out
+    return Terminal(io.StringIO("".join(line + "\n" for line in lines)), out, env), out
 
 
 def printed(*shown: events.Event) -> str:
@@ -90,12 +92,17 @@ class Printing(unittest.TestCase):
         self.assertEqual(shorten(""), "")
 
     def test_colours_only_for_a_person(self) -> None:
-        plain, out = terminal()
-        plain.line("x", "red")
-        self.assertEqual(out.getvalue(), "x\n")
-        colour, out = terminal(screen=Screen())
-        colour.line("x", "red")
-        self.assertEqual(out.getvalue(), "\x1b[31mx\x1b[0m\n")
+        red, plain = "\x1b[31mx\x1b[0m\n", "x\n"
+        for screen, env, wanted in (
+            (io.StringIO(), {}, plain),
+            (Screen(), {"TERM": "xterm"}, red),
+            (Screen(), {"TERM": "dumb"}, plain),
+            (Screen(), {"TERM": "xterm", "NO_COLOR": "1"}, plain),
+        ):
+            with self.subTest(env=env):
+                shown, out = terminal(screen=screen, **env)
+                shown.line("x", "red")
+                self.assertEqual(out.getvalue(), wanted)
 
 
 class Hostile(unittest.TestCase):
