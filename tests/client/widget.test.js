@@ -152,7 +152,7 @@ test('what went on when the page was left goes on in the next, and no tool runs 
   let rests = () => {}
   const rested = new Promise((resolve) => { rests = resolve })
   let ran = 0
-  const next = use('widget/talk').open({ server: 'http://left.test', tools: [{ name: 'show', run: () => { ran += 1 } }] }, () => next.state().phase === 'done' && rests())
+  const next = use('widget/talk').open({ server: 'http://left.test', tools: [{ name: 'show', run: () => { ran += 1 } }] }, () => heard.length > 1 && !next.live() && rests())
   next.goOn()
   await rested
   assert.deepStrictEqual([ran, heard.length, payload(next).is_error], [0, 2, true])
