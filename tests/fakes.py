@@ -108,7 +108,8 @@ class ScriptedModel(BaseAPI):
                     ended = True
                     return
                 if kind == "think":
-                    for event in events.think_start(options.reasoning_id, message_id, "reasoning"):
+                    thought = options.reasoning_id
+                    for event in events.think_start(thought, message_id, "reasoning", 1):
                         yield event
                     for delta in part[1]:
                         yield events.think_delta(options.reasoning_id, delta)

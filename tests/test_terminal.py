@@ -36,7 +36,7 @@ class Printing(unittest.TestCase):
     def test_a_run(self) -> None:
         text = printed(
             events.run_started("s", {"id": "run_1"}, 1),
-            *events.think_start("r", "m", "reasoning"),
+            *events.think_start("r", "m", "reasoning", 1),
             events.think_delta("r", "Let me "),
             events.think_delta("r", "see."),
             *events.think_end("r"),

@@ -94,6 +94,7 @@ yaa.define('css/inspector', ['ui/h'], ({ css }) => css`
   .scale span { position: absolute; translate: -50% 0; white-space: nowrap; }
   .scale span:first-child { translate: 0 0; }
   .scale span:last-child { translate: -100% 0; }
+  @media (max-width: 30rem) { .scale span:nth-child(even) { display: none; } }
   .bars button {
     inline-size: 100%; display: grid; grid-template-columns: minmax(0, 1fr) auto; gap: 0 var(--s2); text-align: start; border: 0;
     background: none;

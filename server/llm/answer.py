@@ -169,7 +169,7 @@ class Answer(ABC):
             self._thinking = True
             self._spans += 1
             ids = self._span_id(), self._options.message_id
-            self._out += think_start(*ids, self._field)
+            self._out += think_start(*ids, self._field, self._options.now_ms())
         self._received += _size(text)
         self._out.append(think_delta(self._span_id(), text))
 

@@ -265,7 +265,7 @@ def _events(answer: Answer, options: Options) -> Iterator[Event]:
     """The answer as a model's events, but for the last one."""
     message, reasoning = options.message_id, options.reasoning_id
     if answer.thought:
-        yield from think_start(reasoning, message, "reasoning_content")
+        yield from think_start(reasoning, message, "reasoning_content", options.now_ms())
         for piece in _WORDS.findall(answer.thought):
             yield think_delta(reasoning, piece)
         yield from think_end(reasoning)

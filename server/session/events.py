@@ -198,7 +198,7 @@ def text_end(
     }
 
 
-def think_start(reasoning_id: str, message_id: str, field: str) -> list[Event]:
+def think_start(reasoning_id: str, message_id: str, field: str, timestamp: int) -> list[Event]:
     """Opens a span of reasoning, and with it the message it belongs to. `field` is the name the
     provider used, because some want it back under the same one."""
     return [
@@ -207,6 +207,7 @@ def think_start(reasoning_id: str, message_id: str, field: str) -> list[Event]:
             "type": "REASONING_MESSAGE_START",
             "messageId": reasoning_id,
             "role": "reasoning",
+            "timestamp": timestamp,
             "metadata": {"yaa": {"message_id": message_id, "field": field}},
         },
     ]

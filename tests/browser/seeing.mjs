@@ -24,7 +24,9 @@ await main(async (walk, job) => {
     await page.goto(job.url);
     const other = session({ id: "seen-2", title: "First try" });
     other.messages.splice(3, 2);
-    await put(page, session(), other);
+    const own = session();
+    for (const one of [...own.messages, ...other.messages]) if (["t1", "t5"].includes(one.id)) one.content += " ".repeat(50_000);
+    await put(page, own, other);
     await page.waitForSelector(".gauge:not([hidden])");
   });
 
@@ -84,6 +86,10 @@ await main(async (walk, job) => {
         await walk.press("First difference", ".inspect-view button");
         expect("added", await page.evaluate(() => document.activeElement.dataset.op), "the first difference");
         await page.focus(`[role=tab][aria-selected=true]`);
+      }
+      if (tab === "checks") {
+        const found = await page.$$eval(".findings li", (all) => all.map((one) => one.innerText).filter((one) => one.includes("characters")));
+        if (found.length !== 1 || !/5\d,\d{3} characters is sent/.test(found[0])) throw new Error(`a placeholder is sent in place of the first: ${found}`);
       }
       if (tab === "json") await walk.sees(".json", "messages");
       await walk.shot(`3-${tab}`);

@@ -56,4 +56,7 @@ test('a night away does not flatten the axis', () => {
   assert.deepStrictEqual([place(0), place(1000), place(night), place(night + 2000), length], [0, 1000, 6000, 8000, 8000])
   assert.strictEqual(Math.round(place(1000 + (night - 1000) / 2)), 3500)
   assert.strictEqual(axis([], 5).length, 1)
+  // the server's clock is behind: what was asked for has begun before it was
+  const behind = axis(timeline({ id: 's', messages: [user('u', 0), answer('a', 0, 1000, 0), user('v', night), answer('b', night - 2000, 3000, 0)] }).bars, 5000)
+  assert.deepStrictEqual([behind.place(1000), behind.place(night - 2000), behind.length], [1000, 6000, 9000])
 })

@@ -104,3 +104,69 @@ test('facts that come late belong to the session they were asked for', async (t)
   assert.deepStrictEqual([talk.session().environment, heard.length], [['It rains.'], 1])
   assert.strictEqual(talk.session().messages[0].content, 'Hello')
 })
+
+const CALLS = [
+  { type: 'RUN_STARTED', threadId: 's', runId: 'r', timestamp: 1, metadata: { yaa: { run: { id: 'r' } } } },
+  { type: 'TEXT_MESSAGE_START', messageId: 'a1', role: 'assistant', timestamp: 2 },
+  { type: 'TOOL_CALL_START', toolCallId: 'c1', toolCallName: 'show', parentMessageId: 'a1' },
+  { type: 'TOOL_CALL_ARGS', toolCallId: 'c1', delta: '{}' },
+  { type: 'TOOL_CALL_END', toolCallId: 'c1' },
+  { type: 'TEXT_MESSAGE_END', messageId: 'a1', timestamp: 3, metadata: { yaa: { meta: {} } } },
+  { type: 'STATE_DELTA', delta: [{ op: 'add', path: '/yaa/interrupts', value: [{ id: 'i1', reason: 'client_tool', call_id: 'c1', tool: 'show', args: {} }] }] },
+  { type: 'RUN_FINISHED', threadId: 's', runId: 'r', outcome: { type: 'interrupt', interrupts: [] }, result: { finish_reason: 'awaiting', status: 'interrupted', rev: 1 } },
+].map(frame).join('')
+
+/** A talk whose model has called a tool of the page that has not answered. */
+async function called(options = {}) {
+  let begun = () => {}
+  const began = new Promise((resolve) => { begun = resolve })
+  const tools = [{ name: 'show', run: () => new Promise((resolve) => begun(resolve)) }]
+  const talk = use('widget/talk').open({ server: 'http://tools.test', tools, ...options }, () => {})
+  const sent = talk.send('Hi')
+  return { talk, sent, answer: await began }
+}
+
+const payload = (talk) => talk.session().interrupts[0].answer?.payload
+
+test('while a tool of the page has not answered, something goes on, and can be stopped', async (t) => {
+  const heard = page(t, CALLS, END, CALLS)
+  const slow = await called()
+  assert.strictEqual(slow.talk.live(), true)
+  slow.answer('shown')
+  await slow.sent
+  assert.deepStrictEqual([slow.talk.live(), heard.length, payload(slow.talk)], [false, 2, { content: 'shown' }])
+  const never = await called()
+  never.talk.stop()
+  await never.sent
+  assert.deepStrictEqual([never.talk.live(), never.talk.state().reason, heard.length, payload(never.talk).is_error], [false, 'stopped', 3, true])
+})
+
+test('what went on when the page was left goes on in the next, and no tool runs twice', async (t) => {
+  const heard = page(t, CALLS)
+  const { talk, sent } = await called({ server: 'http://left.test' })
+  talk.leave()
+  const kept = ['yaa.widget http://left.test', 'yaa.widget http://left.test left'].map((name) => [name, sessionStorage.getItem(name)])
+  talk.close()
+  await sent
+  for (const [name, value] of kept) sessionStorage.setItem(name, value)
+  let rests = () => {}
+  const rested = new Promise((resolve) => { rests = resolve })
+  let ran = 0
+  const next = use('widget/talk').open({ server: 'http://left.test', tools: [{ name: 'show', run: () => { ran += 1 } }] }, () => heard.length > 1 && !next.live() && rests())
+  next.goOn()
+  await rested
+  assert.deepStrictEqual([ran, heard.length, payload(next).is_error], [0, 2, true])
+  assert.match(payload(next).content, /page was left/)
+  next.goOn()
+  await new Promise((resolve) => setImmediate(resolve))
+  assert.strictEqual(heard.length, 2, 'once')
+})
+
+test('widgets that ask the same server have a session each', async (t) => {
+  page(t)
+  const [one, two] = ['one', 'two'].map(() => use('widget/talk').open({ server: 'http://both.test' }, () => {}))
+  await one.send('Hi')
+  await two.send('Hello')
+  const said = ['', ' 2'].map((more) => JSON.parse(sessionStorage.getItem(`yaa.widget http://both.test${more}`)).messages[0].content)
+  assert.deepStrictEqual(said, ['Hi', 'Hello'])
+})

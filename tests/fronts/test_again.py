@@ -73,7 +73,7 @@ class GoingOn(unittest.TestCase):
         found["messages"] = [{**each} for each in self.REQUEST["messages"]]
         found["run"] = {"id": "run_1", "message": "u", "step": 2}
         for event in (
-            *events.think_start("r", "m", "reasoning"),
+            *events.think_start("r", "m", "reasoning", 1),
             events.think_delta("r", "hm"),
             *events.think_end("r"),
             events.text_start("m", 1),

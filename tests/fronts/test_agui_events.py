@@ -45,7 +45,7 @@ class Telling(unittest.TestCase):
             events.step_started(1, 2),
             events.tool_output("c", "x", first=True),
             events.state_delta(events.put("title", value="U")),
-            *events.think_start("r", "m", "reasoning"),
+            *events.think_start("r", "m", "reasoning", 1),
         ):
             with self.subTest(event["type"]):
                 self.assertEqual(told(event, self.session, GIVEN), [event])

@@ -120,10 +120,10 @@ class Told(unittest.TestCase):
         finished = e.run_finished(session, "completed", "completed", [], 8)
         run = [
             e.run_started("s", {"id": "run_1"}, 1),
-            *e.think_start("t", "m", "reasoning_content"),
+            *e.think_start("t", "m", "reasoning_content", 1),
             e.think_delta("t", "hm"),
             *e.think_end("t"),
-            *e.think_start("t-2", "m", "marks"),
+            *e.think_start("t-2", "m", "marks", 1),
             e.think_delta("t-2", "so"),
             e.text_start("m", 2),
             e.text_delta("m", " "),

@@ -49,7 +49,7 @@ class Wording(unittest.TestCase):
             e.run_started("s1", {"id": "run_1"}, 1),
             e.state_delta(e.put("title", value="x")),
             e.step_started(1, 2),
-            *e.think_start("r1", "m1", "reasoning_content"),
+            *e.think_start("r1", "m1", "reasoning_content", 1),
             e.think_delta("r1", " "),
             *e.think_end("r1"),
             e.text_start("m1", 3),

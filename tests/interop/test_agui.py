@@ -53,7 +53,7 @@ def first_run() -> list[Json]:
         events.run_started("ses_1", run, 1),
         events.state_snapshot({**state, "run": run}),
         events.step_started(1, 2),
-        *events.think_start("r1", "m2", "reasoning_content"),
+        *events.think_start("r1", "m2", "reasoning_content", 1),
         events.think_delta("r1", "Read, "),
         events.think_delta("r1", "then delete."),
         *events.think_end("r1"),

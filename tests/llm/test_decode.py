@@ -115,6 +115,7 @@ class Vectors(unittest.TestCase):
             "think": made.get("reasoning", {}).get("text", ""),
         }
         self.assertEqual(got, {key: vector[key] for key in got})
+        self.assertEqual(made["at"], 1_700_000_000_000, "whether a thought or a word comes first")
         self.assertEqual(len({call["id"] for call in calls}), len(calls))
         if "ids" in vector:
             self.assertEqual([call["id"] for call in calls], vector["ids"])

@@ -113,7 +113,7 @@ MAKERS: list[Callable[[random.Random], dict[str, Any]]] = [
     lambda r: e.text_delta("m0", r.choice(TEXTS)),
     lambda r: e.text_end(_id("m", r), {"model": "x", "usage": {"total_tokens": 3}}, 3),
     lambda r: e.text_end(_id("m", r), {}, 3, details=[{"type": "opaque"}]),
-    lambda r: e.think_start(_id("t", r), _id("m", r), "reasoning_content")[r.randrange(2)],
+    lambda r: e.think_start(_id("t", r), _id("m", r), "reasoning_content", 1)[r.randrange(2)],
     lambda r: e.think_delta(_id("t", r), r.choice(TEXTS)),
     lambda r: e.think_end(_id("t", r))[r.randrange(2)],
     lambda r: e.tool_start(_id("c", r), r.choice(NAMES), _id("m", r)),

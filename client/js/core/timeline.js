@@ -106,6 +106,17 @@ yaa.define('core/timeline', ['core/usage'], ({ ofMessage }) => {
   }
 
   /**
+   * The part of a wait in which nothing else went on: clocks of two machines differ, so that what follows it may seem to
+   * have begun before its end.
+   * @param {Bar} wait @param {Bar[]} busy in order
+   */
+  function idle({ from, to }, busy) {
+    for (const one of busy) if (one.from <= from) from = Math.max(from, one.to)
+    for (const one of busy) if (one.from > from) to = Math.min(to, one.from)
+    return { from, to, ms: to - from }
+  }
+
+  /**
    * The axis with long waits of people folded to a fixed length: a night away would flatten everything else.
    * @param {Bar[]} bars @param {number} most milliseconds a wait is drawn with at most
    * @returns {{place: (at: number) => number, length: number}} milliseconds from the beginning, as drawn
@@ -113,8 +124,7 @@ yaa.define('core/timeline', ['core/usage'], ({ ofMessage }) => {
   function axis(bars, most) {
     const { from, to } = spanOf(bars)
     const busy = bars.filter((one) => one.kind !== 'human')
-    const folds = bars.filter((one) => one.kind === 'human' && one.ms > most
-      && !busy.some((other) => other.from < one.to && other.to > one.from))
+    const folds = bars.filter((one) => one.kind === 'human').map((one) => idle(one, busy)).filter((one) => one.ms > most)
     const place = (/** @type {number} */ at) => {
       let cut = 0
       for (const one of folds) {

@@ -3,12 +3,25 @@
 
 yaa.define('widget/talk', ['core/session', 'io/api', 'io/stream'], (sessions, apis, stream) => {
   const LONGEST = 20_000
+  const STOPPED = { content: 'The person stopped it before it had an answer. Whether it was carried out is not known.', is_error: true }
+  const LEFT = { content: 'The page was left before it had an answer. Whether it was carried out is not known.', is_error: true }
+  /** Names in the tab's storage: widgets that ask the same server have a session each. @type {Set<string>} */
+  const taken = new Set()
+
+  /** @param {string} first */
+  function nameFor(first) {
+    let name = first
+    for (let n = 2; taken.has(name); n++) name = `${first} ${n}`
+    taken.add(name)
+    return name
+  }
 
   /** @param {WidgetOptions} options live: headers and environment may be set anew @param {() => void} onChange */
   function open(options, onChange) {
-    const name = `yaa.widget ${options.server}`
+    const name = nameFor(`yaa.widget ${options.server}`)
     let session = stored() ?? sessions.create()
     /** @type {Run | null} */ let run = null
+    /** @type {AbortController | null} while tools of the page are carried out */ let serving = null
     /** @type {Session | null} whose environment is being asked for */ let starting = null
     let closed = false
     /** @type {RunState} */ let state = { phase: 'idle', attempt: 0, resumed: 0 }
@@ -90,10 +103,46 @@ yaa.define('widget/talk', ['core/session', 'io/api', 'io/stream'], (sessions, ap
 
     /** Calls of the page's own tools are carried out here, and the run goes on. */
     async function serve() {
-      const mine = sessions.open(session).filter((one) => one.reason === 'client_tool')
-      const here = session
-      for (const one of mine) sessions.answer(here, one.id, { status: 'resolved', payload: await carryOut(one) })
-      if (mine.length && here === session && !sessions.open(session).length) await go()
+      const [here, mine, wait] = [session, toolsOf(session), new AbortController()]
+      if (!mine.length) return
+      serving = wait
+      for (const one of mine) {
+        const { signal } = wait
+        const payload = signal.aborted ? STOPPED : await unlessStopped(carryOut(one), signal).catch(() => STOPPED)
+        sessions.answer(here, one.id, { status: 'resolved', payload })
+      }
+      if (serving !== wait) return // it was reset meanwhile
+      serving = null
+      if (!wait.signal.aborted && !sessions.open(session).length) return go()
+      if (wait.signal.aborted) state = { ...state, phase: 'interrupted', reason: 'stopped' }
+      put()
+      onChange()
+    }
+
+    /** @param {Session} one */
+    const toolsOf = (one) => sessions.open(one).filter(({ reason }) => reason === 'client_tool')
+
+    /** The page is left while something goes on: the next one of this tab goes on with it. */
+    function leave() {
+      if (!run && !serving) return
+      put()
+      try {
+        sessionStorage.setItem(`${name} left`, 'true')
+      } catch {
+        // as above
+      }
+    }
+
+    /** What was going on when the page before was left. */
+    function goOn() {
+      try {
+        if (!sessionStorage.getItem(`${name} left`)) return
+        sessionStorage.removeItem(`${name} left`)
+      } catch {
+        return
+      }
+      for (const { id } of toolsOf(session)) sessions.answer(session, id, { status: 'resolved', payload: LEFT })
+      if (!sessions.open(session).length) go()
     }
 
     /** @param {Interrupt} interrupt */
@@ -116,7 +165,8 @@ yaa.define('widget/talk', ['core/session', 'io/api', 'io/stream'], (sessions, ap
 
     function reset() {
       run?.stop()
-      run = null
+      serving?.abort()
+      run = serving = null
       session = sessions.create()
       state = { phase: 'idle', attempt: 0, resumed: 0 }
       put()
@@ -125,12 +175,14 @@ yaa.define('widget/talk', ['core/session', 'io/api', 'io/stream'], (sessions, ap
 
     function close() {
       closed = true
+      taken.delete(name)
       run?.stop()
+      serving?.abort()
     }
 
     return {
-      send, answer, go, reset, stop: () => run?.stop(), close,
-      session: () => session, state: () => state, live: () => run !== null, open: () => sessions.open(session).filter((one) => one.reason !== 'client_tool'),
+      send, answer, go, goOn, leave, reset, stop: () => (serving ? serving.abort() : run?.stop()), close,
+      session: () => session, state: () => state, live: () => Boolean(run ?? serving), open: () => sessions.open(session).filter((one) => one.reason !== 'client_tool'),
     }
   }
 

@@ -71,9 +71,12 @@ yaa.define('widget/view', ['core/session', 'widget/texts', 'widget/style', 'widg
     }
 
     draw()
+    addEventListener('pagehide', talk.leave)
+    talk.goOn()
     return {
       reset,
       destroy() {
+        removeEventListener('pagehide', talk.leave)
         cancelAnimationFrame(frame)
         talk.close()
         host.remove()

@@ -1,8 +1,8 @@
 // Why the session stands still, and what is odd about it.
 
 yaa.define('ui/inspector/checks', [
-  'ui/h', 'ui/inspector/text', 'core/lint', 'core/session', 'core/usage',
-], (dom, texts, { lint }, sessions, usage) => {
+  'ui/h', 'ui/inspector/text', 'core/lint', 'core/session', 'core/usage', 'core/context',
+], (dom, texts, { lint }, sessions, usage, { lens }) => {
   const { h, list, text, icon } = dom
   const { t, count, duration, language } = texts
   const SIGNS = { bad: 'alert', warn: 'alert', note: 'thought' }
@@ -26,7 +26,8 @@ yaa.define('ui/inspector/checks', [
       const total = usage.ofSession(session)
       const cost = total.cost_micro ? usage.money(total.cost_micro, total.cost_unit, language()) : ''
       text(sum, [t('meta.tokens', { n: total.total }), cost, duration(total.ms)].filter(Boolean).join(' · '))
-      const found = lint(session, { live })
+      const whole = new Set(lens(session).filter((row) => row.state === 'whole').map((row) => row.message.id))
+      const found = lint(session, { live }).filter((one) => one.rule !== 'large' || whole.has(one.message ?? ''))
       const once = new Map(found.map((one) => [language() + JSON.stringify(one), one]))
       list(rows, found.length ? [...once] : [['', null]], ([key]) => key, ([, one]) => (
         { el: one ? rowView(one, go) : h('li', null, icon('check'), t('checks.none')), update() {} }))
@@ -37,7 +38,8 @@ yaa.define('ui/inspector/checks', [
 
   /** @param {Finding} one @param {(id: string) => void} go */
   function rowView(one, go) {
-    const kind = one.rule === 'secret' ? t(`checks.secret.${one.detail}`, { shown: one.shown ?? '' }) : one.detail ?? ''
+    const { rule, shown = '', detail = '' } = one
+    const kind = rule === 'secret' ? t(`checks.secret.${detail}`, { shown }) : rule === 'large' ? count(Number(detail)) : detail
     const words = t(`checks.${one.rule}`, { detail: kind })
     const { message } = one
     const link = message ? h('button.button.small', { type: 'button', onclick: () => go(message) }, t('checks.show')) : null
