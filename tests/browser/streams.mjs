@@ -23,6 +23,17 @@ await main(async (walk, job) => {
   });
   const [one, two] = tabs;
 
+  await walk.step("a list that begins is no heading for a moment", async () => {
+    const found = await one.evaluate(() => {
+      const said = (content, open) => ({ message: { id: "m", role: "assistant", content, ...(open ? { open } : {}) }, calls: [], live: open, last: true, outputs: new Map(), siblings: new Map() });
+      const view = yaa.use("ui/message").messageView(said("", true), {});
+      const html = (content, open = true) => (view.update(said(content, open)), [...view.el.querySelector(".prose").children].map((each) => each.tagName).join());
+      return [html("Two:\n-"), html("Two:\n- one"), html("Two:\n- one\n\nSo\n="), html("Two:\n- one\n\nSo\n=", false)];
+    });
+    const wanted = ["P", "P,UL", "P,UL,P", "P,UL,H3"];
+    if (String(found) !== String(wanted)) throw new Error(String(found));
+  });
+
   await walk.step("two sessions stream at once, looked at in turn, and both are whole", async () => {
     await one.bringToFront();
     const orders = [401, 402];

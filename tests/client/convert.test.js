@@ -231,6 +231,13 @@ test('nor in a branch that was set aside', () => {
   assert.deepStrictEqual(of({ temporary: true, tags: ['a'] }), { tags: ['a'] })
 })
 
+test('what no server would take, halves of letters and what is nested without end, does not come in', () => {
+  const half = '"a\\ud83d \\ud83d\\ude00 \\ude00"'
+  for (const file of [`[{"role":"user","content":${half}}]`, `{"role":"user","content":${half}}\n{"role":"user","content":"b"}`]) assert.strictEqual(read(file).sessions[0].messages[0].content, 'a\ufffd \u{1f600} \ufffd')
+  const nested = (n) => `{"id":"n${n}","version":1,"ext":{"a":${'['.repeat(n)}${']'.repeat(n)}},"messages":[{"role":"user","content":"x"}]}`
+  assert.deepStrictEqual(read(`[${nested(90)},${nested(200)},${nested(50_000)},${nested(1)}]`).sessions.map((one) => one.id), ['n90', 'n1'])
+})
+
 test('what is not a session is nothing, and never an error', () => {
   for (const text of ['', '{', 'null', '7', '"x"', '[]', '{}', '[null]', '[[]]', '<html>', 'a,b\n1,2', '{"messages":[]}', '{"messages":7}', '{"mapping":7}', '[{"mapping":{"a":null}}]', '{"conv":{},"messages":[null]}', '{"type":"session"}']) {
     assert.deepStrictEqual(plain(read(text).sessions), [], text)

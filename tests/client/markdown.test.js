@@ -106,6 +106,7 @@ const TABLE = {
     ['*a**b*', 'p(<i>a**b</i>)'], ['**a*', 'p(*<i>a</i>)'], ['*a**', 'p(<i>a</i>*)'], ['*a _b* c_', 'p(<i>a _b</i> c_)'], ['\\*a*', 'p(*a*)'], ['*(**a**)*', 'p(<i>(<b>a</b>)</i>)'], ['**a (*b*)**', 'p(<b>a (<i>b</i>)</b>)'], ['*a\nb*', 'p(<i>a⏎b</i>)'], ['*[a*](b)', 'p(*<a b>a*</a>)'], ['****a****', 'p(<b><b>a</b></b>)'],
     ['2 * 3 * 4', 'p(2 * 3 * 4)'], ['**a**b', 'p(<b>a</b>b)'], ['*a*b*', 'p(<i>a</i>b*)'], ['foo******bar*********baz', 'p(foo<b><b><b>bar</b></b></b>***baz)'],
     ['**注意：**请', 'p(<b>注意：</b>请)'], ['这是**“重点”**的', 'p(这是<b>“重点”</b>的)'], ['*中文（注）*后', 'p(<i>中文（注）</i>后)'],
+    ['**注意：**API 会', 'p(<b>注意：</b>API 会)'], ['用Python**（推荐）**', 'p(用Python<b>（推荐）</b>)'], ['x**「y」**z', 'p(x<b>「y」</b>z)'], ['**Note:**text', 'p(**Note:**text)'],
     ['~~a~~', 'p(<s>a</s>)'], ['a ~~b *c*~~', 'p(a <s>b <i>c</i></s>)'], ['~~~a~~~', 'code[a~~~]()…'], ['3~5 和 6~8', 'p(3~5 和 6~8)'], ['~~a', 'p(~~a)'], ['~~ a ~~', 'p(~~ a ~~)'],
   ],
   links: [
@@ -193,7 +194,7 @@ test('a definition that arrives late makes links of what stands above', () => {
 })
 
 test('a live text holds back a line that has only marks', () => {
-  const rows = [['a\n-', 'p(a)'], ['a\n- ', 'p(a)'], ['a\n1', 'p(a)'], ['a\n1.', 'p(a)'], ['a\n==', 'p(a)'], ['a\n``', 'p(a)'], ['a\n> -', 'p(a)'], ['a\n|--', 'p(a)'],
+  const rows = [['a\n-', 'p(a)'], ['a\n- ', 'p(a)'], ['a\n1', 'p(a)'], ['a\n1.', 'p(a)'], ['a\n==', 'p(a)'], ['a\n``', 'p(a)'], ['a\n> -', 'p(a)'], ['a\n>', 'p(a)'], ['> a\n> > ', 'quote(p(a))'], ['a\n|->', 'p(a)'], ['a\n|--', 'p(a)'],
     ['a\n- b', 'p(a) ul(li(p(b)))'], ['#', ''], ['-', ''], ['a -', 'p(a -)'], ['a\n-\n', 'h2(a)']]
   for (const [text, expected] of rows) {
     const growing = stream()
@@ -232,7 +233,7 @@ const EVIL = {
   'hard breaks': 'a  \n'.repeat(N / 4), 'table columns': `${'|a'.repeat(N / 10)}|\n${'|-'.repeat(N / 10)}|\n${'|\n'.repeat(N / 4)}`, 'table rows': `|a|\n|-|\n${'|b|\n'.repeat(N / 4)}`, 'almost a table': '|-\n'.repeat(N / 3), 'delimiter spaces': `a|b\n-${' '.repeat(N)}x|`,
   definitions: '[a]: b\n'.repeat(N / 7), 'half definitions': '[a\n'.repeat(N / 3), 'definition titles': "[a]: b '\n".repeat(N / 9), fences: '```\n'.repeat(N / 4), 'fence words': `\`\`\`${'a'.repeat(N)}`, 'fence spaces': `\`\`\`\na\n\`\`\`${' '.repeat(N)}x`,
   rules: '* '.repeat(N / 2) + 'x', underlines: 'a\n-\n'.repeat(N / 4), html: '<div>\n'.repeat(N / 6), lazy: `> a\n${'b\n'.repeat(N / 2)}`, escapes: '\\'.repeat(N), nul: '\0'.repeat(N), dollars: '$'.repeat(N), 'dollar letters': '$a'.repeat(N / 2), 'half formulas': '\\('.repeat(N / 2), 'formulas with ticks': `${'\\('.repeat(N / 3)}\`\\)`, 'display half': '$$ a\n'.repeat(N / 5),
-  surrogates: '\ud800'.repeat(N),
+  surrogates: '\ud800'.repeat(N), 'a fence that is none': `${'`'.repeat(N)} a\``, 'addresses before semicolons': 'http://a; '.repeat(N / 4),
 }
 
 test('hostile texts take linear time, and their trees are not deep', () => {
@@ -243,6 +244,15 @@ test('hostile texts take linear time, and their trees are not deep', () => {
     const took = cpu() - started
     assert.ok(took < 1000, `${name}: ${took.toFixed()} ms`)
     assert.ok(depth(tree) < 400, `${name}: depth ${depth(tree)}`)
+  }
+})
+
+test('so does a line of marks that is being written', () => {
+  for (const text of ['>'.repeat(N), '> '.repeat(N / 2), '-'.repeat(N), `>${' '.repeat(N)}`, `${'>'.repeat(N / 2)}${'-'.repeat(N / 2)}`]) {
+    const started = cpu()
+    stream().update(`a\n${text}x`, { live: true })
+    const took = cpu() - started
+    assert.ok(took < 1000, `${text.slice(0, 3)}: ${took.toFixed()} ms`)
   }
 })
 

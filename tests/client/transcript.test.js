@@ -3,7 +3,7 @@
 
 const test = require('node:test')
 const assert = require('node:assert')
-const { use } = require('./load.js')
+const { use, cpu } = require('./load.js')
 
 const { markdown, focused } = use('core/transcript')
 const words = { you: 'You', assistant: 'yaa', error: 'Error', thoughts: 'Thoughts', result: 'Result', untitled: 'New', image: 'image', edited: 'edited', files: 'Files' }
@@ -107,4 +107,11 @@ test('focused: long results are cut in the middle, thoughts and branches stay at
   assert.deepStrictEqual(copy.ext, { tags: ['x'], focused: true })
   assert.deepStrictEqual(copy.messages.map((message) => message.id), one.messages.map((message) => message.id))
   assert.strictEqual(copy.messages[3].content, 'There **it** is.', 'what was said is whole')
+})
+
+test('a result of a hundred thousand empty lines is written down in no time', () => {
+  const long = { ...session(), messages: session().messages.map((message) => (message.role === 'tool' ? { ...message, content: `${'\n'.repeat(100_000)}x` } : message)) }
+  const started = cpu()
+  assert.ok(markdown(long, { words }).includes('x'))
+  assert.ok(cpu() - started < 500)
 })

@@ -5,6 +5,10 @@ yaa.define('core/convert', [
   'core/ids', 'core/session', 'core/page', 'core/convert-foreign', 'core/convert-apps',
 ], ({ id: newId }, sessions, { extract }, foreign, apps) => {
   const MAX_ID = 256
+  /** What is nested deeper no server takes (server/jsontext.py), and no browser writes down again. */
+  const MAX_DEPTH = 100
+  /** Half of a pair, in JSON: no server takes that either, and ChatGPT cuts titles and texts without looking. */
+  const HALF = /\\u[dD][89abAB][\da-fA-F]{2}(?!\\u[dD][c-fC-F])|(?<!\\u[dD][89abAB][\da-fA-F]{2})\\u[dD][c-fC-F]/
   const OBJECTS = ['calls', 'config', 'context', 'ext', 'plan', 'run', 'usage']
   const LISTS = ['grants', 'interrupts', 'tools']
   const ROLES = new Set(['system', 'user', 'assistant', 'tool', 'error'])
@@ -35,13 +39,14 @@ yaa.define('core/convert', [
 
   /** JSON, or a line of JSON each. @param {string} text @returns {{value: any, lines?: any[]} | null} */
   function parse(text) {
+    const whole = HALF.test(text) ? (/** @type {string} */ _, /** @type {any} */ value) => (typeof value === 'string' ? value.toWellFormed() : value) : undefined
     try {
-      return { value: JSON.parse(text) }
+      return { value: JSON.parse(text, whole) }
     } catch {
       // not one document
     }
     try {
-      const lines = text.split('\n').filter((line) => line.trim()).map((line) => JSON.parse(line))
+      const lines = text.split('\n').filter((line) => line.trim()).map((line) => JSON.parse(line, whole))
       return lines.length ? { value: lines, lines } : null
     } catch {
       return null
@@ -82,6 +87,9 @@ yaa.define('core/convert', [
   /** @param {any} value */
   const isObject = (value) => typeof value === 'object' && value !== null && !Array.isArray(value)
 
+  /** @param {any} value @param {number} left @returns {boolean} */
+  const isDeep = (value, left) => typeof value === 'object' && value !== null && (!left || Object.values(value).some((one) => isDeep(one, left - 1)))
+
   /** @param {any} one */
   const isOurs = (one) => typeof one.id === 'string' && ('start_time' in one || 'version' in one)
 
@@ -94,7 +102,7 @@ yaa.define('core/convert', [
   /** @param {any} all @param {string} name @returns {Session[]} */
   function list(all, name) {
     const found = arrayOf(all).filter((one) => Array.isArray(one?.messages)).map(safe((one) => whole(one, name)))
-    return found.filter((one) => one?.messages.length > 0)
+    return found.filter((one) => one?.messages.length > 0 && !isDeep(one, MAX_DEPTH))
   }
 
   /** A document with everything a session has. @param {any} raw @param {string} name @returns {Session} */

@@ -6,7 +6,7 @@ yaa.define('core/markdown-blocks', ['core/markdown-links'], ({ readDefinition })
   const MAX_DEPTH = 32
   const RULE = /^(?:(?:\*[ \t]*){3,}|(?:-[ \t]*){3,}|(?:_[ \t]*){3,})$/
   const HEADING = /^#{1,6}(?=[ \t]|$)/
-  const FENCE = /^(?:`{3,}(?!.*`)|~{3,})/
+  const FENCE = /^(?:`{3,}(?=[^`]*$)|~{3,})/
   const FENCE_END = /^(?:`{3,}|~{3,})(?=[ \t]*$)/
   /** `$$` or `\\[`, alone or with its end in the same line; behind `$$` the formula may begin at once. */
   const MATH = /^(?:\$\$(?!\$)(?:[^$]*(?:\$\$[ \t]*)?|.*\$\$[ \t]*)|\\\[(?:[ \t]*|.*\\\][ \t]*))$/

@@ -1,7 +1,7 @@
 // Text of one block → its inline nodes: CommonMark 0.31 with GFM's ~~strike~~ and bare addresses. HTML is text, except
 // <br>. Every loop either consumes what it looks at or remembers what it did not find, so time stays linear.
 //
-// Two departures. Between a mark and a CJK letter no space is needed, because CJK has none: `**注意：**请` is strong.
+// Two departures. Between a mark and CJK no space is needed, because CJK has none: `**注意：**请` and `**注意：**API` are strong.
 // A single tilde is a tilde: `3~5 和 6~8` strikes nothing.
 
 yaa.define('core/markdown-inline', ['core/markdown-links', 'core/markdown-nodes'], (links, nodes) => {
@@ -17,6 +17,7 @@ yaa.define('core/markdown-inline', ['core/markdown-links', 'core/markdown-nodes'
   const SPILL = 1024
   const SPACE = /^$|\s/
   const PUNCTUATION = /[\p{P}\p{S}]/u
+  const NARROW = /(?![\u3000-\u303f\uff00-\uffef])[\p{P}\p{S}]/u
   const CJK = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\u3000-\u303f\uff00-\uffef]/u
 
   /** @typedef {InlineNode} Node */
@@ -188,16 +189,15 @@ yaa.define('core/markdown-inline', ['core/markdown-links', 'core/markdown-nodes'
 
     /** @param {string} char */
     mark(char) {
-      const start = this.at
+      const [start, word] = [this.at, char === '_']
       let end = start
       while (this.text[end] === char) end++
       const run = this.text.slice(start, end)
       if (char === '~' && run.length !== 2) return this.take(run)
       const before = characterBefore(this.text, start)
       const after = end < this.text.length ? String.fromCodePoint(this.text.codePointAt(end) ?? 0) : ''
-      const left = !SPACE.test(after) && (!PUNCTUATION.test(after) || isOpen(before))
-      const right = !SPACE.test(before) && (!PUNCTUATION.test(before) || isOpen(after))
-      const word = char === '_'
+      const left = !SPACE.test(after) && (!NARROW.test(after) || isOpen(before))
+      const right = !SPACE.test(before) && (!NARROW.test(before) || isOpen(after))
       const opens = left && (!word || !right || PUNCTUATION.test(before))
       const closes = right && (!word || !left || PUNCTUATION.test(after))
       const node = leaf('text', run)

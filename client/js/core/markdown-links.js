@@ -143,8 +143,9 @@ yaa.define('core/markdown-links', [], () => {
       const char = text[end - 1]
       if (char === ')' && closers-- > 0) continue
       if (char === ';') {
-        const amp = text.lastIndexOf('&', end)
-        if (amp > end - 34 && amp > at && match(ENTITY, text, amp).length === end - amp) end = amp + 1
+        const near = Math.max(at, end - 34) // no entity is longer
+        const amp = near + text.slice(near, end).lastIndexOf('&')
+        if (amp > near && match(ENTITY, text, amp).length === end - amp) end = amp + 1
         else break
       } else if (!/[?!.,:*_~'"]/.test(char)) break
     }

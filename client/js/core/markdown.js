@@ -10,7 +10,7 @@ yaa.define('core/markdown', ['core/markdown-blocks', 'core/markdown-inline', 'co
   /** @typedef {{label: string, href: string, title: string}} Definition */
   const TASK = /^\[([ xX])\][ \t]+/
   /** A line that has only marks so far: `-` may become a list, a heading's underline or a rule. */
-  const UNDECIDED = /(?:^|\n)[ \t]*(?:>[ \t]*)*(?:[-=+*_#`~|:>$]+|[0-9]{1,9}[.)]?)[ \t]*$/
+  const UNDECIDED = /^\n?[ \t]*(?:>[ \t]*)*(?:>|[-=+*_#`~|:$][-=+*_#`~|:>$]*|[0-9]{1,9}[.)]?)[ \t]*$/
 
   /** @param {string} text @returns {Block[]} */
   function parse(text) {

@@ -24,8 +24,8 @@ yaa.define('core/redact', [], () => {
     ['token', /(?:token|authorization|cookie|jwt)$/i],
     ['key', /(?:(?:api|access|private|secret|signing|auth|account)[ _-]?keys?|secret|credentials?)$/i],
   ]
-  /** So much of a secret's beginning is a secret too. */
-  const LEAST = 8
+  /** So much of a secret's beginning is a secret too. A title, which is cut off, is never longer than MOST. */
+  const [LEAST, MOST] = [8, 1000]
   const SHORTEST = 4 // characters: less would take letters out of every other text
   /** What stands where a secret would, and tells nothing. */
   const EMPTY = /^(?:[*x.•_-]+|[<${].*|null|none|true|false|undefined|your[\w-]*|example[\w-]*|changeme|placeholder|redacted.*|string)$/i
@@ -99,8 +99,8 @@ yaa.define('core/redact', [], () => {
    * @param {string} text @param {Pick<Secret, 'kind' | 'text'>} secret
    */
   function unended(text, secret) {
-    const body = text.replace(/[\s.…]+$/, '')
-    for (let n = Math.min(secret.text.length - 1, body.length); n >= LEAST; n--) {
+    const body = text.replace(/(?<![\s.…])[\s.…]+$/, '')
+    for (let n = Math.min(secret.text.length - 1, body.length, MOST); n >= LEAST; n--) {
       if (body.endsWith(secret.text.slice(0, n))) return `${body.slice(0, -n)}[redacted ${secret.kind}]${text.slice(body.length)}`
     }
     return text

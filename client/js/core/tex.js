@@ -287,9 +287,9 @@ yaa.define('core/tex', ['core/tex-symbols'], (symbols) => {
     }
 
     negated() {
-      const found = this.atom(true)
-      const [sign] = found?.children ?? []
-      if (!found || typeof sign !== 'string') throw new Unknown('not')
+      const found = this.argument()
+      const [sign] = found.children
+      if (typeof sign !== 'string') throw new Unknown('not')
       return node(found.tag, [`${sign}\u0338`.normalize('NFC')], found.attrs)
     }
 

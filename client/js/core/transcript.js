@@ -65,7 +65,7 @@ yaa.define('core/transcript', ['core/session', 'core/search'], (sessions, { text
   function fenced(text, lang = '') {
     const longest = Math.max(2, ...[...text.matchAll(/`{3,}/g)].map(([ticks]) => ticks.length))
     const fence = '`'.repeat(longest + 1)
-    return `${fence}${lang}\n${text.replace(/\n+$/, '')}\n${fence}`
+    return `${fence}${lang}\n${text.replace(/(?<!\n)\n+$/, '')}\n${fence}`
   }
 
   /** @param {string} summary @param {string} body */

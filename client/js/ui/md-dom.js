@@ -10,13 +10,15 @@ yaa.define('ui/md-dom', ['ui/h', 'ui/text', 'ui/code', 'core/markdown', 'core/ma
     const el = h('div.prose')
     const stream = markdown.stream()
     let shown = ''
+    let grows = false
 
-    /** @param {string} text all of it so far */
-    function update(text) {
-      if (text === shown) return
+    /** @param {string} text all of it so far @param {boolean} [live] more will follow: a mark alone is not shown yet */
+    function update(text, live = false) {
+      if (text === shown && live === grows) return
       if (fromRight(text.startsWith(shown) ? text.slice(shown.length) : text)) attr(el, 'data-bidi', '')
       shown = text
-      const { blocks } = stream.update(text)
+      grows = live
+      const { blocks } = stream.update(text, { live })
       list(el, blocks, keyOf, blockView)
     }
 
