@@ -14,6 +14,7 @@ yaa.define('css/dialogs', ['ui/h'], ({ css }) => css`
   }
   .composer-bar {
     display: flex; align-items: center; gap: var(--s1); padding: var(--s1) var(--s2) var(--s2); min-inline-size: 0;
+    container: composer / inline-size;
   }
   .composer-bar .gap { flex: 1; }
   .composer-bar .select { min-inline-size: 4rem; flex: 0 1 auto; }

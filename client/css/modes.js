@@ -6,8 +6,8 @@ yaa.define('css/modes', ['ui/h'], ({ css }) => css`
   .mode { overflow: hidden; white-space: nowrap; text-align: start; }
   .mode:disabled { opacity: 0.6; cursor: default; }
   .mode > .icon { display: none; inline-size: 1rem; block-size: 1rem; }
-  @media (max-width: 30rem) {
-    .composer-bar { gap: 0; }
+  @media (max-width: 30rem) { .composer-bar { gap: 0; } }
+  @container composer (max-width: 27.5rem) {
     .composer-bar .select { padding-inline: var(--s1) 1.25rem; background-position-x: right 0.125rem; }
     .composer-bar .mode { background-image: none; flex: none; inline-size: 2rem; padding: 0; display: grid; place-items: center; }
     .mode > .icon { display: block; }

@@ -220,6 +220,26 @@ await main(async (walk, job) => {
     });
   });
 
+  await walk.step("many sessions are searched without holding up what is typed", async () => {
+    const text = `${"Some words of an answer. ".repeat(1500)} omega`;
+    const says = (n) => ({ id: `m${n}`, role: n % 2 ? "assistant" : "user", content: text, at: n, ...(n % 2 ? { meta: {} } : {}) });
+    await put(page, ...Array.from({ length: 150 }, (_, n) => ({ id: `old${n}`, version: 1, rev: 1, title: `Old ${n}`, status: "completed", calls: {}, messages: [0, 1, 2, 3].map(says) })));
+    await ready();
+    await page.type(".side-search", "answer");
+    await walk.sees(".found-count", "15");
+    const turns = await page.evaluate(() => new Promise((done) => {
+      let [n, over] = [0, false];
+      const turn = () => over || (n += 1, setTimeout(turn));
+      new MutationObserver(() => { over = true; done(n); }).observe(document.querySelector(".found-count"), { childList: true, characterData: true, subtree: true });
+      const field = document.querySelector(".side-search");
+      field.value = "Old omega";
+      field.dispatchEvent(new Event("input"));
+      setTimeout(turn);
+    }));
+    if (!turns) throw new Error("everything else waited until all was searched");
+    await page.$eval(".side-search", (field) => { field.value = ""; field.dispatchEvent(new Event("input")); });
+  });
+
   await walk.step("what was changed on one card is what allowing all of them allows", async () => {
     await walk.press("New session", ".side button");
     await page.type(AREA, 'bench tokens=3 delay_us=0 tool=datetime{"zone":"UTC"} tool=datetime{"zone":"Asia/Tokyo"}');
@@ -301,6 +321,13 @@ await main(async (walk, job) => {
     }
     await page.keyboard.press("Tab");
     await page.waitForFunction(() => !document.querySelector(".menu") && document.activeElement.matches(".top button, .composer *, .scroll, article, article *, .to-end"));
+    for (const [width, size] of [[390, ""], [390, "huge"], [320, "huge"]]) {
+      await page.setViewport({ width, height: 640 });
+      await page.evaluate((one) => yaa.use("ui/commands").context().actions.set({ size: one }), size);
+      await walk.rest();
+      expect(await page.$eval(".composer .send", (one) => one.getBoundingClientRect().right < innerWidth), true, `Send at ${width}, letters ${size}`);
+    }
+    await page.evaluate(() => yaa.use("ui/commands").context().actions.set({ size: "" }));
     for (const width of [390, 320]) {
       await page.setViewport({ width, height: 640 });
       await command("settings");

@@ -1,6 +1,6 @@
 /**
- * What is written and attached, and not sent yet: over a reload, another language, another session; and the keys of a
- * phone. The job: {url, browser}.
+ * What is written and attached, and not sent yet: over a reload, another language, another session; the colours a page
+ * begins with; and the keys of a phone. The job: {url, browser}.
  */
 import { main } from "./driver.mjs";
 
@@ -92,6 +92,23 @@ await main(async (walk, job) => {
     await set({ language: "zh" });
     await walk.sees("dialog[open] .toast", "none.css");
     await set({ language: "en" });
+  });
+
+  await walk.step("the colours that were chosen are there before anything is painted", async () => {
+    await page.evaluateOnNewDocument(() => {
+      new MutationObserver((_, observer) => {
+        if (!document.body) return;
+        observer.disconnect();
+        globalThis.first = [document.documentElement.dataset.theme, document.querySelector("meta[name=color-scheme]").content];
+      }).observe(document, { childList: true, subtree: true });
+    });
+    for (const [theme, ...wanted] of [["dark", "dark", "dark"], ["", null, "light dark"]]) {
+      await set({ theme });
+      await page.reload();
+      const found = await page.evaluate(() => globalThis.first);
+      if (JSON.stringify(found) !== JSON.stringify(wanted)) throw new Error(`${theme}: ${JSON.stringify(found)}`);
+      await ready();
+    }
   });
 
   if (job.browser !== "chromium") return; // Firefox's protocol has no fingers

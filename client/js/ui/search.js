@@ -6,6 +6,8 @@ yaa.define('ui/search', ['ui/h', 'ui/text', 'ui/popup', 'ui/find', 'core/search'
   /** Sessions read from storage at once. */
   const TOGETHER = 8
   const SHOWN = 60
+  /** So long at a time it is looked, or a key would wait; what was found is drawn now and then. */
+  const [AT_ONCE_MS, DRAW_MS] = [12, 200]
 
   /** @type {Map<string, {updated: number, pages: Page[]}>} */
   const read = new Map()
@@ -30,12 +32,21 @@ yaa.define('ui/search', ['ui/h', 'ui/text', 'ui/popup', 'ui/find', 'core/search'
       if (!words.length) return fill(rows)
       /** @type {any[]} */ const found = []
       const heads = context.app.book.heads()
+      let [since, drawn] = [performance.now(), 0]
       for (let at = 0; at < heads.length; at += TOGETHER) {
         const some = await Promise.all(heads.slice(at, at + TOGETHER).map((head) => lookIn(head, words).catch(console.warn))) // one that is odd hides no other
         if (mine !== turn) return
         found.push(...some.filter(Boolean))
-        draw(found, query)
+        if (performance.now() - since < AT_ONCE_MS) continue
+        if (performance.now() - drawn > DRAW_MS) {
+          draw(found, query, words)
+          drawn = performance.now()
+        }
+        await new Promise((later) => setTimeout(later)) // what was read before is here at once
+        if (mine !== turn) return
+        since = performance.now()
       }
+      draw(found, query, words)
       const said = t('search.count', { n: found.length })
       const there = new Set(heads.map(({ id }) => id))
       for (const id of read.keys()) if (!there.has(id)) read.delete(id)
@@ -44,18 +55,20 @@ yaa.define('ui/search', ['ui/h', 'ui/text', 'ui/popup', 'ui/find', 'core/search'
       say(said)
     }
 
-    /** @param {any[]} found @param {string} query */
-    function draw(found, query) {
+    /** The places are only looked up where they are shown. @param {any[]} found @param {string} query @param {string[]} words */
+    function draw(found, query, words) {
       const best = [...found].sort((a, b) => b.score - a.score || b.updated - a.updated).slice(0, SHOWN)
-      list(rows, best.map((one) => ({ ...one, query })), (one) => one.id, () => foundView(context))
+      for (const one of best) one.hits ??= search.look(one.in, words)?.hits
+      list(rows, best.map((one) => ({ ...one, query, title: search.marked(one.in.title, words) })), (one) => one.id, () => foundView(context))
       here()
     }
 
     /** @param {Head} head @param {string[]} words */
     async function lookIn(head, words) {
       const title = head.title || t('session.untitled')
-      const found = search.look({ title, pages: await pagesOf(head) }, words)
-      return found && { ...found, id: head.id, updated: head.updated, title: search.marked(title, words) }
+      const all = { title, pages: await pagesOf(head) }
+      const found = search.look(all, words, 0)
+      return found && { score: found.score, in: all, id: head.id, updated: head.updated }
     }
 
     /** @param {Head} head @returns {Promise<Page[]>} */

@@ -117,7 +117,7 @@ yaa.define('ui/thread', ['ui/h', 'ui/text', 'ui/message', 'ui/asks', 'ui/connect
     function onscroll() {
       const rest = el.scrollHeight - el.scrollTop - el.clientHeight
       pinned = rest < NEAR_END
-      hide(toEnd, rest < el.clientHeight / 2)
+      hide(toEnd, rest < el.clientHeight / 2 || !shown.length)
       attr(/** @type {Element} */ (el.parentElement), 'data-scrolled', el.scrollTop > 4)
     }
 
