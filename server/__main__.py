@@ -49,7 +49,8 @@ def main(arguments: list[str] | None = None) -> int:
     """Everything `python3 -m server` does. Returns the exit code."""
     _prepare_streams()
     options = _options(arguments)
-    env = os.environ
+    # Files of variables from Windows and secrets of clusters end in line breaks; no setting does.
+    env = {name: value.rstrip("\r\n") for name, value in os.environ.items()}
     try:
         config = load(
             home_folder(options.home, env),

@@ -128,6 +128,13 @@ class Checking(Case):
                     lines = done.stderr.splitlines()
                     self.assertTrue(all(line.startswith("yaa: ") for line in lines), lines)
 
+    def test_variables_that_end_in_a_line_break(self) -> None:
+        """As in files from Windows, and in a cluster's secrets."""
+        file = self.config({"server": {"log": {"level": "${LEVEL}"}}})
+        env = {"LEVEL": "debug\n", "YAA_SERVER__SANDBOX__REQUIRE": "none\r\n"}
+        done = self.yaa("--check", "--config", str(file), env=env)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+
     def test_options_hold_before_and_after_the_command(self) -> None:
         file = self.config({"server": {"nope": 1}})
         for arguments in (["--config", str(file), "run"], ["run", "--config", str(file)]):
