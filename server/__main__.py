@@ -20,6 +20,9 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
 
+if not __package__:  # `python3 server`: as a folder, which cannot find its own modules
+    sys.exit("yaa: start it with python3 -m server, in the folder that holds server/")
+
 from . import VERSION, later, log
 from .api.auth import Keys, home_key
 from .config import Config, ConfigError, Unavailable, expanded, home_folder, load, make_home

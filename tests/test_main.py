@@ -128,6 +128,13 @@ class Checking(Case):
                     lines = done.stderr.splitlines()
                     self.assertTrue(all(line.startswith("yaa: ") for line in lines), lines)
 
+    def test_as_a_folder_it_says_how_it_is_started(self) -> None:
+        done = subprocess.run(
+            [sys.executable, "server"], cwd=ROOT, capture_output=True, text=True, timeout=SECONDS
+        )
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertRegex(done.stderr, r"^yaa: start it with python3 -m server, [^\n]*\n$")
+
     def test_variables_that_end_in_a_line_break(self) -> None:
         """As in files from Windows, and in a cluster's secrets."""
         file = self.config({"server": {"log": {"level": "${LEVEL}"}}})
