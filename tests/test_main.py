@@ -252,10 +252,15 @@ class Serving(Case):
         self.assertIn("--port", done.stderr)
 
     def test_addresses_that_cannot_be_had(self) -> None:
-        for host in ("192.0.2.1", "no.such.host.invalid", "é..x", "é" * 80):
+        for host, codes in (
+            ("192.0.2.1", [1]),  # it may be that of a network which is not up yet
+            ("no.such.host.invalid", [1, 2]),  # as the name server says
+            ("é..x", [2]),
+            ("é" * 80, [2]),
+        ):
             with self.subTest(host=host):
                 done = self.yaa("--port", "0", "--host", host)
-                self.assertEqual(done.returncode, 1)
+                self.assertIn(done.returncode, codes)
                 self.assertIn("--host", done.stderr)
 
     def test_a_home_that_cannot_be_made(self) -> None:
