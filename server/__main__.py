@@ -20,6 +20,9 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
 
+if not __package__:  # `python3 server`: as a folder, which cannot find its own modules
+    sys.exit("yaa: start it with python3 -m server, in the folder that holds server/")
+
 from . import VERSION, later, log
 from .api.auth import Keys, home_key
 from .config import Config, ConfigError, Unavailable, expanded, home_folder, load, make_home
@@ -41,6 +44,7 @@ server exits with 2 when its configuration cannot be used, with 1 when its addre
 
 
 NOT_NOW = 1  # starting again may help; after BAD_CONFIGURATION it does not (docs/deploy)
+PASSING = (errno.EADDRINUSE, errno.EADDRNOTAVAIL, socket.EAI_AGAIN)  # why an address is not had
 INTERRUPTED = 128 + signal.SIGINT  # as a shell has it
 WORKERS_END_S = 15.0  # beyond the grace of their tools, before they are killed
 
@@ -49,7 +53,8 @@ def main(arguments: list[str] | None = None) -> int:
     """Everything `python3 -m server` does. Returns the exit code."""
     _prepare_streams()
     options = _options(arguments)
-    env = os.environ
+    # Files of variables from Windows and secrets of clusters end in line breaks; no setting does.
+    env = {name: value.rstrip("\r\n") for name, value in os.environ.items()}
     try:
         config = load(
             home_folder(options.home, env),
@@ -184,10 +189,10 @@ def _bind(host: str, port: int) -> list[socket.socket]:
     where = f"port {port} on {host or 'every address'}"
     try:
         return bind(host, port)
-    except socket.gaierror:
-        raise Unavailable(f"{host} is no address of this machine; try --host 127.0.0.1") from None
     except OSError as error:
         match error.errno:
+            case _ if isinstance(error, socket.gaierror):
+                where, hint = host, "is no address of this machine; try --host 127.0.0.1"
             case errno.EADDRINUSE:
                 hint = "is in use: is yaa running already? Another: --port N, or --port 0 for any"
             case errno.EACCES:
@@ -196,7 +201,8 @@ def _bind(host: str, port: int) -> list[socket.socket]:
                 hint = "cannot be had: this machine does not have that address; see --host"
             case _:
                 hint = f"cannot be had: {error.strerror}"
-        raise Unavailable(f"{where} {hint}") from None
+        kind = Unavailable if error.errno in PASSING else ConfigError
+        raise kind(f"{where} {hint}") from None
 
 
 if __name__ == "__main__":

@@ -203,8 +203,8 @@ class Client:
                 fields["proxy-authorization"] = origin.proxy.authorization
         try:
             return serialize_request(method, target, fields) + body
-        except (ValueError, UnicodeError):
-            raise ClientError("refused", "a header or the address cannot be sent") from None
+        except ValueError as error:
+            raise ClientError("refused", f"nothing was sent: {error}") from None
 
     async def _head(self, exchange: Exchange, *, may_be_stale: bool) -> bool:
         """Wait for the head. True if a kept connection was closed before it could answer."""

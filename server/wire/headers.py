@@ -191,7 +191,7 @@ def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
 def serialize_request(method: str, target: str, fields: Mapping[str, str]) -> bytes:
     """A request head. Raises ValueError if any part could break out of its place."""
     if not _NAME.fullmatch(method) or not re.fullmatch(r"[\x21-\x7e]+", target):
-        raise ValueError(f"unsafe request line: {method!r} {target[:80]!r}")
+        raise ValueError("the address holds what none can, such as a space")  # or a key's query
     return _serialize(f"{method} {target} HTTP/1.1\r\n", fields)
 
 
@@ -212,7 +212,8 @@ def _serialize(start: str, fields: Mapping[str, str]) -> bytes:
     lines = [start]
     for name, value in fields.items():
         if not _NAME.fullmatch(name) or not _VALUE.fullmatch(value):
-            raise ValueError(f"unsafe header {name[:80]!r}")  # the value may be a secret
+            what = f"the header {name[:80]!r} holds what none can, such as a line break or a “…”"
+            raise ValueError(what)  # and not its value, which may be a secret
         lines.append(f"{name}: {value}\r\n")
     lines.append("\r\n")
     return "".join(lines).encode("latin-1")
