@@ -130,6 +130,26 @@ await main(async (walk, job) => {
     await page.evaluate(() => document.querySelector(".scroll").scrollTo(0, 0));
     await worked(1);
   });
+
+  await walk.step("a stored session that is none keeps the page from nothing", async () => {
+    const page = walk.page;
+    await page.evaluate(async () => {
+      const store = await yaa.use("io/store-idb").open();
+      const call = { id: "c", type: "function", function: { name: "f", arguments: "{}" } };
+      const asked = [{ id: "q", role: "user", content: "Odd question" }, { id: "a", role: "assistant", content: "", tool_calls: [call] }];
+      await store.put({ id: "odd", title: "Odd", messages: asked, interrupts: [{ id: "i", reason: "__proto__", call_id: "c" }] });
+      await store.put({ id: "broken", title: "Broken", messages: [{ ...asked[1], tool_calls: [{ id: "c" }] }] });
+    });
+    await page.goto("about:blank");
+    await page.goto(`${home}#s=broken`); // as after a reload
+    await says(page, "body", "This session cannot be shown");
+    await row(page, "Odd");
+    await says(page, ".ask", "f");
+    await page.keyboard.down("Control");
+    await page.keyboard.press("k");
+    await page.keyboard.up("Control");
+    await page.waitForSelector("dialog[open]");
+  });
 });
 
 /** A run in a session of its own that goes on for longer than this walk. */

@@ -26,6 +26,7 @@ yaa.define('i18n/en', [], () => {
     'side.undo': 'Undo',
 
     'session.untitled': 'New session',
+    'session.broken': 'This session cannot be shown: something in it is not what it should be ({detail}). It is kept as it is.',
     'session.gone': 'This session is not in this browser.',
     'session.rename': 'Rename this session',
     'session.tokens': '{n, plural, one {# token} other {# tokens}}',

@@ -26,6 +26,7 @@ yaa.define('i18n/zh', [], () => {
     'side.undo': '撤销',
 
     'session.untitled': '新会话',
+    'session.broken': '这个会话无法显示：其中有内容不符合格式（{detail}）。它会原样保留。',
     'session.gone': '这个浏览器里没有这个会话。',
     'session.rename': '重命名这个会话',
     'session.tokens': '{n, plural, other {# 词元}}',

@@ -197,10 +197,16 @@ yaa.define('ui/app', [
 
     /** @param {string} id */
     async function open(id) {
-      const entry = await book.open(id)
-      if (entry) return show(entry)
+      const [entry, before] = [await book.open(id), app.current]
+      try {
+        if (entry) return show(entry)
+        toast(t('session.gone'))
+      } catch (error) { // nothing that is stored keeps the page from its work
+        console.warn(error)
+        show(before === entry ? book.fresh() : before)
+        toast(t('session.broken', { detail: /** @type {any} */ (error).message }), { bad: true })
+      }
       address(app.current.session)
-      toast(t('session.gone'))
     }
 
     /** @param {string} id */

@@ -42,7 +42,7 @@ yaa.define('ui/asks', ['ui/h', 'ui/text', 'ui/form', 'core/usage'], (dom, { t, c
 
     /** What makes a card may come later than the card: the tools of the page are loaded last. */
     function build() {
-      const make = BODIES[interrupt.reason] ?? clientTool
+      const make = Object.hasOwn(BODIES, interrupt.reason) ? BODIES[interrupt.reason] : clientTool
       if (make === made) return
       made = make
       body = make(interrupt, answer, call, actions.asking)
