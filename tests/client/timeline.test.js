@@ -3,7 +3,7 @@
 
 const test = require('node:test')
 const assert = require('node:assert')
-const { use } = require('./load.js')
+const { use, cpu } = require('./load.js')
 
 const { timeline, axis } = use('core/timeline')
 
@@ -56,4 +56,14 @@ test('a night away does not flatten the axis', () => {
   assert.deepStrictEqual([place(0), place(1000), place(night), place(night + 2000), length], [0, 1000, 6000, 8000, 8000])
   assert.strictEqual(Math.round(place(1000 + (night - 1000) / 2)), 3500)
   assert.strictEqual(axis([], 5).length, 1)
+})
+
+test('the axis of a session with thousands of pauses', () => {
+  const bars = Array.from({ length: 10_000 }, (_, i) => ({ kind: i % 2 ? 'human' : 'tool', from: i * 1000, to: i * 1000 + 1000, ms: 1000 }))
+  const started = cpu()
+  const { place, length } = axis(bars, 100)
+  assert.deepStrictEqual(bars.slice(0, 4).map((one) => place(one.from)), [0, 1000, 1100, 2100])
+  assert.deepStrictEqual([place(1500), length, place(bars.at(-1).to)], [1050, 5_500_000, 5_500_000])
+  for (const one of bars) place(one.to)
+  assert.ok(cpu() - started < 500)
 })

@@ -112,18 +112,31 @@ yaa.define('core/timeline', ['core/usage'], ({ ofMessage }) => {
    */
   function axis(bars, most) {
     const { from, to } = spanOf(bars)
-    const busy = bars.filter((one) => one.kind !== 'human')
-    const folds = bars.filter((one) => one.kind === 'human' && one.ms > most
-      && !busy.some((other) => other.from < one.to && other.to > one.from))
+    const busy = bars.filter((one) => one.kind !== 'human').sort((a, b) => a.from - b.from)
+    let last = -Infinity
+    const ends = busy.map((one) => (last = Math.max(last, one.to))) // of all up to this one
+    const isIdle = (/** @type {Bar} */ one) => !(ends[count(busy, (other) => other.from < one.to) - 1] > one.from)
+    const folds = bars.filter((one) => one.kind === 'human' && one.ms > most && isIdle(one)).sort((a, b) => a.to - b.to)
+    let sum = 0
+    const cuts = [0, ...folds.map((one) => (sum += one.ms - most))]
     const place = (/** @type {number} */ at) => {
-      let cut = 0
-      for (const one of folds) {
-        if (at >= one.to) cut += one.ms - most
-        else if (at > one.from) cut += (at - one.from) * (1 - most / one.ms)
-      }
+      const over = count(folds, (one) => one.to <= at)
+      let cut = cuts[over]
+      for (let i = over; i < folds.length && folds[i].from < at; i++) cut += (at - folds[i].from) * (1 - most / folds[i].ms)
       return at - from - cut
     }
     return { place, length: Math.max(1, place(to)) }
+  }
+
+  /** How many of a sorted list come before the first that does not pass. @param {Bar[]} sorted @param {(one: Bar) => boolean} passes */
+  function count(sorted, passes) {
+    let [low, high] = [0, sorted.length]
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if (passes(sorted[middle])) low = middle + 1
+      else high = middle
+    }
+    return low
   }
 
   return { timeline, axis }
