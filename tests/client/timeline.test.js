@@ -59,11 +59,11 @@ test('a night away does not flatten the axis', () => {
 })
 
 test('the axis of a session with thousands of pauses', () => {
-  const bars = Array.from({ length: 10_000 }, (_, i) => ({ kind: i % 2 ? 'human' : 'tool', from: i * 1000, to: i * 1000 + 1000, ms: 1000 }))
+  const bars = Array.from({ length: 40_000 }, (_, i) => ({ kind: i % 2 ? 'human' : 'tool', from: i * 1000, to: i * 1000 + 1000, ms: 1000 }))
   const started = cpu()
   const { place, length } = axis(bars, 100)
   assert.deepStrictEqual(bars.slice(0, 4).map((one) => place(one.from)), [0, 1000, 1100, 2100])
-  assert.deepStrictEqual([place(1500), length, place(bars.at(-1).to)], [1050, 5_500_000, 5_500_000])
+  assert.deepStrictEqual([place(1500), length, place(bars.at(-1).to)], [1050, 22_000_000, 22_000_000])
   for (const one of bars) place(one.to)
-  assert.ok(cpu() - started < 500)
+  assert.ok(cpu() - started < 1000)
 })
