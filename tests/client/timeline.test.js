@@ -3,7 +3,7 @@
 
 const test = require('node:test')
 const assert = require('node:assert')
-const { use } = require('./load.js')
+const { use, cpu } = require('./load.js')
 
 const { timeline, axis } = use('core/timeline')
 
@@ -59,4 +59,14 @@ test('a night away does not flatten the axis', () => {
   // the server's clock is behind: what was asked for has begun before it was
   const behind = axis(timeline({ id: 's', messages: [user('u', 0), answer('a', 0, 1000, 0), user('v', night), answer('b', night - 2000, 3000, 0)] }).bars, 5000)
   assert.deepStrictEqual([behind.place(1000), behind.place(night - 2000), behind.length], [1000, 6000, 9000])
+})
+
+test('the axis of a session with thousands of pauses', () => {
+  const bars = Array.from({ length: 40_000 }, (_, i) => ({ kind: i % 2 ? 'human' : 'tool', from: i * 1000, to: i * 1000 + 1000, ms: 1000 }))
+  const started = cpu()
+  const { place, length } = axis(bars, 100)
+  assert.deepStrictEqual(bars.slice(0, 4).map((one) => place(one.from)), [0, 1000, 1100, 2100])
+  assert.deepStrictEqual([place(1500), length, place(bars.at(-1).to)], [1050, 22_000_000, 22_000_000])
+  for (const one of bars) place(one.to)
+  assert.ok(cpu() - started < 1000)
 })

@@ -106,14 +106,18 @@ yaa.define('core/timeline', ['core/usage'], ({ ofMessage }) => {
   }
 
   /**
-   * The part of a wait in which nothing else went on: clocks of two machines differ, so that what follows it may seem to
-   * have begun before its end.
-   * @param {Bar} wait @param {Bar[]} busy in order
+   * Tells the part of a wait in which nothing else went on: clocks of two machines differ, so that what follows it may seem
+   * to have begun before its end.
+   * @param {Bar[]} busy in order
    */
-  function idle({ from, to }, busy) {
-    for (const one of busy) if (one.from <= from) from = Math.max(from, one.to)
-    for (const one of busy) if (one.from > from) to = Math.min(to, one.from)
-    return { from, to, ms: to - from }
+  function idleIn(busy) {
+    let last = -Infinity
+    const ends = busy.map((one) => (last = Math.max(last, one.to))) // of all up to this one
+    return (/** @type {Bar} */ wait) => {
+      const from = Math.max(wait.from, ends[count(busy, (one) => one.from <= wait.from) - 1] ?? -Infinity)
+      const to = Math.min(wait.to, busy[count(busy, (one) => one.from <= from)]?.from ?? Infinity)
+      return { from, to, ms: to - from }
+    }
   }
 
   /**
@@ -123,17 +127,29 @@ yaa.define('core/timeline', ['core/usage'], ({ ofMessage }) => {
    */
   function axis(bars, most) {
     const { from, to } = spanOf(bars)
-    const busy = bars.filter((one) => one.kind !== 'human')
-    const folds = bars.filter((one) => one.kind === 'human').map((one) => idle(one, busy)).filter((one) => one.ms > most)
+    const busy = bars.filter((one) => one.kind !== 'human').sort((a, b) => a.from - b.from)
+    const idle = idleIn(busy)
+    const folds = bars.filter((one) => one.kind === 'human').map(idle).filter((one) => one.ms > most).sort((a, b) => a.to - b.to)
+    let sum = 0
+    const cuts = [0, ...folds.map((one) => (sum += one.ms - most))]
     const place = (/** @type {number} */ at) => {
-      let cut = 0
-      for (const one of folds) {
-        if (at >= one.to) cut += one.ms - most
-        else if (at > one.from) cut += (at - one.from) * (1 - most / one.ms)
-      }
+      const over = count(folds, (one) => one.to <= at)
+      let cut = cuts[over]
+      for (let i = over; i < folds.length && folds[i].from < at; i++) cut += (at - folds[i].from) * (1 - most / folds[i].ms)
       return at - from - cut
     }
     return { place, length: Math.max(1, place(to)) }
+  }
+
+  /** How many of a sorted list come before the first that does not pass. @template T @param {T[]} sorted @param {(one: T) => boolean} passes */
+  function count(sorted, passes) {
+    let [low, high] = [0, sorted.length]
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if (passes(sorted[middle])) low = middle + 1
+      else high = middle
+    }
+    return low
   }
 
   return { timeline, axis }
