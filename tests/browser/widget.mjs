@@ -75,6 +75,15 @@ await main(async (walk, job) => {
     if (wrong) throw new Error(wrong);
   });
 
+  await walk.step("a container that is not there is said, and no button appears in its place", async () => {
+    const said = await page.evaluate(async () => {
+      const lost = new YaaWidget({ ...globalThis.given, container: "#nowhere" });
+      return lost.ready.then(() => "ready", String);
+    });
+    const hosts = await page.$$eval("div", (all) => all.filter((one) => one.shadowRoot).length);
+    if (!said.includes("#nowhere") || hosts !== 1) throw new Error(`${said}, ${hosts} widgets`);
+  });
+
   await walk.step("no barriers", async () => {
     const found = await walk.barriers();
     if (found.length) throw new Error(found.join("\n"));

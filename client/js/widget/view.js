@@ -7,6 +7,7 @@ yaa.define('widget/view', ['core/session', 'widget/texts', 'widget/style', 'widg
   function open(options) {
     const t = textsFor(options.language)
     const container = typeof options.container === 'string' ? document.querySelector(options.container) : options.container
+    if (options.container && !container) throw new Error(`YaaWidget: nothing on this page matches ${options.container}`)
     const host = document.createElement('div')
     const shadow = host.attachShadow({ mode: 'open' })
     const sheet = new CSSStyleSheet()
