@@ -97,6 +97,19 @@ await main(async (walk, job) => {
     await page.waitForFunction(() => document.querySelector("#here > div").shadowRoot.querySelectorAll("article").length === 0);
   });
 
+  await walk.step("an answer on its way when the page is left comes on the next one, and the first is marked as cut off", async () => {
+    await send(page, "bench tokens=60 delay_us=20000");
+    await sees(page, "article", "@");
+    await page.reload();
+    await page.evaluate(() => globalThis.widget.ready);
+    await sees(page, ".status", "Answer ready");
+    const said = await page.evaluate(() => [...document.querySelector("#here > div").shadowRoot.querySelectorAll("article")].map((one) => one.innerText));
+    const whole = said.at(-1).match(/@\d+@/g)?.length;
+    if (said.length !== 3 || whole !== 60 || !said[1].includes("Cut off here") || said[2].includes("Cut off")) throw new Error(`${said.length} articles, ${whole} words: ${said[1].slice(-40)}`);
+    await page.evaluate(() => globalThis.widget.reset());
+    await page.waitForFunction(() => !document.querySelector("#here > div").shadowRoot.querySelector("article"));
+  });
+
   await walk.step("Enter stops no answer, a double click is one, and the focus stays when a card goes", async () => {
     const inside = (css) => page.evaluate((wanted) => document.querySelector("#here > div").shadowRoot.querySelector(wanted)?.innerText, css);
     const button = await part(page, "form.compose button");
