@@ -82,4 +82,18 @@ await main(async (walk, job) => {
     await page.click("form.composer button.send", PRESS);
     await walk.sees(".status-line", "Stopped");
   });
+
+  await walk.step("of a long session it is said that the last rows are shown", async () => {
+    await page.evaluate(async () => {
+      const usage = { total_tokens: 1 };
+      const messages = Array.from({ length: 900 }, (_, i) => ({ id: `m${i}`, role: i % 2 ? "assistant" : "user", content: "x", at: 1e12 + i * 1000, ...(i % 2 ? { meta: { ms: 500, usage } } : {}) }));
+      await (await yaa.use("io/store-idb").open()).put({ id: "long", title: "Long", messages });
+      await yaa.use("ui/commands").context().actions.open("long");
+    });
+    await page.evaluate(() => document.activeElement?.blur());
+    await page.keyboard.press("g");
+    await page.keyboard.press("w");
+    await walk.sees(".inspect-view .hint", "The last 400 of 899 rows");
+    if ((await size(".bars li")) !== 400) throw new Error(`${await size(".bars li")} rows`);
+  });
 });

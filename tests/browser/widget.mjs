@@ -75,6 +75,15 @@ await main(async (walk, job) => {
     if (wrong) throw new Error(wrong);
   });
 
+  await walk.step("a container that is not there is said, and no button appears in its place", async () => {
+    const said = await page.evaluate(async () => {
+      const lost = new YaaWidget({ ...globalThis.given, container: "#nowhere" });
+      return lost.ready.then(() => "ready", String);
+    });
+    const hosts = await page.$$eval("div", (all) => all.filter((one) => one.shadowRoot).length);
+    if (!said.includes("#nowhere") || hosts !== 1) throw new Error(`${said}, ${hosts} widgets`);
+  });
+
   await walk.step("no barriers", async () => {
     const found = await walk.barriers();
     if (found.length) throw new Error(found.join("\n"));
@@ -86,6 +95,19 @@ await main(async (walk, job) => {
     await page.waitForFunction(() => document.querySelector("#here > div")?.shadowRoot.querySelectorAll(".user").length === 2);
     await page.evaluate(() => globalThis.widget.reset());
     await page.waitForFunction(() => document.querySelector("#here > div").shadowRoot.querySelectorAll("article").length === 0);
+  });
+
+  await walk.step("an answer on its way when the page is left comes on the next one, and the first is marked as cut off", async () => {
+    await send(page, "bench tokens=60 delay_us=20000");
+    await sees(page, "article", "@");
+    await page.reload();
+    await page.evaluate(() => globalThis.widget.ready);
+    await sees(page, ".status", "Answer ready");
+    const said = await page.evaluate(() => [...document.querySelector("#here > div").shadowRoot.querySelectorAll("article")].map((one) => one.innerText));
+    const whole = said.at(-1).match(/@\d+@/g)?.length;
+    if (said.length !== 3 || whole !== 60 || !said[1].includes("Cut off here") || said[2].includes("Cut off")) throw new Error(`${said.length} articles, ${whole} words: ${said[1].slice(-40)}`);
+    await page.evaluate(() => globalThis.widget.reset());
+    await page.waitForFunction(() => !document.querySelector("#here > div").shadowRoot.querySelector("article"));
   });
 
   await walk.step("Enter stops no answer, a double click is one, and the focus stays when a card goes", async () => {

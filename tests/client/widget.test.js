@@ -170,3 +170,15 @@ test('widgets that ask the same server have a session each', async (t) => {
   const said = ['', ' 2'].map((more) => JSON.parse(sessionStorage.getItem(`yaa.widget http://both.test${more}`)).messages[0].content)
   assert.deepStrictEqual(said, ['Hi', 'Hello'])
 })
+
+test('a reset in the middle of a run leaves nothing of it to be said', async (t) => {
+  page(t)
+  globalThis.fetch = (_, { signal }) => new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
+  const talk = use('widget/talk').open({ server: 'http://reset.test' }, () => {})
+  const sent = talk.send('Hi')
+  await new Promise((resolve) => setImmediate(resolve))
+  assert.strictEqual(talk.live(), true)
+  talk.reset()
+  await sent
+  assert.deepStrictEqual([talk.state().phase, talk.state().reason, talk.live()], ['idle', undefined, false])
+})

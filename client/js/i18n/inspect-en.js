@@ -83,6 +83,7 @@ yaa.define('i18n/inspect-en', [], () => {
     'lens.role.other': 'Message',
 
     'waterfall.none': 'The messages carry no times.',
+    'waterfall.last': 'The last {n} of {all} rows. The sums are of all of them.',
     'waterfall.model': 'Model',
     'waterfall.tool': 'Tools',
     'waterfall.retry': 'Further attempts',

@@ -83,6 +83,7 @@ yaa.define('i18n/inspect-zh', [], () => {
     'lens.role.other': '消息',
 
     'waterfall.none': '消息里没有时间。',
+    'waterfall.last': '只列出 {all} 行中的最后 {n} 行；合计包含全部。',
     'waterfall.model': '模型',
     'waterfall.tool': '工具',
     'waterfall.retry': '再次尝试',

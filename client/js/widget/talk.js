@@ -93,9 +93,10 @@ yaa.define('widget/talk', ['core/session', 'io/api', 'io/stream'], (sessions, ap
       starting = null
       session.environment = (environment ?? []).map(String)
       session.tools = (options.tools ?? []).map(({ name, description = '', parameters = { type: 'object', properties: {} } }) => ({ name, description, parameters }))
-      const mine = run = stream.start(session, { api, store: { put, append() {} }, onEvent: onChange, onState: (next) => { state = next; onChange() } })
-      state = await mine.done
+      const mine = run = stream.start(session, { api, store: { put, append() {} }, onEvent: onChange, onState: (next) => { if (here === session) state = next, onChange() } })
+      const end = await mine.done
       if (run !== mine) return // it was reset meanwhile
+      state = end
       run = null
       onChange()
       await serve()

@@ -7,6 +7,7 @@ yaa.define('widget/view', ['core/session', 'widget/texts', 'widget/style', 'widg
   function open(options) {
     const t = textsFor(options.language)
     const container = typeof options.container === 'string' ? document.querySelector(options.container) : options.container
+    if (options.container && !container) throw new Error(`YaaWidget: nothing on this page matches ${options.container}`)
     const host = document.createElement('div')
     const shadow = host.attachShadow({ mode: 'open' })
     const sheet = new CSSStyleSheet()
@@ -134,7 +135,8 @@ yaa.define('widget/view', ['core/session', 'widget/texts', 'widget/style', 'widg
       const next = new Map()
       for (const item of items) {
         const view = views.get(item.message.id) ?? messageView(item, t)
-        view.update(item)
+        // what was cut off stays to be read, above the answer that is begun again
+        view.update({ ...item, cut: item.message.open === true && !(talk.live() && item === items.at(-1)) })
         next.set(item.message.id, view)
       }
       for (const one of talk.live() ? [] : talk.open()) {
@@ -160,13 +162,13 @@ yaa.define('widget/view', ['core/session', 'widget/texts', 'widget/style', 'widg
     let drawn = ''
 
     /** @param {Item} now */
-    function update({ message: { content, open }, calls }) {
+    function update({ message: { content, open }, calls, cut }) {
       if (mine) return
-      words.update(textOf(content), open === true)
-      const lines = calls.map(({ call, result }) => t(result ? 'used' : 'using', { tool: call.function.name }))
+      words.update(textOf(content), open === true && !cut)
+      const lines = [...calls.map(({ call, result }) => t(result ? 'used' : 'using', { tool: call.function.name })), ...(cut ? [t('cut')] : [])]
       if (drawn === lines.join('\n')) return
       drawn = lines.join('\n')
-      used.replaceChildren(...lines.map((line) => h('p.used', null, icon('tool'), line)))
+      used.replaceChildren(...lines.map((line, i) => h('p.used', null, icon(i < calls.length ? 'tool' : 'x'), line)))
     }
 
     return { el, update }

@@ -5,7 +5,7 @@ yaa.define('ui/inspector/waterfall', [
   'ui/h', 'ui/inspector/text', 'core/timeline', 'core/usage',
 ], (dom, texts, { timeline, axis }, usage) => {
   const { h, fill, list, text, attr } = dom
-  const { t, duration, language } = texts
+  const { t, count, duration, language } = texts
   /** A wait is drawn with at most this share of everything else. */
   const WAIT_SHARE = 0.15
   const MOST_ROWS = 400
@@ -15,8 +15,8 @@ yaa.define('ui/inspector/waterfall', [
     const legend = h('ul.legend')
     const scale = h('div.scale', { 'aria-hidden': 'true' })
     const rows = h('ol.bars')
-    const none = h('p.hint', { hidden: true }, t('waterfall.none'))
-    const el = h('div.inspect-view', null, h('h3', null, t('inspect.waterfall')), legend, none, scale, rows)
+    const note = h('p.hint')
+    const el = h('div.inspect-view', null, h('h3', null, t('inspect.waterfall')), legend, note, scale, rows)
     let drawn = ''
 
     /** @param {import('../types').State} state */
@@ -26,7 +26,8 @@ yaa.define('ui/inspector/waterfall', [
       const key = JSON.stringify([language(), bars])
       if (key === drawn) return
       drawn = key
-      none.hidden = bars.length > 0
+      note.hidden = bars.length > 0 && bars.length === all.bars.length
+      text(note, bars.length ? t('waterfall.last', { n: count(bars.length), all: count(all.bars.length) }) : t('waterfall.none'))
       const busy = all.totals.model + all.totals.tool + all.totals.retry
       const line = axis(bars, Math.max(1000, busy * WAIT_SHARE))
       fill(legend, ['model', 'tool', 'retry', 'human'].filter((kind) => all.totals[kind]).map((kind) => (
