@@ -34,7 +34,7 @@ _OWN_WORD |= {"eos", "eos_token", "stop_sequence"}  # Together, TGI
 _PROMISE = {"tool_use", "function_call", "tool_calls"}
 # Why an answer without a word is no answer; another attempt would end in the same way.
 _SILENCE = {
-    "length": "its limit of tokens was used up before",
+    **dict.fromkeys(("length", "max_tokens"), "its limit of tokens was used up before"),
     "content_filter": "a filter of the provider's stopped it",
     "sensitive": "a filter of the provider's stopped it",
     **dict.fromkeys(_PROMISE, "it was to call a tool, and no call came"),
@@ -42,7 +42,7 @@ _SILENCE = {
 # How an answer ends in the middle: at a limit, by a filter, or because the provider broke down.
 CUT = {"length", "max_tokens", "model_length", "model_context_window_exceeded"}
 CUT |= {"content_filter", "sensitive", "error", "network_error", "insufficient_system_resource"}
-CUT |= {"abort", "incomplete"}
+CUT |= {"abort", "incomplete", "safety", "recitation"}
 
 MARKED = "marks"  # reasoning.field of a thought that the model marked in its text
 
