@@ -295,7 +295,7 @@ class Alike(Case):
             ("responses", "404 No", gone),
             ("messages", "400 No", "messages.1.content.0: Invalid `signature` in `thinking` block"),
         ]
-        speakers = {speaker.api: speaker for speaker in SPEAKERS}
+        speakers: dict[str, Speaker] = {speaker.api: speaker for speaker in SPEAKERS}
         for api, status, words in refusals:
             speaker, refusal = speakers[api], error(status, words)
             async with serving(answer(speaker.stream(FIRST))) as server:
