@@ -108,7 +108,8 @@ class Decoder(Answer):
         if isinstance(delta, dict):
             self._read_delta(delta)
         if isinstance(reason := choice.get("finish_reason"), str) and reason:
-            self._finish = str(browser_safe(reason))
+            # Gemini's own words in capitals, through gateways (qwen-code 9884)
+            self._finish = str(browser_safe(reason.lower() if reason.isupper() else reason))
         if raw := choice.get("usage"):  # Moonshot
             self._take_usage(raw)
 

@@ -25,9 +25,12 @@ from ..jsontext import JSONError, browser_safe, loads
 from ..session.events import Event, run_error
 
 MAX_ERROR_BODY = 64 * 1024  # bytes that are looked at
+MISLED = " (does api_url lead to the API?)"
 MAX_QUOTE = 400  # characters of a provider's own words
 
-RETRYABLE_STATUS = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529})
+# 498 is Groq's for no capacity; 520 and more are Cloudflare's for what stands behind it.
+RETRYABLE_STATUS = frozenset({408, 409, 425, 429, 498, 500, 502, 503, 504, 529, 530})
+RETRYABLE_STATUS |= frozenset(range(520, 525))
 # The words of OpenAI, Anthropic, Bedrock, Gemini, Mistral, xAI, Groq, OpenRouter, Together, Qwen,
 # Moonshot, Zhipu, MiniMax, SiliconFlow, GitHub, vLLM, SGLang, TGI, llama.cpp, LM Studio and Ollama.
 _OVERFLOW = re.compile(
@@ -46,6 +49,7 @@ _QUOTA = re.compile(
     r"insufficient[_ ](?:quota|balance|credits?)|arrears|余额不足|欠费", re.IGNORECASE
 )
 _KEY = re.compile(r"api[_ ]?key[_ ](?:is )?(?:not[_ ]valid|invalid)", re.IGNORECASE)  # Gemini: 400
+_NOWHERE = re.compile(r"not found|not allowed|cannot post|invalid url|^$", re.IGNORECASE)
 _MODELS_FAULT = "tool_use_failed"  # Groq's 400 for what a model wrote: the next may be right
 _BILLING = re.compile(r"billing", re.IGNORECASE)  # Gemini says it of each limit a minute, too
 _PAUSE = re.compile(
@@ -122,6 +126,8 @@ def from_status(
         return _final("upstream_auth", text, details)
     if status in (401, 403) or (status == 400 and _KEY.search(said)):
         return _final("upstream_auth", f"{text} (is the API key right?)", details)
+    if status in (404, 405) and _NOWHERE.search(said) and "model" not in said.lower():
+        text += MISLED
     whole = f"{said} {body[:4000].decode('utf-8', 'replace')}"
     if status in _MAY_OVERFLOW and _overflows(status, whole):
         return _final("context_overflow", text, details | _sizes(whole, _error_in(body)))
@@ -162,6 +168,8 @@ def _final(code: str, text: str, details: dict[str, Any]) -> Failure:
 
 def from_chunk(chunk: Any, where: str, key: str = "") -> Failure | None:
     """The failure that a chunk of a 200 answer announces, if it does."""
+    if isinstance(chunk, list) and chunk and isinstance(chunk[0], dict):
+        chunk = chunk[0]  # Gemini's way
     if not isinstance(chunk, dict):
         sent = quote(str(chunk), key)
         return Failure("upstream_error", f"{where} sent {sent} instead of an object")

@@ -16,7 +16,7 @@ from ..wire.sse import Decoder as EventStream
 from ..wire.sse import Event as ServerEvent
 from ..wire.sse import EventTooLarge
 from .answer import Answer
-from .failure import MAX_ERROR_BODY, Failure, from_chunk, quote, read_error
+from .failure import MAX_ERROR_BODY, MISLED, Failure, from_chunk, quote, read_error
 from .presets import Provider
 
 _BOM = b"\xef\xbb\xbf"
@@ -102,7 +102,7 @@ class Reader:
         try:
             value = json.loads(body)
         except (ValueError, RecursionError):
-            said = read_error(body[:MAX_ERROR_BODY], key)
+            said = read_error(body[:MAX_ERROR_BODY], key) + (MISLED if body[:1] == b"<" else "")
             raise Failure("upstream_error", f"{name} sent what is not JSON: {said}") from None
         events = self._decoder.whole(value)
         if events is None:

@@ -42,10 +42,12 @@ _FAILURES = {
     "closed": ("upstream_truncated", True),
     "protocol": ("upstream_error", True),
 }
-# Thoughts that another key, organisation or version of the model has sealed.
+# Thoughts that another key, organisation or version of the model has sealed, or that were edited
+# out of their place, or of which the provider looks for its own copy (vercel/ai 7543).
 _NOT_THEIRS = re.compile(
     rb"invalid_encrypted_content|encrypted.content.{0,160}could not be|[Ii]nvalid .{0,3}signature"
     rb"|thinking.{0,80}(?:cannot be modified|must remain as they were)"
+    rb"|provided without its required|[Ii]tems are not persisted when"
 )
 # A model that knows no tools, in the words of Ollama, OpenRouter, Groq, Azure and others; or whose
 # server was not told how to read its calls: vLLM (langchain4j 3475), llama.cpp.
@@ -212,7 +214,7 @@ class RemoteAPI(BaseAPI):
             if response.status in (200, 201):  # some frameworks' word for any POST: codicil 4
                 return response, len(sent)
             said = await self._error_body(response)
-            if response.status == 400 and not plain and _NOT_THEIRS.search(said):
+            if response.status in (400, 404) and not plain and _NOT_THEIRS.search(said):
                 logger.info("%s does not accept earlier thoughts", self.provider.name)
                 whole, plain = call.body(True), True
                 continue

@@ -12,10 +12,10 @@ from typing import Any, Literal
 
 Ending = Literal["", "length", "filter", "broken"]
 
-# The words of Chat Completions, and of Anthropic, Mistral, Z.ai, DeepSeek and vLLM.
+# The words of Chat Completions, and of Anthropic, Mistral, Z.ai, Gemini, DeepSeek and vLLM.
 _WORDS: dict[Ending, tuple[str, ...]] = {
     "length": ("length", "max_tokens", "model_length", "model_context_window_exceeded"),
-    "filter": ("content_filter", "sensitive", "refusal"),
+    "filter": ("content_filter", "sensitive", "refusal", "safety", "recitation"),
     "broken": ("error", "network_error", "insufficient_system_resource", "abort", "incomplete"),
 }
 _ENDINGS: dict[str | None, Ending] = {word: how for how, words in _WORDS.items() for word in words}

@@ -306,6 +306,19 @@ class Failures(Case):
             (answer(b'{"detail":[{"msg":"bad"}]}', "422 No"), "upstream_error", False, "bad"),
             (answer(b"<html><h1>502</h1>Bad Gateway", "502 No"), "upstream_error", True, "Bad Gat"),
             (answer(b"", "503 No"), "upstream_error", True, "503"),
+            (answer(b"web server is down", "521 No"), "upstream_error", True, "521"),
+            (error("498 No", "Flex tier capacity exceeded"), "upstream_error", True, "498"),
+            (answer(b"", "404 No"), "upstream_error", False, "(does api_url lead to the API?)"),
+            (answer(b'{"detail":"Not Found"}', "404 No"), "upstream_error", False, "api_url"),
+            (answer(b"<h1>405 Not Allowed", "405 No"), "upstream_error", False, "api_url"),
+            (error("404 No", "The model x was not found"), "upstream_error", False, "not found"),
+            (answer(b"<html>Open WebUI"), "upstream_error", True, "(does api_url lead to"),
+            (
+                answer(b'[{"error": {"code": 503, "message": "It is overloaded."}}]'),
+                "upstream_error",
+                True,
+                "failed: It is overloaded.",
+            ),
             (answer(b"\xff\xfe\x00", "500 No"), "upstream_error", True, "500"),
             (
                 answer(b"", "302 Found", "location: http://evil.example/"),
@@ -320,6 +333,8 @@ class Failures(Case):
                 end = await self.failure(script)
                 self.assertEqual((end["code"], end["retryable"]), (code, retryable))
                 self.assertIn(says, end["message"])
+                if says == "not found":
+                    self.assertNotIn("api_url", end["message"])
                 self.assertLess(len(end["message"]), 600)
 
     async def test_sizes_of_an_overflow(self) -> None:

@@ -287,12 +287,17 @@ class Alike(Case):
 
     async def test_thoughts_that_are_not_accepted_are_left_out(self) -> None:
         """Another key made them: the call is made again without, once."""
-        refusals = {
-            "responses": "The encrypted content for item rs_0 could not be verified.",
-            "messages": "messages.1.content.0: Invalid `signature` in `thinking` block",
-        }
-        for speaker in SPEAKERS[1:]:
-            refusal = error("400 No", refusals[speaker.api])
+        gone = "Item with id 'rs_0' not found. Items are not persisted when `store` is false."
+        lonely = "Item 'rs_0' of type 'reasoning' was provided without its required following item."
+        refusals = [
+            ("responses", "400 No", "The encrypted content for item rs_0 could not be verified."),
+            ("responses", "400 No", lonely),
+            ("responses", "404 No", gone),
+            ("messages", "400 No", "messages.1.content.0: Invalid `signature` in `thinking` block"),
+        ]
+        speakers: dict[str, Speaker] = {speaker.api: speaker for speaker in SPEAKERS}
+        for api, status, words in refusals:
+            speaker, refusal = speakers[api], error(status, words)
             async with serving(answer(speaker.stream(FIRST))) as server:
                 made = message(await self.collect(self.api(speaker, server)))
             results = [
@@ -302,7 +307,7 @@ class Alike(Case):
             messages = [*ASK, made, *results]
             async with serving(refusal, answer(speaker.stream(LAST))) as server:
                 found = await self.collect(self.api(speaker, server), messages=messages)
-                with self.subTest(speaker.api):
+                with self.subTest(words):
                     self.assertEqual(message(found)["content"], "It is noon.")
                     with_them, without = [speaker.heard(each.json) for each in server.requests]
                     self.assertEqual(with_them[1][0], "thought")

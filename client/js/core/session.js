@@ -157,7 +157,7 @@ yaa.define('core/session', ['core/ids', 'core/patch'], ({ uuid, id }, { put }) =
     const reason = role === 'assistant' && !list(tool_calls).length && meta?.finish_reason
     if (typeof reason !== 'string') return ''
     if (/length|max_tokens|context_window/.test(reason)) return 'length'
-    if (/filter|sensitive|refusal/.test(reason)) return 'filter'
+    if (/filter|sensitive|refusal|safety|recitation/.test(reason)) return 'filter'
     if (/error|abort|incomplete|insufficient/.test(reason)) return 'broken'
     return reason && (typeof content === 'string' ? !content.trim() : !list(content).length) ? 'empty' : ''
   }
