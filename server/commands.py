@@ -121,7 +121,7 @@ def _run(config: Config, env: Mapping[str, str], options: argparse.Namespace) ->
         # As asyncio.run does for SIGINT, which a shell has ignored where it runs us beside itself.
         task = asyncio.current_task()
         assert task is not None
-        for number in (signal.SIGTERM, *([signal.SIGHUP] if hears_hangup() else [])):
+        for number in (*([signal.SIGHUP] if hears_hangup() else []), signal.SIGTERM):
             asyncio.get_running_loop().add_signal_handler(number, task.cancel)
         async with App(config, env) as app:
             begun = True

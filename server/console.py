@@ -14,6 +14,7 @@ from contextlib import aclosing, suppress
 from pathlib import Path
 from typing import Any, TextIO
 
+from . import handwritten
 from .api.runs import Agent, Run
 from .errors import Problem
 from .fronts.outcome import finished
@@ -38,11 +39,13 @@ def read_session(file: str) -> dict[str, Any]:
     """The session in `file`, `-` being standard input. Raises Problem that names the place."""
     name = "standard input" if file == "-" else file
     try:
-        document = loads(sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes())
+        data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+        document = loads(data)
     except OSError as error:
         raise Problem("bad_request", f"{name}: {error.strerror}") from None
     except JSONError as error:
-        raise Problem("bad_json", f"{name}: {error}") from None
+        place, message = handwritten.wrong(data, error)
+        raise Problem("bad_json", f"{name}{place}: {message}") from None
     if not isinstance(document, dict):
         raise Problem("session_invalid", f"{name}: a session is one JSON object")
     return document

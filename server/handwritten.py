@@ -1,8 +1,8 @@
 """Where a JSON file that a person wrote is wrong, and what people mean who write it so.
 
-In the walk: beside `config`, only where its file could not be read. The rule of the file: the
-parser's word stands (jsontext.py); here it gets its place, and plainer words where the mistake is a
-usual one. It reads the text once more, which is for files of one's own.
+In the walk: beside `config` and `console`, only where a file of theirs could not be read. The rule
+of the file: the parser's word stands (jsontext.py); here it gets its place, and plainer words where
+the mistake is a usual one. It reads the text once more, which is for files of one's own.
 """
 
 from __future__ import annotations

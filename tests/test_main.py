@@ -395,8 +395,9 @@ class Filter(Case):
 
     def test_input_that_cannot_be_used(self) -> None:
         for give, said in (
-            ("", "standard input: "),
-            ("{", "line 1, column 2"),
+            ("", "standard input:1:1: "),
+            ("{", "standard input:1:2: "),
+            ('{"messages": [\n  {},\n]}', "standard input:3:1: a comma before the closing ]"),
             ("[]", "one JSON object"),
             (b"\xff", "UTF-8"),
             ('{"messages": [{"role": "wizard", "content": ""}]}', "/messages/0/role"),
@@ -526,7 +527,7 @@ class Streams(Case):
     def test_closed_ones(self) -> None:
         say = ("run", "--say", "calc 6*7")
         for line, arguments, code, said in (
-            ('exec "$@" <&-', ("run",), 2, "yaa: standard input: "),
+            ('exec "$@" <&-', ("run",), 2, "yaa: standard input:1:1: "),
             ('exec "$@" <&-', say, 0, ""),
             ('exec "$@" <&-', ("chat",), 0, ""),
             ('exec "$@" >&-', say, 0, ""),

@@ -158,7 +158,9 @@ class Systemd(unittest.TestCase):
         self.there.run(
             f"rm {config}\nsystemctl reset-failed yaa\n"
             "python3 -m http.server --bind 127.0.0.1 12345 > /dev/null 2>&1 &\n"
-            "echo $! > /tmp/other\nsystemctl start yaa"
+            "echo $! > /tmp/other\n"
+            "until bash -c '< /dev/tcp/127.0.0.1/12345' 2> /dev/null; do sleep 0.1; done\n"
+            "systemctl start yaa"
         )
         self.waits("is in use", times=2)  # another program may give it back
         self.there.run("kill $(cat /tmp/other)")
