@@ -37,7 +37,11 @@ yaa.define('io/unsent', ['io/transact'], ({ transact }) => {
   /** @param {string} draft @param {any[]} all none takes it out */
   async function keep(draft, all) {
     own.set(draft, all)
-    if (!isFleeting(draft)) await inFiles('readwrite', (files) => (all.length ? files.put({ draft, files: all }) : files.delete(draft)))
+    if (!isFleeting(draft)) await inFiles('readwrite', (files) => {
+      const request = all.length ? files.put({ draft, files: all }) : files.delete(draft)
+      files.transaction.commit?.() // handed over now: the page may be loaded again before the browser has answered
+      return request
+    })
   }
 
   /** @param {string} draft @returns {Promise<any[]>} */
