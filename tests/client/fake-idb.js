@@ -135,6 +135,10 @@ class ObjectStore {
     return this.transaction.request(() => structuredClone([...this.store.records.values()]))
   }
 
+  getAllKeys() {
+    return this.transaction.request(() => [...this.store.records.keys()])
+  }
+
   delete(key) {
     return this.transaction.request(() => void this.store.records.delete(key))
   }

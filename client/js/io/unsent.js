@@ -1,7 +1,7 @@
 // Files beside a message that is not sent yet: they outlive a reload, as its words do (io/settings). They are too large
 // for what keeps those, so they have a database of their own; where there is none, they are here until the page is closed.
 //
-//   files   draft → its files
+//   files   draft → {draft, files}
 
 yaa.define('io/unsent', ['io/transact'], ({ transact }) => {
   /** @type {Promise<IDBDatabase> | null} */ let opened = null
@@ -11,7 +11,7 @@ yaa.define('io/unsent', ['io/transact'], ({ transact }) => {
   function database() {
     opened ??= new Promise((resolve, reject) => {
       const request = indexedDB.open('yaa-unsent', 1)
-      request.onupgradeneeded = () => request.result.createObjectStore('files')
+      request.onupgradeneeded = () => request.result.createObjectStore('files', { keyPath: 'draft' })
       request.onsuccess = () => resolve(request.result)
       request.onerror = request.onblocked = () => reject(request.error)
     })
@@ -19,14 +19,15 @@ yaa.define('io/unsent', ['io/transact'], ({ transact }) => {
   }
 
   /**
-   * @param {IDBTransactionMode} mode @param {(files: IDBObjectStore) => IDBRequest} work
+   * @param {IDBTransactionMode} mode @param {(files: IDBObjectStore) => IDBRequest} work @param {boolean} [again]
    * @returns {Promise<any>} undefined where nothing can be kept
    */
-  async function inFiles(mode, work) {
+  async function inFiles(mode, work, again = true) {
     try {
       return (await transact(await database(), ['files'], mode, ({ files }) => [work(files)]))[0]
     } catch {
-      return undefined
+      opened = null // once more over a new connection: browsers close one under a page that is open for long
+      return again ? inFiles(mode, work, false) : undefined
     }
   }
 
@@ -36,14 +37,18 @@ yaa.define('io/unsent', ['io/transact'], ({ transact }) => {
   /** @param {string} draft @param {any[]} all none takes it out */
   async function keep(draft, all) {
     own.set(draft, all)
-    if (!isFleeting(draft)) await inFiles('readwrite', (files) => (all.length ? files.put(all, draft) : files.delete(draft)))
+    if (!isFleeting(draft)) await inFiles('readwrite', (files) => {
+      const request = all.length ? files.put({ draft, files: all }) : files.delete(draft)
+      files.transaction.commit?.() // handed over now: the page may be loaded again before the browser has answered
+      return request
+    })
   }
 
   /** @param {string} draft @returns {Promise<any[]>} */
   async function of(draft) {
     const known = own.get(draft)
     if (known || isFleeting(draft)) return known ?? []
-    return await inFiles('readonly', (files) => files.get(draft)) ?? []
+    return (await inFiles('readonly', (files) => files.get(draft)))?.files ?? []
   }
 
   /** Forgets those of drafts that are no more. @param {(draft: string) => boolean} here */
