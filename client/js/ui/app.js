@@ -3,10 +3,10 @@
 
 yaa.define('ui/app', [
   'ui/h', 'ui/text', 'ui/popup', 'ui/book', 'ui/server', 'ui/line', 'ui/sidebar', 'ui/thread', 'ui/composer', 'ui/connection',
-  'ui/commands', 'ui/notes', 'ui/state', 'core/session',
+  'ui/commands', 'ui/notes', 'ui/state',
 ], (
-  { h, fill, attr }, words, { toast, say }, { openBook, isActive }, { openServer, agentsOf, toolsOf }, { markOf, announce },
-  { sidebarView, headerView }, { threadView }, { composerView, draftOf }, { failurePanel }, commands, { notesView, queueOf }, { stateOf, NARROW }, sessions,
+  { h, fill, attr }, words, { toast, say }, { openBook, isActive }, { openServer }, { markOf, announce },
+  { sidebarView, headerView }, { threadView }, { composerView, draftOf }, { failurePanel }, commands, { notesView, queueOf }, { stateOf, prepare, NARROW },
 ) => {
   /** @typedef {import('./types').App} App */
   const { t } = words
@@ -329,26 +329,6 @@ yaa.define('ui/app', [
     else if (name === 'key') settings.setKey(value, { remember: settings.remembers() })
     else if (name === 'remember') settings.setKey(settings.key(), { remember: value })
     else settings.set(name, value)
-  }
-
-  /**
-   * Settings travel in the session's configuration; what is left empty is filled in by the server.
-   * @param {Session} session @param {Settings} settings @param {any} info what the server told of itself
-   */
-  function prepare(session, settings, info) {
-    sessions.release(session)
-    const config = (session.config ??= {})
-    const model = settings.get('model') ? { model_name: settings.get('model') } : {}
-    config.llm_api = { ...config.llm_api, provider: { name: settings.get('provider') || 'auto', ...model } }
-    config.yaa = { ...config.yaa, stream: true, language: words.language() }
-    config.limits = { ...config.limits, ...settings.get('limits'), ...session.ext?.limits }
-    config.tool = { ...config.tool }
-    for (const [name, rule] of Object.entries(settings.get('tools') ?? {})) {
-      config.tool[name] = rule === 'deny' ? { deny: true } : { auto_approve: rule === 'allow' }
-    }
-    if (!session.agent && settings.get('agent')) session.agent = agentsOf(info, '', settings.get('agent')).agent || undefined
-    if (settings.get('character') && !session.character) session.character = settings.get('character')
-    if (settings.get('paused')) sessions.hold(session, toolsOf(info).filter((tool) => tool.policy !== 'deny').map((tool) => tool.name))
   }
 
   /** @param {import('./types').Entry} entry whose run has come to rest @param {App['server']} server */

@@ -1,7 +1,8 @@
-// What every view is drawn from: one object, put together from settings, server and sessions for each drawing.
+// What every view is drawn from: one object, put together from settings, server and sessions for each drawing. And what
+// the settings say of a run, put into its session.
 
 yaa.define('ui/state', ['ui/text', 'ui/book', 'ui/server', 'ui/line', 'core/session'], (
-  { t }, { isActive }, { modelsOf, agentsOf, toolsOf }, { statusLine, markOf }, sessions,
+  { t, language }, { isActive }, { modelsOf, agentsOf, toolsOf }, { statusLine, markOf }, sessions,
 ) => {
   const NARROW = matchMedia('(max-width: 48rem)')
 
@@ -55,5 +56,25 @@ yaa.define('ui/state', ['ui/text', 'ui/book', 'ui/server', 'ui/line', 'core/sess
     return { id: head.id, title: entry?.session.title || head.title || t('session.untitled'), updated: head.updated, current: head.id === current, mark, ...labels }
   }
 
-  return { stateOf, NARROW }
+  /**
+   * Settings travel in the session's configuration; what is left empty is filled in by the server.
+   * @param {Session} session @param {Settings} settings @param {any} info what the server told of itself
+   */
+  function prepare(session, settings, info) {
+    sessions.release(session)
+    const config = (session.config ??= {})
+    const model = settings.get('model') ? { model_name: settings.get('model') } : {}
+    config.llm_api = { ...config.llm_api, provider: { name: settings.get('provider') || 'auto', ...model } }
+    config.yaa = { ...config.yaa, stream: true, language: language() }
+    config.limits = { ...config.limits, ...settings.get('limits'), ...session.ext?.limits }
+    config.tool = { ...config.tool }
+    for (const [name, rule] of Object.entries(settings.get('tools') ?? {})) {
+      config.tool[name] = rule === 'deny' ? { deny: true } : { auto_approve: rule === 'allow' }
+    }
+    if (!session.agent && settings.get('agent')) session.agent = agentsOf(info, '', settings.get('agent')).agent || undefined
+    if (settings.get('character') && !session.character) session.character = settings.get('character')
+    if (settings.get('paused')) sessions.hold(session, toolsOf(info).filter((tool) => tool.policy !== 'deny').map((tool) => tool.name))
+  }
+
+  return { stateOf, prepare, NARROW }
 })

@@ -316,7 +316,7 @@ declare global {
       keysOf(command: Command): string[]
       label(keys: string): string[]
     }
-    'ui/state': { stateOf(app: App, whole: boolean): State; NARROW: MediaQueryList }
+    'ui/state': { stateOf(app: App, whole: boolean): State; prepare(session: Session, settings: Settings, info: any): void; NARROW: MediaQueryList }
     'ui/app': { startApp(given: { root: HTMLElement; settings: Settings; store: Store; guest?: Guest }): { start(): Promise<void> } }
     'main': { main(): Promise<void> }
   }
