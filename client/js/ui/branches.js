@@ -55,7 +55,7 @@ yaa.define('ui/branches', ['ui/h', 'ui/text', 'ui/popup', 'ui/seen'], (dom, { t 
     const copy = iconButton('copy', t('thread.copy'), { onclick: () => popup.copy(words(shown.message), copy) })
     const edit = iconButton('pencil', t('branch.edit'), { onclick: () => actions.branch('edit', id()) })
     const again = iconButton('retry', t('branch.retry'), { onclick: () => actions.branch('retry', id()) })
-    const more = iconButton('more', t('branch.more'), { 'aria-haspopup': 'menu', onclick: () => popup.openMenu(more, entriesOf(actions, shown)) })
+    const more = iconButton('more', t('branch.more'), { 'aria-haspopup': 'menu', onclick: () => actions.branch('menu', more, shown) })
     const el = h('span.message-actions', null, copy, edit, again, more)
 
     /** @param {Shown} next */
@@ -68,24 +68,6 @@ yaa.define('ui/branches', ['ui/h', 'ui/text', 'ui/popup', 'ui/seen'], (dom, { t 
     }
 
     return { el, update }
-  }
-
-  /**
-   * What else can be done at a message. @param {import('./types').Actions} actions
-   * @param {{message: Message, calls: CallItem[], siblings: Map<string, any>, last?: boolean}} shown
-   */
-  function entriesOf(actions, { message, calls, siblings, last }) {
-    const one = (/** @type {string} */ key, /** @type {string} */ sign, /** @type {string} */ name, danger = false) => (
-      { label: t(key), icon: sign, danger, action: () => { actions.branch(name, message.id) } }
-    )
-    return [
-      ...(calls.length ? [one('branch.edit', 'pencil', 'edit'), one('branch.retry', 'retry', 'retry')] : []),
-      ...(last && message.role === 'assistant' ? [one('branch.goOn', 'down', 'goOn')] : []),
-      ...(last ? [] : [one('branch.fork', 'branch', 'fork')]),
-      one('branch.forkOut', 'plus', 'forkOut'),
-      one('branch.tree', 'tree', 'tree'),
-      ...(siblings.has(message.id) ? [one('branch.remove', 'trash', 'remove', true)] : []),
-    ]
   }
 
   /** Who changed it, and which of how many it is. @param {import('./types').Actions} actions */
@@ -141,7 +123,7 @@ yaa.define('ui/branches', ['ui/h', 'ui/text', 'ui/popup', 'ui/seen'], (dom, { t 
     const args = one('branch.editArgs', 'editArguments')
     const result = one('branch.editResult', 'editResult')
     const again = h('button.button.ghost.small', { type: 'button', onclick: () => actions.branch('rerun', shown.call.id) }, icon('retry'), t('branch.rerun'))
-    const more = iconButton('more', t('branch.more'), { 'aria-haspopup': 'menu', onclick: () => popup.openMenu(more, entriesOf(actions, shown.of)) })
+    const more = iconButton('more', t('branch.more'), { 'aria-haspopup': 'menu', onclick: () => actions.branch('menu', more, shown.of) })
     const el = h('div.call-edits', null, args, result, again, more)
 
     /** @param {any} next a call, and `of`: the article it is in */

@@ -4,7 +4,7 @@
 yaa.define('ui/branching', [
   'ui/text', 'ui/popup', 'ui/editing', 'ui/sessiontree', 'ui/limits', 'core/attach', 'core/edit', 'core/tree', 'core/session',
   'i18n/branches',
-], ({ t }, { toast, say }, editing, { openTree }, limits, attach, edit, tree, sessions) => {
+], ({ t }, { openMenu, toast, say }, editing, { openTree }, limits, attach, edit, tree, sessions) => {
   /** @param {import('./types').App} app @param {import('./types').Actions} actions @returns {Record<string, (...rest: any[]) => any>} */
   function deeds(app, actions) {
     const { book } = app
@@ -170,8 +170,27 @@ yaa.define('ui/branching', [
       edit: editWords, editArguments, editResult, rerun, retry, fork, forkOut, character, switchTo, remove, removeBranch, back, goOn, continueHere: run,
       label: (/** @type {string | null} */ id, /** @type {any} */ changes) => change((one) => { tree.label(one, id, changes) }),
       tree: () => openTree(app, actions),
+      menu: (/** @type {HTMLElement} */ anchor, /** @type {any} */ shown) => openMenu(anchor, entriesOf(actions, shown)),
       ...limits.deeds(app, actions),
     }
+  }
+
+  /**
+   * What else can be done at a message, in a menu. @param {import('./types').Actions} actions
+   * @param {{message: Message, calls: CallItem[], siblings: Map<string, any>, last?: boolean}} shown
+   */
+  function entriesOf(actions, { message, calls, siblings, last }) {
+    const one = (/** @type {string} */ key, /** @type {string} */ sign, /** @type {string} */ name, danger = false) => (
+      { label: t(key), icon: sign, danger, action: () => { actions.branch(name, message.id) } }
+    )
+    return [
+      ...(calls.length ? [one('branch.edit', 'pencil', 'edit'), one('branch.retry', 'retry', 'retry')] : []),
+      ...(last && message.role === 'assistant' ? [one('branch.goOn', 'down', 'goOn')] : []),
+      ...(last ? [] : [one('branch.fork', 'branch', 'fork')]),
+      one('branch.forkOut', 'plus', 'forkOut'),
+      one('branch.tree', 'tree', 'tree'),
+      ...(siblings.has(message.id) ? [one('branch.remove', 'trash', 'remove', true)] : []),
+    ]
   }
 
   /** Other words in a content that may have other parts too: the files of a message go along again. @param {any} content @param {string} words */
