@@ -39,6 +39,7 @@ CUT = (
     " (Ollama: OLLAMA_CONTEXT_LENGTH), or set max_context to what it has."
 )
 LEAST_CUT = 1000  # tokens
+LEAST_WINDOW = 1000  # tokens: who counts less counts something else
 
 REFUSED_TARGET = 0.35  # of the high watermark, after a provider has refused a request
 SUMMARY = (
@@ -90,13 +91,20 @@ def _cut_to(session: Session, model: str, counted: int, sent: Request) -> int:
     """About how many tokens were sent, if the provider counted less than half of them: Ollama drops
     what is too much for its window, system prompt and tools first, and says nothing (its issue
     18107). All is measured only where the count has not grown since the report before, as that of a
-    longer request would have; 0 otherwise."""
+    longer request would have; 0 otherwise. What a picture costs differs tenfold between models."""
+    if counted < LEAST_WINDOW or any(_has_pictures(message) for message in sent[0]):
+        return 0
     earlier = (reported(message) for message in reversed(session["messages"][:-1]))
     before = next(filter(None, earlier), None)
     if before is not None and counted > before["prompt_tokens"]:
         return 0
     guessed = round(guess(*sent, costs_of(model)) * ratio_of(session, model))
     return guessed if guessed > 2 * counted and guessed - counted > LEAST_CUT else 0
+
+
+def _has_pictures(message: Mapping[str, Any]) -> bool:
+    content = message.get("content")
+    return isinstance(content, list) and any(part.get("type") != "text" for part in content)
 
 
 def after_refusal(

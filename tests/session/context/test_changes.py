@@ -53,11 +53,15 @@ class Cut(unittest.TestCase):
 
     def test_what_was_not_cut_teaches(self) -> None:
         small: Any = ([{"role": "user", "content": "hi " * 500}], [])
+        picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64,"}}
+        pictures = {"role": "user", "content": [{"type": "text", "text": "?"}, picture]}
         cases: list[tuple[tuple[int, ...], dict[str, Any], Any]] = [
             ((14_000,), {"prompt_tokens": 14_000}, SENT),
             ((4_000, 5_000), {"prompt_tokens": 5_000}, SENT),  # it grows: nothing is measured
             ((300,), {"prompt_tokens": 300}, small),
             ((1_000,), {"prompt_tokens": 1_000, "cached_tokens": 16_000}, SENT),  # beside it
+            ((900,), {"prompt_tokens": 900}, SENT),  # no window is that small
+            ((6_000,), {"prompt_tokens": 6_000}, ([*SENT[0], pictures], [])),
         ]
         for reports, usage, sent in cases:
             with self.subTest(reports):
