@@ -52,6 +52,11 @@ def _opened(event: Event, session: Session, given: Given) -> list[Event]:
     return [_marked(event, {"open": True, **_begun(event, session)})]
 
 
+def _thinking(event: Event, session: Session, given: Given) -> list[Event]:
+    """A message that is cut before its first word has its time from its thought."""
+    return [_marked(event, at(event))]
+
+
 def _closed(event: Event, session: Session, given: Given) -> list[Event]:
     """Before the end comes what its provider wants back: a message that is whole has it."""
     told = _marked(event, _begun(event, session))
@@ -143,6 +148,7 @@ _TOLD: dict[str, Callable[[Event, Session, Given], list[Event]]] = {
     "RUN_ERROR": _failed,
     "TEXT_MESSAGE_START": _opened,
     "TEXT_MESSAGE_END": _closed,
+    "REASONING_MESSAGE_START": _thinking,
     "TOOL_CALL_END": _called,
     "TOOL_CALL_RESULT": _result,
     "CUSTOM": _untold,

@@ -85,6 +85,8 @@ def session_messages(messages: list[Json]) -> tuple[list[Json], list[int]]:
                 continue
             spoken.add(owner)  # it was cut before its first word
             made = {"id": owner, "role": "assistant", "content": "", "open": True}
+            if "at" in (marks := extra(message)):
+                made["at"] = marks["at"]
             made["reasoning"] = thoughts[owner]
         elif role in FOR_EYES:
             continue

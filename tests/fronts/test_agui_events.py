@@ -38,6 +38,12 @@ class Telling(unittest.TestCase):
         del own["messages"]
         self.assertEqual(snapshot["snapshot"], {"mine": 1, "yaa": own})
 
+    def test_a_thought_brings_the_time_of_its_message(self) -> None:
+        start = events.think_start("r", "m", "reasoning", 7)[1]
+        (event,) = told(start, self.session, GIVEN)
+        self.assertEqual(event["metadata"]["yaa"].pop("at"), 7)
+        self.assertEqual(event, start)
+
     def test_most_events_are_as_they_are(self) -> None:
         for event in (
             events.text_delta("m", "a"),
@@ -45,7 +51,7 @@ class Telling(unittest.TestCase):
             events.step_started(1, 2),
             events.tool_output("c", "x", first=True),
             events.state_delta(events.put("title", value="U")),
-            *events.think_start("r", "m", "reasoning", 1),
+            events.think_start("r", "m", "reasoning", 1)[0],
         ):
             with self.subTest(event["type"]):
                 self.assertEqual(told(event, self.session, GIVEN), [event])
