@@ -168,10 +168,10 @@ def _joined(first: Any, second: Any) -> Any:
 
 
 def _in_words(content: Any) -> Any:
-    """A content of parts as a text, with what is none named."""
+    """A content of parts as a text, with what is none named; without thoughts (Mistral)."""
     if not isinstance(content, list):
         return content
-    parts = [part for part in content if isinstance(part, dict)]
+    parts = [p for p in content if isinstance(p, dict) and p.get("type") != PARTS]
     texts = (
         part["text"]
         if isinstance(part.get("text"), str)

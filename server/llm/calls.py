@@ -79,8 +79,9 @@ class Call:
         """What a fragment adds. Some vendors tell all arguments so far in each one, or whole once
         more at the end (hermes-agent 35718, opencode 12425), and some begin with an empty object
         (llama-stack 5464). Nothing of JSON is lost: an object may only follow where a value may.
+        Only what is as long as all before, or whole, can be that: what came is not joined for less.
         """
-        if piece[:1] != "{":
+        if piece[:1] != "{" or (len(piece) < self.size and not is_object(piece)):
             return piece
         if not self.size and piece.strip() == "{}":
             self.blank = piece

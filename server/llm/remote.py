@@ -176,7 +176,11 @@ class RemoteAPI(BaseAPI):
                 self._peer.toolless.add(self.provider.model)
                 call = make()
                 answer = self._answer(call)
-                response, sent = await self._open(call, left)
+                try:
+                    response, sent = await self._open(call, left)
+                except Failure:
+                    self._peer.toolless.discard(self.provider.model)
+                    raise
             reader = Reader(answer, self.provider)
             async with aclosing(response.chunks()) as chunks:
                 async for data in chunks:
@@ -199,6 +203,9 @@ class RemoteAPI(BaseAPI):
     async def _open(self, call: Call, left: float | None) -> tuple[Response, int]:
         """An answer that says yes, and the size of what was sent."""
         whole, plain = call.body(False), False
+        known = self._peer.learnt.get(self._given.model, {})  # when this was written
+        taught: dict[str, Any] = {}
+        without: set[tuple[str, str]] = set()
         while True:
             body = self._accepted(whole)
             sent = written(body).encode("utf-8", "replace")
@@ -223,23 +230,34 @@ class RemoteAPI(BaseAPI):
             toolless = response.status in _MAY_TEACH and not refused and _NO_TOOLS.search(said)
             if toolless and body.get("tools"):
                 raise _NoTools
-            if not refused and self._learns(response.status, said):
-                whole = call.body(plain)
-                continue
+            fresh = {} if refused else self._learns(response.status, said, known)
+            if fresh:
+                taught |= fresh
+                known, before, whole = self._peer.learnt[self._given.model], whole, call.body(plain)
+                if whole != before:
+                    continue
             if response.status not in _MAY_TEACH or not refused:
+                self._forget(taught, without)
                 raise self._rejection(response, said)
             logger.info("%s refuses %s", self.provider.name, ", ".join(sorted(refused)))
-            self._peer.refused |= {(self.provider.model, name) for name in refused}
+            without |= {(self.provider.model, name) for name in refused}
+            self._peer.refused |= without
 
-    def _learns(self, status: int, said: bytes) -> bool:
-        """Whether a refusal taught something about the model: it can be asked again."""
+    def _learns(self, status: int, said: bytes, known: Mapping[str, Any]) -> dict[str, Any]:
+        """What a refusal teaches about the model beside what was `known` when it was asked."""
         model = self._given.model
-        known = self._peer.learnt.get(model, {})
-        fresh = learnt(said, self._given.preset, known) if status in _MAY_TEACH else {}
+        fresh = dict(learnt(said, self._given.preset, known)) if status in _MAY_TEACH else {}
         if fresh:
-            self._peer.learnt[model] = {**known, **fresh}
+            self._peer.learnt[model] = {**self._peer.learnt.get(model, {}), **fresh}
             logger.info("%s wants it otherwise: %s", model, ", ".join(fresh))
-        return bool(fresh)
+        return fresh
+
+    def _forget(self, taught: Mapping[str, Any], without: set[tuple[str, str]]) -> None:
+        """What did not help was not meant: errors quote what they were sent."""
+        peer, model = self._peer, self._given.model
+        known = peer.learnt.get(model, {})
+        peer.learnt[model] = {name: known[name] for name in known if name not in taught}
+        peer.refused -= without
 
     def _accepted(self, body: dict[str, Any]) -> dict[str, Any]:
         """The body without what this model has refused before."""

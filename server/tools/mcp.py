@@ -77,7 +77,9 @@ class Server:
         return sorted(found, key=len, reverse=True)
 
     def problem(self, text: str) -> None:
+        """Its own words may be in it, such as the last ones of a process."""
         if len(self.problems) < MAX_PROBLEMS:
+            text = masking.cleared(text, self.credentials())
             self.problems.append(f"mcpServers.{self.name}: {text}")
             logger.warning("%s", self.problems[-1])
 
@@ -220,7 +222,7 @@ class Servers:
         except (LinkError, RpcError) as error:
             server.problem(str(error))
         except TimeoutError:
-            words = masking.cleared(server.peer.link.last_words, server.credentials())
+            words = server.peer.link.last_words
             more = f"; the last it said: {words}" if words else ""
             server.problem(f"it did not list its tools in time{more}")
         else:

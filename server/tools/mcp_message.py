@@ -25,6 +25,7 @@ LIST_CHANGED = "notifications/tools/list_changed"
 METHOD_NOT_FOUND = -32601
 UNSUPPORTED_VERSION = -32022
 MAX_MESSAGE = 8 * 1024 * 1024  # bytes
+MAX_BATCH = 1_000  # messages; no request of ours is in one, so that hardly any has more than two
 MAX_DEPTH = 60  # a result travels in a session, which may be 100 levels deep
 
 _META = "io.modelcontextprotocol/"
@@ -61,6 +62,8 @@ def parsed(text: str | bytes) -> list[Message]:
     except (ValueError, RecursionError):
         return []
     found = value if isinstance(value, list) else [value]
+    if len(found) > MAX_BATCH:  # each may want a reply
+        return []
     return [_shallow(each) for each in found if isinstance(each, dict)]
 
 

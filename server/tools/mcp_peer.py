@@ -189,7 +189,7 @@ class Peer:
             self.link.modern, self.link.version = True, MODERN
             if self.era == "modern" or await self._turns_out_modern():
                 self.link.modern, self.link.version = True, MODERN
-                self.era, self._opened = "modern", True
+                self.era, self._opened, self._mute = "modern", True, False
             elif not self._opened:
                 await self.link.restart()
         if not self._opened:

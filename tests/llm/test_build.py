@@ -232,6 +232,9 @@ class Reasoning(unittest.TestCase):
         self.assertEqual(back["content"], "<think>hm</think>ok")
         back = self.back({"field": "thinking", "text": "hm"}, message={"content": "ok"})
         self.assertEqual(back["content"][0]["thinking"], [{"type": "text", "text": "hm"}])
+        blind = {"message": {"content": "ok"}, "quirks": {"images": False}}
+        back = self.back({"field": "thinking", "text": "hm"}, **blind)
+        self.assertEqual(back["content"], "ok", "a thought is no image that it cannot be given")
         quirks = {"send_back_reasoning": "tags"}
         back = self.back({"field": "reasoning", "text": "hm"}, quirks=quirks)
         self.assertEqual(back["content"], "<think>hm</think>")

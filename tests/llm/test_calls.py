@@ -6,7 +6,7 @@ import random
 import unittest
 from typing import Any
 
-from server.llm.calls import Calls, Halves, is_object
+from server.llm.calls import Call, Calls, Halves, is_object
 from server.session.shape import check
 from tests.llm.fakes import check_brackets, fold, options
 
@@ -40,6 +40,15 @@ class Objects(unittest.TestCase):
             self.assertTrue(is_object(text))
         for text in ("", "{", "[]", '{"a":1}}', "{}{}", "null", "{" * 9999 + "}" * 9999):
             self.assertFalse(is_object(text))
+
+
+class News(unittest.TestCase):
+    def test_what_was_told_is_not_joined_for_each_object_in_it(self) -> None:
+        """A long call of many would cost quadratic time."""
+        call = Call(name="f", pieces=['{"a":[', '{"b":', "1},"], size=14)
+        for piece in ('{"b":', "{", '{"b":2},'):
+            self.assertEqual(call.news(piece), piece)
+        self.assertEqual(len(call.pieces), 3)
 
 
 class Names(unittest.TestCase):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import unittest
 from dataclasses import replace
@@ -12,6 +13,7 @@ from server.llm.openai import OpenAIAPI
 from server.llm.presets import PATHS, PRESETS
 from server.llm.registry import APIS
 from server.llm.remote import Peer
+from server.session.events import Event
 from server.wire.client import Client
 from tests.llm.fakes import (
     STOP,
@@ -26,6 +28,7 @@ from tests.llm.fakes import (
     serving,
     sse,
 )
+from tests.llm.fakes import Peer as Asker
 from tests.llm.speakers import SPEAKERS
 
 ALTERNATE = {"alternate": True, "single_system_message": True}
@@ -224,6 +227,51 @@ class Sent(unittest.IsolatedAsyncioTestCase):
             events = [event async for event in api.stream(HISTORY, [], options(retry_times=3))]
         self.assertEqual(len(server.requests), 2)
         self.assertIn("unknown variant", events[-1]["message"])
+
+    async def test_two_at_once_are_both_taught(self) -> None:
+        """The second refusal comes when the first has taught the model's rule already."""
+        both, good = asyncio.Barrier(2), answer(sse(said("yes"), STOP))
+
+        async def refuse(asker: Asker) -> None:
+            await both.wait()
+            await asker.send(error("400 No", SAID[0][0]))
+
+        async with serving(refuse, refuse, good) as server:
+            api = OpenAIAPI(provider(server.url), self.client, Peer(FakeTime()))
+
+            async def ask() -> list[Event]:
+                return [event async for event in api.stream(HISTORY, [], options())]
+
+            for events in await asyncio.gather(ask(), ask()):
+                self.assertEqual(message(events)["content"], "yes")
+
+    async def test_what_did_not_help_is_not_kept(self) -> None:
+        """Some errors quote what they were sent, which may be anything."""
+        tool = {"type": "function", "function": {"name": "see", "parameters": {"type": "object"}}}
+        for words, changes in (
+            ("no: does not support images", {}),
+            ("no: tool_choice", {"tool_choice": "required"}),
+            ("no: does not support tools", {}),
+        ):
+            good = answer(sse(said("yes"), STOP))
+            async with serving(error("400 No", words), error("400 No", "no"), good) as server:
+                api = OpenAIAPI(provider(server.url), self.client, Peer(FakeTime()))
+                for wanted in ("RUN_ERROR", "TEXT_MESSAGE_END"):
+                    asked = options(retry_times=0, **changes)
+                    found = [event async for event in api.stream(HISTORY, [tool], asked)]
+                    self.assertIn(wanted, [event["type"] for event in found])
+            first, second, third = (each.json for each in server.requests)
+            with self.subTest(words):
+                self.assertNotEqual(first, second)
+                self.assertEqual(first, third)
+
+    async def test_what_changes_nothing_is_not_asked_again(self) -> None:
+        async with serving(error("400 No", SAID[13][0])) as server:
+            api = OpenAIAPI(provider(server.url), self.client, peer := Peer(FakeTime()))
+            events = [event async for event in api.stream(HISTORY[:2], [], options())]
+        self.assertEqual(len(server.requests), 1)
+        self.assertIn("unknown variant", events[-1]["message"])
+        self.assertFalse(any(peer.learnt.values()))
 
     async def test_tools_that_may_not_be_called_are_declared(self) -> None:
         """At its limit of steps a model is offered no tools, and has called some before."""

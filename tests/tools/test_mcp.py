@@ -145,6 +145,13 @@ class Listed(Case):
         wanted = "it did not list its tools in time; the last it said: fetching"
         self.assertIn(wanted, "\n".join(toolbox.problems))
 
+    async def test_the_last_words_of_one_that_died_have_none_of_its_credentials(self) -> None:
+        entry = self.entry("dead", era="legacy", env={"SERVICE_TOKEN": "configuration"})
+        toolbox = await self.toolbox(s=entry)
+        problems = "\n".join(toolbox.problems)
+        self.assertRegex(problems, r"its process ended \(exit 1\): no .* found")
+        self.assertNotIn("configuration", problems)
+
     async def test_unusable_tools_are_left_out_and_said(self) -> None:
         toolbox = await self.toolbox(s=self.entry("modern"))
         problems = "\n".join(toolbox.problems)

@@ -6,6 +6,7 @@ import unittest
 from typing import Any
 
 from server.tools.mcp_message import (
+    MAX_BATCH,
     LinkError,
     RpcError,
     answers,
@@ -27,6 +28,8 @@ class Messages(unittest.TestCase):
 
     def test_batches(self) -> None:
         self.assertEqual(parsed('[{"id":1},5,{"id":2}]'), [{"id": 1}, {"id": 2}])
+        self.assertEqual(len(parsed("[" + "{}," * (MAX_BATCH - 1) + "{}]")), MAX_BATCH)
+        self.assertEqual(parsed("[" + "{}," * MAX_BATCH + "{}]"), [], "a flood")
 
     def test_what_answers_a_request(self) -> None:
         cases: list[tuple[Any, int | None]] = [(3, 3), ("3", 3), (3.0, 3), (3.5, None)]

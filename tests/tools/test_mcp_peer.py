@@ -120,6 +120,28 @@ class Opened(Case):
         self.assertEqual(link.asked, ["initialize", "notifications/initialized", "tools/list"])
         self.assertEqual((peer.era, link.starts), ("legacy", 2))
 
+    async def test_a_modern_one_that_was_slow_once_stays_a_modern_one(self) -> None:
+        class Slow(Link):
+            async def request(
+                self, message: Message, hear: Any = None, headers: Any = None
+            ) -> Message:
+                if message["method"] == "server/discover":
+                    while "initialize" not in self.asked:
+                        await asyncio.sleep(0)
+                elif message["method"] == "initialize" and self.starts < 2:
+                    self.asked.append("initialize")
+                    await asyncio.get_running_loop().create_future()
+                return await super().request(message, hear, headers)
+
+        link = Slow()
+        peer = Peer(link, "", 0.01)
+        await peer.tools()
+        self.assertEqual((peer.era, link.modern), ("modern", True))
+        link.alive = False
+        link.asked.clear()
+        await peer.call({})
+        self.assertEqual((link.asked, link.modern), (["tools/call"], True))
+
 
 class Listed(Case):
     async def test_when_it_is_due_again(self) -> None:
