@@ -252,6 +252,18 @@ await main(async (walk, job) => {
     }, key);
   });
 
+  await walk.step("files beside what is not sent yet leave no traces there", async () => {
+    const left = await page.evaluate(async () => {
+      const tray = await yaa.use("ui/commands").run("attach.tray", "new", () => {});
+      tray.rename("guest"); // the new session has its first message
+      await tray.add([new File(["words"], "a.txt")]);
+      await yaa.use("io/unsent").keep("other", []); // what was written before it is there then
+      const database = await new Promise((resolve) => { indexedDB.open("yaa-unsent", 1).onsuccess = ({ target }) => resolve(target.result); });
+      return new Promise((resolve) => { database.transaction("files").objectStore("files").get("guest").onsuccess = ({ target }) => resolve(target.result); });
+    });
+    if (left) throw new Error(JSON.stringify(left));
+  });
+
   await walk.step("and stays, when it is told to", async () => {
     await walk.press("Keep in this browser");
     await page.waitForFunction(() => !document.querySelector(".guest") && document.querySelector(".card.tool[data-state=denied]"));

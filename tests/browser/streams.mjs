@@ -25,12 +25,13 @@ await main(async (walk, job) => {
 
   await walk.step("a list that begins is no heading for a moment", async () => {
     const found = await one.evaluate(() => {
-      const said = (content, open) => ({ message: { id: "m", role: "assistant", content, ...(open ? { open } : {}) }, calls: [], live: open, last: true, outputs: new Map(), siblings: new Map() });
+      const said = (content, open, ...calls) => ({ message: { id: "m", role: "assistant", content, ...(open ? { open } : {}) }, calls, live: open, last: true, outputs: new Map(), siblings: new Map() });
       const view = yaa.use("ui/message").messageView(said("", true), {});
-      const html = (content, open = true) => (view.update(said(content, open)), [...view.el.querySelector(".prose").children].map((each) => each.tagName).join());
-      return [html("Two:\n-"), html("Two:\n- one"), html("Two:\n- one\n\nSo\n="), html("Two:\n- one\n\nSo\n=", false)];
+      const html = (content, open = true, ...calls) => (view.update(said(content, open, ...calls)), [...view.el.querySelector(".prose").children].map((each) => each.tagName).join());
+      return [html("Two:\n-"), html("Two:\n- one"), html("Two:\n- one\n\nSo\n="), html("Two:\n- one\n\nSo\n=", false),
+        html("Two:\n\n42"), html("Two:\n\n42", true, { call: { id: "c", type: "function", function: { name: "shell", arguments: "{" } } })];
     });
-    const wanted = ["P", "P,UL", "P,UL,P", "P,UL,H3"];
+    const wanted = ["P", "P,UL", "P,UL,P", "P,UL,H3", "P", "P,P"]; // words that a call follows are said
     if (String(found) !== String(wanted)) throw new Error(String(found));
   });
 

@@ -70,7 +70,8 @@ await main(async (walk, job) => {
       const [link, code] = ["a", "pre"].map((css) => streamed.el.querySelector(css));
       streamed.update(`${text}\nmore\n`, false);
       const parts = ["blockquote", "ol > li > ul > li", "td", "th", "h3", "strong", "s", "hr", "pre code", "a[target=_blank]"];
-      return [...parts.filter((css) => !streamed.el.querySelector(css)), ...[link, code].flatMap((one) => (streamed.el.contains(one) ? [] : [one.outerHTML]))].join();
+      const translated = [...streamed.el.querySelectorAll("code")].filter((one) => one.translate).map((one) => one.outerHTML);
+      return [...translated, ...parts.filter((css) => !streamed.el.querySelector(css)), ...[link, code].flatMap((one) => (streamed.el.contains(one) ? [] : [one.outerHTML]))].join();
     }, "# A [this](https://a.example) and **b ~~c~~** [no](javascript:x)\n\n1. one\n   - [x] in\n2. two\n\n> said\n\n| a | b |\n|---|---|\n| 1 | `2` |\n\n---\n\n```js\nconst a = 1\n");
     if (wrong) throw new Error(wrong);
   });

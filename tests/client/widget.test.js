@@ -162,6 +162,33 @@ test('what went on when the page was left goes on in the next, and no tool runs 
   assert.strictEqual(heard.length, 2, 'once')
 })
 
+test('what ended in a page that was left and came back is not begun again in the next', async (t) => {
+  const heard = page(t, CALLS)
+  const { talk, sent, answer } = await called({ server: 'http://back.test' })
+  talk.leave()
+  answer('shown')
+  await sent
+  talk.leave()
+  talk.close()
+  use('widget/talk').open({ server: 'http://back.test' }, () => {}).goOn()
+  await new Promise((resolve) => setImmediate(resolve))
+  assert.strictEqual(heard.length, 2)
+})
+
+test('what was said while the page was asked for its facts goes on in the next page, too', async (t) => {
+  const heard = page(t)
+  const talk = use('widget/talk').open({ server: 'http://facts.test', environment: () => new Promise(() => {}) }, () => {})
+  talk.send('Hi')
+  talk.leave()
+  talk.close()
+  let rests = () => {}
+  const rested = new Promise((resolve) => { rests = resolve })
+  const next = use('widget/talk').open({ server: 'http://facts.test' }, () => next.state().phase === 'done' && rests())
+  next.goOn()
+  await rested
+  assert.deepStrictEqual([heard.length, next.session().messages[0].content], [1, 'Hi'])
+})
+
 test('widgets that ask the same server have a session each', async (t) => {
   page(t)
   const [one, two] = ['one', 'two'].map(() => use('widget/talk').open({ server: 'http://both.test' }, () => {}))

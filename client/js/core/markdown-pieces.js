@@ -39,8 +39,16 @@ yaa.define('core/markdown-pieces', [], () => {
     after.forEach((piece, i) => {
       const [old, node] = [known[i], el.childNodes[i]]
       if (!old) el.append(draw(piece))
-      else if (old !== piece && JSON.stringify(old) !== JSON.stringify(piece)) renew(node, old, piece, draw)
+      else if (!isSame(old, piece)) renew(node, old, piece, draw)
     })
+  }
+
+  /** Asked at each level of a long table, with each word of it. @param {any} one @param {any} other @returns {boolean} */
+  function isSame(one, other) {
+    if (one === other || typeof one !== 'object' || !one || !other) return one === other
+    for (const key in one) if (!isSame(one[key], other[key])) return false
+    for (const key in other) if (!(key in one)) return false
+    return true
   }
 
   /** @param {any} node @param {any} old @param {any} piece @param {(piece: any, shown?: any) => any} draw */

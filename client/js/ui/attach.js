@@ -11,9 +11,12 @@ yaa.define('ui/attach', [
 
   /** @typedef {{key: string, name: string, part: any, image: string | null, size: number}} Attached */
 
-  /** With what it had before the page was loaded. @param {string} draft @param {() => void} onchange @returns {Promise<any>} */
-  async function tray(draft, onchange) {
-    /** @type {Attached[]} */ let all = (await unsent.of(draft)).map((/** @type {Attached} */ one) => ({ ...one, key: `file ${++serial}`, image: attach.imageOf(one.part) }))
+  /**
+   * With what it had before the page was loaded.
+   * @param {'' | '~'} mark of a page that leaves no traces @param {string} draft @param {() => void} onchange @returns {Promise<any>}
+   */
+  async function tray(mark, draft, onchange) {
+    /** @type {Attached[]} */ let all = (await unsent.of(mark + draft)).map((/** @type {Attached} */ one) => ({ ...one, key: `file ${++serial}`, image: attach.imageOf(one.part) }))
     const el = h('ul.tray', { 'aria-label': t('attach.label'), hidden: true })
 
     /** @param {File[]} files */
@@ -40,7 +43,7 @@ yaa.define('ui/attach', [
     }
 
     function changed() {
-      unsent.keep(draft, all.map(({ name, part, size }) => ({ name, part, size })))
+      unsent.keep(mark + draft, all.map(({ name, part, size }) => ({ name, part, size })))
       draw()
     }
 
@@ -64,7 +67,7 @@ yaa.define('ui/attach', [
 
     /** The same files, of a draft with another name. @param {string} next */
     function rename(next) {
-      unsent.keep(draft, [])
+      unsent.keep(mark + draft, [])
       draft = next
       changed()
     }

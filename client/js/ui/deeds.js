@@ -75,7 +75,7 @@ yaa.define('ui/deeds', ['ui/commands', 'i18n/finding', 'ui/deeds-session', 'css/
     },
     { id: 'prompts.insert', ...never, run: by('more', 'ui/prompts', 'insert') },
     { id: 'slash', ...never, run: by('more', 'ui/slash', 'open') },
-    { id: 'attach.tray', ...never, run: ({ app }, draft, onchange) => by('attach', 'ui/attach', 'tray')(app.guest ? `~${draft}` : draft, onchange) },
+    { id: 'attach.tray', ...never, run: ({ app }, ...rest) => by('attach', 'ui/attach', 'tray')(/** @type {any} */ (app.guest ? '~' : ''), ...rest) },
     { id: 'attach', title: 'attach.title', icon: 'clip', keys: 'f', slash: 'attach', run: attach },
     { id: 'sessions.select', ...never, run: by('more', 'ui/manage', 'select') },
     {

@@ -107,7 +107,7 @@ yaa.define('ui/message', [
       const writing = live && Boolean(message.open)
       const words = plainText(message.content)
       part('think', message.reasoning?.text)?.update({ message, thinking: writing && !words && !calls.length })
-      part('prose', words)?.update(words, writing)
+      part('prose', words)?.update(words, writing && !calls.length)
       part('calls', calls.length)?.update({ ...next, writing })
       const why = next.cut ? 'cut' : endedBy(message)
       part('cut', why)?.update(why)

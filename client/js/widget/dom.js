@@ -58,8 +58,8 @@ yaa.define('widget/dom', ['core/markdown', 'core/markdown-pieces', 'core/urlsafe
         case 'break': return h('br')
         case 'box': return node.checked ? '☑ ' : '☐ '
         case 'image': return t('image', { alt: node.alt || node.src })
-        case 'math': return h('code', null, node.text)
-        case 'code': return node.lang === undefined ? h('code', null, node.text) : codeOf(node, now)
+        case 'math': return h('code', PLAIN, node.text)
+        case 'code': return node.lang === undefined ? h('code', PLAIN, node.text) : codeOf(node, now)
       }
       return h(tagOf(node), propsOf(node), piecesOf(node).map((/** @type {any} */ one) => draw(one)))
     }
@@ -67,9 +67,12 @@ yaa.define('widget/dom', ['core/markdown', 'core/markdown-pieces', 'core/urlsafe
     return { el, update }
   }
 
+  /** A program that translates pages leaves it alone. */
+  const PLAIN = { translate: false }
+
   /** A block of code that grows is still the one that is scrolled, or marked for copying. @param {any} node @param {any} now */
   function codeOf({ text }, now) {
-    if (now?.localName !== 'pre') return h('pre', { tabIndex: 0 }, h('code', null, text))
+    if (now?.localName !== 'pre') return h('pre', { tabIndex: 0 }, h('code', PLAIN, text))
     const words = now.firstChild.firstChild
     if (text.startsWith(words.data)) words.appendData(text.slice(words.length))
     else words.data = text

@@ -123,11 +123,12 @@ yaa.define('widget/talk', ['core/session', 'io/api', 'io/stream'], (sessions, ap
     /** @param {Session} one */
     const toolsOf = (one) => sessions.open(one).filter(({ reason }) => reason === 'client_tool')
 
-    /** The page is left while something goes on: the next one of this tab goes on with it. */
+    /** The page is left: if something goes on, the next one of this tab goes on with it. A page that came back may have ended it since. */
     function leave() {
-      if (!run && !serving) return
-      put()
       try {
+        sessionStorage.removeItem(`${name} left`)
+        if (!run && !serving && starting !== session) return
+        put()
         sessionStorage.setItem(`${name} left`, 'true')
       } catch {
         // as above

@@ -164,7 +164,7 @@ yaa.define('widget/view', ['core/session', 'widget/texts', 'widget/style', 'widg
     /** @param {Item} now */
     function update({ message: { content, open }, calls, cut }) {
       if (mine) return
-      words.update(textOf(content), open === true && !cut)
+      words.update(textOf(content), open === true && !cut && !calls.length)
       const lines = [...calls.map(({ call, result }) => t(result ? 'used' : 'using', { tool: call.function.name })), ...(cut ? [t('cut')] : [])]
       if (drawn === lines.join('\n')) return
       drawn = lines.join('\n')
