@@ -146,6 +146,7 @@ await main(async (walk, job) => {
     await says(page, "body", "This session cannot be shown");
     await row(page, "Odd");
     await says(page, ".ask", "f");
+    await page.waitForFunction(() => yaa.use("ui/commands").list().length > 0); // they come once the page is at rest
     await page.keyboard.down("Control");
     await page.keyboard.press("k");
     await page.keyboard.up("Control");
