@@ -32,7 +32,7 @@ await main(async (walk, job) => {
     await walk.sees(".gauge-words", "tokens");
     await page.waitForFunction(() => document.querySelector("article[data-role=assistant]") && !document.querySelector(".feed[aria-busy]"));
     await walk.press("New session", ".side button");
-    await say(`${KEY} bench tokens=50 delay_us=20000 turns=60 tool=datetime{}`);
+    await say(`${KEY} bench tokens=20 delay_us=20000 turns=290 tool=datetime{}`);
     await page.waitForSelector("article[data-role=assistant]");
     await further();
   });
@@ -63,7 +63,7 @@ await main(async (walk, job) => {
     const words = await walk.text(".gauge-panel");
     await further();
     const now = await walk.text(".gauge-panel");
-    if (now === words || !now.includes(" / 100")) throw new Error(`still ${words}`);
+    if (now === words || !now.includes(" / 300")) throw new Error(`still ${words}`);
     await page.click(".gauge-panel button", PRESS);
     await page.waitForSelector(".gauge-panel:not(:popover-open)");
   });

@@ -18,7 +18,7 @@ class Live(unittest.TestCase):
     def check(self, browser: str) -> None:
         with ExitStack() as stack:
             config = peers.config(peers.start(stack, "tests.bench.provider"))
-            config["session"] = {"config": {"limits": {"max_steps": 100}}}
+            config["session"] = {"config": {"limits": {"max_steps": 300}}}
             yaa = stack.enter_context(Yaa(config))
             walked = walk("live.mjs", browser, {"url": yaa.link, "label": f"{browser}-live"}, {})
         self.assertEqual(walked.error, "", walked.complaints)
