@@ -109,8 +109,9 @@ def _messages(provider: Provider, messages: list[Message], names: Names) -> list
         if role == "assistant":
             calls = message.get("tool_calls")
             if (content or calls) and not message.get("open"):
-                ours = _is_ours(provider, message)
-                ids |= {call["id"]: _call_id(preset, call["id"], ours) for call in calls or ()}
+                ours = bool(calls) and _is_ours(provider, message)
+                if calls:
+                    ids |= {call["id"]: _call_id(preset, call["id"], ours) for call in calls}
                 sent.append(_assistant(provider, message, names, ids, ours))
         elif role == "tool":
             call_id = message["tool_call_id"]
