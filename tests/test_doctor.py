@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import socket
+import subprocess
+import sys
 import tempfile
 import unittest
 from pathlib import Path
@@ -54,6 +56,13 @@ class Here(Case):
         self.assertRegex(done.stdout, r"note +https +off")
         self.assertIn("Everything works; the notes", done.stdout)
         self.assertNotIn("canary-of-doctor", done.stdout)
+
+    def test_workspaces_that_cannot_be_measured(self) -> None:
+        (self.home / "workspaces").mkdir(parents=True)
+        empty = self.folder / "programs"
+        empty.mkdir()
+        done = self.yaa("doctor", env={"PATH": str(empty), "YAA_PORT": "0"})
+        self.assertRegex(done.stdout, r"note +disk +the workspaces in .* could not be measured")
 
     def test_where_yaa_serves_already_nothing_is_missing(self) -> None:
         cert, key = pair(self.folder, "own")
@@ -112,6 +121,15 @@ class Elsewhere(unittest.TestCase):
             (found,) = doctor._workspaces(Path(folder), much=1 << 20)
             self.assertEqual((found.mark, found.text), (NOTE, text))
             self.assertIn(f"find {folder} -mindepth 1 ", found.step)
+
+    def test_a_workspace_as_deep_as_a_tool_likes(self) -> None:
+        """Deeper than Python's stack, and longer than any path may be."""
+        with tempfile.TemporaryDirectory() as folder:
+            made = 'import os\nfor _ in range(3000):\n    os.mkdir("d")\n    os.chdir("d")'
+            subprocess.run([sys.executable, "-c", made], cwd=folder, check=True)
+            (found,) = doctor._workspaces(Path(folder))
+            self.assertEqual(found.mark, OK)
+            subprocess.run(["rm", "-rf", f"{folder}/d"], check=True)
 
     def test_the_last_line(self) -> None:
         for marks, said in (
