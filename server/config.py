@@ -22,6 +22,7 @@ from urllib.parse import urlsplit
 from . import handwritten, jsontext, masking
 from .kinds import Anything, At, Choice, Either, MapOf, Pattern, check, kinds_of, say
 from .sandbox import reach
+from .session import shape
 from .wire.headers import is_loopback
 
 FOLDERS = ("agents", "tools", "hooks", "workspaces", "claims", "logs")
@@ -104,7 +105,7 @@ def load(home: Path, path: Path | None, env: Mapping[str, str], flags: Mapping[s
         problems += check(layer, kinds, (), source)
         merged = merge(merged, layer)
     if not problems:
-        problems += _contradictions(merged["server"])
+        problems += [*_contradictions(merged["server"]), *_no_defaults(layers)]
     if problems:
         raise ConfigError(*problems)
     sources = tuple(source for source, layer in layers.items() if layer)
@@ -218,6 +219,13 @@ def _contradictions(server: Mapping[str, Any]) -> Iterator[str]:
             yield f"server.api_keys.{index}: a key is made of visible ASCII, without spaces"
         elif key.startswith("blake2b:") and not re.fullmatch(r"blake2b:[0-9a-fA-F]{128}", key):
             yield f"server.api_keys.{index}: wanted blake2b: and 128 hex digits"
+
+
+def _no_defaults(layers: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+    """What would be filled into sessions, and refused when they come back with it."""
+    for source, layer in layers.items():
+        for error in shape.check(layer.get("session", {})):
+            yield f"{source}: session{error['pointer'].replace('/', '.')}: {error['detail']}"
 
 
 def _is_network(text: str) -> bool:

@@ -2,8 +2,9 @@
 
 The kinds are read off `config.default.json` itself: a value must be of its default's kind, and
 `null` stands for "no limit, or a number". `SHAPES` adds what no default can show: what may stand in
-an open map, choices and bounds. The rule of the file: every mistake becomes one line that says
-where it is, what is there and what was wanted; nothing is read and nothing decided here.
+an open map, choices and bounds; those of the half `session` are in session/fields.py, for sessions
+have the same keys. The rule of the file: every mistake becomes one line that says where it is, what
+is there and what was wanted; nothing is read and nothing decided here.
 """
 
 from __future__ import annotations
@@ -143,16 +144,16 @@ SHAPES: dict[str, Any] = {
     "server.log.max_mb": Range(1, 1_000_000),
     "server.log.level": Choice(log.LEVELS),
     "server.log.format": Choice(tuple(log.FORMATS)),
-    "session.config.yaa.reply": Choice(("full", "delta")),
-    "session.config.yaa.tool_mode": TOOL_MODE,
-    "session.config.yaa.output_schema": Either((None, MapOf(ANY))),
-    "session.config.limits.on_limit": Choice(("auto", "summarize", "stop")),
+    "session.config.yaa.output_schema": ANY,
+    "session.config.llm_api.tool_choice": ANY,
     "session.config.llm_api.provider": PROVIDER_CHOICE,
     "session.config.prompt": MapOf(ANY),
     "session.config.tool": MapOf(MapOf(ANY)),
-    "session.config.context.summary": Choice(("extract", "llm")),
-    "session.config.context.strategies": [""],
-    "session.config.context.exempt_tools": [""],
+    **{
+        f"{half}.{name}": None  # null is no limit, also where there is one by default
+        for half in ("server.limits.session", "session.config.limits")
+        for name in ("max_steps", "max_wall_s", "max_consecutive_errors")
+    },
 }
 
 

@@ -158,7 +158,6 @@ class Kinds(Case):
         ),
         ({"server": {"log": {"level": "loud"}}}, 'is "loud", wanted one of debug, info, warning'),
         ({"server": {"sandbox": {"require": "Z"}}}, 'is "Z", wanted one of none, C, B, A'),
-        ({"session": {"config": {"yaa": {"reply": "x"}}}}, "wanted one of full, delta"),
         ({"session": {"character": None}}, "session.character is null, wanted a string"),
         ({"session": {"config": {"tool": {"shell": 1}}}}, "tool.shell is 1, wanted an object"),
         ([], "FILE: wanted one object with `server` and `session`"),
@@ -196,6 +195,31 @@ class Kinds(Case):
                 self.assertIn(said, found[0])
                 self.assertTrue(found[0].startswith("FILE: "), found[0])
 
+    def test_a_default_is_what_a_session_may_have(self) -> None:
+        """It is filled into sessions, which come back with it."""
+        own: dict[str, Any]
+        for own, said in (
+            ({"yaa": {"reply": "x"}}, "yaa.reply: expected one of full, delta"),
+            ({"yaa": {"mode": "fre"}}, "yaa.mode: expected one of free"),
+            ({"yaa": {"output_schema": {"type": 5}}}, "yaa.output_schema: expected a JSON Schema"),
+            ({"llm_api": {"tool_choice": 5}}, "llm_api.tool_choice: expected a string or null"),
+            ({"llm_api": {"retry": {"times": 50}}}, "llm_api.retry: expected times (0 to 20)"),
+            ({"limits": {"max_steps": 1 << 53}}, "limits.max_steps: expected a number"),
+            ({"context": {"trigger_ratio": 5}}, "context.trigger_ratio: expected a number from 0"),
+            ({"context": {"strategies": ["x"]}}, "context.strategies: expected an array of names"),
+            ({"tool": {"shell": {"network": "of"}}}, "tool.shell.network: expected off, proxy"),
+        ):
+            with self.subTest(own=own):
+                (found,) = self.problems({"session": {"config": own}})
+                self.assertTrue(found.startswith(f"FILE: session.config.{said}"), found)
+        for own in (
+            {"llm_api": {"tool_choice": "required"}},
+            {"limits": {"max_steps": None, "max_wall_s": None, "max_consecutive_errors": None}},
+            {"yaa": {"mode": "Plan-Execute", "output_schema": {"type": "object"}}},
+        ):
+            with self.subTest(own=own):
+                self.load({"session": {"config": own}})
+
     def test_every_mistake_is_said_at_once(self) -> None:
         found = self.problems({"server": {"port": "a", "hots": [], "workers": 0}}, {"YAA_PROT": ""})
         self.assertEqual(len(found), 4, found)
@@ -210,6 +234,7 @@ class Kinds(Case):
         for server in (
             {"limits": {"head_timeout_s": 2.5, "session": {"max_tokens": 10}}},
             {"limits": {"session": {"max_tokens": None, "max_cost_micro": 5.5}}},
+            {"limits": {"session": {"max_steps": None, "max_wall_s": None}}},
             {"api_keys": ["abc", "blake2b:" + "0f" * 64, {"name": "p", "key": "k", "limits": {}}]},
             {"providers": {"any name": {"preset": "openai", "models": ["a", {"name": "b"}]}}},
             {"providers": {"a": {"headers": {"X": "y"}, "extra_body": {"deep": [1]}}}},
