@@ -8,18 +8,20 @@ the mistake is a usual one. It reads the text once more, which is for files of o
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from typing import Any
 
-from .jsontext import JSONError
+from .jsontext import MAX_DEPTH, JSONError, loads
 
 COMMENTS = ("//", "/*", "#")
-_SIGNS = re.compile(r'("(?:[^"\\]|\\.)*")(\s*:)?|[{}\[\]]')
+_TOKENS = re.compile(r'("(?:[^"\\]|\\.)*"|[^\s{}\[\],:"]+)(\s*:)?|[{}\[\]]')
 
 
 def wrong(data: bytes, error: JSONError) -> tuple[str, str]:
     """`:line:column`, empty where there is no place, and what is wrong there."""
     text = data.decode(errors="replace")
     if not error.line:
-        at = _repeated(text)
+        at = next((at for at, why in _refused(text) if why == error.message), -1)
         return _place(text, at) if at >= 0 else "", error.message
     lines = text.split("\n")  # the parser's lines, and no others
     at = sum(len(line) + 1 for line in lines[: error.line - 1]) + error.column - 1
@@ -38,22 +40,33 @@ def _meant(text: str, at: int) -> str:
     return ""
 
 
-def _repeated(text: str) -> int:
-    """Where a key stands that its object has already; -1 if none does."""
-    seen: list[set[str]] = []
-    for match in _SIGNS.finditer(text):
-        key, colon = match.groups()
-        if match[0] in "{[":
+def _refused(text: str) -> Iterator[tuple[int, str]]:
+    """What is well-formed and refused all the same, and why: a text or a number that is none, a key
+    that its object has already, a level too many."""
+    seen: list[set[Any]] = [set()]  # the keys of each object or list that is open
+    for match in _TOKENS.finditer(text):
+        token, colon = match.groups()
+        if token is None and match[0] in "{[":
             seen.append(set())
-        elif not seen:  # the rest was never read, and may be anything
-            break
-        elif match[0] in "}]":
-            seen.pop()
-        elif colon:
-            if key in seen[-1]:
-                return match.start()
+            if (depth := len(seen) - 1) > MAX_DEPTH:
+                yield match.start(), _said("[" * depth + "]" * depth)
+        elif token is None:
+            del seen[-1:]
+        elif why := _said(token):
+            yield match.start(), why
+        elif colon and seen:
+            if (key := loads(token)) in seen[-1]:
+                yield match.start(), _said(f"{{{token}:0,{token}:0}}")
             seen[-1].add(key)
-    return -1
+
+
+def _said(text: str) -> str:
+    """What is wrong with a JSON text by itself."""
+    try:
+        loads(text)
+    except JSONError as error:
+        return error.message
+    return ""
 
 
 def _place(text: str, at: int) -> str:
