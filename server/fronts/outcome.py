@@ -28,6 +28,8 @@ FAILURES: dict[str, tuple[int, str, str]] = {
     "upstream_rate_limit": (429, "rate_limit_error", "upstream_rate_limit"),
     "upstream_timeout": (504, "server_error", "upstream_timeout"),
     "overloaded": (503, "server_error", "overloaded"),
+    "output_invalid": (502, "server_error", "output_invalid"),  # it is the model that failed
+    "task_failed": (502, "server_error", "task_failed"),
 }
 # A client of OpenAI has no word for a fault, and "stop" would be a lie.
 ENDS = {"": "stop", "length": "length", "filter": "content_filter", "broken": "length"}

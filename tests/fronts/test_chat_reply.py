@@ -321,7 +321,7 @@ class Structured(Case):
 
     def test_none_that_fits_is_an_error(self) -> None:
         status, found = self.whole(lambda _: [("text", "no")], response_format=self.FORMAT)
-        self.assertEqual((status, found["error"]["code"]), (500, "output_invalid"))
+        self.assertEqual((status, found["error"]["code"]), (502, "output_invalid"))
 
     def test_calls_of_the_caller_come_without_words(self) -> None:
         def script(messages: list[Json]) -> list[tuple[Any, ...]]:

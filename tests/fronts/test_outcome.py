@@ -48,7 +48,8 @@ class Ends(unittest.TestCase):
             ("upstream_timeout", 504, "server_error", "upstream_timeout"),
             ("upstream_rate_limit", 429, "rate_limit_error", "upstream_rate_limit"),
             ("context_overflow", 400, "invalid_request_error", "context_length_exceeded"),
-            ("output_invalid", 500, "server_error", "output_invalid"),
+            ("output_invalid", 502, "server_error", "output_invalid"),
+            ("task_failed", 502, "server_error", "task_failed"),
             ("internal", 500, "server_error", "internal"),
         ):
             with self.subTest(code):
