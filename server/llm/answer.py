@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from ..jsontext import browser_safe
 from ..session.ending import Ending, ending
@@ -42,6 +42,15 @@ _SILENCE: dict[Ending, str] = {
 MARKED = "marks"  # reasoning.field of a thought that the model marked in its text
 
 Piece = tuple[str, str]
+Take = Callable[[str], object]
+
+
+class Delta(NamedTuple):
+    """A piece of text, the member of a chunk in which it came, and what takes what comes there."""
+
+    member: str
+    text: str
+    take: Take
 
 
 class Scanner(Protocol):
@@ -94,13 +103,15 @@ class Answer(ABC):
     def whole(self, document: Any) -> list[Event] | None:
         """The events of an answer that came in one piece, None if this is none. Raises Failure."""
 
-    def only_text(self, chunk: dict[str, Any]) -> tuple[str, str] | None:
-        """(name of the member, text) of a chunk with no other news than this text."""
+    def only_text(self, chunk: dict[str, Any]) -> Delta | None:
+        """The text of a chunk that brings nothing else."""
         return None
 
-    def again(self, name: str, text: str) -> list[Event]:
-        """The events of a chunk like the one `only_text` was asked about, with another text."""
-        raise NotImplementedError
+    def more(self, take: Take, text: str) -> list[Event]:
+        """The events of a chunk like one that `only_text` knew, with another text."""
+        self._out = []
+        take(text)
+        return self._timed()
 
     def done(self) -> None:
         """The provider said that nothing follows."""
