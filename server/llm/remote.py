@@ -118,9 +118,10 @@ class RemoteAPI(BaseAPI):
         flags = self._peer.learnt.get(given.model)
         return replace(given, preset=replace(given.preset, **flags)) if flags else given
 
+    @staticmethod
     @abstractmethod
     def request(
-        self,
+        provider: Provider,
         messages: list[Message],
         tools: list[Tool],
         options: Options,
@@ -147,7 +148,7 @@ class RemoteAPI(BaseAPI):
                 told = messages
                 if plain:
                     told = [{k: v for k, v in m.items() if k != "reasoning"} for m in messages]
-                return self.request(told, offered, options, mode, names)
+                return self.request(self.provider, told, offered, options, mode, names)
 
             return Call(body, offered, options, mode, names)
 
