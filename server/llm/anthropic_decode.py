@@ -135,7 +135,7 @@ class AnthropicDecoder(Answer):
     def _stopped(self, delta: dict[str, Any]) -> None:
         self._finish = reason(delta.get("stop_reason"), REASONS) or self._finish
         why = string(_dict(delta, "stop_details").get("explanation"))
-        if self._finish == "content_filter" and why and not self._said:
+        if self._finish == "content_filter" and why and not self._said.tell():
             self._scan(why)  # a refusal without a word would look like a fault
 
     def _end_text(self, cut: bool) -> None:

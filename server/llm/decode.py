@@ -15,7 +15,7 @@ from typing import Any
 from ..jsontext import browser_safe
 from ..session.events import Event
 from . import Options
-from .answer import Answer, Delta, Scanner
+from .answer import Answer, Delta, Rescue, Scanner
 from .failure import from_chunk
 from .presets import Provider
 from .think import ThinkTags
@@ -36,7 +36,7 @@ class Decoder(Answer):
         options: Options,
         restore: Callable[[str], str] = str,
         scanner: Scanner | None = None,
-        rescue: Callable[[str], tuple[str, str] | None] | None = None,
+        rescue: Rescue = lambda text: (),
     ) -> None:
         super().__init__(provider, options, restore, scanner, rescue)
         self._tags = ThinkTags(provider.preset.implicit_think) if _has_tags(provider) else None
