@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Protocol
+from io import StringIO
+from typing import Any, NamedTuple, Protocol
 
 from ..jsontext import browser_safe
 from ..session.ending import Ending, ending
@@ -42,6 +43,16 @@ _SILENCE: dict[Ending, str] = {
 MARKED = "marks"  # reasoning.field of a thought that the model marked in its text
 
 Piece = tuple[str, str]
+Take = Callable[[str], object]
+Rescue = Callable[[str], Iterable[tuple[str, str]]]  # names and arguments of calls
+
+
+class Delta(NamedTuple):
+    """A piece of text, the member of a chunk in which it came, and what takes what comes there."""
+
+    member: str
+    text: str
+    take: Take
 
 
 class Scanner(Protocol):
@@ -54,7 +65,7 @@ class Scanner(Protocol):
 
 class Answer(ABC):
     """`restore` turns a tool name that was made safe for the provider into the tool's own;
-    `scanner` looks for calls in the text; `rescue` reads a whole text as a call, if it is one."""
+    `scanner` looks for calls in the text while it comes, `rescue` when all of it is there."""
 
     def __init__(
         self,
@@ -62,7 +73,7 @@ class Answer(ABC):
         options: Options,
         restore: Callable[[str], str] = str,
         scanner: Scanner | None = None,
-        rescue: Callable[[str], tuple[str, str] | None] | None = None,
+        rescue: Rescue = lambda text: (),
     ) -> None:
         self._provider, self._options = provider, options
         self._calls = Calls(options.message_id, options.new_id, options.taken, restore)
@@ -76,10 +87,9 @@ class Answer(ABC):
         self._apart = False  # what is thought next is a thought of its own
         self._field = ""  # where reasoning came from
         self._details: list[dict[str, Any]] = []  # what must go back to the provider as it came
-        self._candidate: list[str] | None = [] if rescue else None
         self._halves = {"text": Halves(), "think": Halves()}
         self._received = 0  # bytes of thoughts and text, about
-        self._said = 0  # characters of text
+        self._said = StringIO()
         self._usage: dict[str, Any] | None = None
         self._finish: str | None = None
         self.ended = False  # nothing that follows matters
@@ -94,13 +104,15 @@ class Answer(ABC):
     def whole(self, document: Any) -> list[Event] | None:
         """The events of an answer that came in one piece, None if this is none. Raises Failure."""
 
-    def only_text(self, chunk: dict[str, Any]) -> tuple[str, str] | None:
-        """(name of the member, text) of a chunk with no other news than this text."""
+    def only_text(self, chunk: dict[str, Any]) -> Delta | None:
+        """The text of a chunk that brings nothing else."""
         return None
 
-    def again(self, name: str, text: str) -> list[Event]:
-        """The events of a chunk like the one `only_text` was asked about, with another text."""
-        raise NotImplementedError
+    def more(self, take: Take, text: str) -> list[Event]:
+        """The events of a chunk like one that `only_text` knew, with another text."""
+        self._out = []
+        take(text)
+        return self._timed()
 
     def done(self) -> None:
         """The provider said that nothing follows."""
@@ -119,7 +131,7 @@ class Answer(ABC):
             raise Failure("upstream_truncated", f"{self._provider.name} broke off in its answer")
         cut = bool(ending(self._finish))
         self._end_text(cut)
-        promised = self._finish in _PROMISE and not self._said
+        promised = self._finish in _PROMISE and not self._said.tell()
         if not self._calls.all and (promised or not (self._received or self._finish in _OWN_WORD)):
             raise self._silence(sent)
         self._open_text()
@@ -198,7 +210,7 @@ class Answer(ABC):
     def _keep(self, item: dict[str, Any]) -> None:
         """Something of the provider's that goes back as it is, to the place in the message where
         it was: after so many characters of text and so many calls."""
-        self._details.append({"at": [self._said, len(self._calls.all)], "item": item})
+        self._details.append({"at": [self._said.tell(), len(self._calls.all)], "item": item})
 
     def _take_usage(self, raw: Any) -> None:
         if isinstance(raw, dict):
@@ -226,9 +238,7 @@ class Answer(ABC):
         if not self._text_open or self._thinking:
             self._open_text()
         self._received += _size(text)
-        self._said += len(text)
-        if self._candidate is not None:
-            self._consider(text)
+        self._said.write(text)
         self._out.append(text_delta(self._options.message_id, text))
 
     def _open_text(self) -> None:
@@ -239,28 +249,19 @@ class Answer(ABC):
             self._text_open = True
             self._out.append(text_start(self._options.message_id, self._options.now_ms()))
 
-    def _consider(self, text: str) -> None:
-        """Keep a text that may turn out to be nothing but a tool call."""
-        assert self._candidate is not None
-        self._candidate.append(text)
-        start = "".join(self._candidate).lstrip() if len(self._candidate) < 4 else "{"
-        if (start and start[0] not in "{`<[") or self._received > 65536:
-            self._candidate = None
-
     # -- the end ----------------------------------------------------------------------------------
 
     def _end_text(self, cut: bool) -> None:
-        """Let go of what was held back, and read a text that is nothing but a call as one."""
+        """Let go of what was held back, and look for calls in the text of an answer without any."""
         self._end_thought()
         if self._scanner is not None:
             self._act(self._scanner.end())
         if half := self._halves["text"].end():
             self._say(half)
-        if self._candidate and self._rescue and not self._calls.all and not cut:
-            found = self._rescue("".join(self._candidate))
-            if found is not None:
-                call, opened = self._calls.begin(found[0])
-                self._out += [*opened, *self._calls.add(call, found[1])]
+        if not self._calls.all and not cut:
+            for name, arguments in self._rescue(self._said.getvalue()):
+                call, opened = self._calls.begin(name)
+                self._out += [*opened, *self._calls.add(call, arguments)]
 
     def _end_thought(self) -> None:
         if half := self._halves["think"].end():

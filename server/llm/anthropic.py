@@ -37,32 +37,6 @@ _SAMPLING = ("temperature", "top_p", "top_k")
 Block = dict[str, Any]
 
 
-class AnthropicAPI(RemoteAPI):
-    answer = AnthropicDecoder
-    optional = {
-        "thinking": b"adaptive",  # not every model and vendor knows it, or no longer another one
-        "output_config.format": b"output_config.format",
-        "output_config.effort": b"effort",
-        "temperature": b"temperature",
-        "top_p": b"top_p",
-        "top_k": b"top_k",
-    }
-
-    def key_headers(self, key: str) -> dict[str, str]:
-        headers = {"x-api-key": key, "anthropic-version": VERSION}
-        return headers | (super().key_headers(key) if self.provider.preset.bearer else {})
-
-    def request(
-        self,
-        messages: list[Message],
-        tools: list[Tool],
-        options: Options,
-        mode: str,
-        names: build.Names,
-    ) -> dict[str, Any]:
-        return request(self.provider, messages, tools, options, mode, names)
-
-
 def request(
     provider: Provider,
     messages: list[Message],
@@ -71,7 +45,7 @@ def request(
     mode: str,
     names: build.Names,
 ) -> dict[str, Any]:
-    """The body of one call. `mode` is native, json_schema or text."""
+    """See RemoteAPI."""
     wish = options.tool_choice
     messages, tools, wish = build.prepared(provider, messages, tools, mode, wish)
     offered = tools if mode == "native" else []
@@ -100,6 +74,23 @@ def request(
     if provider.preset.cache_marks:
         _mark(body)
     return body | dict(provider.extra_body)
+
+
+class AnthropicAPI(RemoteAPI):
+    answer = AnthropicDecoder
+    request = staticmethod(request)
+    optional = {
+        "thinking": b"adaptive",  # not every model and vendor knows it, or no longer another one
+        "output_config.format": b"output_config.format",
+        "output_config.effort": b"effort",
+        "temperature": b"temperature",
+        "top_p": b"top_p",
+        "top_k": b"top_k",
+    }
+
+    def key_headers(self, key: str) -> dict[str, str]:
+        headers = {"x-api-key": key, "anthropic-version": VERSION}
+        return headers | (super().key_headers(key) if self.provider.preset.bearer else {})
 
 
 # -- messages --------------------------------------------------------------------------------------

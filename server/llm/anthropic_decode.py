@@ -12,7 +12,7 @@ from typing import Any
 
 from ..jsontext import dumps
 from ..session.events import Event
-from .answer import Answer, reason, string
+from .answer import Answer, Delta, reason, string
 from .calls import Call, opaque
 from .failure import from_chunk
 
@@ -79,21 +79,14 @@ class AnthropicDecoder(Answer):
         self.done()
         return self._timed()
 
-    def only_text(self, chunk: dict[str, Any]) -> tuple[str, str] | None:
+    def only_text(self, chunk: dict[str, Any]) -> Delta | None:
         """See Answer."""
         delta = chunk.get("delta")
         if chunk.get("type") != "content_block_delta" or not isinstance(delta, dict):
             return None
-        text = delta.get("text")
-        return (
-            ("text", text) if delta.get("type") == "text_delta" and isinstance(text, str) else None
-        )
-
-    def again(self, name: str, text: str) -> list[Event]:
-        """See Answer."""
-        self._out = []
-        self._scan(text)
-        return self._timed()
+        if delta.get("type") != "text_delta" or not isinstance(delta.get("text"), str):
+            return None
+        return Delta("text", delta["text"], self._scan)
 
     # -- blocks -----------------------------------------------------------------------------------
 
@@ -142,7 +135,7 @@ class AnthropicDecoder(Answer):
     def _stopped(self, delta: dict[str, Any]) -> None:
         self._finish = reason(delta.get("stop_reason"), REASONS) or self._finish
         why = string(_dict(delta, "stop_details").get("explanation"))
-        if self._finish == "content_filter" and why and not self._said:
+        if self._finish == "content_filter" and why and not self._said.tell():
             self._scan(why)  # a refusal without a word would look like a fault
 
     def _end_text(self, cut: bool) -> None:

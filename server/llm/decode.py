@@ -9,12 +9,13 @@ show what vendors do differently.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
 from ..jsontext import browser_safe
 from ..session.events import Event
 from . import Options
-from .answer import Answer, Scanner
+from .answer import Answer, Delta, Rescue, Scanner
 from .failure import from_chunk
 from .presets import Provider
 from .think import ThinkTags
@@ -35,7 +36,7 @@ class Decoder(Answer):
         options: Options,
         restore: Callable[[str], str] = str,
         scanner: Scanner | None = None,
-        rescue: Callable[[str], tuple[str, str] | None] | None = None,
+        rescue: Rescue = lambda text: (),
     ) -> None:
         super().__init__(provider, options, restore, scanner, rescue)
         self._tags = ThinkTags(provider.preset.implicit_think) if _has_tags(provider) else None
@@ -69,7 +70,7 @@ class Decoder(Answer):
         self.done()
         return events
 
-    def only_text(self, chunk: dict[str, Any]) -> tuple[str, str] | None:
+    def only_text(self, chunk: dict[str, Any]) -> Delta | None:
         """See Answer."""
         choices = chunk.get("choices")
         if not choices or len(choices) != 1:
@@ -81,16 +82,9 @@ class Decoder(Answer):
         news = [key for key, value in delta.items() if value and key != "role"]
         if len(news) != 1 or news[0] not in _TEXTS or not isinstance(delta[news[0]], str):
             return None
-        return news[0], delta[news[0]]
-
-    def again(self, name: str, text: str) -> list[Event]:
-        """See Answer."""
-        self._out = []
-        if name == "content":
-            self._content(text)
-        else:
-            self._think(text, name)
-        return self._timed()
+        name = news[0]
+        take = self._content if name == "content" else partial(self._think, name=name)
+        return Delta(name, delta[name], take)
 
     def _read_choice(self, choice: dict[str, Any]) -> None:
         index = choice.get("index")

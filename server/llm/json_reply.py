@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Collection
 
 from ..jsontext import JSONError, dumps, loads
-from .text_calls import read_call
+from .rescue import read_call
 
 Piece = tuple[str, str]
 

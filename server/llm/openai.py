@@ -5,9 +5,7 @@ In the walk: `remote` makes the call; `build` says what is sent, `decode` reads 
 
 from __future__ import annotations
 
-from typing import Any
-
-from . import Message, Options, Tool, build
+from . import build
 from .decode import Decoder
 from .remote import RemoteAPI
 
@@ -17,6 +15,7 @@ _NO_STREAM = b"'stream' does not support|verified to stream"
 
 class OpenAIAPI(RemoteAPI):
     answer = Decoder
+    request = staticmethod(build.request)
     optional = {
         "stream": _NO_STREAM,
         "stream_options": b"stream_options|" + _NO_STREAM,
@@ -28,13 +27,3 @@ class OpenAIAPI(RemoteAPI):
         "reasoning_effort": b"(?:[Uu]nsupported|[Uu]nrecognized).{0,60}reasoning_effort"
         b"|with reasoning_effort are not",
     }
-
-    def request(
-        self,
-        messages: list[Message],
-        tools: list[Tool],
-        options: Options,
-        mode: str,
-        names: build.Names,
-    ) -> dict[str, Any]:
-        return build.request(self.provider, messages, tools, options, mode, names)

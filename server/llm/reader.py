@@ -15,7 +15,7 @@ from ..session.events import Event
 from ..wire.sse import Decoder as EventStream
 from ..wire.sse import Event as ServerEvent
 from ..wire.sse import EventTooLarge
-from .answer import Answer
+from .answer import Answer, Take
 from .failure import MAX_ERROR_BODY, MISLED, Failure, from_chunk, quote, read_error
 from .presets import Provider
 
@@ -71,7 +71,7 @@ class Reader:
     def _read(self, found: list[ServerEvent]) -> Iterator[Event]:
         for item in found:
             if text := self._template.text(item.data):
-                yield from self._decoder.again(self._template.key, text)
+                yield from self._decoder.more(self._template.take, text)
                 continue
             data = item.data.strip()
             if data == "[DONE]":
@@ -132,7 +132,7 @@ class Template:
     PATIENCE = 16  # learnt in vain this often in a row: every chunk of this stream is different
 
     def __init__(self) -> None:
-        self.key = ""  # of the delta
+        self.take: Take = str  # what a text like the last one is for
         self._before = self._after = ""
         self._around = 0
         self._patience = self.PATIENCE
@@ -153,14 +153,14 @@ class Template:
             return
         self._patience -= 1
         found = decoder.only_text(chunk) if events else None
-        if found is None or events[-1].get("delta") != found[1]:
+        if found is None or events[-1].get("delta") != found.text:
             return
-        (key, text), name = found, f'"{found[0]}":'
+        text, name = found.text, f'"{found.member}":'
         if data.count(name) != 1:
             return
         rest = data[data.index(name) + len(name) :]
         start = len(data) - len(rest.lstrip())
         if data.startswith(f'"{text}"', start) and "\\" not in text:
-            self.key, self._before = key, data[: start + 1]
+            self.take, self._before = found.take, data[: start + 1]
             self._after = data[start + 1 + len(text) :]
             self._around = len(self._before) + len(self._after)

@@ -23,7 +23,7 @@ from .. import log, spans
 from ..jsontext import dumps, text_of
 from ..session.events import Event
 from ..wire.client import Client, ClientError, Response, Timeouts
-from . import BaseAPI, Message, Options, Tool, build, text_calls
+from . import BaseAPI, Message, Options, Tool, build
 from .answer import Answer, Scanner
 from .failure import MAX_ERROR_BODY, Failure, from_status, quote
 from .json_reply import JsonReply
@@ -31,6 +31,7 @@ from .lessons import STATUS as _MAY_TEACH
 from .lessons import learnt
 from .presets import Provider
 from .reader import Reader
+from .rescue import properties, rescue
 from .retry import Pace, Policy, Sleep, attempts, retry_after
 from .tags import TagScanner
 
@@ -118,9 +119,10 @@ class RemoteAPI(BaseAPI):
         flags = self._peer.learnt.get(given.model)
         return replace(given, preset=replace(given.preset, **flags)) if flags else given
 
+    @staticmethod
     @abstractmethod
     def request(
-        self,
+        provider: Provider,
         messages: list[Message],
         tools: list[Tool],
         options: Options,
@@ -147,7 +149,7 @@ class RemoteAPI(BaseAPI):
                 told = messages
                 if plain:
                     told = [{k: v for k, v in m.items() if k != "reasoning"} for m in messages]
-                return self.request(told, offered, options, mode, names)
+                return self.request(self.provider, told, offered, options, mode, names)
 
             return Call(body, offered, options, mode, names)
 
@@ -312,18 +314,18 @@ class RemoteAPI(BaseAPI):
         )
 
     def _answer(self, call: Call) -> Answer:
-        known = [tool["function"]["name"] for tool in call.tools]
         scanner: Scanner | None = None
         if call.mode == "text":
             scanner = TagScanner(call.tools)
         elif call.tools and call.mode == "json_schema":
-            scanner = JsonReply(known)
+            scanner = JsonReply([tool["function"]["name"] for tool in call.tools])
+        spelled = call.names.safe if call.mode == "native" else str
 
-        def rescue(text: str) -> tuple[str, str] | None:
-            return text_calls.rescue(text, known)
+        def rescued(text: str) -> list[tuple[str, str]]:
+            tools = {spelled(tool["function"]["name"]): properties(tool) for tool in call.tools}
+            return rescue(text, tools)
 
-        restore = call.names.restore
-        return self.answer(self.provider, call.options, restore, scanner, rescue if known else None)
+        return self.answer(self.provider, call.options, call.names.restore, scanner, rescued)
 
 
 class _NoTools(Exception):

@@ -29,28 +29,6 @@ _PHASES = ("commentary", "final_answer")
 Item = dict[str, Any]
 
 
-class ResponsesAPI(RemoteAPI):
-    answer = ResponsesDecoder
-    optional = {
-        "include": b'"include"',
-        "reasoning.summary": b"reasoning.summary",
-        "reasoning.effort": b"reasoning.effort",
-        "parallel_tool_calls": b"parallel_tool_calls",
-        "temperature": b"'temperature'",
-        "top_p": b"'top_p'",
-    }
-
-    def request(
-        self,
-        messages: list[Message],
-        tools: list[Tool],
-        options: Options,
-        mode: str,
-        names: build.Names,
-    ) -> dict[str, Any]:
-        return request(self.provider, messages, tools, options, mode, names)
-
-
 def request(
     provider: Provider,
     messages: list[Message],
@@ -59,7 +37,7 @@ def request(
     mode: str,
     names: build.Names,
 ) -> dict[str, Any]:
-    """The body of one call. `mode` is native, json_schema or text."""
+    """See RemoteAPI."""
     wish = options.tool_choice
     messages, tools, wish = build.prepared(provider, messages, tools, mode, wish)
     offered = tools if mode == "native" else []
@@ -83,6 +61,19 @@ def request(
         body["max_output_tokens"] = most
     body |= {k: v for k, v in wanted.items() if k not in _UNKNOWN}
     return body | dict(provider.extra_body)
+
+
+class ResponsesAPI(RemoteAPI):
+    answer = ResponsesDecoder
+    request = staticmethod(request)
+    optional = {
+        "include": b'"include"',
+        "reasoning.summary": b"reasoning.summary",
+        "reasoning.effort": b"reasoning.effort",
+        "parallel_tool_calls": b"parallel_tool_calls",
+        "temperature": b"'temperature'",
+        "top_p": b"'top_p'",
+    }
 
 
 # -- the conversation ------------------------------------------------------------------------------

@@ -18,30 +18,17 @@ from typing import Any
 from ..jsontext import dumps
 from . import Tool
 from .marks import ANSWER, ASK_USER, LONGEST, MARKS, QUESTION, THOUGHT, Lines
-from .text_calls import rescue
+from .rescue import properties, typed, written
 
 Piece = tuple[str, str]
 
 _JSON_TAGS = ("tool_call", "action")
-_CDATA = re.compile(r"\s*<!\[CDATA\[(.*)\]\]>\s*", re.DOTALL)
 _ANY_PARAMETER = re.compile(r"<([\w.-]+)>(.*?)</\1>", re.DOTALL)
-_WORDS_FOR_TYPES: dict[str, tuple[type, ...]] = {
-    "integer": (int,),
-    "number": (int, float),
-    "boolean": (bool,),
-    "array": (list,),
-    "object": (dict,),
-    "null": (type(None),),
-}
 
 
 class TagScanner:
     def __init__(self, tools: list[Tool]) -> None:
-        self._schemas: dict[str, dict[str, Any]] = {
-            tool["function"]["name"]: (tool["function"].get("parameters") or {}).get("properties")
-            or {}
-            for tool in tools
-        }
+        self._schemas = {tool["function"]["name"]: properties(tool) for tool in tools}
         self._openers = {f"<{name}>".lower(): name for name in (*self._schemas, *_JSON_TAGS)}
         self._marks = {f"<{name}>": name for name in MARKS if f"<{name}>" not in self._openers}
         keys = [key for schema in self._schemas.values() for key in schema]
@@ -79,7 +66,7 @@ class TagScanner:
         if not name:
             return self._part(held)
         if name in _JSON_TAGS:
-            call = rescue(held, self._schemas)  # a whole call, though its tag was never closed
+            call = written(held, self._schemas)  # a whole call, though its tag was never closed
             return _call(*call) if call else [("text", self._opened + held)]
         arguments = self._arguments(name, held)
         if not arguments or self._open_parameter(name, held):
@@ -184,7 +171,7 @@ class TagScanner:
         self._lines.restart()
         if name not in _JSON_TAGS:
             out += [("args", dumps(self._arguments(name, body))), ("end", "")]
-        elif call := rescue(body, self._schemas):
+        elif call := written(body, self._schemas):
             out += _call(*call)
         else:
             out.append(("text", self._opened + body + match[0]))
@@ -203,7 +190,7 @@ class TagScanner:
     def _arguments(self, name: str, body: str) -> dict[str, Any]:
         """The parameters in a call's body. A value may hold any text, its own closing tag too,
         as long as what follows that is not the next parameter or the end."""
-        properties = self._schemas[name]
+        schemas = self._schemas[name]
         found: dict[str, Any] = {}
         if body.strip().startswith("{"):
             try:
@@ -212,13 +199,13 @@ class TagScanner:
                 value = None
             if isinstance(value, dict):
                 return value
-        keys = "|".join(map(re.escape, properties))
+        keys = "|".join(map(re.escape, schemas))
         after = rf"(?=\s*(?:<(?:{keys})>|$))"
         known = re.compile(rf"<({keys})>(.*?)</\1>{after}", re.DOTALL) if keys else None
         matches = known.findall(body) if known else []
         for key, text in matches or _ANY_PARAMETER.findall(body):
-            value = _value(text, properties.get(key))
-            wants_list = isinstance(properties.get(key), dict) and properties[key].get("type")
+            value = typed(text, schemas.get(key))
+            wants_list = isinstance(schemas.get(key), dict) and schemas[key].get("type")
             if key in found and wants_list == "array":
                 before = found[key] if isinstance(found[key], list) else [found[key]]
                 found[key] = [*before, *(value if isinstance(value, list) else [value])]
@@ -229,25 +216,3 @@ class TagScanner:
 
 def _call(name: str, arguments: str) -> list[Piece]:
     return [("call", name), ("args", arguments), ("end", "")]
-
-
-def _value(text: str, schema: Any) -> Any:
-    """A parameter's text as its schema's type; as text wherever that does not fit."""
-    if cdata := _CDATA.fullmatch(text):
-        return cdata[1]
-    if text.startswith("\n") and text.endswith("\n") and len(text) > 1:
-        text = text[1:-1]  # tags on lines of their own
-    wanted = schema.get("type") if isinstance(schema, dict) else None
-    types = [wanted] if isinstance(wanted, str) else wanted if isinstance(wanted, list) else []
-    if "string" in types:
-        return text
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        return text.strip() if types else text
-    fits = tuple(kind for each in types for kind in _WORDS_FOR_TYPES.get(each, ()))
-    if not types:
-        return value if isinstance(value, dict | list) else text
-    if isinstance(value, bool) and bool not in fits:
-        return text.strip()
-    return value if isinstance(value, fits) else text.strip()

@@ -3,8 +3,7 @@
 In the walk: where the tool mode is `json_schema` or `text`, `build` sends the history through
 `transcript` (calls and results become plain turns) and `decode` sends the answer through a scanner
 (tags.py, json_reply.py), which turns calls back into native ones. So sessions look the same
-whatever the model can do. `rescue` also serves native mode: a small model's call that arrives as
-plain text.
+whatever the model can do.
 
 json_schema   {"tool": "add", "arguments": {"a": 1}}   or   {"answer": "text"}
 text          <add><a>1</a></add>    (seed 003's syntax)
@@ -13,21 +12,15 @@ text          <add><a>1</a></add>    (seed 003's syntax)
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from typing import Any
 
-from ..jsontext import JSONError, dumps, loads
+from ..jsontext import dumps
 from . import Message, Tool
 
 # llama.cpp refuses grammars with {0,2000} nested in an object (issue 25746); without any limit a
 # small model rambles inside a string until its tokens run out (2 of 20 calls measured).
 MAX_STRING = 1500
-
-_FENCE = re.compile(r"\s*```[a-zA-Z_]*\s*\n(.*)\n\s*```\s*", re.DOTALL)
-_HERMES = re.compile(r"\s*<tool_call>(.*)</tool_call>\s*", re.DOTALL)
-_NAME_KEYS = ("name", "tool", "tool_name", "function")
-_ARGUMENT_KEYS = ("arguments", "parameters", "args", "input")
 
 _JSON_RULES = """\
 You can use tools. Answer with one JSON object and nothing else:
@@ -120,41 +113,6 @@ def call_text(name: str, arguments: str, mode: str) -> str:
         for key, value in values.items()
     ]
     return "\n".join([f"<{name}>", *lines, f"</{name}>"])
-
-
-def rescue(text: str, names: Collection[str]) -> tuple[str, str] | None:
-    """A text that is exactly one JSON call of a known tool, bare, fenced or in <tool_call> tags,
-    as (name, arguments)."""
-    match = _FENCE.fullmatch(text) or _HERMES.fullmatch(text)
-    try:
-        value = loads((match[1] if match else text).strip())
-    except JSONError:
-        return None
-    if isinstance(value, list) and len(value) == 1:
-        value = value[0]
-    return read_call(value, names)
-
-
-def read_call(value: Any, names: Collection[str]) -> tuple[str, str] | None:
-    """(name, arguments) of an object that means a call: every key is one of a call's own."""
-    if not isinstance(value, dict):
-        return None
-    if isinstance(value.get("function"), dict):
-        return read_call(value["function"], names)
-    name = next((value[key] for key in _NAME_KEYS if isinstance(value.get(key), str)), None)
-    keys = [key for key in _ARGUMENT_KEYS if key in value]
-    known = {*_NAME_KEYS, *_ARGUMENT_KEYS, "type", "id", "description"}
-    if (
-        name not in names
-        or len(keys) > 1
-        or not set(value) <= known
-        or not (keys or len(value) == 1)
-    ):
-        return None
-    arguments = value[keys[0]] if keys else {}
-    if isinstance(arguments, str):
-        return str(name), arguments
-    return (str(name), dumps(arguments)) if isinstance(arguments, dict) else None
 
 
 def _variant(properties: dict[str, Any]) -> dict[str, Any]:

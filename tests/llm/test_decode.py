@@ -16,6 +16,7 @@ from server.llm.decode import Decoder
 from server.llm.failure import Failure
 from server.llm.json_reply import JsonReply
 from server.llm.reader import Reader
+from server.llm.rescue import rescue
 from server.llm.tags import TagScanner
 from server.session.events import Event
 from tests.llm.fakes import check_brackets, message, options, provider, said, tool
@@ -44,7 +45,7 @@ def decoder_of(vector: dict[str, Any], mode: str = "native") -> Decoder:
         options(taken=set(vector.get("taken", ()))),
         restore=lambda name: names.get(name, name),
         scanner=SCANNERS[mode](),
-        rescue=(lambda text: text_calls.rescue(text, tools)) if tools else None,
+        rescue=lambda text: rescue(text, {name: {} for name in tools}),
     )
 
 

@@ -191,6 +191,18 @@ class Answers(Case):
                     self.assertEqual("response_format" in sent, mode == "json_schema")
                     self.assertIn("add", sent["messages"][0]["content"])
 
+    async def test_a_call_as_text_by_the_name_that_the_model_was_told(self) -> None:
+        text = "Adding.\n\n<function=add_up_9a025be0>\n<parameter=a>\n1\n</parameter>\n</function>"
+        add = tool("add.up", {"a": {"type": "integer"}})
+        async with serving(answer(sse(said(text), STOP))) as server:
+            events = await self.collect(self.api(server), tools=[add])
+            (told,) = server.requests[0].json["tools"]
+        self.assertIn(told["function"]["name"], text)
+        made = message(events)
+        self.assertEqual(made["content"], text)
+        (call,) = made["tool_calls"]
+        self.assertEqual(call["function"], {"name": "add.up", "arguments": '{"a":1}'})
+
     async def test_one_call_by_every_way_it_may_come(self) -> None:
         """Native or as text, in deltas or in one piece: the same message comes of it."""
         add = tool("add", {"a": {"type": "integer"}})

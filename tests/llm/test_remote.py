@@ -269,8 +269,9 @@ class Alike(Case):
             """A dict that can be asked whether it is still there."""
 
         class Watched(OpenAIAPI):
-            def request(self, *about: Any) -> dict[str, Any]:
-                body = Body(super().request(*about))
+            @staticmethod
+            def request(*about: Any) -> dict[str, Any]:
+                body = Body(OpenAIAPI.request(*about))
                 made.append(weakref.ref(body))
                 return body
 

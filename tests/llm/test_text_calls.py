@@ -1,4 +1,4 @@
-"""Calls for models without function calling: prompts, schemas, history, rescue."""
+"""Calls for models without function calling: prompts, schemas, history."""
 
 from __future__ import annotations
 
@@ -146,40 +146,6 @@ class Schema(unittest.TestCase):
         for name in ("one", "when", "default"):
             self.assertEqual(found[name], properties[name])
         self.assertEqual(json.dumps(properties), before)
-
-
-class Rescue(unittest.TestCase):
-    def test_calls(self) -> None:
-        for text in (
-            '{"name": "add", "arguments": {"a": 1}}',
-            ' {"tool": "add", "arguments": {"a": 1}}\n',
-            '{"name": "add", "parameters": {"a": 1}}',
-            '{"type": "function", "function": {"name": "add", "arguments": "{\\"a\\":1}"}}',
-            '[{"name": "add", "arguments": {"a": 1}}]',
-            '```json\n{"name": "add", "arguments": {"a": 1}}\n```',
-            '<tool_call>{"name": "add", "arguments": {"a": 1}}</tool_call>',
-            '{"name": "add", "description": "adds", "arguments": {"a": 1}}',
-        ):
-            with self.subTest(text):
-                self.assertEqual(text_calls.rescue(text, ["add"]), ("add", '{"a":1}'))
-        self.assertEqual(text_calls.rescue('{"tool": "time"}', ["time"]), ("time", "{}"))
-
-    def test_answers(self) -> None:
-        for text in (
-            "",
-            "add",
-            '"add"',
-            '{"name": "ada", "arguments": {}}',
-            '{"name": "add", "age": 3}',
-            '{"name": "add", "type": "x"}',
-            '{"name": "add", "arguments": [1]}',
-            '{"name": "add", "arguments": {}} and more',
-            '{"name": "add", "arguments": {}, "parameters": {}}',
-            '{"name": ["add"], "arguments": {}}',
-            "[" * 5000,
-        ):
-            with self.subTest(text[:50]):
-                self.assertIsNone(text_calls.rescue(text, ["add"]))
 
 
 if __name__ == "__main__":
