@@ -77,11 +77,25 @@ def _masked_text(text: str) -> str:
 
 
 def credentials(named: Iterable[tuple[str, Any]]) -> list[str]:
-    """Of headers and variables the values whose names say that somebody is known by them, the
-    longest first; of `Bearer x` also x."""
-    found = [each for name, each in named if isinstance(each, str) and _CREDENTIAL().search(name)]
-    found += [each.partition(" ")[2].strip() for each in found]
+    """What somebody is known by, of headers and variables, the longest first: values whose names
+    say so, and of `Bearer x` also x; keys under any name, and in addresses; passwords there."""
+    found: list[str] = []
+    for name, value in named:
+        if not isinstance(value, str):
+            continue
+        if _CREDENTIAL().search(name) or is_secret(name):
+            found += [value, value.partition(" ")[2].strip()]
+        for word in value.split():
+            parts = _PARTS.split(word) if "://" in word else [word]
+            found += filter(_is_key, parts)
+        found += _PASSWORD.findall(value)
     return sorted({each for each in found if len(each) >= MIN_SECRET}, key=len, reverse=True)
+
+
+def _is_key(word: str) -> bool:
+    """Whether it looks made by chance, and is no path: no word or number runs on like this."""
+    runs = _RUN.findall(word) if not word.startswith(("/", ".", "~", "-")) else ()
+    return any(not run.isalpha() and not run.isdigit() for run in runs)
 
 
 def keys_in(query: Mapping[str, Any]) -> list[str]:
@@ -157,6 +171,9 @@ def _late(pattern: str, flags: int = 0) -> Callable[[], re.Pattern[str]]:
 _PLAIN = (list, tuple)  # a named tuple cannot be rebuilt from one iterable
 _ESCAPE = re.compile(r"\\{1,8}u([0-9a-fA-F]{4})")
 _CAMEL = re.compile(r"([a-z0-9])([A-Z])")
+_RUN = re.compile(rf"[A-Za-z0-9]{{{LONG},}}")
+_PARTS = re.compile(r"[/?&=#]")
+_PASSWORD = re.compile(r"://[^/\s:@]{0,256}:([^/\s@]{1,256})@")
 _QUOTE = re.compile(r"\\*[\"']")
 
 # -- names ----------------------------------------------------------------------------------------

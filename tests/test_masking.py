@@ -82,6 +82,28 @@ class Masking(unittest.TestCase):
         found = masking.credentials({**given, **plain}.items())
         self.assertEqual(found, ["Bearer abc-def", "k" * 8, "abc-def", "p" * 6])
 
+    def test_what_somebody_is_known_by_under_a_name_that_does_not_tell(self) -> None:
+        key = "4f9a0c1de87b23aa"
+        for value, found in (
+            (key, [key]),
+            (f"abc-{key}.x", [f"abc-{key}.x"]),
+            (f"Door {key}", [key]),
+            (f"https://hooks.example/s/{key}/mcp?k={key}9", [key + "9", key]),
+            ("postgres://me:open-sesame@db.example/main", ["open-sesame"]),
+            (f"/srv/{key}", []),
+            (f"--size={key}", []),
+            ("claude-sonnet-4-5-20250929", []),
+            ("application/x-www-form-urlencoded; charset=utf-8", []),
+            ("prompt-caching-2024-07-31", []),
+            ("1234567890123456", []),
+            ("extraordinarilylongword", []),
+        ):
+            with self.subTest(value):
+                self.assertEqual(masking.credentials([("X-Door", value)]), found)
+        self.assertEqual(
+            masking.credentials([("DB_PASS", "sesame"), ("X-Jwt", "a.b.cd")]), ["a.b.cd", "sesame"]
+        )
+
     def test_exact_texts_are_cleared_and_nothing_else(self) -> None:
         value = {"abc-def": ["Bearer abc-def", {"n": 1, "token": "mine"}], "x": None, "y": True}
         shown = masking.cleared(value, ["Bearer abc-def", "abc-def"])

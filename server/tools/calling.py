@@ -12,7 +12,7 @@ import linecache
 import signal
 import sys
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,8 @@ from ..schema.generate import SignatureError, schema_of
 from ..schema.plain import plain
 from ..schema.validate import validate
 from .tool import KIT, MARK, Context, ToolError, tool, toolkit
+
+Declared = tuple[str, Callable[..., Any], dict[str, Any]]  # name, function, settings
 
 
 def call(
@@ -61,38 +63,39 @@ def load(path: str, source: str | None = None) -> types.ModuleType:
     return module
 
 
-def declared(module: types.ModuleType) -> dict[str, tuple[Callable[..., Any], dict[str, Any]]]:
-    """Tools of a module: name → (function, options). Methods of toolkits are bound to a new one."""
-    tools: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {}
-    for thing in list(vars(module).values()):
+def declared(module: types.ModuleType) -> Iterator[Declared]:
+    """Tools of a module, in its order. Methods of toolkits are bound to a new one."""
+    for thing in {id(each): each for each in vars(module).values()}.values():
         if getattr(thing, "__module__", None) != module.__name__:
             continue
         if isinstance(thing, type) and getattr(thing, KIT, False):
             one, shared = thing(), getattr(thing, KIT)
             for name, method in inspect.getmembers(one, callable):
                 if (options := getattr(method, MARK, None)) is not None:
-                    options = {**shared, **options}
-                    tools[f"{thing.__name__}_{options.get('name') or name}"] = (method, options)
+                    name = options.get("name") or name
+                    yield f"{thing.__name__}_{name}", method, {**shared, **options}
         elif callable(thing) and (options := getattr(thing, MARK, None)) is not None:
-            tools[options.get("name") or thing.__name__] = (thing, options)
-    return tools
+            yield options.get("name") or thing.__name__, thing, options
 
 
 def found(module: types.ModuleType, name: str) -> Callable[..., Any]:
-    tools = declared(module)
-    if name not in tools:
-        raise ToolError(f"the file no longer has a tool {name}")
-    return tools[name][0]
+    for known, function, _ in declared(module):
+        if known == name:
+            return function
+    raise ToolError(f"the file no longer has a tool {name}")
 
 
 def describe(path: str, source: str | None = None) -> list[dict[str, Any]]:
     """What the tools of an owner's file look like to a model, or for each {name, problem}: why no
     schema can describe it. The server loads the file nowhere but in a child. Raises what the file
     raises."""
-    return [_about(name, *found) for name, found in declared(load(path, source)).items()]
+    return [_about(*tool) for tool in declared(load(path, source))]
 
 
 def _about(name: str, function: Callable[..., Any], options: dict[str, Any]) -> dict[str, Any]:
+    body = inspect.unwrap(function)
+    if inspect.isgeneratorfunction(body) or inspect.isasyncgenfunction(body):
+        return {"name": name, "problem": "it is a generator; return a list of what it yields"}
     try:
         signature = schema_of(function, inject=(Context,))
     except SignatureError as error:

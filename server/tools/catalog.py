@@ -128,12 +128,13 @@ class Catalog:
                 self._problem(f"server.rest.{api}.openapi: {why}")
                 continue
             for item in operations(api, about, document):
+                if isinstance(item, str):
+                    self._problem(item)
+                    continue
                 try:
-                    if isinstance(item, str):
-                        raise ToolError(item)
                     self.add(item.tool, item)
                 except (ToolError, SchemaError) as error:
-                    self._problem(str(error))
+                    self._problem(f"server.rest.{api}: {item.tool.name}: {error}")
 
     async def add_mcp(self, servers: Servers) -> None:
         """Start every MCP server and add the tools that it lists, now and whenever they change."""

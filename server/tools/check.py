@@ -36,7 +36,10 @@ async def check_file(config: Config, path: Path) -> tuple[list[str], bool]:
             most = config.server["limits"]["tool"]
             lines += [*described(item, toolbox.policy(item, None), most), ""]
     if not found:
-        lines = ["no tool in this file: put @tool above a function (from yaa import tool)", ""]
+        how = (
+            "put @tool above a function, and @toolkit above a class of such (from yaa import tool)"
+        )
+        lines = [f"no tool in this file: {how}", ""]
     refused = sum(isinstance(item, str) for item in found)
     lines.append(f"{len(found) - refused} to use, {refused} refused")
     return lines, bool(found) and not refused
@@ -79,7 +82,9 @@ def advice(tool: BaseTool, most: dict[str, float]) -> Iterator[str]:
     if not tool.description:
         yield "a docstring: it is all that tells the model what the tool is for"
     for name, about in tool.parameters.get("properties", {}).items():
-        if isinstance(about, dict) and not about.get("description"):
+        if name in ("ctx", "context") and "type" not in about:
+            yield f"{name}: Context (from yaa import Context); without it the model fills it in"
+        elif isinstance(about, dict) and not about.get("description"):
             yield f'a description of {name}: Annotated[..., "what it is"]'
     for name in tool.required_resources.keys() - {*most, "network"}:
         yield f"required_resources: there is no limit {name}; there are {', '.join(most)}"

@@ -212,10 +212,10 @@ def work(
     except MemoryError:
         error_text = {"type": "MemoryError", "message": "out of memory", "limit": "memory_mb"}
         message = {"error": error_text}
-    except Exception as error:
-        message = failure(error)
     except SystemExit as error:
         message = {"error": {"type": "SystemExit", "message": f"the tool exited with {error.code}"}}
+    except BaseException as error:
+        message = failure(error, request["where"][1])
     message |= {"attachments": list(attached.values()), "keep": context.keep}
     data = encoded(message)
     for stream in (sys.stdout, sys.stderr):
@@ -275,16 +275,19 @@ def call(request: dict[str, Any], context: Context) -> Any:
     return calling.call(place, name, request["args"], context, source)
 
 
-def failure(error: Exception) -> dict[str, Any]:
-    """What the model is told of an exception: its kind and message, or the limit behind it. The
-    trace goes to the server's log only."""
+def failure(error: BaseException, file: str = "") -> dict[str, Any]:
+    """What the model is told of an exception: its kind and message, with the line in the owner's
+    `file`, or the limit behind it. The trace goes to the server's log only."""
+    if type(error).__name__ == "ToolError":
+        return {"error": {"type": "error", "message": str(error)[:2000]}}
     traceback = importlib.import_module("traceback")  # 12 ms, and only a failure needs it
     trace = "".join(traceback.format_exception(error))[-4000:]
-    found: dict[str, Any] = {"type": type(error).__name__, "message": str(error)[:2000]}
-    if type(error).__name__ == "ToolError":
-        return {"error": {"type": "error", "message": found["message"]}}
+    frames = traceback.extract_tb(error.__traceback__)
+    lines = [f"line {frame.lineno}: " for frame in frames if frame.filename == file]
+    text = "".join(lines[-1:]) + str(error)[:2000]
+    found: dict[str, Any] = {"type": type(error).__name__, "message": text}
     if isinstance(error, OSError) and error.errno in LIMIT_ERRNOS:
-        last = traceback.extract_tb(error.__traceback__)[-1].line or ""
+        last = frames[-1].line or ""
         started = "fork" in last or "spawn" in last
         if error.errno != errno.EAGAIN or started:  # a lock and a pipe say it as well
             found["limit"] = LIMIT_ERRNOS[error.errno]

@@ -66,8 +66,10 @@ class Server:
     def credentials(self) -> list[str]:
         """What it knows this server by, and may echo: wherever in its entry that stands."""
         given = [self.entry.get(key, {}).items() for key in ("headers", "env")]
+        url = self.entry.get("url", "")
+        given.append({"": url}.items())
         found = {*masking.credentials(pair for pairs in given for pair in pairs)}
-        found.update(masking.keys_in(dict(parse_qsl(urlsplit(self.entry.get("url", "")).query))))
+        found.update(masking.keys_in(dict(parse_qsl(urlsplit(url).query))))
         args = self.entry.get("args", [])
         parts = (text.partition(sign) for text in args for sign in "=:")  # --key=v, "Name: v"
         told = [(name, value.strip()) for name, _, value in parts]

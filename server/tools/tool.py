@@ -17,6 +17,8 @@ MARK = "__yaa_tool__"
 KIT = "__yaa_toolkit__"
 NETWORKS = ("off", "proxy", "full")  # sandbox/reach.py, which a tool's process need not import
 HINTS = ("read_only", "destructive", "idempotent", "parallel_safe")
+SETTINGS = dict[str, type](name=str, description=str, required_resources=Mapping, keep=int)
+SETTINGS |= dict.fromkeys(HINTS, bool)
 
 
 class ToolError(Exception):
@@ -87,11 +89,16 @@ def tool(function: Any = None, **options: Any) -> Any:
     output_kb, processes, open_files; `network` (off, proxy, full) says which one it cannot do
     without.
     """
-    unknown = options.keys() - {*HINTS, "name", "description", "required_resources", "keep"}
-    if unknown:
-        raise TypeError(f"@tool does not know {', '.join(sorted(unknown))}")
+    for name, value in options.items():
+        if name not in SETTINGS:
+            raise TypeError(f"@tool does not know {name}; it knows {', '.join(SETTINGS)}")
+        check_setting(name, value)
 
     def mark(function: F) -> F:
+        if isinstance(function, staticmethod | classmethod):
+            raise TypeError(f"@{type(function).__name__} belongs above @tool, not below")
+        if not callable(function):
+            raise TypeError(f"@tool is for a function, not for {function!r:.60}")
         setattr(function, MARK, options)
         return function
 
@@ -105,12 +112,21 @@ def toolkit(*, keep: int | None = None) -> Callable[[C], C]: ...
 def toolkit(cls: Any = None, *, keep: int | None = None) -> Any:
     """Mark a class whose @tool methods become tools named `<class>_<method>`. It is made once for
     each call, without arguments. `keep` is for those of its tools that have none of their own."""
+    check_setting("keep", keep)
 
     def mark(cls: C) -> C:
         setattr(cls, KIT, {"keep": keep})
         return cls
 
     return mark if cls is None else mark(cls)
+
+
+def check_setting(name: str, value: Any) -> None:
+    """Raises TypeError for what is not of its kind: `read_only="no"` would be taken for a yes."""
+    kind = SETTINGS[name]
+    fits = isinstance(value, kind) and isinstance(value, bool) == (kind is bool)
+    if value is not None and not fits:
+        raise TypeError(f"{name} is {value!r:.60}, wanted {kind.__name__}")
 
 
 @dataclass(frozen=True)

@@ -61,9 +61,36 @@ class Checking(unittest.TestCase):
             with self.subTest(wanted):
                 self.assertIn(wanted, text)
 
+    def test_what_would_fail_in_each_call(self) -> None:
+        source = """
+from yaa import tool
+@tool
+def gives(ctx, n: int): yield n
+@tool
+async def waits(): yield 1
+@tool
+def one() -> None: "x"
+same = one
+@tool(name="one")
+def other() -> None: "x"
+@tool
+def asks(ctx, n: int) -> None: "x"
+"""
+        _, text = self.check(source)
+        for wanted in (
+            "refused  gives: it is a generator",
+            "refused  waits: it is a generator",
+            "refused  one: there is a tool named one already",
+            "better   ctx: Context (from yaa import Context)",
+            "2 to use, 3 refused",
+        ):
+            with self.subTest(wanted):
+                self.assertIn(wanted, text)
+
     def test_whole_files(self) -> None:
         cases = [
             ("x = 1", "no tool in this file"),
+            ("from yaa import tool\n@tool(name=5)\ndef f(): ...", "TypeError: line 2: name is 5"),
             ("import nothing_here", "ModuleNotFoundError"),
             ("def (", "SyntaxError"),
             ("raise SystemExit(3)", "exited with 3"),

@@ -477,6 +477,8 @@ class Words(unittest.TestCase):
         ]
         for entry, found in (
             ({"url": f"https://m.example/mcp?api_key=short-1&k={key}&region=eu"}, [key, "short-1"]),
+            ({"url": f"https://m.example/s/{key}/mcp"}, [key]),
+            ({"command": "npx", "args": ["mcp-remote", f"https://m.example/{key}/sse"]}, [key]),
             ({"command": "x", "args": ["--api-key", key, "--no-auth", "/srv/a/long/path"]}, [key]),
             ({"command": "x", "args": [f"--token={key}", "--auth", "oauth2"]}, [key]),
             ({"command": "npx", "args": header}, [f"Bearer {key}", key]),

@@ -284,7 +284,9 @@ class Collected(unittest.IsolatedAsyncioTestCase):
                 server["rest"] = {"sky": good, "lost": about}
                 toolbox = Toolbox(Config(server, DEFAULTS["session"], Path(folder)), client)
                 await toolbox.load_owner_tools()
-                self.assertEqual(len(toolbox.problems), 2, toolbox.problems)
+                name, file = toolbox.problems
+                self.assertTrue(name.startswith("server.rest.sky: sky_bäd: a tool's name"), name)
+                self.assertTrue(file.startswith("server.rest.lost.openapi: "), file)
                 session = {"id": "s", "messages": [], "grants": []}
                 session["config"] = DEFAULTS["session"]["config"]
                 function = {"name": "sky_day", "arguments": '{"n": "3"}'}

@@ -292,7 +292,7 @@ class Kit:
 """
         )
         cases: list[tuple[str, dict[str, Any], str, str]] = [
-            ("boom", {}, "error", "bad /secret/path"),
+            ("boom", {}, "error", "line 6: bad /secret/path"),
             ("said", {}, "error", "use a smaller number"),
             ("leaves", {}, "error", "exited with 3"),
             ("dies", {}, "error", "ended without a result"),
@@ -323,16 +323,17 @@ class Kit:
 
     async def test_broken_files_say_what_is_wrong(self) -> None:
         cases = [
-            ("import nothing_here", "ModuleNotFoundError", "nothing_here"),
-            ("def f(:", "SyntaxError", ""),
-            ("raise RuntimeError('no')", "RuntimeError", "no"),
-            ("from yaa import tool\n@tool(nope=1)\ndef f(): ...", "TypeError", "nope"),
+            ("\nimport nothing_here", "line 2: .*nothing_here"),
+            ("def f(:", r"line 1\)$"),
+            ("raise RuntimeError('no')", "^line 1: no$"),
+            ("def f():\n  raise KeyError\nclass A:\n  x = f()", "^line 2: $"),
+            ("raise KeyboardInterrupt", "^line 1: $"),
         ]
-        for source, kind, message in cases:
+        for source, message in cases:
             with self.subTest(source):
                 found = await self.run_tool(("describe", self.owned(source), ""), {})
-                self.assertEqual((found.status, found.error["type"]), ("error", kind))
-                self.assertIn(message, found.error["message"])
+                self.assertEqual(found.status, "error")
+                self.assertRegex(found.error["message"], message)
         path = self.home / "tool.py"
         for data in (b"x = '\xe9'", b"# coding: nothing\n"):
             path.write_bytes(data)

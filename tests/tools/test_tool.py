@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import types
 import unittest
+from typing import Any
 
 from server.tools.calling import declared
 from server.tools.tool import MARK, BaseTool, Context, hints_of, tool, toolkit
@@ -23,9 +24,30 @@ class Decorators(unittest.TestCase):
         self.assertEqual(getattr(bare, MARK), {})
         self.assertEqual(getattr(named, MARK), {"name": "other", "read_only": True})
 
-    def test_unknown_options_are_named(self) -> None:
-        with self.assertRaisesRegex(TypeError, "readonly"):
-            tool(readonly=True)  # type: ignore[call-overload]
+    def test_settings_that_mean_nothing(self) -> None:
+        """None may be taken for another: a tool whose `read_only` is "no" would run unasked."""
+        wrong: tuple[tuple[dict[str, Any], str], ...] = (
+            ({"readonly": True}, "does not know readonly; it knows name, .*, read_only"),
+            ({"read_only": "no"}, "read_only is 'no', wanted bool"),
+            ({"name": 5}, "name is 5, wanted str"),
+            ({"keep": True}, "keep is True, wanted int"),
+            ({"required_resources": ["wall_s"]}, "wanted Mapping"),
+        )
+        for options, message in wrong:
+            with self.subTest(options), self.assertRaisesRegex(TypeError, message):
+                tool(**options)
+        with self.assertRaisesRegex(TypeError, "wanted int"):
+            toolkit(keep="x")  # type: ignore[call-overload]
+
+    def test_what_is_no_function(self) -> None:
+        wrong: tuple[tuple[Any, str], ...] = (
+            ("greet", "not for 'greet'"),
+            (staticmethod(len), "@staticmethod belongs above"),
+            (classmethod(hash), "@classmethod belongs above"),
+        )
+        for thing, message in wrong:
+            with self.subTest(message), self.assertRaisesRegex(TypeError, message):
+                tool(thing)
 
     def test_a_toolkit_stays_a_class(self) -> None:
         @toolkit
@@ -46,7 +68,7 @@ class Decorators(unittest.TestCase):
         for thing in vars(module).values():
             if isinstance(thing, type):
                 thing.__module__ = "owned"
-        kept = {name: options["keep"] for name, (_, options) in declared(module).items()}
+        kept = {name: options["keep"] for name, _, options in declared(module)}
         self.assertEqual(kept, {"Kit_a": 2, "Kit_b": 0, "Other_a": None})
 
 

@@ -451,7 +451,7 @@ class Owners(Case):
         with self.assertLogs("yaa.tools", "WARNING"):
             await toolbox.load_owner_tools()
         self.assertEqual(len(toolbox.problems), 2)
-        self.assertIn("broken.py: ModuleNotFoundError", toolbox.problems[0])
+        self.assertIn("broken.py: ModuleNotFoundError: line 1: ", toolbox.problems[0])
         self.assertIn("shell already", toolbox.problems[1])
         self.assertIn("taken.py: shell:", toolbox.problems[1])
         about = {tool["name"]: tool for tool in toolbox.info()}

@@ -27,6 +27,7 @@ MAX_SHOWN = 18_000  # characters of one part, as JSON: a model reads 20,000 of a
 MAX_LISTED = 1_000
 MAX_DIFF = 200  # lines of it
 MOST_STEPS = 2_000_000  # replacements times lines, for a diff that takes a second or two
+MARKS = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}  # as some programs of Windows write
 COMPARED = 80  # characters of a line that is held against another
 
 _Path = Annotated[str, "Path in the session's folder"]
@@ -41,7 +42,8 @@ def read_file(
 ) -> dict[str, Any]:
     """Read a text file, or a part of it, with line numbers. A long part ends early: `next_offset`
     says where to go on."""
-    lines = lines_of(read_text(inside(path), path))
+    text, encoding = read_text(inside(path), path)
+    lines = lines_of(text)
     shown: list[str] = []
     room = MAX_SHOWN
     for number, line in enumerate(lines[offset - 1 : offset - 1 + limit], offset):
@@ -51,6 +53,8 @@ def read_file(
             break
         shown.append(text)
     found: dict[str, Any] = {"content": "\n".join(shown), "lines": len(lines)}
+    if encoding != "utf-8":
+        found["encoding"] = encoding
     if offset - 1 + len(shown) < len(lines):
         found["next_offset"] = offset + len(shown)
     return found
@@ -77,12 +81,14 @@ def edit_file(
     """Replace a text that occurs exactly once in a file (or everywhere with replace_all)."""
     target = inside(path)
     with alone(target.parent):
-        text = read_text(target, path, "surrogateescape")  # what is no UTF-8 stays as it is
+        text, encoding = read_text(
+            target, path, "surrogateescape"
+        )  # what is no text stays as it is
         changed, count = edited(text, old, new, path)
         if count > 1 and not replace_all:
             often = f"the text occurs {count} times in {path}"
             raise ToolError(f"{often}; give more of it, or replace_all")
-        write_text(target, changed, path, "surrogateescape")
+        write_text(target, changed, path, encoding, "surrogateescape")
     ctx.attach(path)
     found = {"path": path, "replaced": count}
     lines = lines_of(text)
@@ -177,7 +183,9 @@ def walk(
             yield {"path": name, "type": "file", "size": size}
 
 
-def read_text(target: Path, path: str, errors: str = "replace") -> str:
+def read_text(target: Path, path: str, errors: str = "replace") -> tuple[str, str]:
+    """A file's text, and its encoding: UTF-8, if no mark at its beginning says otherwise. The mark
+    stays in the text, so that it is written again. Raises ToolError."""
     with opened(target, path) as file:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             raise ToolError(f"{path} is not a file")
@@ -187,12 +195,18 @@ def read_text(target: Path, path: str, errors: str = "replace") -> str:
             raise ToolError(f"{path}: {error.strerror}") from None
     if len(data) > MAX_READ:
         raise ToolError(f"{path} is larger than {MAX_READ // 1024 // 1024} MB; use shell")
-    if b"\0" in data[:8192]:
+    encoding = MARKS.get(data[:2], "utf-8")
+    if "\0" in data[:8192].decode(encoding, "replace"):
         raise ToolError(f"{path} is not a text file ({media_type(path)}, {len(data)} bytes)")
-    return data.decode("utf-8", errors)
+    try:
+        return data.decode(encoding, errors), encoding
+    except UnicodeDecodeError as error:
+        raise ToolError(f"{path} is not all {encoding}: {error.reason}; use shell") from None
 
 
-def write_text(target: Path, content: str, path: str, errors: str = "strict") -> bool:
+def write_text(
+    target: Path, content: str, path: str, encoding: str = "utf-8", errors: str = "strict"
+) -> bool:
     """Whole or not at all: into a file beside it, then renamed over it. Whether it replaced one.
     A limit that is met is the call's (child.py); a full disk and the like are named."""
     draft = target.with_name(f".{secrets.token_hex(8)}.draft")
@@ -200,7 +214,7 @@ def write_text(target: Path, content: str, path: str, errors: str = "strict") ->
         target.parent.mkdir(parents=True, exist_ok=True)
         if target.is_dir():
             raise ToolError(f"{path} is a folder")
-        with draft.open("x", encoding="utf-8", errors=errors, newline="") as file:
+        with draft.open("x", encoding=encoding, errors=errors, newline="") as file:
             file.write(content)
         replaced = target.exists()
         if replaced:

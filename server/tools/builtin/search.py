@@ -105,7 +105,7 @@ def texts(root: Path, path: str, glob: str, count: Count) -> Iterator[tuple[str,
     """(name, content) of every text file that is asked for, in order."""
     if root.is_file():
         count.searched += 1
-        yield path, read_text(root, path)
+        yield path, read_text(root, path)[0]
         return
     if not root.is_dir():
         raise ToolError(f"there is no {path}")
@@ -118,7 +118,7 @@ def texts(root: Path, path: str, glob: str, count: Count) -> Iterator[tuple[str,
         try:
             if (root / below).stat().st_size > MAX_FILE:
                 raise ToolError("too large")
-            text = read_text(root / below, below)
+            text, _ = read_text(root / below, below)
         except (ToolError, OSError):
             count.passed_over += 1
         else:

@@ -176,6 +176,23 @@ class Editing(Case):
         after = (self.root / "f").read_bytes()
         self.assertEqual(after, before.replace(b"old", "neu é".encode()))
 
+    def test_what_windows_wrote_is_read_and_stays_what_it_is(self) -> None:
+        for mark, name in ((b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be")):
+            with self.subTest(name):
+                (self.root / "f").write_bytes(mark + "naïve 世\r\n😀\r\n".encode(name))
+                found = read_file(CTX, "f")
+                self.assertEqual((found["lines"], found["encoding"]), (2, name))
+                self.assertTrue(found["content"].endswith("naïve 世\n     2\t😀"))
+                edit_file(CTX, "f", "世\n😀", "x\ny")
+                self.assertEqual(
+                    (self.root / "f").read_bytes(), mark + "naïve x\r\ny\r\n".encode(name)
+                )
+        for data, message in ((b"\xff\xfea\0b", "truncated"), (b"\xff\xfea\0\0\0", "not a text")):
+            (self.root / "f").write_bytes(data)
+            with self.subTest(data), self.assertRaisesRegex(ToolError, message):
+                edit_file(CTX, "f", "a", "b")
+            self.assertEqual((self.root / "f").read_bytes(), data)
+
     def test_line_ends_stay_as_they_are(self) -> None:
         """A model writes line feeds, and read_file shows nothing else."""
         for before, old, new, after in (
