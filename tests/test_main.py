@@ -540,6 +540,10 @@ class Streams(Case):
                 self.assertEqual(done.returncode, code)
                 self.assertTrue(done.stderr.startswith(said), done.stderr)
 
+    def test_what_is_closed_is_not_missing_to_the_sandbox(self) -> None:
+        whole = self.shell('exec "$@"', "--check").stdout
+        self.assertEqual(self.shell('exec "$@" 2>&-', "--check").stdout, whole)
+
     @unittest.skipUnless(Path("/dev/full").exists(), "needs /dev/full")
     def test_a_full_disk_and_a_reader_that_leaves_are_no_mistake_of_ours(self) -> None:
         for arguments in (("run", "--say", "calc 6*7"), ("doctor",), ("--check",)):
