@@ -231,12 +231,14 @@ def _running(server: Mapping[str, Any]) -> str:
         peer = http.client.HTTPConnection(*at, timeout=ASK_S)
     try:
         peer.request("GET", "/health")
-        said = loads(peer.getresponse().read(4096))
+        answer = peer.getresponse()
+        said = loads(answer.read(4096))
     except (OSError, http.client.HTTPException, JSONError):
         return ""
     finally:
         peer.close()
-    return str(said.get("version", "")) if isinstance(said, dict) else ""
+    ours = answer.headers["Server"] == "yaa" and isinstance(said, dict)
+    return str(said.get("version", "")) if ours else ""
 
 
 def _files(server: Mapping[str, Any]) -> Iterator[Finding]:
