@@ -94,6 +94,7 @@ def _prepare_streams() -> None:
         stream = getattr(sys, name)
         if stream is None:  # its number is free, and a connection must not get it
             null = os.open(os.devnull, os.O_RDWR)
+            os.set_inheritable(null, True)  # nor a file of a program that we start
             setattr(sys, name, open(null, mode, errors=errors, closefd=False))
         elif isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors=errors)

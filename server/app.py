@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Any
 
-from . import VERSION, log, masking
+from . import VERSION, masking
 from .agent import BaseAgent
 from .agents.registry import Agents
 from .api.agui import Agui
@@ -48,8 +48,6 @@ from .tools.toolbox import Toolbox
 from .wire.client import Client
 
 START_S = 20.0  # how long a request waits for a server that opens
-
-_log = log.get("app")
 
 
 class App:
@@ -110,8 +108,6 @@ class App:
         found, _ = await asyncio.gather(
             discover(self.config.server, self.client, self._env), self._open_tools()
         )
-        for problem in self.agent_problems():
-            _log.warning("%s", problem)
         self.models.add(found)
         self.found = found
         self._opened.set()
@@ -160,7 +156,17 @@ class App:
         """Whether the default model is the built-in script and no AI."""
         return any(model.get("default") and model.get("demo") for model in self.models.catalog())
 
-    def model_problems(self) -> list[str]:
+    def problems(self) -> dict[str, list[str]]:
+        """What the owner has to mend, by the part that it is wrong with."""
+        return {
+            "model": self._model_problems(),
+            "tools": self.toolbox.problems,
+            "agents": self.agent_problems(),
+            "hooks": self.hooks.problems,
+            "logs": self._file_problems(),
+        }
+
+    def _model_problems(self) -> list[str]:
         """Why a session that says nothing of its model could not run, where it could not."""
         try:
             self.models.resolve(self.config.session["config"]["llm_api"]["provider"])
@@ -168,7 +174,7 @@ class App:
             return [f"session.config.llm_api.provider: {problem.detail}"]
         return []
 
-    def file_problems(self) -> list[str]:
+    def _file_problems(self) -> list[str]:
         """Why the log or the traces cannot be written where they should be."""
         found, server = [], self.config.server
         for key in ("log", "tracing"):

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from . import VERSION, doctor, log
 from .app import App
-from .config import Config, ConfigError, make_home
+from .config import Config, ConfigError, expanded, make_home
 from .console import (
     BAD_INPUT,
     FAILED,
@@ -138,7 +138,7 @@ def _run(config: Config, env: Mapping[str, str], options: argparse.Namespace) ->
 def _check_tools(config: Config, options: argparse.Namespace) -> int:
     log.setup("error")
     make_home(config.home)
-    lines, fine = asyncio.run(check_file(config, Path(options.file).absolute()))
+    lines, fine = asyncio.run(check_file(config, expanded(options.file, "FILE")))
     print("\n".join(lines))
     return 0 if fine else FAILED
 

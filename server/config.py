@@ -124,17 +124,19 @@ def merge(base: Any, over: Any, at: At = ()) -> Any:
 
 def home_folder(flag: str | None, env: Mapping[str, str]) -> Path:
     """Where everything of the owner lives: --home, else YAA_HOME, else ~/.yaa."""
-    return expanded(flag or env.get("YAA_HOME") or "~/.yaa", "--home or YAA_HOME").absolute()
+    return expanded(flag or env.get("YAA_HOME") or "~/.yaa", "--home or YAA_HOME")
 
 
 def expanded(name: str, setting: str) -> Path:
-    """A file's name with `~` as the home of its user. Raises ConfigError where nobody has that
-    home: in a container a user often has none."""
+    """Where a file is, with `~` as the home of its user. Raises ConfigError where nobody has that
+    home, as often in a container, and where the folder that we were started in is gone."""
     try:
-        return Path(name).expanduser()
+        return Path(name).expanduser().absolute()
     except RuntimeError:
         text = f"{name}: there is no such home folder here; give another one with {setting}"
-        raise ConfigError(text) from None
+    except OSError:
+        text = f"{name}: the current folder is gone; go to another one"
+    raise ConfigError(text)
 
 
 def make_home(home: Path) -> None:

@@ -58,10 +58,7 @@ def examine(app: App) -> list[Finding]:
         *_workspaces(app.config.home / "workspaces"),
         *_models(app),
         *_sandbox(app.toolbox.sandbox(), _setting),
-        *(Finding(MISSING, "tools", problem) for problem in app.toolbox.problems),
-        *(Finding(MISSING, "agents", problem) for problem in app.agent_problems()),
-        *(Finding(MISSING, "hooks", problem) for problem in app.hooks.problems),
-        *(Finding(MISSING, "logs", problem) for problem in app.file_problems()),
+        *(Finding(MISSING, part, text) for part, texts in app.problems().items() for text in texts),
         *_network(server),
         *_files(server),
     ]
@@ -150,8 +147,6 @@ def _models(app: App) -> Iterator[Finding]:
     for model in real:
         mark = ", the default" if model.get("default") else ""
         yield Finding(OK, "model", f"{model['name']}: {model['model']}{mark}")
-    for problem in app.model_problems():
-        yield Finding(MISSING, "model", problem)
     if not real:
         yield Finding(
             MISSING,
@@ -236,12 +231,14 @@ def _running(server: Mapping[str, Any]) -> str:
         peer = http.client.HTTPConnection(*at, timeout=ASK_S)
     try:
         peer.request("GET", "/health")
-        said = loads(peer.getresponse().read(4096))
+        answer = peer.getresponse()
+        said = loads(answer.read(4096))
     except (OSError, http.client.HTTPException, JSONError):
         return ""
     finally:
         peer.close()
-    return str(said.get("version", "")) if isinstance(said, dict) else ""
+    ours = answer.headers["Server"] == "yaa" and isinstance(said, dict)
+    return str(said.get("version", "")) if ours else ""
 
 
 def _files(server: Mapping[str, Any]) -> Iterator[Finding]:

@@ -63,9 +63,8 @@ def describe(app: App) -> list[str]:
     usable = [tool["name"] for tool in app.toolbox.info() if "unavailable" not in tool]
     lines += _row("tools", usable)
     lines += _row("hooks", [each["name"] for each in app.hooks.info()["loaded"]])
-    problems = [*app.toolbox.problems, *app.hooks.problems]
-    problems += [*app.model_problems(), *app.file_problems()]
-    lines += [f"  problem  {problem}" for problem in problems]
+    for problems in app.problems().values():
+        lines += [f"  problem  {problem}" for problem in problems]
     sandbox = app.toolbox.sandbox()
     lines.append(f"  sandbox  {TIERS[sandbox['tier']]}")
     lines += [f"           open: {gap}" for gap in sandbox["missing"]]

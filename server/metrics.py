@@ -93,11 +93,12 @@ class Metrics:
 
 class Row:
     """What one process counts. Numbers of an earlier process in this place go on, but what that one
-    had open is closed."""
+    had open is closed: its runs were cut."""
 
     def __init__(self, whole: Metrics, numbers: memoryview[float]) -> None:
         self.text = whole.text
         self._numbers = numbers
+        self._add("yaa_runs_total", "cut", by=numbers[PLACES["yaa_runs", ""]])
         for family in FAMILIES:
             if family.kind == "gauge":
                 numbers[PLACES[family.name, ""]] = 0

@@ -7,7 +7,9 @@ import subprocess
 import sys
 import tempfile
 import unittest
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 from server import doctor
@@ -16,6 +18,16 @@ from server.doctor import MISSING, NOTE, OK, Finding
 from .test_main import SECONDS, Case
 from .tooling.child import Child
 from .wire.test_tls import pair
+
+
+class Healthy(BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(b'{"status": "ok", "version": "7"}')
+
+    def log_message(self, *args: object) -> None:
+        pass
 
 
 class Here(Case):
@@ -80,6 +92,14 @@ class Here(Case):
                 done = self.yaa("doctor", env=env)
                 self.assertEqual(done.returncode, 0, done.stdout)
                 self.assertRegex(done.stdout, rf"ok +address +0\.0\.0\.0, port {port}: yaa \d")
+
+    def test_another_program_with_a_version_serves_there(self) -> None:
+        with HTTPServer(("127.0.0.1", 0), Healthy) as other:
+            answering = Thread(target=other.handle_request)
+            answering.start()
+            done = self.yaa("doctor", env={"YAA_PORT": str(other.server_port)})
+            answering.join()
+        self.assertRegex(done.stdout, r"missing +address +.*: Address already in use")
 
     def test_a_configuration_that_cannot_be_used(self) -> None:
         done = self.yaa("doctor", env={"YAA_SERVER__TLS__CERT": "/nowhere"})

@@ -37,13 +37,15 @@ class Described(unittest.IsolatedAsyncioTestCase):
             home = Path(folder)
             (home / "hooks").mkdir()
             (home / "hooks" / "broken.py").write_text("def (:")
-            async with App(load(home, None, {}, {"server.discover": False}), {}) as app:
+            flags = {"server.discover": False, "session.agent": "nobody"}
+            async with App(load(home, None, {}, flags), {}) as app:
                 said = "\n".join(describe(app))
                 tier = app.toolbox.sandbox()["tier"]
         for pattern in (
             r"model    demo: .*no AI",
             r"tools    calculator, ",
             r"problem  hooks/broken\.py: ",
+            r"problem  session\.agent is nobody, and there is no such agent",
             rf"sandbox  (tier )?{tier}: ",
             rf"home     {home}",
         ):
@@ -75,7 +77,7 @@ class Described(unittest.IsolatedAsyncioTestCase):
                 )
                 flags[f"server.{key}.file"] = "fine"
                 async with App(load(Path(folder) / "home", None, {}, flags), {}) as app:
-                    self.assertEqual(app.file_problems(), [])
+                    self.assertEqual(app.problems()["logs"], [])
 
     async def test_what_is_withheld_is_not_among_the_tools(self) -> None:
         with tempfile.TemporaryDirectory() as folder:

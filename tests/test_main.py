@@ -271,6 +271,22 @@ class Serving(Case):
                 self.assertEqual(done.returncode, 2)
                 self.assertIn("choose another with --home or YAA_HOME", done.stderr)
 
+    def test_a_folder_that_is_gone(self) -> None:
+        gone = self.folder / "gone"
+        line = f'mkdir {gone} && cd {gone} && rmdir {gone} && exec "$@"'
+        for arguments in (("--check", "--home", "x"), ("tools", "check", "x.py")):
+            with self.subTest(arguments):
+                done = subprocess.run(
+                    ["sh", "-c", line, "sh", *self.command(*arguments)],
+                    env=self.env | {"PYTHONPATH": str(ROOT)},
+                    capture_output=True,
+                    text=True,
+                    timeout=SECONDS,
+                    check=False,
+                )
+                said = f"yaa: {arguments[-1]}: the current folder is gone; go to another one\n"
+                self.assertEqual((done.returncode, done.stderr), (2, said))
+
     def test_a_key_that_cannot_be_written(self) -> None:
         command = ["sh", "-c", 'ulimit -f 0; exec "$@"', "sh", *self.command("--port", "0")]
         done = subprocess.run(
@@ -539,6 +555,10 @@ class Streams(Case):
                 done = self.shell(line, *arguments)
                 self.assertEqual(done.returncode, code)
                 self.assertTrue(done.stderr.startswith(said), done.stderr)
+
+    def test_what_is_closed_is_not_missing_to_the_sandbox(self) -> None:
+        whole = self.shell('exec "$@"', "--check").stdout
+        self.assertEqual(self.shell('exec "$@" 2>&-', "--check").stdout, whole)
 
     @unittest.skipUnless(Path("/dev/full").exists(), "needs /dev/full")
     def test_a_full_disk_and_a_reader_that_leaves_are_no_mistake_of_ours(self) -> None:

@@ -87,12 +87,14 @@ class Counting(unittest.TestCase):
                 row = metrics.row(1)
                 row.answered(200)
                 row.connections(1)
+                row.run_began()
                 os._exit(0)
             os.waitpid(pid, 0)
         metrics.row(1)
         found = numbers(metrics.text())
         self.assertEqual(found['yaa_requests_total{status="2xx"}'], 3)
         self.assertEqual(found["yaa_connections"], 0)
+        self.assertEqual((found["yaa_runs"], found['yaa_runs_total{end="cut"}']), (0, 2))
         self.assertEqual(found["yaa_process_starts_total"], 4)
 
 

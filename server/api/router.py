@@ -133,8 +133,7 @@ class Router:
     async def __call__(self, exchange: Exchange) -> None:
         began, clock = time.time(), time.perf_counter()
         spans.current.set(spans.begin(exchange.request.headers.get("traceparent", "")))
-        headers = self._headers(exchange.request) | {"X-Request-Id": exchange.id}
-        call = Call(exchange, headers)
+        call = Call(exchange, self._headers(exchange.request))
         try:
             async with Border(call):
                 await self._serve(call)

@@ -151,20 +151,20 @@ class Client:
         """Send a request and return when the head of its answer is here.
 
         `resendable` (by default: the method is idempotent) allows a second try on a new connection
-        when a kept one turns out to be closed before a single byte came back. Raises ClientError.
+        when a kept one turns out to lead nowhere before a byte came back. Raises ClientError.
         """
         timeouts = timeouts or Timeouts()
         started = asyncio.get_running_loop().time()
         origin, target = self._place(url, public_only)
         message = self._message(method, origin, target, headers or {}, body)
         again = method in RESENDABLE if resendable is None else resendable
+        kept = self._pool.take(origin)
         while True:
-            kept = self._pool.take(origin)
             connection = kept or await self._connect(origin, timeouts, started)
             exchange = connection.start(method, message, self._limits, timeouts, started)
-            stale = await self._head(exchange, may_be_stale=kept is not None and again)
-            if not stale:
+            if not await self._head(exchange, may_be_stale=kept is not None and again):
                 return self._checked(exchange)
+            kept = None
 
     async def close(self) -> None:
         """Close every connection. An answer still being read ends in a ClientError."""

@@ -22,8 +22,8 @@ from typing import Any, Protocol, cast
 from .. import log
 from ..errors import Problem
 from . import http11
-from .exchange import Exchange, answer, problem_of
-from .headers import NO_BODY, ProtocolError, Truncated, serialize_response
+from .exchange import Exchange, problem_of, refusal
+from .headers import NO_BODY, ProtocolError, Truncated
 
 READ_AHEAD = 64 * 1024  # bytes kept of a client that sends more than is asked for; then it waits
 HIGH_WATER = 64 * 1024  # bytes the kernel has not taken before `drain` waits
@@ -290,10 +290,7 @@ class Connection(asyncio.Protocol):
 
     def _refuse(self, problem: Problem) -> None:
         """Answer what is not even a request, and go no further on this connection."""
-        status, headers, body = answer(problem)
-        fields = {"Date": self._server.date(), "Server": "yaa", **headers}
-        fields |= {"Content-Length": str(len(body)), "Connection": "close"}
-        self.send(serialize_response(status, fields) + body)
+        self.send(refusal(problem, self._server.date(), self._server.next_id()))
         self._linger()
 
     def _linger(self) -> None:

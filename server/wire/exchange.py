@@ -30,7 +30,9 @@ CODES = {
     505: "http_version",
 }
 
-_OURS = frozenset({"connection", "transfer-encoding", "date", "server", "keep-alive", "upgrade"})
+_OURS = frozenset(
+    {"connection", "transfer-encoding", "date", "server", "x-request-id", "keep-alive", "upgrade"}
+)
 
 
 class Channel(Protocol):
@@ -125,7 +127,7 @@ class Exchange:
             raise ValueError(f"{status} is not the status of an answer")
         version = self.request.version
         mute = self.request.method == "HEAD" or status in (204, 304)
-        fields = {"Date": self._channel.date(), "Server": "yaa"}
+        fields = _fields(self._channel.date(), self.id)
         declared = None
         for name, value in headers.items():
             if name.lower() in _OURS:
@@ -246,6 +248,18 @@ class Stream:
         if data:
             self.sent_at = self._loop.time()
             self._channel.send(data)
+
+
+def refusal(problem: Problem, date: str, id: str) -> bytes:
+    """The whole answer to what is not even a request."""
+    status, headers, body = answer(problem)
+    length = {"Content-Length": str(len(body)), "Connection": "close"}
+    return serialize_response(status, _fields(date, id) | headers | length) + body
+
+
+def _fields(date: str, id: str) -> dict[str, str]:
+    """What every answer has."""
+    return {"Date": date, "Server": "yaa", "X-Request-Id": id}
 
 
 def answer(problem: Problem) -> tuple[int, dict[str, str], bytes]:

@@ -66,6 +66,7 @@ class BaseServer:
         self._listening: list[asyncio.Server] = []
         self._connections: set[Connection] = set()
         self._admitted = 0
+        self._full = False  # said in the log; once half of them are gone, it may be said again
         self._empty = asyncio.Event()
         self._sweeping = False
         self._ids = itertools.count(1)
@@ -142,6 +143,10 @@ class BaseServer:
             self._sweeping = True
             self.loop.call_later(self._tick(), self._sweep)
         if self._admitted >= self.limits.max_connections:
+            if not self._full:
+                text = "all %d connections of server.limits.max_connections are taken: more get 503"
+                _log.warning(text, self._admitted)
+            self._full = True
             if len(self._connections) > 2 * self.limits.max_connections:
                 connection.abort()  # even saying no has a limit
             return False
@@ -152,6 +157,7 @@ class BaseServer:
         self._connections.discard(connection)
         self._count(-1)
         self._admitted -= admitted
+        self._full &= self._admitted > self.limits.max_connections // 2
         if not self._connections:
             self._empty.set()
 

@@ -14,6 +14,7 @@ import os
 import re
 import socket
 import ssl
+import sys
 from collections.abc import Hashable
 from dataclasses import dataclass
 
@@ -247,7 +248,7 @@ class Connection(asyncio.Protocol):
         self.where = where
         self.buffer = Buffer()
         self.exchange: Exchange | None = None
-        self.used = 0  # exchanges so far
+        self.used = False  # there was an exchange before
         self._origin, self._pool = origin, pool
         self._transport: asyncio.Transport | None = None
 
@@ -255,10 +256,20 @@ class Connection(asyncio.Protocol):
         self, method: str, request: bytes, limits: Limits, timeouts: Timeouts, started: float
     ) -> Exchange:
         assert self._transport is not None
-        self.used += 1
+        if self.used:
+            self._expect_confirmation(timeouts.connect)
+        self.used = True
         self.exchange = Exchange(self, method, limits, timeouts, started)
         self._transport.write(request)
         return self.exchange
+
+    def _expect_confirmation(self, seconds: float | None) -> None:
+        """A kept connection may lead nowhere: a router has forgotten it, or this machine slept. If
+        what is sent is not even confirmed while a new one could be made, it ends (Linux only)."""
+        sock = self.transport.get_extra_info("socket")
+        if sys.platform == "linux" and sock is not None and seconds is not None:
+            milliseconds = max(1, round(seconds * 1000))
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, milliseconds)
 
     def adopt(self, transport: asyncio.Transport) -> None:
         """TLS was put on: from now on this transport is the one to write to."""

@@ -6,6 +6,7 @@ import asyncio
 import shutil
 import ssl
 import subprocess
+import sys
 import tempfile
 import time
 import unittest
@@ -14,6 +15,7 @@ from typing import Any
 
 from server.wire.client import Client, ClientError, Timeouts
 from tests.llm.fakes import CHUNKED, Peer, answer, chunk, read_request, serving
+from tests.wire.live import soon
 
 OK = answer(b"hello", kind="text/plain")
 
@@ -268,6 +270,27 @@ class Keeping(Case):
                     except ClientError as error:
                         self.assertFalse(good)
                         self.assertEqual(error.kind, "closed")
+
+    @unittest.skipUnless(sys.platform == "linux", "needs TCP_USER_TIMEOUT")
+    async def test_a_kept_connection_that_leads_nowhere(self) -> None:
+        """What is sent on it is not confirmed, and nobody says so."""
+        over = asyncio.Event()
+
+        async def once(peer: Peer) -> None:
+            peer.writer.transport.pause_reading()  # type: ignore[attr-defined]
+            await peer.send(OK)
+            await over.wait()
+
+        body = bytes(16 << 20)  # more than two systems take unread
+        async with serving(once, OK) as server:
+            await fetch(self.client, server.url)
+            request = self.client.request(
+                "POST", server.url, body=body, timeouts=Timeouts(0.3), resendable=True
+            )
+            async with await soon(request) as response:
+                self.assertEqual(await response.read(9), b"hello")
+            over.set()
+            self.assertEqual(server.connections, 2)
 
     async def test_never_twice_once_a_byte_came(self) -> None:
         async def twice(peer: Peer) -> None:

@@ -130,14 +130,17 @@ class Crowds(unittest.IsolatedAsyncioTestCase):
             inside = [first] + [await stack.enter_async_context(connected(server)) for _ in "12"]
             for client in inside:
                 await client.ask(get())
-            for _ in range(5):
-                async with connected(server) as client:
-                    # At once, and readable also by a client that sends a lot before it reads.
-                    await client.send(post(bytes(1 << 20)))
-                    response, body = await client.answer()
-                    self.assertEqual((response.status, response.reusable), (503, False))
-                    self.assertEqual(response.headers["retry-after"], "1")
-                    self.assertEqual(json.loads(body)["code"], "overloaded")
+            with self.assertLogs("yaa.listener") as said:
+                for _ in range(5):
+                    async with connected(server) as client:
+                        # At once, and readable also by a client that sends a lot before it reads.
+                        await client.send(post(bytes(1 << 20)))
+                        response, body = await client.answer()
+                        self.assertEqual((response.status, response.reusable), (503, False))
+                        self.assertEqual(response.headers["retry-after"], "1")
+                        self.assertEqual(json.loads(body)["code"], "overloaded")
+            self.assertEqual(len(said.output), 1, said.output)
+            self.assertIn("all 3 connections", said.output[0])
             self.assertEqual((await first.ask(get()))[0].status, 200)
             await inside[1].close()
             # The place is free once the server has seen the end.
@@ -149,8 +152,9 @@ class Crowds(unittest.IsolatedAsyncioTestCase):
     async def test_even_saying_no_has_a_limit(self) -> None:
         limits = Limits(max_connections=2)
         async with serving(limits=limits) as server, contextlib.AsyncExitStack() as stack:
-            clients = [await stack.enter_async_context(connected(server)) for _ in range(8)]
-            heads = [await client.more() for client in clients[2:]]
+            with self.assertLogs("yaa.listener"):
+                clients = [await stack.enter_async_context(connected(server)) for _ in range(8)]
+                heads = [await client.more() for client in clients[2:]]
             self.assertEqual([head[9:12] for head in heads], [b"503"] * 2 + [b""] * 4)
 
     async def test_out_of_file_descriptors(self) -> None:

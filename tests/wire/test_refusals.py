@@ -206,6 +206,7 @@ class Refusals(unittest.IsolatedAsyncioTestCase):
             self.assertEqual(headers["x-content-type-options"], "nosniff")
             self.assertEqual(headers["referrer-policy"], "no-referrer")
             self.assertEqual(headers["server"], "yaa")
+            self.assertTrue(headers["x-request-id"])
             if bad.closes:
                 self.assertEqual(headers["connection"], "close")
                 self.assertTrue(await client.closed(), "something behind it was answered")
