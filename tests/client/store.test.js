@@ -168,6 +168,23 @@ test('a full storage is reported, keeps what it had, and throws at nobody', asyn
   assert.strictEqual(canonical(await store.get('s')), canonical(example()))
 })
 
+test('before a full storage is reported, what can be lost makes room', async () => {
+  const indexedDB = new FakeIDB()
+  const errors = []
+  let asked = 0
+  const makeRoom = async () => {
+    if (asked++) throw new Error('nothing left to lose')
+    indexedDB.refuse = null
+  }
+  const store = await idb.open({ indexedDB, onError: (error) => errors.push(error.code), makeRoom })
+  indexedDB.refuse = 'QuotaExceededError'
+  await store.put(example())
+  assert.deepStrictEqual([canonical(await store.get('s')), asked, errors], [canonical(example()), 1, []])
+  indexedDB.refuse = 'QuotaExceededError'
+  await store.put(example())
+  assert.deepStrictEqual([asked, errors], [2, ['quota']])
+})
+
 test('a session that cannot be read is no session, is said, can be deleted, and hides no other', async () => {
   const indexedDB = new FakeIDB()
   const errors = []
