@@ -49,8 +49,7 @@ type Why =
   | { kind: 'failed'; message?: Message }
   | { kind: 'cut'; message?: Message }
 
-interface SseEvent { event: string; data: string; id: string }
-interface SseDecoder { feed(chunk: Uint8Array | string): SseEvent[]; comments: number }
+interface SseDecoder { feed(chunk: Uint8Array): string[]; comments: number }
 
 type Block =
   | { type: 'paragraph'; children: Inline[] }
@@ -262,7 +261,7 @@ interface Modules {
     open(session: Session): Interrupt[]
     answered(session: Session): Interrupt[]
     answer(session: Session, id: string, answer: Answer | null): boolean
-    writeAhead(session: Session): { sent: Session; kept: Session; marks: Marks }
+    writeAhead(session: Session): Marks
     keep(session: Session, marks: Marks): Session
     items(session: Session, options?: { live?: boolean; given?: Map<string, Answer> }): Item[]
     why(session: Session, options?: { live?: boolean }): Why

@@ -121,7 +121,7 @@ test('a page that crashed with an approval on its way finds its call started; wi
     calls: { c: { state: 'asking', attempt: 0 } },
     interrupts: [{ id: 'i', reason: 'tool_call', call_id: 'c', answer: { status: 'resolved', payload: { approved: true } } }],
   }
-  await store.put(session, sessions.writeAhead(session).marks)
+  await store.put(session, sessions.writeAhead(session))
   const state = async () => (await (await idb.open({ indexedDB })).get('s')).calls.c
   assert.deepStrictEqual(await state(), { state: 'started', attempt: 1 })
   store.append('s', { type: 'RUN_STARTED' })

@@ -105,8 +105,7 @@ yaa.define('io/stream', ['core/fold', 'core/session', 'core/sse', 'io/api'], ({ 
     /** @returns {Promise<{ms: number, error: Failure} | null>} how long to wait before the next attempt; null: there is none */
     async post() {
       this.controller = new AbortController()
-      const { marks } = writeAhead(this.session)
-      this.marks = marks
+      const marks = this.marks = writeAhead(this.session)
       this.say({ phase: 'posting' })
       await this.store?.put(this.session, marks)
       try {
@@ -190,7 +189,7 @@ yaa.define('io/stream', ['core/fold', 'core/session', 'core/sse', 'io/api'], ({ 
       try {
         for (let chunk = await reader.read(); !chunk.done; chunk = await reader.read()) {
           this.listen(decoder)
-          for (const { data } of decoder.feed(chunk.value)) this.take(JSON.parse(data))
+          for (const data of decoder.feed(chunk.value)) this.take(JSON.parse(data))
           if (this.end) return
         }
       } finally {
