@@ -301,6 +301,19 @@ test('a lease is renewed while it is held, and runs out when its tab died', asyn
   release()
 })
 
+test('a lease of a page that nobody sees lasts until its timers come again', async (context) => {
+  context.mock.timers.enable({ apis: ['setInterval', 'Date'], now: 0 })
+  context.after(() => { delete globalThis.document })
+  const indexedDB = new FakeIDB()
+  const [one, other] = [locks.create({ locks: null, indexedDB }), locks.create({ locks: null, indexedDB })]
+  globalThis.document = { hidden: true }
+  const release = await one.acquire('a')
+  globalThis.document.hidden = false
+  context.mock.timers.setTime(60_000)
+  assert.strictEqual(await other.acquire('a'), null)
+  release()
+})
+
 test('after a reload a tab takes over what its last page held, and no other tab does', async () => {
   const indexedDB = new FakeIDB()
   const page = (tab) => locks.create({ locks: null, indexedDB, tab })
