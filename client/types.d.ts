@@ -348,7 +348,7 @@ interface Modules {
   'io/store-memory': { open(): Store; headOf(session: Session, updated: number): Head }
   'io/store-idb': { open(options?: StoreOptions): Promise<Store> }
   'io/settings': {
-    open(options?: { storage?: Storage | null; location?: Location }): Settings
+    open(options?: { storage?: Storage | null; tab?: Storage | null; location?: Location }): Settings
     linkOf(words: string): { address: string; key: string }
   }
   'io/channel': { open(name?: string): { send(message: Json): void; listen(callback: (message: Json) => void): () => void; close(): void } }

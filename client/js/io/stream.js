@@ -36,19 +36,7 @@ yaa.define('io/stream', ['core/fold', 'core/session', 'core/sse', 'io/api'], ({ 
   }
 
   /** @param {Session} session folded in place @param {RunOptions} options @returns {Run} */
-  function start(session, options) {
-    const run = new Streaming(session, options)
-    return {
-      session,
-      output: run.output,
-      events: run.events,
-      done: run.run(),
-      get state() { return run.state },
-      get marks() { return run.marks },
-      stop: () => run.stop(),
-      retryNow: () => run.wakeUp(),
-    }
-  }
+  const start = (session, options) => new Streaming(session, options)
 
   class Streaming {
     /** @type {RunState} */ state = { phase: 'idle', attempt: 0, resumed: 0 }
@@ -77,6 +65,7 @@ yaa.define('io/stream', ['core/fold', 'core/session', 'core/sse', 'io/api'], ({ 
       this.delays = options.delays ?? DELAYS
       this.silence = options.silence_ms ?? SILENCE_MS
       this.timers = options.timers ?? realTimers
+      this.done = this.run()
     }
 
     /** @returns {Promise<RunState>} */
@@ -92,6 +81,10 @@ yaa.define('io/stream', ['core/fold', 'core/session', 'core/sse', 'io/api'], ({ 
       await this.store?.put(this.session)
       this.say(/** @type {RunState} */ (this.end))
       return this.state
+    }
+
+    retryNow() {
+      this.wakeUp()
     }
 
     stop() {
