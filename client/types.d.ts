@@ -49,8 +49,7 @@ type Why =
   | { kind: 'failed'; message?: Message }
   | { kind: 'cut'; message?: Message }
 
-interface SseEvent { event: string; data: string; id: string }
-interface SseDecoder { feed(chunk: Uint8Array | string): SseEvent[]; comments: number }
+interface SseDecoder { feed(chunk: Uint8Array): string[]; comments: number }
 
 type Block =
   | { type: 'paragraph'; children: Inline[] }
@@ -262,7 +261,7 @@ interface Modules {
     open(session: Session): Interrupt[]
     answered(session: Session): Interrupt[]
     answer(session: Session, id: string, answer: Answer | null): boolean
-    writeAhead(session: Session): { sent: Session; kept: Session; marks: Marks }
+    writeAhead(session: Session): Marks
     keep(session: Session, marks: Marks): Session
     items(session: Session, options?: { live?: boolean; given?: Map<string, Answer> }): Item[]
     why(session: Session, options?: { live?: boolean }): Why
@@ -349,12 +348,13 @@ interface Modules {
   'io/store-memory': { open(): Store; headOf(session: Session, updated: number): Head }
   'io/store-idb': { open(options?: StoreOptions): Promise<Store> }
   'io/settings': {
-    open(options?: { storage?: Storage | null; location?: Location }): Settings
+    open(options?: { storage?: Storage | null; tab?: Storage | null; location?: Location }): Settings
     linkOf(words: string): { address: string; key: string }
   }
   'io/channel': { open(name?: string): { send(message: Json): void; listen(callback: (message: Json) => void): () => void; close(): void } }
   'io/transact': { transact(database: IDBDatabase, tables: string[], mode: IDBTransactionMode, work: (tables: Record<string, IDBObjectStore>) => IDBRequest[] | void): Promise<any[]> }
   'io/lock': { create(options?: { locks?: LockManager | null; indexedDB?: IDBFactory | null }): { acquire(name: string): Promise<(() => any) | null> }; slots(options: { acquire: (name: string) => Promise<(() => void) | null>; wake?: (callback: () => void) => () => void; again_ms?: number }): Slots }
   'io/clipboard': { copy(text: string): Promise<boolean> }
+  'io/unzip': { isZip(file: Blob): Promise<boolean>; texts(file: Blob, wanted: (name: string) => boolean): AsyncGenerator<{ name: string; text: string }> }
   'io/download': { blob(name: string, content: Blob): void; text(name: string, content: string, type?: string): void; json(name: string, value: Json): void; nameFor(session: Session, extension: string): string }
 }

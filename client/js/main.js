@@ -12,7 +12,7 @@ yaa.define('main', [
       const data = guest.given()
       if (data) return guest.start(root, data)
     }
-    const store = await stores.open({ onError: troubled })
+    const store = await stores.open({ onError: troubled, makeRoom })
     await startApp({ root, settings: settings.open(), store }).start()
   }
 
@@ -21,6 +21,9 @@ yaa.define('main', [
     const heard = !dispatchEvent(new CustomEvent('yaa-storage', { detail: error, cancelable: true }))
     if (!heard) toast(t('toast.saveFailed', { detail: error.message }), { bad: true })
   }
+
+  /** Recorded runs can be lost. */
+  const makeRoom = () => yaa.later('journal').then(() => yaa.use('io/journal').clear())
 
   return { main }
 })

@@ -132,7 +132,12 @@ await main(async (walk, job) => {
     await walk.sees(".toast", "Nothing was recognised: nothing.txt");
     await drop(page, "#side", [["talk.json", JSON.stringify([{ role: "user", content: "From elsewhere" }, { role: "assistant", content: "Indeed" }])]]);
     await walk.sees(".row-title", "From elsewhere");
-    return { rows: await rows() };
+    const before = await rows();
+    await drop(page, "#side", [["export.zip", job.zip, true], ["cut.zip", job.zip.slice(0, 80), true]]);
+    await walk.sees(".toast", "Imported 1 session.");
+    await walk.sees(".toast", "Nothing was recognised: cut.zip (It has no end.)");
+    await walk.sees(".row-title", "Out of a ZIP file");
+    return { before, rows: await rows() };
   });
 
   await walk.step("deleted, and brought back", async () => {
@@ -293,7 +298,8 @@ async function drop(page, selector, files) {
   await page.evaluate(
     (css, all) => {
       const dataTransfer = new DataTransfer();
-      for (const [name, text] of all) dataTransfer.items.add(new File([text], name));
+      const bytes = (text) => Uint8Array.from(atob(text), (char) => char.charCodeAt(0));
+      for (const [name, text, packed] of all) dataTransfer.items.add(new File([packed ? bytes(text) : text], name));
       const give = (type) => document.querySelector(css).dispatchEvent(new DragEvent(type, { dataTransfer, bubbles: true, cancelable: true }));
       give("dragover");
       give("drop");

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import base64
+import io
+import json
 import tempfile
 import unittest
+import zipfile
 
 from tests.tooling import tools
 from tests.tooling.child import Yaa
@@ -22,6 +26,19 @@ MAY_FAIL = {
 }
 
 
+def export() -> str:
+    """What ChatGPT hands out, with one conversation in it."""
+    said = {"author": {"role": "user"}, "content": {"parts": ["Is this packed?"]}}
+    mapping = {"a": {"parent": None, "message": said}}
+    talk = [{"title": "Out of a ZIP file", "mapping": mapping, "current_node": "a"}]
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as packed:
+        packed.writestr("user.json", "{}")
+        packed.writestr("conversations-000.json", json.dumps(talk))
+        packed.writestr("chat.html", "<p>")
+    return base64.b64encode(file.getvalue()).decode()
+
+
 class Moving(unittest.TestCase):
     maxDiff = None
 
@@ -32,6 +49,7 @@ class Moving(unittest.TestCase):
                 "server": yaa.url,
                 "key": yaa.key,
                 "folder": folder,
+                "zip": export(),
                 "label": f"{browser}-moving",
             }
             walked = walk("moving.mjs", browser, job, {})

@@ -36,6 +36,20 @@ test('two tabs do not write over one another', () => {
   assert.deepStrictEqual([one.draft('a'), one.draft('b')], ['1', '2'])
 })
 
+test('two tabs that each write in a new session each find their own words after a reload', () => {
+  const place = storage()
+  const tabs = [storage(), storage()]
+  const page = (n) => settings.open({ storage: place, tab: tabs[n], location })
+  const [one, two] = [page(0), page(1)]
+  one.setDraft('new', 'long thoughts')
+  two.setDraft('new', 'short')
+  assert.deepStrictEqual([page(0).draft('new'), page(1).draft('new')], ['long thoughts', 'short'])
+  two.setDraft('new', '') // it is sent
+  assert.deepStrictEqual([page(0).draft('new'), page(1).draft('new')], ['long thoughts', ''])
+  page(0).setDraft('new', 'for later')
+  assert.strictEqual(settings.open({ storage: place, tab: storage(), location }).draft('new'), 'for later', 'in a tab that is opened later')
+})
+
 test('the oldest go first; a broken store and no store are no failure', () => {
   const place = storage()
   const one = settings.open({ storage: place, location })

@@ -121,7 +121,7 @@ test('a page that crashed with an approval on its way finds its call started; wi
     calls: { c: { state: 'asking', attempt: 0 } },
     interrupts: [{ id: 'i', reason: 'tool_call', call_id: 'c', answer: { status: 'resolved', payload: { approved: true } } }],
   }
-  await store.put(session, sessions.writeAhead(session).marks)
+  await store.put(session, sessions.writeAhead(session))
   const state = async () => (await (await idb.open({ indexedDB })).get('s')).calls.c
   assert.deepStrictEqual(await state(), { state: 'started', attempt: 1 })
   store.append('s', { type: 'RUN_STARTED' })
@@ -166,6 +166,23 @@ test('a full storage is reported, keeps what it had, and throws at nobody', asyn
   assert.deepStrictEqual(errors.map((error) => error.code), ['quota', 'quota', 'failed'])
   indexedDB.refuse = null
   assert.strictEqual(canonical(await store.get('s')), canonical(example()))
+})
+
+test('before a full storage is reported, what can be lost makes room', async () => {
+  const indexedDB = new FakeIDB()
+  const errors = []
+  let asked = 0
+  const makeRoom = async () => {
+    if (asked++) throw new Error('nothing left to lose')
+    indexedDB.refuse = null
+  }
+  const store = await idb.open({ indexedDB, onError: (error) => errors.push(error.code), makeRoom })
+  indexedDB.refuse = 'QuotaExceededError'
+  await store.put(example())
+  assert.deepStrictEqual([canonical(await store.get('s')), asked, errors], [canonical(example()), 1, []])
+  indexedDB.refuse = 'QuotaExceededError'
+  await store.put(example())
+  assert.deepStrictEqual([asked, errors], [2, ['quota']])
 })
 
 test('a session that cannot be read is no session, is said, can be deleted, and hides no other', async () => {
@@ -281,6 +298,19 @@ test('a lease is renewed while it is held, and runs out when its tab died', asyn
   context.mock.timers.reset()
   context.mock.timers.enable({ apis: ['setInterval', 'Date'], now: 5000 })
   assert.ok(await one.acquire('a'), 'a clock that was set back makes no lease longer')
+  release()
+})
+
+test('a lease of a page that nobody sees lasts until its timers come again', async (context) => {
+  context.mock.timers.enable({ apis: ['setInterval', 'Date'], now: 0 })
+  context.after(() => { delete globalThis.document })
+  const indexedDB = new FakeIDB()
+  const [one, other] = [locks.create({ locks: null, indexedDB }), locks.create({ locks: null, indexedDB })]
+  globalThis.document = { hidden: true }
+  const release = await one.acquire('a')
+  globalThis.document.hidden = false
+  context.mock.timers.setTime(60_000)
+  assert.strictEqual(await other.acquire('a'), null)
   release()
 })
 

@@ -175,6 +175,43 @@ test('what ended in a page that was left and came back is not begun again in the
   assert.strictEqual(heard.length, 2)
 })
 
+test('from an older copy, which is all that a full storage has, nothing goes on by itself', async (t) => {
+  const heard = page(t, CALLS)
+  const { talk, sent } = await called({ server: 'http://full.test' })
+  const { setItem } = sessionStorage
+  sessionStorage.setItem = (name, value) => {
+    if (value.length > 10) throw new Error('QuotaExceededError')
+    setItem(name, value)
+  }
+  talk.leave()
+  talk.close()
+  await sent
+  const next = use('widget/talk').open({ server: 'http://full.test' }, () => {})
+  next.goOn()
+  await new Promise((resolve) => setImmediate(resolve))
+  assert.deepStrictEqual([next.session().messages[0].content, next.live(), heard.length], ['Hi', false, 1])
+})
+
+test('a call that was approved counts as started in the copy that is kept, and not in the one that is sent', async (t) => {
+  page(t)
+  const name = 'yaa.widget http://approve.test'
+  const call = { id: 'c1', type: 'function', function: { name: 'shell', arguments: '{}' } }
+  sessionStorage.setItem(name, JSON.stringify({
+    id: 's', messages: [{ id: 'u', role: 'user', content: 'Hi' }, { id: 'a', role: 'assistant', content: '', tool_calls: [call] }],
+    calls: { c1: { name: 'shell', state: 'asking' } }, interrupts: [{ id: 'i', reason: 'tool_call', call_id: 'c1', tool: 'shell' }],
+  }))
+  const states = []
+  globalThis.fetch = async (url, { body }) => {
+    if (String(url).endsWith('/health')) return Response.json({ status: 'ok' })
+    talk.leave()
+    states.push(JSON.parse(body).calls.c1.state, JSON.parse(sessionStorage.getItem(name)).calls.c1.state)
+    return new Response(END, { headers: { 'Content-Type': 'text/event-stream' } })
+  }
+  const talk = use('widget/talk').open({ server: 'http://approve.test' }, () => {})
+  await talk.answer('i', { status: 'resolved', payload: { approved: true } })
+  assert.deepStrictEqual(states, ['asking', 'started'])
+})
+
 test('what was said while the page was asked for its facts goes on in the next page, too', async (t) => {
   const heard = page(t)
   const talk = use('widget/talk').open({ server: 'http://facts.test', environment: () => new Promise(() => {}) }, () => {})

@@ -62,9 +62,8 @@ yaa.define('core/session', ['core/ids', 'core/patch'], ({ uuid, id }, { put }) =
 
   /**
    * Write-ahead, the client's side (docs/reference/session.md, resume rule 5). From the moment an approval is sent, its
-   * call may run; so the copy that survives a crash says `started`. The copy that is sent doesn't, or nothing would run.
-   * @param {Session} session
-   * @returns {{sent: Session, kept: Session, marks: Marks}} `marks`: the entries that `kept` has in place of the session's
+   * call may run; so the copy that survives a crash (`keep`) says `started`. What is sent doesn't, or nothing would run.
+   * @param {Session} session @returns {Marks}
    */
   function writeAhead(session) {
     /** @type {Marks} */
@@ -78,7 +77,7 @@ yaa.define('core/session', ['core/ids', 'core/patch'], ({ uuid, id }, { put }) =
       const edited = args === undefined ? {} : { args }
       put(marks, callId, { ...entry, ...edited, state: 'started', attempt: (entry.attempt ?? 0) + 1 })
     }
-    return { sent: session, kept: keep(session, marks), marks }
+    return marks
   }
 
   /** @param {Interrupt} interrupt whether its answer lets a call run */

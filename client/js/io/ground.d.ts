@@ -2,6 +2,8 @@
 
 interface StoreOptions {
   name?: string; indexedDB?: IDBFactory; onError?: (error: StoreError) => void
+  /** The browser has no room left: throws away what can be lost. */
+  makeRoom?: () => Promise<any>
   layout?: number; convert?: (table: string, record: any) => any; names?: () => Promise<string[]>
 }
 interface Reminder { due: boolean; days: number | null; changed: number }

@@ -75,8 +75,10 @@ yaa.define('io/journal', ['core/recording', 'io/transact'], ({ pack }, { transac
     for (const id of gone) await forget(id)
   }
 
+  const clear = () => inRuns('readwrite', (runs) => runs.clear())
+
   /** @param {string} session */
   const rangeOf = (session) => IDBKeyRange.bound([session], [session, []])
 
-  return { keep, of, forget, sweep }
+  return { keep, of, forget, sweep, clear }
 })

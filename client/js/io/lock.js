@@ -3,6 +3,8 @@
 
 yaa.define('io/lock', ['core/ids', 'io/transact'], ({ uuid }, { transact }) => {
   const LEASE_MS = 8000
+  /** Timers of a page that nobody sees come once a minute. */
+  const HIDDEN_MS = 80_000
   const RENEW_MS = 2000
   const DATABASE = 'yaa-locks'
   const STREAMS = 4
@@ -70,16 +72,18 @@ yaa.define('io/lock', ['core/ids', 'io/transact'], ({ uuid }, { transact }) => {
   async function acquireLease(indexedDB, name, owner) {
     const database = await openDatabase(indexedDB)
     const mine = `${owner} ${uuid()}`
-    if (!(await lease(database, name, mine, LEASE_MS, true))) {
+    if (!(await lease(database, name, mine, term(), true))) {
       database.close()
       return null
     }
-    const timer = setInterval(() => lease(database, name, mine, LEASE_MS).catch(() => {}), RENEW_MS)
+    const timer = setInterval(() => lease(database, name, mine, term()).catch(() => {}), RENEW_MS)
     return () => {
       clearInterval(timer)
       return lease(database, name, mine, 0).catch(() => {}).finally(() => database.close())
     }
   }
+
+  const term = () => (globalThis.document?.hidden ? HIDDEN_MS : LEASE_MS)
 
   /**
    * Take, renew or end a lease, in one transaction.
@@ -95,10 +99,10 @@ yaa.define('io/lock', ['core/ids', 'io/transact'], ({ uuid }, { transact }) => {
     await transact(database, ['leases'], 'readwrite', ({ leases }) => {
       const found = leases.get(name)
       found.onsuccess = () => {
-        const { owner: other, until } = found.result ?? {}
-        const left = until - Date.now() // more than a lease is long: the clock was set back since
-        mine = !other || other === owner || left < 0 || left > LEASE_MS || (first && isBefore(other, owner))
-        if (mine && ms) leases.put({ name, owner, until: Date.now() + ms })
+        const { owner: other, until, ms: long } = found.result ?? {}
+        const left = until - Date.now() // more than the lease is long: the clock was set back since
+        mine = !other || other === owner || left < 0 || left > long || (first && isBefore(other, owner))
+        if (mine && ms) leases.put({ name, owner, until: Date.now() + ms, ms })
         else if (mine) leases.delete(name)
       }
     })

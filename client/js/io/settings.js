@@ -10,8 +10,8 @@ yaa.define('io/settings', [], () => {
   const MOST_DRAFTS = 40
   const LOCAL_SERVER = 'http://127.0.0.1:12345'
 
-  /** @param {{storage?: Storage | null, location?: Location}} [options] @returns {Settings} */
-  function open({ storage = browserStorage(), location = globalThis.location } = {}) {
+  /** @param {{storage?: Storage | null, tab?: Storage | null, location?: Location}} [options] @returns {Settings} */
+  function open({ storage = browserStorage('localStorage'), tab = browserStorage('sessionStorage'), location = globalThis.location } = {}) {
     const served = location.protocol === 'http:' || location.protocol === 'https:'
     const home = served ? location.origin + location.pathname.replace(/\/[^/]*$/, '') : LOCAL_SERVER
     let values = read(SETTINGS)
@@ -31,11 +31,11 @@ yaa.define('io/settings', [], () => {
     }
 
     /** @param {string} name @param {any} value undefined removes it @returns {boolean} false: it holds until the page is closed */
-    function write(name, value) {
+    function write(name, value, place = storage) {
       try {
-        if (value === undefined) storage?.removeItem(name)
-        else storage?.setItem(name, typeof value === 'string' ? value : JSON.stringify(value))
-        return Boolean(storage)
+        if (value === undefined) place?.removeItem(name)
+        else place?.setItem(name, typeof value === 'string' ? value : JSON.stringify(value))
+        return Boolean(place)
       } catch { // full or forbidden
         return false
       }
@@ -75,8 +75,9 @@ yaa.define('io/settings', [], () => {
     /** What is being written, where it cannot be stored, or is not to be: ~… is of this page alone. @type {Map<string, string>} */
     const drafts = new Map()
 
-    /** What is being written in a session; another tab may be writing in another one. @param {string} id @param {string} text */
+    /** What is being written in a session; another tab may be writing in another one, or in a new one too. @param {string} id @param {string} text */
     function setDraft(id, text) {
+      if (id === 'new') write(DRAFTS, text || undefined, tab)
       const { [id]: _, ...others } = read(DRAFTS)
       const all = Object.entries(text ? { ...others, [id]: text } : others).slice(-MOST_DRAFTS)
       const stored = !id.startsWith('~') && write(DRAFTS, all.length ? Object.fromEntries(all) : undefined)
@@ -86,7 +87,7 @@ yaa.define('io/settings', [], () => {
 
     return {
       keepKey,
-      draft: (id) => String(drafts.get(id) ?? read(DRAFTS)[id] ?? ''),
+      draft: (id) => String(drafts.get(id) ?? ((id === 'new' && tab?.getItem(DRAFTS)) || read(DRAFTS)[id]) ?? ''),
       setDraft,
       get: (name) => values[name],
       set(name, value) {
@@ -124,10 +125,10 @@ yaa.define('io/settings', [], () => {
     return { address: /^$|:\/\//.test(address) ? address : `http://${address}`, key: new URLSearchParams(hash).get('key') ?? '' }
   }
 
-  /** Even looking at it throws where cookies are off. */
-  function browserStorage() {
+  /** Even looking at it throws where cookies are off. @param {'localStorage' | 'sessionStorage'} name */
+  function browserStorage(name) {
     try {
-      return globalThis.localStorage
+      return globalThis[name] ?? null
     } catch {
       return null
     }

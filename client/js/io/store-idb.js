@@ -18,7 +18,7 @@ yaa.define('io/store-idb', ['core/fold', 'core/session', 'io/store-memory', 'io/
   /**
    * @param {StoreOptions} [options] @returns {Promise<Store>} in memory if there is no other
    */
-  async function open({ name = 'yaa', indexedDB = globalThis.indexedDB, onError = () => {}, layout = LAYOUT, convert = same, names } = {}) {
+  async function open({ name = 'yaa', indexedDB = globalThis.indexedDB, onError = () => {}, makeRoom = async () => {}, layout = LAYOUT, convert = same, names } = {}) {
     try {
       const connect = () => openDatabase(indexedDB, layout === 1 ? name : `${name}.${layout}`)
       const database = await connect()
@@ -26,7 +26,7 @@ yaa.define('io/store-idb', ['core/fold', 'core/session', 'io/store-memory', 'io/
         await yaa.later('migrate')
         await yaa.use('io/migrate').bring(database, { name, layout, indexedDB, convert, names })
       }
-      return storeOf(database, connect, onError)
+      return storeOf(database, connect, onError, makeRoom)
     } catch (error) {
       onError({ code: 'blocked', message: messageOf(error) })
       return memory.open()
@@ -54,9 +54,9 @@ yaa.define('io/store-idb', ['core/fold', 'core/session', 'io/store-memory', 'io/
 
   /**
    * @param {IDBDatabase} database @param {() => Promise<IDBDatabase>} connect @param {(error: StoreError) => void} onError
-   * @returns {Store}
+   * @param {() => Promise<any>} makeRoom @returns {Store}
    */
-  function storeOf(database, connect, onError) {
+  function storeOf(database, connect, onError, makeRoom) {
     /** @type {Map<string, YaaEvent[]>} not written yet */
     let pending = new Map()
     let due = false
@@ -94,7 +94,11 @@ yaa.define('io/store-idb', ['core/fold', 'core/session', 'io/store-memory', 'io/
     /** @param {(tables: Record<string, IDBObjectStore>) => void} work */
     async function write(work) {
       try {
-        await within('readwrite', work)
+        await within('readwrite', work).catch(async (error) => {
+          if (!isFull(error)) throw error
+          await makeRoom().catch(() => {})
+          await within('readwrite', work)
+        })
       } catch (error) {
         const full = isFull(error)
         onError({ code: full ? 'quota' : 'failed', message: full ? 'The browser has no room left for this page.' : messageOf(error) })

@@ -36,19 +36,7 @@ yaa.define('io/stream', ['core/fold', 'core/session', 'core/sse', 'io/api'], ({ 
   }
 
   /** @param {Session} session folded in place @param {RunOptions} options @returns {Run} */
-  function start(session, options) {
-    const run = new Streaming(session, options)
-    return {
-      session,
-      output: run.output,
-      events: run.events,
-      done: run.run(),
-      get state() { return run.state },
-      get marks() { return run.marks },
-      stop: () => run.stop(),
-      retryNow: () => run.wakeUp(),
-    }
-  }
+  const start = (session, options) => new Streaming(session, options)
 
   class Streaming {
     /** @type {RunState} */ state = { phase: 'idle', attempt: 0, resumed: 0 }
@@ -77,6 +65,7 @@ yaa.define('io/stream', ['core/fold', 'core/session', 'core/sse', 'io/api'], ({ 
       this.delays = options.delays ?? DELAYS
       this.silence = options.silence_ms ?? SILENCE_MS
       this.timers = options.timers ?? realTimers
+      this.done = this.run()
     }
 
     /** @returns {Promise<RunState>} */
@@ -94,6 +83,10 @@ yaa.define('io/stream', ['core/fold', 'core/session', 'core/sse', 'io/api'], ({ 
       return this.state
     }
 
+    retryNow() {
+      this.wakeUp()
+    }
+
     stop() {
       this.stopped = true
       this.controller.abort()
@@ -105,8 +98,7 @@ yaa.define('io/stream', ['core/fold', 'core/session', 'core/sse', 'io/api'], ({ 
     /** @returns {Promise<{ms: number, error: Failure} | null>} how long to wait before the next attempt; null: there is none */
     async post() {
       this.controller = new AbortController()
-      const { marks } = writeAhead(this.session)
-      this.marks = marks
+      const marks = this.marks = writeAhead(this.session)
       this.say({ phase: 'posting' })
       await this.store?.put(this.session, marks)
       try {
@@ -190,7 +182,7 @@ yaa.define('io/stream', ['core/fold', 'core/session', 'core/sse', 'io/api'], ({ 
       try {
         for (let chunk = await reader.read(); !chunk.done; chunk = await reader.read()) {
           this.listen(decoder)
-          for (const { data } of decoder.feed(chunk.value)) this.take(JSON.parse(data))
+          for (const data of decoder.feed(chunk.value)) this.take(JSON.parse(data))
           if (this.end) return
         }
       } finally {

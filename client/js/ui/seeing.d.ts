@@ -25,6 +25,7 @@ declare global {
       of(session: string): Promise<Recording[]>
       forget(session: string): Promise<any>
       sweep(here: Set<string>): Promise<void>
+      clear(): Promise<void>
     }
     'ui/tools/body': { toolBody(body: any): { update(item: any): void; destroy(): void }; previewOf(name: string, args: any): any }
   }

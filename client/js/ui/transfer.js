@@ -4,10 +4,10 @@
 yaa.define('ui/transfer', [
   'ui/h', 'ui/text', 'ui/popup', 'ui/dialog', 'ui/prompts', 'core/ids', 'core/canon', 'core/convert', 'core/page', 'core/redact',
   'core/transcript',
-  'io/download', 'io/clipboard',
+  'io/download', 'io/clipboard', 'io/unzip',
 ], (
   dom, words, { toast }, { openDialog, button }, prompts, { uuid }, { equal }, convert, { page }, { scan, redact },
-  { markdown, focused }, download, clipboard,
+  { markdown, focused }, download, clipboard, unzip,
 ) => {
   const { h, icon, uid } = dom
   const { t } = words
@@ -125,15 +125,29 @@ yaa.define('ui/transfer', [
     const result = { added: [], same: 0, copies: 0, failed: [] }
     let found = 0
     for (const file of chosen) {
-      const text = await file.text().catch(() => '') // a folder
-      const { sessions, prompts: brought = [] } = convert.read(text, file.name)
-      found += prompts.add(context.app.settings, brought)
-      if (!sessions.length && !brought.length) result.failed.push(file.name)
-      for (const session of [...sessions].sort((a, b) => lastTime(a) - lastTime(b))) await keep(context, session, result)
+      let known = false
+      let why = ''
+      try {
+        for await (const { name, text } of textsIn(file)) {
+          const { sessions, prompts: brought = [] } = convert.read(text, name)
+          known ||= sessions.length + brought.length > 0
+          found += prompts.add(context.app.settings, brought)
+          for (const session of [...sessions].sort((a, b) => lastTime(a) - lastTime(b))) await keep(context, session, result)
+        }
+      } catch (error) { // a folder, or a ZIP file that is not whole
+        why = ` (${/** @type {any} */ (error).message})`
+      }
+      if (why || !known) result.failed.push(file.name + why)
     }
     await context.app.book.changed(...result.added.map(({ id }) => id))
     context.actions.draw()
     report(context, result, found)
+  }
+
+  /** An export is often a ZIP file: of what is in it, all that may be sessions. @param {File} file */
+  async function* textsIn(file) {
+    if (await unzip.isZip(file)) yield* unzip.texts(file, (name) => /\.jsonl?$/i.test(name))
+    else yield { name: file.name, text: await file.text() }
   }
 
   /**
@@ -172,7 +186,7 @@ yaa.define('ui/transfer', [
   function pick() {
     const input = h('input', { type: 'file' })
     input.multiple = true
-    input.accept = '.json,.jsonl,.html,.htm,application/json,text/html'
+    input.accept = '.json,.jsonl,.html,.htm,.zip,application/json,text/html,application/zip'
     return new Promise((resolve) => {
       input.addEventListener('change', () => resolve([...input.files]))
       input.addEventListener('cancel', () => resolve([]))

@@ -64,13 +64,18 @@ yaa.define('widget/talk', ['core/session', 'io/api', 'io/stream'], (sessions, ap
       }
     }
 
-    async function put() {
+    /** What may have run counts as started there. @returns {boolean} false: full or forbidden, it is there for as long as the page is */
+    function keep(marks = run?.marks ?? {}) {
       try {
-        sessionStorage.setItem(name, JSON.stringify(session))
+        sessionStorage.setItem(name, JSON.stringify(sessions.keep(session, marks)))
+        return true
       } catch {
-        // full or forbidden: it is there for as long as the page is
+        return false
       }
     }
+
+    /** @param {Session} _ of a run, which may have been reset since @param {Marks} [marks] */
+    const put = async (_, marks) => { keep(marks) }
 
     /** @param {string} text */
     function send(text) {
@@ -116,7 +121,7 @@ yaa.define('widget/talk', ['core/session', 'io/api', 'io/stream'], (sessions, ap
       serving = null
       if (!wait.signal.aborted && !sessions.open(session).length) return go()
       if (wait.signal.aborted) state = { ...state, phase: 'interrupted', reason: 'stopped' }
-      put()
+      keep()
       onChange()
     }
 
@@ -127,9 +132,8 @@ yaa.define('widget/talk', ['core/session', 'io/api', 'io/stream'], (sessions, ap
     function leave() {
       try {
         sessionStorage.removeItem(`${name} left`)
-        if (!run && !serving && starting !== session) return
-        put()
-        sessionStorage.setItem(`${name} left`, 'true')
+        const goesOn = run || serving || starting === session
+        if (goesOn && keep()) sessionStorage.setItem(`${name} left`, 'true') // not from an older copy: what was done since would be done again
       } catch {
         // as above
       }
@@ -171,7 +175,7 @@ yaa.define('widget/talk', ['core/session', 'io/api', 'io/stream'], (sessions, ap
       run = serving = null
       session = sessions.create()
       state = { phase: 'idle', attempt: 0, resumed: 0 }
-      put()
+      keep()
       onChange()
     }
 
