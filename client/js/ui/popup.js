@@ -23,7 +23,7 @@ yaa.define('ui/popup', ['ui/h', 'ui/text', 'io/clipboard'], ({ h, icon, iconButt
       options.action?.()
     }
     if (options.label) el.append(h('button.button.small', { type: 'button', onclick: act }, options.label))
-    el.append(iconButton('x', t('toast.close'), { onclick: close }, 'small'))
+    el.append(iconButton('x', t('settings.close'), { onclick: close }, 'small'))
     shelf ??= h('div.toasts', { popover: 'manual', role: 'region', 'aria-label': t('toast.label') })
     putShelf()
     shelf.append(el)
