@@ -28,6 +28,12 @@ await main(async (walk, job) => {
     if (rows.length !== wanted.length) throw new Error(rows.join(" | "));
     await clean(walk);
     await walk.shot("1-modes");
+  });
+
+  await walk.step("pressed again, the button closes its menu, and pressed once more opens it", async () => {
+    await page.click(MODE);
+    await page.waitForFunction(() => !document.querySelector("[role=menu], .mode[aria-expanded]"));
+    await page.click(MODE);
     await walk.press("Plain", "[role=menuitemradio]");
     await walk.sees(MODE, "Plain");
   });

@@ -51,7 +51,6 @@ yaa.define('i18n/en', [], () => {
     'server.keyMissing': 'no key yet',
     'server.keyBad': 'key refused',
     'server.first': 'Server {url}',
-    'server.open': 'Settings',
     'demo.badge': 'demo, no AI',
     'server.version': 'version {version}',
     'demo.note': 'This is the built-in demo: it plays scripted answers so that you can see everything work. Give the server a provider or an API key to use a real model.',
@@ -78,7 +77,6 @@ yaa.define('i18n/en', [], () => {
     'fail.other': 'The server answered with an error; its log says more.',
     'fail.signIn': 'Sign in',
     'fail.retry': 'Try again',
-    'fail.settings': 'Settings',
 
     'compose.label': 'Message',
     'compose.placeholder': 'Message yaa …',
@@ -114,11 +112,6 @@ yaa.define('i18n/en', [], () => {
     'branch.retry': 'Answer again',
     'branch.answer': 'Ask for an answer',
     'branch.more': 'More',
-    'branch.goOn': 'Go on',
-    'branch.fork': 'Branch from here',
-    'branch.forkOut': 'New session from here',
-    'branch.tree': 'All branches',
-    'branch.remove': 'Delete this branch',
     'branch.edited': 'edited',
     'branch.previous': 'Previous branch',
     'branch.next': 'Next branch',
@@ -161,7 +154,6 @@ yaa.define('i18n/en', [], () => {
     'task.done': 'done',
     'task.open': 'to do',
 
-    'meta.tokens': '{n, plural, one {# token} other {# tokens}}',
     'meta.title': '{input} in, {output} out',
     'meta.first': 'first word after {time}',
 
@@ -197,8 +189,6 @@ yaa.define('i18n/en', [], () => {
     'ask.session': 'Allow for this session',
     'ask.deny': 'Deny',
     'ask.denyReason': 'Why not? The model reads this.',
-    'ask.denyHint': 'optional',
-    'ask.denySend': 'Deny',
     'ask.back': 'Back',
     'ask.all': '{n, plural, one {# call waits} other {# calls wait}} for your approval',
     'ask.allOnce': 'Allow all once',
@@ -237,7 +227,6 @@ yaa.define('i18n/en', [], () => {
     'client.label': 'Answer',
     'client.send': 'Send answer',
     'client.error': 'Answer with an error',
-    'client.decline': 'Decline',
 
     'overflow.title': 'Too large for the model',
     'overflow.text': 'The next request would have about {observed} tokens, more than the model takes, and nothing more can be left out. Shorten or unpin the largest messages, or choose a model with a larger window.',
@@ -256,8 +245,6 @@ yaa.define('i18n/en', [], () => {
     'limit.stop': 'Leave it here',
 
     'model.title': 'The model did not answer',
-    'model.retry': 'Try again',
-    'model.stop': 'Leave it here',
 
     'run.queued': 'Waiting for one of the four other runs to end …',
     'run.lost': 'Connection lost – resuming …',
@@ -284,7 +271,6 @@ yaa.define('i18n/en', [], () => {
     'artifact.open': 'Show it',
 
     'toast.label': 'Notices',
-    'toast.close': 'Close',
     'toast.saveFailed': 'Could not save in this browser: {detail}',
     'toast.signedIn': 'Signed in with the key from the link.',
     'toast.answerRefused': 'The server did not take this answer: {detail}',

@@ -51,7 +51,6 @@ yaa.define('i18n/zh', [], () => {
     'server.keyMissing': '还没有密钥',
     'server.keyBad': '密钥被拒绝',
     'server.first': '服务器 {url}',
-    'server.open': '设置',
     'demo.badge': '演示，非 AI',
     'server.version': '版本 {version}',
     'demo.note': '这是内置的演示：它播放写好的回答，让你看到一切如何运作。给服务器配置提供方或 API 密钥，即可使用真正的模型。',
@@ -78,7 +77,6 @@ yaa.define('i18n/zh', [], () => {
     'fail.other': '服务器返回了错误，日志里有更多信息。',
     'fail.signIn': '登录',
     'fail.retry': '重试',
-    'fail.settings': '设置',
 
     'compose.label': '消息',
     'compose.placeholder': '给 yaa 发消息…',
@@ -114,11 +112,6 @@ yaa.define('i18n/zh', [], () => {
     'branch.retry': '重新回答',
     'branch.answer': '请求回答',
     'branch.more': '更多',
-    'branch.goOn': '继续',
-    'branch.fork': '从这里新建分支',
-    'branch.forkOut': '从这里新建会话',
-    'branch.tree': '所有分支',
-    'branch.remove': '删除这个分支',
     'branch.edited': '已修改',
     'branch.previous': '上一个分支',
     'branch.next': '下一个分支',
@@ -161,7 +154,6 @@ yaa.define('i18n/zh', [], () => {
     'task.done': '已完成',
     'task.open': '待办',
 
-    'meta.tokens': '{n, plural, other {# 词元}}',
     'meta.title': '输入 {input}，输出 {output}',
     'meta.first': '{time} 后出现第一个字',
 
@@ -197,8 +189,6 @@ yaa.define('i18n/zh', [], () => {
     'ask.session': '本会话内允许',
     'ask.deny': '拒绝',
     'ask.denyReason': '为什么不行？模型会读到。',
-    'ask.denyHint': '可不填',
-    'ask.denySend': '拒绝',
     'ask.back': '返回',
     'ask.all': '{n, plural, other {# 个调用等待你批准}}',
     'ask.allOnce': '全部允许一次',
@@ -237,7 +227,6 @@ yaa.define('i18n/zh', [], () => {
     'client.label': '回答',
     'client.send': '发送回答',
     'client.error': '以错误回答',
-    'client.decline': '拒绝',
 
     'overflow.title': '超出模型的窗口',
     'overflow.text': '下一次请求约有 {observed} 个词元，超过模型能接受的长度，而且已没有可以省略的内容。请缩短或取消固定最大的消息，或者换一个窗口更大的模型。',
@@ -256,8 +245,6 @@ yaa.define('i18n/zh', [], () => {
     'limit.stop': '到此为止',
 
     'model.title': '模型没有回应',
-    'model.retry': '重试',
-    'model.stop': '到此为止',
 
     'run.queued': '已有四个运行在进行，正在等待其中一个结束…',
     'run.lost': '连接中断，正在恢复…',
@@ -284,7 +271,6 @@ yaa.define('i18n/zh', [], () => {
     'artifact.open': '预览',
 
     'toast.label': '提示',
-    'toast.close': '关闭',
     'toast.saveFailed': '无法保存到这个浏览器：{detail}',
     'toast.signedIn': '已用链接里的密钥登录。',
     'toast.answerRefused': '服务器没有接受这个回答：{detail}',

@@ -142,8 +142,8 @@ yaa.define('ui/asks', ['ui/h', 'ui/text', 'ui/form', 'core/usage'], (dom, { t, c
   const ownWords = ({ message }, tool) => (message && message !== `Allow ${tool}?` ? message : undefined)
 
   /** The reason for a refusal; shown in place of the buttons. @param {(reason: string) => void} send @param {() => void} back @param {string} [words] */
-  function denial(send, back, words = 'ask.denySend') {
-    const placeholder = `${t('ask.denyReason')} (${t('ask.denyHint')})`
+  function denial(send, back, words = 'ask.deny') {
+    const placeholder = `${t('ask.denyReason')} (${t('form.optional')})`
     const input = h('input.input', { 'aria-label': t('ask.denyReason'), placeholder, autocomplete: 'off', onkeydown })
     const give = button(words, '.danger', () => send(input.value.trim()))
     const el = h('div.ask-actions', { hidden: true }, input, give, button('ask.back', '.ghost', hide))
@@ -255,13 +255,13 @@ yaa.define('ui/asks', ['ui/h', 'ui/text', 'ui/form', 'core/usage'], (dom, { t, c
     const decline = declining(answer, () => { actions.hidden = false })
     const actions = h('div.ask-actions', null,
       button('client.send', '.primary', () => send(false)), button('client.error', '', () => send(true)),
-      button('client.decline', '.danger', () => { decline.show(); actions.hidden = true }))
+      button('question.decline', '.danger', () => { decline.show(); actions.hidden = true }))
     const content = [callArgs(interrupt, call), input, actions, decline.el]
     return { icon: 'question', title: t('client.title', { tool }), text: t('client.text'), content }
   }
 
   /** A call that is left undone, with a reason for the model. @param {(payload: any, status?: string) => void} answer @param {() => void} back */
-  const declining = (answer, back) => denial((reason) => answer(reason ? { reason } : undefined, 'cancelled'), back, 'client.decline')
+  const declining = (answer, back) => denial((reason) => answer(reason ? { reason } : undefined, 'cancelled'), back, 'question.decline')
 
   /** @param {any} interrupt @param {any} call */
   function callArgs(interrupt, call) {
@@ -301,7 +301,7 @@ yaa.define('ui/asks', ['ui/h', 'ui/text', 'ui/form', 'core/usage'], (dom, { t, c
     const holder = h('div')
     does.largest?.(interrupt.largest).then((el) => el && holder.append(el))
     const actions = h('div.ask-actions', null,
-      button('model.retry', '.primary', () => answer({ continue: true })), button('limit.stop', '.ghost', () => answer({ continue: false })),
+      button('fail.retry', '.primary', () => answer({ continue: true })), button('limit.stop', '.ghost', () => answer({ continue: false })),
       h('span.end', null, button('model.change', '.ghost', does.chooseModel)))
     return { icon: 'limit', title: t('overflow.title'), text: t('overflow.text', { observed: count(interrupt.observed ?? 0) }), content: [holder, actions] }
   }
@@ -309,7 +309,7 @@ yaa.define('ui/asks', ['ui/h', 'ui/text', 'ui/form', 'core/usage'], (dom, { t, c
   /** @param {any} interrupt @param {Give} answer @param {any} _call @param {Does} does @returns {Body} */
   function modelError(interrupt, answer, _call, does) {
     const actions = h('div.ask-actions', null,
-      button('model.retry', '.primary', () => answer({ retry: true })), button('model.stop', '.ghost', () => answer({ retry: false })),
+      button('fail.retry', '.primary', () => answer({ retry: true })), button('limit.stop', '.ghost', () => answer({ retry: false })),
       h('span.end', null, button('model.change', '.ghost', does.chooseModel)))
     return { icon: 'alert', title: t('model.title'), text: interrupt.message, content: [actions] }
   }

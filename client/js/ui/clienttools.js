@@ -53,9 +53,9 @@ yaa.define('ui/clienttools', [
     /** @type {Record<string, () => any[]>} */
     const buttons = {
       running: () => [h('span.spinner'), button('page.stop', '.danger', () => desk.stop(app.current, interrupt))],
-      waiting: () => [go(), button('client.decline', '.danger', deny)],
-      click: () => [go(), button('client.decline', '.danger', deny)],
-      begun: () => [button('page.again', '', run), button('client.decline', '.danger', deny)],
+      waiting: () => [go(), button('question.decline', '.danger', deny)],
+      click: () => [go(), button('question.decline', '.danger', deny)],
+      begun: () => [button('page.again', '', run), button('question.decline', '.danger', deny)],
     }
     let drawn = ''
 

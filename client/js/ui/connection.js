@@ -23,7 +23,7 @@ yaa.define('ui/connection', ['ui/h', 'ui/text'], ({ h, icon, text, attr, fill },
   function firstLine(actions) {
     const dot = h('span.dot')
     const words = h('span')
-    const link = h('button.link', { type: 'button', onclick: () => actions.openSettings('server') }, t('server.open'))
+    const link = h('button.link', { type: 'button', onclick: () => actions.openSettings('server') }, t('settings.title'))
     const el = h('div.first-line', null, dot, words, link)
 
     /** @param {any} server */
@@ -47,7 +47,7 @@ yaa.define('ui/connection', ['ui/h', 'ui/text'], ({ h, icon, text, attr, fill },
     const key = keyForm(actions)
     const buttons = h('div.ask-actions', null,
       h('button.button.primary', { type: 'button', onclick: () => actions.connect() }, icon('retry'), t('fail.retry')),
-      h('button.button', { type: 'button', onclick: () => actions.openSettings('server') }, icon('tune'), t('fail.settings')))
+      h('button.button', { type: 'button', onclick: () => actions.openSettings('server') }, icon('tune'), t('settings.title')))
     const el = h('section.card.failure', { hidden: true, role: 'group' },
       h('div.ask-head', null, sign, h('div', null, title, reason)), checks, key, buttons)
     let drawn = ''

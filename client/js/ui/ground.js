@@ -67,7 +67,7 @@ yaa.define('ui/ground', [
   /** @param {StoreError} error */
   function troubled({ code, message }) {
     const words = code === 'blocked' && !message ? t('keep.memory') : t(`keep.${code}`, { detail: message })
-    const buttons = [button(t('keep.copy'), copyAll), button(t('toast.close'), () => put('store', null), 'small.ghost')]
+    const buttons = [button(t('keep.copy'), copyAll), button(t('settings.close'), () => put('store', null), 'small.ghost')]
     notice({ key: 'store', tone: 'bad', words, next: t(`keep.${code}Next`), buttons })
   }
 

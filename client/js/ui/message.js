@@ -207,7 +207,7 @@ yaa.define('ui/message', [
     /** @param {any} meta */
     function drawFigures(meta) {
       const usage = meta.usage ?? {}
-      const tokens = usage.total_tokens && t('meta.tokens', { n: usage.total_tokens })
+      const tokens = usage.total_tokens && t('session.tokens', { n: usage.total_tokens })
       const cost = usage.cost_micro > 0 && money(usage.cost_micro, usage.cost_unit, language())
       text(figures, [tokens, cost, meta.ms !== undefined && duration(meta.ms), meta.model].filter(Boolean).join(' · '))
       const split = t('meta.title', { input: count(usage.prompt_tokens ?? 0), output: count(usage.completion_tokens ?? 0) })

@@ -23,7 +23,7 @@ yaa.define('ui/popup', ['ui/h', 'ui/text', 'io/clipboard'], ({ h, icon, iconButt
       options.action?.()
     }
     if (options.label) el.append(h('button.button.small', { type: 'button', onclick: act }, options.label))
-    el.append(iconButton('x', t('toast.close'), { onclick: close }, 'small'))
+    el.append(iconButton('x', t('settings.close'), { onclick: close }, 'small'))
     shelf ??= h('div.toasts', { popover: 'manual', role: 'region', 'aria-label': t('toast.label') })
     putShelf()
     shelf.append(el)
@@ -75,11 +75,15 @@ yaa.define('ui/popup', ['ui/h', 'ui/text', 'io/clipboard'], ({ h, icon, iconButt
     setTimeout(() => use?.setAttribute('href', '#i-copy'), 1500)
   }
 
+  /** The button on which a press has begun while its menu was open. @type {Element | null} */ let closing = null
+  addEventListener('pointerdown', ({ target }) => { closing = /** @type {Element} */ (target).closest('[aria-expanded]') }, true)
+
   /**
-   * Open a menu under `anchor`. It is made when opened and removed when closed.
+   * Open a menu under `anchor`; pressed again, the button only closes it. It is made when opened and removed when closed.
    * @param {any} anchor the button @param {import('./types').MenuEntry[]} entries @param {string} [label] instead of the button's
    */
   function openMenu(anchor, entries, label = anchor.getAttribute('aria-label')) {
+    if (closing === anchor) return void (closing = null)
     const items = entries.map((entry) => {
       const kind = { type: 'button', role: entry.checked === undefined ? 'menuitem' : 'menuitemradio', 'aria-checked': entry.checked }
       return h(entry.danger ? 'button.danger' : 'button', { ...kind, onclick: () => choose(entry) }, icon(entry.icon), entry.label)

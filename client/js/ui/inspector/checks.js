@@ -25,7 +25,7 @@ yaa.define('ui/inspector/checks', [
       text(why, whyText(session, live))
       const total = usage.ofSession(session)
       const cost = total.cost_micro ? usage.money(total.cost_micro, total.cost_unit, language()) : ''
-      text(sum, [t('meta.tokens', { n: total.total }), cost, duration(total.ms)].filter(Boolean).join(' · '))
+      text(sum, [t('session.tokens', { n: total.total }), cost, duration(total.ms)].filter(Boolean).join(' · '))
       const whole = new Set(lens(session).filter((row) => row.state === 'whole').map((row) => row.message.id))
       const found = lint(session, { live }).filter((one) => one.rule !== 'large' || whole.has(one.message ?? ''))
       const once = new Map(found.map((one) => [language() + JSON.stringify(one), one]))

@@ -94,7 +94,7 @@ yaa.define('ui/inspector/waterfall', [
   /** @param {Bar} bar */
   function figuresOf(bar) {
     const cost = bar.cost_micro ? usage.money(bar.cost_micro, bar.cost_unit, language()) : ''
-    const tokens = bar.tokens ? t('meta.tokens', { n: bar.tokens }) : ''
+    const tokens = bar.tokens ? t('session.tokens', { n: bar.tokens }) : ''
     return [bar.kind === 'error' ? '' : duration(bar.ms), tokens, cost].filter(Boolean).join(' · ')
   }
 
