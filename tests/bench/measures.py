@@ -20,7 +20,6 @@ from tests.tooling.child import Yaa
 
 from . import others
 from .peers import (
-    COMPILED,
     REPLY_S,
     Peer,
     Reader,
@@ -287,7 +286,7 @@ def cold_starts(size: Size, provider: str, names: Sequence[str] = ()) -> dict[st
             child, url = started(stack, "tests.tooling.relay", provider.removeprefix("http://"))
             _until_200(f"{url}/v1/models")
             found["relay"].append((time.monotonic() - began, rss_kib(child.process.pid)))
-        yaa = Yaa(config(provider), env=COMPILED, patient=False)
+        yaa = Yaa(config(provider), patient=False)
         began = time.monotonic()
         with yaa:
             _until_200(f"{yaa.url}/health")

@@ -31,11 +31,6 @@ START_S = 60.0
 REPLY_S = 180.0
 # Connections that wait for the next request, by the address they lead to.
 KEPT: dict[str, list[asyncio.Transport]] = {}
-# Modules are compiled once, as they are for everybody who starts a program twice.
-COMPILED = {
-    "PYTHONDONTWRITEBYTECODE": "",
-    "PYTHONPYCACHEPREFIX": str(others.PLACE / "compiled"),
-}
 USAGE = {"prompt_tokens": 10, "completion_tokens": 8, "total_tokens": 18}
 META = {"model": "s", "provider": "main", "finish_reason": "stop", "usage": USAGE}
 
@@ -185,7 +180,7 @@ def running(names: Sequence[str] = ()) -> Iterator[list[Peer]]:
     with ExitStack() as stack:
         provider = start(stack, "tests.bench.provider")
         relay, relay_url = started(stack, "tests.tooling.relay", urlsplit(provider).netloc)
-        yaa = stack.enter_context(Yaa(config(provider), env=COMPILED))
+        yaa = stack.enter_context(Yaa(config(provider)))
         assert yaa.child is not None
         peers = [
             Peer("direct", provider),
@@ -222,7 +217,7 @@ def started(stack: ExitStack, module: str, *arguments: str) -> tuple[Child, str]
 
 def spoken_to(stack: ExitStack, command: list[str]) -> tuple[Child, str]:
     """A child that lives as long as the stack, and the address it says it listens on."""
-    child = Child(command, keep_input=True, env=COMPILED)
+    child = Child(command, keep_input=True)
     stack.callback(child.kill)
     return child, child.wait_for(r"READY (http://\S+)", START_S)[1]
 

@@ -1,10 +1,10 @@
 """The lanes: what is checked, in which order, and how each is run as a child with a time limit.
 
-Three kinds. A `checks` lane is commands that must exit 0, one check each. A `suite` lane is a
-folder of unittest modules, run by tooling/suite.py. The `node` lane is Node's own test runner.
-Two may run at a time; the browsers' lane runs alone, because the machine may be small. The few
-tests that failed are run once more when nothing else does: one that passes then is told as
-unsteady, in capitals. Ctrl-C ends what runs, and nothing begins any more.
+Three kinds. A lane of checks is commands that must exit 0, one check each. A suite is a folder of
+unittest modules, run by tooling/suite.py. The `node` lane is Node's own test runner. What the lanes
+have to do is one queue, and three things of it run at a time. The few tests that failed are run
+once more when nothing else does: one that passes then is told as unsteady, in capitals. Ctrl-C ends
+what runs, and nothing begins any more.
 """
 
 from __future__ import annotations
@@ -18,19 +18,18 @@ import tempfile
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TypeVar
 
 from . import tools
 from .report import Console, Outcome, Skip
 
+AT_ONCE = 3  # on two processors: browsers, peers and servers that are killed wait half of the time
 FEW = 6  # failures that may be accidents; more are a fault
 AGAIN_S = 300  # for one test
 LEAVE_S = 20.0  # how long a child that is interrupted may take to end what it has started
-
-T = TypeVar("T")
 
 _interrupted = threading.Event()
 _running: set[_Child] = set()
@@ -43,27 +42,75 @@ OWN_FOLDERS = {
     "bench": ("bench",),
 }
 
+Job = Callable[[Console, Outcome, float], None]
+
 
 @dataclass(frozen=True)
 class Lane:
     name: str
     about: str
-    run: Callable[[Console, Outcome, float], None]
-    limit_s: float
-    alone: bool = False
+    jobs: Callable[[], Sequence[Job]]
+    limit_s: float  # of each job
+
+
+class _Run:
+    """A lane on its way: what its jobs came to so far, and how many are left."""
+
+    def __init__(self, lane: Lane, console: Console) -> None:
+        self.lane, self.console = lane, console
+        self.jobs = lane.jobs()
+        self.outcome = Outcome(lane.name)
+        self._left = len(self.jobs)
+        self._lock = threading.Lock()
+        self._began = 0.0
+
+    def do(self, job: Job) -> None:
+        with self._lock:
+            if not self._began:
+                self._began = time.monotonic()
+                self.console.line(self.lane.name, f"begins: {self.lane.about}")
+        found = Outcome(self.lane.name)
+        try:
+            job(self.console, found, self.lane.limit_s)
+        except Exception as error:  # of this file, or of the machine: nothing has been checked
+            found.failures.append(f"could not be run: {error!r}")
+        with self._lock:
+            self.outcome.add(found)
+            self._left -= 1
+            if not self._left:
+                self.outcome.seconds = time.monotonic() - self._began
+                self._account()
+
+    def _account(self) -> None:
+        found = self.outcome
+        self.console.line(
+            self.lane.name,
+            f"{'FAILED' if found.failures else 'ok'}: {found.passed} passed, "
+            f"{len(found.failures)} failed, {found.skipped} skipped in {found.seconds:.1f} s",
+        )
 
 
 def run(lanes: list[Lane], console: Console) -> list[Outcome]:
-    """Runs the lanes, the ones that are not `alone` two at a time; outcomes in the order given."""
-    outcomes = {lane.name: Outcome(lane.name) for lane in lanes}
+    """Runs the lanes, some jobs at a time and in their order; outcomes in the order given."""
     _interrupted.clear()
+    runs = [_Run(lane, console) for lane in lanes]
+    waiting = deque((run, job) for run in runs for job in run.jobs)
+
+    def work() -> None:
+        while not _interrupted.is_set():
+            try:
+                run, job = waiting.popleft()
+            except IndexError:
+                return
+            run.do(job)
+
+    workers = [threading.Thread(target=work) for _ in range(AT_ONCE)]
     try:
-        beside = [lane for lane in lanes if not lane.alone]
-        _by_two(beside, lambda lane: _run_lane(lane, console, outcomes[lane.name]))
-        for lane in lanes:
-            if lane.alone:
-                _run_lane(lane, console, outcomes[lane.name])
-        found = list(outcomes.values())
+        for worker in workers:
+            worker.start()
+        for worker in workers:
+            worker.join()
+        found = [run.outcome for run in runs]
         _look_again(found, console)
     except KeyboardInterrupt:
         interrupt()
@@ -76,25 +123,6 @@ def interrupt() -> None:
     _interrupted.set()
     for child in list(_running):
         child.interrupt()
-
-
-def _by_two(things: list[T], does: Callable[[T], None]) -> None:
-    """Two at a time, in their order."""
-    waiting = deque(things)
-
-    def work() -> None:
-        while not _interrupted.is_set():
-            try:
-                one = waiting.popleft()
-            except IndexError:
-                return
-            does(one)
-
-    workers = [threading.Thread(target=work) for _ in range(2)]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
 
 
 def _look_again(outcomes: list[Outcome], console: Console) -> None:
@@ -111,24 +139,11 @@ def _look_again(outcomes: list[Outcome], console: Console) -> None:
         if match[0] not in verdicts:
             console.line(outcome.lane, f"once more, alone: {match[0]}")
             again = Outcome(outcome.lane)
-            _suite(console, again, AGAIN_S, [match[0]])
+            _suite(console, again, AGAIN_S, names=[match[0]])
             verdicts[match[0]] = not again.failures and again.passed > 0
         if verdicts[match[0]]:
             outcome.failures.remove(name)
             outcome.unsteady.append(name)
-
-
-def _run_lane(lane: Lane, console: Console, outcome: Outcome) -> None:
-    console.line(lane.name, f"begins: {lane.about}")
-    started = time.monotonic()
-    lane.run(console, outcome, lane.limit_s)
-    outcome.seconds = time.monotonic() - started
-    word = "FAILED" if outcome.failures else "ok"
-    console.line(
-        lane.name,
-        f"{word}: {outcome.passed} passed, {len(outcome.failures)} failed, "
-        f"{outcome.skipped} skipped in {outcome.seconds:.1f} s",
-    )
 
 
 # -- checks ---------------------------------------------------------------------------------------
@@ -195,15 +210,14 @@ def modules(lane: str = "unit") -> list[str]:
     return names
 
 
-def _tests(console: Console, outcome: Outcome, limit_s: float) -> None:
-    _suite(console, outcome, limit_s, modules(outcome.lane))
+def _whole(lane: str) -> list[Job]:
+    """All modules in one child."""
+    return [partial(_suite, names=modules(lane))]
 
 
-def _tests_beside(console: Console, outcome: Outcome, limit_s: float) -> None:
-    """Two modules at a time, each in a child of its own: browsers, peers and servers that are
-    killed wait as long as they work."""
-    names = modules(outcome.lane)[::-1]
-    _by_two(names, lambda name: _suite(console, outcome, limit_s, [name]))
+def _each(lane: str) -> list[Job]:
+    """Each module in a child of its own. What takes longest is at the end of the alphabet."""
+    return [partial(_suite, names=[name]) for name in reversed(modules(lane))]
 
 
 def _suite(console: Console, outcome: Outcome, limit_s: float, names: list[str]) -> None:
@@ -317,14 +331,16 @@ class _Child:
 
 
 LANES = [
-    Lane("format", "ruff format --check", _format, 60),
-    Lane("system", "the sandbox under attack, servers that are killed", _tests_beside, 900),
-    Lane("unit", "unit tests, -W error", _tests, 900),
-    Lane("interop", "real peers: models, AG-UI, OpenAI, MCP", _tests_beside, 600),
-    Lane("lint", "ruff check", _lint, 60),
-    Lane("types", "mypy --strict", _types, 300),
-    Lane("tsc", "types of the client, tsc", _client_types, 120),
-    Lane("node", "unit tests of the client, node --test", _node, 180),
-    Lane("browser", "Chromium and Firefox, from disk and served", _tests_beside, 600, True),
-    Lane("bench", "the benchmark, tiny: does it run", _tests, 300),
+    Lane("format", "ruff format --check", lambda: [_format], 60),
+    Lane("lint", "ruff check", lambda: [_lint], 60),
+    Lane("unit", "unit tests, -W error", lambda: _whole("unit"), 900),
+    Lane("browser", "Chromium and Firefox, from disk and served", lambda: _each("browser"), 600),
+    Lane(
+        "system", "the sandbox under attack, servers that are killed", lambda: _each("system"), 900
+    ),
+    Lane("interop", "real peers: models, AG-UI, OpenAI, MCP", lambda: _each("interop"), 600),
+    Lane("types", "mypy --strict", lambda: [_types], 300),
+    Lane("tsc", "types of the client, tsc", lambda: [_client_types], 120),
+    Lane("node", "unit tests of the client, node --test", lambda: [_node], 180),
+    Lane("bench", "the benchmark, tiny: does it run", lambda: _each("bench"), 300),
 ]

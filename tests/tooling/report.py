@@ -35,6 +35,12 @@ class Outcome:
     unsteady: list[str] = field(default_factory=list)
     seconds: float = 0.0
 
+    def add(self, part: Outcome) -> None:
+        """What one job of the lane came to."""
+        self.passed += part.passed
+        self.failures += part.failures
+        self.skips += part.skips
+
     @property
     def skipped(self) -> int:
         return sum(skip.count for skip in self.skips)

@@ -9,8 +9,8 @@ import threading
 import unittest
 
 from . import lanes, tools
-from .lanes import Lane
-from .report import Console, Outcome
+from .lanes import Job, Lane
+from .report import Console, Outcome, Skip
 
 PATIENCE_S = 10
 GONE = "tests.tooling.test_report.AccountTest.test_that_does_not_exist"
@@ -19,6 +19,10 @@ GONE = "tests.tooling.test_report.AccountTest.test_that_does_not_exist"
 def quietly(chosen: list[Lane]) -> list[Outcome]:
     with contextlib.redirect_stdout(io.StringIO()):
         return lanes.run(chosen, Console())
+
+
+def just(name: str, *jobs: Job) -> Lane:
+    return Lane(name, f"the lane {name}", lambda: jobs, 60)
 
 
 def command(source: str, limit_s: float = 60) -> Outcome:
@@ -30,28 +34,45 @@ def command(source: str, limit_s: float = 60) -> Outcome:
 
 
 class LanesTest(unittest.TestCase):
-    def test_two_at_a_time_and_some_alone(self) -> None:
-        together = threading.Barrier(2)
-        running: set[str] = set()
-        seen_beside_alone: list[set[str]] = []
+    def test_three_at_a_time_in_their_order(self) -> None:
+        together = threading.Barrier(lanes.AT_ONCE)
+        order: list[str] = []
 
         def meets(_console: Console, outcome: Outcome, _limit_s: float) -> None:
-            running.add(outcome.lane)
+            order.append(outcome.lane)
             together.wait(PATIENCE_S)
             outcome.passed = 1
-            running.discard(outcome.lane)
 
-        def alone(_console: Console, outcome: Outcome, _limit_s: float) -> None:
-            seen_beside_alone.append(set(running))
+        def fails(_console: Console, outcome: Outcome, _limit_s: float) -> None:
+            order.append(outcome.lane)
             outcome.failures = ["no"]
+            outcome.skips = [Skip("x", "no tool", 2)]
 
-        names = [Lane("a", "", meets, 1), Lane("b", "", alone, 1, True), Lane("c", "", meets, 1)]
-        found = quietly(names)
+        found = quietly([just("a", meets, meets), just("b", meets), just("c", fails, fails)])
         self.assertEqual(
-            [(o.lane, o.passed, o.failures) for o in found],
-            [("a", 1, []), ("b", 0, ["no"]), ("c", 1, [])],
+            [(o.lane, o.passed, o.failures, o.skipped) for o in found],
+            [("a", 2, [], 0), ("b", 1, [], 0), ("c", 0, ["no", "no"], 4)],
         )
-        self.assertEqual(seen_beside_alone, [set()])
+        self.assertEqual(sorted(order[:3]), ["a", "a", "b"])
+
+    def test_what_cannot_be_run_has_failed(self) -> None:
+        def breaks(_console: Console, _outcome: Outcome, _limit_s: float) -> None:
+            raise OSError("no such program")
+
+        found = quietly([just("a", breaks)])[0]
+        self.assertEqual(found.failures, ["could not be run: OSError('no such program')"])
+
+    def test_a_lane_is_told_of_once_as_it_begins_and_ends(self) -> None:
+        def passes(_console: Console, outcome: Outcome, _limit_s: float) -> None:
+            outcome.passed = 1
+
+        said = io.StringIO()
+        with contextlib.redirect_stdout(said):
+            lanes.run([just("a", *[passes] * 9)], Console())
+        lines = [line.split("s  a        ")[1] for line in said.getvalue().splitlines()]
+        self.assertEqual(
+            lines, ["begins: the lane a", "ok: 9 passed, 0 failed, 0 skipped in 0.0 s"]
+        )
 
     def test_what_failed_is_run_again_alone(self) -> None:
         steady = "tests.tooling.test_report.AccountTest.test_failures_are_named"
@@ -75,7 +96,7 @@ class LanesTest(unittest.TestCase):
                 ) -> None:
                     outcome.failures = list(names)
 
-                found = quietly([Lane("x", "", fails, 1)])[0]
+                found = quietly([just("x", fails)])[0]
                 self.assertEqual((found.failures, found.unsteady), (kept, unsteady))
 
     def test_commands(self) -> None:
@@ -105,14 +126,14 @@ class LanesTest(unittest.TestCase):
             lanes.expect_zero(console, outcome, limit_s, "it", [sys.executable, "-c", source])
             found.append(outcome.failures)
 
-        chosen = [Lane(name, "", long, 60) for name in "abcd"]
+        chosen = [just(name, long) for name in "abcd"]
         running = threading.Thread(target=quietly, args=[chosen])
         running.start()
         begun.wait(PATIENCE_S)
         lanes.interrupt()
         running.join(PATIENCE_S)
         self.assertFalse(running.is_alive())
-        self.assertLessEqual(len(found), 2)
+        self.assertLessEqual(len(found), lanes.AT_ONCE)
         self.assertEqual(
             [said[0].split(";")[0] for said in found], ["it: died of SIGINT"] * len(found)
         )
