@@ -101,9 +101,11 @@ class Telling:
         return [*found, {"type": "run.start", "runId": self._run, **request, **chat, **named}]
 
     def _finish(self, event: Event) -> list[Json]:
+        cancelled = event["outcome"]["type"] == "cancelled"
         reason = self._session.get("finish_reason", "")
         end = {"finishReason": _FINISH.get(reason, reason), **self._document()}
-        return [*asked(self._session), {"type": "run.complete", "runId": self._run, **end}]
+        kind = "run.cancel" if cancelled else "run.complete"
+        return [*asked(self._session), {"type": kind, "runId": self._run, **end}]
 
     def _error(self, event: Event) -> list[Json]:
         """The words of the failure, and the session, which may be sent again as it is."""

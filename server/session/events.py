@@ -99,7 +99,7 @@ def run_finished(
         "threadId": session["id"],
         "runId": session["run"]["id"],
         "timestamp": timestamp,
-        "outcome": outcome(session),
+        "outcome": outcome(session, reason),
         "result": {"status": status, "finish_reason": reason, "rev": session["rev"] + 1},
         **({"usage": usage} if usage else {}),
     }
@@ -315,8 +315,10 @@ def tool_result(
     }
 
 
-def outcome(session: dict[str, Any]) -> Event:
+def outcome(session: dict[str, Any], reason: str) -> Event:
     """How a run ended, in AG-UI's words."""
+    if reason == "cancelled":
+        return {"type": "cancelled"}
     if not session.get("interrupts"):
         return {"type": "success"}
     return {"type": "interrupt", "interrupts": [_agui(item) for item in session["interrupts"]]}

@@ -20,6 +20,7 @@ MAX_RETRIES = 20
 MAX_ERRORS = 20  # enough to repair a document by; the rest would only repeat
 
 STATUSES = ("in_progress", "interrupted", "completed", "failed")
+FINISH_REASONS = ("completed", "awaiting", "limit", "cancelled", "failed")
 ROLES = ("system", "user", "assistant", "tool", "error")
 STATES = (
     *("proposed", "asking", "allowed", "denied", "started", "done"),

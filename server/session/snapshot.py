@@ -46,7 +46,7 @@ def events(session: dict[str, Any]) -> list[Event]:
             "type": "RUN_FINISHED",
             "threadId": thread,
             "runId": run_id,
-            "outcome": outcome(session),
+            "outcome": outcome(session, session.get("finish_reason") or ""),
             "metadata": {"yaa": {"digest": digest(session)}},
         },
     ]
