@@ -258,7 +258,8 @@ class Run:
             self._waits = asyncio.current_task() if calls_model else None
             match step:
                 case RunTools(jobs):
-                    source = self._jobs.perform(await self._points.acting(jobs))
+                    ready = await self._points.acting(jobs)
+                    source = self._jobs.perform(ready, self._seconds_left)
                 case CallModel() as call:
                     source = self._call_model(call)
                 case Compact(compaction):

@@ -6,6 +6,7 @@ import asyncio
 import copy
 import itertools
 import json
+import math
 from collections.abc import AsyncGenerator, Callable, Iterable
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -153,6 +154,7 @@ class CountingToolbox:
         self.tools, self.counts = tools, counts
         self.gate: asyncio.Event | None = None  # a tool that is running waits for it
         self.cancelled: list[str] = []
+        self.patience: dict[str, float] = {}  # seconds that a tool was given
         self.running = self.most = 0  # at once
 
     def admit(self, session: Session) -> None:
@@ -191,7 +193,9 @@ class CountingToolbox:
         args: dict[str, Any],
         entry: dict[str, Any],
         repairs: Iterable[str] = (),
+        seconds: float = math.inf,
     ) -> AsyncGenerator[Event, None]:
+        self.patience[call["function"]["name"]] = seconds
         name, call_id = call["function"]["name"], call["id"]
         key = (name, call_id)
         self.counts[key] = self.counts.get(key, 0) + 1

@@ -99,7 +99,12 @@ def next_step(
     """
     mode = mode_of(session)
     plans = [_planned(mode, session, toolbox, recoverable, *item) for item in unanswered(session)]
-    if jobs := tuple(item for item in plans if not isinstance(item, Ask | Wait)):
+    jobs = tuple(item for item in plans if not isinstance(item, Ask | Wait))
+    if late := out_of_time(session, limits, elapsed_ms, jobs):
+        jobs = tuple(job for job in jobs if not takes_time(job))
+        if not jobs:
+            return late
+    if jobs:
         return RunTools(jobs)
     if asks := tuple(item for item in plans if isinstance(item, Ask)):
         return Stop("interrupted", "awaiting", asks)
@@ -271,6 +276,24 @@ def over_limit(
     if allowed is not None and errors > allowed:
         return limit_interrupt("max_consecutive_errors", allowed, errors)
     return None
+
+
+def out_of_time(
+    session: Session, limits: Mapping[str, Any], elapsed_ms: int, jobs: tuple[Job, ...]
+) -> Stop | None:
+    """The stop at the limit of time, if calls would begin behind it. Whatever people have been
+    asked, and have answered, stays for when there is time again."""
+    time = {"max_wall_s": limits.get("max_wall_s")}
+    limit = over_limit(session, time, elapsed_ms)
+    if limit is None or not any(map(takes_time, jobs)):
+        return None
+    asked = () if session["run"].get("declined") else (limit,)
+    return Stop("interrupted", "limit", interrupts=(*session["interrupts"], *asked))
+
+
+def takes_time(job: Job) -> bool:
+    """Whether a job is a call that runs; `finish` is an answer, and those are never withheld."""
+    return isinstance(job, Execute) and job.call["function"]["name"] != FINISH
 
 
 def capped(wanted: Mapping[str, Any], *ceilings: Mapping[str, Any]) -> dict[str, Any]:

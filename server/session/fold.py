@@ -298,6 +298,8 @@ def find_function(session: Session, call_id: Any) -> dict[str, Any] | None:
 
 
 def owner_index(messages: list[Message], call_id: Any) -> int | None:
+    if not isinstance(call_id, str):
+        return None
     for index in range(len(messages) - 1, -1, -1):
         message = messages[index]
         if isinstance(message, dict) and message.get("tool_calls"):  # few have any

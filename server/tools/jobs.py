@@ -7,6 +7,7 @@ by side do; results come in call order, whichever is done first.
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
 from contextlib import aclosing
@@ -15,6 +16,7 @@ from typing import Any
 
 from ..session import events
 from ..session.calls import unanswered
+from ..session.decide import takes_time
 from ..session.events import Event, put, state_delta
 from ..session.fields import is_id
 from ..session.jobs import Execute, Given, Job, Recover, Reply, Send
@@ -23,6 +25,7 @@ from .executions import Batch, Executions, Key
 from .toolbox import Toolbox
 
 Session = dict[str, Any]
+Left = Callable[[], float | None]  # seconds that the run has left, where it has such a limit
 
 
 class Unclaimed(Exception):
@@ -44,9 +47,9 @@ class Jobs:
         self._session, self._toolbox = session, toolbox
         self._executions, self._clock, self._new_id = executions, clock, new_id
 
-    async def perform(self, jobs: Iterable[Job]) -> AsyncGenerator[Event, None]:
+    async def perform(self, jobs: Iterable[Job], left: Left) -> AsyncGenerator[Event, None]:
         """Neighbours that are parallel_safe side by side, everything else alone, in call order."""
-        async with aclosing(self._perform(jobs)) as source:
+        async with aclosing(self._perform(jobs, left)) as source:
             async for event in source:
                 if event["type"] == "TOOL_CALL_RESULT" and not self._is_free(event["messageId"]):
                     event = {**event, "messageId": self._new_id("res")}
@@ -58,7 +61,7 @@ class Jobs:
         messages = self._session["messages"]
         return is_id(message_id) and all(each.get("id") != message_id for each in messages)
 
-    async def _perform(self, jobs: Iterable[Job]) -> AsyncGenerator[Event, None]:
+    async def _perform(self, jobs: Iterable[Job], left: Left) -> AsyncGenerator[Event, None]:
         for batch in _batches(jobs):
             if self._executions.stopping:  # what was not begun is still to be done, elsewhere
                 return
@@ -74,7 +77,7 @@ class Jobs:
                         return
                     yield found
                 case calls:
-                    async with aclosing(self._execute(calls)) as source:
+                    async with aclosing(self._execute(calls, left)) as source:
                         async for event in source:
                             yield event
 
@@ -105,7 +108,7 @@ class Jobs:
             result={"status": status, "error" if job.is_error else "result": said, **feedback},
         )
 
-    async def _execute(self, jobs: Iterable[Execute]) -> AsyncGenerator[Event, None]:
+    async def _execute(self, jobs: Iterable[Execute], left: Left) -> AsyncGenerator[Event, None]:
         """Claim, announce and run calls, as many at once as allowed. Closing this ends those that
         still run. Raises Unclaimed when those that run have ended."""
         waiting, unclaimed = deque(jobs), None
@@ -115,6 +118,8 @@ class Jobs:
                     waiting.clear()
                 while waiting and batch.running < self._executions.most:
                     job = waiting.popleft()
+                    if takes_time(job) and self._patience(job, left) <= 0:  # next_step stops for it
+                        continue
                     key = self._key(job.call, job.entry["attempt"])
                     try:
                         ours = job.repeatable or self._executions.claims.take(*key)
@@ -135,8 +140,9 @@ class Jobs:
                         if not job.repeatable:
                             self._executions.claims.release(*key)
                         raise
+                    seconds = max(self._patience(job, left), 0)
                     source = self._toolbox.execute(
-                        self._session, job.call, job.args, job.entry, job.repairs
+                        self._session, job.call, job.args, job.entry, job.repairs, seconds
                     )
                     batch.begin(key, source, lasting=not job.repeatable)
                 if batch.running:
@@ -153,6 +159,13 @@ class Jobs:
         if job.grant:
             changes.append(put("grants", "-", value=job.grant))
         return events.tool_exec(call_id, changes, self._clock())
+
+    def _patience(self, job: Execute, left: Left) -> float:
+        """Seconds that a call may take before the run is at its limit; none with nothing left. Then
+        it is ended as it would be if the client hung up: one that may not run twice has a grace."""
+        if (seconds := left()) is None:
+            return math.inf
+        return seconds if job.repeatable or seconds <= 0 else seconds + self._executions.grace_s
 
     def _key(self, call: dict[str, Any], attempt: int) -> Key:
         return self._session["id"], call["id"], attempt

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import difflib
 import hashlib
+import math
 import time
 from collections.abc import AsyncGenerator, Iterable
 from contextlib import aclosing
@@ -44,6 +45,7 @@ from .runner import Job, Outcome, Runner
 from .templates import Pending, fill
 from .tool import BaseTool
 
+Json = dict[str, Any]
 Session = dict[str, Any]
 Call = dict[str, Any]
 
@@ -277,16 +279,18 @@ class Toolbox:
         self,
         session: Session,
         call: Call,
-        args: dict[str, Any],
-        ledger: dict[str, Any],
+        args: Json,
+        ledger: Json,
         repairs: Iterable[str] = (),
+        seconds: float = math.inf,
     ) -> AsyncGenerator[Event, None]:
-        """Run a call: live output, then its TOOL_CALL_RESULT; or the `ledger` entry of a call that
-        goes on when a person has answered its question. Closing it kills the call."""
+        """Run a call, for so many seconds at most: live output, then its TOOL_CALL_RESULT; or the
+        `ledger` entry of a call that goes on when a person has answered its question. Closing it
+        kills the call."""
         call_id = call["id"]
         first = True
         outcome = Outcome("error", error={"type": "error", "message": "it ended without a word"})
-        async with aclosing(self._performed(session, call, args, ledger)) as performed:
+        async with aclosing(self._performed(session, call, args, ledger, seconds)) as performed:
             async for item in performed:
                 if isinstance(item, mcp.Question):
                     waiting = {**ledger, "state": "waiting", "input": browser_safe(item.input)}
@@ -303,7 +307,7 @@ class Toolbox:
         yield self._result(session, call, outcome, found)
 
     async def _performed(
-        self, session: Session, call: Call, args: dict[str, Any], ledger: dict[str, Any]
+        self, session: Session, call: Call, args: Json, ledger: Json, seconds: float
     ) -> AsyncGenerator[str | Event | Outcome | mcp.Question, None]:
         name = call["function"]["name"]
         if (entry := self._entry(name, session)) is None:  # an MCP server has just taken it away
@@ -330,6 +334,7 @@ class Toolbox:
             return
         wanted = session["config"].get("limits", {}).get("tool", {})
         limits = narrowed(wanted, tool.required_resources, self._most)
+        limits["wall_s"] = min(limits["wall_s"], seconds)
         job = Job(tool.where, args, session["id"], limits, session.get("ext", {}))
         if tool.kind == "python":
             job, beyond = self._reached(job, session, tool.name, ledger.get("policy"))

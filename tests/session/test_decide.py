@@ -32,6 +32,7 @@ TOOLBOX = CountingToolbox(
         "no": "deny",
         "page": "page",
         "act": "action",
+        "finish": "read",
     },
     {},
 )
@@ -509,6 +510,26 @@ class Next(unittest.TestCase):
         self.assertEqual(self.step(session(messages), limits=limits).reason, "completed")
         over = self.step(session([user("go")]), limits={"max_wall_s": 1}, elapsed_ms=1000)
         self.assertEqual(over.interrupts[0]["limit"], "max_wall_s")
+
+    def test_no_call_begins_behind_the_limit_of_time(self) -> None:
+        """What is asked, and a person's word on it, stay until there is time again; what takes no
+        time is done all the same."""
+        late: dict[str, Any] = {"limits": {"max_wall_s": 1}, "elapsed_ms": 1000}
+        approved = resolved("tool_call", {"approved": True})
+        calls = entry("asking", fingerprint=PRINT)
+        made = session(
+            asked(call("rm"), call("read", call_id="c2")), interrupts=approved, calls=calls
+        )
+        over = self.step(made, **late)
+        self.assertEqual([i["id"] for i in over.interrupts], ["int-c1", "int-max_wall_s"])
+        self.assertEqual((over.status, over.reason, over.asks), ("interrupted", "limit", ()))
+        made["run"]["declined"] = "limit"
+        self.assertEqual([i["id"] for i in self.step(made, **late).interrupts], ["int-c1"])
+        for name, job in (("nope", Reply), ("finish", Execute)):
+            made = session(asked(call("read"), call(name, call_id="c2")))
+            with self.subTest(name):
+                (found,) = self.step(made, **late).jobs
+                self.assertEqual((found.call["id"], type(found)), ("c2", job))
 
     def test_no_other_budget_is_exceeded_to_sum_up(self) -> None:
         made = session([user("go")])

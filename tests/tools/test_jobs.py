@@ -16,7 +16,7 @@ from server.session.events import EXEC, Event, alias
 from server.session.fields import MAX_ID
 from server.session.fold import Folder
 
-from ..fakes import CountingToolbox, MemoryClaims, ScriptedModel, agent, user
+from ..fakes import CountingToolbox, ManualClock, MemoryClaims, ScriptedModel, agent, answer, user
 
 TOOLS = {
     "far": "read safe slow",
@@ -96,6 +96,34 @@ class Cut(Case):
             pass
         self.assertEqual(again.session["status"], "completed", again.session["interrupts"])
         self.assertEqual(list(self.toolbox.counts.values()), [1])
+
+
+class Time(Case):
+    async def test_a_call_has_what_is_left_of_the_run(self) -> None:
+        """One that may not run twice has the grace of a disconnect besides; and with nothing left
+        no call begins."""
+        clock = ManualClock()
+        host = self.host("far", "keep", "alone", disconnect_grace_s=7)
+        host.clock = clock
+        self.toolbox.gate = asyncio.Event()
+        limits = {"max_wall_s": 5}
+        given = {"id": "s", "messages": [user("go")], "config": {"limits": limits}}
+        run = host.prepare(given)
+        async for event in run.events():
+            if event["type"] == "ACTIVITY_SNAPSHOT" and self.toolbox.most == 2:
+                clock.now += 5000
+                self.toolbox.gate.set()
+        self.assertEqual(self.toolbox.patience, {"far": 5, "keep": 12})
+        self.assertEqual(run.session["finish_reason"], "limit")
+        self.assertEqual([i["limit"] for i in run.session["interrupts"]], ["max_wall_s"])
+        states = [entry["state"] for entry in run.session["calls"].values()]
+        self.assertEqual(states, ["done", "done", "proposed"])
+        answer(run.session, "limit", {"continue": True})
+        again = host.prepare(run.session)
+        async for _ in again.events():
+            pass
+        self.assertEqual(again.session["status"], "completed")
+        self.assertEqual(sorted(self.toolbox.counts.values()), [1, 1, 1])
 
 
 class FullDisk(Case):
@@ -250,7 +278,7 @@ class Ends(Case):
 
         class Broken(CountingToolbox):
             async def execute(  # type: ignore[no-untyped-def]
-                self, session, call, args, entry, repairs=()
+                self, session, call, args, entry, repairs=(), seconds=0.0
             ):
                 if call["function"]["name"] == "far":
                     raise RuntimeError("a mistake of ours")

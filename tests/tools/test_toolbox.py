@@ -400,6 +400,13 @@ class Executed(Case):
         found = await self.execute(self.toolbox(), "shell", {"command": "sleep 60"})
         details = found[-1]["metadata"]["yaa"]["result"]["error"]["details"]
         self.assertEqual((details["limit"], details["allowed"]), ("wall_s", 0.3))
+        del self.session["config"]["limits"]["tool"]["wall_s"]
+        call = self.call("shell", {"command": "sleep 60"})
+        args = {"command": "sleep 60"}
+        source = self.toolbox().execute(self.session, call, args, {}, seconds=0.2)
+        found = [event async for event in source]  # what is left of the run counts, too
+        details = found[-1]["metadata"]["yaa"]["result"]["error"]["details"]
+        self.assertEqual((details["limit"], details["allowed"]), ("wall_s", 0.2))
 
 
 class Failing(Case):
