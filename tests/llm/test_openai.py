@@ -392,7 +392,8 @@ class Failures(Case):
             (answer(b"not an event stream"), "upstream_truncated"),
             (answer(sse({"error": {"message": "boom"}})), "upstream_error"),
             (answer(one + b"data: {oops\n\n"), "upstream_error"),
-            (b"HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\n\r\n\x1f\x8b", "upstream_error"),
+            (b"HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\n\r\ndata: 1", "upstream_error"),
+            (b"HTTP/1.1 200 OK\r\ncontent-encoding: br\r\n\r\n\x0b\x02", "upstream_error"),
         ]
         for script, code in cases:
             with self.subTest(getattr(script, "__name__", script)):
