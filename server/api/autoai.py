@@ -15,6 +15,7 @@ from typing import Any
 from ..errors import Problem
 from ..fronts import autoai, openai
 from ..fronts.autoai import Asked, Json, Telling
+from ..fronts.openai_body import shown
 from ..jsontext import dumps
 from ..session.events import Event
 from ..wire import sse
@@ -66,7 +67,7 @@ class AutoAi:
             if tool["name"] == call.at["name"]:
                 await call.json(autoai.detail(tool))
                 return
-        raise Problem("not_found", f"There is no tool {openai.shown(call.at['name'])} here")
+        raise Problem("not_found", f"There is no tool {shown(call.at['name'])} here")
 
     def _usable(self) -> Iterator[Json]:
         return (t for t in self._tools() if t["policy"] != "deny" and "unavailable" not in t)

@@ -14,6 +14,7 @@ from typing import Any, Protocol
 
 from ..errors import Problem
 from ..fronts import again, chat, chat_reply, openai, responses, responses_reply
+from ..fronts.openai_body import shown
 from ..session.events import EXEC, Event, alias
 from ..wire.arrival import arrived
 from .router import Call, Route
@@ -80,7 +81,7 @@ class OpenAI:
                 await call.json(model)
                 return
         known = ", ".join(model["id"] for model in self._models())
-        detail = f"This server has no agent {openai.shown(name)}. Known: {known}."
+        detail = f"This server has no agent {shown(name)}. Known: {known}."
         raise Problem("agent_unknown", detail, status=404)
 
     def _models(self) -> list[dict[str, Any]]:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from ..session import events
 from ..session.events import Event
-from .openai import Json
+from .openai_body import Json
 
 KEY = "idempotency-key"
 COUNT = "x-stainless-retry-count"  # of the SDKs: how often they have sent this request before

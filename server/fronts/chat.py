@@ -14,26 +14,9 @@ from typing import Any
 
 from ..schema.validate import check_schema
 from ..session.fields import MAX_ID
-from .openai import (
-    CARRIER,
-    CHOICES,
-    Json,
-    Place,
-    Recall,
-    Tools,
-    document,
-    items,
-    known,
-    misfit,
-    needed,
-    only,
-    positive,
-    remembered,
-    settings,
-    shown,
-    take,
-    tools,
-)
+from .openai import CARRIER, Recall, document, remembered
+from .openai_body import Json, Place, items, misfit, needed, only, positive, settings, shown, take
+from .openai_tools import Tools, chosen, tools
 
 READ = frozenset(
     ("model", "messages", "stream", "stream_options", "tools", "tool_choice", "response_format")
@@ -120,39 +103,11 @@ def _tools(body: Json, taken: Collection[str]) -> Tools:
         *items(take(body, list, "tools") or [], "tools"),
         *items(take(body, list, "frontend_tools") or [], "frontend_tools"),
     )
-    offered = tools((_function(place, tool) for place, tool in listed), taken)
-    choice = body.get("tool_choice")
-    if choice is None or choice in ("auto", "none", "required"):
-        return _possible(offered, choice or "auto")
-    kind = choice.get("type") if isinstance(choice, dict) else None
-    if kind == "function":
-        place: Place = ("tool_choice", "function")
-        name = needed(needed(choice, dict, *place), str, *place, "name")
-        return offered.chosen(known(name, offered, *place, "name"))
-    if kind == "allowed_tools":
-        place = ("tool_choice", "allowed_tools")
-        allowed = needed(choice, dict, *place)
-        mode = take(allowed, str, *place, "mode") or "auto"
-        if mode not in ("auto", "required"):
-            raise misfit((*place, "mode"), f"expected auto or required, got {shown(mode)}")
-        names = []
-        for where, tool in items(needed(allowed, list, *place, "tools"), *place, "tools"):
-            _, function = _function(where, tool)
-            names.append(known(str(function.get("name")), offered, *where))
-        return offered.chosen(mode, names)
-    raise misfit(("tool_choice",), f"{shown(kind or choice)} is not supported here; {CHOICES}")
-
-
-def _possible(offered: Tools, choice: str) -> Tools:
-    if choice == "required" and not offered.declared:
-        raise misfit(("tool_choice",), "required without tools")
-    return offered.chosen(choice)
+    offered = tools(listed, _function, taken)
+    return chosen(body, offered, _function, "allowed_tools")
 
 
 def _function(place: Place, tool: Json) -> tuple[Place, Json]:
-    if tool.get("type", "function") != "function":
-        said = f"{shown(tool['type'])} is not supported here; only function is"
-        raise misfit((*place, "type"), said)
     if "function" not in tool and "name" in tool:  # written flat, as other systems do
         return place, tool
     return (*place, "function"), needed(tool, dict, *place, "function")

@@ -15,7 +15,8 @@ from ..session.events import EXEC, Event, alias
 from ..wire import sse
 from . import outcome
 from .chat import Wish
-from .openai import CARRIER, Json, error
+from .openai import CARRIER, error
+from .openai_body import Json
 
 DONE = sse.encode("[DONE]")
 LAST = ""  # no message has this id: what is told when the run has ended

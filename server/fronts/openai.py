@@ -1,33 +1,28 @@
-"""What Chat Completions and Responses share: fields of a body, the caller's tools, the history.
+"""What Chat Completions and Responses share: the history, the session, the errors.
 
-In the walk: `chat` and `responses` read a body with these and have `document` make the session. The
-rule of the file: a caller's conversation becomes a well paired one or is refused at the place that
-is wrong; whatever would have to ask a person is withheld, because nobody can be asked through it.
+In the walk: `chat` and `responses` read a body (openai_body.py, openai_tools.py) and `document`
+makes the session. The rule of the file: a caller's conversation becomes a well paired one or is
+refused at the place that is wrong; whatever would have to ask a person is withheld, because nobody
+can be asked through it.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from ..errors import Problem
-from ..jsontext import LARGEST_COUNT, dumps
-from ..session import offers
-from ..session.events import pointer
 from ..session.fields import MAX_ID, MAX_SESSION_ID
-from ..session.fold import parse_pointer
 from ..session.shape import check
+from .openai_body import Json, Place, misfit, param, shown
+from .openai_tools import Tools
 
-Json = dict[str, Any]
-Place = tuple[str | int, ...]
 Recall = Callable[[str], Json | None]  # what this host still has for a call that it told
 
 OURS = re.compile(r"call_[0-9a-f]{24}_[0-9]{1,4}")  # the id of a call that a caller was told
 CARRIER = "yaa"  # the member of an answer that brings a run's hidden messages back
-TAKEN = "caller_"  # before the name of a caller's tool when the server has one of that name
 CODES = {  # Problem's code -> the one that SDKs and scripts know
     "unauthorized": "invalid_api_key",
     "agent_unknown": "model_not_found",
@@ -35,146 +30,6 @@ CODES = {  # Problem's code -> the one that SDKs and scripts know
     "rate_limited": "rate_limit_exceeded",
 }
 STATUS = {"agent_unknown": 404, "provider_unknown": 500, "provider_not_allowed": 500}
-
-CHOICES = "only auto, none, required, and objects of the type function or allowed_tools are"
-
-_WORDS: dict[type, str] = {
-    str: "a string",
-    bool: "true or false",
-    int: "a whole number",
-    float: "a number",
-    list: "an array",
-    dict: "an object",
-}
-
-
-# -- reading a body -------------------------------------------------------------------------------
-
-
-def misfit(place: Place, detail: str) -> Problem:
-    """What is wrong with the body, at its own place in it."""
-    where = pointer(*place)
-    errors = [{"pointer": where, "detail": detail}]
-    return Problem("request_invalid", f"{param(where)}: {detail}", errors=errors, status=400)
-
-
-def param(where: str) -> str:
-    """A JSON pointer as OpenAI spells it: `messages[0].content`."""
-    found = ""
-    for part in parse_pointer(where) or []:
-        found += f"[{part}]" if part.isdigit() else f".{part}" if found else part
-    return found
-
-
-def take(node: Mapping[str, Any], kind: type, *place: str | int) -> Any:
-    """The member that the last of `place` names, None where it is absent or null. Raises Problem
-    where it is of another kind."""
-    value = node.get(str(place[-1]))
-    if value is None:
-        return None
-    fits = isinstance(value, int | float) if kind is float else isinstance(value, kind)
-    if not fits or (isinstance(value, bool) and kind is not bool):
-        raise misfit(place, f"expected {_WORDS[kind]}, got {shown(value)}")
-    return value
-
-
-def needed(node: Mapping[str, Any], kind: type, *place: str | int) -> Any:
-    value = take(node, kind, *place)
-    if value is None:
-        raise misfit(place, f"expected {_WORDS[kind]}, and it is missing")
-    return value
-
-
-def items(values: list[Any], *place: str | int) -> Iterable[tuple[Place, Json]]:
-    """The objects of an array with their places."""
-    for index, value in enumerate(values):
-        if not isinstance(value, dict):
-            raise misfit((*place, index), f"expected an object, got {shown(value)}")
-        yield (*place, index), value
-
-
-def only(body: Mapping[str, Any], allowed: Mapping[str, tuple[Any, ...]]) -> None:
-    """Refuse what cannot be done, naming field and value."""
-    for name, values in allowed.items():
-        value = body.get(name)
-        if value is not None and not any(value == each for each in values):
-            instead = f"; only {' or '.join(map(dumps, values))} is" if values else ""
-            raise misfit((name,), f"{shown(value)} is not supported here{instead}")
-
-
-def settings(body: Mapping[str, Any], known: Mapping[str, type]) -> Json:
-    """What is handed on to the model, as a provider's `model_settings`."""
-    found = {name: take(body, kind, name) for name, kind in known.items()}
-    found = {name: value for name, value in found.items() if value is not None}
-    return found | ({"use_custom_temp": True} if "temperature" in found else {})
-
-
-def positive(body: Mapping[str, Any], name: str) -> int | None:
-    value = take(body, int, name)
-    if value is not None and not 1 <= value <= LARGEST_COUNT:
-        raise misfit((name,), f"expected 1 to {LARGEST_COUNT}, got {shown(value)}")
-    return None if value is None else int(value)
-
-
-def shown(value: Any) -> str:
-    """A value named in an error: its kind when it is large, itself when it is short."""
-    if isinstance(value, dict | list):
-        return _WORDS[type(value)]
-    text = f'"{value}"' if isinstance(value, str) else dumps(value)
-    return text if len(text) <= 60 else f"{text[:60]}…"
-
-
-# -- tools of the caller ---------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Tools:
-    """What the caller offers, as a session's `tools`, and how their names are spelled on either
-    side. `choice`: auto, none, required or one name in our spelling."""
-
-    declared: tuple[Json, ...] = ()
-    inner: Mapping[str, str] = field(default_factory=dict)
-    outer: Mapping[str, str] = field(default_factory=dict)
-    choice: str = "auto"
-
-    def chosen(self, choice: str, allowed: Iterable[str] | None = None) -> Tools:
-        """Only what may be called by the caller's `tool_choice`."""
-        declared = self.declared if choice != "none" else ()
-        if allowed is not None:
-            names = {self.inner[name] for name in allowed}
-            declared = tuple(tool for tool in declared if tool["name"] in names)
-        return Tools(declared, self.inner, self.outer, self.inner.get(choice, choice))
-
-
-def tools(functions: Iterable[tuple[Place, Json]], taken: Container[str]) -> Tools:
-    """`functions`: {name, description?, parameters?} with their places. A name that the server's
-    own tools have is spelled otherwise for the model, and back for the caller."""
-    declared: list[Json] = []
-    outer: dict[str, str] = {}
-    places = []
-    for place, function in functions:
-        name = needed(function, str, *place, "name")
-        inside = name if name not in taken else f"{TAKEN}{name}"[:64]
-        tool = {
-            "name": inside,
-            "description": take(function, str, *place, "description") or "",
-            "parameters": take(function, dict, *place, "parameters") or {},
-        }
-        if any(each["name"] == inside for each in declared):
-            raise misfit((*place, "name"), f"there is a tool named {name} already")
-        declared.append(tool)
-        places.append(place)
-        outer[inside] = name
-    for error in offers.misfits(declared):
-        at = (parse_pointer(error["pointer"]) or [])[1:]  # behind "tools"
-        raise misfit((*places[int(at[0])], *at[1:]) if at else ("tools",), error["detail"])
-    return Tools(tuple(declared), {name: inside for inside, name in outer.items()}, outer)
-
-
-def known(name: str, offered: Tools, *place: str | int) -> str:
-    if name not in offered.inner:
-        raise misfit(place, f"{shown(name)} is none of the request's tools")
-    return name
 
 
 # -- the conversation ------------------------------------------------------------------------------
@@ -209,7 +64,8 @@ class Pairs:
     def __init__(self) -> None:
         self.messages: list[Json] = []
         self._waiting: dict[str, tuple[Place, Json]] = {}  # the caller's id -> place, result
-        self._times: Counter[str] = Counter()
+        self._used: set[str] = set()
+        self._times: Counter[str] = Counter()  # how often an id that begins so was used again
 
     def add(self, message: Json, place: Place, told: Mapping[str, str]) -> None:
         """`told`: by which ids the caller knows some of its calls."""
@@ -241,10 +97,12 @@ class Pairs:
         result |= {**given, **result}
 
     def _fresh(self, call_id: str) -> str:
-        self._times[call_id] += 1
-        if (times := self._times[call_id]) == 1:
-            return call_id
-        return self._fresh(f"{call_id[: MAX_ID - 12]}~{times}")
+        stem = call_id[: MAX_ID - 12]
+        while call_id in self._used:
+            self._times[stem] += 1
+            call_id = f"{stem}~{self._times[stem] + 1}"
+        self._used.add(call_id)
+        return call_id
 
 
 def remembered(message: Json, call_ids: Iterable[str], recall: Recall) -> None:

@@ -15,26 +15,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .chat import PARTS, address, file, made_call, wanted_schema
-from .openai import (
-    CARRIER,
-    CHOICES,
-    Json,
-    Place,
-    Recall,
-    Tools,
-    document,
-    items,
-    known,
-    misfit,
-    needed,
-    only,
-    positive,
-    remembered,
-    settings,
-    shown,
-    take,
-    tools,
-)
+from .openai import CARRIER, Recall, document, remembered
+from .openai_body import Json, Place, items, misfit, needed, only, positive, settings, shown, take
+from .openai_tools import Tools, chosen, tools
 
 READ = frozenset(
     ("model", "input", "instructions", "stream", "tools", "tool_choice", "text", "reasoning")
@@ -146,33 +129,12 @@ def _echo(body: Json) -> Json:
 
 
 def _tools(body: Json, taken: Collection[str]) -> Tools:
-    functions = []
-    for place, tool in items(take(body, list, "tools") or [], "tools"):
-        if tool.get("type") != "function":
-            said = f"{shown(tool.get('type'))} is not supported here; only function is"
-            raise misfit((*place, "type"), said)
-        functions.append((place, tool))
-    offered = tools(functions, taken)
-    choice = body.get("tool_choice")
-    if choice == "required" and not offered.declared:
-        raise misfit(("tool_choice",), "required without tools")
-    if choice is None or choice in ("auto", "none", "required"):
-        return offered.chosen(choice or "auto")
-    kind = choice.get("type") if isinstance(choice, dict) else None
-    if kind == "function":
-        place = ("tool_choice", "name")
-        return offered.chosen(known(needed(choice, str, *place), offered, *place))
-    if kind == "allowed_tools":
-        mode = take(choice, str, "tool_choice", "mode") or "auto"
-        if mode not in ("auto", "required"):
-            raise misfit(("tool_choice", "mode"), f"expected auto or required, got {shown(mode)}")
-        listed = needed(choice, list, "tool_choice", "tools")
-        names = [
-            known(str(tool.get("name")), offered, *place)
-            for place, tool in items(listed, "tool_choice", "tools")
-        ]
-        return offered.chosen(mode, names)
-    raise misfit(("tool_choice",), f"{shown(kind or choice)} is not supported here; {CHOICES}")
+    listed = items(take(body, list, "tools") or [], "tools")
+    return chosen(body, tools(listed, _flat, taken), _flat)
+
+
+def _flat(place: Place, tool: Json) -> tuple[Place, Json]:
+    return place, tool
 
 
 # -- the conversation ------------------------------------------------------------------------------

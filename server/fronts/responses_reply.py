@@ -17,7 +17,8 @@ from ..session.events import Event
 from ..wire import sse
 from . import outcome
 from .chat_reply import BREAK
-from .openai import CARRIER, Json, error
+from .openai import CARRIER, error
+from .openai_body import Json
 from .responses import Wish
 
 DELTA = "response.output_text.delta"

@@ -15,7 +15,7 @@ import re
 import time
 from abc import abstractmethod
 from collections.abc import AsyncGenerator, Callable, Mapping
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -280,12 +280,14 @@ class RemoteAPI(BaseAPI):
         return failure
 
     async def _error_body(self, response: Response) -> bytes:
+        """What came of it: the status counts without any words."""
         body = bytearray()
-        async with response:
-            async for data in response.chunks():
-                body += data
-                if len(body) > MAX_ERROR_BODY:
-                    break
+        with suppress(ClientError):
+            async with response:
+                async for data in response.chunks():
+                    body += data
+                    if len(body) > MAX_ERROR_BODY:
+                        break
         return bytes(body[:MAX_ERROR_BODY])
 
     def _failure(self, error: ClientError) -> Failure:

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from types import TracebackType
 from urllib.parse import quote, urlsplit
 
+from .coding import Inflater
 from .headers import serialize_request
 from .http11 import Limits
 from .pool import ClientError, Connection, Exchange, Pool, Timeouts, plain
@@ -53,14 +54,15 @@ class Origin:
 
 
 class Response:
-    """An answer whose body may still be on its way. Header names are lower-case. One that is not
-    `readable` has none for us."""
+    """An answer whose body, at most `limit` bytes, may still be on its way. Header names are
+    lower-case."""
 
-    def __init__(self, exchange: Exchange, *, readable: bool = True) -> None:
+    def __init__(self, exchange: Exchange, limit: int) -> None:
         assert exchange.head is not None
-        self._readable = readable
         self.status: int = exchange.head.status
         self.headers: dict[str, str] = exchange.head.headers
+        coding = self.headers.get("content-encoding", "").lower()
+        self._inflater = None if coding in ("identity", "") else Inflater(coding, limit)
         self._exchange = exchange
 
     async def chunks(self) -> AsyncGenerator[bytes, None]:
@@ -70,9 +72,12 @@ class Response:
         """
         exchange = self._exchange
         try:
-            while self._readable:
-                if exchange.pieces:
+            while True:
+                if exchange.pieces and self._inflater is None:
                     yield exchange.take()
+                elif exchange.pieces:
+                    for piece in self._inflated(exchange.take()):
+                        yield piece
                 elif exchange.error is not None:
                     raise exchange.error
                 elif exchange.done:
@@ -81,6 +86,16 @@ class Response:
                     await exchange.wait()
         finally:
             await self.close()
+
+    def _inflated(self, data: bytes) -> Iterator[bytes]:
+        """What a server compressed although it was asked not to."""
+        assert self._inflater is not None
+        try:
+            yield from self._inflater.feed(data)
+        except ValueError as error:
+            if self.status < 400:  # a refusal is one, whatever its words
+                where = self._exchange.connection.where
+                raise ClientError("protocol", f"{where} {error}") from None
 
     async def read(self, max_bytes: int) -> bytes:
         """The whole body. Raises ClientError, also for more than `max_bytes`."""
@@ -163,7 +178,7 @@ class Client:
             connection = kept or await self._connect(origin, timeouts, started)
             exchange = connection.start(method, message, self._limits, timeouts, started)
             if not await self._head(exchange, may_be_stale=kept is not None and again):
-                return self._checked(exchange)
+                return Response(exchange, self._limits.body)
             kept = None
 
     async def close(self) -> None:
@@ -219,17 +234,6 @@ class Client:
         if may_be_stale and exchange.error.kind == "closed" and not exchange.touched:
             return True
         raise exchange.error
-
-    def _checked(self, exchange: Exchange) -> Response:
-        response = Response(exchange)
-        coding = response.headers.get("content-encoding", "identity").lower()
-        if coding not in ("identity", ""):
-            error = ClientError("protocol", f"{exchange.connection.where} compressed its answer")
-            exchange.abort(error)
-            if response.status < 400:
-                raise error
-            return Response(exchange, readable=False)  # a refusal all the same: its status counts
-        return response
 
     # -- connecting -------------------------------------------------------------------------------
 

@@ -9,6 +9,7 @@ from typing import Any
 from server.errors import Problem
 from server.fronts import openai
 from server.session.context.view import pairing_errors
+from server.session.fields import MAX_ID
 
 Json = dict[str, Any]
 
@@ -34,18 +35,6 @@ def paired(*messages: Json) -> tuple[list[Json], str]:
     )
 
 
-class Words(unittest.TestCase):
-    def test_values_are_named_as_json_has_them(self) -> None:
-        for allowed, value, said in (
-            ((False,), True, "true is not supported here; only false is"),
-            (([], ["text"]), ["audio"], 'an array is not supported here; only [] or ["text"] is'),
-            ((), "x", '"x" is not supported here'),
-        ):
-            with self.subTest(value=value), self.assertRaises(Problem) as caught:
-                openai.only({"field": value}, {"field": allowed})
-            self.assertEqual(caught.exception.detail, f"field: {said}")
-
-
 class Pairing(unittest.TestCase):
     def test_results_stand_behind_their_calls_in_their_order(self) -> None:
         found, _ = paired(USER, says(call("a"), call("b")), result("b"), result("a"), USER)
@@ -66,6 +55,13 @@ class Pairing(unittest.TestCase):
         self.assertEqual((len(ids), len(set(ids))), (1002, 1002))
         self.assertLessEqual(max(map(len, ids)), 256)
         self.assertEqual(pairing_errors(found), [])
+
+    def test_ids_that_all_look_like_ours_for_another(self) -> None:
+        names = [f"{'x' * (MAX_ID - 12)}~{number}" for number in range(2000)]
+        turns = [each for name in names * 2 for each in (says(call(name)), result(name))]
+        found, _ = paired(USER, *turns)
+        ids = [each["tool_call_id"] for each in found if each["role"] == "tool"]
+        self.assertEqual(len(set(ids)), 4000)
 
     def test_what_is_not_paired_is_refused_at_its_place(self) -> None:
         for name, messages, place in (
@@ -146,43 +142,6 @@ class Carrier(unittest.TestCase):
                 message = says(call(call_id), **({"yaa": own} if own else {}))
                 openai.remembered(message, [call_id], kept.get)
                 self.assertEqual(message.get("yaa"), found)
-
-
-class Tools(unittest.TestCase):
-    def test_a_name_the_server_has_is_spelled_otherwise(self) -> None:
-        place = ("tools", 0, "function")
-        offered = openai.tools([(place, {"name": "shell"}), (place, {"name": "mine"})], {"shell"})
-        self.assertEqual([each["name"] for each in offered.declared], ["caller_shell", "mine"])
-        self.assertEqual(offered.outer["caller_shell"], "shell")
-        self.assertEqual(offered.chosen("shell").choice, "caller_shell")
-        self.assertEqual(len(offered.chosen("auto", ["mine"]).declared), 1)
-        self.assertEqual(offered.chosen("none").declared, ())
-
-    def test_what_no_model_could_be_offered(self) -> None:
-        place = ("tools", 0, "function")
-        for name, function, where in (
-            ("no name", {}, "/tools/0/function/name"),
-            ("a bad name", {"name": "ä b"}, "/tools/0/function/name"),
-            ("a long name", {"name": "x" * 65}, "/tools/0/function/name"),
-            ("parameters", {"name": "f", "parameters": []}, "/tools/0/function/parameters"),
-            (
-                "no object",
-                {"name": "f", "parameters": {"type": "string"}},
-                "/tools/0/function/parameters/type",
-            ),
-            (
-                "no schema",
-                {"name": "f", "parameters": {"type": "object", "properties": 5}},
-                "/tools/0/function/parameters",
-            ),
-        ):
-            with self.subTest(name), self.assertRaises(Problem) as caught:
-                openai.tools([(place, function)], ())
-            self.assertEqual(caught.exception.errors[0]["pointer"], where)
-        with self.subTest("twice"), self.assertRaises(Problem):
-            openai.tools([(place, {"name": "f"}), (place, {"name": "f"})], ())
-        with self.subTest("too many"), self.assertRaises(Problem):
-            openai.tools(((place, {"name": f"f{n}"}) for n in range(300)), ())
 
 
 class Errors(unittest.TestCase):

@@ -154,6 +154,7 @@ class Items(unittest.TestCase):
 
 class Refused(unittest.TestCase):
     def test_places(self) -> None:
+        allowed = {"type": "allowed_tools", "tools": [{"type": "mcp"}]}
         for fields, where in (
             ({"input": None}, "/input"),
             ({"input": []}, "/input"),
@@ -167,6 +168,7 @@ class Refused(unittest.TestCase):
             ({"top_logprobs": 2}, "/top_logprobs"),
             ({"tools": [{"type": "web_search"}]}, "/tools/0/type"),
             ({"tools": [{"type": "function"}]}, "/tools/0/name"),
+            ({"tools": [TOOL], "tool_choice": allowed}, "/tool_choice/tools/0/type"),
             ({"tool_choice": {"type": "web_search"}}, "/tool_choice"),
             ({"tool_choice": {"type": "function", "name": "x"}}, "/tool_choice/name"),
             ({"tool_choice": "required"}, "/tool_choice"),

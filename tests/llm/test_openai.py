@@ -6,8 +6,9 @@ import asyncio
 import json
 import time
 import unittest
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from typing import Any
+from typing import Any, cast
 
 from server.llm.openai import OpenAIAPI
 from server.llm.remote import Peer, tool_mode
@@ -285,6 +286,28 @@ class Answers(Case):
                 self.assertEqual(tool_mode(provider(**changes), options(tool_mode=asked)), mode)
 
 
+class Scripted:
+    """A client whose one answer comes in these pieces. `hurried`: behind which of them the rest
+    was given its last seconds."""
+
+    status = 200
+
+    def __init__(self, pieces: list[bytes]) -> None:
+        self._pieces, self._at = pieces, 0
+        self.hurried: list[int] = []
+
+    async def request(self, *about: Any, **more: Any) -> Scripted:
+        return self
+
+    async def chunks(self) -> AsyncGenerator[bytes, None]:
+        for at, piece in enumerate(self._pieces):
+            self._at = at
+            yield piece
+
+    def hurry(self, seconds: float) -> None:
+        self.hurried.append(self._at)
+
+
 class Failures(Case):
     async def test_statuses(self) -> None:
         cases: list[tuple[bytes, str, bool, str]] = [
@@ -392,7 +415,8 @@ class Failures(Case):
             (answer(b"not an event stream"), "upstream_truncated"),
             (answer(sse({"error": {"message": "boom"}})), "upstream_error"),
             (answer(one + b"data: {oops\n\n"), "upstream_error"),
-            (b"HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\n\r\n\x1f\x8b", "upstream_error"),
+            (b"HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\n\r\ndata: 1", "upstream_error"),
+            (b"HTTP/1.1 200 OK\r\ncontent-encoding: br\r\n\r\n\x0b\x02", "upstream_error"),
         ]
         for script, code in cases:
             with self.subTest(getattr(script, "__name__", script)):
@@ -422,20 +446,20 @@ class Failures(Case):
                 await peer.send(chunk(b": ping\n\n"))
                 await asyncio.sleep(0.01)
 
-        async def pauses(peer: Side) -> None:
-            await peer.send(CHUNKED + chunk(sse(said("a", "stop"), done=False)))
-            for _ in range(4):  # each is news, and so there may be more
-                await asyncio.sleep(0.15)
-                await peer.send(chunk(sse(said("b", "stop"), done=False)))
-            await peer.gone()
+        async with serving(drips) as server:
+            api = Hasty(provider(server.url), self.client)
+            events = await asyncio.wait_for(self.collect(api), 10)
+        made = message(events)
+        self.assertEqual((made["content"], made["meta"]["finish_reason"]), ("a", "stop"))
+        self.assertEqual(made["meta"]["usage"]["total_tokens"], 6)
 
-        for script, text in ((drips, "a"), (pauses, "abbbb")):
-            async with serving(script) as server:
-                api = Hasty(provider(server.url), self.client)
-                events = await asyncio.wait_for(self.collect(api), 10)
-            made = message(events)
-            self.assertEqual((made["content"], made["meta"]["finish_reason"]), (text, "stop"))
-            self.assertEqual("estimated" in made["meta"]["usage"], script is pauses)
+    async def test_what_comes_behind_the_last_word_gives_the_rest_more_time(self) -> None:
+        """Where it is news: there may be more of it."""
+        more, ping = sse(said("b", "stop"), done=False), b": ping\n\n"
+        client = Scripted([sse(said("a"), done=False), ping, more, ping, more, more, ping])
+        events = await self.collect(OpenAIAPI(provider(), cast(Client, client)))
+        self.assertEqual(message(events)["content"], "abbb")
+        self.assertEqual(client.hurried, [2, 4, 5])
 
     async def test_a_call_that_was_promised_and_lost(self) -> None:
         lost = answer(sse({"choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]}))

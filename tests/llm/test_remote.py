@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import copy
 import gc
+import gzip
 import json
 import sys
 import unittest
 import weakref
+import zlib
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import replace
@@ -36,6 +38,9 @@ from tests.llm.fakes import (
     provider,
     serving,
     tool,
+)
+from tests.llm.fakes import (
+    Peer as Side,
 )
 from tests.llm.speakers import CACHED, COMPLETION, PROMPT, SPEAKERS, Heard, Part, Speaker
 
@@ -222,6 +227,28 @@ class Alike(Case):
                     else:  # only behind the word that it was all
                         self.assertIn(b"finish_reason", b"".join(frames[:place]))
                         self.assertEqual(check_brackets(found), [])
+
+    async def test_what_a_gateway_compresses_unasked(self) -> None:
+        for speaker in SPEAKERS:
+            for coding, pack in (("gzip", gzip.compress), ("deflate", zlib.compress)):
+                packed = pack(speaker.stream(LAST))
+                reply = answer(packed, "200 OK", f"content-encoding: {coding}")
+                async with serving(reply) as server:
+                    found = await self.collect(self.api(speaker, server))
+                with self.subTest(speaker.api, coding=coding):
+                    self.assertEqual(message(found)["content"], "It is noon.")
+
+    async def test_a_refusal_whose_words_do_not_all_arrive(self) -> None:
+        """It is no fault of the network: asked again, it would be refused again."""
+
+        async def cut(peer: Side) -> None:
+            await peer.send(b'HTTP/1.1 401 No\r\ncontent-length: 99\r\n\r\n{"error": "bad')
+
+        packed = answer(b"\x1f\x8b...", "401 No", "content-encoding: gzip")
+        for reply in (cut, packed):
+            async with serving(reply) as server:
+                (end,) = await self.collect(self.api(SPEAKERS[0], server), retry_times=1)
+            self.assertEqual((end["code"], len(server.requests)), ("upstream_auth", 1))
 
     async def test_refusals_by_status(self) -> None:
         cases = [

@@ -201,7 +201,7 @@ class Modern(Case):
                 "ended its stream",
             ),
             ("a long event", lambda m: stream("data: " + "x" * 9_000_000), ""),
-            ("packed", lambda m: (200, "Content-Encoding: gzip\r\n", b"x"), "compressed"),
+            ("packed", lambda m: (200, "Content-Encoding: br\r\n", b"x"), "compressed"),
             ("broken", lambda m: (500, "Content-Length: 2\r\n", b"no"), "answered 500"),
             ("no result", lambda m: whole(m, []), "without a result"),  # type: ignore[arg-type]
             ("deep", lambda m: whole(m, _deep(200)), "nested deeper"),

@@ -257,7 +257,7 @@ class Answers(unittest.IsolatedAsyncioTestCase):
         cases = [
             (b"HTTP/1.1 200 OK\r\ncontent-length: 1000000000000\r\n\r\n", "127.0.0.1"),
             (b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\ncontent-length: 3\r\n\r\nab", "127.0"),
-            (b"HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\n\r\nx", "compressed"),
+            (b"HTTP/1.1 200 OK\r\ncontent-encoding: br\r\n\r\nx", "compressed"),
             (b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nffffffffff\r\n", "127.0.0.1"),
             (b"\r\n" * 10_000, "127.0.0.1"),
             (b"", "127.0.0.1"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import shutil
 import ssl
 import subprocess
@@ -10,6 +11,7 @@ import sys
 import tempfile
 import time
 import unittest
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -93,11 +95,51 @@ class Answers(Case):
                 go_on.set()
                 self.assertEqual([piece async for piece in pieces], [b"two"])
 
-    async def test_a_refusal_that_is_compressed_unasked_is_one(self) -> None:
-        gzipped = answer(b"\x1f\x8b...", "401 No", "content-encoding: gzip")
-        async with serving(gzipped) as server:
-            async with await self.client.request("POST", server.url) as response:
-                self.assertEqual((response.status, await response.read(99)), (401, b""))
+    async def test_what_was_compressed_unasked(self) -> None:
+        """A refusal is one although its words cannot be read."""
+        words = b"some words " * 9
+        for status, coding, body, read in (
+            ("200 OK", "gzip", gzip.compress(words), words),
+            ("200 OK", "GZIP", gzip.compress(words), words),
+            ("200 OK", "deflate", zlib.compress(words), words),
+            ("200 OK", "identity", words, words),
+            ("200 OK", "br", b"", b""),
+            ("401 No", "gzip", gzip.compress(words), words),
+            ("401 No", "gzip", b"\x1f\x8b...", b""),
+            ("401 No", "br", b"...", b""),
+        ):
+            async with serving(answer(body, status, f"content-encoding: {coding}")) as server:
+                with self.subTest(status, coding=coding):
+                    async with await self.client.request("POST", server.url) as response:
+                        found = str(response.status), await response.read(99)
+                        self.assertEqual(found, (status[:3], read))
+
+    async def test_a_compressed_stream_arrives_piece_by_piece(self) -> None:
+        go_on = asyncio.Event()
+
+        async def script(peer: Peer) -> None:
+            packer = zlib.compressobj(wbits=31)
+            head = CHUNKED.replace(b"\r\n\r\n", b"\r\ncontent-encoding: gzip\r\n\r\n")
+            packed = packer.compress(b"one") + packer.flush(zlib.Z_SYNC_FLUSH)
+            await peer.send(head + chunk(packed))
+            await go_on.wait()
+            await peer.send(chunk(packer.compress(b"two") + packer.flush()) + b"0\r\n\r\n")
+
+        async with serving(script) as server:
+            async with await self.client.request("GET", server.url) as response:
+                pieces = response.chunks()
+                self.assertEqual(await anext(pieces), b"one")
+                go_on.set()
+                self.assertEqual(b"".join([piece async for piece in pieces]), b"two")
+
+    async def test_a_few_bytes_are_not_gigabytes(self) -> None:
+        bomb = answer(gzip.compress(bytes(1 << 20)), "200 OK", "content-encoding: gzip")
+        client = Client(max_response=100_000)
+        async with serving(bomb) as server:
+            error = await self.refused(server.url, client)
+        self.assertEqual(error.kind, "protocol")
+        self.assertIn("sent too much", error.message)
+        await client.close()
 
     async def test_redirects_are_answers(self) -> None:
         async with serving(answer(b"", "302 Found", "location: http://127.0.0.1:1/")) as server:
@@ -149,7 +191,8 @@ class Broken(Case):
             (b"HTTP/1.1 101 Switch\r\n\r\n", "protocol"),
             (b"HTTP/1.1 200 OK\r\n" + b"x: y\r\n" * 200 + b"\r\n", "protocol"),
             (b"HTTP/1.1 200 OK\r\ncontent-length: 999999999\r\n\r\n", "protocol"),
-            (b"HTTP/1.1 200 OK\r\ncontent-encoding: br\r\ncontent-length: 0\r\n\r\n", "protocol"),
+            (answer(b"...", "200 OK", "content-encoding: br"), "protocol"),
+            (answer(b"...", "200 OK", "content-encoding: gzip"), "protocol"),
         ]
         for reply, kind in cases:
             if kind is None:  # cut inside a body of known length
