@@ -16,6 +16,8 @@ MOST_FILES = 200_000  # looked at for one sum; more is over any limit ...
 TOO_MANY = 1 << 62  # ... and said by this size
 TABLES = b"VmPTE:"  # the kernel's own, for memory that is looked at and so takes none itself
 COUNTED = 20  # looks between two sums of a folder that does not seem to grow
+LITTLE = 1 << 20  # bytes that a call may add without a sum at its end
+PER_FILE = 4096  # what a file without a byte is taken for
 
 
 @dataclass(frozen=True)
@@ -118,9 +120,10 @@ def stat_of(pid: int) -> list[bytes]:
 
 
 def room_left(folder: str) -> int:
-    """Free bytes of the file system of a folder: cheap to ask, and a hint that files grow."""
+    """Free bytes of the file system of a folder, and PER_FILE for each file that may still be made:
+    cheap to ask, and a hint that there is more in the folder."""
     found = os.statvfs(folder)
-    return found.f_bfree * found.f_frsize
+    return found.f_bfree * found.f_frsize + found.f_ffree * PER_FILE
 
 
 def size_of(folder: str) -> int:
@@ -214,16 +217,25 @@ class Disk:
     def __init__(self, folder: str, limits: dict[str, float]) -> None:
         self.folder, self.looks = os.path.realpath(folder), 0
         self.limit = int(limits["disk_mb"] * 1024 * 1024) if "disk_mb" in limits else None
-        self.room = room_left(folder)
+        self.room = self.left()
+        self.size = TOO_MANY  # by the last sum
 
-    def over(self) -> int | None:
-        """The size in bytes, where that is more than allowed."""
+    def left(self) -> int:
+        return room_left(self.folder)
+
+    def sum(self) -> int:
+        return size_of(self.folder) + nameless(os.getpid(), self.folder)
+
+    def over(self, *, ended: bool = False) -> int | None:
+        """The size in bytes, where that is more than allowed, and grows: what was there before is
+        no fault of a call that deletes some of it. `ended`: no other look will follow."""
         if self.limit is None:
             return None
         self.looks += 1
-        shrunk = self.room - room_left(self.folder)
-        if shrunk < self.limit // 8 and self.looks % COUNTED:
+        shrunk = self.room - self.left()
+        grows = shrunk >= (LITTLE if ended else self.limit // 8)
+        if not grows and (ended or self.looks % COUNTED):
             return None
         self.room -= max(0, shrunk)
-        size = size_of(self.folder) + nameless(os.getpid(), self.folder)
-        return size if size > self.limit else None
+        before, self.size = self.size, self.sum()
+        return self.size if self.size > self.limit and (grows or self.size > before) else None

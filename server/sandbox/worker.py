@@ -200,9 +200,8 @@ def keep(
 ) -> dict[str, Any]:
     """Wait for the tool, within limits; leave nothing running. Says how it ended."""
     limits = request["limits"]
-    over = functools.partial(
-        breach_of, limits, watch.Disk(request["folder"], limits), started, scratch
-    )
+    disk = watch.Disk(request["folder"], limits)
+    over = functools.partial(breach_of, limits, disk, started, scratch)
     breach: dict[str, Any] | None = None
     status: int | None = None
     most = watch.Use(0, 0, 0)
@@ -241,6 +240,8 @@ def keep(
     if breach is None and os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGXCPU:
         # The kernel counts by its own clock, which may be ahead of the one that is read here.
         breach = found("cpu_s", limits, max(round(cpu_s, 2), limits["cpu_s"]))
+    if breach is None and (size := disk.over(ended=True)) is not None:
+        breach = full(limits, size)
     end = {
         "code": os.waitstatus_to_exitcode(status),
         "cpu_ms": round(cpu_s * 1000),
@@ -267,11 +268,15 @@ def breach_of(
     if use.cpu_s > limits["cpu_s"] + 0.5:  # a single process gets its own signal before
         return found("cpu_s", limits, round(use.cpu_s, 2))
     if (size := disk.over()) is not None:
-        many = f"more than {watch.MOST_FILES} files"
-        return found("disk_mb", limits, many if size >= watch.TOO_MANY else size >> 20)
+        return full(limits, size)
     if (passed := time.monotonic() - started) > limits["wall_s"] + GRACE_S:
         return found("wall_s", limits, round(passed, 2))
     return None
+
+
+def full(limits: dict[str, float], size: int) -> dict[str, Any]:
+    many = f"more than {watch.MOST_FILES} files"
+    return found("disk_mb", limits, many if size >= watch.TOO_MANY else size >> 20)
 
 
 def found(limit: str, limits: dict[str, float], observed: float | str) -> dict[str, Any]:

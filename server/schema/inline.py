@@ -16,15 +16,16 @@ MAX_INLINED = 2_000  # types that contain each other twice are 2**n when written
 _TABLES = ("$defs", "definitions")  # only there to be referred to
 
 
-def inline(schema: dict[str, Any]) -> dict[str, Any]:
-    """The same schema with its local references written out; those that leave it stay."""
-    result: dict[str, Any] = _Inliner(schema).schema(schema, ())
+def inline(schema: dict[str, Any], depth: int = MAX_INLINED) -> dict[str, Any]:
+    """The same schema with its local references written out, up to so many in each other; those
+    that leave it stay."""
+    result: dict[str, Any] = _Inliner(schema, depth).schema(schema, ())
     return result
 
 
 class _Inliner:
-    def __init__(self, root: dict[str, Any]) -> None:
-        self.root = root
+    def __init__(self, root: dict[str, Any], depth: int) -> None:
+        self.root, self.depth = root, depth
         self.count = 0
 
     def schema(self, node: Any, trail: tuple[str, ...]) -> Any:
@@ -60,7 +61,8 @@ class _Inliner:
         if not isinstance(target, dict):
             return node
         self.count += 1
-        if reference not in trail and self.count <= MAX_INLINED:
+        deep = len(trail) >= self.depth or self.count > MAX_INLINED
+        if reference not in trail and not deep:
             inner = self.schema(target, (*trail, reference))
             return {**inner, **self.schema(siblings, trail)}
         title = target.get("title") or reference.rpartition("/")[2].strip("#") or "the whole"

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from typing import Any
 from urllib.parse import unquote
 
+from ..jsontext import dumps
 from ..schema.inline import inline
 
 TABLES = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")
@@ -21,6 +22,7 @@ LEFT_OUT = ("nullable", "example", "discriminator", "xml", "externalDocs")  # no
 METHODS = ("get", "post", "put", "patch", "delete")
 MAX_OPERATIONS = 500
 MAX_REFERENCES = 10
+MAX_SCHEMA = 32_000  # characters of a parameter's: a model reads them with every call
 MAX_NAME = 48  # what is before it takes some of the 64 that providers allow
 
 # OpenAPI 3 says of these that they are no parameters: they follow from elsewhere.
@@ -167,9 +169,15 @@ def _content(body: dict[str, Any], kinds: re.Pattern[str]) -> tuple[Any, dict[st
 
 
 def _schema(document: dict[str, Any], schema: Any, description: Any) -> dict[str, Any]:
-    """A schema on its own, with everything it refers to written out."""
+    """A schema on its own, with what it refers to written out: types within types until it is
+    MAX_SCHEMA long, and the rest in words."""
     root = {"properties": {"it": schema}, "components": document.get("components", {})}
-    whole = _dict(_modern(inline(root)["properties"]["it"], sent=True))
+    found, depth = None, 1
+    while (more := inline(root, depth)["properties"]["it"]) != found:
+        if found is not None and len(dumps(more)) > MAX_SCHEMA:
+            break
+        found, depth = more, depth + 1
+    whole = _dict(_modern(found, sent=True))
     if description and "description" not in whole:
         whole["description"] = str(description)[:500]
     return whole

@@ -26,6 +26,7 @@ from .child import MAX_RESULT
 
 KEEPER_S = 5.0  # how long the keeper may take to end what is left
 CHUNK = 64 * 1024
+MAX_ERROR = 4_000  # characters of what a child says of a failure
 LAST_WORDS = 2_000  # characters of the output that the error of a breach repeats
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -192,8 +193,8 @@ class Child:
         return replace(self._judged(said, end, logs), tier=self.tier)
 
     async def _end_of(self, messages: list[dict[str, Any]]) -> dict[str, Any]:
-        """The keeper's last word."""
-        return next((m["end"] for m in messages if isinstance(m.get("end"), dict)), {})
+        """The keeper's last word, whatever the tool said in its name before."""
+        return next((m["end"] for m in reversed(messages) if isinstance(m.get("end"), dict)), {})
 
     def _judged(
         self, said: dict[str, Any] | None, end: dict[str, Any], logs: tuple[str, ...]
@@ -307,21 +308,27 @@ def environment(folder: Path) -> dict[str, str]:
 
 
 def message_of(line: bytes | bytearray) -> dict[str, Any]:
-    """A message of a child, {} for what is none: it may have been written by the tool itself."""
+    """A message of a child, {} for what is none: it may have been written by the tool itself. Of an
+    error its texts are kept, and `keep` if it is a count."""
     try:
         message = json.loads(line)
     except (ValueError, RecursionError):
         return {}
     if not isinstance(message, dict) or not isinstance(message.get("log", ""), str):
         return {}
-    for name, kind in (("error", dict), ("attachments", list), ("keep", int | None)):
-        if name in message and not isinstance(message[name], kind):
-            return {}
-    error = message.get("error", {})
-    if not all(isinstance(error.get(name, ""), str) for name in ("type", "message", "limit")):
+    error, attachments = message.get("error", {}), message.get("attachments", [])
+    if not isinstance(error, dict) or not isinstance(attachments, list):
         return {}
-    if not all(isinstance(item, dict) for item in message.get("attachments", ())):
+    texts = {name: error[name] for name in ("type", "message", "limit") if name in error}
+    if not all(isinstance(text, str) for text in texts.values()):
         return {}
+    if not all(isinstance(item, dict) for item in attachments):
+        return {}
+    if "error" in message:
+        message["error"] = {name: text[:MAX_ERROR] for name, text in texts.items()}
+    keep = message.get("keep")
+    if type(keep) is not int or not 0 <= keep < 2**53:
+        message.pop("keep", None)
     return message
 
 

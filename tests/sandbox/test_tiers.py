@@ -66,6 +66,16 @@ class Breaches(Sandboxed, test_runner.Breaches):
         fill = "for i in 1 2 3 4 5 6; do head -c 4000000 /dev/zero > f$i; done; sleep 9"
         await self.breach(fill, "disk_mb", 16)
 
+    async def test_disk_of_short_calls(self) -> None:
+        """Each is over before anybody looks; what is too much can be deleted."""
+        fill = "for i in 1 2 3; do head -c 3000000 /dev/zero > $0$i; done"
+        first = await self.shell(fill.replace("$0", "a"), disk_mb=16)
+        self.assertEqual(first.status, "ok", first.error)
+        second = await self.shell(fill.replace("$0", "b"), disk_mb=16)
+        self.assertEqual(second.error["details"]["limit"], "disk_mb")
+        third = await self.shell("rm a? b?", disk_mb=16)
+        self.assertEqual(third.status, "ok", third.error)
+
     async def test_those_that_have_ended_are_no_crowd(self) -> None:
         """They are counted at first, and the call waits for that; then it goes on."""
         code = (

@@ -61,6 +61,13 @@ class Inline(unittest.TestCase):
         again = written["properties"]["again"]
         self.assertEqual(again["properties"]["again"]["description"], "same shape as the whole")
 
+    def test_so_many_references_in_each_other(self) -> None:
+        defs = {f"s{n}": {"items": {"$ref": f"#/$defs/s{n + 1}"}} for n in range(3)}
+        schema = {"$defs": {**defs, "s3": {}}, "$ref": "#/$defs/s0"}
+        cut = {"title": "s2", "description": "same shape as s2"}
+        self.assertEqual(inline(schema, 2), {"items": {"items": cut}})
+        self.assertEqual(inline(schema, 4), inline(schema))
+
     def test_doubling_is_bounded(self) -> None:
         defs: dict[str, Any] = {
             f"s{n}": {"properties": {name: {"$ref": f"#/$defs/s{n + 1}"} for name in "ab"}}

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from server.schema.validate import Validator, check_schema
-from server.tools.openapi import tools_in
+from server.tools.openapi import MAX_SCHEMA, tools_in
 from server.tools.rest import Operation, operations, request
 from server.tools.tool import ToolError
 
@@ -283,6 +283,25 @@ class Documents(unittest.TestCase):
                 found = list(tools_in(document, []))
                 self.assertEqual(len(found), 1)
                 self.assertLess(time.monotonic() - began, 5)
+
+    def test_types_within_types_end_where_a_model_could_not_read_on(self) -> None:
+        """Qdrant's search is 43 KB with references, and 540 KB when they are written out."""
+        width = [{"$ref": f"#/components/schemas/T{n}"} for n in range(8)]
+        types: dict[str, Any] = {
+            f"T{n}": {"type": "object", "properties": {"inner": {"anyOf": width}, f"t{n}": {}}}
+            for n in range(8)
+        }
+        about = {"in": "query", "name": "a", "schema": {"$ref": "#/components/schemas/T0"}}
+        document = {"openapi": "3.0.0", "paths": {"/a": {"get": {"parameters": [about]}}}}
+        (found,) = tools_in({**document, "components": {"schemas": types}}, [])
+        assert isinstance(found, dict)
+        a = found["parameters"]["a"]
+        self.assertLess(len(json.dumps(a)), 1.1 * MAX_SCHEMA)
+        self.assertIn("t1", a["properties"]["inner"]["anyOf"][1]["properties"])
+        self.assertIn('"description": "same shape as T1"', json.dumps(a))
+        deep = {"t0": 1, "inner": {"t1": 1, "inner": {"t2": 1, "inner": {"inner": {"t0": 1}}}}}
+        check = Validator(found["parameters"]["a"])
+        self.assertEqual((check.errors(deep), len(check.errors({"inner": 5}))), ([], 1))
 
 
 if __name__ == "__main__":

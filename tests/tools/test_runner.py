@@ -16,6 +16,8 @@ from contextlib import aclosing
 from pathlib import Path
 from typing import Any
 
+from server.jsontext import dumps
+from server.tools.envelope import envelope
 from server.tools.runner import Job, Outcome, Runner
 from server.tools.running import CHUNK
 
@@ -240,6 +242,31 @@ class Results(Case):
         found = await self.run_tool(("file", path, "liar"), {})
         self.assertEqual(found.result, "honest")
         self.assertIn("forged", self.output)
+
+    async def test_what_a_tool_writes_as_its_result_ends_its_own_call_alone(self) -> None:
+        """It has the descriptor, and may write what no session could hold."""
+        path = self.owned(
+            "from yaa import tool\nimport os, stat\n@tool\ndef liar(raw: str) -> str:\n"
+            "    for fd in range(3, 20):\n"
+            "        try: os.write(fd, raw.encode() + b'\\n')\n"
+            "        except OSError: pass\n"
+            "    os._exit(0)\n"
+        )
+        deep, huge = "[" * 400 + "]" * 400, "1" * 400
+        cases: list[tuple[str, str, str]] = [
+            (f'{{"error": {{"type": "error", "message": "m", "x": {deep}}}}}', "error", "m"),
+            (f'{{"error": {{"message": "{"m" * 9000}"}}}}', "error", "m" * 4000),
+            (f'{{"error": {{"message": {deep}}}}}', "error", "ended without a result"),
+            ('{"end": {"breach": {"limit": []}, "cpu_ms": NaN}}', "error", "without a result"),
+            (f'{{"result": 1, "keep": {huge}}}', "ok", ""),
+            ('{"result": 1, "keep": true}', "ok", ""),
+        ]
+        for raw, status, message in cases:
+            with self.subTest(raw[:60]):
+                found = await self.run_tool(("file", path, "liar"), {"raw": raw})
+                self.assertEqual((found.status, found.keep), (status, None))
+                self.assertIn(message, found.error.get("message", ""))
+                self.assertLess(len(dumps(envelope(found, [], None))), 5000)
 
     async def test_a_program_of_the_tool_cannot_write_results(self) -> None:
         found = await self.shell(
