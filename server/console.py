@@ -7,6 +7,7 @@ session is a document here too; whatever happens, the one that is printed or kep
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
 import secrets
 import sys
@@ -189,7 +190,9 @@ class Chat:
     def _save(self, name: str) -> None:
         """Whatever is wrong with the name, the conversation goes on."""
         try:
-            file = Path(name).expanduser()
+            file = Path(name).expanduser().resolve()  # a link stays one
+            if file.exists() and not file.is_file():  # of a device nothing would be left
+                raise OSError(errno.EINVAL, "is no file")
             draft = file.with_name(f".{file.name}.{secrets.token_hex(4)}")
             try:
                 text = json.dumps(self.session, ensure_ascii=False, indent=2) + "\n"

@@ -75,8 +75,9 @@ if __name__ == "__main__":
 
 def pack(target: Path) -> int:
     """Write the file, whole or not at all; how many bytes it has. Raises OSError."""
-    if target.is_dir():
-        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+    target = Path(os.path.realpath(target))  # a link stays one
+    if target.exists() and not target.is_file():  # of a device nothing would be left
+        raise OSError(errno.EINVAL, "is no file")
     sources = dict(sorted(_sources()))
     digest = hashlib.sha256()
     for name, path in sources.items():

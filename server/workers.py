@@ -47,16 +47,14 @@ class _Place:
     number: int
     pid: int = 0
     began: float = 0.0
-    deaths: int = 0  # in its youth, one after the other
+    pause: float = 0.0  # before it is started again
     due: float = 0.0  # when to start it
 
     def rest(self, now: float, why: str, *, young: bool) -> None:
         """Before it is started again."""
-        self.deaths = self.deaths + 1 if young else 0
-        doubled = FIRST_PAUSE_S * 2 ** min(self.deaths - 1, 30)  # of many 2 is no number any more
-        pause = min(doubled, LONGEST_PAUSE_S) if self.deaths else 0.0
-        self.due = now + pause
-        _log.warning("worker %d %s; it is started again in %g s", self.number, why, pause)
+        self.pause = min(2 * self.pause or FIRST_PAUSE_S, LONGEST_PAUSE_S) if young else 0.0
+        self.due = now + self.pause
+        _log.warning("worker %d %s; it is started again in %g s", self.number, why, self.pause)
 
 
 class Workers:

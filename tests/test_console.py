@@ -125,13 +125,20 @@ class Commands(Case):
         self.assertEqual(len(saved["messages"]), 2)
         self.assertEqual([entry.name for entry in self.folder.iterdir()], ["saved.json"])
 
+    def test_a_link_stays_one(self) -> None:
+        (self.folder / "link").symlink_to("saved.json")
+        self.chat("hello", f"/save {self.folder / 'link'}")
+        self.assertTrue((self.folder / "link").is_symlink())
+        self.assertEqual(len(read_session(str(self.folder / "saved.json"))["messages"]), 2)
+
     def test_a_file_that_cannot_be_written(self) -> None:
         (self.folder / "file").write_text("")
         for name, why in (
             (self.folder / "none" / "x.json", "No such file"),
             (self.folder / "file" / "x.json", "Not a directory"),
-            (self.folder, "Is a directory"),
-            ("/", "empty name"),
+            (self.folder, "is no file"),
+            ("/", "is no file"),
+            ("/dev/null", "is no file"),
             ("~nobody-of-that-name/x", "home directory"),
         ):
             with self.subTest(name=name):

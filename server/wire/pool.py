@@ -25,7 +25,6 @@ HIGH_WATER = 512 * 1024  # decoded bytes that may wait for a slow reader
 TAIL_BYTES = 64 * 1024  # what may still come after a reader has seen all it wants …
 TAIL_S = 1.0  # … and for how long, to save the connection
 _NEVER = float("inf")
-KINDS = ("connect", "tls", "timeout", "protocol", "closed", "refused")
 
 
 class ClientError(Exception):

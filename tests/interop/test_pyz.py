@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 import subprocess
 import sys
 import tempfile
@@ -41,6 +42,14 @@ class Pyz(unittest.TestCase):
         said = run([*self.command(), "pack", str(again)], self.folder)
         self.assertIn(f"start it with python3 '{again}'", said)
         self.assertEqual(again.read_bytes(), self.file.read_bytes())
+
+    def test_what_is_no_file_is_left_alone(self) -> None:
+        pipe = self.folder / "pipe"
+        os.mkfifo(pipe)
+        for name in (pipe, self.folder):
+            done = subprocess.run([*self.command(), "pack", name], capture_output=True, text=True)
+            self.assertEqual((done.returncode, done.stderr), (2, f"yaa: {name}: is no file\n"))
+        self.assertTrue(pipe.is_fifo())
 
     def test_it_starts_by_its_own_name(self) -> None:
         self.assertIn(

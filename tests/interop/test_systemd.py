@@ -35,9 +35,9 @@ with urllib.request.urlopen(urllib.request.Request(url, data, headers), timeout=
 """
 
 
-def steps() -> list[str]:
+def steps(heading: str) -> list[str]:
     """The commands of the how-to's section, as root types them."""
-    section = HOWTO.read_text().partition("## systemd")[2].partition("\n## ")[0]
+    section = HOWTO.read_text().partition(f"## {heading}\n")[2].partition("\n## ")[0]
     (block,) = re.findall(r"```console\n(.*?)```", section, re.S)
     found = re.findall(r"^\$ sudo (.*)$", block, re.M)
     assert len(found) == block.count("$ "), block
@@ -66,7 +66,7 @@ class Systemd(unittest.TestCase):
             cls.there = stack.enter_context(machine.Booted(Path(scratch), files))
         except RuntimeError as error:
             raise unittest.SkipTest(f"systemd does not start here: {error}") from None
-        cls.there.run("cd /opt/from\n" + "\n".join(f"{step} >&2" for step in steps()))
+        cls.there.run("cd /opt/from\n" + "\n".join(f"{step} >&2" for step in steps("systemd")))
         cls.key = cls.waits(r"#key=(\S+)")[1]
         cls.waits(r"  ready ")
 
@@ -165,6 +165,18 @@ class Systemd(unittest.TestCase):
         self.waits("is in use", times=2)  # another program may give it back
         self.there.run("kill $(cat /tmp/other)")
         self.waits("  ready ", times=3)
+
+    def test_6_a_new_version_is_tried_with_the_settings_there_are(self) -> None:
+        main = {"preset": "openai", "api_key": "${SOME_KEY}", "model_name": "gpt-x"}
+        config = {"server": {"providers": {"main": main}}}
+        said = self.there.run(
+            f"echo '{json.dumps(config)}' > /var/lib/yaa/config.json\n"
+            "echo SOME_KEY=canary > /etc/yaa/env\ncd /opt/from\n"
+            + "\n".join(f"{step} 2>&1" for step in steps("A new version"))
+        )
+        self.assertIn("main: gpt-x, the default", said)
+        self.assertIn("The configuration can be used.", said)
+        self.waits("  ready ", times=4)
 
 
 if __name__ == "__main__":
