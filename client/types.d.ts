@@ -80,7 +80,7 @@ interface BlockNode {
   type: string; start: number; end: number; children: BlockNode[]; parent: BlockNode | null; lines: string[]; open: boolean
   [key: string]: any
 }
-interface MarkdownStream { update(text: string, options?: { live?: boolean }): { blocks: { key: number; source: string; node: Block }[]; from: number } }
+interface MarkdownStream { update(text: string, options?: { live?: boolean }): { key: number; node: Block }[] }
 
 /** An element of MathML; `limits`: what is below and above it stands there in inline formulas too. */
 interface MathNode { tag: string; attrs?: Record<string, string>; children: (MathNode | string)[]; limits?: boolean }
@@ -322,7 +322,7 @@ interface Modules {
   }
   'core/markdown-inline': { inline(text: string, references: References): Inline[] }
   'core/markdown-blocks': { parseBlocks(text: string): BlockNode[]; definitionsEnd(text: string, found?: (definition: any) => void): number }
-  'core/markdown': { parse(text: string): Block[]; split(text: string): { source: string; start: number }[]; stream(): MarkdownStream }
+  'core/markdown': { parse(text: string): Block[]; stream(): MarkdownStream }
   'core/tex': { parse(source: string): MathNode | null }
   'core/tex-symbols': {
     LETTERS: Record<string, string>; OPERATORS: Record<string, string>; SUMS: Record<string, string>; INTEGRALS: Record<string, string>

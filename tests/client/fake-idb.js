@@ -1,6 +1,6 @@
 // As much of IndexedDB as the client uses, in memory: stores with key paths or counted keys, one index, transactions
 // that run one after another and undo themselves when a write fails. `refuse` makes writes fail, `unread` holds keys
-// that no read gets, `lose` closes all connections as a browser does by itself, `change` as one asks for it.
+// that no read gets, and names of stores that nobody can list, `lose` closes all connections as a browser does by itself, `change` as one asks for it.
 'use strict'
 
 class FakeIDB {
@@ -69,7 +69,7 @@ class Transaction {
 
   objectStore(name) {
     if (!this.names.includes(name)) throw new Error(`${name} is not in this transaction`)
-    return new ObjectStore(this, this.data.stores.get(name))
+    return new ObjectStore(this, name, this.data.stores.get(name))
   }
 
   abort() {
@@ -101,8 +101,8 @@ class Transaction {
 }
 
 class ObjectStore {
-  constructor(transaction, store) {
-    Object.assign(this, { transaction, store })
+  constructor(transaction, name, store) {
+    Object.assign(this, { transaction, name, store })
   }
 
   /** Values are copied when the request is made, as the structured clone algorithm does. */
@@ -125,14 +125,18 @@ class ObjectStore {
   }
 
   get(key) {
-    return this.transaction.request(() => {
-      if (this.transaction.factory.unread.has(key)) throw Object.assign(new Error('Failed to read large IndexedDB value'), { name: 'DataError' })
-      return structuredClone(this.store.records.get(key))
-    })
+    return this.read(key, () => structuredClone(this.store.records.get(key)))
   }
 
   getAll() {
-    return this.transaction.request(() => structuredClone([...this.store.records.values()]))
+    return this.read(this.name, () => structuredClone([...this.store.records.values()]))
+  }
+
+  read(what, work) {
+    return this.transaction.request(() => {
+      if (this.transaction.factory.unread.has(what)) throw Object.assign(new Error('Failed to read large IndexedDB value'), { name: 'DataError' })
+      return work()
+    })
   }
 
   getAllKeys() {

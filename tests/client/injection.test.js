@@ -51,6 +51,6 @@ test('letter by letter they come to the same', () => {
   for (const text of TEXTS) {
     const growing = stream()
     for (let end = 0; end < text.length; end += 3) growing.update(text.slice(0, end), { live: true })
-    assert.deepStrictEqual(growing.update(text).blocks.map((block) => block.node), parse(text), text)
+    assert.deepStrictEqual(growing.update(text).map((block) => block.node), parse(text), text)
   }
 })

@@ -56,7 +56,11 @@ test('the later of two versions', () => {
 test('names of files are names everywhere', () => {
   const rows = [['Hello / world?', 'Hello-world.s1.yaa.json'], ['', 'session.s1.yaa.json'], ['../../etc', 'etc.s1.yaa.json'], ['计划：周一', '计划：周一.s1.yaa.json'], ['a'.repeat(99), `${'a'.repeat(50)}.s1.yaa.json`]]
   for (const [title, expected] of rows) assert.strictEqual(keeping.fileName({ id: 's1', title, messages: [] }), expected)
-  assert.strictEqual(keeping.fileName({ id: '../x', title: 't', messages: [] }), 't.x.yaa.json')
+  for (const id of ['../x', 'lm-studio-1784679064871', 'lm-studio-1784679064872', '']) {
+    assert.match(keeping.fileName({ id, title: 't', messages: [] }), /^t\.[0-9a-f]{8}\.yaa\.json$/)
+  }
+  const [one, other] = ['1', '2'].map((end) => keeping.fileName({ id: `lm-studio-178467906487${end}`, title: 't', messages: [] }))
+  assert.notStrictEqual(one, other, 'two of one title whose ids begin alike are two files')
 })
 
 test('another layout copies, and the old one stays until the next start', async () => {
@@ -127,7 +131,11 @@ function directory(granted = 'granted') {
   return {
     name: 'Chats', files, queryPermission: async () => granted, requestPermission: async () => (granted = 'granted'),
     removeEntry: async (name) => files.delete(name),
-    getFileHandle: async (name) => ({ createWritable: async () => { let text = ''; return { write: async (more) => { text += more }, close: async () => files.set(name, text) } } }),
+    keys: async function* () { yield* [...files.keys()] },
+    getFileHandle: async (name) => ({
+      createWritable: async () => { let text = ''; return { write: async (more) => { text += more }, close: async () => files.set(name, text) } },
+      getFile: async () => new Blob([files.get(name)]),
+    }),
   }
 }
 
@@ -143,6 +151,13 @@ test('sessions are files in a folder, one each, by their newest name', async () 
   await folder.write(example('b', 'Second'))
   assert.deepStrictEqual([...chats.files.keys()].sort(), ['Second.a.yaa.json', 'Second.b.yaa.json'])
   assert.strictEqual(JSON.parse(chats.files.get('Second.a.yaa.json')).id, 'a')
+  // the page is closed; a file that is somebody's own stays, whatever it is called
+  chats.files.set('Mine.a.yaa.json', '{"id":"b"}')
+  chats.files.set('Notes.a.yaa.json', 'no JSON')
+  const later = folders.open({ indexedDB: new FakeIDB() })
+  await later.use(chats).catch(() => {})
+  await later.write({ ...a, title: 'Third' })
+  assert.deepStrictEqual([...chats.files.keys()].sort(), ['Mine.a.yaa.json', 'Notes.a.yaa.json', 'Second.b.yaa.json', 'Third.a.yaa.json'])
 })
 
 test('a folder that has to be asked for again is not written to', async () => {

@@ -73,7 +73,7 @@ function page() {
   const [el, text] = [new Node('page'), stream()]
   let shown = []
   return { el, update(words, live) {
-    const next = text.update(words, { live }).blocks.map(({ node }) => blockOf(node))
+    const next = text.update(words, { live }).map(({ node }) => blockOf(node))
     refill(el, shown, next, draw)
     shown = next
   } }

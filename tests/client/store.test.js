@@ -200,6 +200,18 @@ test('a session that cannot be read is no session, is said, can be deleted, and 
   assert.deepStrictEqual((await store.list()).map(({ id }) => id), ['b'])
 })
 
+test('a list that cannot be read is said, and is not taken for an empty one', async () => {
+  const indexedDB = new FakeIDB()
+  const errors = []
+  const store = await idb.open({ indexedDB, onError: (error) => errors.push(error.code) })
+  await store.put(example('a'))
+  indexedDB.unread.add('heads')
+  await assert.rejects(store.list(), { name: 'DataError' })
+  assert.deepStrictEqual(errors, ['unread'])
+  indexedDB.unread.clear()
+  assert.strictEqual((await store.list()).length, 1)
+})
+
 test('a connection that the browser has closed is made anew, once for all; not when a newer page wants it closed', async () => {
   const indexedDB = new FakeIDB()
   const errors = []

@@ -1,7 +1,7 @@
 // What keeps sessions from being lost, without a browser: when to remind of a copy, what a copy of everything is, and
 // which of two versions of a session is the later one.
 
-yaa.define('core/keeping', [], () => {
+yaa.define('core/keeping', ['core/crc32'], ({ crc32 }) => {
   const DAY = 86_400_000
   /** What is not worth a reminder: trying out. */
   const FEW = 3
@@ -47,11 +47,11 @@ yaa.define('core/keeping', [], () => {
     return a[0] !== b[0] ? a[0] > b[0] : a[1] > b[1]
   }
 
-  /** The file of a session in a folder: its title for people, and of its id what keeps two of the same title apart. @param {Session} session */
+  /** The file of a session in a folder: its title for people, without a dot, and its id, or a sum of it, to tell it from others of that title. @param {Session} session */
   function fileName({ id, title }) {
     const words = String(title || 'session').replace(/[\p{C}\p{Z}\\/:*?"<>|.]+/gu, ' ').trim()
     const short = [...words].slice(0, 50).join('').trim().replaceAll(' ', '-') || 'session'
-    return `${short}.${id.replace(/[^A-Za-z0-9_-]/g, '').slice(0, 12) || 'x'}.yaa.json`
+    return `${short}.${/^[A-Za-z0-9_-]{1,12}$/.test(id) ? id : crc32(id)}.yaa.json`
   }
 
   return { reminder, backup, readBackup, isLater, fileName }

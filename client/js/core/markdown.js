@@ -6,7 +6,7 @@ yaa.define('core/markdown', ['core/markdown-blocks', 'core/markdown-inline', 'co
   const { parseBlocks, definitionsEnd } = lines
   const { inline } = inlines
   const { unescape, trimSpaces } = links
-  /** @typedef {{key: number, source: string, node: Block, start: number, definitions: Definition[]}} Slice */
+  /** A top-level block as it stands in the text, blank lines behind it included. @typedef {{key: number, source: string, node: Block, start: number, definitions: Definition[]}} Slice */
   /** @typedef {{label: string, href: string, title: string}} Definition */
   const TASK = /^\[([ xX])\][ \t]+/
   /** A line that has only marks so far: `-` may become a list, a heading's underline or a rule. */
@@ -14,24 +14,12 @@ yaa.define('core/markdown', ['core/markdown-blocks', 'core/markdown-inline', 'co
 
   /** @param {string} text @returns {Block[]} */
   function parse(text) {
-    return read(clean(text)).map((slice) => slice.node)
-  }
-
-  /** Top-level blocks as they stand in the text, blank lines behind them included. @param {string} text */
-  function split(text) {
-    return read(clean(text)).map(({ source, start }) => ({ source, start }))
+    const slices = cut(clean(text))
+    return buildAll(slices.map(({ tree }) => tree), referencesOf(slices))
   }
 
   /** @param {string} text */
   const clean = (text) => text.replace(/\r\n?/g, '\n').replaceAll('\0', '\ufffd')
-
-  /** @param {string} text @returns {Slice[]} */
-  function read(text) {
-    const slices = cut(text)
-    const references = referencesOf(slices.map((slice) => slice.definitions))
-    const built = slices.map(({ tree, ...slice }) => ({ ...slice, node: /** @type {Block} */ (build(tree, references)) }))
-    return built.filter((slice) => slice.node)
-  }
 
   /**
    * Top-level blocks, still without inline nodes.
@@ -44,7 +32,7 @@ yaa.define('core/markdown', ['core/markdown-blocks', 'core/markdown-inline', 'co
     return trees.map((tree, i) => {
       const start = i ? lines[tree.start] : 0
       const end = i + 1 < trees.length ? lines[trees[i + 1].start] : text.length
-      return { key: i, source: text.slice(start, end), start: start + offset, tree, definitions: definitionsIn(tree) }
+      return { source: text.slice(start, end), start: start + offset, tree, definitions: definitionsIn(tree) }
     })
   }
 
@@ -69,11 +57,11 @@ yaa.define('core/markdown', ['core/markdown-blocks', 'core/markdown-inline', 'co
     return found
   }
 
-  /** @param {Definition[][]} definitions the first of a name counts @returns {References} */
-  function referencesOf(definitions) {
+  /** @param {{definitions: Definition[]}[]} slices the first of a name counts @returns {References} */
+  function referencesOf(slices) {
     const references = new Map()
-    for (const { label, href, title } of definitions.flat()) {
-      if (!references.has(label)) references.set(label, { href, title })
+    for (const { definitions } of slices) {
+      for (const { label, href, title } of definitions) if (!references.has(label)) references.set(label, { href, title })
     }
     return references
   }
@@ -167,6 +155,7 @@ yaa.define('core/markdown', ['core/markdown-blocks', 'core/markdown-inline', 'co
   function stream() {
     /** @type {Slice[]} */
     let slices = []
+    let shown = ''
     let names = '[]'
     let nextKey = 0
 
@@ -174,21 +163,21 @@ yaa.define('core/markdown', ['core/markdown-blocks', 'core/markdown-inline', 'co
     function update(whole, { live = false } = {}) {
       const text = live ? decided(clean(whole)) : clean(whole)
       const before = slices
-      let kept = before.slice(0, unchanged(before, text))
+      let kept = before.slice(0, unchanged(before, shown, text))
       let fresh = cut(text.slice(endOf(kept)), endOf(kept))
-      const references = referencesOf([...kept, ...fresh].map((slice) => slice.definitions))
+      const references = referencesOf([...kept, ...fresh])
       const renamed = names !== (names = JSON.stringify([...references]))
       if (renamed) [kept, fresh] = [[], cut(text)]
-      const made = fresh.map(({ tree, ...slice }, i) => {
+      const made = fresh.map(({ source, start, tree, definitions }, i) => {
         const old = before[kept.length + i]
-        if (old?.source === slice.source && !(renamed && slice.source.includes('['))) return { ...old, start: slice.start }
-        const node = /** @type {Block} */ (build(tree, references))
-        return { ...slice, node, key: old && node && old.node?.type === node.type ? old.key : nextKey++ }
+        const same = old?.source === source && !(renamed && source.includes('['))
+        const node = same ? old.node : /** @type {Block} */ (build(tree, references))
+        const key = same || (old && node && old.node?.type === node.type) ? old.key : nextKey++
+        return { source, start, definitions, node, key }
       })
       slices = [...kept, ...made]
-      const [blocks, shown] = [slices, before].map((list) => list.filter((slice) => slice.node))
-      const from = blocks.findIndex((slice, i) => slice.node !== shown[i]?.node)
-      return { blocks, from: from < 0 ? blocks.length : from }
+      shown = text
+      return slices.filter((slice) => slice.node)
     }
 
     return { update }
@@ -197,9 +186,9 @@ yaa.define('core/markdown', ['core/markdown-blocks', 'core/markdown-inline', 'co
   /** @param {Slice[]} slices */
   const endOf = (slices) => (slices.length ? slices[slices.length - 1].start + slices[slices.length - 1].source.length : 0)
 
-  /** How many blocks the new text can't have changed. @param {Slice[]} slices @param {string} text */
-  function unchanged(slices, text) {
-    const first = slices.findIndex((slice) => !text.startsWith(slice.source, slice.start))
+  /** How many blocks the new text can't have changed. @param {Slice[]} slices @param {string} shown their text @param {string} text */
+  function unchanged(slices, shown, text) {
+    const first = text.startsWith(shown) ? -1 : slices.findIndex((slice) => !text.startsWith(slice.source, slice.start))
     if (first >= 0) return Math.max(0, first - 1) // the line that differs may now belong to the block before it
     // so may half a line at the end: `2` was a paragraph, `2. b` belongs to the list above; `a\n|-` was a table
     const [, settled] = slices.at(-1)?.source.split('\n', 3).slice(1) ?? []
@@ -212,5 +201,5 @@ yaa.define('core/markdown', ['core/markdown-blocks', 'core/markdown-inline', 'co
     return UNDECIDED.test(text.slice(Math.max(line, 0))) ? text.slice(0, line + 1) : text
   }
 
-  return { parse, split, stream }
+  return { parse, stream }
 })

@@ -10,7 +10,7 @@ yaa.define('io/folder', ['core/keeping'], ({ fileName }) => {
     let folder = null
     /** Writes follow one another: two of the same file would undo each other. */
     let turn = Promise.resolve()
-    /** @type {Map<string, string>} names of the files by session: a new title is a new name */
+    /** @type {Map<string, string>} names of the files that this page has written, by session */
     const names = new Map()
 
     /** @param {string} mode @param {(store: IDBObjectStore) => IDBRequest} work @returns {Promise<any>} */
@@ -61,11 +61,22 @@ yaa.define('io/folder', ['core/keeping'], ({ fileName }) => {
         const stream = await file.createWritable() // the old file stays until the new one is whole
         await stream.write(text)
         await stream.close()
-        const before = names.get(session.id)
-        if (before && before !== name) await folder.removeEntry(before).catch(() => {})
+        if (names.get(session.id) !== name) await dropOlder(session.id, name)
         names.set(session.id, name)
       })
       return turn
+    }
+
+    /** A new title is a new name: the file of the old one goes, also if a page that is closed has written it. @param {string} id @param {string} name */
+    async function dropOlder(id, name) {
+      const end = name.slice(name.indexOf('.'))
+      for await (const other of folder.keys()) if (other !== name && other.endsWith(end) && await idIn(other) === id) await folder.removeEntry(other)
+    }
+
+    /** @param {string} name of a file */
+    async function idIn(name) {
+      const file = await folder.getFileHandle(name).then((/** @type {any} */ handle) => handle.getFile())
+      return file.text().then(JSON.parse).then((/** @type {any} */ session) => session?.id, () => null)
     }
 
     return { possible: 'showDirectoryPicker' in globalThis, state, choose, ask, use, write, forget: () => use(null) }

@@ -68,8 +68,9 @@ yaa.define('io/journal', ['core/recording', 'io/transact'], ({ pack }, { transac
   /** @param {string} session */
   const forget = (session) => inRuns('readwrite', (runs) => runs.delete(rangeOf(session))).catch(() => {})
 
-  /** Forget the runs of sessions that are no longer here. @param {Set<string>} here ids */
+  /** Forget the runs of sessions that are no longer here; where none is, they may not have been read. @param {Set<string>} here ids */
   async function sweep(here) {
+    if (!here.size) return
     const keys = await inRuns('readonly', (runs) => runs.getAllKeys())
     const gone = new Set(keys.map((/** @type {[string, string]} */ key) => key[0]).filter((/** @type {string} */ id) => !here.has(id)))
     for (const id of gone) await forget(id)

@@ -105,8 +105,15 @@ yaa.define('io/store-idb', ['core/fold', 'core/session', 'io/store-memory', 'io/
       }
     }
 
+    /** @param {any} error */
+    const unread = (error) => onError({ code: 'unread', message: messageOf(error) })
+
+    /** It rejects where the list cannot be read: that is not the same as that there is nothing. */
     async function list() {
-      const [heads] = await within('readonly', ({ heads }) => [heads.getAll()])
+      const [heads] = await within('readonly', ({ heads }) => [heads.getAll()]).catch((error) => {
+        unread(error)
+        throw error
+      })
       return /** @type {Head[]} */ (heads).sort((a, b) => b.updated - a.updated)
     }
 
@@ -116,12 +123,10 @@ yaa.define('io/store-idb', ['core/fold', 'core/session', 'io/store-memory', 'io/
      */
     async function get(id) {
       await flush()
-      try {
-        return await read(id)
-      } catch (error) {
-        onError({ code: 'unread', message: messageOf(error) })
+      return read(id).catch((error) => {
+        unread(error)
         return null
-      }
+      })
     }
 
     /** @param {string} id @returns {Promise<Session | null>} */

@@ -71,7 +71,7 @@ yaa.define('ui/app', [
       // what a key opens should be open before the keys that are meant for it
       idle(() => Promise.all(['find', 'branches', 'attach', 'settings'].map((group) => yaa.later(group))).then(() => {
         app.views.composer.bringBack()
-        if (store.kind === 'idb') yaa.use('io/unsent').sweep((/** @type {string} */ draft) => draft === 'new' || book.heads().some(({ id }) => id === draft))
+        if (store.kind === 'idb' && book.heads().length) yaa.use('io/unsent').sweep((/** @type {string} */ draft) => draft === 'new' || book.heads().some(({ id }) => id === draft))
       }, console.warn))
     }
 

@@ -51,7 +51,8 @@ yaa.define('ui/book', ['core/session', 'io/stream', 'io/lock', 'io/channel', 'io
     /** @returns {Promise<void>} */
     async function refresh() {
       const open = [...entries.values()].filter(({ session }) => isTemporary(session) && session.messages.length)
-      heads = [...open.map(({ session }) => headOf(session, Date.now())), ...await store.list()]
+      const stored = await store.list().catch(() => null)
+      if (stored) heads = [...open.map(({ session }) => headOf(session, Date.now())), ...stored]
     }
 
     /** @param {Entry} entry @param {boolean} on only a session that was never stored becomes temporary */

@@ -18,8 +18,7 @@ yaa.define('ui/md-dom', ['ui/h', 'ui/text', 'ui/code', 'core/markdown', 'core/ma
       if (fromRight(text.startsWith(shown) ? text.slice(shown.length) : text)) attr(el, 'data-bidi', '')
       shown = text
       grows = live
-      const { blocks } = stream.update(text, { live })
-      list(el, blocks, keyOf, blockView)
+      list(el, stream.update(text, { live }), keyOf, blockView)
     }
 
     return { el, update }

@@ -46,7 +46,7 @@ yaa.define('widget/dom', ['core/markdown', 'core/markdown-pieces', 'core/urlsafe
 
     /** @param {string} text @param {boolean} live */
     function update(text, live) {
-      const next = stream.update(text, { live }).blocks.map(({ node }) => blockOf(node))
+      const next = stream.update(text, { live }).map(({ node }) => blockOf(node))
       refill(el, shown, next, draw)
       shown = next
     }
