@@ -18,6 +18,11 @@ yaa.define('css/dialogs', ['ui/h'], ({ css }) => css`
   }
   .composer-bar .gap { flex: 1; }
   .composer-bar .select { min-inline-size: 4rem; flex: 0 1 auto; }
+  .composer-bar .select + .select { flex-shrink: 3; } /* the agent's name is short, the model's is long */
+  /* of the composer, not of the screen: large letters need the room too, and what stands beside the session takes it */
+  @container composer (max-width: 21.5rem) {
+    .composer-bar .select { min-inline-size: 2.5rem; }
+  }
   .send { flex: none; inline-size: 2.25rem; min-block-size: 2.25rem; padding: 0; border-radius: 50%; }
   .send.stop { background: var(--ink); color: var(--bg); }
   .send.stop:hover { background: var(--ink-2); }

@@ -165,14 +165,6 @@ yaa.define('css/layout', ['ui/h'], ({ css }) => css`
     .scroll { scrollbar-gutter: auto; }
     .foot { padding-block-end: max(var(--s3), env(safe-area-inset-bottom)); }
   }
-  /* not of the screen: large letters need the room too */
-  @container composer (max-width: 21.5rem) {
-    .gauge-words { display: none; }
-    .composer-bar .select { min-inline-size: 2.5rem !important; }
-  }
-  @container composer (max-width: 15rem) {
-    .gauge-place { display: none !important; }
-  }
   @keyframes slide { from { translate: -2rem 0; opacity: 0.4; } }
 }
 `)

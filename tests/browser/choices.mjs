@@ -147,6 +147,10 @@ await main(async (walk, job) => {
     const wide = await page.evaluate(() => document.documentElement.scrollWidth > innerWidth);
     if (wide) throw new Error("the page scrolls sideways");
     await walk.shot("5-phone");
+    await page.setViewport({ width: 320, height: 640 });
+    const agent = await page.$eval("select[aria-label=Agent]", (one) => one.offsetWidth);
+    if (agent < 56) throw new Error(`the agent's name has ${agent} pixels`);
+    await page.setViewport({ width: 390, height: 844 });
     await page.click(MODE);
     await page.waitForSelector("[role=menu]");
     await clean(walk);

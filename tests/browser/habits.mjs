@@ -1,6 +1,6 @@
 /**
  * What hands do that know other chat pages, are in a hurry, or slip: files let go beside the field, Enter before a picture is
- * read, dialogs left by accident, the way back, links to what is gone, a page on paper. The job: {url, browser}.
+ * read, dialogs left by accident, links to what is gone, a page on paper. The job: {url, browser}.
  */
 import { main } from "./driver.mjs";
 import { asking, put, session } from "./seen.mjs";
@@ -150,17 +150,6 @@ await main(async (walk, job) => {
     await page.waitForSelector("dialog[open]", { hidden: true });
   });
 
-  await walk.step("back, and on again", async () => {
-    const first = await current((one) => one.id);
-    await walk.press("New session", ".side button");
-    await page.waitForSelector(".empty:not([hidden])");
-    await page.evaluate(() => history.back());
-    await page.waitForSelector("article.message");
-    expect(await current((one) => one.id), first, "the session before");
-    await page.evaluate(() => history.forward());
-    await page.waitForSelector(".empty:not([hidden])");
-  });
-
   await walk.step("a link to a session that is not here says so, and what is said then has its own", async () => {
     await page.goto("about:blank");
     await page.goto(`${job.url.split("#")[0]}#s=gone`);
@@ -218,26 +207,6 @@ await main(async (walk, job) => {
       const { scrollHeight, scrollTop, clientHeight } = document.querySelector(".scroll");
       return scrollHeight - scrollTop - clientHeight < 2 && document.querySelector("#message-m299").getBoundingClientRect().bottom < innerHeight;
     });
-  });
-
-  await walk.step("many sessions are searched without holding up what is typed", async () => {
-    const text = `${"Some words of an answer. ".repeat(1500)} omega`;
-    const says = (n) => ({ id: `m${n}`, role: n % 2 ? "assistant" : "user", content: text, at: n, ...(n % 2 ? { meta: {} } : {}) });
-    await put(page, ...Array.from({ length: 150 }, (_, n) => ({ id: `old${n}`, version: 1, rev: 1, title: `Old ${n}`, status: "completed", calls: {}, messages: [0, 1, 2, 3].map(says) })));
-    await ready();
-    await page.type(".side-search", "answer");
-    await walk.sees(".found-count", "15");
-    const turns = await page.evaluate(() => new Promise((done) => {
-      let [n, over] = [0, false];
-      const turn = () => over || (n += 1, setTimeout(turn));
-      new MutationObserver(() => { over = true; done(n); }).observe(document.querySelector(".found-count"), { childList: true, characterData: true, subtree: true });
-      const field = document.querySelector(".side-search");
-      field.value = "Old omega";
-      field.dispatchEvent(new Event("input"));
-      setTimeout(turn);
-    }));
-    if (!turns) throw new Error("everything else waited until all was searched");
-    await page.$eval(".side-search", (field) => { field.value = ""; field.dispatchEvent(new Event("input")); });
   });
 
   await walk.step("what was changed on one card is what allowing all of them allows", async () => {
@@ -337,6 +306,11 @@ await main(async (walk, job) => {
       await page.keyboard.press("Escape");
       await page.waitForSelector("dialog[open]", { hidden: true });
     }
+    await page.evaluate(() => yaa.later("artifact").then(() => { yaa.use("ui/artifact").open("<h1>A page</h1>", "html"); }));
+    await walk.rest();
+    expect(await page.$eval("dialog[open]", (one) => [one.offsetWidth, one.offsetHeight]), [320, 640], "a page that a model wrote fills the screen");
+    await page.keyboard.press("Escape");
+    await page.waitForSelector("dialog[open]", { hidden: true });
     await page.focus(".top button");
     await page.keyboard.press("Enter");
     await page.waitForFunction(() => document.activeElement.closest(".side") && document.querySelector("main").inert);

@@ -291,10 +291,10 @@ await main(async (walk, job) => {
     await page.reload(); // colours that change where nothing is rendered never come to rest
     await page.waitForSelector(".gauge:not([hidden])");
     await key(page, "g", "w");
-    for (const tab of TABS) {
-      await page.waitForSelector(`[role=tab][aria-selected=true]`);
+    for (let n = 0; n < TABS.length; n += 1) {
+      const tab = await page.waitForSelector("[role=tab][aria-selected=true]");
       await noBarriers(walk);
-      await walk.shot(`8-dark-${tab}`);
+      await walk.shot(`8-dark-${await tab.evaluate((one) => one.innerText)}`);
       await page.keyboard.press("ArrowRight");
     }
   });

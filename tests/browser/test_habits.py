@@ -34,6 +34,14 @@ class Habits(unittest.TestCase):
         self.check("firefox")
 
     @tools.needs(*NEEDED, tools.browser("chromium"))
+    def test_chromium_from_session_to_session(self) -> None:
+        self.check("chromium", "lists")
+
+    @tools.needs(*NEEDED, tools.browser("firefox"))
+    def test_firefox_from_session_to_session(self) -> None:
+        self.check("firefox", "lists")
+
+    @tools.needs(*NEEDED, tools.browser("chromium"))
     def test_chromium_without_storage(self) -> None:
         self.check("chromium", "forbidden", forbidden=True)
 

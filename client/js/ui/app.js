@@ -51,10 +51,11 @@ yaa.define('ui/app', [
       if (KEYBOARD.matches && !guest) app.views.composer.focus()
       if (!guest) {
         server.connect()
-        addEventListener('hashchange', arrive)
+        addEventListener('popstate', arrive)
       }
       await book.refresh()
       if (wanted) await actions.open(wanted)
+      else address(app.current.session)
       draw()
       NARROW.addEventListener('change', draw)
       addEventListener('keydown', shortcuts(app, actions))
@@ -79,7 +80,7 @@ yaa.define('ui/app', [
     function arrive() {
       const wanted = sessionInHash()
       if (wanted) return actions.open(wanted)
-      if (!location.hash) return show(book.fresh())
+      if (!location.hash) return show(book.entry(history.state) ?? book.fresh())
       if (!settings.takeKeyFromHash()) return
       say(t('toast.signedIn'))
       address(app.current.session)
@@ -364,12 +365,14 @@ yaa.define('ui/app', [
   const sessionInHash = () => new URLSearchParams(location.hash.slice(1)).get('s')
 
   /**
-   * The open session is in the address, so that a reload opens it again, and going back the one before.
+   * The open session is in the address, so that a reload opens it again, and going back the one before. One that is not kept
+   * is only in the state: going back opens it, a reload does not.
    * @param {Session} session @param {'pushState' | 'replaceState'} [how]
    */
   function address({ id, messages, ext }, how = 'replaceState') {
-    const place = messages.length && !ext?.temporary ? `#s=${encodeURIComponent(id)}` : location.pathname + location.search
-    if (place !== (location.hash || location.pathname + location.search)) history[how](null, '', place)
+    const bare = location.pathname + location.search
+    const place = messages.length && !ext?.temporary ? `#s=${encodeURIComponent(id)}` : bare
+    if (place !== (location.hash || bare) || (place === bare && history.state !== id)) history[how](id, '', place)
   }
 
   /** @param {Record<string, any> | undefined} map @param {string} name @param {any} value '' takes the entry out */

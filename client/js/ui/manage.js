@@ -16,7 +16,8 @@ yaa.define('ui/manage', [
   }
 
   /**
-   * Give sessions their tags: all that are in use can be switched, new ones typed.
+   * Give sessions their tags: all that are in use can be switched, new ones typed. What is switched holds, however the dialog
+   * is left.
    * @param {CommandContext} context @param {string[]} [ids]
    */
   function tags({ app, state }, ids = [app.current.session.id]) {
@@ -28,7 +29,7 @@ yaa.define('ui/manage', [
     const input = h('input.input', { 'aria-label': t('tags.new'), placeholder: t('tags.new'), autocomplete: 'off', onkeydown })
     const form = h('div.group', null, chips,
       h('div.inline-row', null, input, button(t('tags.add'), add)), h('p.hint', null, t('tags.hint')))
-    const el = openDialog({ title: t('tags.title', { n: ids.length }), body: form, buttons: [button(t('tags.done'), done, 'primary')] })
+    const el = openDialog({ title: t('tags.title', { n: ids.length }), body: form, buttons: [button(t('tags.done'), done, 'primary')], onclose: keep })
     draw()
     input.focus()
 
@@ -61,9 +62,13 @@ yaa.define('ui/manage', [
       else done()
     }
 
-    async function done() {
+    function done() {
       add()
       el.close()
+    }
+
+    async function keep() {
+      if ([...known].every((tag) => chosen.has(tag) === before.has(tag))) return
       for (const id of ids) await app.book.change(id, (session) => retag(session, before, chosen), true)
       await app.book.changed(...ids)
     }

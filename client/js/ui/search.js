@@ -2,9 +2,10 @@
 // first, and the list grows while it is looked. A session that was read once is kept folded until it changes.
 
 yaa.define('ui/search', ['ui/h', 'ui/text', 'ui/popup', 'ui/find', 'core/search', 'css/find'], (dom, { t }, { say }, find, search) => {
-  const { h, list, text, fill, attr } = dom
+  const { h, list, text, hide, fill, attr } = dom
   /** Sessions read from storage at once. */
   const TOGETHER = 8
+  /** So many are listed, and as many again when more are asked for. */
   const SHOWN = 60
   /** So long at a time it is looked, or a key would wait; what was found is drawn now and then. */
   const [AT_ONCE_MS, DRAW_MS] = [12, 200]
@@ -16,7 +17,10 @@ yaa.define('ui/search', ['ui/h', 'ui/text', 'ui/popup', 'ui/find', 'core/search'
   function resultsView(context) {
     const count = h('p.found-count', { hidden: true })
     const rows = h('ul.found-list')
-    const el = h('div', { hidden: true }, count, rows)
+    const rest = h('button.button.small.ghost', { type: 'button', onclick: more })
+    const el = h('div', { hidden: true }, count, rows, rest)
+    /** @type {{found: any[], query: string, words: string[]}} */ let looked
+    let shown = 0
     let turn = 0
     const here = () => { for (const row of rows.children) mark(row) }
     context.app.watchers.add(({ whole }) => { if (whole && !el.hidden) here() })
@@ -31,6 +35,8 @@ yaa.define('ui/search', ['ui/h', 'ui/text', 'ui/popup', 'ui/find', 'core/search'
       el.hidden = !words.length
       if (!words.length) return fill(rows)
       /** @type {any[]} */ const found = []
+      looked = { found, query, words }
+      shown = SHOWN
       const heads = context.app.book.heads()
       let [since, drawn] = [performance.now(), 0]
       for (let at = 0; at < heads.length; at += TOGETHER) {
@@ -39,14 +45,14 @@ yaa.define('ui/search', ['ui/h', 'ui/text', 'ui/popup', 'ui/find', 'core/search'
         found.push(...some.filter(Boolean))
         if (performance.now() - since < AT_ONCE_MS) continue
         if (performance.now() - drawn > DRAW_MS) {
-          draw(found, query, words)
+          draw()
           drawn = performance.now()
         }
         await new Promise((later) => setTimeout(later)) // what was read before is here at once
         if (mine !== turn) return
         since = performance.now()
       }
-      draw(found, query, words)
+      draw()
       const said = t('search.count', { n: found.length })
       const there = new Set(heads.map(({ id }) => id))
       for (const id of read.keys()) if (!there.has(id)) read.delete(id)
@@ -55,12 +61,23 @@ yaa.define('ui/search', ['ui/h', 'ui/text', 'ui/popup', 'ui/find', 'core/search'
       say(said)
     }
 
-    /** The places are only looked up where they are shown. @param {any[]} found @param {string} query @param {string[]} words */
-    function draw(found, query, words) {
-      const best = [...found].sort((a, b) => b.score - a.score || b.updated - a.updated).slice(0, SHOWN)
+    /** The places are only looked up where they are shown. */
+    function draw() {
+      const { found, query, words } = looked
+      const best = [...found].sort((a, b) => b.score - a.score || b.updated - a.updated).slice(0, shown)
       for (const one of best) one.hits ??= search.look(one.in, words)?.hits
       list(rows, best.map((one) => ({ ...one, query, title: search.marked(one.in.title, words) })), (one) => one.id, () => foundView(context))
+      hide(rest, best.length === found.length)
+      text(rest, t('search.more', { n: Math.min(SHOWN, found.length - best.length) }))
       here()
+    }
+
+    /** The focus goes on to the first of them. */
+    function more() {
+      const first = shown
+      shown += SHOWN
+      draw()
+      rows.children[first].querySelector('button').focus()
     }
 
     /** @param {Head} head @param {string[]} words */
