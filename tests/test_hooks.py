@@ -329,7 +329,7 @@ class Failing(Case):
             self.add(point, spoil)
         session = await self.run_once()
         self.assertEqual(session["messages"][-1]["content"], "done")
-        self.assertNotIn("hook", self.stream.getvalue())
+        self.assertNotIn("yaa.hooks", self.stream.getvalue())
 
     async def test_too_slow(self) -> None:
         gate = threading.Event()
