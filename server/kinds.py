@@ -61,7 +61,6 @@ class Anything:
 
 ANY = Anything()
 POSITIVE = Positive()
-TOOL_MODE = Choice(("auto", "native", "json_schema", "text"))
 
 # A kind is a JSON value that stands for its like (0: whole number, 0.5: any number, null: number
 # or null, "": string, [x]: list of x, {…}: these keys and no others) or one of the classes above.
@@ -79,7 +78,7 @@ PROVIDER: dict[str, Any] = {
     "costs": MapOf(ANY),
     "max_tokens": None,
     "max_context": None,
-    "tool_mode": TOOL_MODE,
+    "tool_mode": Choice(("auto", "native", "json_schema", "text")),
     "headers": MapOf(""),
     "extra_body": MapOf(ANY),
     "quirks": MapOf(ANY),

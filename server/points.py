@@ -102,7 +102,7 @@ class Points:
         if given["args"] == job.args:
             return job
         verdict = self._toolbox.verdict(self._session, with_args(job.call, given["args"]))
-        if verdict.action in ("deny", "error"):
+        if verdict.action in ("deny", "error", "wait"):
             return Reply(job.call, verdict.reason, "failed", status=verdict.status)
         entry = {**job.entry, "args": given["args"], "fingerprint": verdict.fingerprint}
         repairs = tuple(verdict.repairs)

@@ -18,7 +18,7 @@ from server.hooks import POINTS, Hook, Hooks, hook
 from server.session.events import Event
 from server.session.fold import Folder
 
-from .fakes import CountingToolbox, ScriptedModel, agent, user
+from .fakes import CountingToolbox, ScriptedModel, Verdict, agent, user
 from .test_agent import collect
 
 HEAD = "from yaa import hook\n\n"
@@ -208,6 +208,25 @@ class Points(Case):
         result = next(m for m in session["messages"] if m["role"] == "tool")
         self.assertIn('"CET"', result["content"])
 
+    async def test_arguments_that_name_a_result_to_come_are_none(self) -> None:
+        """All calls of a message are looked at before the first one runs, so it cannot be waited
+        for; the call would have run without any arguments."""
+
+        class Templates(CountingToolbox):
+            def verdict(self, session: dict[str, Any], call: dict[str, Any]) -> Verdict:
+                found = super().verdict(session, call)
+                later = "{{rm.x}}" in (found.args or {}).values()
+                return Verdict("wait", "rm has given no result yet") if later else found
+
+        self.add("pre_acting", lambda value, ctx: {**value, "args": {"zone": "{{rm.x}}"}})
+        host = self.host()
+        host.toolbox = Templates(TOOLS, self.counts)  # type: ignore[assignment]
+        run = host.prepare({"messages": [user("go")]})
+        await collect(run)
+        result = next(m for m in run.session["messages"] if m["role"] == "tool")
+        self.assertIn("rm has given no result yet", result["content"])
+        self.assertEqual(self.counts, {})
+
     async def test_a_call_is_refused(self) -> None:
         self.add("pre_acting", lambda value, ctx: {**value, "refused": "not on Sundays"})
         session = await self.run_once()
@@ -310,7 +329,7 @@ class Failing(Case):
             self.add(point, spoil)
         session = await self.run_once()
         self.assertEqual(session["messages"][-1]["content"], "done")
-        self.assertNotIn("hook", self.stream.getvalue())
+        self.assertNotIn("yaa.hooks", self.stream.getvalue())
 
     async def test_too_slow(self) -> None:
         gate = threading.Event()

@@ -26,7 +26,8 @@ from .report import MAX_STEPS, Mismatch, Run
 __all__ = ["Mismatch", "SchemaError", "Validator", "check_schema", "remembered", "validate"]
 
 MAX_SCHEMA_DEPTH = 100
-MAX_SCHEMA_TEXT = 1_000_000  # characters of JSON; the largest known tool schema has 60,000
+MAX_SCHEMA_TEXT = 1_000_000  # characters of JSON
+USUAL = 60_000  # as the largest known tool schema has
 NO_FORMATS: Mapping[str, Format] = MappingProxyType({})
 NO_DOCUMENTS: Mapping[str, Any] = MappingProxyType({})
 
@@ -92,12 +93,17 @@ def check_schema(schema: Any) -> list[Mismatch]:
 
 def remembered(schema: Any, formats: bool = True) -> Validator:
     """The remembered Validator of this schema. Raises SchemaError."""
-    return _remembered(_text(schema), formats)
+    text = _text(schema)
+    return (_remembered if len(text) <= USUAL else _large)(text, formats)
 
 
-@lru_cache(maxsize=256)
-def _remembered(text: str, formats: bool) -> Validator:
+def _made(text: str, formats: bool) -> Validator:
     return Validator(json.loads(text), formats=FORMATS if formats else NO_FORMATS)
+
+
+# Sessions bring schemas, and compiled the largest take 12 MB each: of those only a few stay.
+_remembered = lru_cache(maxsize=256)(_made)
+_large = lru_cache(maxsize=8)(_made)
 
 
 def _text(schema: Any) -> str:

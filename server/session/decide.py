@@ -282,13 +282,14 @@ def out_of_time(
     session: Session, limits: Mapping[str, Any], elapsed_ms: int, jobs: tuple[Job, ...]
 ) -> Stop | None:
     """The stop at the limit of time, if calls would begin behind it. Whatever people have been
-    asked, and have answered, stays for when there is time again."""
+    asked, and have answered, stays for when there is time again; and the ledger says so to a client
+    who has marked as begun what he allowed (rule 5)."""
     time = {"max_wall_s": limits.get("max_wall_s")}
     limit = over_limit(session, time, elapsed_ms)
     if limit is None or not any(map(takes_time, jobs)):
         return None
-    asked = () if session["run"].get("declined") else (limit,)
-    return Stop("interrupted", "limit", interrupts=(*session["interrupts"], *asked))
+    asks = tuple(Ask(each, session["calls"][each["call_id"]]) for each in session["interrupts"])
+    return Stop("interrupted", "limit", asks, () if session["run"].get("declined") else (limit,))
 
 
 def takes_time(job: Job) -> bool:

@@ -152,10 +152,7 @@ TOP: Fields = {
     "grants": _LIST,
     "context": _OBJECT,
     "tools": _LIST,
-    "environment": (
-        _texts,
-        "an array of strings",
-    ),
+    "environment": _TEXTS,
     "plan": _OBJECT,
     "usage": _OBJECT,
     "run": _OBJECT,
@@ -241,9 +238,9 @@ CONFIG: dict[str, Fields] = {
             f"one of {', '.join(MODES)}",
         ),
         "output_schema": (_optional(_is_schema), "a JSON Schema, or null for none"),
-        "tool_detail": (_of(bool), "true or false"),
-        "result_schema": (_of(bool), "true or false"),
-        "progress_hint": (_of(bool), "true or false"),
+        "tool_detail": _BOOL,
+        "result_schema": _BOOL,
+        "progress_hint": _BOOL,
         "tool_mode": (_one_of(*TOOL_MODES), f"one of {', '.join(TOOL_MODES)}"),
     },
     "llm_api": {
@@ -280,7 +277,7 @@ CONFIG: dict[str, Fields] = {
         **dict.fromkeys(("trigger_ratio", "target_ratio", "min_saving"), _SHARE),
         **dict.fromkeys(("max_messages", "ingest_tokens", "window_runs"), _MAYBE_COUNT),
         **dict.fromkeys(("keep_turns", "keep_messages", "large_chars", "preview_chars"), _COUNT),
-        "exempt_tools": (_texts, "an array of strings"),
+        "exempt_tools": _TEXTS,
         "strategies": (
             lambda value: _texts(value) and set(value) <= STRATEGIES.keys(),
             f"an array of names: {', '.join(STRATEGIES)}",

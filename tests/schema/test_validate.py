@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+import gc
 import time
 import unittest
+import weakref
 from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 from server.schema.compile import Format
 from server.schema.formats import FORMATS
-from server.schema.validate import NO_FORMATS, SchemaError, Validator, check_schema, validate
+from server.schema.validate import (
+    NO_FORMATS,
+    USUAL,
+    SchemaError,
+    Validator,
+    check_schema,
+    remembered,
+    validate,
+)
 
 from .clock import second
 from .suite import REQUIRED, documents, groups
@@ -262,6 +272,16 @@ class Hostile(unittest.TestCase):
                 errors = self.quickly(partial(check_schema, schema))
                 self.assertGreater(len(errors), 0)
                 self.assertLess(len(str(errors[0])), 500)
+
+    def test_few_large_schemas_are_kept(self) -> None:
+        """They come with sessions, so whoever has a key could fill the memory with them."""
+        for size, stays in ((100, True), (USUAL, False)):
+            first = {"description": "x" * size}
+            kept = weakref.ref(remembered(first))
+            for number in range(20):
+                remembered({"description": f"{number}" + "x" * size})
+            gc.collect()
+            self.assertEqual(kept() is not None, stays, size)
 
     def quickly(self, call: Callable[[], Any]) -> Any:
         start = time.process_time()
