@@ -18,6 +18,7 @@ from ..schema.validate import SchemaError, validate
 from ..session.events import Event
 from ..session.fold import extra
 from . import chat
+from .asked import check
 
 Json = dict[str, Any]
 
@@ -113,14 +114,6 @@ def answer(session: Json, *results: Json) -> bool:
         if item := waiting.get(result["callId"]):
             item["answer"] = {"status": "resolved", "payload": payload}
     return all(result["callId"] in waiting for result in results)
-
-
-def check(body: Json, schema: Json) -> None:
-    """Raises Problem, naming every field that does not fit."""
-    if errors := [{"pointer": e.pointer, "detail": e.message} for e in validate(body, schema)]:
-        first = errors[0]
-        detail = f"{first['pointer'] or 'the body'}: {first['detail']}"
-        raise Problem("request_invalid", detail, errors=errors, status=400)
 
 
 def _nothing(call_id: str) -> None:
