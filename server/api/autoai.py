@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager
 from typing import Any
 
 from ..errors import Problem
 from ..fronts import autoai, openai
+from ..fronts.asked import check, in_body
 from ..fronts.autoai import Asked, Json, Telling
 from ..fronts.openai_body import shown
 from ..jsontext import dumps
@@ -82,7 +82,7 @@ class AutoAi:
         results (`tool_result`) as long as the body says, and goes on with them."""
         body = await self._runs.read(call, "request_invalid")
         asked = autoai.stream(body, self._names())
-        with _in_body(asked), self._runs.begin(call, asked.document) as run:
+        with in_body(asked), self._runs.begin(call, asked.document) as run:
             live = self._live[run.id] = Live(call, run, asked)
             try:
                 frame = live.frames(self._clock)
@@ -116,7 +116,7 @@ class AutoAi:
     async def tool_result(self, call: Call) -> None:
         """The result of a page's tool, for a stream that waits for it here."""
         body = await self._runs.read(call, "request_invalid")
-        autoai.check(body, autoai.SUBMIT)
+        check(body, autoai.SUBMIT)
         for live in self._live.values():
             session = live.run.session
             if session.get("id") == body["sessionId"] and live.call.key == call.key:
@@ -181,13 +181,3 @@ class Live:
 
 def _data(message: Json) -> bytes:
     return sse.encode(dumps(message))
-
-
-@contextmanager
-def _in_body(asked: Asked) -> Iterator[None]:
-    """Problems name places in what was sent, not in the session that was made of it."""
-    try:
-        yield
-    except Problem as problem:
-        asked.in_body(problem)
-        raise

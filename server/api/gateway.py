@@ -6,13 +6,13 @@ file: a query's stream ends with the session, and nothing of it stays here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Protocol
 from urllib.parse import parse_qs
 
 from ..errors import Problem
 from ..fronts import gateway
+from ..fronts.asked import in_body
 from ..fronts.gateway import Asked, Json, envelope
 from ..fronts.gateway_events import Telling, chat, reply
 from ..jsontext import dumps
@@ -68,7 +68,7 @@ class Gateway:
 
     async def agent(self, call: Call) -> None:
         asked = gateway.one_agent(_parameter(call, "agentKey"))
-        with _in_body(asked):
+        with in_body(asked):
             about = self._agents.resolve(asked.document)
         await call.json(envelope(gateway.detail(about, self._tool_names())))
 
@@ -89,7 +89,7 @@ class Gateway:
     async def chat(self, call: Call) -> None:
         body = await self._runs.read(call, "request_invalid")
         asked = gateway.chat(body)
-        with _in_body(asked):
+        with in_body(asked):
             session = accept(asked.document)
         events = body.get("includeEvents") is not False
         await call.json(envelope(chat(session, with_events=events)))
@@ -100,7 +100,7 @@ class Gateway:
     async def _run(
         self, call: Call, asked: Asked, *, streams: bool, more: Json | None = None
     ) -> None:
-        with _in_body(asked), self._runs.begin(call, asked.document) as run:
+        with in_body(asked), self._runs.begin(call, asked.document) as run:
             if streams:
                 telling = Telling(run.session, asked.told, new=asked.new)
 
@@ -125,16 +125,6 @@ class Gateway:
 
 def _frames(told: list[Json]) -> bytes:
     return b"".join(sse.encode(dumps(each), each["type"]) for each in told)
-
-
-@contextmanager
-def _in_body(asked: Asked) -> Iterator[None]:
-    """Problems name places in what was sent, not in the session that was made of it."""
-    try:
-        yield
-    except Problem as problem:
-        asked.in_body(problem)
-        raise
 
 
 def _parameter(call: Call, name: str) -> str:

@@ -18,6 +18,7 @@ from ..schema.validate import SchemaError, validate
 from ..session.events import Event
 from ..session.fold import extra
 from . import chat
+from .asked import check
 
 Json = dict[str, Any]
 
@@ -95,30 +96,24 @@ def stream(body: Json, taken: Collection[str]) -> Asked:
         document["id"] = body["sessionId"]
     if session is not None:
         document = _continued(session, document, new=messages[-1] is not _NOTHING)
-        for result in body.get("tool_results") or ():
-            answer(document, result)
+        answer(document, *(body.get("tool_results") or ()))
     wait = body.get("wait")
     return Asked(document, wish.names, WAIT_S if wait is None else wait, session is not None)
 
 
-def answer(session: Json, result: Json) -> bool:
-    """Put the page's result at the interrupt it is for. False where nothing waits for it."""
-    failed = result.get("isError") is True or result.get("error") is not None
-    content = result.get("error") if failed else result.get("result")
-    payload = {"content": content, **({"is_error": True} if failed else {})}
+def answer(session: Json, *results: Json) -> bool:
+    """Put the page's results at the interrupts they are for. False where nothing waits for one."""
+    waiting: dict[Any, Json] = {}
     for item in session.get("interrupts", ()):
-        if item.get("call_id") == result["callId"] and item.get("reason") == "client_tool":
+        if item.get("reason") == "client_tool" and isinstance(item.get("call_id"), str):
+            waiting.setdefault(item["call_id"], item)
+    for result in results:
+        failed = result.get("isError") is True or result.get("error") is not None
+        content = result.get("error") if failed else result.get("result")
+        payload = {"content": content, **({"is_error": True} if failed else {})}
+        if item := waiting.get(result["callId"]):
             item["answer"] = {"status": "resolved", "payload": payload}
-            return True
-    return False
-
-
-def check(body: Json, schema: Json) -> None:
-    """Raises Problem, naming every field that does not fit."""
-    if errors := [{"pointer": e.pointer, "detail": e.message} for e in validate(body, schema)]:
-        first = errors[0]
-        detail = f"{first['pointer'] or 'the body'}: {first['detail']}"
-        raise Problem("request_invalid", detail, errors=errors, status=400)
+    return all(result["callId"] in waiting for result in results)
 
 
 def _nothing(call_id: str) -> None:

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import Problem
-from ..schema.validate import validate
 from ..session import definition
 from ..session.events import pointer
 from ..session.modes import mode_named
+from .asked import check
 
 Json = dict[str, Any]
 
@@ -83,7 +83,9 @@ class Asked:
                 if error["pointer"].startswith(ours):
                     error["pointer"] = theirs + error["pointer"][len(ours) :]
                     break
-        return as_400(problem)
+        if problem.status == 422:
+            problem.status = 400
+        return problem
 
 
 def query(body: Json) -> Asked:
@@ -152,14 +154,6 @@ def one_agent(key: str) -> Asked:
     return Asked({"agent": key}, [("/agent", "/agentKey")])
 
 
-def check(body: Json, schema: Json) -> None:
-    """Raises Problem, naming every field that does not fit."""
-    if errors := [{"pointer": e.pointer, "detail": e.message} for e in validate(body, schema)]:
-        first = errors[0]
-        detail = f"{first['pointer'] or 'the body'}: {first['detail']}"
-        raise Problem("request_invalid", detail, errors=errors, status=400)
-
-
 def envelope(data: Any) -> Json:
     return {"code": 0, "msg": SUCCESS, "data": data}
 
@@ -173,13 +167,6 @@ def refusal(problem: Problem) -> Json:
     }
     data = {"fields": fields} if fields else {}
     return {"code": problem.status, "msg": problem.detail, "data": data}
-
-
-def as_400(problem: Problem) -> Problem:
-    """What is unprocessable is a bad request here."""
-    if problem.status == 422:
-        problem.status = 400
-    return problem
 
 
 # -- agents ---------------------------------------------------------------------------------------

@@ -222,7 +222,7 @@ def _together(history: Iterator[tuple[Place, Json]]) -> Iterator[tuple[Place, Js
 
 def _merge(answer: list[tuple[Place, Json]], message: Json) -> None:
     last = answer[-1][1]
-    last["tool_calls"] = [*last.get("tool_calls", ()), *message["tool_calls"]]
+    last.setdefault("tool_calls", []).extend(message["tool_calls"])
     if CARRIER in message:
         last[CARRIER] = message[CARRIER]
         del answer[:-1]

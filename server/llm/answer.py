@@ -132,7 +132,8 @@ class Answer(ABC):
         cut = bool(ending(self._finish))
         self._end_text(cut)
         promised = self._finish in _PROMISE and not self._said.tell()
-        if not self._calls.all and (promised or not (self._received or self._finish in _OWN_WORD)):
+        spoke = self._received or (self._finish and self._finish in _OWN_WORD)
+        if not self._calls.all and (promised or not spoke):
             raise self._silence(sent)
         self._open_text()
         self._out += self._calls.finish(cut=cut)
@@ -154,7 +155,7 @@ class Answer(ABC):
     def _silence(self, sent: int) -> Failure:
         """Of an answer that has ended otherwise than by the model's own word, and has none. What it
         thought unseen is paid for all the same."""
-        why = _SILENCE.get(ending(self._finish), str(self._finish))
+        why = _SILENCE.get(ending(self._finish), self._finish or "nothing came but its end")
         if self._finish in _PROMISE:
             why = "it was to call a tool, and no call came"
         text = f"{self._provider.name} ended its answer without a word: {why}"

@@ -83,7 +83,11 @@ _STATUS = {
 }
 _MISTAKE = re.compile(r"(?:invalid|image|unsupported|empty|failed_to)_.*|.*_policy(?:_.*)?")
 _CODES = {429: "upstream_rate_limit", 408: "upstream_timeout", 504: "upstream_timeout"}
-_TAG = re.compile(r"<[^<>]{0,2000}>")
+# What nobody reads of a web page; without its end it goes on to the page's.
+_TAG = re.compile(
+    r"<(style|script)\b.*?(?:</\1>|\Z)|<!--.*?(?:-->|\Z)|<[^<>]{0,2000}>",
+    re.IGNORECASE | re.DOTALL,
+)
 
 
 class Failure(Exception):

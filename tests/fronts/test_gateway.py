@@ -148,9 +148,9 @@ class Submit(unittest.TestCase):
 class Envelope(unittest.TestCase):
     def test_success_and_failure(self) -> None:
         self.assertEqual(gateway.envelope([]), {"code": 0, "msg": "success", "data": []})
-        problem = Problem("request_invalid", "no", errors=[{"pointer": "/a/b", "detail": "d"}])
+        errors = [{"pointer": "/a/b", "detail": "d"}]
         self.assertEqual(
-            gateway.refusal(gateway.as_400(problem)),
+            gateway.refusal(Problem("request_invalid", "no", errors=errors, status=400)),
             {"code": 400, "msg": "no", "data": {"fields": {"a.b": "d"}}},
         )
         self.assertEqual(

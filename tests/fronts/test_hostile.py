@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import random
+import time
 import unittest
 from collections.abc import Callable
 from typing import Any
@@ -223,6 +224,34 @@ class Hostile(unittest.TestCase):
                         refused += 1
                     self.assertEqual(body, before, "what was sent was changed")
             self.assertGreater(min(taken, refused), 50, f"{name}: {taken} taken, {refused} refused")
+
+
+class Many(unittest.TestCase):
+    def test_a_body_full_of_one_thing_takes_no_more_than_its_size(self) -> None:
+        """Nothing of it is held against all the rest: the server would stand still meanwhile."""
+        user = {"role": "user", "content": "x"}
+        flat = [{"type": "function", "name": f"f{n}"} for n in range(20_000)]
+        made = {"type": "function_call", "name": "f", "arguments": "{}"}
+        calls = [made | {"call_id": f"c{n}"} for n in range(40_000)]
+        outputs = [
+            {"type": "function_call_output", "call_id": f"c{n}", "output": ""}
+            for n in range(40_000)
+        ]
+        waits = [{"call_id": f"c{n}", "reason": "client_tool"} for n in range(20_000)]
+        results = [{"callId": f"c{n}"} for n in reversed(range(20_000))]
+        kept = {"messages": [user], "interrupts": waits}
+        for name, read, body in (
+            ("tools", responses.read, {"model": "a", "input": "x", "tools": flat}),
+            ("calls", responses.read, {"model": "a", "input": [*calls, *outputs]}),
+            ("results", autoai.stream, {"session": kept, "tool_results": results}),
+        ):
+            more = () if read is autoai.stream else (lambda call_id: None,)
+            began = time.process_time()
+            try:
+                read(body, [], *more)
+            except Problem:
+                pass
+            self.assertLess(time.process_time() - began, 2, name)
 
 
 def is_place(where: str, body: Json) -> bool:

@@ -374,7 +374,8 @@ class Streaming(unittest.TestCase):
         for _ in range(200):
             deep = [deep]
         decoder = Decoder(provider(), options())
-        decoder.feed({"choices": [{"delta": {"reasoning_details": [{"a": deep}]}}]})
+        delta = {"reasoning_details": [{"a": deep}], "content": "a"}
+        decoder.feed({"choices": [{"delta": delta}]})
         decoder.done()
         end = decoder.finish(SENT)[-1]
         self.assertEqual(end["metadata"]["yaa"]["reasoning_details"], [{}])

@@ -27,8 +27,12 @@ class Words(unittest.TestCase):
             "m": "m",
             " m\r\n m\t\0 ": "m m",
             "<html><head><title>m</title></head><b>n</b>": "m n",
+            "<p>m<style>p {color: red}</style><script src=x>f(1 < 2)</SCRIPT><!-- <b>x -->n": "m n",
+            "<p>m<script>never closed": "m",
             "": "",
             "{}": "{}",
+            "<style>" * 9000: "",
+            "<!--" * 9000: "",
         }
         for body, wanted in cases.items():
             with self.subTest(body):

@@ -461,6 +461,15 @@ class Failures(Case):
         self.assertEqual(message(events)["content"], "abbb")
         self.assertEqual(client.hurried, [2, 4, 5])
 
+    async def test_an_end_without_anything_before_it(self) -> None:
+        """No answer: a gateway whose model has failed may send nothing but the end."""
+        nothing = answer(b"data: [DONE]\n\n")
+        end = await self.failure(nothing)
+        self.assertEqual((end["code"], end["retryable"]), ("upstream_error", True))
+        async with serving(nothing, HEY) as server:
+            events = await self.collect(self.api(server), retry_times=1, retry_delay=0)
+        self.assertEqual(message(events)["content"], "hey")
+
     async def test_a_call_that_was_promised_and_lost(self) -> None:
         lost = answer(sse({"choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]}))
         end = await self.failure(lost, tools=[tool("look")])
