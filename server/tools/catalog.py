@@ -119,14 +119,13 @@ class Catalog:
     def add_rest(self, configured: dict[str, Any], home: Path) -> None:
         """The operations of `server.rest`, read from <home>/<openapi> where that is named."""
         for api, about in configured.items():
+            file, document = about.get("openapi"), None
             try:
-                file = about.get("openapi")
                 document = loads((home / file).read_bytes()) if file else None
             except (OSError, JSONError) as error:
                 yaml = isinstance(error, JSONError) and file.endswith((".yaml", ".yml"))
                 why = "YAML is not read; convert it to JSON" if yaml else error
                 self._problem(f"server.rest.{api}.openapi: {why}")
-                continue
             for item in operations(api, about, document):
                 if isinstance(item, str):
                     self._problem(item)

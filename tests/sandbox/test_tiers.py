@@ -76,18 +76,6 @@ class Breaches(Sandboxed, test_runner.Breaches):
         third = await self.shell("rm a? b?", disk_mb=16)
         self.assertEqual(third.status, "ok", third.error)
 
-    async def test_those_that_have_ended_are_no_crowd(self) -> None:
-        """They are counted at first, and the call waits for that; then it goes on."""
-        code = (
-            "import os, time\n"
-            "for _ in range(50):\n"
-            "    if os.fork() == 0: os._exit(0)\n"
-            "time.sleep(0.3)\n"
-            "print('done')\n"
-        )
-        found = await self.run_tool(PYTHON, {"code": code}, processes=24)
-        self.assertEqual(found.result, {"exit_code": 0, "output": "done\n"}, found)
-
     async def test_files_without_a_byte(self) -> None:
         """In memory each takes a kilobyte that no process has."""
         if self.runner.sandbox["tier"] != "A":

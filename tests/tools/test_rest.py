@@ -284,7 +284,8 @@ class Collected(unittest.IsolatedAsyncioTestCase):
                 server["rest"] = {"sky": good, "lost": about}
                 toolbox = Toolbox(Config(server, DEFAULTS["session"], Path(folder)), client)
                 await toolbox.load_owner_tools()
-                name, file = toolbox.problems
+                name, file, _ = toolbox.problems
+                self.assertIn("lost_day", toolbox.names(), "what is written out needs no document")
                 self.assertTrue(name.startswith("server.rest.sky: sky_bäd: a tool's name"), name)
                 self.assertTrue(file.startswith("server.rest.lost.openapi: "), file)
                 session = {"id": "s", "messages": [], "grants": []}

@@ -31,6 +31,7 @@ LIMITS: dict[str, float] = {
     "open_files": 64,
 }
 SHELL = ("module", "server.tools.builtin.shell", "shell")
+PYTHON = ("module", "server.tools.builtin.shell", "python")
 ROOT = Path(__file__).resolve().parents[2]
 WAIT_S = 10
 
@@ -446,6 +447,18 @@ class Breaches(Case):
         self.assertEqual(found.status, "limit")
         folder = self.runner.folder("s1")
         self.assertTrue(await asyncio.to_thread(empty, folder))
+
+    async def test_those_that_have_ended_are_no_crowd(self) -> None:
+        """They are counted at first, and the call waits for that; then it goes on."""
+        code = (
+            "import os, time\n"
+            "for _ in range(50):\n"
+            "    if os.fork() == 0: os._exit(0)\n"
+            "time.sleep(0.3)\n"
+            "print('done')\n"
+        )
+        found = await self.run_tool(PYTHON, {"code": code}, processes=24)
+        self.assertEqual(found.result, {"exit_code": 0, "output": "done\n"}, found)
 
     async def test_processor_time(self) -> None:
         path = self.owned("from yaa import tool\n@tool\ndef spin():\n    while True: pass\n")
