@@ -54,9 +54,9 @@ class Names(unittest.TestCase):
             found = await loop.getaddrinfo("localhost", 80, type=socket.SOCK_STREAM)
             self.assertIn("127.0.0.1", {entry[4][0] for entry in found})
             for name, port, error in (
-                ("no.such.name.invalid", 80, socket.gaierror),
-                ("a" * 70, 80, UnicodeError),
-                ("localhost", 1 << 70, OverflowError),
+                ("no.such.name.invalid", 80, (socket.gaierror,)),
+                ("a" * 70, 80, (UnicodeError,)),
+                ("localhost", 1 << 70, (OverflowError, socket.gaierror)),  # by version
             ):
                 with self.subTest(name), self.assertRaises(error):
                     await loop.getaddrinfo(name, port)
