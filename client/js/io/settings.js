@@ -104,7 +104,6 @@ yaa.define('io/settings', [], () => {
       takeKeys(more) {
         keys = { ...more, ...keys }
       },
-      forgetKey: () => setKey('', { remember: kept }),
       remembers: () => kept || served,
       canRememberSafely: served,
       takeKeyFromHash() {
