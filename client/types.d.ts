@@ -102,9 +102,8 @@ interface Api {
   readonly key: string
   health(stop?: AbortSignal): Promise<any>
   info(): Promise<any>
-  run(session: Session, options?: { signal?: AbortSignal; stream?: boolean }): Promise<Response>
+  run(session: Session, options?: { signal?: AbortSignal }): Promise<Response>
   file(id: string, path: string): Promise<Blob>
-  with(changes: { base?: string; key?: string }): Api
 }
 type Health = 'ok' | 'bad' | 'unknown'
 interface Explanation {
@@ -173,7 +172,6 @@ interface Settings {
   keys(): Record<string, string>
   keepKey(url: string, key: string): void
   takeKeys(more: Record<string, string>): void
-  forgetKey(): void
   remembers(): boolean
   readonly canRememberSafely: boolean
   takeKeyFromHash(): string

@@ -50,6 +50,16 @@ test('two tabs that each write in a new session each find their own words after 
   assert.strictEqual(settings.open({ storage: place, tab: storage(), location }).draft('new'), 'for later', 'in a tab that is opened later')
 })
 
+test('a page that stores nothing stores nothing for its tab either', (t) => {
+  t.after(() => { delete globalThis.sessionStorage })
+  Object.defineProperty(globalThis, 'sessionStorage', { configurable: true, value: storage() })
+  const none = settings.open({ storage: null, location })
+  none.setDraft('new', 'hush')
+  assert.deepStrictEqual([none.draft('new'), sessionStorage.kept.size], ['hush', 0])
+  settings.open({ storage: storage(), location }).setDraft('new', 'kept')
+  assert.strictEqual(sessionStorage.kept.size, 1)
+})
+
 test('the oldest go first; a broken store and no store are no failure', () => {
   const place = storage()
   const one = settings.open({ storage: place, location })

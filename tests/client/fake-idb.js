@@ -1,6 +1,7 @@
 // As much of IndexedDB as the client uses, in memory: stores with key paths or counted keys, one index, transactions
 // that run one after another and undo themselves when a write fails. `refuse` makes writes fail, `unread` holds keys
-// that no read gets, and names of stores that nobody can list, `lose` closes all connections as a browser does by itself, `change` as one asks for it.
+// that no read gets, and names of stores that nobody can list; `lose` closes all connections as a browser does by
+// itself, `change` as one asks for it.
 'use strict'
 
 class FakeIDB {

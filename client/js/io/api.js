@@ -60,14 +60,14 @@ yaa.define('io/api', [], () => {
       return readJson(response, root + path)
     }
 
-    /** @param {Session} session @param {{signal?: AbortSignal, stream?: boolean}} [options] */
-    async function run(session, { signal, stream = true } = {}) {
+    /** @param {Session} session @param {{signal?: AbortSignal}} [options] */
+    async function run(session, { signal } = {}) {
       const text = JSON.stringify(session)
       const packs = text.length > PACK_BYTES && 'CompressionStream' in globalThis && !LOOPBACK.test(new URL(root).hostname)
       return request('/session', {
         method: 'POST',
         headers: {
-          Accept: stream ? 'text/event-stream' : 'application/json',
+          Accept: 'text/event-stream',
           'Content-Type': 'application/json',
           ...(packs ? { 'Content-Encoding': 'gzip' } : {}),
         },
@@ -90,7 +90,6 @@ yaa.define('io/api', [], () => {
       info: () => ask('/info'),
       run,
       file,
-      with: (changes) => create({ base: root, key, fetch, ...changes }),
     }
   }
 

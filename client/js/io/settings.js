@@ -11,7 +11,7 @@ yaa.define('io/settings', [], () => {
   const LOCAL_SERVER = 'http://127.0.0.1:12345'
 
   /** @param {{storage?: Storage | null, tab?: Storage | null, location?: Location}} [options] @returns {Settings} */
-  function open({ storage = browserStorage('localStorage'), tab = browserStorage('sessionStorage'), location = globalThis.location } = {}) {
+  function open({ storage = browserStorage('localStorage'), tab = storage && browserStorage('sessionStorage'), location = globalThis.location } = {}) {
     const served = location.protocol === 'http:' || location.protocol === 'https:'
     const home = served ? location.origin + location.pathname.replace(/\/[^/]*$/, '') : LOCAL_SERVER
     let values = read(SETTINGS)
@@ -104,7 +104,6 @@ yaa.define('io/settings', [], () => {
       takeKeys(more) {
         keys = { ...more, ...keys }
       },
-      forgetKey: () => setKey('', { remember: kept }),
       remembers: () => kept || served,
       canRememberSafely: served,
       takeKeyFromHash() {
