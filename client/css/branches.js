@@ -10,11 +10,7 @@ yaa.define('css/branches', ['ui/h'], ({ css }) => css`
   .words-actions .hint { flex: 1 1 10rem; }
 }
 @layer dialogs {
-  .dialog.small { inline-size: min(36rem, 100vw - 2rem); block-size: fit-content; max-block-size: min(42rem, 100dvh - 2rem); }
-  .edit-form {
-    display: grid; gap: var(--s4); align-content: start; grid-template-columns: minmax(0, 1fr); padding: var(--s5);
-    overflow-y: auto; scrollbar-width: thin;
-  }
+  .edit-form { display: grid; gap: var(--s4); grid-template-columns: minmax(0, 1fr); }
   .edit-form textarea { min-block-size: 10rem; max-block-size: 50dvh; field-sizing: content; }
   .value-field { display: grid; gap: var(--s2); grid-template-columns: minmax(0, 1fr); }
   .value-field > .button { justify-self: end; position: relative; margin-block-end: calc(-1 * var(--s5)); }
@@ -41,10 +37,6 @@ yaa.define('css/branches', ['ui/h'], ({ css }) => css`
   .path-figures { font-size: var(--t1); color: var(--ink-3); }
   .path-row [aria-pressed="true"] .icon { fill: currentColor; color: var(--ask); }
   @media (max-width: 48rem) {
-    .dialog.small {
-      inline-size: 100vw; max-block-size: 100dvh; margin: auto 0 0; border: 1px solid var(--line); border-radius: var(--r3) var(--r3) 0 0;
-    }
-    .edit-form { padding: var(--s4); }
     .path-row { padding-inline-start: calc(var(--s1) + var(--depth, 0) * 0.75rem); }
   }
 }

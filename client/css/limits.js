@@ -10,7 +10,7 @@ yaa.define('css/limits', ['ui/h'], ({ css }) => css`
 @layer dialogs {
   .edit-form .group { display: grid; gap: var(--s3); grid-template-columns: minmax(0, 1fr); }
   .edit-form h3 { font-size: var(--t4); }
-  .limit-rows { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 12rem), 1fr)); gap: var(--s4); }
+  .limit-rows { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 15rem), 1fr)); gap: var(--s4); }
   .grants { list-style: none; display: grid; border: 1px solid var(--line); border-radius: var(--r2); font-size: var(--t3); }
   .grants li { display: flex; gap: var(--s2); align-items: center; justify-content: space-between; padding: var(--s1) var(--s2) var(--s1) var(--s3); min-block-size: 2.25rem; }
   .grants li + li { border-block-start: 1px solid var(--line); }

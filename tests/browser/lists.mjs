@@ -35,6 +35,30 @@ await main(async (walk, job) => {
     await say("bench tokens=3 delay_us=0");
   });
 
+  await walk.step("a notice goes by itself, but not from under the focus", async () => {
+    const left = await page.evaluate(() => {
+      const [begin, end] = [globalThis.setTimeout, globalThis.clearTimeout];
+      const long = new Map(); // what would happen after some seconds, now
+      globalThis.setTimeout = (run, ms) => {
+        const id = begin(ms > 5000 ? () => {} : run, ms);
+        if (ms > 5000) long.set(id, run);
+        return id;
+      };
+      globalThis.clearTimeout = (id) => (long.delete(id), end(id));
+      const count = (held) => {
+        yaa.use("ui/popup").toast("Deleted.", { label: "Undo" });
+        if (held) document.querySelector(".toast button").focus();
+        long.forEach((run) => run());
+        return document.querySelectorAll(".toast").length;
+      };
+      const counts = [count(false), count(true)];
+      [globalThis.setTimeout, globalThis.clearTimeout] = [begin, end];
+      return counts;
+    });
+    expect(left, [0, 1], "notices, without the focus and with it");
+    await walk.press("Close", ".toast button");
+  });
+
   await walk.step("back, and on again", async () => {
     const first = await current();
     await walk.press("New session", ".side button");

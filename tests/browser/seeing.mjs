@@ -140,6 +140,19 @@ await main(async (walk, job) => {
     expect(false, await page.$eval("form.composer", (one) => one.inert), "now can be written to");
   });
 
+  await walk.step("what was written at an earlier moment was not cut off", async () => {
+    const cut = await page.$eval(".time input", async (one) => {
+      for (let n = 0; n < one.max; n += 3) {
+        one.value = String(n);
+        one.dispatchEvent(new Event("input"));
+        await new Promise(requestAnimationFrame);
+        if (document.querySelector(".cut-note, [data-state=cut]")) return n;
+      }
+      return "never";
+    });
+    expect("never", cut, "cut off at event");
+  });
+
   await walk.step("fork in the past", async () => {
     const middle = await page.$eval(".time input", (one) => {
       one.value = String(Math.round(one.max / 2));

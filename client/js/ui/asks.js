@@ -340,5 +340,5 @@ yaa.define('ui/asks', ['ui/h', 'ui/text', 'ui/form', 'core/usage'], (dom, { t, c
   /** @param {any} value */
   const isObject = (value) => typeof value === 'object' && value !== null && !Array.isArray(value)
 
-  return { askView, argsList, plainly, bodies: BODIES, declining, callArgs, button }
+  return { askView, argsList, parseArgs, plainly, bodies: BODIES, declining, callArgs, button }
 })

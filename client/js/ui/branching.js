@@ -2,9 +2,9 @@
 // core/tree or core/edit, saved at once, with the way back in a toast where something is taken away.
 
 yaa.define('ui/branching', [
-  'ui/text', 'ui/popup', 'ui/editing', 'ui/sessiontree', 'ui/limits', 'core/attach', 'core/edit', 'core/tree', 'core/session',
+  'ui/text', 'ui/popup', 'ui/asks', 'ui/editing', 'ui/sessiontree', 'ui/limits', 'core/attach', 'core/edit', 'core/tree', 'core/session',
   'i18n/branches',
-], ({ t }, { openMenu, toast, say }, editing, { openTree }, limits, attach, edit, tree, sessions) => {
+], ({ t }, { openMenu, toast, say }, { parseArgs }, editing, { openTree }, limits, attach, edit, tree, sessions) => {
   /** @param {import('./types').App} app @param {import('./types').Actions} actions @returns {Record<string, (...rest: any[]) => any>} */
   function deeds(app, actions) {
     const { book } = app
@@ -49,7 +49,7 @@ yaa.define('ui/branching', [
     function editArguments(callId) {
       const call = callOf(callId)
       if (!call) return
-      const args = session().calls?.[callId]?.args ?? editing.parse(call.function.arguments)
+      const args = session().calls?.[callId]?.args ?? parseArgs(call.function.arguments)
       editing.editValue({ title: t('branch.argsOf', { tool: call.function.name }), hint: t('branch.argsHint'), value: args, object: true,
         save: ({ value }) => { if (change((one) => edit.editArguments(one, callId, value))) focusGhost() } })
     }

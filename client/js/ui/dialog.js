@@ -54,5 +54,5 @@ yaa.define('ui/dialog', ['ui/h', 'ui/text', 'ui/popup', 'i18n/finding', 'css/mor
   /** @param {string} label @param {() => void} onclick @param {string} [look] */
   const button = (label, onclick, look = '') => h(`button.button${look && `.${look}`}`, { type: 'button', onclick }, label)
 
-  return { openDialog, guard, button }
+  return { openDialog, button }
 })

@@ -1,9 +1,9 @@
 // Editors for what was said and done: words in the place of the message, values (arguments, results) in a dialog that
 // offers a form where the value is flat, and JSON or plain text where it isn't.
 
-yaa.define('ui/editing', ['ui/h', 'ui/text', 'ui/popup', 'ui/form', 'ui/dialog', 'i18n/branches', 'css/branches'], (dom, { t }, { toast }, form, { guard }) => {
+yaa.define('ui/editing', ['ui/h', 'ui/text', 'ui/popup', 'ui/asks', 'ui/form', 'ui/dialog', 'i18n/branches', 'css/branches'], (dom, { t }, { toast }, { parseArgs }, form, { openDialog }) => {
   const { jsonField, schemaForm, isFlat } = form
-  const { h, icon, iconButton, attr, fill, uid } = dom
+  const { h, icon, attr, fill } = dom
   const TYPES = new Set(['string', 'number', 'boolean'])
   const LONG = 60
   const FILE_MAX = 1_000_000
@@ -63,23 +63,18 @@ yaa.define('ui/editing', ['ui/h', 'ui/text', 'ui/popup', 'ui/form', 'ui/dialog',
    *   save: (made: {value: any, isError: boolean}) => void}} options
    */
   function editValue({ title, hint, value, object = false, isError, save }) {
-    const heading = uid('edit')
     const field = valueField(value, object)
     const error = h('input', { type: 'checkbox', checked: isError === true })
     const file = h('input.sr-only', { type: 'file', tabIndex: -1, 'aria-hidden': 'true', onchange: load })
     const problem = h('p.problem', { hidden: true })
     const ok = h('button.button.primary', { type: 'submit' }, t('branch.save'))
     const result = isError !== undefined
-    const el = h('dialog.dialog.small', { 'aria-labelledby': heading, closedby: 'any', onclose: () => el.remove() },
-      h('header.dialog-head', null, h('h2', { id: heading }, title), iconButton('x', t('settings.close'), { onclick: () => leave() })),
-      h('form.edit-form', { onsubmit: done }, h('p.hint', null, hint), field.el, problem,
-        result ? h('label.check', null, error, t('branch.asError')) : null,
-        h('div.edit-actions', null,
-          result ? h('button.button', { type: 'button', onclick: () => file.click() }, icon('plus'), t('branch.fromFile')) : null, file,
-          h('span.gap'), h('button.button', { type: 'button', onclick: () => el.close() }, t('branch.cancel')), ok)))
-    document.body.append(el)
-    const leave = guard(el)
-    el.showModal()
+    const body = h('form.edit-form', { onsubmit: done }, h('p.hint', null, hint), field.el, problem,
+      result ? h('label.check', null, error, t('branch.asError')) : null,
+      h('div.edit-actions', null,
+        result ? h('button.button', { type: 'button', onclick: () => file.click() }, icon('plus'), t('branch.fromFile')) : null, file,
+        h('span.gap'), h('button.button', { type: 'button', onclick: () => el.close() }, t('branch.cancel')), ok))
+    const el = openDialog({ title, body, wide: true })
     field.focus()
 
     /** @param {Event} event */
@@ -109,7 +104,7 @@ yaa.define('ui/editing', ['ui/h', 'ui/text', 'ui/popup', 'ui/form', 'ui/dialog',
     const schema = object ? schemaOf(value) : null
     const json = jsonField({ label: t('branch.asJson'), value: object && typeof value === 'string' ? undefined : value, object })
     if (object && typeof value === 'string') json.write(value)
-    const write = (/** @type {string} */ words) => json.write(parse(words))
+    const write = (/** @type {string} */ words) => json.write(parseArgs(words))
     if (!schema) return { ...json, write }
     let form = schemaForm(schema)
     let plain = true
@@ -162,14 +157,5 @@ yaa.define('ui/editing', ['ui/h', 'ui/text', 'ui/popup', 'ui/form', 'ui/dialog',
     return isFlat(schema) ? schema : null
   }
 
-  /** @param {string} source @returns {any} the value, or the text itself where it isn't JSON */
-  function parse(source) {
-    try {
-      return JSON.parse(source || '{}')
-    } catch {
-      return source
-    }
-  }
-
-  return { editInline, editValue, valueField, schemaOf, parse }
+  return { editInline, editValue, valueField }
 })

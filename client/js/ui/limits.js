@@ -3,7 +3,7 @@
 
 yaa.define('ui/limits', [
   'ui/h', 'ui/text', 'ui/popup', 'ui/dialog', 'core/rules', 'core/usage', 'i18n/branches', 'i18n/limits', 'i18n/settings', 'css/branches', 'css/limits',
-], (dom, { t, count, language }, { openMenu, toast, say }, { guard }, rules, { money }) => {
+], (dom, { t, count, language }, { openMenu, toast, say }, { openDialog }, rules, { money }) => {
   const { h, icon, iconButton, text, fill, uid } = dom
   /** name, the counter of the run it is measured on, and how many of these a person's unit is */
   const LIMITS = /** @type {const} */ ([
@@ -40,19 +40,14 @@ yaa.define('ui/limits', [
 
     /** How far this session's runs may go, and what they need not ask about. */
     function limits() {
-      const heading = uid('limits')
       const { session } = app.current
       const fields = LIMITS.map((one) => limitRow(session, app, one))
-      const el = h('dialog.dialog.small', { 'aria-labelledby': heading, closedby: 'any', onclose: () => el.remove() },
-        h('header.dialog-head', null, h('h2', { id: heading }, t('limits.title')), iconButton('x', t('settings.close'), { onclick: () => leave() })),
-        h('form.edit-form', { onsubmit: save },
-          h('section.group', null, h('h3', null, t('limits.limits')), h('p.hint', null, t('limits.lead')), h('div.limit-rows', null, fields.map((field) => field.el))),
-          h('section.group', null, h('h3', null, t('limits.approvals')), pauseRow(), toolRows(), grantRows(session)),
-          h('div.edit-actions', null, h('span.gap'), h('button.button', { type: 'button', onclick: () => el.close() }, t('branch.cancel')),
-            h('button.button.primary', { type: 'submit' }, t('branch.save')))))
-      document.body.append(el)
-      const leave = guard(el)
-      el.showModal()
+      const body = h('form.edit-form', { onsubmit: save },
+        h('section.group', null, h('h3', null, t('limits.limits')), h('p.hint', null, t('limits.lead')), h('div.limit-rows', null, fields.map((field) => field.el))),
+        h('section.group', null, h('h3', null, t('limits.approvals')), pauseRow(), toolRows(), grantRows(session)),
+        h('div.edit-actions', null, h('span.gap'), h('button.button', { type: 'button', onclick: () => el.close() }, t('branch.cancel')),
+          h('button.button.primary', { type: 'submit' }, t('branch.save'))))
+      const el = openDialog({ title: t('limits.title'), body, wide: true })
       fields[0].focus()
 
       /** @param {Event} event */

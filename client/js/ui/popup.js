@@ -9,10 +9,11 @@ yaa.define('ui/popup', ['ui/h', 'ui/text', 'io/clipboard'], ({ h, icon, iconButt
 
   /**
    * @param {string} message
-   * @param {{label?: string, action?: () => void, bad?: boolean}} [options] with an action it stays longer
+   * @param {{label?: string, action?: () => void, bad?: boolean}} [options] with an action it stays longer; under a hand or a focus, for good
    */
   function toast(message, options = {}) {
-    const el = h('div.toast', options.bad ? { 'data-tone': 'bad' } : null, h('span', null, message))
+    const stay = () => clearTimeout(timer)
+    const el = h('div.toast', { 'data-tone': options.bad ? 'bad' : null, onpointerenter: stay, onfocusin: stay }, h('span', null, message))
     const close = () => {
       clearTimeout(timer)
       el.remove()
@@ -28,7 +29,6 @@ yaa.define('ui/popup', ['ui/h', 'ui/text', 'io/clipboard'], ({ h, icon, iconButt
     putShelf()
     shelf.append(el)
     const timer = setTimeout(close, options.label ? STAYS_MS * 2 : STAYS_MS)
-    el.addEventListener('pointerenter', () => clearTimeout(timer), { once: true })
     say(message, options.bad)
   }
 

@@ -30,8 +30,6 @@ declare global {
         save: (made: { value: any; isError: boolean }) => void
       }): void
       valueField(value: any, object: boolean): { el: any; read(): { ok: boolean; value?: any }; focus(): void; write(words: string): void }
-      schemaOf(value: any): any
-      parse(source: string): any
     }
     'ui/sessiontree': { openTree(app: import('./types').App, actions: import('./types').Actions): void }
     'ui/branching': { deeds(app: import('./types').App, actions: import('./types').Actions): Record<string, (...rest: any[]) => any> }

@@ -1,18 +1,16 @@
 // All branches of the session in one list, indented as they hang on one another: choose, name, mark, delete.
 
-yaa.define('ui/sessiontree', ['ui/h', 'ui/text', 'ui/message', 'core/tree', 'i18n/branches', 'css/branches'], (dom, { t, moment }, { plainText }, tree) => {
-  const { h, icon, iconButton, list, text, attr, uid } = dom
+yaa.define('ui/sessiontree', ['ui/h', 'ui/text', 'ui/dialog', 'ui/message', 'core/tree', 'i18n/branches', 'css/branches'], (dom, { t, moment }, { openDialog }, { plainText }, tree) => {
+  const { h, icon, iconButton, list, text, attr } = dom
   const BRIEF = 80
 
   /** @param {import('./types').App} app @param {import('./types').Actions} actions */
   function openTree(app, actions) {
-    const heading = uid('tree')
-    const rows = h('ul.paths', { 'aria-labelledby': heading })
+    const rows = h('ul.paths', { 'aria-label': t('paths.title') })
     const none = h('p.hint', null, t('paths.none'))
     const lead = h('p.hint', null, t('paths.lead'))
-    const el = h('dialog.dialog.small', { 'aria-labelledby': heading, closedby: 'any', onclose: () => el.remove() },
-      h('header.dialog-head', null, h('h2', { id: heading }, t('paths.title')), iconButton('x', t('settings.close'), { onclick: () => el.close() })),
-      h('div.edit-form', null, lead, none, rows))
+    const el = openDialog({ title: t('paths.title'), body: [lead, none, rows], wide: true })
+    draw()
 
     function draw() {
       const { session } = app.current
@@ -34,10 +32,6 @@ yaa.define('ui/sessiontree', ['ui/h', 'ui/text', 'ui/message', 'core/tree', 'i18
       await actions.branch(name, ...rest)
       draw()
     }
-
-    document.body.append(el)
-    el.showModal()
-    draw()
   }
 
   /** @param {{choose: (id: string) => void, change: (name: string, ...rest: any[]) => void}} does */

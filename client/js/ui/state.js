@@ -15,7 +15,9 @@ yaa.define('ui/state', ['ui/text', 'ui/book', 'ui/server', 'ui/line', 'core/sess
     const { current, past } = app
     const session = past ?? current.session
     const live = !past && isActive(current)
-    const items = sessions.items(whole ? session : lastTurn(session), { live: live || (!past && current.elsewhere), given: current.given })
+    // at an earlier moment an answer was being written, and not cut off
+    const writing = past ? past.status === 'in_progress' : live || current.elsewhere
+    const items = sessions.items(whole ? session : lastTurn(session), { live: writing, given: current.given })
     const thread = { session, live, whole, items, outputs: current.run?.output ?? new Map() }
     return /** @type {import('./types').State} */ (whole ? { ...thread, ...around(app, session, live) } : thread)
   }

@@ -253,6 +253,8 @@ declare global {
     'ui/asks': {
       askView(interrupt: Interrupt, actions: Actions, call?: ToolCall): View<Interrupt>
       argsList(args: Record<string, any>): any
+      /** an object, or the text itself where it isn't JSON */
+      parseArgs(source: any): any
       /** words in which nothing turns the direction of what follows */
       plainly(words: string): string
       /** the inside of a card by the reason of its interrupt */

@@ -32,7 +32,7 @@ yaa.define('ui/tools/body', [
       item = next
       const { call, entry, result, output } = next
       const envelope = result?.result
-      const args = entry?.args ?? parsed(call.function.arguments)
+      const args = entry?.args ?? asks.parseArgs(call.function.arguments)
       const value = envelope ? envelope.result : result?.content
       const failed = Boolean(envelope?.error) || Boolean(result?.is_error)
       choose(raw ? 'generic' : shape.kindOf({ name: call.function.name, args, result: failed ? undefined : value }))
@@ -114,15 +114,6 @@ yaa.define('ui/tools/body', [
 
   /** @param {any} line a string, or an object with a message */
   const lineOf = (line) => (typeof line === 'string' ? line : line?.message ?? JSON.stringify(line))
-
-  /** @param {string} source @returns {any} an object, or the text itself where it isn't JSON */
-  function parsed(source) {
-    try {
-      return JSON.parse(source || '{}')
-    } catch {
-      return source
-    }
-  }
 
   // -- parts --------------------------------------------------------------------------------------
 
