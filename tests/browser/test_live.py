@@ -16,6 +16,7 @@ class Live(walks.Both):
         with ExitStack() as stack:
             config = peers.config(peers.start(stack, "tests.bench.provider"))
             config["session"] = {"config": {"limits": {"max_steps": 300}}}
+            config["server"]["limits"]["session"] = {"max_steps": 300}  # or it ends at 100
             yaa = stack.enter_context(Yaa(config))
             self.walk("live", browser, {"url": yaa.link})
 
