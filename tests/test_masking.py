@@ -104,6 +104,16 @@ class Masking(unittest.TestCase):
             masking.credentials([("DB_PASS", "sesame"), ("X-Jwt", "a.b.cd")]), ["a.b.cd", "sesame"]
         )
 
+    def test_keys_of_an_address(self) -> None:
+        given = {"appid": "a" * 16, "api_key": "k" * 6, "token": "short", "n_key": 1234567}
+        given |= {"metric": "m" * 15, "q": "q" * 17}
+        self.assertEqual(masking.keys_in(given), ["q" * 17, "a" * 16, "k" * 6])
+
+    def test_json_that_spells_its_names_in_ascii_stays_json(self) -> None:
+        text = r'{"\u0061pi_key": "%s", "a": "\u0022\u005c\u0000\u001f \ud83e\udd86 \u00e9"}'
+        shown = masking.mask(text % CANARY)
+        self.assertEqual(json.loads(shown), {"api_key": "***", "a": '"\\\0\x1f 🦆 é'})
+
     def test_exact_texts_are_cleared_and_nothing_else(self) -> None:
         value = {"abc-def": ["Bearer abc-def", {"n": 1, "token": "mine"}], "x": None, "y": True}
         shown = masking.cleared(value, ["Bearer abc-def", "abc-def"])

@@ -55,6 +55,12 @@ class Sending(unittest.TestCase):
             self.assertEqual(caught.exception.status, 401)
             self.assertIn("WWW-Authenticate", caught.exception.headers)
 
+    def test_without_a_key_it_is_said_how_to_send_one(self) -> None:
+        for headers in ({}, {"authorization": "first"}, {"authorization": "Bearer "}):
+            with self.subTest(headers=headers), self.assertRaises(Problem) as caught:
+                self.keys.check(headers)
+            self.assertIn("Send a key: Authorization: Bearer", caught.exception.body()["detail"])
+
     def test_the_answer_tells_nothing_about_the_key(self) -> None:
         with self.assertRaises(Problem) as caught:
             self.keys.check({"yaa-api-key": "canary-key"})

@@ -20,10 +20,6 @@ await main(async (walk, job) => {
   const { page } = walk;
   const settings = (changes) => page.evaluate((wanted) => yaa.use("ui/ground").context().actions.set(wanted), changes);
   const tab = (name) => page.evaluate((wanted) => yaa.use("ui/ground").context().actions.openSettings(wanted), name);
-  const clean = async (screen) => {
-    const found = await walk.barriers();
-    if (found.length) throw new Error(`${screen}: ${found.join("\n")}`);
-  };
 
   /** Name → how to get there; each ends with Escape. */
   const SCREENS = {
@@ -59,7 +55,7 @@ await main(async (walk, job) => {
     await page.waitForSelector(COMPOSER, { visible: true });
     await page.waitForSelector(".first-line .dot.good");
     await ground(page);
-    await clean("empty");
+    await walk.clean("empty");
   });
 
   await walk.step("names and roles", async () => {
@@ -101,7 +97,7 @@ await main(async (walk, job) => {
       return { busy: last.getAttribute("aria-busy"), name: last.getAttribute("aria-label") ?? last.getAttribute("aria-labelledby") ?? last.querySelector("h2, h3, h4")?.textContent };
     });
     if (article.busy === "true" || !article.name) throw new Error(JSON.stringify(article));
-    await clean("asked");
+    await walk.clean("asked");
     return { told };
   });
 
@@ -109,16 +105,16 @@ await main(async (walk, job) => {
     await put(page, session());
     await page.waitForFunction(() => document.querySelectorAll("article.message").length > 3);
     await ground(page);
-    await clean("session");
+    await walk.clean("session");
   });
 
   for (const theme of ["light", "dark"]) {
     await walk.step(`every screen, ${theme}`, async () => {
       await settings({ theme });
-      await clean("session");
+      await walk.clean("session");
       for (const [name, open] of Object.entries(SCREENS)) {
         await open();
-        await clean(name);
+        await walk.clean(name);
         await walk.shot(`${theme}-${name.replace(/\W+/g, "-")}`);
         await closed(page);
       }

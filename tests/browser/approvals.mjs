@@ -4,7 +4,6 @@
  */
 import { main } from "./driver.mjs";
 
-const ANSWER = "article.message[data-role=assistant]";
 const COMPOSER = "form.composer textarea";
 
 await main(async (walk, job) => {
@@ -13,117 +12,117 @@ await main(async (walk, job) => {
   await walk.step("arguments are changed in a form and as JSON, after a reload", async () => {
     await page.goto(job.url);
     await page.waitForSelector(".first-line .dot.good");
-    await send(walk, "shell echo one");
+    await walk.send("shell echo one");
     await walk.sees(".ask", "Allow shell?");
     await page.reload();
     await walk.sees(".ask", "Allow shell?");
     await walk.press("Edit arguments", ".ask button");
-    await write(walk, ".ask .value-field input", "echo two");
+    await walk.write(".ask .value-field input", "echo two");
     await walk.press("As JSON", ".ask button");
     const json = await page.$eval(".ask .value-field textarea", (area) => area.value);
     if (JSON.parse(json).command !== "echo two") throw new Error(json);
-    await write(walk, ".ask .value-field textarea", '{"command": "echo three"}');
+    await walk.write(".ask .value-field textarea", '{"command": "echo three"}');
     await walk.shot("1-edit-arguments");
-    await noBarriers(walk);
+    await walk.clean();
     await walk.press("Allow once", ".ask button");
-    await says(walk, "three");
+    await walk.says("three");
   });
 
   await walk.step("denied, with the reason", async () => {
-    await send(walk, "shell echo no");
+    await walk.send("shell echo no");
     await walk.press("Deny", ".ask button");
     await page.waitForSelector(".ask .ask-actions input", { visible: true });
     await page.type(".ask .ask-actions input", "not today");
     await page.keyboard.press("Enter");
-    await says(walk, "not today");
+    await walk.says("not today");
   });
 
   await walk.step("a rule made from a call", async () => {
-    await send(walk, "shell echo four");
+    await walk.send("shell echo four");
     await walk.press("More choices", ".ask button");
     await walk.shot("2-menu");
     await walk.press("Make a rule", ".menu button");
     const pattern = await page.$eval(".rule-row input.mono", (input) => input.value);
     if (pattern !== "echo four") throw new Error(pattern);
-    await write(walk, ".rule-row input.mono", "ls *");
+    await walk.write(".rule-row input.mono", "ls *");
     await walk.sees(".rule", "This call itself does not match.");
-    await write(walk, ".rule-row input.mono", "echo *");
+    await walk.write(".rule-row input.mono", "echo *");
     await walk.sees(".rule", "Would also have matched 2 earlier calls.");
     await walk.shot("3-rule");
-    await noBarriers(walk);
+    await walk.clean();
     await walk.press("Allow such calls", ".rule button");
-    await says(walk, "four");
-    await send(walk, "shell echo five");
-    await says(walk, "five");
+    await walk.says("four");
+    await walk.send("shell echo five");
+    await walk.says("five");
   });
 
   await walk.step("a pause asks about everything, and forgets nothing", async () => {
-    await send(walk, "shell ls");
+    await walk.send("shell ls");
     await walk.press("More choices", ".ask button");
     await walk.press("Pause all automatic approval", ".menu button");
     await walk.sees(".note", "Automatic approval is paused");
     await walk.press("Deny", ".ask button");
     await page.keyboard.press("Enter");
-    await says(walk, "denied");
-    await send(walk, "shell echo six");
+    await walk.says("denied");
+    await walk.send("shell echo six");
     await walk.sees(".ask", "Allow shell?");
     await walk.shot("4-paused");
     await walk.press("Allow once", ".ask button");
-    await says(walk, "six");
-    await send(walk, "calc 6*7");
+    await walk.says("six");
+    await walk.send("calc 6*7");
     await walk.sees(".ask", "Allow calculator?");
     await walk.press("Allow once", ".ask button");
-    await says(walk, "42");
+    await walk.says("42");
     await walk.press("End the pause", ".note button");
-    await send(walk, "shell echo seven");
-    await says(walk, "seven");
-    await send(walk, "calc 6*7");
-    await says(walk, "42");
+    await walk.send("shell echo seven");
+    await walk.says("seven");
+    await walk.send("calc 6*7");
+    await walk.says("42");
   });
 
   await walk.step("limits of this session, seen, set, reached and raised", async () => {
-    await send(walk, "shell pwd");
+    await walk.send("shell pwd");
     await walk.press("More choices", ".ask button");
     await walk.press("Limits and rules", ".menu button");
     await walk.sees("dialog[open] .limit-rows", "used so far: 1");
     await walk.sees("dialog[open] .grants", "command: echo *");
     await page.type("dialog[open] .limit-rows input", "1");
     await walk.shot("5-limits");
-    await noBarriers(walk);
+    await walk.clean();
     await walk.press("Save", "dialog[open] button");
     await walk.press("Allow once", ".ask button");
     await walk.sees(".ask", "The limit was reached");
     await walk.shot("6-limit");
-    await write(walk, ".ask .more-row input", "ten");
+    await walk.write(".ask .more-row input", "ten");
     await walk.press("Continue", ".ask button");
     await page.waitForSelector(".ask .more-row input[aria-invalid=true]:focus");
-    await write(walk, ".ask .more-row input", "10");
+    await walk.write(".ask .more-row input", "10");
     await walk.press("Continue", ".ask button");
-    await says(walk, "shell");
+    await walk.says("shell");
   });
 
   await walk.step("what is written during a run waits for its end", async () => {
     await walk.press("New session");
-    await send(walk, "stream 400");
+    await walk.send("stream 400");
     await page.waitForSelector(".feed[aria-busy=true]");
-    await send(walk, "calc 2+2");
+    await walk.send("calc 2+2");
     await walk.sees(".queue-item", "calc 2+2");
     await page.click(".queue-words");
-    await write(walk, ".queue-item textarea", "calc 2+3");
+    await walk.write(".queue-item textarea", "calc 2+3");
     await page.keyboard.press("Enter");
     await walk.sees(".queue-item", "calc 2+3");
     await walk.shot("7-queue");
-    await noBarriers(walk);
-    await says(walk, "calculator: 5");
+    await walk.clean();
+    await walk.says("calculator: 5");
     await page.waitForFunction(() => !document.querySelector(".queue-item"));
   });
 
   await walk.step("or stops it", async () => {
-    await send(walk, "stream 100000");
+    await walk.send("stream 100000");
     await page.waitForSelector(".feed[aria-busy=true]");
-    await send(walk, "calc 3+3");
+    await walk.send("calc 3+3");
     await walk.press("Stop and send", ".queue-item button");
-    await says(walk, "calculator: 6");
+    await walk.says("calculator: 6");
   });
 
   await walk.step("who clicks twice sends once, and stops without sending", async () => {
@@ -138,14 +137,14 @@ await main(async (walk, job) => {
     await walk.sees(".status-line", "Stopped.");
     const draft = await page.$eval(COMPOSER, (area) => area.value);
     if (draft !== "a draft") throw new Error(draft);
-    await write(walk, COMPOSER, " ");
+    await walk.write(COMPOSER, " ");
     await walk.press("New session");
   });
 
   await walk.step("a message that waits is taken out, and put back", async () => {
-    await send(walk, "stream 100000");
+    await walk.send("stream 100000");
     await page.waitForSelector(".feed[aria-busy=true]");
-    await send(walk, "calc 4+4");
+    await walk.send("calc 4+4");
     await walk.press("Take it out", ".queue-item button");
     await page.waitForFunction(() => !document.querySelector(".queue-item"));
     await walk.press("Undo", ".toast button");
@@ -154,12 +153,12 @@ await main(async (walk, job) => {
     await page.waitForFunction(() => !document.querySelector(".feed[aria-busy=true]"));
     await walk.sees(".queue-item", "calc 4+4");
     await walk.press("Send now", ".queue-item button");
-    await says(walk, "calculator: 8");
+    await walk.says("calculator: 8");
   });
 
   await walk.step("a model that fails is asked again, or left", async () => {
     await walk.press("New session");
-    await send(walk, "fail");
+    await walk.send("fail");
     await walk.sees(".ask", "The model did not answer");
     await walk.press("Choose another model", ".ask button");
     await page.waitForSelector("dialog[open] [role=tab][aria-selected=true][data-tab=model]");
@@ -173,14 +172,14 @@ await main(async (walk, job) => {
 
   await walk.step("a question is answered", async () => {
     await walk.press("New session");
-    await send(walk, "ask Which colour?");
+    await walk.send("ask Which colour?");
     await walk.sees(".ask", "Which colour?");
     await page.reload();
     await walk.sees(".ask", "Which colour?");
     await page.waitForSelector(".ask textarea, .ask input", { visible: true });
     await page.type(".ask textarea, .ask input", "Blue");
     await walk.press("Answer", ".ask button.primary");
-    await says(walk, "Blue");
+    await walk.says("Blue");
   });
 
   await walk.step("what became of a lost call is told by hand", async () => {
@@ -201,17 +200,17 @@ await main(async (walk, job) => {
     await page.waitForSelector(".ask textarea", { visible: true });
     await page.type(".ask textarea", "It was Monday.");
     await walk.press("Use this result", ".ask button");
-    await says(walk, "It was Monday.");
+    await walk.says("It was Monday.");
   });
 
   await walk.step("a temporary session leaves nothing behind", async () => {
     await walk.press("New session");
     await walk.press("Temporary session");
     await walk.sees(".note", "Temporary session: kept in memory only");
-    await send(walk, "calc 123*1");
-    await says(walk, "calculator: 123");
+    await walk.send("calc 123*1");
+    await walk.says("calculator: 123");
     await walk.shot("8-temporary");
-    await noBarriers(walk);
+    await walk.clean();
     const kept = await page.evaluate(async () => {
       const request = indexedDB.open("yaa");
       const database = await new Promise((resolve) => (request.onsuccess = () => resolve(request.result)));
@@ -231,45 +230,12 @@ await main(async (walk, job) => {
 
   await walk.step("a temporary session that is kept", async () => {
     await walk.press("Temporary session");
-    await send(walk, "calc 321*1");
-    await says(walk, "calculator: 321");
+    await walk.send("calc 321*1");
+    await walk.says("calculator: 321");
     await walk.press("Keep it", ".note button");
     await page.waitForSelector(".note:not([hidden])", { hidden: true });
     await page.waitForFunction(() => location.hash.startsWith("#s="));
     await page.reload();
-    await says(walk, "calculator: 321");
+    await walk.says("calculator: 321");
   });
 });
-
-async function send(walk, words) {
-  await walk.page.click(COMPOSER);
-  await walk.page.type(COMPOSER, words);
-  await walk.page.keyboard.press("Enter");
-}
-
-/** Waits until the last answer has these words, and nothing is running. */
-async function says(walk, words) {
-  await walk.page.waitForFunction(
-    (css, wanted) => {
-      const last = [...document.querySelectorAll(css)].at(-1);
-      return !document.querySelector(".feed[aria-busy=true]") && last?.innerText.includes(wanted);
-    },
-    {},
-    ANSWER,
-    words,
-  );
-}
-
-async function write(walk, selector, words) {
-  await walk.page.waitForSelector(selector, { visible: true });
-  await walk.page.focus(selector);
-  await walk.page.keyboard.down("Control");
-  await walk.page.keyboard.press("a");
-  await walk.page.keyboard.up("Control");
-  await walk.page.type(selector, words);
-}
-
-async function noBarriers(walk) {
-  const found = await walk.barriers();
-  if (found.length) throw new Error(`axe: ${found.join("; ")}`);
-}

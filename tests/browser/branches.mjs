@@ -13,17 +13,17 @@ await main(async (walk, job) => {
   await walk.step("a call and an answer", async () => {
     await page.goto(job.url);
     await page.waitForSelector(".first-line .dot.good");
-    await send(walk, "calc 6*7");
-    await says(walk, "calculator: 42");
+    await walk.send("calc 6*7");
+    await walk.says("calculator: 42");
   });
 
   await walk.step("another result, and the answer to it", async () => {
     await openCard(walk);
     await walk.press("Edit result", ".call-edits button");
     await page.waitForSelector("dialog[open] textarea");
-    await write(walk, "dialog[open] textarea", '{"result": 43}');
+    await walk.write("dialog[open] textarea", '{"result": 43}');
     await walk.shot("1-edit-result");
-    await noBarriers(walk);
+    await walk.clean();
     await walk.press("Save", "dialog[open] button");
     await walk.sees(".aside", "1 edit, 1 later item set aside");
     await page.waitForSelector(".card.tool .edited:not([hidden])");
@@ -31,58 +31,58 @@ await main(async (walk, job) => {
     await page.reload();
     await walk.sees(".aside", "1 edit, 1 later item set aside");
     await walk.press("Continue from here");
-    await says(walk, "43");
+    await walk.says("43");
     await walk.sees(".switch", "calculator 2/2");
     await page.waitForSelector(".aside[hidden]");
     await walk.shot("3-continued");
-    await noBarriers(walk);
+    await walk.clean();
   });
 
   await walk.step("back and forth by keyboard, over a reload", async () => {
     await page.focus(".switch [data-step='-1']");
     await page.keyboard.press("Enter");
-    await says(walk, "calculator: 42");
+    await walk.says("calculator: 42");
     await walk.sees(".switch", "calculator 1/2");
     await focused(walk, ".switch [data-step='-1']");
     await page.reload();
-    await says(walk, "calculator: 42");
+    await walk.says("calculator: 42");
     // what keys do comes a moment after the page
     await page.waitForFunction(() => globalThis.yaa.use("ui/commands").list().length > 0);
     await page.keyboard.press(".");
-    await says(walk, "43");
+    await walk.says("43");
     await page.keyboard.press(",");
-    await says(walk, "calculator: 42");
+    await walk.says("calculator: 42");
     await page.focus(".switch [data-step='1']");
     await page.keyboard.press("Enter");
-    await says(walk, "43");
+    await walk.says("43");
   });
 
   await walk.step("other arguments run anew", async () => {
     await openCard(walk);
     await walk.press("Edit arguments", ".call-edits button");
     await page.waitForSelector("dialog[open] input:not([type=checkbox], [type=file])");
-    await write(walk, "dialog[open] input:not([type=checkbox], [type=file])", "6*8");
+    await walk.write("dialog[open] input:not([type=checkbox], [type=file])", "6*8");
     await walk.shot("4-edit-arguments");
     await walk.press("Save", "dialog[open] button");
     await focused(walk, ".aside .button");
     await page.keyboard.press("Enter");
-    await says(walk, "calculator: 48");
+    await walk.says("calculator: 48");
   });
 
   await walk.step("other words", async () => {
     await page.hover("article.message[data-role=user]");
     await page.click("article.message[data-role=user] .message-actions [aria-label=Edit]");
-    await write(walk, ".words-edit textarea", "calc 1+1");
+    await walk.write(".words-edit textarea", "calc 1+1");
     await walk.shot("5-edit-words");
     await page.keyboard.press("Enter");
-    await says(walk, "calculator: 2");
+    await walk.says("calculator: 2");
     await walk.sees("article.message[data-role=user] .switch", "2/2");
   });
 
   await walk.step("another answer", async () => {
     await page.click(`${ANSWER} .message-actions:not([hidden]) [aria-label="Answer again"]`);
     await walk.sees(`${ANSWER} .switch`, "2/2");
-    await says(walk, "calculator: 2");
+    await walk.says("calculator: 2");
   });
 
   await walk.step("a branch is deleted, and is back", async () => {
@@ -100,7 +100,7 @@ await main(async (walk, job) => {
     const rows = await page.$$eval(".path-row", (all) => all.length);
     if (rows !== 5) throw new Error(`${rows} rows in the tree`);
     await walk.shot("6-tree");
-    await noBarriers(walk);
+    await walk.clean();
     await page.click(".path-row:last-child [aria-label='Name this branch']");
     await page.type(".path-row .input", "the first");
     await page.keyboard.press("Enter");
@@ -115,7 +115,7 @@ await main(async (walk, job) => {
     await page.keyboard.press("b");
     await walk.sees(".path-row", "the first");
     await walk.press("calc 6*7", ".path-open");
-    await says(walk, "calculator: 48");
+    await walk.says("calculator: 48");
   });
 
   await walk.step("a branch begins with nothing said yet, and one can go back", async () => {
@@ -125,7 +125,7 @@ await main(async (walk, job) => {
     await focused(walk, "form.composer textarea");
     await walk.sees(".aside", "later items set aside");
     await walk.press("Go back", ".aside button");
-    await says(walk, "calculator: 48");
+    await walk.says("calculator: 48");
   });
 
   await walk.step("a session of its own", async () => {
@@ -137,25 +137,6 @@ await main(async (walk, job) => {
   });
 });
 
-async function send(walk, words) {
-  await walk.page.click("form.composer textarea");
-  await walk.page.type("form.composer textarea", words);
-  await walk.page.keyboard.press("Enter");
-}
-
-/** Waits until the last answer has these words, and nothing is running. */
-async function says(walk, words) {
-  await walk.page.waitForFunction(
-    (css, wanted) => {
-      const last = [...document.querySelectorAll(css)].at(-1);
-      return !document.querySelector(".feed[aria-busy=true]") && last?.innerText.includes(wanted);
-    },
-    {},
-    ANSWER,
-    words,
-  );
-}
-
 async function openCard(walk) {
   await walk.page.click(".card.tool summary");
   // what is in the card comes later, and moves the buttons under it
@@ -163,19 +144,6 @@ async function openCard(walk) {
   await walk.page.waitForSelector(".call-edits button");
 }
 
-async function write(walk, selector, words) {
-  await walk.page.focus(selector);
-  await walk.page.keyboard.down("Control");
-  await walk.page.keyboard.press("a");
-  await walk.page.keyboard.up("Control");
-  await walk.page.type(selector, words);
-}
-
 async function focused(walk, selector) {
   await walk.page.waitForFunction((css) => document.activeElement?.matches(css), {}, selector);
-}
-
-async function noBarriers(walk) {
-  const found = await walk.barriers();
-  if (found.length) throw new Error(`axe: ${found.join("; ")}`);
 }

@@ -26,7 +26,7 @@ await main(async (walk, job) => {
     const wanted = ["true As the agent says: Now: Free", "false Free: Any number", "false Plain: One tool at most", "false Step by step: One tool at a time", "false With a plan: A plan that is kept"];
     for (const [n, words] of wanted.entries()) if (!rows[n]?.startsWith(words)) throw new Error(`${words}: ${rows.join(" | ")}`);
     if (rows.length !== wanted.length) throw new Error(rows.join(" | "));
-    await clean(walk);
+    await walk.clean();
     await walk.shot("1-modes");
   });
 
@@ -77,7 +77,7 @@ await main(async (walk, job) => {
     await page.click(".warnings summary");
     await walk.sees(".warnings", "The template “persona” names {charakter}, {x}, which means nothing");
     await walk.sees(".warnings", "“weather” is no section of the prompt");
-    await clean(walk);
+    await walk.clean();
     await walk.shot("2-remarks");
     await language(page, "zh");
     await walk.sees(".warnings", "服务器对本会话有 2 条提示");
@@ -100,7 +100,7 @@ await main(async (walk, job) => {
     await walk.sees(OVERFLOW, "Too large for the model");
     await walk.sees(`${OVERFLOW} .largest`, "bench tokens=4");
     await walk.rest();
-    await clean(walk);
+    await walk.clean();
     await walk.shot("4-overflow");
   });
 
@@ -153,7 +153,7 @@ await main(async (walk, job) => {
     await page.setViewport({ width: 390, height: 844 });
     await page.click(MODE);
     await page.waitForSelector("[role=menu]");
-    await clean(walk);
+    await walk.clean();
     await walk.shot("6-phone-modes");
     await page.keyboard.press("Escape");
   });
@@ -184,9 +184,4 @@ function stored(page) {
 async function language(page, wanted) {
   await page.evaluate((name) => yaa.use("ui/commands").context().actions.set({ language: name }), wanted);
   await page.waitForFunction((name) => document.documentElement.lang.startsWith(name), {}, wanted);
-}
-
-async function clean(walk) {
-  const found = await walk.barriers();
-  if (found.length) throw new Error(found.join("\n"));
 }

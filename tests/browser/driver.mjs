@@ -13,6 +13,8 @@ import puppeteer from "puppeteer-core";
 
 export const PATIENCE_MS = 40_000;
 
+const COMPOSER = "form.composer textarea";
+
 const CHROMIUM_FLAGS = [
   // No calls home, no first-run pages; English, so that buttons can be found by what they say.
   "--no-first-run", "--disable-background-networking", "--disable-component-update",
@@ -182,20 +184,50 @@ class Walk {
     await this.page.keyboard.press("Tab");
   }
 
+  /** Asks the model from the field, as a person does. */
+  async send(words) {
+    await this.page.click(COMPOSER);
+    await this.page.type(COMPOSER, words);
+    await this.page.keyboard.press("Enter");
+  }
+
+  /** Waits until the last answer has these words, and nothing is running. */
+  async says(words) {
+    await this.page.waitForFunction(
+      (wanted) => {
+        const last = [...document.querySelectorAll("article.message[data-role=assistant]")].at(-1);
+        return !document.querySelector(".feed[aria-busy=true]") && last?.innerText.includes(wanted);
+      },
+      {},
+      words,
+    );
+  }
+
+  /** Writes into a field, in place of what is there, and stays in it. */
+  async write(selector, words) {
+    await this.page.waitForSelector(selector, { visible: true });
+    await this.page.focus(selector);
+    await this.page.keyboard.down("Control");
+    await this.page.keyboard.press("a");
+    await this.page.keyboard.up("Control");
+    await this.page.type(selector, words);
+  }
+
   /**
-   * What axe-core finds wrong for people who use the page with other means than eyes and mouse. In Chromium alone: elements,
-   * roles, names and colours are the same in both, and this takes seconds each time.
+   * Nobody is shut out: fails with what axe-core finds wrong for people who use the page with other means than eyes and
+   * mouse. In Chromium alone: elements, roles, names and colours are the same in both, and this takes seconds each time.
    */
-  async barriers() {
-    if (this.job.browser !== "chromium") return [];
+  async clean(where = "the page") {
+    if (this.job.browser !== "chromium") return;
     await this.rest();
     if (!(await this.page.evaluate(() => "axe" in globalThis))) {
       await this.page.evaluate(`${readFileSync(new URL("../node_modules/axe-core/axe.min.js", import.meta.url), "utf8")}; undefined`);
     }
-    return this.page.evaluate(async () => {
+    const found = await this.page.evaluate(async () => {
       const { violations } = await globalThis.axe.run(document, { resultTypes: ["violations"] });
       return violations.map(({ id, help, nodes }) => `${id}: ${help} (${nodes.map((n) => n.target).join(" ").slice(0, 300)})`);
     });
+    if (found.length) throw new Error(`${where}: ${found.join("\n")}`);
   }
 
   async close(result) {

@@ -69,7 +69,7 @@ await main(async (walk, job) => {
     await walk.press("More about this session");
     await walk.press("Export this session", "[role=menuitem]");
     await walk.sees(DIALOG, "1 possible secret");
-    await clean(walk, "export");
+    await walk.clean("export");
     await walk.shot("1-export");
     await walk.press("Save", `${DIALOG} .dialog-foot button`);
     await page.waitForFunction(() => globalThis.savedFiles.length === 1);
@@ -90,13 +90,13 @@ await main(async (walk, job) => {
     await walk.press("zebra", ".hit");
     await page.waitForSelector(".found-list .row[data-current=true]");
     await page.waitForFunction(() => document.activeElement.matches("article.message[data-role=user]"));
-    await clean(walk, "search");
+    await walk.clean("search");
     await page.keyboard.press("/");
     await page.waitForSelector(".find-bar");
     await page.keyboard.type("echo");
     await page.keyboard.press("Enter");
     await walk.sees(".find-bar .count", "1 of");
-    await clean(walk, "find");
+    await walk.clean("find");
     await page.keyboard.press("Escape");
     await page.click(".side-search", { count: 3 });
     await page.keyboard.press("Backspace");
@@ -107,7 +107,7 @@ await main(async (walk, job) => {
     await menu(walk, "Tags");
     await page.waitForSelector(DIALOG);
     await page.keyboard.type("zoo, work");
-    await clean(walk, "tags");
+    await walk.clean("tags");
     await walk.press("Done", `${DIALOG} .dialog-foot button`);
     await walk.sees(".row-tags", "#zoo #work");
     await menu(walk, "Pin");
@@ -117,7 +117,7 @@ await main(async (walk, job) => {
     await walk.press("zoo", ".chip");
     await menu(walk, "Select");
     await walk.sees(".select-bar", "1 selected");
-    await clean(walk, "select");
+    await walk.clean("select");
     await walk.shot("2-selected");
     await walk.press("End selecting");
     await page.waitForSelector(".select-bar", { hidden: true });
@@ -155,15 +155,15 @@ await main(async (walk, job) => {
     await page.keyboard.up("Control");
     await page.waitForSelector(".palette[open]");
     await page.keyboard.type("keys");
-    await clean(walk, "palette");
+    await walk.clean("palette");
     await page.keyboard.press("Enter");
     await page.waitForSelector(".key-list");
-    await clean(walk, "keys");
+    await walk.clean("keys");
     await escape(page);
     await page.focus(AREA);
     await page.keyboard.type("/pro");
     await walk.sees(".slash [aria-selected=true]", "/prompts");
-    await clean(walk, "slash");
+    await walk.clean("slash");
     await page.keyboard.press("Enter");
     await walk.sees(DIALOG, "No prompts yet.");
     await walk.press("New prompt", `${DIALOG} .dialog-foot button`);
@@ -171,7 +171,7 @@ await main(async (walk, job) => {
     await page.type(`${DIALOG} form textarea`, "Hello {{who=world}}");
     await walk.press("Save", `${DIALOG} form button`);
     await walk.sees(".prompts", "/greet");
-    await clean(walk, "prompts");
+    await walk.clean("prompts");
     await escape(page);
     await page.focus(AREA);
     await page.keyboard.type("/greet moon");
@@ -191,7 +191,7 @@ await main(async (walk, job) => {
     // Far up in the thread: there, but not drawn.
     const said = await page.$eval(".bubble", (bubble) => bubble.textContent);
     if (said !== "My key is [redacted key], what now?") throw new Error(said);
-    await clean(walk, "guest");
+    await walk.clean("guest");
     await walk.shot("3-guest");
     // What keys start comes when the page is idle, part by part: until then they do nothing.
     await page.waitForFunction(() => ["find", "inspect.time"].every((id) => yaa.use("ui/commands").table().some((one) => one.id === id)));
@@ -227,7 +227,7 @@ await main(async (walk, job) => {
     await walk.fill(`${DIALOG} input[type=password]`, "wrong");
     await walk.press("Connect", `${DIALOG} button`);
     await page.waitForSelector(`${DIALOG} .problem:not([hidden])`);
-    await clean(walk, "continue");
+    await walk.clean("continue");
     await walk.fill(`${DIALOG} input[type=password]`, job.key);
     await walk.press("Connect", `${DIALOG} button`);
     await page.waitForSelector(AREA, { visible: true });
@@ -279,12 +279,6 @@ await main(async (walk, job) => {
 /** What a page can read of what was written. */
 function stored() {
   return JSON.stringify(localStorage) + JSON.stringify(sessionStorage);
-}
-
-/** What axe finds wrong is a failure of the step. */
-async function clean(walk, name) {
-  const found = await walk.barriers();
-  if (found.length) throw new Error(`${name}: ${found.join("\n")}`);
 }
 
 /** Until it is closed a dialog keeps the focus. */

@@ -179,8 +179,7 @@ await main(async (walk, job) => {
 
 /** Its checker reads the stylesheets, which the page's policy forbids from disk. */
 async function noBarriers(walk, job) {
-  const found = job.place === "file" ? [] : await walk.barriers();
-  if (found.length) throw new Error(found.join("\n"));
+  if (job.place !== "file") await walk.clean();
 }
 
 /** What to type so that the model calls these tools, then says five words. */

@@ -29,7 +29,7 @@ await main(async (walk, job) => {
     await page.waitForFunction(() => document.querySelector(".handed img[alt='dot.png']")?.naturalWidth === 1);
     await walk.sees(".handed-row", "cannot show this picture");
     await walk.sees(".handed-row", "300 KB");
-    await clean(walk);
+    await walk.clean();
     await walk.shot("1-files");
   });
 
@@ -57,7 +57,7 @@ await main(async (walk, job) => {
       await walk.press("Allow once", ".ask button");
       await walk.sees(".ask", "Your name?");
       if (words === "Answer") await page.type(".ask textarea, .ask input", "Ann");
-      else await clean(walk);
+      else await walk.clean();
       // with the keyboard where the driver can: its Firefox is not always the active window, and only there keys press buttons
       if (job.browser === "firefox") await walk.press(words, ".ask button");
       else await byKeyboard(page, words);
@@ -76,7 +76,7 @@ await main(async (walk, job) => {
     await walk.sees(".marker[open]", "1 message shortened to beginning and end");
     await walk.sees(".marker[open]", "a large result came in");
     await page.waitForFunction(() => document.querySelector(".marker").closest("article.message").querySelector(".card.tool"));
-    await clean(walk);
+    await walk.clean();
     await walk.shot("2-marker");
     await page.reload();
     await walk.sees(shown, "made smaller here");
@@ -87,7 +87,7 @@ await main(async (walk, job) => {
     await page.evaluate(async () => { (await yaa.later("inspect"), yaa.use("ui/commands").run("inspect.context")); });
     await page.waitForSelector('.lens li[data-lens="preview"]');
     await page.focus('.lens li[data-lens="preview"] .lens-deeds button');
-    await clean(walk);
+    await walk.clean();
     await walk.shot("3-lens");
     await page.$eval('.lens li[data-lens="preview"] .lens-deeds button', (one) => one.click());
     await page.waitForFunction(() => !document.querySelector('.lens li[data-lens="preview"]'));
@@ -122,7 +122,7 @@ await main(async (walk, job) => {
     await page.goto(`${job.url.split("#")[0]}#s=elsewhere`);
     await walk.press("Save notes.txt", ".handed button");
     await walk.sees(".handed-row", "Not on this server");
-    await clean(walk);
+    await walk.clean();
   });
 });
 
@@ -141,9 +141,4 @@ async function byKeyboard(page, words) {
   do await page.keyboard.press("Tab");
   while (await page.evaluate((wanted) => document.activeElement.closest(".ask") && document.activeElement.textContent !== wanted, words));
   await page.keyboard.press("Enter");
-}
-
-async function clean(walk) {
-  const found = await walk.barriers();
-  if (found.length) throw new Error(found.join("\n"));
 }

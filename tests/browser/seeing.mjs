@@ -47,7 +47,7 @@ await main(async (walk, job) => {
     const plain = await page.$eval(".notice[data-tone=bad]", (one) => getComputedStyle(one).backgroundColor === getComputedStyle(one.closest(".card")).backgroundColor);
     if (plain) throw new Error("what must not be overlooked looks like everything else");
     await has(page, ".tool-gist", "exit 1");
-    await noBarriers(walk);
+    await walk.clean();
     await walk.shot("1-tools");
   });
 
@@ -70,7 +70,7 @@ await main(async (walk, job) => {
     await walk.sees(".gauge-panel", "Tool results");
     await walk.sees(".gauge-panel", "12 / 20");
     await walk.shot("2-gauge");
-    await noBarriers(walk);
+    await walk.clean();
     await page.keyboard.press("Escape");
   });
 
@@ -93,7 +93,7 @@ await main(async (walk, job) => {
       }
       if (tab === "json") await walk.sees(".json", "messages");
       await walk.shot(`3-${tab}`);
-      await noBarriers(walk);
+      await walk.clean();
     });
   }
 
@@ -126,7 +126,7 @@ await main(async (walk, job) => {
     expect(1, await page.$$eval(".message-actions button", (all) => all.filter((one) => one.checkVisibility()).length), "all one can do is copy");
     expect(false, await page.$eval(".time-band", (one) => one.hidden), "the band");
     await walk.shot("4-past");
-    await noBarriers(walk);
+    await walk.clean();
     await page.keyboard.press("[");
     await page.waitForFunction(() => !document.querySelector("article.message"));
     await page.keyboard.down("Shift");
@@ -170,7 +170,7 @@ await main(async (walk, job) => {
     await page.waitForSelector(".ask .diff-row");
     const shown = await page.$eval(".ask", (one) => one.textContent);
     for (const words of ["a.py", "y = 2", "␍", "\\u{202e}", "replace_all"]) if (!shown.includes(words)) throw new Error(`${words} is not in ${shown}`);
-    await noBarriers(walk);
+    await walk.clean();
     await walk.shot("5-before");
     await page.evaluate(async () => {
       const store = await globalThis.yaa.use("io/store-idb").open();
@@ -191,7 +191,7 @@ await main(async (walk, job) => {
     await page.click(".desk-button");
     await walk.sees(".desk .ask", "Allow ");
     await walk.shot("5-desk");
-    await noBarriers(walk);
+    await walk.clean();
     await walk.press("Allow once", ".desk .ask button");
     await walk.sees(".desk .ask", "Which part of yaa");
     await page.type(".desk .ask textarea, .desk .ask input", "All of it");
@@ -269,7 +269,7 @@ await main(async (walk, job) => {
     await page.evaluate(() => document.activeElement?.blur()); // it went to the message field, from what is gone
     await key(page, "g", "h");
     await walk.sees(".inspect-view", "为什么停在这里");
-    await noBarriers(walk);
+    await walk.clean();
     await walk.shot("5-zh");
     await speak("en");
     await page.waitForFunction(() => document.querySelector(".gauge")?.title.startsWith("Room") && !document.querySelector(".inspector"));
@@ -285,7 +285,7 @@ await main(async (walk, job) => {
     const edge = await page.$$eval(".inspector .bars, .inspector .legend", (all) => Math.max(...all.map((one) => one.getBoundingClientRect().right)));
     if (edge > 320) throw new Error(`the panel is cut off: ${edge}`);
     await walk.shot("6-phone");
-    await noBarriers(walk);
+    await walk.clean();
     await page.keyboard.press("Escape");
     await key(page, "g", "t");
     await page.waitForSelector(".time input");
@@ -306,7 +306,7 @@ await main(async (walk, job) => {
     await key(page, "g", "w");
     for (let n = 0; n < TABS.length; n += 1) {
       const tab = await page.waitForSelector("[role=tab][aria-selected=true]");
-      await noBarriers(walk);
+      await walk.clean();
       await walk.shot(`8-dark-${await tab.evaluate((one) => one.innerText)}`);
       await page.keyboard.press("ArrowRight");
     }
@@ -327,9 +327,4 @@ async function key(page, ...keys) {
 /** No run is on in the session that is shown. */
 async function atRest(page) {
   await page.waitForFunction(() => !document.querySelector(".feed[aria-busy=true], article[aria-busy=true]"));
-}
-
-async function noBarriers(walk) {
-  const found = await walk.barriers();
-  if (found.length) throw new Error(found.join("\n"));
 }

@@ -6,15 +6,15 @@ import unittest
 
 from tests.tooling import tools
 
-from .walks import NEEDED, walk
+from . import walks
 
 PAGE = tools.ROOT / "tests" / "browser" / "selftest.html"
 
 
-class Driver(unittest.TestCase):
+class Driver(walks.Both):
     def check(self, browser: str) -> None:
         job = {"url": PAGE.as_uri(), "label": f"{browser}-driver"}
-        walked = walk("selftest.mjs", browser, job, {"echo": lambda: "here"})
+        walked = walks.walk("selftest.mjs", browser, job, {"echo": lambda: "here"})
         self.assertEqual(walked.error, "")
         steps = ("open", "type and press", "ask the test")
         pages = ("", "#broken", "#loud")
@@ -28,14 +28,6 @@ class Driver(unittest.TestCase):
         )
         for item, words in zip(walked.complaints, ("broken", "loud"), strict=True):
             self.assertIn(f"{words} on purpose", item["text"])
-
-    @tools.needs(*NEEDED, tools.browser("chromium"))
-    def test_chromium(self) -> None:
-        self.check("chromium")
-
-    @tools.needs(*NEEDED, tools.browser("firefox"))
-    def test_firefox(self) -> None:
-        self.check("firefox")
 
 
 if __name__ == "__main__":

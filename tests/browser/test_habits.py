@@ -6,48 +6,31 @@ import unittest
 from contextlib import ExitStack
 
 from tests.bench import peers
-from tests.tooling import tools
 from tests.tooling.child import Yaa
 
-from .walks import NEEDED, walk
+from . import walks
 
 
-class Habits(unittest.TestCase):
-    maxDiff = None
+class Habits(walks.Both):
+    def check(self, browser: str) -> None:
+        self.walk_served("habits", browser)
 
-    def check(self, browser: str, script: str = "habits", **more: bool) -> None:
+    def walk_served(self, name: str, browser: str, **more: bool) -> None:
         with ExitStack() as stack:
             config = peers.config(peers.start(stack, "tests.bench.provider"))
             config["server"]["tools"] = {"datetime": {"ceiling": "ask"}}
             yaa = stack.enter_context(Yaa(config))
-            job = {"url": f"{yaa.url}/#key={yaa.key}", "label": f"{browser}-{script}", **more}
-            walked = walk(f"{script}.mjs", browser, job, {})
-        self.assertEqual(walked.error, "", walked.complaints)
-        self.assertEqual(walked.complaints, [], "the console is quiet")
+            self.walk(name, browser, {"url": yaa.link, **more})
 
-    @tools.needs(*NEEDED, tools.browser("chromium"))
-    def test_chromium(self) -> None:
-        self.check("chromium")
 
-    @tools.needs(*NEEDED, tools.browser("firefox"))
-    def test_firefox(self) -> None:
-        self.check("firefox")
+class FromSessionToSession(Habits):
+    def check(self, browser: str) -> None:
+        self.walk_served("lists", browser)
 
-    @tools.needs(*NEEDED, tools.browser("chromium"))
-    def test_chromium_from_session_to_session(self) -> None:
-        self.check("chromium", "lists")
 
-    @tools.needs(*NEEDED, tools.browser("firefox"))
-    def test_firefox_from_session_to_session(self) -> None:
-        self.check("firefox", "lists")
-
-    @tools.needs(*NEEDED, tools.browser("chromium"))
-    def test_chromium_without_storage(self) -> None:
-        self.check("chromium", "forbidden", forbidden=True)
-
-    @tools.needs(*NEEDED, tools.browser("firefox"))
-    def test_firefox_without_storage(self) -> None:
-        self.check("firefox", "forbidden", forbidden=True)
+class WithoutStorage(Habits):
+    def check(self, browser: str) -> None:
+        self.walk_served("forbidden", browser, forbidden=True)
 
 
 if __name__ == "__main__":

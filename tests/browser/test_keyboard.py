@@ -8,15 +8,12 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from tests.bench import peers
-from tests.tooling import tools
 from tests.tooling.child import Yaa
 
-from .walks import NEEDED, walk
+from . import walks
 
 
-class Keyboard(unittest.TestCase):
-    maxDiff = None
-
+class Keyboard(walks.Both):
     def check(self, browser: str) -> None:
         with ExitStack() as stack:
             config = peers.config(peers.start(stack, "tests.bench.provider"))
@@ -28,21 +25,13 @@ class Keyboard(unittest.TestCase):
                 "url": yaa.url,
                 "key": yaa.key,
                 "file": str(folder / "notes.txt"),
-                "label": f"{browser}-keyboard",
             }
-            walked = walk("keyboard.mjs", browser, job, {})
-        self.assertEqual(walked.error, "", walked.complaints)
-        # without a key the first look at the server is refused, and browsers say so
-        loud = [one for one in walked.complaints if one["step"] != "sign in"]
-        self.assertEqual(loud, [], "the console is quiet")
+            self.walk("keyboard", browser, job, expected=without_a_key)
 
-    @tools.needs(*NEEDED, tools.browser("chromium"))
-    def test_in_chromium(self) -> None:
-        self.check("chromium")
 
-    @tools.needs(*NEEDED, tools.browser("firefox"))
-    def test_in_firefox(self) -> None:
-        self.check("firefox")
+def without_a_key(complaint: walks.Complaint) -> bool:
+    """The first look at the server is refused, and browsers say so."""
+    return complaint["step"] == "sign in"
 
 
 if __name__ == "__main__":

@@ -9,14 +9,11 @@ import tempfile
 import unittest
 import zipfile
 
-from tests.tooling import tools
 from tests.tooling.child import Yaa
 
-from .walks import NEEDED, walk
+from . import walks
 
-PAGE = tools.ROOT / "client" / "index.html"
 # A page from disk asks at the usual port before it is told another; a wrong key is refused.
-REQUEST_FAILED = ("Failed to load resource", "NetworkError", "Cross-Origin Request Blocked")
 MAY_FAIL = {
     "open",
     "what is written is there after a reload",
@@ -39,36 +36,21 @@ def export() -> str:
     return base64.b64encode(file.getvalue()).decode()
 
 
-class Moving(unittest.TestCase):
-    maxDiff = None
-
+class Moving(walks.Both):
     def check(self, browser: str) -> None:
         with Yaa({"server": {"discover": False}}) as yaa, tempfile.TemporaryDirectory() as folder:
             job = {
-                "url": PAGE.as_uri(),
+                "url": walks.PAGE.as_uri(),
                 "server": yaa.url,
                 "key": yaa.key,
                 "folder": folder,
                 "zip": export(),
-                "label": f"{browser}-moving",
             }
-            walked = walk("moving.mjs", browser, job, {})
-        self.assertEqual(walked.error, "", walked.complaints)
-        loud = [
-            one
-            for one in walked.complaints
-            if one["step"] not in MAY_FAIL
-            or not any(words in one["text"] for words in REQUEST_FAILED)
-        ]
-        self.assertEqual(loud, [], "the console is quiet")
+            self.walk("moving", browser, job, expected=may_fail)
 
-    @tools.needs(*NEEDED, tools.package("axe-core"), tools.browser("chromium"))
-    def test_chromium(self) -> None:
-        self.check("chromium")
 
-    @tools.needs(*NEEDED, tools.package("axe-core"), tools.browser("firefox"))
-    def test_firefox(self) -> None:
-        self.check("firefox")
+def may_fail(complaint: walks.Complaint) -> bool:
+    return complaint["step"] in MAY_FAIL and walks.failed(complaint)
 
 
 if __name__ == "__main__":

@@ -15,19 +15,16 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from tests.tooling import tools
 from tests.tooling.child import Yaa
 from tests.wire.test_tls import pair
 
-from .walks import NEEDED, walk
+from . import walks
 
 PLAIN: dict[str, Any] = {"server": {"discover": False}}
 
 
 @unittest.skipUnless(shutil.which("openssl"), "needs openssl to make a certificate")
-class Reach(unittest.TestCase):
-    maxDiff = None
-
+class Reach(walks.Both):
     def check(self, browser: str) -> None:
         with ExitStack() as stack:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="yaa-tls-")))
@@ -49,22 +46,12 @@ class Reach(unittest.TestCase):
                     "network.lna.blocking": True,
                     "network.lna.address_space.public.override": f"127.0.0.1:{port}",
                 },
-                "label": f"{browser}-reach",
             }
-            walked = walk("reach.mjs", browser, job, {})
+            walked = self.walk("reach", browser, job, expected=lambda complaint: True)
             with self.assertRaises(BlockingIOError, msg="the browser let a request through"):
                 trap.accept()
-        self.assertEqual(walked.error, "", walked.complaints)
         if why := walked.steps["permission"].get("skipped"):
             self.skipTest(f"permission was not asked for in {browser}: {why}")
-
-    @tools.needs(*NEEDED, tools.package("axe-core"), tools.browser("chromium"))
-    def test_chromium(self) -> None:
-        self.check("chromium")
-
-    @tools.needs(*NEEDED, tools.package("axe-core"), tools.browser("firefox"))
-    def test_firefox(self) -> None:
-        self.check("firefox")
 
 
 if __name__ == "__main__":

@@ -12,16 +12,12 @@ from tests.bench import peers
 from tests.tooling import tools
 from tests.tooling.child import Yaa
 
-from .walks import NEEDED, walk
+from . import walks
 
 MCP = tools.ROOT / "tests" / "tools" / "mcp_server.py"
-# What browsers say themselves of an answer that is no: of a file that is not there.
-REFUSED = ("Failed to load resource",)
 
 
-class Results(unittest.TestCase):
-    maxDiff = None
-
+class Results(walks.Both):
     def check(self, browser: str) -> None:
         with ExitStack() as stack:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="yaa-mcp-")))
@@ -32,24 +28,12 @@ class Results(unittest.TestCase):
             config["server"]["mcpServers"] = {"s": command}
             config["session"] = {"config": {"context": {"ingest_tokens": 500}}}
             yaa = stack.enter_context(Yaa(config))
-            job = {"url": yaa.link, "label": f"{browser}-results"}
-            walked = walk("results.mjs", browser, job, {"notes": notes.read_text})
-        self.assertEqual(walked.error, "", walked.complaints)
-        loud = [
-            one
-            for one in walked.complaints
-            if one["step"] != "a file that has gone says so"
-            or not any(words in one["text"] for words in REFUSED)
-        ]
-        self.assertEqual(loud, [], "the console is quiet")
+            asks = {"notes": notes.read_text}
+            self.walk("results", browser, {"url": yaa.link}, asks, expected=may_fail)
 
-    @tools.needs(*NEEDED, tools.package("axe-core"), tools.browser("chromium"))
-    def test_chromium(self) -> None:
-        self.check("chromium")
 
-    @tools.needs(*NEEDED, tools.package("axe-core"), tools.browser("firefox"))
-    def test_firefox(self) -> None:
-        self.check("firefox")
+def may_fail(complaint: walks.Complaint) -> bool:
+    return complaint["step"] == "a file that has gone says so" and walks.failed(complaint)
 
 
 if __name__ == "__main__":

@@ -10,12 +10,11 @@ import unittest
 from contextlib import ExitStack
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from tests.tooling import tools
 from tests.tooling.child import Yaa
 
-from .walks import NEEDED, walk
+from . import walks
 
-PAGE = tools.ROOT / "client" / "index.html"
+QUIET = {"words stay words", "streamed, the page is the same as at once", "a preview"}
 
 
 class Sink:
@@ -48,35 +47,25 @@ class Sink:
         self._server.server_close()
 
 
-class Safety(unittest.TestCase):
-    maxDiff = None
-
-    def check(self, browser: str, place: str) -> None:
+class Safety(walks.Both):
+    def check(self, browser: str) -> None:
         with ExitStack() as stack:
             yaa = stack.enter_context(Yaa({"server": {"discover": False}}))
             sink = stack.enter_context(Sink())
-            url = PAGE.as_uri() if place == "file" else yaa.link
-            job = {"url": url, "sink": sink.url, "label": f"{browser}-{place}-safety"}
-            walked = walk("safety.mjs", browser, job, {"sink": lambda: sink.heard})
-        self.assertEqual(walked.error, "", walked.complaints[:5])
-        # the frame's tries are refused loudly, and from disk there is no server to talk to
-        quiet = [
-            item
-            for item in walked.complaints
-            if item["step"] in QUIET and not (place == "file" and "/health" in item["text"])
-        ]
-        self.assertEqual(quiet, [], "the console is quiet")
-
-    @tools.needs(*NEEDED, tools.browser("chromium"))
-    def test_chromium_served(self) -> None:
-        self.check("chromium", "served")
-
-    @tools.needs(*NEEDED, tools.browser("firefox"))
-    def test_firefox_from_disk(self) -> None:
-        self.check("firefox", "file")
+            url = walks.PAGE.as_uri() if browser == "firefox" else yaa.link
+            job = {"url": url, "sink": sink.url}
+            asks = {"sink": lambda: sink.heard}
+            self.walk("safety", browser, job, asks, no_server if browser == "firefox" else tries)
 
 
-QUIET = {"words stay words", "streamed, the page is the same as at once", "a preview"}
+def tries(complaint: walks.Complaint) -> bool:
+    """What the frame tries is refused loudly."""
+    return complaint["step"] not in QUIET
+
+
+def no_server(complaint: walks.Complaint) -> bool:
+    """And from disk there is none to talk to."""
+    return tries(complaint) or "/health" in complaint["text"]
 
 
 if __name__ == "__main__":

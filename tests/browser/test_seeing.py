@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import unittest
 
-from tests.tooling import tools
 from tests.tooling.child import Yaa
 
-from .walks import NEEDED, walk
+from . import walks
 
 
 def release(yaa: Yaa) -> None:
@@ -19,23 +18,10 @@ def release(yaa: Yaa) -> None:
         (workspace / "go").touch()
 
 
-class Seeing(unittest.TestCase):
-    maxDiff = None
-
+class Seeing(walks.Both):
     def check(self, browser: str) -> None:
         with Yaa({"server": {"discover": False}}) as yaa:
-            job = {"url": yaa.link, "label": f"{browser}-seeing"}
-            walked = walk("seeing.mjs", browser, job, {"go": lambda: release(yaa)})
-        self.assertEqual(walked.error, "", walked.complaints)
-        self.assertEqual(walked.complaints, [], "the console is quiet")
-
-    @tools.needs(*NEEDED, tools.browser("chromium"))
-    def test_chromium(self) -> None:
-        self.check("chromium")
-
-    @tools.needs(*NEEDED, tools.browser("firefox"))
-    def test_firefox(self) -> None:
-        self.check("firefox")
+            self.walk("seeing", browser, {"url": yaa.link}, {"go": lambda: release(yaa)})
 
 
 if __name__ == "__main__":

@@ -7,41 +7,24 @@ from __future__ import annotations
 
 import unittest
 
-from tests.tooling import tools
 from tests.tooling.child import Yaa
 
-from .walks import NEEDED, walk
+from . import walks
 
 
-class Session(unittest.TestCase):
-    maxDiff = None
+class Branches(walks.Both):
+    name = "branches"
 
-    def check(self, script: str, browser: str) -> None:
+    def check(self, browser: str) -> None:
         with Yaa({"server": {"discover": False}}) as yaa:
-            label = f"{browser}-{script.removesuffix('.mjs')}"
-            walked = walk(script, browser, {"url": yaa.link, "label": label}, {})
-        self.assertEqual(walked.error, "", walked.complaints)
-        loud = [one for one in walked.complaints if not expected(one)]
-        self.assertEqual(loud, [], "the console is quiet")
-
-    @tools.needs(*NEEDED, tools.browser("chromium"))
-    def test_branches_in_chromium(self) -> None:
-        self.check("branches.mjs", "chromium")
-
-    @tools.needs(*NEEDED, tools.browser("firefox"))
-    def test_branches_in_firefox(self) -> None:
-        self.check("branches.mjs", "firefox")
-
-    @tools.needs(*NEEDED, tools.browser("chromium"))
-    def test_approvals_in_chromium(self) -> None:
-        self.check("approvals.mjs", "chromium")
-
-    @tools.needs(*NEEDED, tools.browser("firefox"))
-    def test_approvals_in_firefox(self) -> None:
-        self.check("approvals.mjs", "firefox")
+            self.walk(self.name, browser, {"url": yaa.link}, expected=expected)
 
 
-def expected(complaint: dict[str, str]) -> bool:
+class Approvals(Branches):
+    name = "approvals"
+
+
+def expected(complaint: walks.Complaint) -> bool:
     """A run that was stopped may still be ending when the next one is sent; that one waits."""
     return complaint["step"] == "or stops it" and "409" in complaint["text"]
 

@@ -6,32 +6,21 @@ import unittest
 from contextlib import ExitStack
 
 from tests.bench import peers
-from tests.tooling import tools
 from tests.tooling.child import Yaa
 
-from .walks import NEEDED, walk
-
-MISSING = "a language that does not come"
+from . import walks
 
 
-class Unsent(unittest.TestCase):
+class Unsent(walks.Both):
     def check(self, browser: str) -> None:
         with ExitStack() as stack:
             model = peers.start(stack, "tests.bench.provider")
             yaa = stack.enter_context(Yaa(peers.config(model)))
-            job = {"url": f"{yaa.url}/#key={yaa.key}", "label": f"{browser}-unsent"}
-            walked = walk("unsent.mjs", browser, job, {})
-        self.assertEqual(walked.error, "", walked.complaints)
-        others = [one for one in walked.complaints if one["step"] != MISSING]
-        self.assertEqual(others, [], "the console is quiet")
+            self.walk("unsent", browser, {"url": yaa.link}, expected=is_missing)
 
-    @tools.needs(*NEEDED, tools.browser("chromium"))
-    def test_chromium(self) -> None:
-        self.check("chromium")
 
-    @tools.needs(*NEEDED, tools.browser("firefox"))
-    def test_firefox(self) -> None:
-        self.check("firefox")
+def is_missing(complaint: walks.Complaint) -> bool:
+    return complaint["step"] == "a language that does not come"
 
 
 if __name__ == "__main__":

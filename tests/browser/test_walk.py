@@ -15,20 +15,17 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from tests.bench import peers
-from tests.tooling import tools
 from tests.tooling.child import Yaa
 from tests.tooling.relay import Relay
 
-from .walks import NEEDED, walk
+from . import walks
 
-PAGE = tools.ROOT / "client" / "index.html"
 TOOL = "datetime"
 # A person notices a second. The goal is half of one on an idle machine, which this may not be.
 TYPABLE_MS = 500
 TYPABLE_BOUND_MS = 3 * TYPABLE_MS
-# What browsers themselves say of a request that failed, and the steps in which one has to: the line
-# is cut; a page from disk asks at the usual port, then asks without a key, before it is told.
-REQUEST_FAILED = ("Failed to load resource", "NetworkError", "Cross-Origin Request Blocked")
+# Steps in which a request has to fail: the line is cut; a page from disk asks at the usual port,
+# then asks without a key, before it is told.
 MAY_FAIL = {
     ("open", "file"),
     *(("cut in the middle", place) for place in ("served", "file", "name")),
@@ -70,22 +67,24 @@ def place_of(yaa: Yaa) -> tuple[str, int]:
     return place.hostname or "", place.port or 0
 
 
-def expected(step: str, place: str, text: str) -> bool:
-    if (step, place) == ("export", "name"):
-        return SAVED_OVER_HTTP in text
-    return (step, place) in MAY_FAIL and any(words in text for words in REQUEST_FAILED)
+def expected(complaint: walks.Complaint, place: str) -> bool:
+    at = (complaint["step"], place)
+    if at == ("export", "name"):
+        return SAVED_OVER_HTTP in complaint["text"]
+    return at in MAY_FAIL and walks.failed(complaint)
 
 
-class Walks(unittest.TestCase):
-    maxDiff = None
+class Served(walks.Both):
+    place = "served"
 
-    def check(self, browser: str, place: str) -> None:
+    def check(self, browser: str) -> None:
+        place = self.place
         with ExitStack() as stack:
             servers = Servers(stack)
             url = servers.relay.url
             if place == "name":  # what a machine of the LAN is called (see driver.mjs)
                 url = url.replace("127.0.0.1", "yaa.test")
-            page = PAGE.as_uri() if place == "file" else f"{url}/#key={servers.key}"
+            page = walks.PAGE.as_uri() if place == "file" else f"{url}/#key={servers.key}"
             job = {
                 "url": page,
                 "server": url,
@@ -94,59 +93,31 @@ class Walks(unittest.TestCase):
                 "tool": TOOL,
                 "folder": stack.enter_context(tempfile.TemporaryDirectory()),
                 "second": {"url": servers.second.url, "key": servers.second.key},
+                "label": f"{browser}-{place}",
             }
             asks = {"cut": servers.relay.cut, "another server": servers.another}
-            walked = walk("walk.mjs", browser, {**job, "label": f"{browser}-{place}"}, asks)
-        self.assertEqual(walked.error, "", walked.complaints)
-        loud = [
-            item for item in walked.complaints if not expected(item["step"], place, item["text"])
-        ]
-        self.assertEqual(loud, [], "the console is quiet")
+            walked = self.walk("walk", browser, job, asks, lambda one: expected(one, place))
         typable = walked.steps["type at once"]["typable_ms"]
         print(
             f"{browser}, {place}: typable after {typable} ms (goal {TYPABLE_MS})", file=sys.stderr
         )
         self.assertLess(typable, TYPABLE_BOUND_MS)
 
-    def tour(self, browser: str) -> None:
-        """With the demo model and no settings at all, as on the first day."""
+
+class FromDisk(Served):
+    place = "file"
+
+
+class ByName(Served):
+    place = "name"
+
+
+class Tour(walks.Both):
+    """With the demo model and no settings at all, as on the first day."""
+
+    def check(self, browser: str) -> None:
         with Yaa({"server": {"discover": False}}) as yaa:
-            job = {"url": yaa.link, "label": f"{browser}-tour"}
-            walked = walk("tour.mjs", browser, job, {})
-        self.assertEqual(walked.error, "", walked.complaints)
-        self.assertEqual(walked.complaints, [], "the console is quiet")
-
-    @tools.needs(*NEEDED, tools.browser("chromium"))
-    def test_tour_in_chromium(self) -> None:
-        self.tour("chromium")
-
-    @tools.needs(*NEEDED, tools.browser("firefox"))
-    def test_tour_in_firefox(self) -> None:
-        self.tour("firefox")
-
-    @tools.needs(*NEEDED, tools.browser("chromium"))
-    def test_chromium_served(self) -> None:
-        self.check("chromium", "served")
-
-    @tools.needs(*NEEDED, tools.browser("chromium"))
-    def test_chromium_from_disk(self) -> None:
-        self.check("chromium", "file")
-
-    @tools.needs(*NEEDED, tools.browser("chromium"))
-    def test_chromium_by_name(self) -> None:
-        self.check("chromium", "name")
-
-    @tools.needs(*NEEDED, tools.browser("firefox"))
-    def test_firefox_by_name(self) -> None:
-        self.check("firefox", "name")
-
-    @tools.needs(*NEEDED, tools.browser("firefox"))
-    def test_firefox_served(self) -> None:
-        self.check("firefox", "served")
-
-    @tools.needs(*NEEDED, tools.browser("firefox"))
-    def test_firefox_from_disk(self) -> None:
-        self.check("firefox", "file")
+            self.walk("tour", browser, {"url": yaa.link})
 
 
 if __name__ == "__main__":

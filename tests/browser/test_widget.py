@@ -8,10 +8,9 @@ from contextlib import ExitStack
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from tests.bench import peers
-from tests.tooling import tools
 from tests.tooling.child import Yaa
 
-from .walks import NEEDED, walk
+from . import walks
 
 TOOL = "page_time"
 PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><title>A shop</title>
@@ -69,31 +68,18 @@ class Shop:
         self._http.server_close()
 
 
-class Widget(unittest.TestCase):
-    maxDiff = None
-
+class Widget(walks.Both):
     def check(self, browser: str) -> None:
         with ExitStack() as stack:
             config = peers.config(peers.start(stack, "tests.bench.provider"))
             config["server"]["tools"] = {"datetime": {"ceiling": "ask"}}
             yaa = stack.enter_context(Yaa(config))
             shop = stack.enter_context(Shop(yaa.url, yaa.key))
-            job = {"url": shop.url, "server": yaa.url, "tool": TOOL, "label": f"{browser}-widget"}
-            walked = walk("widget.mjs", browser, job, {})
-        self.assertEqual(walked.error, "", walked.complaints)
-        loud = [item for item in walked.complaints if not expected(item)]
-        self.assertEqual(loud, [], "the console is quiet")
-
-    @tools.needs(*NEEDED, tools.browser("chromium"))
-    def test_chromium(self) -> None:
-        self.check("chromium")
-
-    @tools.needs(*NEEDED, tools.browser("firefox"))
-    def test_firefox(self) -> None:
-        self.check("firefox")
+            job = {"url": shop.url, "server": yaa.url, "tool": TOOL}
+            self.walk("widget", browser, job, expected=expected)
 
 
-def expected(complaint: dict[str, str]) -> bool:
+def expected(complaint: walks.Complaint) -> bool:
     """A wrong key is refused; and a run that was stopped or left may still be ending when the next
     one is sent, which waits."""
     step, text = complaint["step"], complaint["text"]

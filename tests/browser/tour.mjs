@@ -21,7 +21,7 @@ await main(async (walk, job) => {
     await walk.shot("1-approval");
   });
 
-  await walk.step("no barriers while something is asked", () => noBarriers(walk));
+  await walk.step("no barriers while something is asked", () => walk.clean());
 
   await walk.step("approve", async () => {
     await walk.press("Allow once", ".ask button");
@@ -61,12 +61,12 @@ await main(async (walk, job) => {
     if (await page.$(".ask")) throw new Error("something is asked again");
   });
 
-  await walk.step("no barriers at the end", () => noBarriers(walk));
+  await walk.step("no barriers at the end", () => walk.clean());
 
   await walk.step("no barriers in the settings", async () => {
     await walk.press("Settings");
     await page.waitForSelector("dialog[open]");
-    await noBarriers(walk);
+    await walk.clean();
     await walk.press("Close", "dialog button");
   });
 
@@ -80,12 +80,7 @@ await main(async (walk, job) => {
   if (job.browser !== "chromium") return; // Firefox's protocol cannot say which colours are wanted
   await walk.step("in the dark", async () => {
     await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: "dark" }]);
-    await noBarriers(walk);
+    await walk.clean();
     await walk.shot("5-dark");
   });
 });
-
-async function noBarriers(walk) {
-  const found = await walk.barriers();
-  if (found.length) throw new Error(found.join("\n"));
-}

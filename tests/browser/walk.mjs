@@ -38,13 +38,13 @@ await main(async (walk, job) => {
   });
 
   await walk.step("chat", async () => {
-    await send(walk, "bench tokens=30 delay_us=10000");
+    await walk.send("bench tokens=30 delay_us=10000");
     await answered(walk, 30);
     await walk.shot("2-answer");
   });
 
   await walk.step("approve", async () => {
-    await send(walk, `bench tokens=5 delay_us=0 tool=${job.tool}`);
+    await walk.send(`bench tokens=5 delay_us=0 tool=${job.tool}`);
     await walk.sees(".ask", `Allow ${job.tool}?`);
     await walk.shot("3-approval");
     await walk.press("Allow once", ".ask button");
@@ -54,7 +54,7 @@ await main(async (walk, job) => {
   });
 
   await walk.step("reload while an approval is open", async () => {
-    await send(walk, `bench tokens=6 delay_us=0 tool=${job.tool}`);
+    await walk.send(`bench tokens=6 delay_us=0 tool=${job.tool}`);
     await walk.sees(".ask", `Allow ${job.tool}?`);
     await page.reload();
     await walk.sees(".ask", `Allow ${job.tool}?`);
@@ -65,7 +65,7 @@ await main(async (walk, job) => {
   });
 
   await walk.step("killed, and another server goes on", async () => {
-    await send(walk, `bench tokens=7 delay_us=0 tool=${job.tool}`);
+    await walk.send(`bench tokens=7 delay_us=0 tool=${job.tool}`);
     await walk.sees(".ask", `Allow ${job.tool}?`);
     await walk.ask("another server");
     await walk.press("Allow once", ".ask button");
@@ -73,7 +73,7 @@ await main(async (walk, job) => {
   });
 
   await walk.step("cut in the middle", async () => {
-    await send(walk, "bench tokens=150 delay_us=20000");
+    await walk.send("bench tokens=150 delay_us=20000");
     await speaking(walk, 10);
     const { answer: cut } = await walk.ask("cut");
     if (!cut) throw new Error("there was no line to cut");
@@ -83,7 +83,7 @@ await main(async (walk, job) => {
   });
 
   await walk.step("stop", async () => {
-    await send(walk, "bench tokens=2000 delay_us=20000");
+    await walk.send("bench tokens=2000 delay_us=20000");
     await speaking(walk, 3);
     await walk.press("Stop", "form.composer button");
     await walk.sees(STATUS, "Stopped.");
@@ -93,7 +93,7 @@ await main(async (walk, job) => {
   await walk.step("edit a tool result, and continue", async () => {
     await walk.press("New session");
     await allowAsDrawn(page);
-    await send(walk, `bench tokens=4 delay_us=0 tool=${job.tool}`);
+    await walk.send(`bench tokens=4 delay_us=0 tool=${job.tool}`);
     await answered(walk, 4);
     await page.click(".card.tool summary");
     await walk.sees(".tool-body", "Result"); // what is in the card comes later, and moves the buttons under it
@@ -163,7 +163,7 @@ await main(async (walk, job) => {
     await walk.fill(`${DIALOG} input[type=password]`, job.second.key);
     await walk.press("Connect", `${DIALOG} button`);
     await page.waitForSelector(COMPOSER, { visible: true });
-    await send(walk, "bench tokens=8 delay_us=0");
+    await walk.send("bench tokens=8 delay_us=0");
     await answered(walk, 8);
     await walk.shot("10-continued");
   });
@@ -221,12 +221,6 @@ async function drop(page, selector, name, text) {
     name,
     text,
   );
-}
-
-async function send(walk, words) {
-  await walk.page.click("form.composer textarea");
-  await walk.page.type("form.composer textarea", words);
-  await walk.page.keyboard.press("Enter");
 }
 
 /** Waits until the last answer has so many deltas, is finished, and nothing is running. */

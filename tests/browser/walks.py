@@ -1,4 +1,8 @@
-"""Starts a walk (a .mjs file of this folder) in a browser, and does what it asks for meanwhile."""
+"""Starts a walk (a .mjs file of this folder) in a browser, and does what it asks for meanwhile.
+
+A test is a `Both`: its `check` is called once for each browser. Import this module, and not the
+class, or unittest takes it for a test of yours.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +11,7 @@ import os
 import signal
 import subprocess
 import threading
+import unittest
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,9 +19,14 @@ from typing import Any
 from tests.tooling import tools
 
 SHOTS = tools.CACHE / "screenshots"
-LIMIT_S = 150.0
+LIMIT_S = 240.0  # of a walk: 50 on an idle machine
 
-NEEDED = (tools.package("puppeteer-core"),)
+PAGE = tools.ROOT / "client" / "index.html"
+NEEDED = (tools.package("puppeteer-core"), tools.package("axe-core"))
+# What browsers themselves say of a request that failed.
+REQUEST_FAILED = ("Failed to load resource", "NetworkError", "Cross-Origin Request Blocked")
+
+Complaint = dict[str, str]  # the step, and the text
 
 
 @dataclass
@@ -24,8 +34,45 @@ class Walked:
     """What came of a walk: its steps in order, what the page complained of, what stopped it."""
 
     steps: dict[str, dict[str, Any]] = field(default_factory=dict)
-    complaints: list[dict[str, str]] = field(default_factory=list)
+    complaints: list[Complaint] = field(default_factory=list)
     error: str = ""
+
+
+class Both(unittest.TestCase):
+    """A walk in two browsers."""
+
+    maxDiff = None
+
+    def check(self, browser: str) -> None:
+        raise NotImplementedError
+
+    def walk(
+        self,
+        name: str,
+        browser: str,
+        job: Mapping[str, Any],
+        asks: Mapping[str, Callable[[], Any]] | None = None,
+        expected: Callable[[Complaint], bool] = lambda complaint: False,
+    ) -> Walked:
+        """Has <name>.mjs walked to its end; the console says nothing but what is expected."""
+        walked = walk(f"{name}.mjs", browser, {"label": f"{browser}-{name}", **job}, asks or {})
+        self.assertEqual(walked.error, "", walked.complaints[:5])
+        loud = [one for one in walked.complaints if not expected(one)]
+        self.assertEqual(loud, [], "the console is quiet")
+        return walked
+
+    @tools.needs(*NEEDED, tools.browser("chromium"))
+    def test_chromium(self) -> None:
+        self.check("chromium")
+
+    @tools.needs(*NEEDED, tools.browser("firefox"))
+    def test_firefox(self) -> None:
+        self.check("firefox")
+
+
+def failed(complaint: Complaint) -> bool:
+    """Whether it is a browser's own word on a request that failed."""
+    return any(words in complaint["text"] for words in REQUEST_FAILED)
 
 
 def walk(

@@ -1,4 +1,4 @@
-// As much of IndexedDB as the client uses, in memory: stores with key paths or counted keys, one index, transactions
+// As much of IndexedDB as the client uses, in memory: stores with key paths (one may have parts) or counted keys, indexes, transactions
 // that run one after another and undo themselves when a write fails. `refuse` makes writes fail, `unread` holds keys
 // that no read gets, and names of stores that nobody can list; `lose` closes all connections as a browser does by
 // itself, `change` as one asks for it.
@@ -118,7 +118,8 @@ class ObjectStore {
   }
 
   put(value) {
-    return this.write(value, value[this.store.keyPath])
+    const { keyPath } = this.store
+    return this.write(value, Array.isArray(keyPath) ? JSON.stringify(keyPath.map((part) => value[part])) : value[keyPath])
   }
 
   add(value) {
@@ -129,8 +130,14 @@ class ObjectStore {
     return this.read(key, () => structuredClone(this.store.records.get(key)))
   }
 
-  getAll() {
-    return this.read(this.name, () => structuredClone([...this.store.records.values()]))
+  /** Records of a key, of a range (`IDBKeyRange.bound([first], [first, []])`), or all. */
+  within(range) {
+    const wanted = (key) => range === undefined || key === range || (range.lower && JSON.parse(key)[0] === range.lower[0])
+    return [...this.store.records].filter(([key]) => wanted(key))
+  }
+
+  getAll(range) {
+    return this.read(this.name, () => structuredClone(this.within(range).map(([, value]) => value)))
   }
 
   read(what, work) {
@@ -141,11 +148,16 @@ class ObjectStore {
   }
 
   getAllKeys() {
-    return this.transaction.request(() => [...this.store.records.keys()])
+    const parts = Array.isArray(this.store.keyPath)
+    return this.transaction.request(() => [...this.store.records.keys()].map((key) => (parts ? JSON.parse(key) : key)))
   }
 
-  delete(key) {
-    return this.transaction.request(() => void this.store.records.delete(key))
+  count() {
+    return this.transaction.request(() => this.store.records.size)
+  }
+
+  delete(range) {
+    return this.transaction.request(() => this.within(range).forEach(([key]) => this.store.records.delete(key)))
   }
 
   index(name) {
@@ -153,6 +165,15 @@ class ObjectStore {
     return {
       getAll: (key) => this.transaction.request(() => structuredClone(found(key).map(([, value]) => value))),
       getAllKeys: (key) => this.transaction.request(() => found(key).map(([own]) => own)),
+      openCursor: () => {
+        const ordered = [...this.store.records].sort(([, a], [, b]) => a[name] - b[name])
+        const request = this.transaction.request(() => {
+          const next = ordered.shift()
+          return next && { delete: () => this.store.records.delete(next[0]), continue: () => this.transaction.work.push(step) }
+        })
+        const step = this.transaction.work.at(-1)
+        return request
+      },
     }
   }
 }

@@ -4,35 +4,21 @@ from __future__ import annotations
 
 import json
 import unittest
+from functools import partial
 from typing import Any
 
 from server.llm.anthropic_decode import AnthropicDecoder
 from server.llm.failure import Failure
 from server.llm.reader import Reader
 from server.session.events import Event
-from tests.llm.fakes import check_brackets, message, options, provider
-from tests.llm.speakers import Messages, Part, frame
+from tests.llm import whole
+from tests.llm.fakes import message, options, provider
+from tests.llm.speakers import Messages, frame
 
 Json = dict[str, Any]
 
 SPEAKER = Messages()
-WHOLE: list[Part] = [
-    ("think", ["First ", "I think. ☃"], "c2lnMQ=="),
-    ("text", ["Then ", "I say 🙂."]),
-    ("think", ["And ", "again."], "c2lnMg=="),
-    ("call", "toolu_1", "f", ['{"a"', ':"é"}']),
-    ("call", "toolu_2", "g", []),
-]
-
-
-def read(*chunks: bytes, **changes: Any) -> list[Event]:
-    """The events of a stream that comes in these pieces."""
-    source = provider(api="messages", **changes)
-    reader = Reader(AnthropicDecoder(source, options()), source)
-    found: list[Event] = []
-    for chunk in chunks:
-        found += () if reader.ended else reader.feed(chunk)
-    return [*found, *reader.finish(100)]
+read = partial(whole.read, "messages")
 
 
 def start(usage: Any = None) -> bytes:
@@ -56,60 +42,19 @@ def end(reason: Any = "end_turn", **more: Any) -> bytes:
 SAID = block(0, {"type": "text", "text": ""}, {"type": "text_delta", "text": "hi"})
 
 
-class Whole(unittest.TestCase):
-    def check(self, found: list[Event]) -> None:
-        self.assertEqual(check_brackets(found), [])
-        made = message(found)
-        self.assertEqual(made["content"], "Then I say 🙂.")
-        self.assertEqual(made["reasoning"]["text"], "First I think. ☃\n\nAnd again.")
+class Whole(whole.Whole):
+    api, speaker = "messages", SPEAKER
+
+    def check(self, *chunks: bytes) -> Json:
+        made = super().check(*chunks)
         self.assertEqual(
-            made["reasoning"]["details"],
+            [each["item"] for each in made["reasoning"]["details"]],
             [
-                {
-                    "at": [0, 0],
-                    "item": {
-                        "type": "thinking",
-                        "thinking": "First I think. ☃",
-                        "signature": "c2lnMQ==",
-                    },
-                },
-                {
-                    "at": [13, 0],
-                    "item": {
-                        "type": "thinking",
-                        "thinking": "And again.",
-                        "signature": "c2lnMg==",
-                    },
-                },
+                {"type": "thinking", "thinking": "First I think. ☃", "signature": "c2lnMQ=="},
+                {"type": "thinking", "thinking": "And again.", "signature": "c2lnMg=="},
             ],
         )
-        calls = [(c["id"], c["function"]) for c in made["tool_calls"]]
-        self.assertEqual(
-            calls,
-            [
-                ("toolu_1", {"name": "f", "arguments": '{"a":"é"}'}),
-                ("toolu_2", {"name": "g", "arguments": "{}"}),
-            ],
-        )
-        self.assertEqual(made["meta"]["finish_reason"], "tool_calls")
-
-    def test_byte_by_byte_and_cut_everywhere(self) -> None:
-        stream = SPEAKER.stream(WHOLE)
-        self.check(read(stream))
-        self.check(read(*(stream[i : i + 1] for i in range(len(stream)))))
-        for place in range(0, len(stream), 7):
-            found = read(stream[:place], stream[place:])
-            self.assertEqual(message(found)["content"], "Then I say 🙂.")
-        self.check(read(stream.replace(b"\n", b"\r\n")))
-
-    def test_each_delta_is_an_event_of_its_own(self) -> None:
-        found = read(SPEAKER.stream(WHOLE))
-        deltas = [event["delta"] for event in found if "delta" in event]
-        self.assertEqual(
-            deltas,
-            ["First ", "I think. ☃", "Then ", "I say 🙂.", "\n\nAnd ", "again."]
-            + ['{"a"', ':"é"}', "{}"],
-        )
+        return made
 
     def test_a_long_text_is_hardly_parsed(self) -> None:
         """The reader learns what a delta looks like here, too."""
@@ -175,7 +120,7 @@ class Events(unittest.TestCase):
 
     def test_events_without_names(self) -> None:
         """The type inside is what counts, as with servers that send `data:` only."""
-        lines = [line for line in SPEAKER.stream(WHOLE).split(b"\n") if b"event:" not in line]
+        lines = [line for line in SPEAKER.stream(whole.PARTS).split(b"\n") if b"event:" not in line]
         self.assertEqual(message(read(b"\n".join(lines)))["content"], "Then I say 🙂.")
 
     def test_thoughts_without_words(self) -> None:

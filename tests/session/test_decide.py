@@ -14,8 +14,10 @@ from server.session.decide import (
     NameSession,
     RunTools,
     Stop,
+    capped,
     consecutive_errors,
     next_step,
+    over_limit,
 )
 from server.session.jobs import Ask, Execute, Given, Recover, Reply, Send
 
@@ -533,6 +535,43 @@ class Next(unittest.TestCase):
             with self.subTest(name):
                 (found,) = self.step(made, **late).jobs
                 self.assertEqual((found.call["id"], type(found)), ("c2", job))
+
+    def test_budgets(self) -> None:
+        """Each is used up when what was used has come to it, and not before."""
+        for name, used, scale in (
+            ("max_tokens", "tokens", 1),
+            ("max_cost_micro", "cost_micro", 1),
+            ("max_wall_s", "wall_ms", 1000),
+            ("max_steps", "step", 1),
+        ):
+            for spent, over in ((4 * scale, False), (5 * scale, True), (6 * scale, True)):
+                with self.subTest(name, spent=spent):
+                    made = session([user("go")])
+                    made["run"][used] = spent
+                    found = over_limit(made, {name: 5}, 0)
+                    self.assertEqual(found is not None and found["limit"] == name, over)
+                    self.assertIsNone(over_limit(made, {name: None}, 0))
+                    self.assertIsNone(over_limit(made, {}, 0))
+
+    def test_errors_in_a_row_and_those_that_were_forgiven(self) -> None:
+        wrong = result(result={"status": "invalid_arguments"})
+        made = session([user("go"), *asked(call("read")), wrong])
+        for allowed, forgiven, over in ((0, 0, True), (1, 0, False), (0, 1, False)):
+            made["run"]["forgiven"] = forgiven
+            found = over_limit(made, {"max_consecutive_errors": allowed}, 0)
+            self.assertEqual(found is not None, over, (allowed, forgiven))
+
+    def test_a_server_only_narrows(self) -> None:
+        for wanted, ceilings, found in (
+            ({"a": 5}, [{"a": 3}], {"a": 3}),
+            ({"a": 2}, [{"a": 3}], {"a": 2}),
+            ({"a": None}, [{"a": 3}], {"a": 3}),
+            ({}, [{"a": 3}], {"a": 3}),
+            ({"a": 5}, [{"a": None}], {"a": 5}),
+            ({"a": 5, "b": 1}, [{"a": 4}, {"a": 2}], {"a": 2, "b": 1}),
+        ):
+            with self.subTest(wanted, ceilings=ceilings):
+                self.assertEqual(capped(wanted, *ceilings), found)
 
     def test_no_other_budget_is_exceeded_to_sum_up(self) -> None:
         made = session([user("go")])

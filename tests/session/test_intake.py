@@ -302,6 +302,12 @@ class Run(unittest.TestCase):
         found: dict[str, Any] = opened({"messages": [user("go")], **document})["run"]
         return found
 
+    def test_the_mode_is_the_sessions_own_where_it_names_one(self) -> None:
+        for named, mode in (({"mode": "react"}, "react"), ({"mode": ""}, None), ({}, None)):
+            with self.subTest(named):
+                made = opened({"messages": [user("go")], "config": {"yaa": named}})
+                self.assertEqual(made["run"].get("mode"), mode)
+
     def test_what_was_spent_stays_spent_until_the_user_speaks(self) -> None:
         before = {
             "id": "r0",

@@ -333,7 +333,7 @@ class _Child:
 LANES = [
     Lane("format", "ruff format --check", lambda: [_format], 60),
     Lane("lint", "ruff check", lambda: [_lint], 60),
-    Lane("unit", "unit tests, -W error", lambda: _whole("unit"), 900),
+    Lane("unit", "unit tests, -W error", lambda: _whole("unit"), 1200),
     Lane("browser", "Chromium and Firefox, from disk and served", lambda: _each("browser"), 600),
     Lane(
         "system", "the sandbox under attack, servers that are killed", lambda: _each("system"), 900

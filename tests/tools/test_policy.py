@@ -5,7 +5,16 @@ from __future__ import annotations
 import unittest
 from typing import Any
 
-from server.tools.policy import covers, decide, fingerprint, narrowed
+from server.sandbox.reach import Reach
+from server.tools.policy import (
+    covers,
+    decide,
+    enforceable,
+    exceeded,
+    fingerprint,
+    narrowed,
+    reach_of,
+)
 from server.tools.tool import BaseTool, hints_of
 
 READS = BaseTool("look", "", {}, hints=hints_of({"read_only": True}))
@@ -148,7 +157,59 @@ class Limits(unittest.TestCase):
         self.assertEqual(narrowed({"wall_s": 10}, {"wall_s": 50}, most)["wall_s"], 50)
         self.assertEqual(narrowed({"wall_s": 10}, {"wall_s": 5}, most)["wall_s"], 10)
         self.assertEqual(narrowed({"wall_s": 900}, {"wall_s": 800}, most)["wall_s"], 100)
+        self.assertEqual(narrowed({"wall_s": 0.5}, {}, most)["wall_s"], 0.5)
         self.assertEqual(narrowed({"mine": 1}, {}, most), most)
+
+    def test_what_a_tool_needs_beyond_the_server(self) -> None:
+        most = {"wall_s": 100, "memory_mb": 500}
+        memory, network = (
+            "memory_mb 501 (this server allows 500)",
+            "network {} (this server allows {})",
+        )
+        cases: list[tuple[dict[str, Any], str, str]] = [
+            ({}, "off", ""),
+            ({"wall_s": 100, "memory_mb": 499, "mine": 9000}, "off", ""),
+            ({"memory_mb": 501}, "full", memory),
+            ({"network": "off"}, "off", ""),
+            ({"network": "proxy"}, "proxy", ""),
+            ({"network": "proxy"}, "full", ""),
+            ({"network": "full"}, "proxy", network.format("full", "proxy")),
+            (
+                {"memory_mb": 501, "network": "proxy"},
+                "off",
+                f"{memory}, {network.format('proxy', 'off')}",
+            ),
+        ]
+        for required, allowed, said in cases:
+            with self.subTest(required, network=allowed):
+                self.assertEqual(exceeded(required, most, allowed), said)
+
+
+class Network(unittest.TestCase):
+    def test_what_each_tier_can_keep(self) -> None:
+        kept = {
+            "A": ("off", "proxy", "full"),
+            "B": ("off", "full"),
+            "C": ("full",),
+            "none": ("full",),
+        }
+        for tier, networks in kept.items():
+            for network in ("off", "proxy", "full"):
+                with self.subTest(tier, network=network):
+                    why = enforceable(Reach(network), tier)
+                    self.assertEqual(why == "", network in networks, why)
+
+    def test_the_session_narrows_and_a_person_widens(self) -> None:
+        base, asked = Reach("proxy", ("a.org",)), {"hosts": ["c.org"]}
+        closed = session("rm", {"network": "off"})
+        self.assertEqual(reach_of(base, session("rm"), "rm", None, ["c.org"]), base)
+        self.assertEqual(reach_of(base, closed, "rm", None, ["c.org"]), Reach("off", ("a.org",)))
+        self.assertEqual(reach_of(base, closed, "look", None, []), base)
+        wide = reach_of(base, session("rm"), "rm", asked, ["c.org"])
+        self.assertEqual(wide, Reach("proxy", ("a.org", "c.org")))
+        only = reach_of(base, closed, "rm", asked, ["c.org"])
+        self.assertEqual(only, Reach("proxy", ("c.org",)))
+        self.assertIn("c.org", str(reach_of(base, session("rm"), "rm", asked, [])))
 
 
 if __name__ == "__main__":

@@ -137,6 +137,7 @@ class Encoding(unittest.TestCase):
             (("{}", "text.delta"), b"event: text.delta\ndata: {}\n\n"),
             (("{}", "e", "run/1"), b"id: run/1\nevent: e\ndata: {}\n\n"),
             (("a\nb\r\nc\rd",), b"data: a\ndata: b\ndata: c\ndata: d\n\n"),
+            (("a\rb",), b"data: a\ndata: b\n\n"),
             (("",), b"data: \n\n"),
             (("é\u2028",), "data: é\u2028\n\n".encode()),
         ):
