@@ -26,7 +26,8 @@ yaa.define('css/inspect', ['ui/h'], ({ css }) => css`
     .gauge-bar { inline-size: 1.75rem; }
     .badge:not([hidden]) ~ .gauge-place { display: none; } /* of the demo it says little, and the agent's name needs the room */
   }
-  @container composer (max-width: 30rem) { .gauge-words { display: none; } }
+  @container composer (max-width: 30rem) { .gauge-bar:not([hidden]) + .gauge-words { display: none; } } /* the bar says it too */
+  @container composer (max-width: 21.5rem) { .gauge-words { display: none; } }
   @container composer (max-width: 15rem) { .gauge-place { display: none; } }
   .gauge-panel {
     position: fixed; inset: auto; margin: 0; padding: var(--s4); border: 1px solid var(--line); border-radius: var(--r2);
