@@ -134,6 +134,8 @@ class Exchanges(unittest.IsolatedAsyncioTestCase):
         self.assertTrue(side.paused)
         self.assertEqual(len(exchange.take()), 9 * 65536)
         self.assertFalse(side.paused)
+        connection.data_received(b"1\r\nx\r\n")  # what was taken counts no more
+        self.assertFalse(side.paused)
 
     async def test_abort_is_told_to_the_socket_once(self) -> None:
         exchange, connection, side, _ = self.start()
