@@ -96,7 +96,7 @@ def decoder(api: str, vector: dict[str, Any], mode: str) -> Reader:
     if api != "chat":
         scanner = SCANNERS[mode]()
         kind = ResponsesDecoder if api == "responses" else AnthropicDecoder
-        made = kind(source, options(), str, scanner, None)
+        made = kind(source, options(), str, scanner)
     return Reader(made, source)
 
 
