@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import copy
 import difflib
+import importlib
 import ipaddress
 import os
 import re
@@ -22,7 +23,6 @@ from urllib.parse import urlsplit
 from . import handwritten, jsontext, masking
 from .kinds import Anything, At, Choice, Either, MapOf, Pattern, check, kinds_of, say
 from .sandbox import reach
-from .session import shape
 from .wire.headers import is_loopback
 
 FOLDERS = ("agents", "tools", "hooks", "workspaces", "claims", "logs")
@@ -226,7 +226,10 @@ def _contradictions(server: Mapping[str, Any]) -> Iterator[str]:
 def _no_defaults(layers: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
     """What would be filled into sessions, and refused when they come back with it."""
     for source, layer in layers.items():
-        for error in shape.check(layer.get("session", {})):
+        if "session" not in layer:  # then the port is open sooner without what knows sessions
+            continue
+        shape = importlib.import_module(".session.shape", __package__)
+        for error in shape.check(layer["session"]):
             yield f"{source}: session{error['pointer'].replace('/', '.')}: {error['detail']}"
 
 
