@@ -112,6 +112,12 @@ interface Explanation {
   checks: { server: Health; key: Health; cors: Health; permission: Health }
 }
 
+/** Of a lease: it may be over, and its holder alive all the same. */
+type Whose = 'mine' | 'over' | 'held'
+
+/** Short messages between the tabs of this client. */
+interface Channel { send(message: Json): void; listen(callback: (message: any) => void): () => void }
+
 interface RunState {
   phase: 'idle' | 'posting' | 'streaming' | 'lost' | 'interrupted' | 'done'
   reason?: 'queued' | 'awaiting' | 'limit' | 'model_error' | 'stopped' | 'refused' | 'gave_up' | 'completed' | 'cancelled' | 'failed'
@@ -349,9 +355,9 @@ interface Modules {
     open(options?: { storage?: Storage | null; tab?: Storage | null; location?: Location }): Settings
     linkOf(words: string): { address: string; key: string }
   }
-  'io/channel': { open(name?: string): { send(message: Json): void; listen(callback: (message: Json) => void): () => void; close(): void } }
+  'io/channel': { open(name?: string): Channel & { close(): void } }
   'io/transact': { transact(database: IDBDatabase, tables: string[], mode: IDBTransactionMode, work: (tables: Record<string, IDBObjectStore>) => IDBRequest[] | void): Promise<any[]> }
-  'io/lock': { create(options?: { locks?: LockManager | null; indexedDB?: IDBFactory | null }): { acquire(name: string): Promise<(() => any) | null> }; slots(options: { acquire: (name: string) => Promise<(() => void) | null>; wake?: (callback: () => void) => () => void; again_ms?: number }): Slots }
+  'io/lock': { create(options?: { locks?: LockManager | null; indexedDB?: IDBFactory | null; channel?: Channel }): { acquire(name: string): Promise<(() => any) | null> }; slots(options: { acquire: (name: string) => Promise<(() => void) | null>; wake?: (callback: () => void) => () => void; again_ms?: number }): Slots }
   'io/clipboard': { copy(text: string): Promise<boolean> }
   'io/unzip': { isZip(file: Blob): Promise<boolean>; texts(file: Blob, wanted: (name: string) => boolean): AsyncGenerator<{ name: string; text: string }> }
   'io/download': { blob(name: string, content: Blob): void; text(name: string, content: string, type?: string): void; json(name: string, value: Json): void; nameFor(session: Session, extension: string): string }

@@ -1,20 +1,20 @@
 // One tab writes a session. Web Locks where there are any; on plain-http addresses a lease in IndexedDB, renewed
-// while it is held, so that a tab that died holds nothing for long.
+// while it is held, so that a tab that died holds nothing for long. Timers of a tab that nobody sees come once a minute,
+// messages at once: before a lease that is over is taken, its holder is asked.
 
 yaa.define('io/lock', ['core/ids', 'io/transact'], ({ uuid }, { transact }) => {
   const LEASE_MS = 8000
-  /** Timers of a page that nobody sees come once a minute. */
-  const HIDDEN_MS = 80_000
   const RENEW_MS = 2000
+  const ANSWER_MS = 500
   const DATABASE = 'yaa-locks'
   const STREAMS = 4
   const TAB = 'yaa.tab'
 
   /**
-   * @param {{locks?: LockManager | null, indexedDB?: IDBFactory | null, tab?: string}} [options] `tab`: the same one after
-   *   a reload, which may then take over at once what the page before it held
+   * @param {{locks?: LockManager | null, indexedDB?: IDBFactory | null, tab?: string, channel?: Channel}} [options] `tab`: the
+   *   same one after a reload, which may then take over at once what the page before it held
    */
-  function create({ locks = globalThis.navigator?.locks, indexedDB = globalThis.indexedDB, tab = locks ? '' : tabOf() } = {}) {
+  function create({ locks = globalThis.navigator?.locks, indexedDB = globalThis.indexedDB, tab = locks ? '' : tabOf(), channel } = {}) {
     const owner = `${tab || uuid()} ${uuid()}`
 
     /** What is being let go, by name: whoever takes it again at once would be told that another tab has it. @type {Map<string, Promise<any>>} */
@@ -31,7 +31,7 @@ yaa.define('io/lock', ['core/ids', 'io/transact'], ({ uuid }, { transact }) => {
     }
 
     /** @param {string} name */
-    const acquireOne = async (name) => (indexedDB ? acquireLease(indexedDB, name, owner).catch(() => free) : free)
+    const acquireOne = async (name) => (indexedDB ? acquireLease(indexedDB, name, owner, channel).catch(() => free) : free)
 
     return { acquire }
   }
@@ -64,49 +64,53 @@ yaa.define('io/lock', ['core/ids', 'io/transact'], ({ uuid }, { transact }) => {
   }
 
   /**
-   * @param {IDBFactory} indexedDB
-   * @param {string} name
-   * @param {string} owner
+   * @param {IDBFactory} indexedDB @param {string} name @param {string} owner @param {Channel} [channel]
    * @returns {Promise<(() => Promise<any>) | null>}
    */
-  async function acquireLease(indexedDB, name, owner) {
+  async function acquireLease(indexedDB, name, owner, channel) {
     const database = await openDatabase(indexedDB)
     const mine = `${owner} ${uuid()}`
-    if (!(await lease(database, name, mine, term(), true))) {
+    let whose = await lease(database, name, mine, LEASE_MS, 'ask')
+    if (whose === 'over') {
+      channel?.send({ holds: name })
+      await new Promise((resolve) => setTimeout(resolve, channel ? ANSWER_MS : 0))
+      whose = await lease(database, name, mine, LEASE_MS, 'take')
+    }
+    if (whose !== 'mine') {
       database.close()
       return null
     }
-    const timer = setInterval(() => lease(database, name, mine, term()).catch(() => {}), RENEW_MS)
+    const renew = () => lease(database, name, mine, LEASE_MS).catch(() => {})
+    const timer = setInterval(renew, RENEW_MS)
+    const deaf = channel?.listen((message) => message?.holds === name && renew())
     return () => {
       clearInterval(timer)
+      deaf?.()
       return lease(database, name, mine, 0).catch(() => {}).finally(() => database.close())
     }
   }
 
-  const term = () => (globalThis.document?.hidden ? HIDDEN_MS : LEASE_MS)
-
   /**
    * Take, renew or end a lease, in one transaction.
-   * @param {IDBDatabase} database
-   * @param {string} name
-   * @param {string} owner
-   * @param {number} ms
-   * @param {boolean} [first] to take it: then what the page before this one held is free
-   * @returns {Promise<boolean>}
+   * @param {IDBDatabase} database @param {string} name @param {string} owner @param {number} ms
+   * @param {'ask' | 'take'} [how] to begin it: what the page before this one held is free then, and for `take` what is over
+   * @returns {Promise<Whose>}
    */
-  async function lease(database, name, owner, ms, first = false) {
-    let mine = false
+  async function lease(database, name, owner, ms, how) {
+    /** @type {Whose} */ let whose = 'held'
     await transact(database, ['leases'], 'readwrite', ({ leases }) => {
       const found = leases.get(name)
       found.onsuccess = () => {
-        const { owner: other, until, ms: long } = found.result ?? {}
-        const left = until - Date.now() // more than the lease is long: the clock was set back since
-        mine = !other || other === owner || left < 0 || left > long || (first && isBefore(other, owner))
-        if (mine && ms) leases.put({ name, owner, until: Date.now() + ms, ms })
-        else if (mine) leases.delete(name)
+        const { owner: other, until } = found.result ?? {}
+        const left = until - Date.now() // more than a lease is long: the clock was set back since
+        const over = left < 0
+        const free = !other || other === owner || left > LEASE_MS || (how && isBefore(other, owner))
+        whose = free || (over && how === 'take') ? 'mine' : over ? 'over' : 'held'
+        if (whose === 'mine' && ms) leases.put({ name, owner, until: Date.now() + ms })
+        else if (whose === 'mine') leases.delete(name)
       }
     })
-    return mine
+    return whose
   }
 
   /** Is the one a page that was in the tab before the other? @param {string} other @param {string} owner */

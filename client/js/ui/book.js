@@ -26,8 +26,8 @@ yaa.define('ui/book', ['core/session', 'io/stream', 'io/lock', 'io/channel', 'io
     /** @type {Head[]} */ let heads = []
     /** What others do when a run begins, at each of its events, and when it has come to rest. @type {import('./types').Hooks[]} */
     const hooks = []
-    const lock = locks.create()
     const channel = channels.open()
+    const lock = locks.create({ channel })
     const slots = locks.slots({ acquire: lock.acquire, wake: (callback) => channel.listen((message) => message?.slot && callback()) })
     channel.listen(onOtherTab)
 
