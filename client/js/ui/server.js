@@ -47,6 +47,7 @@ yaa.define('ui/server', ['io/api'], (apis) => {
    */
   async function explain(error, api) {
     try {
+      yaa.use('i18n/explain')
       return await yaa.use('io/explain').explain(error, { api })
     } catch {
       return { cause: error.status === 401 ? 'key' : 'server', error, checks: undefined }
