@@ -5,7 +5,7 @@ const test = require('node:test')
 const assert = require('node:assert')
 const { use } = require('./load.js')
 
-const { lens, gauge, windowFrom, markers, estimate, pin, restore } = use('core/context')
+const { lens, gauge, windowFrom, allowed, markers, estimate, pin, restore } = use('core/context')
 
 const messages = () => [
   { id: 'u1', role: 'user', content: 'x'.repeat(400) },
@@ -82,6 +82,15 @@ test('the window of a model', () => {
   assert.strictEqual(windowFrom(null, { id: 's', messages: [] }), null)
   const taught = (name, windows) => windowFrom(info, { ...named(name), context: { windows } })
   assert.deepStrictEqual([taught('a', { a: 400 }), taught('c', { c: 500 }), taught('auto', { b: 3000 }), taught('a', { b: 1 })], [400, 500, 2000, 1000])
+})
+
+test('how far a run may go: what the session says, or is filled in, and no further than its agent and the server let it', () => {
+  const info = { defaults: { config: { limits: { max_steps: 20 } } }, limits: { session: { max_steps: 100, max_tokens: null } } }
+  for (const [limits, agent, server, found] of [
+    [{}, {}, info, 20], [{ max_steps: 50 }, {}, info, 50], [{ max_steps: 300 }, {}, info, 100], [{ max_steps: null }, {}, info, 100],
+    [{ max_steps: 50 }, { limits: { max_steps: 7 } }, info, 7], [{ max_steps: 50 }, {}, null, 50], [{}, {}, null, null], [{ max_steps: null }, {}, null, null],
+  ]) assert.strictEqual(allowed({ id: 's', messages: [], config: { limits, agent } }, server, 'max_steps'), found)
+  assert.strictEqual(allowed({ id: 's', messages: [] }, info, 'max_tokens'), null)
 })
 
 test('marks in the thread', () => {

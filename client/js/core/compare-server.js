@@ -1,7 +1,7 @@
 // What would be different for a session on another server, from the two answers to GET /info: tools it used or has to
 // use that are not there, a model nobody knows, tighter limits, stricter rules, calls that wait for an answer. Pure.
 
-yaa.define('core/compare-server', ['core/session'], ({ open }) => {
+yaa.define('core/compare-server', ['core/session', 'core/context'], ({ open }, { allowed }) => {
   const LIMITS = ['max_steps', 'max_tokens', 'max_wall_s', 'max_consecutive_errors', 'max_cost_micro']
   const STRICT = ['run', 'allow', 'ask', 'never', 'deny']
 
@@ -72,12 +72,11 @@ yaa.define('core/compare-server', ['core/session'], ({ open }) => {
 
   /** @param {Session} session @param {any} here @param {any} there @returns {Difference[]} */
   function limits(session, here, there) {
-    const [before, after] = [here, there].map((info) => info?.defaults?.config?.limits ?? {})
+    if (!here) return []
     return LIMITS.flatMap((name) => {
-      const mine = session.config?.limits?.[name] ?? before[name]
-      const theirs = there?.limits?.[name] ?? after[name]
-      const tighter = typeof mine === 'number' && typeof theirs === 'number' && theirs < mine
-      return tighter ? [{ kind: 'limit', level: /** @type {const} */ ('note'), name, here: mine, there: theirs }] : []
+      const [mine, theirs] = [here, there].map((info) => allowed(session, info, name))
+      if (theirs === null || (mine !== null && mine <= theirs)) return []
+      return [{ kind: 'limit', level: /** @type {const} */ ('note'), name, here: mine ?? '∞', there: theirs }]
     })
   }
 

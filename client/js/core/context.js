@@ -188,6 +188,17 @@ yaa.define('core/context', ['core/usage'], ({ ofMessage }) => {
   }
 
   /**
+   * How far a run of a session may go: as the session says or a server fills in, and as far as that server lets anyone.
+   * @param {Session} session @param {any} info of the server @param {string} name of the limit @returns {number | null} none
+   */
+  function allowed(session, info, name) {
+    const own = session.config?.limits?.[name]
+    const usual = own === undefined ? info?.defaults?.config?.limits?.[name] : own
+    const all = [usual, session.config?.agent?.limits?.[name], info?.limits?.session?.[name]].filter(Number.isFinite)
+    return all.length ? Math.min(...all) : null
+  }
+
+  /**
    * The operations of each compaction: the server's are in the order of its records, which say how many each has. What a
    * person added (`by`) belongs to none.
    * @param {Session} session @returns {{records: {record: any, ops: any[]}[], rest: any[]}}
@@ -263,5 +274,5 @@ yaa.define('core/context', ['core/usage'], ({ ofMessage }) => {
     session.context = { ...session.context, ops: opsOf(session).map(without).filter(Boolean), events }
   }
 
-  return { estimate, lens, gauge, windowFrom, markers, pin, restore }
+  return { estimate, lens, gauge, windowFrom, allowed, markers, pin, restore }
 })

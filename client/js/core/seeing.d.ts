@@ -49,6 +49,7 @@ declare global {
       lens(session: Session): LensRow[]
       gauge(session: Session, known?: { window?: number | null; tools?: any[] }): Gauge
       windowFrom(info: any, session: Session): number | null
+      allowed(session: Session, info: any, name: string): number | null
       markers(session: Session): Marker[]
       pin(session: Session, id: string, on: boolean): void
       restore(session: Session, id: string): void

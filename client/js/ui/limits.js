@@ -126,7 +126,9 @@ yaa.define('ui/limits', [
   /** @param {Session} session @param {import('./types').App} app @param {readonly [string, string, number]} limit */
   function limitRow(session, app, [name, counter, scale]) {
     const id = uid('limit')
-    const standard = session.config?.limits?.[name] ?? app.server.info()?.defaults?.config?.limits?.[name]
+    const info = app.server.info()
+    const standard = session.config?.limits?.[name] ?? info?.defaults?.config?.limits?.[name]
+    const most = info?.limits?.session?.[name] // more may be said here, and another server may allow it
     const own = session.ext?.limits?.[name]
     const shown = (/** @type {number} */ n) => (scale > 1 ? money(n, session.usage?.cost_unit, language()) : count(n))
     const used = (session.run?.[counter] ?? 0) / (counter === 'wall_ms' ? 1000 : 1)
@@ -136,7 +138,7 @@ yaa.define('ui/limits', [
       placeholder: typeof standard === 'number' ? (scale > 1 ? String(standard / scale) : count(standard)) : t('limits.none'),
     })
     const el = h('div.field', null, h('label', { htmlFor: id }, t(`limits.${name}`)), input,
-      h('p.hint', null, t('limits.used', { n: shown(Math.round(used)) })), problem)
+      h('p.hint', null, t('limits.used', { n: shown(Math.round(used)) }), Number.isFinite(most) ? ` · ${t('limits.most', { n: shown(most) })}` : ''), problem)
 
     function read() {
       const raw = input.value.trim().replace(',', '.')

@@ -219,16 +219,20 @@ yaa.define('ui/settings', ['ui/h', 'ui/text', 'ui/connection', 'ui/looks', 'ui/c
   function limitsPanel(actions) {
     const fields = LIMITS.map(([name, label]) => {
       const field = textField(`settings.${label}`, '', (value) => actions.setLimit(name, value), { inputmode: 'numeric' })
-      return { name, field }
+      const told = h('p.hint')
+      field.el.append(told)
+      return { name, field: { ...field, told } }
     })
     const el = h('div.group', null, h('p.hint', null, t('settings.limitsLead')),
       h('div.grid-2', null, fields.map(({ field }) => field.el)), h('p.hint', null, t('settings.scope')))
 
     /** @param {any} state */
-    function update({ settings, defaults }) {
+    function update({ settings, info }) {
       for (const { name, field } of fields) {
+        const most = info?.limits?.session?.[name]
         field.write(String(settings.limits?.[name] ?? ''))
-        field.input.placeholder = String(defaults?.[name] ?? '∞')
+        field.input.placeholder = String(info?.defaults?.config?.limits?.[name] ?? '∞')
+        text(field.told, Number.isFinite(most) ? t('settings.most', { n: most }) : '')
       }
     }
 

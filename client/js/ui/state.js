@@ -39,7 +39,7 @@ yaa.define('ui/state', ['ui/text', 'ui/book', 'ui/server', 'ui/line', 'core/sess
       sessions: book.heads().map((head) => rowOf(head, session.id, book.entry(head.id))),
       demo: Boolean((models.find((one) => one.name === provider) ?? models[0])?.demo),
       tools: toolsOf(info),
-      defaults: info?.defaults?.config?.limits,
+      info,
       onDisk: !settings.canRememberSafely,
       settings: { ...settings.all(), url: settings.base(), key: settings.key(), remember: settings.remembers() },
     }

@@ -68,7 +68,7 @@ export interface State {
   agent: string
   demo: boolean
   tools: ToolRule[]
-  defaults: any
+  info: any
   onDisk: boolean
   settings: Record<string, any>
 }

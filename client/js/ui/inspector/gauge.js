@@ -39,7 +39,7 @@ yaa.define('ui/inspector/gauge', ['ui/h', 'ui/inspector/text', 'core/context', '
       if (key === drawn) return
       drawn = key
       draw(gauge)
-      if (panel.matches(':popover-open')) fill(figures, contentOf(session, gauge))
+      if (panel.matches(':popover-open')) fill(figures, contentOf(session, gauge, app.server.info()))
     }
 
     /** @param {Gauge} now */
@@ -55,7 +55,7 @@ yaa.define('ui/inspector/gauge', ['ui/h', 'ui/inspector/text', 'core/context', '
     /** @param {any} event */
     function place(event) {
       if (event.newState !== 'open' || !session || !gauge) return
-      fill(figures, contentOf(session, gauge))
+      fill(figures, contentOf(session, gauge, app.server.info()))
       const at = button.getBoundingClientRect()
       const { width, height } = panel.getBoundingClientRect()
       panel.style.setProperty('left', `${Math.max(8, Math.min(at.right - width, innerWidth - width - 8))}px`)
@@ -74,8 +74,8 @@ yaa.define('ui/inspector/gauge', ['ui/h', 'ui/inspector/text', 'core/context', '
     return el
   }
 
-  /** @param {Session} session @param {Gauge} gauge */
-  function contentOf(session, gauge) {
+  /** @param {Session} session @param {Gauge} gauge @param {any} info */
+  function contentOf(session, gauge, info) {
     const whole = gauge.window ?? gauge.used
     const rows = PARTS.filter((part) => gauge.parts[part]).map((part) => row(part, gauge.parts[part], whole))
     if (gauge.free !== null) rows.push(row('free', gauge.free, whole))
@@ -85,7 +85,7 @@ yaa.define('ui/inspector/gauge', ['ui/h', 'ui/inspector/text', 'core/context', '
       h('dl.figures', null, rows),
       h('p.hint', null, [t(gauge.measured ? 'gauge.measured' : 'gauge.estimated'), gauge.window ? '' : t('gauge.noWindow')]
         .filter(Boolean).join(' ')),
-      h('h3', null, t('gauge.run')), limitsOf(session),
+      h('h3', null, t('gauge.run')), limitsOf(session, (name) => contexts.allowed(session, info, name)),
       h('h3', null, t('gauge.session')), totalsOf(session),
     ]
   }
@@ -97,16 +97,15 @@ yaa.define('ui/inspector/gauge', ['ui/h', 'ui/inspector/text', 'core/context', '
       h('dd', null, count(tokens), h('small', null, ` ${share}%`)))
   }
 
-  /** What the last run used of what it may. @param {Session} session */
-  function limitsOf(session) {
-    const limits = session.config?.limits ?? {}
+  /** What the last run used of what it may. @param {Session} session @param {(name: string) => number | null} allowed */
+  function limitsOf(session, allowed) {
     const run = session.run ?? {}
     const unit = session.usage?.cost_unit
     const money = (/** @type {number} */ micro) => usage.money(micro, unit, language())
-    const rows = /** @type {[string, any, any, (n: number) => string][]} */ ([
-      ['steps', run.step, limits.max_steps, count], ['tokens', run.tokens, limits.max_tokens, count],
-      ['wall', run.wall_ms, limits.max_wall_s && limits.max_wall_s * 1000, duration],
-      ['cost', run.cost_micro, limits.max_cost_micro, money],
+    const wall = allowed('max_wall_s')
+    const rows = /** @type {[string, any, number | null, (n: number) => string][]} */ ([
+      ['steps', run.step, allowed('max_steps'), count], ['tokens', run.tokens, allowed('max_tokens'), count],
+      ['wall', run.wall_ms, wall && wall * 1000, duration], ['cost', run.cost_micro, allowed('max_cost_micro'), money],
     ]).filter(([, used]) => Number.isFinite(used))
     if (!rows.length) return h('p.hint', null, t('gauge.noRun'))
     return h('dl.figures', null, rows.map(([name, used, most, write]) => h('div', null,
