@@ -21,9 +21,7 @@ from tests.tooling.relay import Relay
 from . import walks
 
 TOOL = "datetime"
-# A person notices a second. The goal is half of one on an idle machine, which this may not be.
-TYPABLE_MS = 500
-TYPABLE_BOUND_MS = 3 * TYPABLE_MS
+TYPABLE_MS = 500  # the goal, which tests.bench measures: this machine may be busy
 # Steps in which a request has to fail: the line is cut; a page from disk asks at the usual port,
 # then asks without a key, before it is told.
 MAY_FAIL = {
@@ -101,7 +99,6 @@ class Served(walks.Both):
         print(
             f"{browser}, {place}: typable after {typable} ms (goal {TYPABLE_MS})", file=sys.stderr
         )
-        self.assertLess(typable, TYPABLE_BOUND_MS)
 
 
 class FromDisk(Served):
