@@ -86,7 +86,7 @@ def credentials(named: Iterable[tuple[str, Any]]) -> list[str]:
             continue
         if _CREDENTIAL().search(name) or is_secret(name):
             found += [value, value.partition(" ")[2].strip()]
-        elif not _identifies(name):
+        elif "://" in value or not _identifies(name):
             found += (part for word in value.split() for part in _parts(word) if _is_key(part))
         found += (each for each in _PASSWORD.findall(value) if not _is_common(each, value))
     return sorted({each for each in found if len(each) >= MIN_SECRET}, key=len, reverse=True)

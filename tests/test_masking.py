@@ -110,6 +110,7 @@ class Masking(unittest.TestCase):
             with self.subTest(name):
                 self.assertEqual(masking.credentials([(name, key)]), [])
                 self.assertEqual(masking.keys_in({name: key}), [])
+        self.assertEqual(masking.credentials([("REPO", f"https://{key}@git.example/x")]), [key])
         for name in ("SESSION_ID", "app_id", "Mcp-Session-Id", "IDEA", "PROJECT_KEY"):
             with self.subTest(name):
                 self.assertEqual(masking.credentials([(name, key)]), [key])
