@@ -78,33 +78,45 @@ def _masked_text(text: str) -> str:
 
 def credentials(named: Iterable[tuple[str, Any]]) -> list[str]:
     """What somebody is known by, of headers and variables, the longest first: values whose names
-    say so, and of `Bearer x` also x; keys under any name, and in addresses; passwords there."""
+    say so, and of `Bearer x` also x; keys under any name but an identifier's, and in addresses;
+    passwords there."""
     found: list[str] = []
     for name, value in named:
         if not isinstance(value, str):
             continue
         if _CREDENTIAL().search(name) or is_secret(name):
             found += [value, value.partition(" ")[2].strip()]
-        for word in value.split():
-            parts = _PARTS.split(word) if "://" in word else [word]
-            found += filter(_is_key, parts)
-        found += _PASSWORD.findall(value)
+        elif "://" in value or not _identifies(name):
+            found += (part for word in value.split() for part in _parts(word) if _is_key(part))
+        found += (each for each in _PASSWORD.findall(value) if not _is_common(each, value))
     return sorted({each for each in found if len(each) >= MIN_SECRET}, key=len, reverse=True)
 
 
+def _parts(word: str) -> list[str]:
+    """Of an address all but its host, which its links have; any other word whole."""
+    return _PARTS.split(_HOST.sub(r"\1", word)) if "://" in word else [word]
+
+
 def _is_key(word: str) -> bool:
-    """Whether it looks made by chance, and is no path: no word or number runs on like this."""
+    """Whether it looks made by chance, and is no path: words and numbers do not alternate like
+    this."""
     runs = _RUN.findall(word) if not word.startswith(("/", ".", "~", "-")) else ()
-    return any(not run.isalpha() and not run.isdigit() for run in runs)
+    return any(len(_LETTERS_OR_DIGITS.findall(run)) > 3 for run in runs)
+
+
+def _is_common(password: str, address: str) -> bool:
+    """Whether it is as good as none, and a word of every text: postgres:postgres, me:password."""
+    return address.count(password) > 1 or bool(_SECRET_KEY().fullmatch(password))
 
 
 def keys_in(query: Mapping[str, Any]) -> list[str]:
     """Of an owner's part of an address the values that are keys: by their name, or because they are
-    longer than any `metric`; the longest first."""
+    longer than any `metric` and no identifier; the longest first."""
     found = {
         text
         for name, text in query.items()
-        if isinstance(text, str) and len(text) >= (MIN_SECRET if is_secret(name) else LONG)
+        if isinstance(text, str) and not _identifies(name)
+        if len(text) >= (MIN_SECRET if is_secret(name) else LONG)
     }
     return sorted(found, key=len, reverse=True)
 
@@ -123,8 +135,17 @@ def cleared(value: Any, secrets: Iterable[str]) -> Any:
 
 def is_secret(key: Any) -> bool:
     """Whether a key names a secret: `apiKey`, `X-Api-Key`, `client_secret`; not `max_tokens`."""
-    words = _CAMEL.sub(r"\1_\2", str(key)).replace("-", "_").replace(" ", "_").lower()
+    words = _words(key)
     return words == "key" or _SECRET_KEY().search(words) is not None
+
+
+def _identifies(key: Any) -> bool:
+    """Whether a key says which one something is, and so is what results repeat: `database_id`."""
+    return _IDENTIFIER().search(_words(key)) is not None
+
+
+def _words(key: Any) -> str:
+    return _CAMEL.sub(r"\1_\2", str(key)).replace("-", "_").replace(" ", "_").lower()
 
 
 def _texts_masked(value: Any) -> Any:
@@ -171,8 +192,10 @@ def _late(pattern: str, flags: int = 0) -> Callable[[], re.Pattern[str]]:
 _PLAIN = (list, tuple)  # a named tuple cannot be rebuilt from one iterable
 _ESCAPE = re.compile(r"\\{1,8}u([0-9a-fA-F]{4})")
 _CAMEL = re.compile(r"([a-z0-9])([A-Z])")
-_RUN = re.compile(rf"[A-Za-z0-9]{{{LONG},}}")
-_PARTS = re.compile(r"[/?&=#]")
+_RUN = re.compile(rf"(?<!sha256:)(?<![A-Za-z0-9])[A-Za-z0-9]{{{LONG},}}")
+_LETTERS_OR_DIGITS = re.compile(r"[A-Za-z]+|[0-9]+")
+_HOST = re.compile(r"(://(?:[^/?#]*@)?)[^/?#]+")
+_PARTS = re.compile(r"[/?&=#@:]")
 _PASSWORD = re.compile(r"://[^/\s:@]{0,256}:([^/\s@]{1,256})@")
 _QUOTE = re.compile(r"\\*[\"']")
 
@@ -212,6 +235,12 @@ _STEMS = (
 _SECRET_KEY = _late(
     rf"(?:(?:^|_)(?:{_WORDS}|auth|pass|otp|signature|mcp_session_id)|apikeys?|accesstoken"
     r"|secretkey|sessiontoken|令牌|密钥|私钥|密码|口令)$"
+)
+
+# Not of a session or an application: those are as good as keys.
+_IDENTIFIER = _late(
+    r"(?:^|_)(?:(?<!session_)(?<!app_)ids?|uuid|ref|name|project|repo(?:sitory)?|branch|commit|sha"
+    r"|version|digest|image|container|host|database|db|bucket|model)$"
 )
 
 _CREDENTIAL = _late(r"(?:key|token|secret|auth|authorization|passw(?:or)?d|cookie)$", re.IGNORECASE)

@@ -97,11 +97,27 @@ class Masking(unittest.TestCase):
             ("prompt-caching-2024-07-31", []),
             ("1234567890123456", []),
             ("extraordinarilylongword", []),
+            ("MyCompanyProject2024", []),
+            (f"mcp/time@sha256:{key * 4}", []),
+            (f"https://{key}.cloud.example:443/x", []),
+            (f"https://{key}@errors.example/7", [key]),
+            ("postgres://postgres:postgres@localhost/app", []),
+            ("postgres://me:password@localhost/app", []),
         ):
             with self.subTest(value):
                 self.assertEqual(masking.credentials([("X-Door", value)]), found)
+        for name in ("NOTION_DATABASE_ID", "boardId", "--project-ref", "GIT_COMMIT", "DB", "Image"):
+            with self.subTest(name):
+                self.assertEqual(masking.credentials([(name, key)]), [])
+                self.assertEqual(masking.keys_in({name: key}), [])
+        self.assertEqual(masking.credentials([("REPO", f"https://{key}@git.example/x")]), [key])
+        for name in ("SESSION_ID", "app_id", "Mcp-Session-Id", "IDEA", "PROJECT_KEY"):
+            with self.subTest(name):
+                self.assertEqual(masking.credentials([(name, key)]), [key])
+                self.assertEqual(masking.keys_in({name: key}), [key])
         self.assertEqual(
-            masking.credentials([("DB_PASS", "sesame"), ("X-Jwt", "a.b.cd")]), ["a.b.cd", "sesame"]
+            masking.credentials([("DB_PASS", "sesame"), ("X-Jwt", "a.b.c.d")]),
+            ["a.b.c.d", "sesame"],
         )
 
     def test_keys_of_an_address(self) -> None:

@@ -3,7 +3,8 @@
 Where it sits: after `generate`, or on a schema of a client or MCP server, right before it is sent
 to such a provider (Gemini refuses `$ref` and `$defs`). Rule of the file: one pass, outside in.
 Where a type contains itself, the inside is described in words, and so is what is beyond
-MAX_INLINED: the schema that arguments are checked against stays the one with references.
+MAX_INLINED or MAX_LEVELS: the schema that arguments are checked against stays the one with
+references.
 """
 
 from __future__ import annotations
@@ -13,12 +14,14 @@ from typing import Any
 from .references import IN_LIST, IN_MAP, IN_ONE, member, tokens
 
 MAX_INLINED = 2_000  # types that contain each other twice are 2**n when written out
+MAX_LEVELS = 60  # of schemas within each other, a reference and what it leads to being two
+SIMPLE = ("string", "integer", "number", "boolean")  # types with none within them
 _TABLES = ("$defs", "definitions")  # only there to be referred to
 
 
 def inline(schema: dict[str, Any], depth: int = MAX_INLINED) -> dict[str, Any]:
-    """The same schema with its local references written out, up to so many in each other; those
-    that leave it stay."""
+    """The same schema with its local references written out, up to so many in each other and what
+    is SIMPLE in those; references that leave it stay."""
     result: dict[str, Any] = _Inliner(schema, depth).schema(schema, ())
     return result
 
@@ -26,10 +29,16 @@ def inline(schema: dict[str, Any], depth: int = MAX_INLINED) -> dict[str, Any]:
 class _Inliner:
     def __init__(self, root: dict[str, Any], depth: int) -> None:
         self.root, self.depth = root, depth
-        self.count = 0
+        self.count = self.level = 0
 
     def schema(self, node: Any, trail: tuple[str, ...]) -> Any:
         """`node` written out; `trail` are the references that we are inside of."""
+        self.level += 1
+        written = self.written(node, trail)
+        self.level -= 1
+        return written
+
+    def written(self, node: Any, trail: tuple[str, ...]) -> Any:
         if isinstance(node, list):
             return [self.schema(item, trail) for item in node]
         if not isinstance(node, dict):
@@ -61,7 +70,8 @@ class _Inliner:
         if not isinstance(target, dict):
             return node
         self.count += 1
-        deep = len(trail) >= self.depth or self.count > MAX_INLINED
+        deep = len(trail) >= self.depth and target.get("type") not in SIMPLE
+        deep = deep or self.level > MAX_LEVELS or self.count > MAX_INLINED
         if reference not in trail and not deep:
             inner = self.schema(target, (*trail, reference))
             return {**inner, **self.schema(siblings, trail)}

@@ -118,7 +118,8 @@ class Jobs:
                     waiting.clear()
                 while waiting and batch.running < self._executions.most:
                     job = waiting.popleft()
-                    if takes_time(job) and self._patience(job, left) <= 0:  # next_step stops for it
+                    seconds = self._patience(job, left)
+                    if takes_time(job) and seconds <= 0:  # next_step stops for it
                         continue
                     key = self._key(job.call, job.entry["attempt"])
                     try:
@@ -140,7 +141,6 @@ class Jobs:
                         if not job.repeatable:
                             self._executions.claims.release(*key)
                         raise
-                    seconds = max(self._patience(job, left), 0)
                     source = self._toolbox.execute(
                         self._session, job.call, job.args, job.entry, job.repairs, seconds
                     )

@@ -67,7 +67,7 @@ class Server:
         """What it knows this server by, and may echo: wherever in its entry that stands."""
         given = [self.entry.get(key, {}).items() for key in ("headers", "env")]
         url = self.entry.get("url", "")
-        given.append({"": url}.items())
+        given.append({"": url.partition("?")[0]}.items())
         found = {*masking.credentials(pair for pairs in given for pair in pairs)}
         found.update(masking.keys_in(dict(parse_qsl(urlsplit(url).query))))
         args = self.entry.get("args", [])

@@ -7,6 +7,7 @@ import unittest
 from typing import Any
 
 from server.schema.inline import MAX_INLINED, inline
+from server.schema.validate import check_schema
 
 NODE = {
     "title": "shop.Node",
@@ -67,6 +68,18 @@ class Inline(unittest.TestCase):
         cut = {"title": "s2", "description": "same shape as s2"}
         self.assertEqual(inline(schema, 2), {"items": {"items": cut}})
         self.assertEqual(inline(schema, 4), inline(schema))
+        kind = {"type": "string", "enum": ["a", "b"]}
+        schema = {**schema, "$defs": {**defs, "s2": kind}}  # a name would tell a model less
+        self.assertEqual(inline(schema, 2), {"items": {"items": kind}})
+
+    def test_types_in_a_row(self) -> None:
+        """As many as a schema that may be used can have."""
+        defs = {f"s{n}": {"items": {"$ref": f"#/$defs/s{n + 1}"}} for n in range(2_000)}
+        schema = {"$defs": {**defs, "s2000": {}}, "$ref": "#/$defs/s0"}
+        self.assertEqual(check_schema(schema), [])
+        written = inline(schema)
+        self.assertEqual(check_schema(written), [])
+        self.assertIn('"description": "same shape as s30"', json.dumps(written))
 
     def test_doubling_is_bounded(self) -> None:
         defs: dict[str, Any] = {

@@ -125,6 +125,19 @@ class Time(Case):
         self.assertEqual(again.session["status"], "completed")
         self.assertEqual(sorted(self.toolbox.counts.values()), [1, 1, 1])
 
+    async def test_what_a_slow_reader_takes_is_not_taken_from_a_call(self) -> None:
+        """One that may not run twice was begun, and ended before it could do anything."""
+        clock = ManualClock()
+        host = self.host("keep", "alone", disconnect_grace_s=7)
+        host.clock = clock
+        limits = {"max_wall_s": 5}
+        run = host.prepare({"messages": [user("go")], "config": {"limits": limits}})
+        async for event in run.events():
+            if alias(event) == EXEC:
+                clock.now += 5000
+        self.assertEqual(self.toolbox.patience, {"keep": 12})
+        self.assertEqual(run.session["finish_reason"], "limit")
+
 
 class FullDisk(Case):
     async def test_a_call_that_cannot_be_claimed_is_not_run_and_not_lost(self) -> None:

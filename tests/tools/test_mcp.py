@@ -467,7 +467,7 @@ class Ended(Case):
 
 class Words(unittest.TestCase):
     def test_credentials_wherever_they_stand(self) -> None:
-        key = "0123456789abcdef"
+        key = "4f9a0c1de87b23aa"
         header = [
             "-y",
             "mcp-remote",
@@ -478,6 +478,8 @@ class Words(unittest.TestCase):
         for entry, found in (
             ({"url": f"https://m.example/mcp?api_key=short-1&k={key}&region=eu"}, [key, "short-1"]),
             ({"url": f"https://m.example/s/{key}/mcp"}, [key]),
+            ({"url": f"https://m.example/mcp?project_ref={key}"}, []),
+            ({"command": "x", "args": ["--database-id", key, f"--repo={key}"]}, []),
             ({"command": "npx", "args": ["mcp-remote", f"https://m.example/{key}/sse"]}, [key]),
             ({"command": "x", "args": ["--api-key", key, "--no-auth", "/srv/a/long/path"]}, [key]),
             ({"command": "x", "args": [f"--token={key}", "--auth", "oauth2"]}, [key]),

@@ -81,14 +81,13 @@ def edit_file(
     """Replace a text that occurs exactly once in a file (or everywhere with replace_all)."""
     target = inside(path)
     with alone(target.parent):
-        text, encoding = read_text(
-            target, path, "surrogateescape"
-        )  # what is no text stays as it is
+        errors = "surrogateescape"  # what is no text stays as it is
+        text, encoding = read_text(target, path, errors)
         changed, count = edited(text, old, new, path)
         if count > 1 and not replace_all:
             often = f"the text occurs {count} times in {path}"
             raise ToolError(f"{often}; give more of it, or replace_all")
-        write_text(target, changed, path, encoding, "surrogateescape")
+        write_text(target, changed, path, encoding, errors)
     ctx.attach(path)
     found = {"path": path, "replaced": count}
     lines = lines_of(text)
