@@ -254,7 +254,7 @@ yaa.define('io/stream', ['core/fold', 'core/session', 'core/sse', 'io/api'], ({ 
 
     /** @param {YaaEvent} event */
     terminal(event) {
-      this.marks = {} // all that was approved has been carried out or refused
+      this.marks = {} // the document says what became of all that was approved
       const server = event.metadata?.yaa?.digest
       const client = digest(this.session)
       const differs = typeof server === 'string' && server !== client
