@@ -461,11 +461,11 @@ class Limits(Case):
             await peer.send(CHUNKED)
             for _ in range(10):
                 await peer.send(chunk(b"x"))
-                await asyncio.sleep(0.03)
+                await asyncio.sleep(0.06)
             await peer.send(b"0\r\n\r\n")
 
         async with serving(drips) as server:
-            limits = Timeouts(first_byte=0.2, idle=0.2)
+            limits = Timeouts(first_byte=0.5, idle=0.5)
             body = await fetch(self.client, server.url, timeouts=limits)
             self.assertEqual(body, b"x" * 10)
 
