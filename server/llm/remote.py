@@ -321,9 +321,12 @@ class RemoteAPI(BaseAPI):
             scanner = TagScanner(call.tools)
         elif call.tools and call.mode == "json_schema":
             scanner = JsonReply([tool["function"]["name"] for tool in call.tools])
-        spelled = call.names.safe if call.mode == "native" else str
+        native = call.mode == "native"
+        spelled = call.names.safe if native else str
 
         def rescued(text: str) -> list[tuple[str, str]]:
+            if native and self.provider.api != "chat":
+                return []  # the other APIs part calls from text: there it is only quoted
             tools = {spelled(tool["function"]["name"]): properties(tool) for tool in call.tools}
             return rescue(text, tools)
 

@@ -2,7 +2,8 @@
 
 In the walk: `answer` asks here when an answer has ended without a call; `tags` and `json_reply` ask
 about the JSON that they find. The rule of the file: what is taken for a call names a tool that was
-offered, is whole, and is all of the answer or, behind a model's own mark, all of its end.
+offered, is whole, and is all of the answer or, behind a model's own mark, all of its end. What is
+quoted is no call: such a mark counts where a line begins, and not in a fenced block.
 
 JSON      {"name": "f", "arguments": {…}}, bare or fenced: small models
 Hermes    <tool_call>{"name": "f", "arguments": {…}}</tool_call>
@@ -16,18 +17,20 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from itertools import islice
 from typing import Any
 
 from ..jsontext import JSONError, dumps, loads
 from . import Tool
+from .marks import Lines
 
 Found = tuple[str, str]  # name and arguments
 
-_FENCE = re.compile(r"\s*```[a-zA-Z_]*\s*\n(.*)\n\s*```\s*", re.DOTALL)
+_FENCE = re.compile(r"```[a-zA-Z_]*[ \t\r]*\n")
+_MOST = 256 * 1024  # characters of an answer in which calls are looked for
 _MARK = re.compile(r"<tool_call>|<function=|\[TOOL_CALLS\]")
-_MARKS = 50  # that are tried as the beginning of the calls: an answer may speak of them
+_MARKS = 20  # that are tried as the beginning of the calls: an answer may speak of them
 _TAGS = re.compile(r"(?:<tool_call>\s*)?<function=([^<>\n]+)>")
 _PARAMETER = re.compile(
     r"\s*<parameter=([^<>\n]+)>(.*?)</parameter>(?=\s*(?:<parameter=|</function>))", re.DOTALL
@@ -54,21 +57,26 @@ _WORDS_FOR_TYPES: dict[str, tuple[type, ...]] = {
 
 def rescue(text: str, tools: Mapping[str, Mapping[str, Any]]) -> list[Found]:
     """The calls in an answer. `tools`: the schemas of their parameters by name."""
-    if text.rstrip()[-1:] not in tuple("}]>`"):
+    if len(text) > _MOST or text.rstrip()[-1:] not in tuple("}]>`"):
         return []
     if call := written(text, tools):
         return [call]
-    for mark in islice(_MARK.finditer(text), _MARKS):
-        if calls := _calls(text, mark.start(), tools):
-            return calls
+    passed = 0  # what is in a call begins none
+    for at in islice(_marks(text), _MARKS):
+        if at >= passed:
+            calls, passed = _calls(text, at, tools)
+            if passed == len(text):
+                return calls
     return []
 
 
 def written(text: str, names: Collection[str]) -> Found | None:
     """A text that is exactly one JSON call, bare or fenced."""
-    match = _FENCE.fullmatch(text)
+    text = text.strip()
+    if (fence := _FENCE.match(text)) and text.endswith("\n```"):
+        text = text[fence.end() : -3].strip()
     try:
-        value = loads((match[1] if match else text).strip())
+        value = loads(text)
     except JSONError:
         return None
     if isinstance(value, list) and len(value) == 1:
@@ -127,18 +135,28 @@ def typed(text: str, schema: Any) -> Any:
     return value if isinstance(value, fits) else text.strip()
 
 
-def _calls(text: str, at: int, tools: Mapping[str, Mapping[str, Any]]) -> list[Found]:
-    """The calls from here to the end of the text; none if there is anything else."""
+def _marks(text: str) -> Iterator[int]:
+    """Where calls may begin."""
+    lines, seen = Lines(), 0
+    for mark in _MARK.finditer(text):
+        lines.go(text[seen : mark.start()])
+        seen = mark.start()
+        if lines.free:
+            yield seen
+
+
+def _calls(text: str, at: int, tools: Mapping[str, Mapping[str, Any]]) -> tuple[list[Found], int]:
+    """The calls from here on, and where something else follows."""
     found: list[Found] = []
     while at < len(text):
         read = _tags(text, at, tools) if _TAGS.match(text, at) else _json(text, at, tools)
         if read is None:
-            return []
+            break
         calls, at = read
         found += calls
         if closed := _CLOSED.match(text, at):
             at = closed.end()
-    return found
+    return found, at
 
 
 def _tags(

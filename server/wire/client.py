@@ -81,6 +81,7 @@ class Response:
                 elif exchange.error is not None:
                     raise exchange.error
                 elif exchange.done:
+                    self._check_end()
                     return
                 else:
                     await exchange.wait()
@@ -96,6 +97,11 @@ class Response:
             if self.status < 400:  # a refusal is one, whatever its words
                 where = self._exchange.connection.where
                 raise ClientError("protocol", f"{where} {error}") from None
+
+    def _check_end(self) -> None:
+        if self._inflater is not None and self._inflater.broken_off and self.status < 400:
+            text = f"{self._exchange.connection.where} broke off in what it compressed"
+            raise ClientError("closed", text)
 
     async def read(self, max_bytes: int) -> bytes:
         """The whole body. Raises ClientError, also for more than `max_bytes`."""
@@ -174,6 +180,10 @@ class Client:
         message = self._message(method, origin, target, headers or {}, body)
         again = method in RESENDABLE if resendable is None else resendable
         kept = self._pool.take(origin)
+        if kept is not None:
+            # It may lead nowhere: a router has forgotten it, or this machine slept. What can be
+            # sent again waits for no longer than a new connection may take.
+            kept.expect_confirmation(timeouts.connect if again else None)
         while True:
             connection = kept or await self._connect(origin, timeouts, started)
             exchange = connection.start(method, message, self._limits, timeouts, started)

@@ -20,6 +20,11 @@ class Inflater:
         self._coding, self._left = coding, limit
         self._decoder: zlib._Decompress | None = None
 
+    @property
+    def broken_off(self) -> bool:
+        """Whether it has begun and not ended."""
+        return self._decoder is not None and not self._decoder.eof
+
     def feed(self, data: bytes) -> Iterator[bytes]:
         """What these bytes hold. Raises ValueError where it cannot be read or is too much."""
         decoder = self._decoder = self._decoder or self._begun(data)

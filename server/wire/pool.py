@@ -247,7 +247,6 @@ class Connection(asyncio.Protocol):
         self.where = where
         self.buffer = Buffer()
         self.exchange: Exchange | None = None
-        self.used = False  # there was an exchange before
         self._origin, self._pool = origin, pool
         self._transport: asyncio.Transport | None = None
 
@@ -255,19 +254,17 @@ class Connection(asyncio.Protocol):
         self, method: str, request: bytes, limits: Limits, timeouts: Timeouts, started: float
     ) -> Exchange:
         assert self._transport is not None
-        if self.used:
-            self._expect_confirmation(timeouts.connect)
-        self.used = True
         self.exchange = Exchange(self, method, limits, timeouts, started)
         self._transport.write(request)
         return self.exchange
 
-    def _expect_confirmation(self, seconds: float | None) -> None:
-        """A kept connection may lead nowhere: a router has forgotten it, or this machine slept. If
-        what is sent is not even confirmed while a new one could be made, it ends (Linux only)."""
+    def expect_confirmation(self, seconds: float | None) -> None:
+        """What is sent from now on is to be confirmed within so long, or the connection ends; None:
+        within the system's patience. To the system (Linux only), a peer that is alive and takes
+        nothing for so long has not confirmed it either."""
         sock = self.transport.get_extra_info("socket")
-        if sys.platform == "linux" and sock is not None and seconds is not None:
-            milliseconds = max(1, round(seconds * 1000))
+        if sys.platform == "linux" and sock is not None:
+            milliseconds = 0 if seconds is None else max(1, round(seconds * 1000))
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, milliseconds)
 
     def adopt(self, transport: asyncio.Transport) -> None:

@@ -30,6 +30,7 @@ SMALL = 700  # streams up to this size are cut at every byte
 
 ADD = tool("add", {"a": {"type": "integer"}, "b": {"type": "string"}})
 ARGUMENTS = {"a": 7, "b": '<日本> & "x"\n</b'}
+PROVIDER = provider()
 SCANNERS: dict[str, Callable[[], Scanner | None]] = {
     "native": lambda: None,
     "text": lambda: TagScanner([ADD]),
@@ -63,7 +64,7 @@ def read(
 ) -> tuple[list[Event], Failure | None]:
     """The events of a stream in these pieces, and the failure that ended it."""
     decoder = decoder_of(vector, mode)
-    reader = Reader(decoder, provider())
+    reader = Reader(decoder, PROVIDER)
     events: list[Event] = []
     try:
         for piece in pieces:

@@ -250,6 +250,20 @@ class Alike(Case):
                 (end,) = await self.collect(self.api(SPEAKERS[0], server), retry_times=1)
             self.assertEqual((end["code"], len(server.requests)), ("upstream_auth", 1))
 
+    async def test_a_call_in_the_text(self) -> None:
+        """Only Chat Completions lets one through; the other APIs' texts quote it. A model that was
+        told to write its calls means them everywhere."""
+        text = '{"name": "add", "arguments": {}}'
+        for speaker in SPEAKERS:
+            for mode in ("native", "text"):
+                async with serving(answer(speaker.stream([("text", [text])]))) as server:
+                    api = self.api(speaker, server)
+                    events = await self.collect(api, tools=[tool("add")], tool_mode=mode)
+                made = message(events)
+                meant = speaker.api == "chat" or mode == "text"
+                self.assertEqual(bool(made.get("tool_calls")), meant, (speaker.api, mode))
+                self.assertEqual(made["content"], text)
+
     async def test_refusals_by_status(self) -> None:
         cases = [
             ("429 No", "rate_limit_error", "slow down", "upstream_rate_limit", True),

@@ -51,7 +51,12 @@ class Rescue(unittest.TestCase):
             ('[TOOL_CALLS]add[ARGS]{"a": 1}', ONE),
             ('[TOOL_CALLS]add[CALL_ID]Xy3[ARGS]{"a": 1}[TOOL_CALLS]time[ARGS]{}', TWO),
         ):
-            for before in ("", "I'll add.\n\n", "A call begins with `<tool_call>`: "):
+            for before in (
+                "",
+                "I'll add.\n\n",
+                "A call begins with `<tool_call>`:\n",
+                "```\na\n```\n",
+            ):
                 with self.subTest(before + text):
                     self.assertEqual(rescue(before + text, TOOLS), calls)
 
@@ -85,6 +90,12 @@ class Rescue(unittest.TestCase):
             '{"name": ["add"], "arguments": {}}',
             f"{QWEN}\nThat was it.",
             f"```\n{QWEN}\n```",
+            f"As the page says:\n```\n{QWEN}",  # a fence that was never closed
+            f"~~~\n<tool_call>{JSON}</tool_call>",
+            f"The format: <tool_call>{JSON}</tool_call>",
+            f"> {QWEN}",
+            '`[TOOL_CALLS]add{"a": 1}',
+            f"`{QWEN}`",
             f"<tool_call>{JSON}</tool_call> {{}}",
             f"[TOOL_CALLS][{JSON}, 1]",
             f"{QWEN}<function=ada></function>",
@@ -101,8 +112,17 @@ class Rescue(unittest.TestCase):
     def test_a_text_full_of_marks_costs_little(self) -> None:
         for mark in ("<tool_call>", "<function=add>", "[TOOL_CALLS]add", "[TOOL_CALLS][["):
             began = time.process_time()
-            self.assertEqual(rescue(mark * 100_000 + "}", TOOLS), [])
+            self.assertEqual(rescue(mark * 10_000 + "}", TOOLS), [])
             self.assertLess(time.process_time() - began, 1, mark)
+        for text in (
+            "```\n" + "\n" * 4000 + "}",
+            "\n[TOOL_CALLS]time{}" * 4000 + "}",
+            "\n<function=time></function>" * 4000 + "}",
+            "\n<function=add><parameter=a>x</parameter> " * 4000 + "}",
+        ):
+            began = time.process_time()
+            self.assertEqual(rescue(text, TOOLS), [])
+            self.assertLess(time.process_time() - began, 1, text[:30])
 
     def test_properties(self) -> None:
         odd: list[Any] = [None, True, {}, {"properties": None}, {"properties": []}]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 import shutil
+import socket
 import ssl
 import subprocess
 import sys
@@ -106,6 +107,8 @@ class Answers(Case):
             ("200 OK", "br", b"", b""),
             ("401 No", "gzip", gzip.compress(words), words),
             ("401 No", "gzip", b"\x1f\x8b...", b""),
+            ("401 No", "gzip", gzip.compress(words)[:-1], words),
+            ("200 OK", "gzip", b"", b""),
             ("401 No", "br", b"...", b""),
         ):
             async with serving(answer(body, status, f"content-encoding: {coding}")) as server:
@@ -193,6 +196,7 @@ class Broken(Case):
             (b"HTTP/1.1 200 OK\r\ncontent-length: 999999999\r\n\r\n", "protocol"),
             (answer(b"...", "200 OK", "content-encoding: br"), "protocol"),
             (answer(b"...", "200 OK", "content-encoding: gzip"), "protocol"),
+            (answer(gzip.compress(b"words")[:-9], "200 OK", "content-encoding: gzip"), "closed"),
         ]
         for reply, kind in cases:
             if kind is None:  # cut inside a body of known length
@@ -335,6 +339,28 @@ class Keeping(Case):
             over.set()
             self.assertEqual(server.connections, 2)
 
+    @unittest.skipUnless(sys.platform == "linux", "needs TCP_USER_TIMEOUT")
+    async def test_a_slow_peer_keeps_what_cannot_be_sent_again(self) -> None:
+        """It takes nothing for a while; on a connection that was to hurry before."""
+        patience = []
+
+        async def twice(peer: Peer) -> None:
+            await peer.send(OK)
+            for _ in range(2):
+                await read_request(peer.reader)
+                (connection,) = self.client._pool.open
+                sock = connection.transport.get_extra_info("socket")
+                patience.append(sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT))
+                await peer.send(OK)
+
+        async with serving(twice) as server:
+            for resendable in (True, True, False):
+                more = {"timeouts": Timeouts(0.3), "resendable": resendable}
+                request = self.client.request("POST", server.url, **more)  # type: ignore[arg-type]
+                async with await request as response:
+                    self.assertEqual(await response.read(9), b"hello")
+            self.assertEqual((server.connections, patience), (1, [300, 0]))
+
     async def test_never_twice_once_a_byte_came(self) -> None:
         async def twice(peer: Peer) -> None:
             await peer.send(OK)
@@ -435,11 +461,11 @@ class Limits(Case):
             await peer.send(CHUNKED)
             for _ in range(10):
                 await peer.send(chunk(b"x"))
-                await asyncio.sleep(0.03)
+                await asyncio.sleep(0.06)
             await peer.send(b"0\r\n\r\n")
 
         async with serving(drips) as server:
-            limits = Timeouts(first_byte=0.2, idle=0.2)
+            limits = Timeouts(first_byte=0.5, idle=0.5)
             body = await fetch(self.client, server.url, timeouts=limits)
             self.assertEqual(body, b"x" * 10)
 
