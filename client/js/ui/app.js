@@ -109,7 +109,7 @@ yaa.define('ui/app', [
       return settingsOpen ? actions.openSettings('look') : undefined
     }
 
-    /** @param {import('./types').Entry} entry @param {How} [how] a place that the page was brought to is there already: pushed again, nobody could go back beyond it */
+    /** @param {import('./types').Entry} entry @param {How} [how] where the page is brought to is there already: pushed again, nobody gets back beyond it */
     function show(entry, how = 'pushState') {
       app.current = entry
       app.past = null

@@ -80,7 +80,7 @@ yaa.define('ui/popup', ['ui/h', 'ui/text', 'io/clipboard'], ({ h, icon, iconButt
    * @param {any} anchor the button @param {import('./types').MenuEntry[]} entries @param {string} [label] instead of the button's
    */
   function openMenu(anchor, entries, label = anchor.getAttribute('aria-label')) {
-    if (anchor.popoverTargetElement) return // it is open: with this press the browser closes it
+    if (anchor.popoverTargetElement) return // with this press the browser closes it
     const items = entries.map((entry) => {
       const kind = { type: 'button', role: entry.checked === undefined ? 'menuitem' : 'menuitemradio', 'aria-checked': entry.checked }
       return h(entry.danger ? 'button.danger' : 'button', { ...kind, onclick: () => choose(entry) }, icon(entry.icon), entry.label)
