@@ -32,8 +32,24 @@ await main(async (walk, job) => {
 
   await walk.step("pressed again, the button closes its menu, and pressed once more opens it", async () => {
     await page.click(MODE);
-    await page.waitForFunction(() => !document.querySelector("[role=menu], .mode[aria-expanded]"));
+    const closed = () => page.waitForFunction(() => !document.querySelector("[role=menu], .mode[aria-expanded]"));
+    await closed();
+    const press = () => page.$eval(MODE, (button) => button.click()); // as a screen reader does: no pointer goes down
+    await press();
+    await page.waitForSelector("[role=menu]");
+    await walk.rest();
+    await press();
+    await closed();
     await page.click(MODE);
+    await page.waitForSelector("[role=menu]");
+    await walk.rest();
+    await page.hover(MODE);
+    await page.mouse.down();
+    await page.mouse.move(5, 300); // let go elsewhere: that is no press
+    await page.mouse.up();
+    await page.keyboard.press("Escape");
+    await closed();
+    await press();
     await walk.press("Plain", "[role=menuitemradio]");
     await walk.sees(MODE, "Plain");
   });

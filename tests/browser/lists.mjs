@@ -93,6 +93,11 @@ await main(async (walk, job) => {
     await page.waitForSelector(".empty:not([hidden])");
     expect(await page.$$eval(".toast", (all) => all.length), 0, "notices");
     await ready();
+    const here = await current();
+    await page.evaluate(() => history.back()); // nor does it hold anybody on the way
+    await page.waitForFunction((id) => yaa.use("ui/commands").context().app.current.session.id !== id, {}, here);
+    await page.evaluate(() => history.back());
+    await isCurrent(kept);
   });
 
   await walk.step("tags that were switched hold, however their dialog is left", async () => {

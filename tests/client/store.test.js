@@ -185,6 +185,34 @@ test('before a full storage is reported, what can be lost makes room', async () 
   assert.deepStrictEqual([asked, errors], [2, ['quota']])
 })
 
+test('while room is made nothing overtakes: not an event the one before it, nor a session its end', async () => {
+  const indexedDB = new FakeIDB()
+  let made = () => {}
+  const makeRoom = () => new Promise((resolve) => { made = () => resolve(undefined) })
+  const store = await idb.open({ indexedDB, onError: (error) => assert.fail(error.message), makeRoom })
+  const settle = async () => { for (let n = 0; n < 10; n++) await new Promise((resolve) => setImmediate(resolve)) }
+  await store.put(example())
+  const events = EVENTS.slice(2, 5)
+  for (const [n, event] of events.entries()) {
+    indexedDB.refuse = n ? null : 'QuotaExceededError'
+    store.append('s', event)
+    await settle()
+  }
+  made()
+  await settle()
+  const kept = [...indexedDB.databases.get('yaa').stores.get('events').records.values()]
+  assert.deepStrictEqual(kept.flatMap((batch) => batch.events), events)
+  indexedDB.refuse = 'QuotaExceededError'
+  const put = store.put(example('gone'))
+  await settle()
+  indexedDB.refuse = null
+  const gone = store.delete('gone')
+  await settle()
+  made()
+  await Promise.all([put, gone])
+  assert.deepStrictEqual((await store.list()).map(({ id }) => id), ['s'])
+})
+
 test('a session that cannot be read is no session, is said, can be deleted, and hides no other', async () => {
   const indexedDB = new FakeIDB()
   const errors = []

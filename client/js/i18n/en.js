@@ -87,7 +87,6 @@ yaa.define('i18n/en', [], () => {
     'thread.label': 'Messages',
     'thread.toEnd': 'Jump to the end',
     'thread.you': 'You',
-    'thread.assistant': 'yaa',
     'thread.error': 'Error',
     'thread.cut': 'Cut off here. Its text is kept for you; the model starts this answer again.',
     'thread.length': 'The answer reached its limit of tokens and ends here. Say “go on” to get the rest.',
@@ -110,7 +109,6 @@ yaa.define('i18n/en', [], () => {
     'branch.previous': 'Previous branch',
     'branch.next': 'Next branch',
     'branch.which': 'Branch {n} of {total}',
-    'branch.editArgs': 'Edit arguments',
     'branch.editResult': 'Edit result',
     'branch.rerun': 'Run again',
     'branch.ghost': 'Set aside',
@@ -218,7 +216,6 @@ yaa.define('i18n/en', [], () => {
 
     'client.title': '{tool} wants something from this browser',
     'client.text': 'This page has no such tool, or it is switched off. You can answer by hand.',
-    'client.label': 'Answer',
     'client.send': 'Send answer',
     'client.error': 'Answer with an error',
 

@@ -87,7 +87,6 @@ yaa.define('i18n/zh', [], () => {
     'thread.label': '消息',
     'thread.toEnd': '跳到末尾',
     'thread.you': '你',
-    'thread.assistant': 'yaa',
     'thread.error': '错误',
     'thread.cut': '在这里中断了。文字为你保留；模型会重新开始这个回答。',
     'thread.length': '回答达到了词元上限，到此为止。发送“继续”即可得到其余内容。',
@@ -110,7 +109,6 @@ yaa.define('i18n/zh', [], () => {
     'branch.previous': '上一个分支',
     'branch.next': '下一个分支',
     'branch.which': '第 {n} 个分支，共 {total} 个',
-    'branch.editArgs': '修改参数',
     'branch.editResult': '修改结果',
     'branch.rerun': '再次运行',
     'branch.ghost': '已搁置',
@@ -218,7 +216,6 @@ yaa.define('i18n/zh', [], () => {
 
     'client.title': '{tool} 想从这个浏览器得到一些东西',
     'client.text': '此页面没有该工具，或它已被关闭。你可以手动回答。',
-    'client.label': '回答',
     'client.send': '发送回答',
     'client.error': '以错误回答',
 

@@ -64,6 +64,7 @@ yaa.define('io/store-idb', ['core/fold', 'core/session', 'io/store-memory', 'io/
     /** What is stored belongs to a newer page. */
     let over = false
     /** @type {Promise<void> | null} */ let connecting = null
+    /** Other writes wait, or they would overtake. @type {Promise<any> | null} */ let room = null
     adopt(database)
 
     /** @param {IDBDatabase} next */
@@ -94,9 +95,10 @@ yaa.define('io/store-idb', ['core/fold', 'core/session', 'io/store-memory', 'io/
     /** @param {(tables: Record<string, IDBObjectStore>) => void} work */
     async function write(work) {
       try {
+        if (room) await room
         await within('readwrite', work).catch(async (error) => {
           if (!isFull(error)) throw error
-          await makeRoom().catch(() => {})
+          await (room ??= makeRoom().catch(() => {}).then(() => { room = null }))
           await within('readwrite', work)
         })
       } catch (error) {

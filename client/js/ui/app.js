@@ -9,6 +9,7 @@ yaa.define('ui/app', [
   { sidebarView, headerView }, { threadView }, { composerView, draftOf }, { failurePanel }, commands, { notesView, queueOf }, { stateOf, prepare, NARROW },
 ) => {
   /** @typedef {import('./types').App} App */
+  /** @typedef {import('./types').How} How */
   const { t } = words
   /** Focusing a field on a touch screen opens the keyboard over the page. */
   const KEYBOARD = matchMedia('(hover: hover)')
@@ -54,7 +55,7 @@ yaa.define('ui/app', [
         addEventListener('popstate', arrive)
       }
       await book.refresh()
-      if (wanted) await actions.open(wanted)
+      if (wanted) await actions.open(wanted, 'replaceState')
       else address(app.current.session)
       draw()
       NARROW.addEventListener('change', draw)
@@ -79,8 +80,8 @@ yaa.define('ui/app', [
     /** A link that is opened where the page is open already, the one that a server prints or that of a session; or the way back. */
     function arrive() {
       const wanted = sessionInHash()
-      if (wanted) return actions.open(wanted)
-      if (!location.hash) return show(book.entry(history.state) ?? book.fresh())
+      if (wanted) return actions.open(wanted, 'replaceState')
+      if (!location.hash) return show(book.entry(history.state) ?? book.fresh(), 'replaceState')
       if (!settings.takeKeyFromHash()) return
       say(t('toast.signedIn'))
       address(app.current.session)
@@ -108,12 +109,12 @@ yaa.define('ui/app', [
       return settingsOpen ? actions.openSettings('look') : undefined
     }
 
-    /** @param {import('./types').Entry} entry */
-    function show(entry) {
+    /** @param {import('./types').Entry} entry @param {How} [how] where the page is brought to is there already: pushed again, nobody gets back beyond it */
+    function show(entry, how = 'pushState') {
       app.current = entry
       app.past = null
       app.drawer = false
-      address(entry.session, 'pushState')
+      address(entry.session, how)
       app.views?.composer.write(settings.draft(draftOf(entry.session)))
       drawNow()
     }
@@ -196,15 +197,15 @@ yaa.define('ui/app', [
       draw()
     }
 
-    /** @param {string} id */
-    async function open(id) {
+    /** @param {string} id @param {How} [how] */
+    async function open(id, how) {
       const [entry, before] = [await book.open(id), app.current]
       try {
-        if (entry) return show(entry)
+        if (entry) return show(entry, how)
         toast(t('session.gone'))
       } catch (error) { // nothing that is stored keeps the page from its work
         console.warn(error)
-        show(before === entry ? book.fresh() : before)
+        show(before === entry ? book.fresh() : before, how)
         toast(t('session.broken', { detail: /** @type {any} */ (error).message }), { bad: true })
       }
       address(app.current.session)
@@ -367,7 +368,7 @@ yaa.define('ui/app', [
   /**
    * The open session is in the address, so that a reload opens it again, and going back the one before. One that is not kept
    * is only in the state: going back opens it, a reload does not.
-   * @param {Session} session @param {'pushState' | 'replaceState'} [how]
+   * @param {Session} session @param {How} [how]
    */
   function address({ id, messages, ext }, how = 'replaceState') {
     const bare = location.pathname + location.search

@@ -250,7 +250,7 @@ yaa.define('ui/asks', ['ui/h', 'ui/text', 'ui/form', 'core/usage'], (dom, { t, c
   /** @param {any} interrupt @param {(payload: any) => void} answer @param {any} call @returns {Body} */
   function clientTool(interrupt, answer, call) {
     const tool = interrupt.tool ?? call?.function.name ?? interrupt.reason
-    const input = h('textarea.input.mono', { 'aria-label': t('client.label'), placeholder: t('client.label'), spellcheck: false })
+    const input = h('textarea.input.mono', { 'aria-label': t('question.send'), placeholder: t('question.send'), spellcheck: false })
     const send = (/** @type {boolean} */ bad) => answer({ content: input.value, ...(bad ? { is_error: true } : {}) })
     const decline = declining(answer, () => { actions.hidden = false })
     const actions = h('div.ask-actions', null,

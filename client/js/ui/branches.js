@@ -120,7 +120,7 @@ yaa.define('ui/branches', ['ui/h', 'ui/text', 'ui/popup', 'ui/seen'], (dom, { t 
     const one = (/** @type {string} */ key, /** @type {string} */ name) => (
       h('button.button.ghost.small', { type: 'button', onclick: () => actions.branch(name, shown.call.id) }, icon('pencil'), t(key))
     )
-    const args = one('branch.editArgs', 'editArguments')
+    const args = one('ask.edit', 'editArguments')
     const result = one('branch.editResult', 'editResult')
     const again = h('button.button.ghost.small', { type: 'button', onclick: () => actions.branch('rerun', shown.call.id) }, icon('retry'), t('branch.rerun'))
     const more = iconButton('more', t('branch.more'), { 'aria-haspopup': 'menu', onclick: () => actions.branch('menu', more, shown.of) })

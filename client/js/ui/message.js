@@ -21,7 +21,7 @@ yaa.define('ui/message', [
     const role = item.message.role
     const own = role === 'user' || role === 'error'
     const inner = role === 'user' ? userView(actions) : own ? errorView(item.message, actions) : assistantView(actions)
-    const heading = h('h3.sr-only', null, t(role === 'user' ? 'thread.you' : own ? 'thread.error' : 'thread.assistant'))
+    const heading = h('h3.sr-only', null, t(role === 'user' ? 'thread.you' : own ? 'thread.error' : 'app.name'))
     const el = h('article.message', { id: `message-${item.message.id}`, 'data-role': role, tabIndex: -1 }, heading, inner.el)
 
     /** @type {any[] | null} */ let drawn = null

@@ -75,15 +75,12 @@ yaa.define('ui/popup', ['ui/h', 'ui/text', 'io/clipboard'], ({ h, icon, iconButt
     setTimeout(() => use?.setAttribute('href', '#i-copy'), 1500)
   }
 
-  /** The button on which a press has begun while its menu was open. @type {Element | null} */ let closing = null
-  addEventListener('pointerdown', ({ target }) => { closing = /** @type {Element} */ (target).closest('[aria-expanded]') }, true)
-
   /**
    * Open a menu under `anchor`; pressed again, the button only closes it. It is made when opened and removed when closed.
    * @param {any} anchor the button @param {import('./types').MenuEntry[]} entries @param {string} [label] instead of the button's
    */
   function openMenu(anchor, entries, label = anchor.getAttribute('aria-label')) {
-    if (closing === anchor) return void (closing = null)
+    if (anchor.popoverTargetElement) return // with this press the browser closes it
     const items = entries.map((entry) => {
       const kind = { type: 'button', role: entry.checked === undefined ? 'menuitem' : 'menuitemradio', 'aria-checked': entry.checked }
       return h(entry.danger ? 'button.danger' : 'button', { ...kind, onclick: () => choose(entry) }, icon(entry.icon), entry.label)
@@ -116,9 +113,10 @@ yaa.define('ui/popup', ['ui/h', 'ui/text', 'io/clipboard'], ({ h, icon, iconButt
       all.at(to % all.length).focus()
     }
 
-    /** @param {any} event */
-    function ontoggle(event) {
-      if (event.newState !== 'closed') return
+    /** @param {any} event after the press that opens it */
+    function ontoggle({ newState }) {
+      anchor.popoverTargetElement = newState === 'open' ? menu : null
+      if (newState === 'open') return
       anchor.removeAttribute('aria-expanded')
       menu.remove()
     }

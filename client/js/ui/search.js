@@ -139,7 +139,7 @@ yaa.define('ui/search', ['ui/h', 'ui/text', 'ui/popup', 'ui/find', 'core/search'
   }
 
   /** @param {string} role */
-  const roleOf = (role) => t(role === 'user' ? 'thread.you' : role === 'error' ? 'thread.error' : 'thread.assistant')
+  const roleOf = (role) => t(role === 'user' ? 'thread.you' : role === 'error' ? 'thread.error' : 'app.name')
 
   /** @param {[string, boolean][]} parts */
   const partsOf = (parts) => parts.map(([part, hit]) => (hit ? h('mark', null, part) : part))

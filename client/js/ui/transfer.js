@@ -51,7 +51,7 @@ yaa.define('ui/transfer', [
   }
 
   const headings = () => ({
-    you: t('thread.you'), assistant: t('thread.assistant'), error: t('thread.error'), thoughts: t('think.done'), result: t('tool.result'),
+    you: t('thread.you'), assistant: t('app.name'), error: t('thread.error'), thoughts: t('think.done'), result: t('tool.result'),
     untitled: t('session.untitled'), image: t('image.alt'), edited: t('branch.edited'), files: t('export.files'),
   })
 

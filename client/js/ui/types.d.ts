@@ -73,6 +73,8 @@ export interface State {
   settings: Record<string, any>
 }
 
+export type How = 'pushState' | 'replaceState'
+
 /** What views can do; made in ui/app. */
 export interface Actions {
   send(text: string): void
@@ -81,7 +83,7 @@ export interface Actions {
   answer(id: string, answer: Answer | null): void
   answerAll(answers: [string, Answer | null][]): void
   newSession(): void
-  open(id: string): void
+  open(id: string, how?: How): void
   rename(id: string, title: string): void
   remove(id: string): void
   draft(text: string, draft: string): void
@@ -199,7 +201,7 @@ export interface App {
   /** is the side panel open on a narrow screen? */
   drawer: boolean
   views: any
-  show(entry: Entry): void
+  show(entry: Entry, how?: How): void
   draw(): void
   /** at once, not with the next frame */
   drawNow(): void
