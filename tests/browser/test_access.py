@@ -9,8 +9,8 @@ from tests.tooling.child import Yaa
 
 from . import walks
 
-# The second server has a lower limit, so that something is different there.
-OTHER = {"server": {"discover": False}, "session": {"config": {"limits": {"max_steps": 7}}}}
+# The second server allows less, so that something is different there.
+OTHER = {"server": {"discover": False, "limits": {"session": {"max_steps": 7}}}}
 
 
 class Access(walks.Both):
