@@ -219,8 +219,9 @@ yaa.define('ui/settings', ['ui/h', 'ui/text', 'ui/connection', 'ui/looks', 'ui/c
   function limitsPanel(actions) {
     const fields = LIMITS.map(([name, label]) => {
       const field = textField(`settings.${label}`, '', (value) => actions.setLimit(name, value), { inputmode: 'numeric' })
-      const told = h('p.hint')
+      const told = h('p.hint', { id: uid('told') })
       field.el.append(told)
+      attr(field.input, 'aria-describedby', told.id)
       return { name, field: { ...field, told } }
     })
     const el = h('div.group', null, h('p.hint', null, t('settings.limitsLead')),
