@@ -103,6 +103,7 @@ interface Api {
   health(stop?: AbortSignal): Promise<any>
   info(): Promise<any>
   run(session: Session, options?: { signal?: AbortSignal }): Promise<Response>
+  stop(id: string): Promise<Response>
   file(id: string, path: string): Promise<Blob>
 }
 type Health = 'ok' | 'bad' | 'unknown'

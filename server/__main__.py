@@ -24,10 +24,10 @@ if not __package__:  # `python3 server`: as a folder, which cannot find its own 
     sys.exit("yaa: start it with python3 -m server, in the folder that holds server/")
 
 from . import VERSION, later, log
-from .api.auth import Keys, home_key
+from .api.auth import KEY_FILE, Keys, home_key
 from .config import Config, ConfigError, Unavailable, expanded, home_folder, load, make_home
 from .door import Door, allow_files, certificate
-from .greeting import links
+from .greeting import links, sign_in
 from .metrics import Metrics
 from .rotation import Rotated, Rotation
 from .wire.listener import bind
@@ -43,6 +43,7 @@ with 0 when every tool of the file can be used, `doctor` when nothing is missing
 server exits with 2 when its configuration cannot be used, with 1 when its address cannot now."""
 
 
+TRUST = "the session is my own: keep its approvals, settings and agent"
 NOT_NOW = 1  # starting again may help; after BAD_CONFIGURATION it does not (docs/deploy)
 PASSING = (errno.EADDRINUSE, errno.EADDRNOTAVAIL, socket.EAI_AGAIN)  # why an address is not had
 INTERRUPTED = 128 + signal.SIGINT  # as a shell has it
@@ -74,7 +75,7 @@ def main(arguments: list[str] | None = None) -> int:
         if options.command or options.check:
             code: int = later("commands").perform(config, env, options)
             return code
-        return _serve(config, env, opens=options.open)
+        return _serve(config, env, opens=options.open, prints_link=options.print_link)
     except ConfigError as error:
         for problem in error.problems:
             print(f"yaa: {problem}", file=sys.stderr)
@@ -119,11 +120,15 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--key", metavar="FILE", help="its key, if not in that file")
     parser.add_argument("--check", action="store_true", help="check the configuration and stop")
     parser.add_argument("--open", action="store_true", help="open the page in a browser")
+    parser.add_argument(
+        "--print-link", action="store_true", help="print the key in the link, also to a log"
+    )
     parser.add_argument("--version", action="version", version=f"yaa {VERSION}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     run = commands.add_parser("run", parents=[common], help="run a session: JSON in, JSON out")
     run.add_argument("file", nargs="?", help="a session (default: standard input)")
     run.add_argument("--say", metavar="TEXT", help="a message to append, or to begin with")
+    run.add_argument("--trust", action="store_true", help=TRUST)
     forms = run.add_mutually_exclusive_group()
     forms.add_argument("--events", action="store_true", help="write its events, one JSON a line")
     forms.add_argument("--text", action="store_true", help="write the answer, not the session")
@@ -135,6 +140,7 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     commands.add_parser("doctor", parents=[common], help="say what works and what is missing")
     chat = commands.add_parser("chat", parents=[common], help="talk on this terminal")
     chat.add_argument("file", nargs="?", help="a session to go on with")
+    chat.add_argument("--trust", action="store_true", help=TRUST)
     return parser.parse_args(arguments, argparse.Namespace(home=None, config=None))
 
 
@@ -143,21 +149,28 @@ def _config_file(option: str | None, env: Mapping[str, str]) -> Path | None:
     return expanded(named, "--config") if named else None
 
 
-def _serve(config: Config, env: Mapping[str, str], *, opens: bool) -> int:
+def _serve(config: Config, env: Mapping[str, str], *, opens: bool, prints_link: bool) -> int:
+    """`prints_link`: with the key, also where output is no terminal but may be kept."""
     server = config.server
     make_home(config.home)
     allow_files(server["limits"])
     entries = server["api_keys"]
     made = "" if entries or not server["auth_required"] else _home_key(config.home)
-    if made:
-        entries = [{"name": "home", "key": made}]
-    keys = Keys(entries, required=server["auth_required"])
+    keys = Keys(entries, made, required=server["auth_required"])
     tls = certificate(server["tls"])
     sockets = _bind(server["host"], server["port"])
     scheme = "https" if tls else "http"
-    addresses = links(scheme, server["host"], sockets[0].getsockname()[1], made)
+    where = (scheme, server["host"], sockets[0].getsockname()[1])
+    shown = prints_link or sys.stdout.isatty()
+    addresses = [
+        *links(*where, made if shown else ""),
+        *sign_in(
+            config.home / KEY_FILE if made else None, shown=shown, required=server["auth_required"]
+        ),
+    ]
+    page = links(*where, made)[-1]
     metrics = Metrics(server["workers"])
-    door = Door(config, env, keys, sockets, addresses, tls, metrics, opens=opens)
+    door = Door(config, env, keys, sockets, addresses, page, tls, metrics, opens=opens)
     patience_s = server["limits"]["disconnect_grace_s"] + WORKERS_END_S
     with ExitStack() as held:
         for sock in sockets:

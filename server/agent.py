@@ -13,8 +13,9 @@ from __future__ import annotations
 import asyncio
 import secrets
 import time
-from collections.abc import AsyncGenerator, Callable, Iterator
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
+from contextlib import aclosing, suppress
+from copy import deepcopy
 from typing import Any
 from weakref import WeakValueDictionary, finalize
 
@@ -27,8 +28,9 @@ from .hooks import HookFailed, Hooks
 from .llm import Options
 from .llm.registry import Model, Models
 from .metrics import Metrics, Row
+from .offload import offload
 from .points import Points
-from .session import account, definition, events, intake, prompts
+from .session import account, definition, events, intake, prompts, run_record
 from .session.context import changes as context
 from .session.context.view import pairing_errors, view
 from .session.decide import (
@@ -44,18 +46,24 @@ from .session.decide import (
 )
 from .session.decide import Model as Facts
 from .session.events import Event, put, state_delta
-from .session.fold import Folder, digest, find_message
+from .session.fold import Folder, digest, find_message, fold
 from .session.notes import with_notes
 from .tools.claims import Claims
-from .tools.executions import Executions
+from .tools.executions import Executions, SessionKey, session_lock
 from .tools.jobs import Jobs, Unclaimed
 from .tools.locks import Locks
+from .tools.run_records import RunRecords, Writer
+from .tools.stop_signals import StopSignals
 from .tools.toolbox import Toolbox
 from .witness import Witness
 
 Session = dict[str, Any]
 
 SLACK_S = 0.05  # between the clock of a run and that of a timeout
+REST_S = 0.005  # a run that is not waited for lets others go on after so long
+WATCH_S = 0.25  # between two looks for sessions that are to stop, while anything runs
+STOP_S = 5.0  # how long a request to stop waits until nothing of the session runs any more
+STOPPED = "Stopped by the user."
 
 logger = log.get("agent")
 
@@ -66,7 +74,13 @@ def new_id(kind: str) -> str:
 
 
 def now_ms() -> int:
+    """Return the time of day, which may be set or jump: for what people read, not for durations."""
     return time.time_ns() // 1_000_000
+
+
+def monotonic_ms() -> int:
+    """Return a time for durations. It does not pass while the machine sleeps."""
+    return time.monotonic_ns() // 1_000_000
 
 
 class BaseAgent:
@@ -86,52 +100,118 @@ class BaseAgent:
         ids: Callable[[str], str] = new_id,
         sink: tracing.Sink | None = None,
         hooks: Hooks | None = None,
+        records: RunRecords | None = None,
+        signals: StopSignals | None = None,
+        stopwatch: Callable[[], int] | None = None,
     ) -> None:
         limits = config.server["limits"]
         self.defaults = config.session
         self.ceilings: dict[str, Any] = limits["session"]
         self.models, self.toolbox = models, toolbox
-        self.agents = agents or Agents()
+        self.agents = agents or Agents(limits=config.session["config"]["limits"])
         grace_s, most = limits["disconnect_grace_s"], limits["max_parallel_calls"]
         self.executions = Executions(claims, grace_s, most, locks or Locks())
         self.clock, self.ids, self.sink = clock, ids, sink
+        self.stopwatch = stopwatch or monotonic_ms
+        self.records = records or RunRecords()
+        self._signals = signals or StopSignals()
+        self._watch: asyncio.TimerHandle | None = None  # the next look for sessions to stop
         self.hooks = hooks or Hooks()
         self.tells_deltas: bool = config.server["log"]["model_deltas"]
         self.metrics = metrics or Metrics().row(0)
-        self._active: WeakValueDictionary[str, Run] = WeakValueDictionary()
+        self._active: WeakValueDictionary[SessionKey, Run] = WeakValueDictionary()
 
-    def prepare(self, document: Any, key: str = "") -> Run:
-        """A run of this document. Raises Problem, before any side effect, if there can be none.
+    def prepare(
+        self,
+        document: Any,
+        key: str = "",
+        owner: str = "",
+        resumed: str = "",
+        checked_size: int = 0,
+    ) -> Run:
+        """Return a run of this document. Raises Problem, before any side effect, if there can be
+        none.
 
-        `key` is the name of the API key, for the log. The document becomes the run's own.
+        `key` is the name of the API key, for the log. `owner` says whose workspaces, claims and
+        kept results it reaches (api.auth.Key). `resumed` is the id of a run that the client says
+        it goes on with (`Last-Event-ID`). `checked_size` says that `intake.accept` has been called,
+        and how many bytes of JSON the document has: what takes long over a large one is done
+        beside the event loop. The document becomes the run's own.
         """
         if self.executions.stopping:
             text = "This server is stopping. Ask again in a moment, or another one."
             raise Problem("overloaded", text, headers={"Retry-After": "1"})
-        session = intake.accept(document)
+        session: Session = document if checked_size else intake.accept(document)
         self.toolbox.admit(session)
-        agent = self.agents.resolve(session)
+        agent, remarks = self.agents.resolved(session, owner)
         own = session.get("config", {}).get("llm_api", {}).get("provider")
         default = self.defaults["config"]["llm_api"]["provider"]
-        model = self.models.resolve(definition.provider(agent, own, default))
+        model = self.models.resolve(definition.provider(agent, own, default), owner)
         run_id = self.ids("run")
         now, ids, host = self.clock(), self.ids, self.toolbox.host
-        opening = intake.opening(session, self.defaults, agent, run_id, now, ids, host)
-        run = self._begin(Run(self, session, model, opening, key), opening[0]["threadId"])
-        logger.info("run %s of session %s for %s", run_id, opening[0]["threadId"], key or "-")
+        opening = intake.opening(session, self.defaults, agent, run_id, now, ids, host, remarks)
+        run = Run(self, session, model, opening, key, owner)
+        run.size = checked_size
+        self._begin(run)
+        run.catch_up(resumed)
+        logger.info("run %s of session %s for %s", run_id, run.session_key[1], key or "-")
         return run
 
-    def _begin(self, run: Run, session_id: str) -> Run:
+    def _begin(self, run: Run) -> None:
         """While a run exists, there is no other run of its session on this host."""
-        if session_id in self._active or not self.executions.locks.take(session_id):
+        session = run.session_key
+        if session in self._active or not self.executions.locks.take(session_lock(session)):
             raise Problem(
                 "run_active",
                 "This session is running here already. Wait for that run, or close its stream.",
                 headers={"Retry-After": "1", "x-should-retry": "false"},
             )
-        self._active[session_id] = run
-        run.release = finalize(run, self._forget, session_id)  # at the latest when it is dropped
-        return run
+        self._look()  # requests to stop that came before this run are not for it
+        self._active[session] = run
+        run.release = finalize(run, self._forget, session)  # at the latest when it is dropped
+
+    async def stop_session(self, owner: str, session_id: str) -> bool:
+        """End what runs of a session on this host: its model call, and its tool calls, whose result
+        says that they were stopped. Returns whether nothing runs any more, after STOP_S at most.
+        """
+        session = (owner, session_id)
+        ran = self._stop(session)
+        with suppress(OSError):  # a full disk: what runs in this process has been stopped
+            self._signals.send(session)
+        for _ in range(round(STOP_S / WATCH_S)):
+            if not self._runs(session):
+                return True
+            await asyncio.sleep(WATCH_S / 5 if ran else WATCH_S)
+        return not self._runs(session)
+
+    def _stop(self, session: SessionKey) -> bool:
+        run = self._active.get(session)
+        if run is not None:
+            run.stop()
+        return bool(self.executions.stop(session, STOPPED)) or run is not None
+
+    def _runs(self, session: SessionKey) -> bool:
+        here = session in self._active or self.executions.runs(session)
+        return here or self.executions.locks.held(session_lock(session))
+
+    def _look(self) -> None:
+        """Stop the sessions that another process was asked to stop."""
+        received = self._signals.received()
+        for session in {*self._active, *self.executions.sessions}:
+            if received and self._signals.name(session) in received:
+                self._stop(session)
+
+    def watch(self) -> None:
+        """Look for requests to stop now and then, as long as anything runs."""
+
+        def look() -> None:
+            self._watch = None
+            if self._active or self.executions.sessions:
+                self._look()
+                self.watch()
+
+        if self._watch is None:
+            self._watch = asyncio.get_running_loop().call_later(WATCH_S, look)
 
     def stop(self) -> None:
         """Let runs end at a safe point: no step and no call begins any more, and a model call is
@@ -146,9 +226,9 @@ class BaseAgent:
         self.stop()
         await self.executions.close()
 
-    def _forget(self, session_id: str) -> None:
-        self._active.pop(session_id, None)
-        self.executions.locks.free(session_id)
+    def _forget(self, session: SessionKey) -> None:
+        self._active.pop(session, None)
+        self.executions.locks.free(session_lock(session))
 
 
 class Run:
@@ -157,6 +237,7 @@ class Run:
     id             the run's
     session        the live document; whole whenever no event is being made
     first_message  how many messages the document brought
+    session_key    the owner of the API key, and the session's id
     """
 
     def __init__(
@@ -166,26 +247,35 @@ class Run:
         model: Model,
         opening: list[Event],
         key: str = "",
+        owner: str = "",
     ) -> None:
         self.id: str = opening[0]["runId"]
         self.session = session
         self.first_message = len(session.get("messages") or [])
+        self.session_key: SessionKey = (owner, opening[0]["threadId"])
         self._thread: str = opening[0]["threadId"]
         self._agent, self._model, self._opening = agent, model, opening
         self._folder = Folder(session)
-        self._jobs = Jobs(session, agent.toolbox, agent.executions, agent.clock, agent.ids)
-        self._started_ms = agent.clock()
+        self._record = agent.records.writer(self.session_key)
+        self._jobs = Jobs(
+            *(session, agent.toolbox, agent.executions, agent.clock, agent.ids),
+            owner=owner,
+            record=self._record,
+        )
+        self._started_ms = agent.stopwatch()
         self._step = ""  # the open step's name
         self._limits: dict[str, Any] = {}  # as soon as the session is filled in
         self._used: dict[str, int] = dict(session.get("usage", {}))  # before this POST
         self._facts = Facts(model.model, model.facts)
         tells_deltas = agent.tells_deltas
         self._witness = Witness(session, model, key, agent.sink, tells_deltas=tells_deltas)
-        about = {"run": self.id, "model": model.model, "key_name": key}
+        about = {"run": self.id, "model": model.model, "key_name": key, "owner": owner}
         self._points = Points(agent.hooks, session, agent.toolbox, about)
         self._beside = Beside(
             session, model.api, agent.ids, agent.clock, self._witness, self._points
         )
+        self._stopped = False
+        self.size = 0  # bytes of JSON that the document has, where it is large
         self._refused = False  # the provider has found the last request too large
         self._waits: asyncio.Task[Any] | None = None  # the consumer, while a model is called
         self.release: Callable[[], object] = lambda: None  # lets another run of this session begin
@@ -199,35 +289,72 @@ class Run:
         """
         metrics = self._agent.metrics
         metrics.run_began()
+        self._agent.watch()
+        rested = time.monotonic()
         try:
             async with aclosing(self._produce()) as source:
                 async for event in source:
                     if event["type"] in self._points.watched:
                         event = await self._points.passing(event)
-                    self._take(event)
+                    await self._take(event)
                     yield event
+                    if time.monotonic() > rested + REST_S:  # others get their turn
+                        await asyncio.sleep(0)
+                        rested = time.monotonic()
         except Exception as error:  # our own mistakes, too, end the run with a terminal event
             event = self._error(self._broken(error))
-            self._take(event)
+            await self._take(event)
             yield event
         finally:
             self._folder.flush()
+            if self._record.begun:
+                with suppress(OSError):
+                    self._record.append(self.session)
             self.release()
             self._witness.end(self.id, self._thread, self._elapsed_ms())
             seconds = self._elapsed_ms() / 1000
             metrics.run_ended(self.session, self._witness.results, self._used, seconds)
+
+    def catch_up(self, resumed: str = "") -> None:
+        """Begin with what an earlier run of this host did and the document lacks, if there is a
+        record of it (session/run_record.py)."""
+        records = self._agent.records
+        if (record := records.find(self.session_key)) is None:
+            return
+        lacking = run_record.missing(self.session, record, resumed=resumed)
+        if lacking is not None:
+            self._record = self._jobs.record = records.writer(self.session_key, record)
+        if lacking:
+            opened = deepcopy(self.session)
+            for event in self._opening:
+                fold(opened, event)
+            self._opening += run_record.catching_up(opened, lacking, record)
+
+    @property
+    def record(self) -> Writer | None:
+        """What is kept of this run until its client has the answer; None if nothing is."""
+        return self._record if self._record.begun else None
+
+    def announces(self, arrived: Callable[[], Awaitable[bool]]) -> None:
+        """Have calls that may not run twice wait for `arrived`, once they are announced."""
+        self._jobs.arrived = arrived
+
+    def stop(self) -> None:
+        """End the run at its next safe point, without a terminal event: a person wants that."""
+        self._stopped = self._jobs.stopped = True
+        self.interrupt()
 
     def interrupt(self) -> None:
         """Leave a model call. A tool that runs is waited for."""
         if self._waits is not None:
             self._waits.cancel()
 
-    def _take(self, event: Event) -> None:
+    async def _take(self, event: Event) -> None:
         """Fold the event into the session, and show it to the log and the trace."""
         self._folder.apply(event)
         if event["type"] in ("RUN_FINISHED", "RUN_ERROR"):
             ours = event.setdefault("metadata", {}).setdefault("yaa", {})
-            ours["digest"] = digest(self.session)
+            ours["digest"] = await offload(self.size, digest, self.session)
         self._witness.see(event)
 
     def _broken(self, error: Exception) -> Event:
@@ -251,8 +378,8 @@ class Run:
             self._agent.ceilings,
         )
         while True:
-            step = self._next_step()
-            if self._agent.executions.stopping and not isinstance(step, Stop):
+            step = await offload(self.size, self._next_step)
+            if (self._agent.executions.stopping or self._stopped) and not isinstance(step, Stop):
                 return  # every message is whole and no call runs: the client goes on from here
             calls_model = isinstance(step, (CallModel, Compact, NameSession))
             self._waits = asyncio.current_task() if calls_model else None
@@ -289,11 +416,13 @@ class Run:
     def _next_step(self) -> Step:
         return next_step(
             self.session,
-            self._agent.toolbox,
+            self._agent.toolbox.judge(self.session),
             self._limits,
             self._facts,
             elapsed_ms=self._elapsed_ms(),
             recoverable=self._jobs.recoverable(),
+            horizon_ms=self._jobs.horizon_ms,
+            begun=self._jobs.begun,
         )
 
     # -- the model --------------------------------------------------------------------------------
@@ -385,7 +514,7 @@ class Run:
         return {**event, "timestamp": self._agent.clock()}
 
     def _elapsed_ms(self) -> int:
-        return self._agent.clock() - self._started_ms
+        return self._agent.stopwatch() - self._started_ms
 
     def _seconds_left(self) -> float | None:
         allowed = self._limits.get("max_wall_s")

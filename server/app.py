@@ -9,7 +9,7 @@ nothing.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from types import TracebackType
 from typing import Any
 
@@ -17,8 +17,9 @@ from . import VERSION, masking
 from .agent import BaseAgent
 from .agents.registry import Agents
 from .api.agui import Agui
-from .api.auth import Keys
+from .api.auth import Keys, owners
 from .api.autoai import AutoAi
+from .api.body import Sizes
 from .api.files import Downloads
 from .api.gateway import Gateway
 from .api.info import Health, Info
@@ -36,6 +37,7 @@ from .hooks import Hooks
 from .llm.discover import Found, discover
 from .llm.registry import Models
 from .metrics import Metrics, Row
+from .recent import Recent
 from .rotation import Rotated, Rotation
 from .sandbox.policy import TIERS
 from .sandbox.probe import Proof
@@ -43,10 +45,14 @@ from .session.modes import catalog
 from .session.shape import check
 from .tools.claims import Claims
 from .tools.locks import Locks
+from .tools.run_records import RunRecords
 from .tools.runner import Runner
+from .tools.stop_signals import StopSignals
 from .tools.toolbox import Toolbox
 from .wire.client import Client
+from .wire.origins import Origins
 
+SWEEP_EVERY_S = 600.0
 START_S = 20.0  # how long a request waits for a server that opens
 
 
@@ -89,9 +95,15 @@ class App:
         self.exporter = Exporter(server["tracing"], logs, self.client, VERSION, rotation)
         self.hooks = Hooks()
         self.claims = Claims(config.home / "claims", limits["claim_ttl_s"], limits["result_ttl_s"])
-        self.toolbox = Toolbox(config, self.client)
-        self.agents = Agents(config.home / "agents", config.session["agent"])
+        trusted = owners(server["api_keys"])
+        self.toolbox = Toolbox(config, self.client, trusted)
+        self.agents = Agents(
+            *(config.home / "agents", config.session["agent"], trusted),
+            limits=config.session["config"]["limits"],
+        )
         self.locks = Locks(config.home / "claims.lock")
+        self.records = RunRecords(config.home / "runs", limits["claim_ttl_s"])
+        self._sweeping: asyncio.Task[None] | None = None
         self.agent = BaseAgent(
             *(config, self.models, self.toolbox, self.claims),
             agents=self.agents,
@@ -99,6 +111,8 @@ class App:
             metrics=self.metrics,
             sink=self.exporter,
             hooks=self.hooks,
+            records=self.records,
+            signals=StopSignals(config.home / "stops"),
         )
 
     async def open(self) -> None:
@@ -110,7 +124,15 @@ class App:
         )
         self.models.add(found)
         self.found = found
+        self._sweeping = asyncio.create_task(self._sweep())
         self._opened.set()
+
+    async def _sweep(self) -> None:
+        """Remove claims, results and records that have expired, now and then, in a thread."""
+        while True:
+            await asyncio.to_thread(self.claims.sweep)
+            await asyncio.to_thread(self.records.sweep)
+            await asyncio.sleep(SWEEP_EVERY_S)
 
     async def _open_tools(self) -> None:
         await self.toolbox.open(self._most, self._proof)
@@ -133,6 +155,8 @@ class App:
 
     async def close(self) -> None:
         """End what still runs, then close the connections it used."""
+        if self._sweeping is not None:
+            self._sweeping.cancel()
         await self.agent.close()
         self.locks.close()
         await self.toolbox.close()
@@ -190,22 +214,22 @@ class App:
             file.close()
         return found
 
-    def agent_problems(self) -> list[str]:
-        return self.agents.problems(self.toolbox.names())
+    def agent_problems(self, owner: str = "") -> list[str]:
+        return self.agents.problems(self.toolbox.names(), owner)
 
-    def facts(self) -> dict[str, Callable[[], Any]]:
-        """What `/info` tells beside the configuration; asked at every request."""
+    def facts(self, owner: str) -> dict[str, Any]:
+        """What `/info` tells a key of this owner beside the configuration, as it is now."""
         return {
-            "agents": self.agents.info,
-            "agent_problems": self.agent_problems,
-            "modes": catalog,
-            "tools": self.toolbox.info,
-            "models": self.models.catalog,
-            "sandbox": self.toolbox.sandbox,
-            "hooks": self.hooks.info,
-            "tracing": self.exporter.info,
-            "demo": lambda: self.demo,
-            "fronts": lambda: {"openai": {"withheld": self.toolbox.unattended()}},
+            "agents": self.agents.info(owner),
+            "agent_problems": self.agent_problems(owner),
+            "modes": catalog(),
+            "tools": self.toolbox.info(),
+            "models": self.models.catalog(),
+            "sandbox": self.toolbox.sandbox(),
+            "hooks": self.hooks.info(),
+            "tracing": self.exporter.info(),
+            "demo": self.demo,
+            "fronts": {"openai": {"withheld": self.toolbox.unattended()}},
         }
 
 
@@ -221,14 +245,16 @@ def routes(app: App, keys: Keys) -> Router:
     """Every address of the server."""
     server, session = app.config.server, app.config.session
     health = Health(VERSION, lambda: app.is_open)
-    info = Info(VERSION, server["limits"], session, **app.facts())
+    info = Info(VERSION, server["limits"], session, app.facts)
     streams = session["config"]["yaa"]["stream"]
     runs = Runs(app.agent, server["limits"])
     sessions = Sessions(runs, streams=streams)
     agui = Agui(runs)
-    downloads = Downloads(app.toolbox, server["limits"]["max_request_size"])
+    downloads = Downloads(app.toolbox, Sizes.of(server["limits"]))
     files = Files(shipped("client"))
-    openai = OpenAI(runs, app.agents, app.toolbox.names, app.claims, VERSION)
+    ttl_s, most = server["limits"]["response_ttl_s"], server["limits"]["max_request_size"]
+    recent = Recent(app.config.home / "responses", ttl_s, most)
+    openai = OpenAI(runs, app.agents, app.toolbox.names, app.claims, recent, VERSION)
     table = {
         ("GET", "/"): Route(files.get, open=True),
         ("GET", "/health"): Route(health.get, open=True),
@@ -236,6 +262,7 @@ def routes(app: App, keys: Keys) -> Router:
         ("GET", "/metrics"): Route(Scrape(app.metrics.text).get),
         ("POST", "/session"): Route(sessions.post),
         ("POST", "/session/events"): Route(sessions.events),
+        ("POST", "/session/stop"): Route(sessions.stop),
         ("POST", "/"): Route(sessions.post),
         ("POST", "/agui/{agent}"): Route(agui.post, refusal=agui.refusal),
         ("POST", "/files"): Route(downloads.post),
@@ -244,7 +271,7 @@ def routes(app: App, keys: Keys) -> Router:
         **openai.routes(),
     }
     rates = Rates(server["limits"]["rate_limit"])
-    origins = server["cors_origins"]
+    origins = Origins.of(server)
     count = app.metrics.answered
     return Router(
         *(table, files.get, keys), origins=origins, rates=rates, count=count, opened=app.opened

@@ -26,6 +26,7 @@ from .console import (
     FAILED,
     INTERRUPTED,
     Chat,
+    as_foreign,
     explain,
     read_session,
     run_once,
@@ -110,7 +111,11 @@ async def _doctor(config: Config, env: Mapping[str, str]) -> int:
 def _run(config: Config, env: Mapping[str, str], options: argparse.Namespace) -> int:
     """Diagnostics go to stderr only: stdout is the next program's input."""
     log.setup("warning")
-    document = to_run(options.file, options.say)
+    document = given = to_run(options.file, options.say)
+    if not options.trust:
+        document, lines = as_foreign(given, config.session)
+        if lines:
+            print("yaa: " + "\n".join(lines), file=sys.stderr)
     form = "events" if options.events else "text" if options.text else "session"
     if form != "text" and isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8")  # as JSON has to be, in whatever language
@@ -131,7 +136,7 @@ def _run(config: Config, env: Mapping[str, str], options: argparse.Namespace) ->
         return run(main())
     except (KeyboardInterrupt, asyncio.CancelledError):
         if not begun and form == "session":
-            write_session(document, sys.stdout)  # `> session.json` must not lose what it held
+            write_session(given, sys.stdout)  # `> session.json` must not lose what it held
         return INTERRUPTED
 
 
@@ -146,6 +151,9 @@ def _check_tools(config: Config, options: argparse.Namespace) -> int:
 def _chat(config: Config, env: Mapping[str, str], options: argparse.Namespace) -> int:
     log.setup("error")
     session = read_session(options.file) if options.file else {"messages": []}
+    left_out: list[str] = []
+    if not options.trust:
+        session, left_out = as_foreign(session, config.session)
     terminal = Terminal()
     with asyncio.Runner(loop_factory=Loop) as runner:
         app = App(config, env)
@@ -159,6 +167,8 @@ def _chat(config: Config, env: Mapping[str, str], options: argparse.Namespace) -
                 "/help lists the commands; Ctrl-C stops a run.",
             ):
                 terminal.line(line, "dim")
+            if left_out:
+                terminal.line("\n".join(["", *left_out]))
             return Chat(app.agent, runner, terminal, session).talk()
         finally:
             runner.run(app.close())

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import copy
 import difflib
+import hashlib
 import importlib
 import ipaddress
 import os
@@ -26,6 +27,8 @@ from .sandbox import reach
 from .wire.headers import is_loopback
 
 FOLDERS = ("agents", "tools", "hooks", "workspaces", "claims", "logs")
+
+LEAST_KEY = 16  # characters of a key that is configured as it is
 
 # A provider is one unit: its address, its key and its model are never mixed from two places.
 UNITS = {("session", "config", "llm_api", "provider")}
@@ -199,6 +202,11 @@ def _contradictions(server: Mapping[str, Any]) -> Iterator[str]:
             f"server.auth_required is false and server.host is {host}: without a key only this"
             " machine may reach the server; listen on 127.0.0.1 or require a key"
         )
+    if not server["auth_required"] and "null" in server["cors_origins"]:
+        yield (
+            "server.auth_required is false and server.cors_origins holds null, which is the origin"
+            " of pages from disk, and of frames that any web page can make; require a key"
+        )
     if server["tls"]["key"] and not server["tls"]["cert"]:
         yield "server.tls.key is given without server.tls.cert, the certificate it belongs to"
     named = server["default_provider"]
@@ -215,12 +223,32 @@ def _contradictions(server: Mapping[str, Any]) -> Iterator[str]:
                 yield f"server.sandbox.{key}: {wrong}"
     if (url := server["tracing"]["url"]) and not _is_address(url):
         yield f"server.tracing.url is {url}, wanted an address such as http://127.0.0.1:4318"
-    for index, entry in enumerate(server["api_keys"]):
+    yield from _key_problems(server["api_keys"])
+
+
+def _key_problems(entries: list[Any]) -> Iterator[str]:
+    """What is wrong with `server.api_keys`. No line says anything of a key itself."""
+    seen: dict[str, int] = {}
+    for index, entry in enumerate(entries):
         key = entry if isinstance(entry, str) else entry.get("key", "")
+        hashed = key.startswith("blake2b:")
         if not re.fullmatch(r"[!-~]+", key):
             yield f"server.api_keys.{index}: a key is made of visible ASCII, without spaces"
-        elif key.startswith("blake2b:") and not re.fullmatch(r"blake2b:[0-9a-fA-F]{128}", key):
+            continue
+        if hashed and not re.fullmatch(r"blake2b:[0-9a-fA-F]{128}", key):
             yield f"server.api_keys.{index}: wanted blake2b: and 128 hex digits"
+            continue
+        if not hashed and len(key) < LEAST_KEY:
+            yield (
+                f"server.api_keys.{index}: this key has {len(key)} characters; wanted"
+                f" {LEAST_KEY} or more, so that nobody can guess it: openssl rand -hex 24 makes one"
+            )
+        digest = key[8:].lower() if hashed else hashlib.blake2b(key.encode()).hexdigest()
+        if (first := seen.setdefault(digest, index)) != index:
+            yield (
+                f"server.api_keys.{index}: this is the same key as server.api_keys.{first}; a"
+                " request could not tell whose it is"
+            )
 
 
 def _no_defaults(layers: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:

@@ -22,6 +22,7 @@ from .fronts.outcome import finished
 from .jsontext import JSONError, browser_safe, dumps, loads
 from .session.ending import ended_by
 from .session.events import alias
+from .session.foreign import Item, sanitize
 from .terminal import Printer, Terminal, answer, visible
 
 COMPLETED, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 3
@@ -50,6 +51,49 @@ def read_session(file: str) -> dict[str, Any]:
     if not isinstance(document, dict):
         raise Problem("session_invalid", f"{name}: a session is one JSON object")
     return document
+
+
+# What a session from elsewhere wanted, by the kind of what was taken out of it.
+WANTED = {
+    "grant": "runs a tool without asking",
+    "tool": "changes the settings of a tool",
+    "agent": "chooses the agent",
+    "agent_policy": "lets its agent run a tool without asking",
+    "instructions": "tells the model something that is not in the conversation",
+    "limit": "raises a limit",
+    "provider": "chooses the model provider",
+    "model_settings": "sets what else is sent to the model",
+    "tool_choice": "makes the model call a tool",
+    "unattended": "runs without anybody to ask",
+    "tools": "offers tools of a page",
+    "answer": "gives an answer in your place",
+    "call": "counts a call as allowed",
+}
+MOST_TOLD = 20  # lines
+LONGEST_TOLD = 100  # characters of a value
+
+
+def as_foreign(
+    document: dict[str, Any], defaults: dict[str, Any]
+) -> tuple[dict[str, Any], list[str]]:
+    """Return a session that may be somebody else's without what could permit something, and the
+    lines that tell what was left out; none if nothing was. `defaults`: the configuration's session
+    half."""
+    session, removed = sanitize(document, defaults)
+    if not removed:
+        return session, []
+    lines = ["left out, since the session may be somebody else's (--trust keeps it):"]
+    lines += [_told(item) for item in removed[:MOST_TOLD]]
+    if len(removed) > MOST_TOLD:
+        lines.append(f"  and {len(removed) - MOST_TOLD} more")
+    return session, lines
+
+
+def _told(item: Item) -> str:
+    value = json.dumps(item["value"], ensure_ascii=False) if "value" in item else ""
+    short = value if len(value) <= LONGEST_TOLD else value[:LONGEST_TOLD] + "…"
+    text = f"  {item['path']} {WANTED.get(item['kind'], 'is not known here')}"
+    return visible(browser_safe(f"{text}: {short}" if short else text))
 
 
 def to_run(file: str | None, text: str | None) -> dict[str, Any]:

@@ -8,6 +8,7 @@ nothing is changed.
 from __future__ import annotations
 
 import http.client
+import os
 import platform
 import resource
 import shlex
@@ -26,6 +27,7 @@ from .app import App
 from .config import shipped
 from .door import files_wanted
 from .jsontext import JSONError, loads
+from .sandbox.watch import MOST_FILES
 from .wire.headers import is_loopback
 from .wire.listener import bind
 
@@ -108,6 +110,16 @@ def _home(home: Path) -> Iterator[Finding]:
     free = shutil.disk_usage(home).free
     mark = OK if free >= LITTLE else NOTE
     yield Finding(mark, "disk", f"{_megabytes(free)} free")
+    found = os.statvfs(home)
+    yield from _files_left(found.f_ffree, found.f_files)
+
+
+def _files_left(free: int, most: int) -> Iterator[Finding]:
+    """`most` is 0 where the file system has no limit of its own. One session can make MOST_FILES,
+    and no limit holds for all of them together."""
+    if most and free < 2 * MOST_FILES:
+        text = f"{free} more files can be made; the tools of one session may make {MOST_FILES}"
+        yield Finding(NOTE, "disk", text, "remove old workspaces, or use another file system")
 
 
 def _workspaces(folder: Path, much: int = MUCH) -> Iterator[Finding]:
@@ -117,7 +129,7 @@ def _workspaces(folder: Path, much: int = MUCH) -> Iterator[Finding]:
     if size is None:
         yield Finding(NOTE, "disk", f"the workspaces in {folder} could not be measured")
         return
-    text = f"{_megabytes(size)} taken by the workspaces of sessions"
+    text = f"{_megabytes(size)} taken by the workspaces of sessions, which have no limit together"
     if size < much:
         yield Finding(OK, "disk", text)
         return

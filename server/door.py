@@ -32,6 +32,7 @@ from .wire.exchange import Exchange
 from .wire.http11 import Request
 from .wire.listener import BaseServer, Limits
 from .wire.loop import run
+from .wire.origins import Origins
 from .wire.tls import Certificate, reason
 from .workers import Worker, hears_hangup
 
@@ -45,14 +46,16 @@ _log = log.get("app")
 
 
 class Door(NamedTuple):
-    """What one process serves, on bound sockets. `links`: what to tell a person to open; `proof`:
-    of the sandbox, from the parent of several workers."""
+    """What one process serves, on bound sockets. `links`: what to tell a person to open, in lines;
+    `page`: the address of the page, with the key; `proof`: of the sandbox, from the parent of
+    several workers."""
 
     config: Config
     env: Mapping[str, str]
     keys: Keys
     sockets: list[socket.socket]
     links: list[str]
+    page: str
     tls: Certificate | None
     metrics: Metrics
     opens: bool  # the page, in a browser
@@ -90,6 +93,8 @@ class Serving:
         listener = BaseServer(
             *(self._entrance, Limits.of(limits)),
             hosts=self._server["hosts"],
+            origins=Origins.of(self._server),
+            spared=("/health",),
             count=self._row.connections,
         )
         await listener.serve(door.sockets, door.tls.context if door.tls else None)
@@ -148,7 +153,7 @@ class Serving:
         if self._speaks:
             _tell(f"yaa {VERSION}", "", *self._door.links, "")
             if self._door.opens:  # apart: a browser may not return before it has the page
-                show = (self._door.links[-1],)
+                show = (self._door.page,)
                 threading.Thread(target=_show, args=show, name="browser", daemon=True).start()
 
     def _tell_ready(self, spent_s: float) -> None:
@@ -164,7 +169,7 @@ class Entrance:
         health = Route(Health(VERSION, lambda: False).get, open=True)
         self._router = Router(
             *({("GET", "/health"): health}, self._files.get, keys),
-            origins=server["cors_origins"],
+            origins=Origins.of(server),
             count=count,
         )
         self._whole = asyncio.Event()

@@ -22,6 +22,7 @@ CODES: dict[str, tuple[int, str]] = {
     "unauthorized": (401, "A valid API key is required"),
     "forbidden": (403, "This is not allowed"),
     "host_not_allowed": (403, "This host name is not served here"),
+    "origin_not_allowed": (403, "Pages of this origin may not use this server"),
     "not_found": (404, "There is nothing here"),
     "method_not_allowed": (405, "This method is not supported here"),
     "not_acceptable": (406, "No acceptable representation"),

@@ -7,6 +7,7 @@ rest follows once it is known. The rule of the file: nothing is said that is not
 from __future__ import annotations
 
 import socket
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # when the links are printed, it is not imported yet
@@ -34,6 +35,19 @@ def links(scheme: str, host: str, port: int, key: str) -> list[str]:
     other = _own_address()
     lines = ["From another device:", f"{scheme}://{other}{tail}"] if other else []
     return [*lines, "Open this link in a browser:", f"{scheme}://127.0.0.1{tail}"]
+
+
+def sign_in(key_file: Path | None, *, shown: bool, required: bool) -> list[str]:
+    """What to say of keys beside the links. `key_file` holds the key that the server made; `shown`:
+    it is in the links. Nothing if the owner configured keys."""
+    if not required:
+        return [
+            "No key is needed: every user and program of this machine can use the server.",
+            "Web pages cannot, but its own and those of server.cors_origins.",
+        ]
+    if key_file is None or shown:
+        return []
+    return [f"The key to sign in with is in {key_file} (--print-link shows it here)."]
 
 
 def _own_address() -> str:

@@ -67,7 +67,8 @@ class HookFailed(Exception):
 
 @dataclass(frozen=True)
 class HookContext:
-    """Where a hook is called. `session()` is a copy of the document as it is now."""
+    """Where a hook is called. `session()` is a copy of the document as it is now. `owner` says
+    whose key it is (api.auth.Key): only together with it a session's id names one session."""
 
     point: str
     run: str
@@ -77,6 +78,7 @@ class HookContext:
     key_name: str
     trace: str
     session: Callable[[], dict[str, Any]]
+    owner: str = ""
 
 
 @dataclass

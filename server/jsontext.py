@@ -15,15 +15,23 @@ from functools import cached_property
 from json.encoder import encode_basestring
 from typing import Any, NoReturn
 
+from .collector import collector_paused
+
 LARGEST_COUNT = 2**53 - 1  # beyond it a browser no longer counts one by one
 _CONTAINERS = (dict, list)  # `dict | list` would be made anew for each value that is looked at
 MAX_DEPTH = 100  # the JSON Schema suite and real sessions stay below 20
+MAX_VALUES = 1_000_000  # of one text; a session of 5,000 messages has about 100,000
+COUNTED_AT_ONCE = 1 << 20  # characters; no other thread runs while they are counted
 
 # What Python writes for a float has one of the first; one of the others is where a value can stand.
 # Searches that begin with one character each are 7 times as fast as one with a class.
 _FRACTIONS = tuple(re.compile(pattern).search for pattern in (r"\.[0-9]", r"e[-+][0-9]"))
 _FLOAT_HINTS = tuple(re.compile(rf"{before}-?[0-9]+[.e]").search for before in (":", ",", r"\["))
 _FLOAT = re.compile(r"([:,\[])(-?[0-9]+(?:\.[0-9]+(?:e[-+][0-9]+)?|e[-+][0-9]+))")
+# A number of so many digits may be none that a browser has.
+_LONG_HINTS = tuple(re.compile(rf"{before}-?[0-9]{{16}}").search for before in (":", ",", r"\["))
+_LONG = re.compile(r"([:,\[])(-?[0-9]{16,}(?:\.[0-9]+)?)")
+_STRING = re.compile(r'"[^"]*(?:"|\Z)')  # where no quote is escaped
 _SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
 # JSON holds no circles, and looking for them would take a quarter of the time.
 _encoder = json.JSONEncoder(
@@ -67,13 +75,26 @@ class JSONError(ValueError):
         self.message, self.line, self.column = message, line, column
 
 
-def loads(data: bytes | bytearray | str, *, max_depth: int = MAX_DEPTH) -> Any:
+class TooManyValues(JSONError):
+    """Text with more than `allowed` values; it has `seen`."""
+
+    def __init__(self, allowed: int, seen: int) -> None:
+        super().__init__(f"the text has {seen} values, at most {allowed} are allowed")
+        self.allowed, self.seen = allowed, seen
+
+
+def loads(
+    data: bytes | bytearray | str, *, max_depth: int = MAX_DEPTH, max_values: int = MAX_VALUES
+) -> Any:
     """Parse one JSON text. Raises JSONError, and nothing else, for any other input."""
-    text = data if isinstance(data, str) else _decode(bytes(data))
+    text = data if isinstance(data, str) else decode(data)
     if text.startswith("\ufeff"):
         raise JSONError("a byte order mark is not allowed", 1, 1)
+    if len(text) > max_values and (seen := count_values(text, max_values)) > max_values:
+        raise TooManyValues(max_values, seen)
     try:
-        value = _decoder.decode(text)
+        with collector_paused(len(text)):
+            value = _decoder.decode(text)
     except JSONError:
         raise
     except RecursionError:
@@ -89,6 +110,26 @@ def loads(data: bytes | bytearray | str, *, max_depth: int = MAX_DEPTH) -> Any:
     return value
 
 
+def count_values(text: str, enough: int = 0) -> int:
+    """Return how many values a JSON text has, one too many for each empty object or array.
+
+    A number up to `enough` may be larger than that: then punctuation in strings is counted too,
+    which takes a tenth of the time.
+    """
+    found = 1 + sum(map(text.count, "[{,"))
+    if found <= enough:
+        return found
+    found, in_string, rest = 1, False, ""
+    for start in range(0, len(text), COUNTED_AT_ONCE):
+        plain = (rest + text[start : start + COUNTED_AT_ONCE]).replace("\\\\", "")
+        rest = "\\" if plain.endswith("\\") else ""  # what it escapes is in the next piece
+        plain = plain.removesuffix("\\").replace('\\"', "")
+        opened = '"' + plain if in_string else plain
+        found += sum(map(_STRING.sub("", opened).count, "[{,"))
+        in_string ^= plain.count('"') % 2 == 1
+    return found
+
+
 def canonical(value: Any) -> str:
     """The one spelling of a value: keys sorted by code point, no spaces, numbers as JavaScript's.
 
@@ -101,7 +142,16 @@ def canonical(value: Any) -> str:
     # Floats are rare in sessions, so the common case stays one C call.
     if not all(any(search(text) for search in hints) for hints in (_FRACTIONS, _FLOAT_HINTS)):
         return text
-    return _respelled(text)
+    return _respelled(text, _FLOAT)
+
+
+def canonical_in_browser(value: Any) -> str:
+    """`canonical` of what JSON.parse makes of a value: each number is the nearest double, so that
+    2^53 + 1 reads 9007199254740992, and what is too large for one is null."""
+    text = canonical([value])
+    if any(search(text) for search in _LONG_HINTS):
+        text = _respelled(text, _LONG)
+    return text[1:-1]
 
 
 def text_of(value: Any) -> str:
@@ -152,7 +202,8 @@ def has_lone_surrogate(value: Any) -> bool:
     return False
 
 
-def _decode(data: bytes) -> str:
+def decode(data: bytes | bytearray) -> str:
+    """Return the text. Raises JSONError with the place of what is not UTF-8."""
     try:
         return data.decode()
     except UnicodeDecodeError as error:
@@ -164,9 +215,11 @@ def _decode(data: bytes) -> str:
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise JSONError(f"the key {twice[:80]!r} appears twice in one object")
+        seen: set[str] = set()
+        for name, _ in pairs:
+            if name in seen:
+                raise JSONError(f"the key {name[:80]!r} appears twice in one object")
+            seen.add(name)
     return found
 
 
@@ -181,18 +234,24 @@ def _no_constant(text: str) -> NoReturn:
     raise JSONError(f"{text} is not JSON")
 
 
-def _respelled(text: str) -> str:
-    """The text with its floats as ECMAScript writes them. Behind an odd number of quotes a string
-    is open, and what looks like a float is part of it; counted in pieces, each of them once."""
+def _respelled(text: str, numbers: re.Pattern[str]) -> str:
+    """The text with such numbers as ECMAScript writes them. Behind an odd number of quotes a string
+    is open, and what looks like a number is part of it; counted in pieces, each of them once."""
     pieces: list[str] = []
     done, in_string = 0, False
-    for match in _FLOAT.finditer(text):
+    for match in numbers.finditer(text):
         before = text[done : match.start()]
         quotes = before.replace("\\\\", "").replace('\\"', "").count('"')
         in_string ^= quotes % 2 == 1
-        pieces += before, match[1], match[2] if in_string else _ecma_number(float(match[2]))
+        pieces += before, match[1], match[2] if in_string else _as_double(match[2])
         done = match.end()
     return "".join(pieces) + text[done:]
+
+
+def _as_double(digits: str) -> str:
+    """A number as JSON.parse and JSON.stringify leave it: null where no double is so large."""
+    number = float(digits)
+    return "null" if math.isinf(number) else _ecma_number(number)
 
 
 def _ecma_number(number: float) -> str:

@@ -105,7 +105,12 @@ HOST = Pattern(
     r"[A-Za-z0-9._-]*[A-Za-z0-9_-]|[0-9a-fA-F:.]+",
     "a name such as me.lan, without scheme and port",
 )
-KEY: dict[str, Any] = {"name": "", "key": "", "limits": {"max_runs": 0, "rate_limit": RATE}}
+KEY: dict[str, Any] = {
+    "name": "",
+    "key": "",
+    "owner": False,
+    "limits": {"max_runs": 0, "rate_limit": RATE},
+}
 
 # What a session may say about its provider by default. It travels, so it holds no secret.
 PROVIDER_CHOICE = {"name": ""} | {
@@ -130,7 +135,10 @@ SHAPES: dict[str, Any] = {
     "server.sandbox.hosts_on_approval": [""],
     "server.sandbox.ports": [Range(1, 65535)],
     "server.limits.max_connections": Range(1, 1_000_000),
+    "server.limits.max_connections_per_address": Range(0, 1_000_000),
     "server.limits.max_request_size": Range(1, 1 << 40),
+    "server.limits.max_values": Range(1, 1 << 40),
+    "server.limits.max_memory": Range(1, 1 << 50),
     "server.limits.head_timeout_s": POSITIVE,
     "server.limits.body_grace_s": POSITIVE,
     "server.limits.write_timeout_s": POSITIVE,

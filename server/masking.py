@@ -64,6 +64,8 @@ def _masked_text(text: str) -> str:
     for secret in sorted(_secrets, key=len, reverse=True):
         if secret in text:
             text = text.replace(secret, MASK)
+    if "eyJ" in text:
+        text = _JWT().sub(rf"\1{MASK}", text)
     text = _ADDRESS().sub(_keep_name, _SHAPE().sub(MASK, _PEM().sub(MASK, text)))
     lower = text.lower()
     if not any(stem in lower for stem in _STEMS):
@@ -312,8 +314,13 @@ _SHAPE = _late(
     r"|GOCSPX-[\w-]{10,}|do[opr]_v1_\w{16,}|dapi[0-9a-f]{32}|hv[sb]\.[\w-]{10,}"
     r"|SG\.[\w-]{8,}\.[\w-]{8,}|SK[0-9a-f]{32}\b|key-[0-9a-f]{32}\b|shp[acps][ats]_\w{16,}"
     r"|sntry[su]_\w{10,}|bce-v3/[\w/-]{10,}|[0-9a-f]{32}\.[0-9A-Za-z]{16}\b"
-    r"|AGE-SECRET-KEY-1\w+"
-    r"|eyJ[\w-]{8,}(?:\.[\w-]*){1,4})"  # JSON Web Tokens
+    r"|AGE-SECRET-KEY-1\w+)"
+)
+# A JSON Web Token in a run of such characters. Each run is looked at once, from its beginning: a
+# search that begins at each eyJ reads the rest of the run again and again.
+_JWT = _late(
+    rf"(?<![\w-])(?=[\w-]{{11,}}+\.)((?:(?!{_BEGIN}eyJ[\w-]{{8}})[\w-])*+)"
+    r"eyJ[\w-]++(?:\.[\w-]*+){1,4}"
 )
 _PEM = _late(
     r"-----BEGIN [A-Z ]{0,30}PRIVATE KEY(?: BLOCK)?-----(?:[^-]|-(?!----END))*"  # RFC 7468

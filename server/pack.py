@@ -11,13 +11,16 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
+import re
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from .api.static import TYPES
 from .config import shipped
 
 SHEBANG = b"#!/usr/bin/env python3\n"
+_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")  # of a file, or of a folder it is in
 EPOCH = (1980, 1, 1, 0, 0, 0)  # the first moment that a zip can name
 
 # Runs before anything else of yaa, on whatever Python there is: it must be readable to an old one.
@@ -102,10 +105,20 @@ def pack(target: Path) -> int:
 
 
 def _sources() -> Iterator[tuple[str, Path]]:
-    """Name in the archive and file, of everything a wheel has too."""
+    """Name in the archive and file, of all that belongs to yaa: its folders may also hold what an
+    editor or a system left there."""
     package, client = Path(__file__).parent, shipped("client")
     yield "yaa/config.default.json", shipped("config.default.json")
-    for folder, prefix in ((package, "yaa"), (client, "yaa/client")):
+    for folder, prefix, suffixes in (
+        (package, "yaa", {".py", ".json"}),
+        (client, "yaa/client", TYPES.keys()),
+    ):
         for path in folder.rglob("*"):
-            if path.is_file() and "__pycache__" not in path.parts:
-                yield f"{prefix}/{path.relative_to(folder).as_posix()}", path
+            inside = path.relative_to(folder)
+            if (
+                path.suffix in suffixes
+                and all(map(_NAME.fullmatch, inside.parts))
+                and path.is_file()
+                and path.resolve().is_relative_to(folder.resolve())
+            ):
+                yield f"{prefix}/{inside.as_posix()}", path

@@ -16,6 +16,7 @@ from .session.calls import with_args
 from .session.context.view import pairing_errors
 from .session.events import Event
 from .session.jobs import Execute, Job, Reply, Toolbox
+from .tools.envelope import BY_HOOK
 
 Session = dict[str, Any]
 Message = dict[str, Any]
@@ -104,7 +105,8 @@ class Points:
         verdict = self._toolbox.verdict(self._session, with_args(job.call, given["args"]))
         if verdict.action in ("deny", "error", "wait"):
             return Reply(job.call, verdict.reason, "failed", status=verdict.status)
-        entry = {**job.entry, "args": given["args"], "fingerprint": verdict.fingerprint}
+        changed = {"args": given["args"], "args_by": BY_HOOK, "fingerprint": verdict.fingerprint}
+        entry = {**job.entry, **changed}
         repairs = tuple(verdict.repairs)
         return replace(job, args=verdict.args or {}, entry=entry, repairs=repairs)
 

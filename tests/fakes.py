@@ -7,7 +7,7 @@ import copy
 import itertools
 import json
 import math
-from collections.abc import AsyncGenerator, Callable, Iterable
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
@@ -19,6 +19,9 @@ from server.jsontext import canonical
 from server.llm import BaseAPI, Options
 from server.session import events
 from server.session.events import Event
+from server.tools.claims import Scope
+from server.tools.run_records import RunRecords
+from server.tools.stop_signals import StopSignals
 from server.tracing import Sink
 
 Session = dict[str, Any]
@@ -58,6 +61,7 @@ class Verdict:
     status: str = "invalid_arguments"
     repairs: list[str] = field(default_factory=list)
     offer: dict[str, Any] = field(default_factory=dict)
+    may_ask: bool = False
 
 
 class ScriptedModel(BaseAPI):
@@ -79,12 +83,13 @@ class ScriptedModel(BaseAPI):
         self.costs: dict[str, Any] = {}  # of each answer, beside its tokens
         self.reason = "stop"  # why it ends, without calls
         self.closed = 0
+        self.clock: Callable[[], int] = lambda: 1  # when a message begins
 
     @property
     def api(self) -> ScriptedModel:
         return self
 
-    def resolve(self, provider: dict[str, Any]) -> ScriptedModel:
+    def resolve(self, provider: dict[str, Any], owner: str = "") -> ScriptedModel:
         self.providers.append(provider)
         return self
 
@@ -119,18 +124,15 @@ class ScriptedModel(BaseAPI):
                     continue
                 if not opened:
                     opened = True
-                    yield events.text_start(message_id, 1)
+                    yield events.text_start(message_id, self.clock())
                 if kind == "text":
                     for delta in part[1]:
                         yield events.text_delta(message_id, delta)
                 else:
-                    call_id = options.new_id("call")
-                    yield events.tool_start(call_id, part[1], message_id)
-                    for delta in part[2]:
-                        yield events.tool_args(call_id, delta)
-                    yield events.tool_end(call_id)
+                    for event in self.call(options, part[1], part[2]):
+                        yield event
             if not opened:
-                yield events.text_start(message_id, 1)
+                yield events.text_start(message_id, self.clock())
             usage = {"prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 18, **self.costs}
             reason = "tool_calls" if any(part[0] == "call" for part in parts) else self.reason
             meta = {"model": "scripted", "usage": usage, "finish_reason": reason}
@@ -139,13 +141,21 @@ class ScriptedModel(BaseAPI):
         finally:
             self.closed += not ended
 
+    def call(self, options: Options, name: str, deltas: Iterable[str]) -> Iterator[Event]:
+        call_id = options.new_id("call")
+        yield events.tool_start(call_id, name, options.message_id)
+        for delta in deltas:
+            yield events.tool_args(call_id, delta)
+        yield events.tool_end(call_id)
+
 
 class CountingToolbox:
     """Tools that only count: `counts[(name, call id)]` executions, whoever asked for them.
 
     `tools` maps a name to "read" (runs, repeatable), "write" (asks), "auto" (runs, not
     repeatable), "page" (client), "action" (send), "question" or "deny"; with the word "safe" behind
-    it, it may run beside others, with "slow" it takes its time.
+    it, it may run beside others, with "slow" it takes its time, with "again" it may run twice, with
+    "asks" it may ask in the middle of a call.
     """
 
     host = ""
@@ -159,6 +169,9 @@ class CountingToolbox:
 
     def admit(self, session: Session) -> None:
         """Any session is fine."""
+
+    def judge(self, session: Session) -> CountingToolbox:
+        return self
 
     def declared(self, session: Session) -> list[dict[str, Any]]:
         return [{"type": "function", "function": {"name": name}} for name in self.tools]
@@ -183,8 +196,9 @@ class CountingToolbox:
             "deny": "deny",
             "unknown": "error",
         }[kind]
-        safe = "safe" in words
-        return Verdict(action, f"{name}: {action}", args, fingerprint, kind == "read", safe)
+        may = (kind == "read" or "again" in words, "safe" in words)
+        asks = "asks" in words
+        return Verdict(action, f"{name}: {action}", args, fingerprint, *may, may_ask=asks)
 
     async def execute(
         self,
@@ -194,6 +208,7 @@ class CountingToolbox:
         entry: dict[str, Any],
         repairs: Iterable[str] = (),
         seconds: float = math.inf,
+        owner: str = "",
     ) -> AsyncGenerator[Event, None]:
         self.patience[call["function"]["name"]] = seconds
         name, call_id = call["function"]["name"], call["id"]
@@ -220,24 +235,40 @@ class MemoryClaims:
     """Claims of one host, without its disk."""
 
     def __init__(self) -> None:
-        self.taken: set[tuple[str, str, int]] = set()
-        self.results: dict[tuple[str, str, int], Event] = {}
+        self.taken: dict[tuple[Scope, str, int], tuple[str, int]] = {}
+        self.results: dict[tuple[Scope, str, int], Event] = {}
+        self.expired = 0  # what `horizon` returns
 
-    def take(self, session_id: str, call_id: str, attempt: int) -> bool:
-        key = (session_id, call_id, attempt)
+    def take(
+        self, scope: Scope, call_id: str, attempt: int, fingerprint: str = "", since_ms: int = 0
+    ) -> bool:
+        key = (scope, call_id, attempt)
         if key in self.taken:
             return False
-        self.taken.add(key)
+        self.taken[key] = (fingerprint, since_ms)
         return True
 
-    def release(self, session_id: str, call_id: str, attempt: int) -> None:
-        self.taken.discard((session_id, call_id, attempt))
+    def claimed_as(self, scope: Scope, call_id: str, attempt: int) -> str | None:
+        found = self.taken.get((scope, call_id, attempt))
+        return None if found is None else found[0]
 
-    def store(self, session_id: str, call_id: str, attempt: int, result: Event) -> None:
-        self.results[session_id, call_id, attempt] = result
+    def release(self, scope: Scope, call_id: str, attempt: int) -> None:
+        self.taken.pop((scope, call_id, attempt), None)
 
-    def fetch(self, session_id: str, call_id: str, attempt: int) -> Event | None:
-        return self.results.get((session_id, call_id, attempt))
+    def store(self, scope: Scope, call_id: str, attempt: int, result: Event) -> None:
+        self.results[scope, call_id, attempt] = result
+
+    def fetch(self, scope: Scope, call_id: str, attempt: int) -> Event | None:
+        return self.results.get((scope, call_id, attempt))
+
+    def horizon(self) -> int:
+        return self.expired
+
+    def expire(self) -> None:
+        """Forget every claim and result, as a sweep does when they are old."""
+        self.expired = max([self.expired, *(since_ms for _, since_ms in self.taken.values())])
+        self.taken.clear()
+        self.results.clear()
 
 
 def agent(
@@ -250,6 +281,8 @@ def agent(
     limits: dict[str, Any] | None = None,
     log: dict[str, Any] | None = None,
     sink: Sink | None = None,
+    records: RunRecords | None = None,
+    signals: StopSignals | None = None,
 ) -> BaseAgent:
     """An agent on a host of its own."""
     server = copy.deepcopy(DEFAULTS["server"])
@@ -262,8 +295,11 @@ def agent(
         toolbox,  # type: ignore[arg-type]
         claims or MemoryClaims(),  # type: ignore[arg-type]
         ids=ids or Ids(),
-        clock=clock or ManualClock(),
+        clock=(time := clock or ManualClock()),
+        stopwatch=time,
         sink=sink,
+        records=records,
+        signals=signals,
     )
 
 

@@ -6,21 +6,27 @@ import asyncio
 import copy
 import io
 import json
+import threading
 import unittest
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
+from pathlib import Path
 from typing import Any
 
 from server import log
 from server.agent import BaseAgent, Run
+from server.collector import LARGE
+from server.config import Config
 from server.errors import Problem
 from server.jsontext import LARGEST_COUNT, canonical
 from server.session.decide import capped
 from server.session.events import ALIASES, EXEC, Event, alias
 from server.session.fields import MAX_ID
 from server.session.fold import Folder, digest
+from server.tools.toolbox import Toolbox
 
 from .fakes import (
+    DEFAULTS,
     CountingToolbox,
     Ids,
     ManualClock,
@@ -71,7 +77,7 @@ LEGAL = {
     "": {"proposed"},
     "proposed": {"asking", "waiting", "started", "done", "failed", "denied", "skipped"},
     "asking": {"started", "denied", "skipped", "failed"},
-    "waiting": {"started", "done", "failed", "skipped"},
+    "waiting": {"asking", "started", "done", "failed", "skipped"},
     "started": {"done", "failed", "skipped", "indeterminate"},
     "indeterminate": {"started", "done", "skipped"},
 }
@@ -163,6 +169,22 @@ class Flow(unittest.IsolatedAsyncioTestCase):
         self.session["messages"].append(user("again", "u3"))
         await self.post(self.session, host)
         self.assertEqual(len(self.model.requests), 5)
+
+    async def test_an_agent_that_a_session_brings_lets_no_tool_run_unasked(self) -> None:
+        server = copy.deepcopy(DEFAULTS["server"])
+        server["sandbox"]["require"] = "none"
+        config = Config(server, copy.deepcopy(DEFAULTS["session"]), Path("/nowhere"))
+        host = self.agent(lambda _: [("call", "shell", ['{"command": "id"}'])])
+        host.toolbox = Toolbox(config)
+        brought = {"name": "helper", "policy": {"shell": "auto"}, "limits": {"max_steps": 999}}
+        session = {"messages": [user("go")], "agent": "helper", "config": {"agent": brought}}
+        await self.post(session, host)
+        self.assertEqual([i["reason"] for i in self.session["interrupts"]], ["tool_call"])
+        self.assertEqual([m["role"] for m in self.session["messages"]], ["user", "assistant"])
+        (warning,) = self.session["run"]["warnings"]
+        self.assertEqual(warning["left_out"], ["policy.shell", "limits.max_steps"])
+        self.assertEqual(self.session["config"]["limits"]["max_steps"], 20)
+        self.assertEqual(self.session["config"]["agent"]["policy"], {})
 
     def test_an_unknown_agent_is_refused_before_anything(self) -> None:
         host = self.agent()
@@ -690,6 +712,61 @@ class Client:
         return sent  # type: ignore[no-any-return]
 
 
+class Large(unittest.IsolatedAsyncioTestCase):
+    """What is decided about a large session, and its digest, is worked out beside the loop."""
+
+    async def test_where_a_decision_is_made(self) -> None:
+        for size in (0, LARGE):
+            toolbox = Watched(TOOLS, {})
+            run = agent(ScriptedModel(plan), toolbox).prepare(
+                {"id": "s", "messages": [user("go")]}, checked_size=size
+            )
+            await collect(run)
+            here = threading.current_thread()
+            with self.subTest(size):
+                self.assertGreater(len(toolbox.threads), 0)
+                self.assertEqual(
+                    [t is here for t in toolbox.threads], [not size] * len(toolbox.threads)
+                )
+
+    async def test_a_run_that_waits_for_nothing_lets_others_go_on(self) -> None:
+        many = {"id": "s", "messages": [user("go")]}
+        calls = [{"id": f"c{n}", "function": {"name": "no", "arguments": "{}"}} for n in range(250)]
+        many["messages"].append(  # type: ignore[attr-defined]
+            {"id": "a", "role": "assistant", "content": "", "tool_calls": calls}
+        )
+        run = agent(ScriptedModel(plan), CountingToolbox(TOOLS, {})).prepare(many)
+        turns = 0
+
+        async def others() -> None:
+            nonlocal turns
+            while True:
+                turns += 1
+                await asyncio.sleep(0)
+
+        beside = asyncio.create_task(others())
+        async for event in run.events():
+            if event["type"] == "TOOL_CALL_RESULT":
+                last = turns
+                sum(range(5000))  # some work
+            if event["type"] == "STEP_STARTED":
+                break
+        beside.cancel()
+        self.assertGreater(last, 3)
+
+
+class Watched(CountingToolbox):
+    """Notes in which threads it is asked."""
+
+    def __init__(self, tools: dict[str, str], counts: dict[tuple[str, str], int]) -> None:
+        super().__init__(tools, counts)
+        self.threads: list[threading.Thread] = []
+
+    def declared(self, session: Session) -> list[dict[str, Any]]:
+        self.threads.append(threading.current_thread())
+        return super().declared(session)
+
+
 class CutEverywhere(unittest.IsolatedAsyncioTestCase):
     """Cut after every event, with the server ahead by up to five, go on on a fresh host."""
 
@@ -790,6 +867,33 @@ class Grace(unittest.IsolatedAsyncioTestCase):
         run = other.prepare(client)
         await collect(run)
         self.assertEqual(run.session["interrupts"][0]["reason"], "indeterminate")
+        self.assertEqual(sum(toolbox.counts.values()), 1)
+
+    async def test_one_that_was_approved_runs_again_only_where_that_is_known(self) -> None:
+        def script(messages: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
+            done = any(m["role"] == "tool" for m in messages)
+            return [("text", ["ok"])] if done else [("call", "put", "{}")]
+
+        toolbox = CountingToolbox({"put": "write again"}, {})
+        host = agent(ScriptedModel(script), toolbox, claims=MemoryClaims())
+        run = host.prepare({"id": "s", "messages": [user("go")]})
+        await collect(run)
+        client = json.loads(json.dumps(run.session))
+        answer(client, "tool_call", {"approved": True})
+        folder = Folder(client)
+        async with aclosing(host.prepare(copy.deepcopy(client)).events()) as stream:
+            async for event in stream:
+                folder.apply(copy.deepcopy(event))
+                if alias(event) == EXEC:
+                    break
+        folder.flush()
+        (entry,) = client["calls"].values()
+        self.assertEqual((entry["state"], client["interrupts"]), ("started", []))
+        toolbox.counts.clear()
+        for again, asked in ((host, []), (agent(ScriptedModel(script), toolbox), ["put"])):
+            run = again.prepare(copy.deepcopy(client))
+            await collect(run)
+            self.assertEqual([i["tool"] for i in run.session["interrupts"]], asked)
         self.assertEqual(sum(toolbox.counts.values()), 1)
 
     async def test_a_repeatable_call_is_killed_and_runs_again(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import stat
@@ -15,6 +16,9 @@ from server import config
 from server.config import ConfigError
 
 DEFAULTS = json.loads(config.shipped("config.default.json").read_text())
+ONE, TWO = "one-key-of-sixteen", "two-keys-of-sixteen"
+HASHED_ONE = "blake2b:" + hashlib.blake2b(ONE.encode()).hexdigest().upper()
+S1, S2 = "s1" * 8, "s2" * 8
 
 
 class Case(unittest.TestCase):
@@ -235,7 +239,9 @@ class Kinds(Case):
             {"limits": {"head_timeout_s": 2.5, "session": {"max_tokens": 10}}},
             {"limits": {"session": {"max_tokens": None, "max_cost_micro": 5.5}}},
             {"limits": {"session": {"max_steps": None, "max_wall_s": None}}},
-            {"api_keys": ["abc", "blake2b:" + "0f" * 64, {"name": "p", "key": "k", "limits": {}}]},
+            {"api_keys": ["a" * 16, "blake2b:" + "0f" * 64]},
+            {"api_keys": [{"name": "p", "key": "k" * 16, "limits": {}, "owner": True}]},
+            {"api_keys": [{"name": "p", "key": "old" * 8}, {"name": "p", "key": "new" * 8}]},
             {"providers": {"any name": {"preset": "openai", "models": ["a", {"name": "b"}]}}},
             {"providers": {"a": {"headers": {"X": "y"}, "extra_body": {"deep": [1]}}}},
             {"hosts": ["me", "my_box", "yaa.example.org", "10.0.0.7", "fd00::7"]},
@@ -298,6 +304,7 @@ class Kinds(Case):
         for server, said in (
             ({"auth_required": False, "host": "0.0.0.0"}, "only this machine may reach"),
             ({"auth_required": False, "host": ""}, "only this machine may reach"),
+            ({"auth_required": False, "cors_origins": ["null"]}, "frames that any web page can"),
             ({"default_provider": "x"}, "the providers configured are: none"),
             ({"tls": {"key": "k.pem"}}, "without server.tls.cert"),
             ({"tools": {"fetch_url": {"allow": ["10.0.0/8"]}}}, "10.0.0/8 is no network such as"),
@@ -312,6 +319,11 @@ class Kinds(Case):
             ({"api_keys": [{"name": "no key"}]}, "visible ASCII"),
             ({"api_keys": ["ключ"]}, "visible ASCII"),
             ({"api_keys": ["blake2b:abcd"]}, "128 hex digits"),
+            ({"api_keys": [ONE, "k" * 15]}, "api_keys.1: this key has 15 characters; wanted 16 or"),
+            ({"api_keys": [{"name": "x", "key": "blake2a:"}]}, "this key has 8 characters"),
+            ({"api_keys": [ONE, TWO, {"name": "x", "key": ONE}]}, "same key as server.api_keys.0"),
+            ({"api_keys": [ONE, HASHED_ONE]}, "api_keys.1: this is the same key as"),
+            ({"api_keys": [HASHED_ONE, ONE]}, "api_keys.1: this is the same key as"),
         ):
             with self.subTest(server=server):
                 self.assertIn(said, self.problems({"server": server})[0])
@@ -329,12 +341,12 @@ class Environment(Case):
         ("YAA_PORT", "0", ("server", "port"), 0),
         ("YAA_WORKERS", "1", ("server", "workers"), 1),
         ("YAA_LOG_LEVEL", "debug", ("server", "log", "level"), "debug"),
-        ("YAA_API_KEYS", "one, two,", ("server", "api_keys"), ["one", "two"]),
+        ("YAA_API_KEYS", f"{ONE}, {TWO},", ("server", "api_keys"), [ONE, TWO]),
         (
             "YAA_API_KEYS",
-            '["one", {"name": "n", "key": "two"}]',
+            f'["{ONE}", {{"name": "n", "key": "{TWO}"}}]',
             ("server", "api_keys"),
-            ["one", {"name": "n", "key": "two"}],
+            [ONE, {"name": "n", "key": TWO}],
         ),
         ("YAA_SERVER__LIMITS__MAX_RUNS", "4", ("server", "limits", "max_runs"), 4),
         ("YAA_SERVER__LIMITS__RATE_LIMIT", "5/s", ("server", "limits", "rate_limit"), "5/s"),
@@ -436,14 +448,14 @@ class Secrets(Case):
         file = {
             "server": {
                 "providers": {"main": {"api_key": "${KEY}", "api_url": "http://${H:-h}/$${raw}"}},
-                "api_keys": ["a-${KEY}-b"],
+                "api_keys": ["a-${KEY}-key-of-ours"],
             },
             "session": {"character": "costs ${KEY}"},
         }
         found = self.load(file, {"KEY": "s3cret"})
         main = found.server["providers"]["main"]
         self.assertEqual(main, {"api_key": "s3cret", "api_url": "http://h/${raw}"})
-        self.assertEqual(found.server["api_keys"], ["a-s3cret-b"])
+        self.assertEqual(found.server["api_keys"], ["a-s3cret-key-of-ours"])
         self.assertEqual(found.session["character"], "costs ${KEY}")
 
     def test_a_variable_that_is_not_set(self) -> None:
@@ -453,7 +465,7 @@ class Secrets(Case):
     def test_all_secrets_are_known(self) -> None:
         file = {
             "server": {
-                "api_keys": ["s1", {"name": "phone", "key": "s2"}],
+                "api_keys": [S1, {"name": "phone", "key": S2}],
                 "providers": {
                     "a": {"api_key": "s3", "headers": {"X-Custom": "s4"}, "model_name": "gpt"}
                 },
@@ -461,7 +473,7 @@ class Secrets(Case):
                 "rest": {"r": {"headers": {"X-Key": "s6"}, "base_url": "http://h"}},
             }
         }
-        self.assertEqual(sorted(self.load(file).secrets()), ["s1", "s2", "s3", "s4", "s5", "s6"])
+        self.assertEqual(sorted(self.load(file).secrets()), [S1, S2, "s3", "s4", "s5", "s6"])
         query = {"appid": "0123456789abcdef", "units": "metric", "api_key": "short-1"}
         file = {"server": {"rest": {"r": {"query": query, "base_url": "http://h"}}}}
         self.assertEqual(sorted(self.load(file).secrets()), ["0123456789abcdef", "short-1"])

@@ -11,7 +11,16 @@ from contextlib import redirect_stderr
 from pathlib import Path
 from typing import Any
 
-from server.console import Chat, explain, read_session, run_once, write_answer
+from server.console import (
+    MOST_TOLD,
+    WANTED,
+    Chat,
+    as_foreign,
+    explain,
+    read_session,
+    run_once,
+    write_answer,
+)
 from server.errors import Problem
 from server.terminal import Terminal
 
@@ -199,6 +208,26 @@ class Filter(Case):
                 out = io.StringIO()
                 write_answer(session, out)
                 self.assertEqual((out.getvalue(), errors.getvalue()), (words, told))
+
+    def test_what_is_left_out_of_a_session_is_told(self) -> None:
+        defaults = fakes.DEFAULTS["session"]
+        plain = {"messages": [fakes.user("a")], "config": {"yaa": {"stream": False}}}
+        self.assertEqual(as_foreign(plain, defaults), (plain, []))
+        session, lines = as_foreign({**plain, "a\x1b[2J": 1, "character": "é" * 200}, defaults)
+        self.assertEqual(session, plain)
+        self.assertEqual(len(lines), 3)
+        self.assertEqual(lines[1], f'  /character {WANTED["instructions"]}: "{"é" * 99}…')
+        self.assertEqual(lines[2], "  /a\\x1b[2J is not known here")
+        many = [{"tool": "t", "decision": "allow"}] * (MOST_TOLD + 2)
+        _, lines = as_foreign({**plain, "grants": many}, defaults)
+        self.assertEqual((len(lines), lines[-1]), (MOST_TOLD + 2, "  and 2 more"))
+
+    def test_every_kind_of_what_is_left_out_has_words(self) -> None:
+        vectors = Path(__file__).parent / "vectors" / "foreign.json"
+        kinds = {
+            item["kind"] for each in json.loads(vectors.read_text()) for item in each["removed"]
+        }
+        self.assertEqual(kinds, {*WANTED, "unknown"})
 
     def test_a_problem_names_every_place(self) -> None:
         places = [{"pointer": "/a", "detail": "x"}, {"pointer": "", "detail": "y"}]

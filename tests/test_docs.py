@@ -27,6 +27,7 @@ from server.llm import presets
 from server.session import account, definition, events, fields, prompts
 from server.session.context import changes
 from server.session.modes import MODES
+from server.tools import jobs
 from server.tools.toolbox import Toolbox
 
 from .test_layers import FLOORS
@@ -105,6 +106,8 @@ class Reference(unittest.TestCase):
         self.assert_rows("session.md", "Key", names)
         self.assert_rows("session.md", "Reason", set(fields.REASONS))
         warnings = {prompts.UNKNOWN_SECTION, prompts.UNKNOWN_PLACEHOLDER, changes.PROMPT_CUT}
+        warnings.add(jobs.UNCONFIRMED)
+        warnings.add(definition.AGENT_NARROWED)
         self.assert_rows("session.md", "Warning", warnings)
 
     def test_routes(self) -> None:
@@ -280,7 +283,7 @@ class Size(unittest.TestCase):
         readme = ROOT / "README.md"
         self.assert_said(readme, r"\[(\d+) files, about ([\d,]+) lines\]", len(names), core)
         self.assert_said(readme, r"about ([\d,]+) lines in (\d+) files", whole, len(every))
-        self.assertLess(core, 6_000, "more than an afternoon")
+        self.assertLess(core, 7_000, "more than an afternoon")
         drawn = re.findall(r"\b(?:wire|api|session|llm|tools|context)/\w+", walk.read_text())
         missing = {name for name in drawn if not list((ROOT / "server").rglob(f"{name}.py"))}
         self.assertEqual(missing, {"session/context"}, "no such file in server/")

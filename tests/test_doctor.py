@@ -85,7 +85,7 @@ class Here(Case):
                 command = self.command("--host", "0.0.0.0", "--port", "0", *tls)
                 yaa = Child(command, env=self.env | env)
                 self.addCleanup(yaa.kill)
-                port = yaa.wait_for(r"127\.0\.0\.1:(\d+)/#key", SECONDS)[1]
+                port = yaa.wait_for(r"127\.0\.0\.1:(\d+)/$", SECONDS)[1]
                 env |= {"YAA_PORT": port, "YAA_HOST": "0.0.0.0"}
                 if tls:
                     env |= {"YAA_SERVER__TLS__CERT": str(cert), "YAA_SERVER__TLS__KEY": str(key)}
@@ -135,12 +135,18 @@ class Elsewhere(unittest.TestCase):
             inner.mkdir(parents=True)
             (inner / "file").write_bytes(bytes(3 << 20))
             (inner / "link").symlink_to("/")
-            text = "3 MB taken by the workspaces of sessions"
+            text = "3 MB taken by the workspaces of sessions, which have no limit together"
             (found,) = doctor._workspaces(Path(folder))
             self.assertEqual((found.mark, found.text), (OK, text))
             (found,) = doctor._workspaces(Path(folder), much=1 << 20)
             self.assertEqual((found.mark, found.text), (NOTE, text))
             self.assertIn(f"find {folder} -mindepth 1 ", found.step)
+
+    def test_files_that_can_still_be_made(self) -> None:
+        for free, most, said in ((10**7, 10**8, ""), (300_000, 10**8, "300000 more"), (0, 0, "")):
+            with self.subTest(free=free, most=most):
+                found = [each.text for each in doctor._files_left(free, most)]
+                self.assertTrue(found[0].startswith(said) if said else not found, found)
 
     def test_a_workspace_as_deep_as_a_tool_likes(self) -> None:
         """Deeper than Python's stack, and longer than any path may be."""

@@ -63,7 +63,7 @@ LINK = r"^(http://127\.0\.0\.1:\d+)/#key=(\S+)$"
 class BeforeTheAgent(Case):
     def held(self, word: str, *arguments: str) -> Child:
         command = [sys.executable, "-W", "error", "-c", HELD.format(word=word), "--port", "0"]
-        child = Child([*command, *arguments], keep_input=True, env=self.env)
+        child = Child([*command, "--print-link", *arguments], keep_input=True, env=self.env)
         self.addCleanup(child.kill)
         return child
 
@@ -154,7 +154,7 @@ class BeforeTheAgent(Case):
         server = {"mcpServers": {"silent": silent}, "limits": {"disconnect_grace_s": 1000}}
         file = self.config({"server": server})
         command = [sys.executable, "-W", "error", "-m", "server", "--port", "0"]
-        child = Child([*command, "--config", str(file)], env=self.env)
+        child = Child([*command, "--print-link", "--config", str(file)], env=self.env)
         self.addCleanup(child.kill)
         link = child.wait_for(LINK, SECONDS)
         waiting = self.asked(link[1], "/info", link[2])

@@ -10,7 +10,7 @@ from pathlib import Path
 from server import doctor
 from server.app import App
 from server.config import load
-from server.greeting import describe, links
+from server.greeting import describe, links, sign_in
 
 
 class Links(unittest.TestCase):
@@ -29,6 +29,23 @@ class Links(unittest.TestCase):
                 self.assertEqual(found[-2:], ["Open this link in a browser:", last])
                 if len(found) > 2:
                     self.assertRegex(found[1], rf"^{scheme}://[0-9.]+:8/")
+
+    def test_how_to_sign_in(self) -> None:
+        file = Path("/home/me/.yaa/key")
+        for key_file, shown, required, said in (
+            (file, True, True, ""),
+            (
+                file,
+                False,
+                True,
+                f"The key to sign in with is in {file} (--print-link shows it here).",
+            ),
+            (None, False, True, ""),
+            (None, False, False, "No key is needed: every user and program of this machine"),
+        ):
+            with self.subTest(key_file=key_file, shown=shown, required=required):
+                found = " ".join(sign_in(key_file, shown=shown, required=required))
+                self.assertTrue(found.startswith(said) if said else not found, found)
 
 
 class Described(unittest.IsolatedAsyncioTestCase):

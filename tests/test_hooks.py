@@ -65,7 +65,7 @@ class Case(unittest.IsolatedAsyncioTestCase):
     ) -> dict[str, Any]:
         document = document or {"id": "s", "messages": [user("go")]}
         before = json.loads(json.dumps(document))
-        run = self.host(script).prepare(document, "phone")
+        run = self.host(script).prepare(document, "phone", "ann")
         self.events: list[Event] = await collect(run)
         folder = Folder(before)
         for event in self.events:
@@ -184,8 +184,8 @@ class Points(Case):
         session = await self.run_once()
         context, document = found[0]
         self.assertEqual(
-            (context.run, context.session_id, context.model, context.key_name),
-            (session["run"]["id"], "s", "scripted", "phone"),
+            (context.run, context.session_id, context.model, context.key_name, context.owner),
+            (session["run"]["id"], "s", "scripted", "phone", "ann"),
         )
         document["messages"].clear()
         self.assertTrue(session["messages"])
@@ -204,7 +204,7 @@ class Points(Case):
         self.add("pre_acting", zone)
         session = await self.run_once()
         (entry,) = session["calls"].values()
-        self.assertEqual(entry["args"], {"zone": "CET"})
+        self.assertEqual((entry["args"], entry["args_by"]), ({"zone": "CET"}, "hook"))
         result = next(m for m in session["messages"] if m["role"] == "tool")
         self.assertIn('"CET"', result["content"])
 

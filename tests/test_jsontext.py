@@ -9,10 +9,14 @@ import unittest
 from typing import Any
 
 from server.jsontext import (
+    COUNTED_AT_ONCE,
     Constant,
     JSONError,
+    TooManyValues,
     browser_safe,
     canonical,
+    canonical_in_browser,
+    count_values,
     depth_exceeds,
     dumps,
     loads,
@@ -63,6 +67,41 @@ class Written(unittest.TestCase):
         self.assertEqual((constant, dumps(constant)), (value, dumps(value)))
         self.assertEqual(text_of(constant), text_of(value))
         self.assertIs(text_of(constant), text_of(constant))
+
+
+class Values(unittest.TestCase):
+    def test_counted(self) -> None:
+        for text, count in (
+            ("1", 1),
+            ("[1]", 2),
+            ('{"a":[1,2],"b":{"c":3}}', 6),
+            ('["[,{"]', 2),
+            ('["\\\\",1]', 3),
+            ('["\\",[{",1]', 3),
+            ("[", 2),
+            ('["[,', 2),
+        ):
+            with self.subTest(text=text):
+                self.assertEqual(count_values(text), count)
+
+    def test_counted_in_pieces(self) -> None:
+        """Wherever a piece ends: in a string, before a quote, between a backslash and a quote."""
+        unit = '{"a\\\\":"[,\\"{","b":[1,"\\\\\\""]},'
+        for shift in range(len(unit)):
+            text = "[" + " " * shift + unit * (COUNTED_AT_ONCE // len(unit) + 2) + "0]"
+            with self.subTest(shift=shift):
+                self.assertEqual(count_values(text), 2 + 5 * text.count('{"a'))
+
+    def test_enough_is_enough(self) -> None:
+        text = '["' + "," * 50 + '"]'
+        self.assertEqual([count_values(text, n) for n in (10, 51, 52, 60)], [2, 2, 52, 52])
+
+    def test_refused(self) -> None:
+        for most in (2, 3):
+            with self.assertRaises(TooManyValues) as caught:
+                loads("[1,2,3]", max_values=most)
+            self.assertEqual((caught.exception.allowed, caught.exception.seen), (most, 4))
+        self.assertEqual(loads("[1,2,3]", max_values=4), [1, 2, 3])
 
 
 class Loads(unittest.TestCase):
@@ -159,6 +198,26 @@ class Canonical(unittest.TestCase):
         for _ in range(4000):
             item = value(4)
             self.assertEqual(canonical(item), written(item))
+
+    def test_as_a_browser_reads_it(self) -> None:
+        """Every number is a double there, wherever it stands, and texts stay as they are."""
+        cases: list[tuple[Any, str | None]] = [
+            (2**53 + 1, "9007199254740992"),
+            (-(2**53) - 1, "-9007199254740992"),
+            (2**53 - 1, "9007199254740991"),
+            ([1, 2**64], "[1,18446744073709552000]"),
+            ({"a": 10**21}, '{"a":1e+21}'),
+            ([10**400, -(10**400)], "[null,null]"),
+            ([1234567890123456.8, 1e20], "[1234567890123456.8,100000000000000000000]"),
+            (["9007199254740993", ":9007199254740993", '"'], None),
+            ({":9007199254740993": [2**53 + 1, ',9007199254740993"']}, None),
+            ([1.5, "x", True, None, {}], '[1.5,"x",true,null,{}]'),
+        ]
+        for value, text in cases:
+            with self.subTest(text):
+                wanted = canonical(value).replace("[9007199254740993", "[9007199254740992")
+                self.assertEqual(canonical_in_browser(value), text or wanted)
+        self.assertEqual(canonical([2**53 + 1]), "[9007199254740993]", "a fingerprint's")
 
     def test_numbers_that_are_none(self) -> None:
         for number in (float("nan"), float("inf"), [float("-inf")]):

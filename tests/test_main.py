@@ -21,6 +21,7 @@ import unittest
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from .tooling.api import Api
 from .tooling.child import Child, Yaa
@@ -150,7 +151,8 @@ class Checking(Case):
 
 class Serving(Case):
     def start(self, *arguments: str, env: dict[str, str] | None = None) -> Child:
-        child = Child(self.command("--port", "0", *arguments), env=self.env | (env or {}))
+        asked = ("--port", "0", "--print-link", *arguments)
+        child = Child(self.command(*asked), env=self.env | (env or {}))
         self.addCleanup(child.stop)
         return child
 
@@ -165,14 +167,41 @@ class Serving(Case):
         self.assertEqual(stat.S_IMODE((self.home / "key").stat().st_mode), 0o600)
         self.assertEqual(stat.S_IMODE(self.home.stat().st_mode), 0o700)
 
+    def test_the_key_is_printed_only_to_a_terminal_or_when_asked_for(self) -> None:
+        for workers in ("1", "2"):
+            child = Child(self.command("--port", "0", "--workers", workers), env=self.env)
+            self.addCleanup(child.stop)
+            link = child.wait_for(r"^(http://127\.0\.0\.1:\d+)/$", SECONDS)
+            child.wait_for(r"^  ready ", SECONDS)
+            key = (self.home / "key").read_text().strip()
+            self.assertEqual(Api(link[1], key).request("GET", "/info")[0], 200)
+            self.assertEqual(child.stop(), 0)
+            self.assertIn(f"The key to sign in with is in {self.home / 'key'} ", child.output)
+            self.assertNotIn(key, child.output)
+
+        ours, theirs = pty.openpty()
+        self.addCleanup(os.close, ours)
+        process = subprocess.Popen(
+            self.command("--port", "0"), cwd=ROOT, env=self.env, stdout=theirs, stderr=theirs
+        )
+        os.close(theirs)
+        said, deadline = "", time.monotonic() + SECONDS
+        while f"/#key={key}" not in said and time.monotonic() < deadline:
+            if select.select([ours], [], [], 1)[0]:
+                said += os.read(ours, 4096).decode()
+        process.terminate()
+        process.wait(SECONDS)
+        self.assertIn(f"/#key={key}", said)
+        self.assertNotIn("The key to sign in with", said)
+
     def test_a_configured_key_is_not_printed(self) -> None:
-        file = self.config(QUIET | {"server": {"api_keys": ["canary-key-1"]}})
+        file = self.config(QUIET | {"server": {"api_keys": ["canary-key-1-long"]}})
         child = self.start("--config", str(file))
         link = child.wait_for(r"^(http://127\.0\.0\.1:\d+)/$", SECONDS)
-        self.assertEqual(Api(link[1], "canary-key-1").request("GET", "/info")[0], 200)
+        self.assertEqual(Api(link[1], "canary-key-1-long").request("GET", "/info")[0], 200)
         self.assertEqual(Api(link[1], "wrong").request("GET", "/info")[0], 401)
         child.stop()
-        self.assertNotIn("canary-key-1", child.output)
+        self.assertNotIn("canary-key-1-long", child.output)
         self.assertFalse((self.home / "key").exists())
 
     @unittest.skipUnless(shutil.which("openssl"), "needs openssl to make a certificate")
@@ -193,7 +222,20 @@ class Serving(Case):
     def test_no_key_on_loopback_if_the_owner_says_so(self) -> None:
         child = self.start(env={"YAA_SERVER__AUTH_REQUIRED": "false"})
         link = child.wait_for(r"^(http://127\.0\.0\.1:\d+)/$", SECONDS)
-        self.assertEqual(Api(link[1]).request("GET", "/info")[0], 200)
+        api = Api(link[1])
+        self.assertEqual(api.request("GET", "/info")[0], 200)
+        child.wait_for(
+            r"^No key is needed: every user and program of this machine can use", SECONDS
+        )
+        for origin, status in ((link[1], 200), ("https://evil.example", 403), ("null", 403)):
+            with self.subTest(origin):
+                peer = http.client.HTTPConnection(urlsplit(link[1]).netloc, timeout=SECONDS)
+                self.addCleanup(peer.close)
+                asked = {"Origin": origin, "Content-Type": "application/json"}
+                peer.request("POST", "/session", json.dumps(session("hello")), asked)
+                answer = peer.getresponse()
+                self.assertEqual(answer.status, status)
+                self.assertIsNone(answer.getheader("Access-Control-Allow-Origin"))
 
     def test_on_every_address_a_key_is_needed_and_the_link_is_for_this_machine(self) -> None:
         child = self.start("--host", "0.0.0.0")
@@ -400,9 +442,30 @@ class Filter(Case):
         document = json.loads(waiting.stdout)
         (interrupt,) = document["interrupts"]
         interrupt["answer"] = {"status": "resolved", "payload": {"approved": True}}
-        done = self.yaa("run", give=json.dumps(document))
+        again = self.yaa("run", give=json.dumps(document))
+        self.assertEqual(again.returncode, 3, "it may be somebody else's answer")
+        self.assertIn("/interrupts/0 gives an answer in your place", again.stderr)
+        self.assertEqual(json.loads(again.stdout)["calls"], document["calls"])
+        done = self.yaa("run", "--trust", give=json.dumps(document))
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("from-the-shell", done.stdout)
+
+    def test_what_a_session_permits_is_left_out_and_told(self) -> None:
+        file = self.folder / "session.json"
+        grant = {"tool": "shell", "decision": "allow"}
+        file.write_text(json.dumps({**session("shell echo from-the-shell"), "grants": [grant]}))
+        for options, code, grants in (((), 3, []), (("--trust",), 0, [grant])):
+            with self.subTest(options):
+                done = self.yaa("run", str(file), *options)
+                self.assertEqual(done.returncode, code, done.stderr)
+                self.assertEqual(json.loads(done.stdout)["grants"], grants)
+                self.assertEqual("(--trust keeps it)" in done.stderr, not options)
+                self.assertEqual("/grants/0" in done.stderr, not options)
+        for options in ((), ("--trust",)):
+            with self.subTest(options, command="chat"):
+                talked = self.yaa("chat", str(file), *options, give="/exit\n")
+                self.assertEqual(talked.returncode, 0, talked.stderr)
+                self.assertEqual("/grants/0 runs a tool" in talked.stdout, not options)
 
     def test_a_failed_session(self) -> None:
         done = self.yaa("run", give=json.dumps(session("fail")))

@@ -53,6 +53,10 @@ yaa.define('css/more', ['ui/h'], ({ css }) => css`
     border-radius: var(--r1); min-inline-size: 0;
   }
   .secrets .check { flex-wrap: wrap; min-block-size: 1.5rem; }
+  .foreign .check > span { flex: 1; min-inline-size: 0; overflow-wrap: anywhere; }
+  .foreign-gone { display: grid; gap: var(--s1); padding-inline-start: var(--s5); overflow-wrap: anywhere; }
+  .foreign-more summary { font-size: var(--t2); color: var(--ink-2); cursor: pointer; }
+  .foreign-more pre { max-block-size: 16rem; overflow: auto; white-space: pre-wrap; overflow-wrap: anywhere; }
 
   .palette {
     inline-size: min(38rem, 100vw - 2rem); block-size: fit-content; max-block-size: min(32rem, 100dvh - 4rem);

@@ -1,5 +1,4 @@
-// Before anything is painted: the colours that were chosen. Else a page that is dark on a light system, or the other way
-// round, would flash with each load. It stands before all that waits for the page, so it is no module.
+// Set the chosen colours before the first paint, or each load flashes. No module: the kernel comes later.
 
 try {
   const { theme } = JSON.parse(localStorage.getItem('yaa.settings') ?? '{}')

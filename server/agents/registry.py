@@ -1,15 +1,16 @@
-"""Which agents there are: those that come with the server, and the owner's `agents/*.json`.
+"""Which agents there are: those that come with the server, the owner's `agents/*.json`, and for
+each other key those that it saved.
 
 In the walk: `agent.prepare` asks for a session's definition before its run, `/info` for the list.
-The owner's folder is read each time, so an edit is used from the next run on. The rule of the
-file: a file that cannot be used is named in `problems`, and its last good version stays in use.
+The folders are read each time, so an edit is used from the next run on. The rule of the file: a
+file that cannot be used is named in `problems`, and its last good version stays in use.
 """
 
 from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from ..jsontext import JSONError, dumps, loads
 from ..session import definition as definitions
 from ..session.definition import DEFAULT, MAX_FILE, Definition
 from ..session.patch import own
+from .folders import BUILT_IN, Folders
 from .prompt_files import Stamp, included, stamp_of
 
 _QUOTED = re.compile(r'"""(.*?)"""', re.DOTALL)
@@ -45,80 +47,107 @@ class File:
 
 class Agents:
     """`folder`: the owner's, which may be missing. `default`: the agent of a session that names
-    none."""
+    none. `owners`: as of Folders. The `owner` that others ask with is api.auth.Key's. `limits`: the
+    default ones of a session."""
 
-    def __init__(self, folder: Path | None = None, default: str = "default") -> None:
-        self._folder, self._default = folder, default
-        self._built_in = _scanned(Path(__file__).parent, {})
-        self._own: dict[str, File] = {}
+    def __init__(
+        self,
+        folder: Path | None = None,
+        default: str = "default",
+        owners: Collection[str] = ("",),
+        limits: Mapping[str, Any] | None = None,
+    ) -> None:
+        self._default, self._limits = default, limits or {}
+        self._folders = Folders(folder, owners) if folder else None
+        self._files: dict[Path, dict[str, File]] = {BUILT_IN: _scanned(BUILT_IN, {})}
 
-    def resolve(self, session: dict[str, Any]) -> Definition:
+    def resolve(self, session: dict[str, Any], owner: str = "") -> Definition:
         """The definition a run of this session goes by: this server's, else the one the session
         brings along from another. Raises Problem, before any side effect."""
-        self._look()
+        return self.resolved(session, owner)[0]
+
+    def resolved(
+        self, session: dict[str, Any], owner: str = ""
+    ) -> tuple[Definition, list[dict[str, Any]]]:
+        """`resolve`, and what to tell the person of it (`run.warnings`). A definition that comes
+        with the session may only narrow, and replaces none of this server's, not even one whose
+        file cannot be used."""
+        usable = self._usable(owner)
         name = session.get("agent") or ""
         name = self._default if name in DEFAULT else name
-        if found := self._known().get(name):
-            copy: Definition = own(found)
-            return copy
+        if name in usable:
+            copy: Definition = own(usable[name][1])
+            return copy, []
         brought = definitions.of(session)
-        if isinstance(brought, dict) and brought.get("name") == name:
-            return _checked(name, brought)
-        known = sorted(self._known())
+        theirs = isinstance(brought, dict) and brought.get("name") == name
+        unusable = any(name in self._files[folder] for folder in self._look(owner))
+        if theirs and not unusable:
+            definition, left_out = definitions.narrowed(_checked(name, brought), self._limits)
+            remark = definitions.left_out_remark(name, left_out)
+            return definition, [remark] if left_out else []
+        known = sorted(usable)
         near = difflib.get_close_matches(name, known, 1)
         hint = f" Did you mean {near[0]!r}?" if near else ""
         shown = name if len(name) <= 64 else name[:63] + "…"
         detail = f"This server has no agent {shown!r}.{hint} Known: {', '.join(known)}."
         raise Problem("agent_unknown", detail, errors=[{"pointer": "/agent", "detail": detail}])
 
-    def info(self) -> list[dict[str, Any]]:
+    def info(self, owner: str = "") -> list[dict[str, Any]]:
         """For `/info`: `{name, description?, mode?, provider?, model?, tools?, origin, default?}`,
-        the default one first."""
-        self._look()
+        the default one first. `origin`: "built in", "home" for the owner's, "key" for what the
+        asking key saved."""
         shown = ("name", "description", "mode", "provider", "model", "tools")
+        origins = ("built in", "home", "key")
         listed = []
-        for name, about in self._known().items():
+        for name, (_, about, above) in self._usable(owner).items():
             item = {key: about[key] for key in shown if key in about}
-            item["origin"] = "home" if name in self._own_definitions() else "built in"
+            item["origin"] = origins[above]
             listed.append({**item, "default": True} if name == self._default else item)
         return sorted(listed, key=lambda item: not item.get("default"))
 
-    def written(self) -> dict[str, int]:
+    def written(self, owner: str = "") -> dict[str, int]:
         """When each agent's file was last written, in Unix seconds."""
-        self._look()
-        files = {**self._built_in, **{name: self._own[name] for name in self._own_definitions()}}
-        return {name: file.stamp[0] // 1_000_000_000 for name, file in files.items()}
+        files = self._usable(owner).items()
+        return {name: file.stamp[0] // 1_000_000_000 for name, (file, *_) in files}
 
-    def problems(self, tools: Collection[str] = ()) -> list[str]:
-        """What is wrong with the owner's files, one line each; none names a path outside. `tools`:
-        the names of those there are, which may change under way."""
-        self._look()
+    def problems(self, tools: Collection[str] = (), owner: str = "") -> list[str]:
+        """What is wrong with the files of the owner and of this key, one line each; none names a
+        path outside. `tools`: the names of those there are, which may change under way."""
         found = []
-        for name, file in self._own.items():
-            unknown = definitions.unknown_tools(file.definition or {}, tools) if tools else []
-            found += [f"agents/{name}.json: {text}" for text in (*file.problems, *unknown)]
-        if self._default not in self._known():
+        for folder in self._look(owner)[1:]:
+            for name, file in self._files[folder].items():
+                unknown = definitions.unknown_tools(file.definition or {}, tools) if tools else []
+                found += [f"agents/{name}.json: {text}" for text in (*file.problems, *unknown)]
+        if self._default not in self._usable(owner):
             found.append(f"session.agent is {self._default}, and there is no such agent")
         return found
 
-    def _known(self) -> dict[str, Definition]:
-        built_in = {n: f.definition for n, f in self._built_in.items() if f.definition}
-        return {**built_in, **self._own_definitions()}
+    def _usable(self, owner: str) -> dict[str, tuple[File, Definition, int]]:
+        """The agents of one key by name. The number: 0 for those that come with the server, 1 for
+        its owner's, 2 for what the key saved."""
+        return {
+            name: (file, file.definition, above)
+            for above, folder in enumerate(self._look(owner))
+            for name, file in self._files[folder].items()
+            if file.definition
+        }
 
-    def _own_definitions(self) -> dict[str, Definition]:
-        return {name: file.definition for name, file in self._own.items() if file.definition}
-
-    def _look(self) -> None:
-        """See what was written, added or removed since the last time."""
-        if self._folder is None:
-            return
-        before, self._own = self._own, _scanned(self._folder, self._own)
-        for name, file in self._own.items():
-            if before.get(name) is file:
-                continue
-            logger.info("agent %s is %s", name, "not usable" if file.problems else "loaded")
-            for text in file.problems:
-                logger.warning("agents/%s.json: %s", name, text)
+    def _look(self, owner: str) -> list[Path]:
+        """See what was written, added or removed since the last time. Return the folders, that of
+        the server first."""
+        if self._folders is None:
+            return [BUILT_IN]
+        folders = [*reversed(self._folders.of(owner))]
+        for folder in folders[1:]:
+            before = self._files.get(folder, {})
+            self._files[folder] = _scanned(folder, before)
+            for name, file in self._files[folder].items():
+                if before.get(name) is file:
+                    continue
+                logger.info("agent %s is %s", name, "not usable" if file.problems else "loaded")
+                for text in file.problems:
+                    logger.warning("agents/%s.json: %s", name, text)
+        return folders
 
 
 def _scanned(folder: Path, before: dict[str, File]) -> dict[str, File]:
@@ -148,7 +177,7 @@ def _read(path: Path, name: str, stamp: Stamp, old: File | None) -> File:
     try:
         if stamp[1] > MAX_FILE:
             return File(stamp, kept, [f"it is larger than {MAX_FILE} bytes"])
-        value = loads(_plain_json(path.read_bytes().decode("utf-8-sig")))
+        value = parsed(path.read_bytes())
     except OSError as error:
         return File(stamp, kept, [error.strerror or "it cannot be read"])
     except UnicodeDecodeError:
@@ -162,6 +191,11 @@ def _read(path: Path, name: str, stamp: Stamp, old: File | None) -> File:
     if problems:
         return File(stamp, kept, problems, prompts)
     return File(stamp, definition, definitions.warnings(definition), prompts)
+
+
+def parsed(data: bytes) -> Any:
+    """Return what a file of an agent holds. Raises UnicodeDecodeError, JSONError."""
+    return loads(_plain_json(data.decode("utf-8-sig")))
 
 
 def _plain_json(text: str) -> str:

@@ -27,7 +27,7 @@ class Agui:
         body = await self._runs.read(call, "request_invalid")
         given = agui.read(body, call.at["agent"])
         try:
-            with self._runs.begin(call, given.session) as run:
+            async with self._runs.begin(call, given.session) as run:
 
                 def frame(event: Event, name: str, number: int) -> bytes:
                     return b"".join(

@@ -2,8 +2,9 @@
 
 A key comes as `Authorization: Bearer <key>`, as `Authorization: YAA-API-KEY <key>` (seed 003) or in
 a `YAA-API-KEY` header. Only BLAKE2b hashes are kept, so every comparison takes the same time
-whatever was sent, and a configuration may hold the hash alone. A key has a name, which is all of
-it that the log and the rest of the server ever see.
+whatever was sent, and a configuration may hold the hash alone. The log sees a key's name and
+nothing else of it. What is kept between requests belongs to its `owner`: the person whose key it
+is, who may have several.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import hmac
 import os
 import re
 import secrets
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,28 +25,37 @@ HASHED = "blake2b:"  # 64-byte digest in hex, as seed 003 keeps its keys
 KEY_FILE = "key"
 MAX_KEY_FILE = 4096
 
+Entry = str | Mapping[str, Any]
+
 _CHALLENGE = {"WWW-Authenticate": 'Bearer realm="yaa"'}
 
 
 class Key(NamedTuple):
     """What a valid key stands for. `max_runs` at once, `rate_limit` of requests (rates.py); None
-    for the server's own."""
+    for the server's own. `owner` names whose workspaces, claims, kept results and agents the key
+    reaches: empty for the key that the server made itself, and where no key is needed. `is_owner`:
+    it may change what other keys get."""
 
     name: str = ""
     max_runs: int | None = None
     rate_limit: str | None = None
+    owner: str = ""
+    is_owner: bool = False
 
 
-ANYONE = Key()
+ANYONE = Key(is_owner=True)
+HOME = Key("home", is_owner=True)
 
 
 class Keys:
-    """The keys of one server. `entries` are those of `server.api_keys`, checked by config."""
+    """The keys of one server. `entries` are those of `server.api_keys`, checked by config. `made`:
+    the key that the server made itself; empty for none."""
 
-    def __init__(
-        self, entries: Iterable[str | Mapping[str, Any]], *, required: bool = True
-    ) -> None:
-        self._keys = [_entry(entry, number) for number, entry in enumerate(entries, 1)]
+    def __init__(self, entries: Sequence[Entry], made: str = "", *, required: bool = True) -> None:
+        trusted = owners(entries)
+        self._keys = [_entry(entry, number, trusted) for number, entry in enumerate(entries, 1)]
+        if made:
+            self._keys.append((_digest(made), HOME))
         self._required = required
 
     def check(self, headers: Mapping[str, str]) -> Key:
@@ -65,6 +75,16 @@ class Keys:
         if found is None:
             raise Problem("unauthorized", "This key is not valid here", headers=_CHALLENGE)
         return found
+
+
+def owners(entries: Iterable[Entry]) -> frozenset[str]:
+    """Return which `Key.owner` are the server's owner: the empty one, and of the configured keys
+    those that are marked. Without a mark it is the person who has all the keys, if that is one;
+    among several nobody is."""
+    found = [_whole(entry) for entry in entries]
+    marked = {_owner(entry) for entry in found if entry.get("owner")}
+    people = {_owner(entry) for entry in found}
+    return frozenset({"", *(marked or (people if len(people) == 1 else ()))})
 
 
 def home_key(home: Path) -> str:
@@ -90,15 +110,27 @@ def _sent(headers: Mapping[str, str]) -> str:
     return headers.get("yaa-api-key", "").strip()
 
 
-def _entry(entry: str | Mapping[str, Any], number: int) -> tuple[bytes, Key]:
-    if isinstance(entry, str):
-        entry = {"key": entry}
-    text = entry["key"]
-    hashed = text.startswith(HASHED)
-    digest = bytes.fromhex(text.removeprefix(HASHED)) if hashed else _digest(text)
-    limits = entry.get("limits", {})
+def _entry(entry: Entry, number: int, trusted: frozenset[str]) -> tuple[bytes, Key]:
+    entry = _whole(entry)
+    limits, owner = entry.get("limits", {}), _owner(entry)
     name = entry.get("name") or f"key-{number}"
-    return digest, Key(name, limits.get("max_runs"), limits.get("rate_limit"))
+    max_runs, rate_limit = limits.get("max_runs"), limits.get("rate_limit")
+    return _known(entry["key"]), Key(name, max_runs, rate_limit, owner, owner in trusted)
+
+
+def _whole(entry: Entry) -> Mapping[str, Any]:
+    return {"key": entry} if isinstance(entry, str) else entry
+
+
+def _owner(entry: Mapping[str, Any]) -> str:
+    """The person's name, so that a key can be replaced by another; else from the key itself, which
+    stays the same when the list around it changes."""
+    return entry.get("name") or f"key-{hashlib.sha256(_known(entry['key'])).hexdigest()[:16]}"
+
+
+def _known(text: str) -> bytes:
+    """The digest of a key that is configured as it is, or as its digest."""
+    return bytes.fromhex(text.removeprefix(HASHED)) if text.startswith(HASHED) else _digest(text)
 
 
 def _digest(key: str) -> bytes:

@@ -82,13 +82,14 @@ class AutoAi:
         results (`tool_result`) as long as the body says, and goes on with them."""
         body = await self._runs.read(call, "request_invalid")
         asked = autoai.stream(body, self._names())
-        with in_body(asked), self._runs.begin(call, asked.document) as run:
-            live = self._live[run.id] = Live(call, run, asked)
-            try:
-                frame = live.frames(self._clock)
-                await self._runs.stream(call, run, frame, live.last, self._next(live))
-            finally:
-                del self._live[run.id]
+        with in_body(asked):
+            async with self._runs.begin(call, asked.document) as run:
+                live = self._live[run.id] = Live(call, run, asked)
+                try:
+                    frame = live.frames(self._clock)
+                    await self._runs.stream(call, run, frame, live.last, self._next(live))
+                finally:
+                    del self._live[run.id]
 
     def _next(self, live: Live) -> Callable[[], Any]:
         async def go_on() -> Run | None:
@@ -106,7 +107,7 @@ class AutoAi:
     async def abort(self, call: Call) -> None:
         """End a stream of this server. Closing its connection does the same, on any."""
         live = self._live.get(call.at["task"])
-        if live is None or live.call.key != call.key:
+        if live is None or live.call.key.owner != call.key.owner:
             missing = {"success": False, "message": "No such task runs here."}
             await call.json(missing, status=404)
             return
@@ -119,7 +120,8 @@ class AutoAi:
         check(body, autoai.SUBMIT)
         for live in self._live.values():
             session = live.run.session
-            if session.get("id") == body["sessionId"] and live.call.key == call.key:
+            ours = live.call.key.owner == call.key.owner
+            if ours and session.get("id") == body["sessionId"]:
                 if live.waiting and autoai.answer(session, body["toolCall"]):
                     live.arrived.set()
                     await call.json({"success": True, "message": "The result has arrived."})

@@ -6,20 +6,34 @@ head alone gives away is refused before the body is asked for.
 
 from __future__ import annotations
 
-import asyncio
 import zlib
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 from .. import jsontext
 from ..errors import Problem
+from ..offload import offload
 from .router import Call
 
 GZIP = ("gzip", "x-gzip")  # the same (RFC 9110 section 8.4.1.3)
-BIG = 1 << 20  # bytes of JSON that are parsed beside the event loop: a megabyte takes 2-10 ms
+FREE = 1 << 20  # bytes that may come out of gzip whatever their ratio is
+RATIO = 200  # beyond them; sessions reach 5 to 50, what holds nothing 1,000
+PER_VALUE = 100  # bytes that a JSON value takes at most, beside its text
 
 
-async def read_object(call: Call, max_bytes: int, code: str = "session_invalid") -> dict[str, Any]:
-    """The body, at most `max_bytes` of it plain; `code` is the Problem's where it is no object.
+class Sizes(NamedTuple):
+    """The most that a body may be: `max_request_size` and `max_values` of `server.limits`."""
+
+    bytes: int
+    values: int
+
+    @classmethod
+    def of(cls, limits: Mapping[str, Any]) -> Sizes:
+        return cls(limits["max_request_size"], limits.get("max_values", jsontext.MAX_VALUES))
+
+
+async def read_object(call: Call, sizes: Sizes, code: str = "session_invalid") -> dict[str, Any]:
+    """The body, which may be as large as `sizes`; `code` is the Problem's where it is no object.
 
     Raises Problem, JSONError or ProtocolError.
     """
@@ -33,12 +47,18 @@ async def read_object(call: Call, max_bytes: int, code: str = "session_invalid")
             headers={"Accept-Encoding": "gzip"},  # RFC 9110 section 15.5.16
         )
     data = await call.exchange.body()
-    if coding in GZIP:
-        data = inflate(data, max_bytes)
-    if len(data) > BIG:
-        value = await asyncio.to_thread(jsontext.loads, data)
-    else:
-        value = jsontext.loads(data)
+    packed, size = coding in GZIP, len(data)
+    if packed:
+        size = min(sizes.bytes, max(FREE, RATIO * size))
+        call.exchange.hold(len(data) + size)
+    text, seen = await offload(size, _counted, data, packed, size, sizes.values)
+    if seen > sizes.values:
+        detail = f"The body has {seen} JSON values; server.limits.max_values is {sizes.values}"
+        raise Problem("body_too_large", detail)
+    call.exchange.hold(2 * len(text) + PER_VALUE * seen)
+    call.size = len(text)
+    del data
+    value = await offload(len(text), jsontext.loads, text, max_values=len(text))
     if not isinstance(value, dict):
         raise Problem(
             code,
@@ -46,6 +66,12 @@ async def read_object(call: Call, max_bytes: int, code: str = "session_invalid")
             errors=[{"pointer": "", "detail": "wanted an object"}],
         )
     return value
+
+
+def _counted(data: bytes, packed: bool, most: int, max_values: int) -> tuple[str, int]:
+    """The text of a body, and how many JSON values it has, exact if more than `max_values`."""
+    text = jsontext.decode(inflate(data, most) if packed else data)
+    return text, jsontext.count_values(text, max_values)
 
 
 def inflate(data: bytes, limit: int) -> bytes:
@@ -59,7 +85,9 @@ def inflate(data: bytes, limit: int) -> bytes:
     except zlib.error:
         raise Problem("bad_request", "The body is not valid gzip") from None
     if len(plain) > limit:
-        raise Problem("body_too_large", f"Unpacked, the body is larger than {limit} bytes")
+        allowed = f"server.limits.max_request_size, and {RATIO} times what was sent or {FREE} bytes"
+        detail = f"Unpacked, the body is larger than {limit} bytes: at most {allowed}"
+        raise Problem("body_too_large", detail)
     if not decoder.eof or decoder.unused_data:
         raise Problem("bad_request", "The body must be exactly one gzip stream")
     return plain

@@ -1,4 +1,4 @@
-"""`POST /files`: a file that a session's tools made, for clients with a key that know the session.
+"""`POST /files`: a file that a session's tools made, for the clients of the key that ran them.
 
 In the walk: the router has checked the key; the toolbox reads the file in the sandbox, a piece at a
 time. The rule of the file: what comes is a stranger's bytes, to be saved and never shown by us, so
@@ -13,7 +13,7 @@ from typing import Protocol
 from urllib.parse import quote
 
 from ..errors import Problem
-from .body import read_object
+from .body import Sizes, read_object
 from .router import Call
 
 HEADERS = {
@@ -37,21 +37,24 @@ class Piece(Protocol):
 
 
 class Toolbox(Protocol):
-    async def read_piece(self, session_id: str, path: str, offset: int, stamp: str) -> Piece: ...
+    async def read_piece(
+        self, owner: str, session_id: str, path: str, offset: int, stamp: str
+    ) -> Piece: ...
 
 
 class Downloads:
     """The handler of `POST /files`."""
 
-    def __init__(self, toolbox: Toolbox, max_bytes: int) -> None:
-        self._toolbox, self._max_bytes = toolbox, max_bytes
+    def __init__(self, toolbox: Toolbox, sizes: Sizes) -> None:
+        self._toolbox, self._sizes = toolbox, sizes
         self._places = asyncio.Semaphore(AT_ONCE)
 
     async def post(self, call: Call) -> None:
         """Raises Problem for what is not there, before anything is sent."""
-        body = await read_object(call, self._max_bytes, "request_invalid")
+        body = await read_object(call, self._sizes, "request_invalid")
         session_id, path = _text(body, "id", MAX_ID), _text(body, "path", MAX_PATH)
-        piece = await self._read(session_id, path, 0, "")
+        owner = call.key.owner
+        piece = await self._read(owner, session_id, path, 0, "")
         size, sent = piece.bytes, len(piece.data)
         length = {"Content-Length": str(size), "Content-Disposition": disposition(path)}
         stream = call.stream(HEADERS | length)
@@ -59,7 +62,7 @@ class Downloads:
         while sent < size:
             await stream.drain()
             # Changed or gone since: the answer stays short of its length, so the client can tell.
-            piece = await self._read(session_id, path, sent, piece.stamp)
+            piece = await self._read(owner, session_id, path, sent, piece.stamp)
             if not piece.data:
                 raise Problem("not_found", "The file became shorter while it was read")
             stream.write(piece.data)
@@ -67,9 +70,9 @@ class Downloads:
         call.sent = sent
         await stream.close()
 
-    async def _read(self, session_id: str, path: str, offset: int, stamp: str) -> Piece:
+    async def _read(self, owner: str, session_id: str, path: str, offset: int, stamp: str) -> Piece:
         async with self._places:
-            return await self._toolbox.read_piece(session_id, path, offset, stamp)
+            return await self._toolbox.read_piece(owner, session_id, path, offset, stamp)
 
 
 def disposition(path: str) -> str:

@@ -32,8 +32,8 @@ NO_CHATS = (
 
 
 class Agents(Protocol):
-    def info(self) -> list[Json]: ...
-    def resolve(self, session: Json) -> Json: ...
+    def info(self, owner: str) -> list[Json]: ...
+    def resolve(self, session: Json, owner: str) -> Json: ...
 
 
 class Gateway:
@@ -62,14 +62,16 @@ class Gateway:
 
     async def agents(self, call: Call) -> None:
         tag, tools = _parameter(call, "tag"), self._tool_names()
-        known = [self._agents.resolve({"agent": each["name"]}) for each in self._agents.info()]
+        owner = call.key.owner
+        names = [each["name"] for each in self._agents.info(owner)]
+        known = [self._agents.resolve({"agent": name}, owner) for name in names]
         listed = [gateway.summary(about, tools) for about in known]
         await call.json(envelope([agent for agent in listed if gateway.tagged(agent, tag)]))
 
     async def agent(self, call: Call) -> None:
         asked = gateway.one_agent(_parameter(call, "agentKey"))
         with in_body(asked):
-            about = self._agents.resolve(asked.document)
+            about = self._agents.resolve(asked.document, call.key.owner)
         await call.json(envelope(gateway.detail(about, self._tool_names())))
 
     async def query(self, call: Call) -> None:
@@ -100,22 +102,23 @@ class Gateway:
     async def _run(
         self, call: Call, asked: Asked, *, streams: bool, more: Json | None = None
     ) -> None:
-        with in_body(asked), self._runs.begin(call, asked.document) as run:
-            if streams:
-                telling = Telling(run.session, asked.told, new=asked.new)
+        with in_body(asked):
+            async with self._runs.begin(call, asked.document) as run:
+                if streams:
+                    telling = Telling(run.session, asked.told, new=asked.new)
 
-                def frame(event: Event, name: str, number: int) -> bytes:
-                    told = _frames(telling.tell(event, name, self._clock()))
-                    return told + DONE if name in TERMINAL else told
+                    def frame(event: Event, name: str, number: int) -> bytes:
+                        told = _frames(telling.tell(event, name, self._clock()))
+                        return told + DONE if name in TERMINAL else told
 
-                def cut() -> bytes:
-                    return _frames(telling.cut(self._clock())) + DONE
+                    def cut() -> bytes:
+                        return _frames(telling.cut(self._clock())) + DONE
 
-                await self._runs.stream(call, run, frame, cut)
-                return
-            session = await self._runs.collect(call, run)
-            data = {**(more or {}), **reply(session, run.id, run.first_message)}
-            await call.json(envelope(data), headers={"x-should-retry": "false"})
+                    await self._runs.stream(call, run, frame, cut)
+                    return
+                session = await self._runs.collect(call, run)
+                data = {**(more or {}), **reply(session, run.id, run.first_message)}
+                await call.json(envelope(data), headers={"x-should-retry": "false"})
 
     def _tool_names(self) -> list[str]:
         """Those that a call may use."""

@@ -11,7 +11,7 @@ from typing import Any
 
 from .router import Call
 
-Facts = Callable[[], Any]
+Facts = Callable[[str], dict[str, Any]]
 
 
 class Health:
@@ -26,18 +26,20 @@ class Health:
 
 
 class Info:
-    """Each of `facts` is asked at every request, because agents, models and tools may change while
-    the server runs; `defaults` is the session half of the configuration."""
+    """`facts` is asked at every request, with the owner of the key (auth.Key): agents are not the
+    same for all keys, and models and tools may change while the server runs. `defaults` is the
+    session half of the configuration."""
 
     def __init__(
         self,
         version: str,
         limits: Mapping[str, Any],
         defaults: Mapping[str, Any],
-        **facts: Facts,
+        facts: Facts,
     ) -> None:
-        self._fixed = {"version": version, "limits": dict(limits), "defaults": dict(defaults)}
+        self._fixed: dict[str, Any] = {"version": version, "limits": dict(limits)}
+        self._fixed["defaults"] = dict(defaults)
         self._facts = facts
 
     async def get(self, call: Call) -> None:
-        await call.json(self._fixed | {name: fact() for name, fact in self._facts.items()})
+        await call.json(self._fixed | self._facts(call.key.owner))

@@ -8,12 +8,14 @@ repeated all the same goes on with the run that it began (fronts/again).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager
+import hashlib
+from collections.abc import AsyncGenerator, Callable, Collection, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from typing import Any, Protocol
 
 from ..errors import Problem
 from ..fronts import again, chat, chat_reply, openai, responses, responses_reply
+from ..fronts.earlier import Earlier
 from ..fronts.openai_body import shown
 from ..session.events import EXEC, Event, alias
 from ..wire.arrival import arrived
@@ -25,10 +27,10 @@ NOTED = ("RUN_STARTED", "STATE_DELTA", *TERMINAL)
 
 
 class Agents(Protocol):
-    """Which agents there are, and when each was written (Unix seconds)."""
+    """Which agents a key has, and when each was written (Unix seconds)."""
 
-    def info(self) -> list[dict[str, Any]]: ...
-    def written(self) -> dict[str, int]: ...
+    def info(self, owner: str) -> list[dict[str, Any]]: ...
+    def written(self, owner: str) -> dict[str, int]: ...
 
 
 class Reply(Protocol):
@@ -39,6 +41,7 @@ class Reply(Protocol):
     def see(self, event: Event) -> None: ...
     def answer(self) -> tuple[int, dict[str, Any]]: ...
     def brought(self) -> dict[str, Any] | None: ...
+    def lasting(self) -> tuple[str, dict[str, Any]] | None: ...
 
 
 class Kept(Protocol):
@@ -47,6 +50,15 @@ class Kept(Protocol):
     def store(self, owner: str, call_id: str, attempt: int, value: dict[str, Any]) -> None: ...
     def fetch(self, owner: str, call_id: str, attempt: int) -> dict[str, Any] | None: ...
     def forget(self, owner: str, call_id: str, attempt: int) -> None: ...
+
+
+class Recent(Protocol):
+    """Recent answers of this host (recent.py)."""
+
+    @property
+    def keeps(self) -> bool: ...
+    def store(self, owner: str, name: str, value: dict[str, Any]) -> None: ...
+    def fetch(self, owner: str, name: str, most: int) -> tuple[dict[str, Any], int] | None: ...
 
 
 class OpenAI:
@@ -58,9 +70,11 @@ class OpenAI:
         agents: Agents,
         names: Callable[[], Collection[str]],
         kept: Kept,
+        recent: Recent,
         version: str,
     ) -> None:
         self._runs, self._agents, self._names, self._kept = runs, agents, names, kept
+        self._recent = recent
         self._fingerprint = f"yaa-{version}"
 
     def routes(self) -> dict[tuple[str, str], Route]:
@@ -72,20 +86,20 @@ class OpenAI:
         }
 
     async def models(self, call: Call) -> None:
-        await call.json({"object": "list", "data": self._models()})
+        await call.json({"object": "list", "data": self._models(call)})
 
     async def model(self, call: Call) -> None:
         name = call.at["model"]
-        for model in self._models():
+        for model in self._models(call):
             if model["id"] == name:
                 await call.json(model)
                 return
-        known = ", ".join(model["id"] for model in self._models())
+        known = ", ".join(model["id"] for model in self._models(call))
         detail = f"This server has no agent {shown(name)}. Known: {known}."
         raise Problem("agent_unknown", detail, status=404)
 
-    def _models(self) -> list[dict[str, Any]]:
-        written = self._agents.written()
+    def _models(self, call: Call) -> list[dict[str, Any]]:
+        written = self._agents.written(call.key.owner)
         return [
             {
                 "id": agent["name"],
@@ -93,7 +107,7 @@ class OpenAI:
                 "created": written.get(agent["name"], 0),
                 "owned_by": OWNER,
             }
-            for agent in self._agents.info()
+            for agent in self._agents.info(call.key.owner)
         ]
 
     async def chat(self, call: Call) -> None:
@@ -105,7 +119,7 @@ class OpenAI:
         """Answer a body of Chat Completions. Raises Problem."""
         document, wish = chat.read(body, self._names(), self._recall(call))
         turn = await self._turn(call, document, streams=wish.stream)
-        with self._begun(call, turn) as run:
+        async with self._begun(call, turn) as run:
             reply = chat_reply.Reply(
                 run.session,
                 wish,
@@ -119,23 +133,26 @@ class OpenAI:
         """Raises Problem for everything that is found wrong before the run begins."""
         with spoken():
             body = await self._runs.read(call, "request_invalid")
-            document, wish = responses.read(body, self._names(), self._recall(call))
+            document, wish = responses.read(
+                *(body, self._names(), self._recall(call), self._earlier(call)),
+                keeps=self._recent.keeps,
+            )
             turn = await self._turn(call, document, streams=wish.stream)
-            with self._begun(call, turn) as run:
+            async with self._begun(call, turn) as run:
                 first = turn.first
                 reply = responses_reply.Reply(run.session, wish, run_id=run.id, first_message=first)
                 await self._answer(call, run, reply, turn, streams=wish.stream)
 
     async def _turn(self, call: Call, document: dict[str, Any], *, streams: bool) -> Turn:
         body, request = await call.exchange.body(), call.request
-        who = call.key.name
+        who = call.key.owner
         found = again.named(request.headers, who, request.path, body, streams=streams)
-        return Turn(self._kept, f"openai/{who}", document, found)
+        return Turn(self._kept, place(call.key.owner), document, found)
 
-    @contextmanager
-    def _begun(self, call: Call, turn: Turn) -> Iterator[Run]:
+    @asynccontextmanager
+    async def _begun(self, call: Call, turn: Turn) -> AsyncGenerator[Run, None]:
         try:
-            with self._runs.begin(call, turn.document) as run:
+            async with self._runs.begin(call, turn.document) as run:
                 yield run
         except Problem as problem:
             turn.refused(problem)
@@ -178,10 +195,15 @@ class OpenAI:
 
     def _keep(self, call: Call, event: Event, reply: Reply) -> None:
         if event["type"] == "RUN_FINISHED" and (brought := reply.brought()):
-            self._kept.store(f"openai/{call.key.name}", next(iter(brought["calls"])), 0, brought)
+            self._kept.store(place(call.key.owner), next(iter(brought["calls"])), 0, brought)
+        if event["type"] == "RUN_FINISHED" and (lasting := reply.lasting()):
+            self._recent.store(call.key.owner, *lasting)
 
     def _recall(self, call: Call) -> Callable[[str], dict[str, Any] | None]:
-        return lambda call_id: self._kept.fetch(f"openai/{call.key.name}", call_id, 0)
+        return lambda call_id: self._kept.fetch(place(call.key.owner), call_id, 0)
+
+    def _earlier(self, call: Call) -> Earlier:
+        return lambda name, most: self._recent.fetch(call.key.owner, name, most)
 
 
 class Turn:
@@ -230,6 +252,12 @@ class Turn:
         """One that comes while its first try still runs may come again: it is not begun twice."""
         if problem.code == "run_active" and self._again and self._again.repeated:
             problem.headers["x-should-retry"] = "true"
+
+
+def place(owner: str) -> str:
+    """Return where things of a key of this owner are kept. It is longer than the id of any session,
+    since the results of sessions are kept in the same folder."""
+    return f"openai/{hashlib.blake2b(owner.encode('utf-8', 'surrogatepass')).hexdigest()}"
 
 
 @contextmanager

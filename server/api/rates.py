@@ -1,4 +1,4 @@
-"""How often a key may ask: a token bucket for each, filled at the rate and as large as it.
+"""How often a key may ask: a token bucket for each person, filled at the rate and as large as it.
 
 So `100/1m` lets a hundred requests come at once, and after them one every 0.6 s. The rule of the
 file: a refusal says when the next request will be taken, and costs no token.
@@ -23,7 +23,7 @@ class Rates:
     def __init__(self, limit: str, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._limit = limit
         self._clock = clock
-        self._buckets: dict[str, tuple[float, float]] = {}  # by key name: tokens, and when
+        self._buckets: dict[str, tuple[float, float]] = {}  # by owner: tokens, and when
 
     def take(self, key: Key) -> None:
         """Count a request. Raises Problem("rate_limited") with Retry-After."""
@@ -32,7 +32,7 @@ class Rates:
             return
         most, per_second = parse(limit)
         now = self._clock()
-        tokens, then = self._buckets.get(key.name, (most, now))
+        tokens, then = self._buckets.get(key.owner, (most, now))
         tokens = min(most, tokens + (now - then) * per_second)
         if tokens < 1:
             wait = max(1, math.ceil((1 - tokens) / per_second))
@@ -41,7 +41,7 @@ class Rates:
                 f"This key may ask {limit} times; the next request is taken in {wait} s",
                 headers={"Retry-After": str(wait)},
             )
-        self._buckets[key.name] = (tokens - 1, now)
+        self._buckets[key.owner] = (tokens - 1, now)
 
 
 def parse(limit: str) -> tuple[float, float]:

@@ -2,8 +2,8 @@
 
 In the walk: the listener hands over an `Exchange`. Here its handler is found, its key checked, and
 the handler called with a `Call`; everything a handler raises is translated once, in `Border`. The
-rule of the file: no answer leaves without the headers of `_headers`, so that a page of any origin
-can read even a 401; and each request leaves one line in the access log.
+rule of the file: no answer leaves without the CORS headers of its request, so that a page that may
+ask can read even a 401; and each request leaves one line in the access log.
 """
 
 from __future__ import annotations
@@ -12,14 +12,15 @@ import logging
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from types import TracebackType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 from urllib.parse import unquote
 
 from .. import log, spans
 from ..errors import Problem
 from ..jsontext import JSONError, dumps
+from ..wire.arrival import arrived
 from ..wire.exchange import Exchange, Stream, problem_of
-from ..wire.http11 import Request
+from ..wire.origins import Origins
 from .auth import ANYONE, Key, Keys
 from .rates import Rates
 
@@ -43,12 +44,21 @@ ALLOW_HEADERS = ", ".join(
         ),
     )
 )
-EXPOSE_HEADERS = (
-    "allow, content-disposition, retry-after, x-heartbeat, x-request-id, x-should-retry"
-)
+
+_PLAIN = {  # of every answer
+    "Cache-Control": "no-store",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+}
 
 _access = log.get("access")
 _log = log.get("api")
+
+
+class Record(Protocol):
+    """What this host keeps of a run (tools/run_records.py)."""
+
+    def forget(self) -> None: ...
 
 
 class Call:
@@ -61,7 +71,9 @@ class Call:
         self.run = ""  # the id of the run that this request began
         self.at: Mapping[str, str] = {}  # what the route's pattern names, percent-decoded
         self.refusal: Callable[[Problem], dict[str, Any]] = Problem.body  # the body of a Problem
+        self.size = 0  # characters of JSON that the request's body had
         self.sent = 0  # bytes of body
+        self.record: Record | None = None  # kept of the run until the client has the answer
         self._headers = dict(headers)
 
     @property
@@ -81,8 +93,8 @@ class Call:
         kind = {"Content-Type": "application/json; charset=utf-8"}
         await self.reply(status, dumps(value).encode(), kind | dict(headers or {}))
 
-    def stream(self, headers: Mapping[str, str]) -> Stream:
-        return self.exchange.stream(200, self._headers | dict(headers))
+    def stream(self, headers: Mapping[str, str], status: int = 200) -> Stream:
+        return self.exchange.stream(status, self._headers | dict(headers))
 
 
 Handler = Callable[[Call], Awaitable[None]]
@@ -108,7 +120,7 @@ class Router:
         files: Handler,
         keys: Keys,
         *,
-        origins: Iterable[str] = ("*",),
+        origins: Origins | None = None,
         rates: Rates | None = None,
         count: Callable[[int], None] = lambda status: None,
         opened: Callable[[], Awaitable[None]] | None = None,
@@ -125,7 +137,7 @@ class Router:
         }
         self._files = Route(files, open=True)
         self._keys = keys
-        self._origins = frozenset(origins)
+        self._origins = origins or Origins()
         self._rates = rates or Rates("")
         self._count = count  # called with the status of every answer
         self._opened = opened  # waits until all is there that a route with a key may need
@@ -133,10 +145,12 @@ class Router:
     async def __call__(self, exchange: Exchange) -> None:
         began, clock = time.time(), time.perf_counter()
         spans.current.set(spans.begin(exchange.request.headers.get("traceparent", "")))
-        call = Call(exchange, self._headers(exchange.request))
+        call = Call(exchange, _PLAIN | self._origins.headers(exchange.request.headers))
         try:
             async with Border(call):
                 await self._serve(call)
+                if call.record is not None and await arrived(exchange):
+                    call.record.forget()
         finally:
             _write_access(call, began, time.perf_counter() - clock)
             self._count(call.status or CLIENT_GONE)
@@ -149,6 +163,7 @@ class Router:
         call.refusal = self._refusals.get(_front(request.path), Problem.body)
         route = self._find(call)
         if not route.open:
+            self._origins.check(request.headers)
             call.key = self._keys.check(request.headers)
             self._rates.take(call.key)
             if self._opened is not None:
@@ -186,32 +201,14 @@ class Router:
         """A preflight never carries a key, and asks before the real request may be sent."""
         methods = _methods(self._at(call.request.path)[0]) or ["GET", "HEAD"]
         allowed = ", ".join((*methods, "OPTIONS"))
-        await call.reply(
-            204,
-            headers={
-                "Allow": allowed,
+        headers = {"Allow": allowed}
+        if "Access-Control-Allow-Origin" in self._origins.headers(call.request.headers):
+            headers |= {
                 "Access-Control-Allow-Methods": allowed,
                 "Access-Control-Allow-Headers": ALLOW_HEADERS,
                 "Access-Control-Max-Age": "3600",
-            },
-        )
-
-    def _headers(self, request: Request) -> dict[str, str]:
-        headers = {
-            "Cache-Control": "no-store",
-            "X-Content-Type-Options": "nosniff",
-            "Referrer-Policy": "no-referrer",
-        }
-        origin = request.headers.get("origin", "")
-        if "*" in self._origins:  # the key protects, not the origin: no cookie is ever read here
-            headers["Access-Control-Allow-Origin"] = "*"
-        else:
-            headers["Vary"] = "Origin"
-            if origin in self._origins:  # so it equals a configured string: safe in a header
-                headers["Access-Control-Allow-Origin"] = origin
-        if "Access-Control-Allow-Origin" in headers:
-            headers["Access-Control-Expose-Headers"] = EXPOSE_HEADERS
-        return headers
+            }
+        await call.reply(204, headers=headers)
 
 
 def nothing(path: str) -> Problem:

@@ -11,17 +11,22 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
-from contextlib import aclosing, contextmanager
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from contextlib import aclosing, asynccontextmanager
+from functools import partial
 from typing import Any, Protocol
 
 from .. import log
+from ..collector import LARGE
 from ..errors import Problem
+from ..offload import offload
 from ..session.events import EXEC, Event, alias
+from ..session.intake import accept
 from ..wire import sse
+from ..wire.arrival import reached
 from .auth import Key
-from .body import read_object
-from .router import Call
+from .body import Sizes, read_object
+from .router import Call, Record
 
 EVENT_STREAM = "text/event-stream; charset=utf-8"
 STREAM_HEADERS = {
@@ -46,7 +51,10 @@ class Run(Protocol):
     def session(self) -> dict[str, Any]: ...
     @property
     def first_message(self) -> int: ...
+    @property
+    def record(self) -> Record | None: ...
     def events(self) -> AsyncGenerator[Event, None]: ...
+    def announces(self, arrived: Callable[[], Awaitable[bool]]) -> None: ...
 
 
 class Sends(Protocol):
@@ -58,7 +66,16 @@ class Sends(Protocol):
 
 
 class Agent(Protocol):
-    def prepare(self, document: dict[str, Any], key: str = "") -> Run: ...
+    def prepare(
+        self,
+        document: dict[str, Any],
+        key: str = "",
+        owner: str = "",
+        resumed: str = "",
+        checked_size: int = 0,
+    ) -> Run: ...
+
+    async def stop_session(self, owner: str, session_id: str) -> bool: ...
 
 
 class Runs:
@@ -67,24 +84,34 @@ class Runs:
     def __init__(self, agent: Agent, limits: Mapping[str, Any]) -> None:
         self._agent = agent
         self._slots = Slots(limits["max_runs"])
-        self._max_bytes: int = limits["max_request_size"]
+        self._sizes = Sizes.of(limits)
         self._heartbeat_s: float = limits["heartbeat_s"]
+        self._announce_s: float = limits["announce_s"]
 
     async def read(self, call: Call, code: str = "session_invalid") -> dict[str, Any]:
         """The body as one JSON object. Raises Problem, JSONError or ProtocolError."""
-        return await read_object(call, self._max_bytes, code)
+        return await read_object(call, self._sizes, code)
 
-    @contextmanager
-    def begin(self, call: Call, document: dict[str, Any]) -> Iterator[Run]:
+    @asynccontextmanager
+    async def begin(self, call: Call, document: dict[str, Any]) -> AsyncGenerator[Run, None]:
         """A run of `document`, which now belongs to the run. Raises Problem for everything that is
         wrong with it."""
         self._slots.take(call.key)
         try:
-            run = self._agent.prepare(document, call.key.name)
+            headers = call.request.headers
+            resumed = headers.get("last-event-id", "").rpartition("/")[0]
+            who = (call.key.name, call.key.owner, resumed)
+            if call.size < LARGE:
+                run = self._agent.prepare(document, *who)
+            else:
+                await offload(call.size, accept, document)
+                run = self._agent.prepare(document, *who, checked_size=call.size)
             call.run = run.id
             token = log.run_id.set(run.id)
             try:
                 yield run
+                if "idempotency-key" not in headers:
+                    call.record = run.record
             finally:
                 log.run_id.reset(token)
         finally:
@@ -93,7 +120,11 @@ class Runs:
     def again(self, call: Call, document: dict[str, Any]) -> Run:
         """Another run of the same request, in its slot, when the one before has ended. Raises
         Problem."""
-        return self._agent.prepare(document, call.key.name)
+        return self._agent.prepare(document, call.key.name, call.key.owner)
+
+    async def stop(self, call: Call, session_id: str) -> bool:
+        """End what runs of a session of this key. False if something still runs after a while."""
+        return await self._agent.stop_session(call.key.owner, session_id)
 
     async def stream(
         self,
@@ -114,6 +145,7 @@ class Runs:
         following: Run | None = run
         try:
             while following is not None:
+                following.announces(partial(reached, call.exchange, self._announce_s))
                 async with aclosing(following.events()) as events:
                     async for event in events:
                         number += 1
@@ -155,7 +187,7 @@ class Runs:
 
 
 class Slots:
-    """How many runs there may be at once: on this server, and for one key."""
+    """How many runs there may be at once: on this server, and for all keys of one person."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -164,16 +196,16 @@ class Slots:
     def take(self, key: Key) -> None:
         """Raises Problem("busy") when there is no slot."""
         mine = self._most if key.max_runs is None else key.max_runs
-        if self._taken.total() >= self._most or self._taken[key.name] >= mine:
+        if self._taken.total() >= self._most or self._taken[key.owner] >= mine:
             raise Problem(
                 "busy",
                 "Too many runs at once; try again in a moment",
                 headers={"Retry-After": str(RETRY_AFTER_S)},
             )
-        self._taken[key.name] += 1
+        self._taken[key.owner] += 1
 
     def give(self, key: Key) -> None:
-        self._taken[key.name] -= 1
+        self._taken[key.owner] -= 1
 
 
 class Pulse:

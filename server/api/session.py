@@ -8,17 +8,21 @@ answers with a stored session as events, and runs nothing.
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import re
 from collections.abc import Mapping
 from typing import Any
 
 from ..errors import Problem
+from ..offload import offload
 from ..session import snapshot
 from ..session.events import Event, alias, dumps
 from ..session.intake import accept
 from ..wire import sse
 from .router import Call
 from .runs import EVENT_STREAM, Runs
+
+MAX_ID = 128  # characters of a session's id
 
 
 class Sessions:
@@ -32,7 +36,8 @@ class Sessions:
     async def post(self, call: Call) -> None:
         """Raises Problem for everything that is found wrong before the run begins."""
         document = await self._runs.read(call)
-        with self._runs.begin(call, document) as run:
+        name_session(document, call)
+        async with self._runs.begin(call, document) as run:
             own = run.session.get("config", {}).get("yaa", {}).get("stream", self._streams)
             if wants_stream(call.request.headers.get("accept", ""), bool(own)):
 
@@ -47,9 +52,21 @@ class Sessions:
             reply = delta_reply(session, before) if delta else session
             await call.json(reply, headers={"x-should-retry": "false"})
 
+    async def stop(self, call: Call) -> None:
+        """End what runs of the session `{"id": …}` on this host, at once."""
+        body = await self._runs.read(call, "request_invalid")
+        session_id = body.get("id")
+        if not isinstance(session_id, str) or not 0 < len(session_id) <= MAX_ID:
+            detail = f"wanted the id of a session, a text of 1 to {MAX_ID} characters"
+            errors = [{"pointer": "/id", "detail": detail}]
+            raise Problem("request_invalid", f"/id: {detail}", errors=errors)
+        stopped = await self._runs.stop(call, session_id)
+        await call.json({"id": session_id, "stopped": stopped})
+
     async def events(self, call: Call) -> None:
         """The events that rebuild a session, as an array or as a stream. Nothing is run."""
-        document = accept(await self._runs.read(call))
+        document = await self._runs.read(call)
+        document = await offload(call.size, accept, document)
         # 5,000 messages take a third of a second, in which other streams would stand still.
         found = await asyncio.to_thread(snapshot.events, document)
         if not wants_stream(call.request.headers.get("accept", ""), False):
@@ -60,6 +77,15 @@ class Sessions:
             for number, event in enumerate(found, 1)
         ]
         await call.reply(200, b"".join(frames), {"Content-Type": EVENT_STREAM})
+
+
+def name_session(document: dict[str, Any], call: Call) -> None:
+    """Give a session without an id the one that its `Idempotency-Key` stands for, so that a
+    repetition is known for the same session."""
+    key = call.request.headers.get("idempotency-key", "")
+    if key and document.get("id") is None:
+        name = hashlib.sha256("\0".join((call.key.owner, key)).encode()).hexdigest()
+        document["id"] = f"ses_{name[:24]}"
 
 
 def wants_stream(accept: str, otherwise: bool) -> bool:

@@ -8,11 +8,15 @@ of it is suspect, and opened only if the file it finally means lies under the ro
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 from pathlib import Path
+from typing import BinaryIO
 from urllib.parse import unquote_to_bytes
 
 from ..errors import Problem
+from ..offload import offload
+from ..wire.exchange import PIECE
 from .router import Call, nothing
 
 INDEX = "index.html"
@@ -40,18 +44,17 @@ SANDBOX_CSP = (
 )
 POLICIES = {ARTIFACT: ARTIFACT_CSP, SANDBOX: SANDBOX_CSP}
 
+# What is served. Other files of the folder are for those who work on the client, or left there by
+# an editor.
 TYPES = {
     ".css": "text/css; charset=utf-8",
     ".html": "text/html; charset=utf-8",
     ".ico": "image/x-icon",
     ".jpg": "image/jpeg",
     ".js": "text/javascript; charset=utf-8",
-    ".json": "application/json; charset=utf-8",
-    ".md": "text/markdown; charset=utf-8",
     ".mjs": "text/javascript; charset=utf-8",
     ".png": "image/png",
     ".svg": "image/svg+xml; charset=utf-8",
-    ".txt": "text/plain; charset=utf-8",
     ".wasm": "application/wasm",
     ".webmanifest": "application/manifest+json; charset=utf-8",
     ".webp": "image/webp",
@@ -78,38 +81,18 @@ class Files:
     async def get(self, call: Call) -> None:
         """Raises Problem("not_found") for all that is not a file here, whatever the reason."""
         name = file_name(call.request.path)
-        body = self._read(name)
-        etag = f'"{hashlib.blake2b(body, digest_size=12).hexdigest()}"'
-        headers = {
-            "Content-Type": TYPES.get(Path(name).suffix.lower(), "application/octet-stream"),
-            "Content-Security-Policy": POLICIES.get(name, CSP),
-            "Cache-Control": "no-cache",  # kept, but asked for again: an update shows at once
-            "ETag": etag,
-            "Accept-Ranges": "bytes",
-        }
-        asked = call.request.headers
-        if _matches(asked.get("if-none-match", ""), etag):
-            await call.reply(304, headers=headers)
-            return
-        part = None
-        # HEAD has no ranges: RFC 9110 section 14.2.
-        ranged = call.request.method == "GET" and asked.get("if-range", etag) == etag
-        if "range" in asked and ranged:
-            part = byte_range(asked["range"], len(body))
-        if part is None:
-            await call.reply(200, body, headers)
-            return
-        first, last = part
-        headers["Content-Range"] = f"bytes {first}-{last}/{len(body)}"
-        await call.reply(206, body[first : last + 1], headers)
+        with self._open(name) as file:
+            await _serve(call, name, file)
 
-    def _read(self, name: str) -> bytes:
+    def _open(self, name: str) -> BinaryIO:
         try:
-            return self._find(name).read_bytes()
+            return self._find(name).open("rb")
         except OSError:
             raise nothing(f"/{name}") from None
 
     def _find(self, name: str) -> Path:
+        if Path(name).suffix.lower() not in TYPES:
+            raise nothing(f"/{name}")
         try:
             file = (self._root / name).resolve(strict=True)
             if file.is_relative_to(self._root) and file.is_file():
@@ -117,6 +100,59 @@ class Files:
         except (OSError, RuntimeError):  # RuntimeError: a loop of links
             pass
         raise nothing(f"/{name}")
+
+
+async def _serve(call: Call, name: str, file: BinaryIO) -> None:
+    """Answer with the file, or the part of it that is asked for."""
+    size = os.fstat(file.fileno()).st_size
+    etag = f'"{await offload(size, _digest, file)}"'
+    headers = {
+        "Content-Type": TYPES[Path(name).suffix.lower()],
+        "Content-Security-Policy": POLICIES.get(name, CSP),
+        "Cache-Control": "no-cache",  # kept, but asked for again: an update shows at once
+        "ETag": etag,
+        "Accept-Ranges": "bytes",
+    }
+    asked = call.request.headers
+    if _matches(asked.get("if-none-match", ""), etag):
+        await call.reply(304, headers=headers)
+    elif call.request.method == "HEAD":  # it has no ranges: RFC 9110 section 14.2
+        await call.reply(200, headers=headers | {"Content-Length": str(size)})
+    elif (
+        "range" in asked
+        and asked.get("if-range", etag) == etag
+        and (part := byte_range(asked["range"], size))
+    ):
+        first, last = part
+        headers["Content-Range"] = f"bytes {first}-{last}/{size}"
+        await _send(call, 206, headers, file, first, last + 1 - first)
+    else:
+        await _send(call, 200, headers, file, 0, size)
+
+
+async def _send(
+    call: Call, status: int, headers: dict[str, str], file: BinaryIO, first: int, size: int
+) -> None:
+    """Send `size` bytes of the file; of a large one no more is read than the client has taken."""
+    file.seek(first)
+    if size <= PIECE:
+        await call.reply(status, file.read(size), headers)
+        return
+    stream = call.stream(headers | {"Content-Length": str(size)}, status)
+    while call.sent < size:
+        if not (piece := file.read(min(PIECE, size - call.sent))):
+            raise Problem("not_found", "The file became shorter while it was read")
+        stream.write(piece)
+        call.sent += len(piece)
+        await stream.drain()
+    await stream.close()
+
+
+def _digest(file: BinaryIO) -> str:
+    digest = hashlib.blake2b(digest_size=12)
+    while piece := file.read(PIECE):
+        digest.update(piece)
+    return digest.hexdigest()
 
 
 def file_name(path: str) -> str:

@@ -37,11 +37,12 @@ class Again:
 def named(
     headers: Mapping[str, str], who: str, path: str, body: bytes, *, streams: bool
 ) -> Again | None:
-    """None for a request that would not be known again. `who`: the name of the API key."""
+    """None for a request that would not be known again. `who`: the owner of the API key."""
     key, count = headers.get(KEY, ""), headers.get(COUNT, "")
     if not key and (streams or not count.isdecimal()):  # SDKs repeat no stream that has begun
         return None
-    name = hashlib.sha256("\0".join((who, path, key, "")).encode() + body).hexdigest()
+    told = "\0".join((who, path, key, "")).encode("utf-8", "surrogatepass")
+    name = hashlib.sha256(told + body).hexdigest()
     return Again(name, bool(key), bool(key) or count.strip("0") != "")
 
 

@@ -99,19 +99,19 @@ def session_messages(messages: list[Json]) -> tuple[list[Json], list[int]]:
 def _thoughts(messages: list[Json]) -> dict[Any, Json]:
     """The reasoning of each assistant message by its id: what names it, as ours does, else what
     stands before it."""
-    found: dict[Any, Json] = {}
+    found: dict[Any, list[Json]] = {}
     unnamed: list[Json] = []
     for message in messages:
         if message["role"] == "assistant":
-            for thought in unnamed:
-                _think(found.setdefault(message.get("id"), {"text": ""}), thought)
+            if unnamed:
+                found.setdefault(message.get("id"), []).extend(unnamed)
             unnamed = []
         elif message["role"] == "reasoning":
             if (owner := _owner(message)) is not None:
-                _think(found.setdefault(owner, {"text": ""}), message)
+                found.setdefault(owner, []).append(message)
             else:
                 unnamed.append(message)
-    return found
+    return {owner: _reasoning(thoughts) for owner, thoughts in found.items()}
 
 
 def _owner(message: Json) -> str | None:
@@ -119,12 +119,15 @@ def _owner(message: Json) -> str | None:
     return owner if isinstance(owner, str) else None
 
 
-def _think(reasoning: Json, message: Json) -> None:
-    reasoning["text"] += message["content"]
-    if "id" in message:
-        reasoning["id"] = message["id"]
-    if isinstance(field := extra(message).get("field"), str):
-        reasoning["field"] = field
+def _reasoning(thoughts: list[Json]) -> Json:
+    """The reasoning that several messages tell."""
+    reasoning: Json = {"text": "".join(thought["content"] for thought in thoughts)}
+    for thought in thoughts:
+        if "id" in thought:
+            reasoning["id"] = thought["id"]
+        if isinstance(field := extra(thought).get("field"), str):
+            reasoning["field"] = field
+    return reasoning
 
 
 def _answer(message: Json, reasoning: Json | None) -> Json:

@@ -161,7 +161,7 @@ class Telling:
         self._names = names
         self._begun = False
         self._thought = "REASONING"
-        self._calls: dict[str, Json] = {}  # those being written, by id
+        self._calls: dict[str, tuple[str, list[str]]] = {}  # id -> name and arguments so far
         self._told_ms = 0
 
     def tell(self, event: Event, name: str, now_ms: int, session: Json) -> list[Json]:
@@ -196,18 +196,19 @@ class Telling:
         """A call that is being written: now and then how long it is, at its end what it says."""
         call_id = event["toolCallId"]
         if name == "tool.start":
-            self._calls[call_id] = {"name": event["toolCallName"], "arguments": ""}
+            self._calls[call_id] = event["toolCallName"], []
             self._told_ms = now_ms
             return [_piece("ACTION_OUTING", "0")]
-        call = self._calls[call_id]
+        called, pieces = self._calls[call_id]
         if name == "tool.args":
-            call["arguments"] += event["delta"]
+            pieces.append(event["delta"])
             if now_ms - self._told_ms < OUTING_MS:
                 return []
             self._told_ms = now_ms
-            return [_piece("ACTION_OUTING", str(len(call["arguments"])))]
+            return [_piece("ACTION_OUTING", str(sum(map(len, pieces))))]
         del self._calls[call_id]
-        page = any(tool["name"] == call["name"] for tool in session.get("tools", ()))
+        page = any(tool["name"] == called for tool in session.get("tools", ()))
+        call = {"name": called, "arguments": "".join(pieces)}
         return [] if page else [_piece("ACTION", dumps(call))]
 
     def _asked(self, item: Json, session: Json) -> Json:

@@ -192,9 +192,9 @@ def _assistant(message: Json, place: Place, offered: Tools) -> Json:
     found: Json = {"role": "assistant", "content": content}
     if not content and (refused := take(message, str, *place, "refusal")):
         found["content"] = refused
-    if thought := message.get("reasoning_content"):
-        if isinstance(thought, str):
-            found["reasoning"] = {"field": "reasoning_content", "text": thought}
+    thought = message.get("reasoning_content") or message.get("reasoning")
+    if thought and isinstance(thought, str):
+        found["reasoning"] = {"field": "reasoning_content", "text": thought}
     calls = items(take(message, list, *place, "tool_calls") or [], *place, "tool_calls")
     if made := [_call(call, where, offered) for where, call in calls]:
         found["tool_calls"] = made

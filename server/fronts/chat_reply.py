@@ -19,6 +19,7 @@ from .openai import CARRIER, error
 from .openai_body import Json
 
 DONE = sse.encode("[DONE]")
+THOUGHT = ("reasoning_content", "reasoning")  # clients look for one or the other
 LAST = ""  # no message has this id: what is told when the run has ended
 BREAK = "\n\n"  # between what is said before and after a tool of the server's
 
@@ -49,15 +50,15 @@ class Reply:
 
     def cut(self) -> bytes:
         """What ends the stream of a server that stops."""
-        return self._error(outcome.Failure.of(outcome.STOPPED, "overloaded")) + DONE
+        return self._error(outcome.stopped(self._session, self._first)) + DONE
 
     def _frames(self, event: Event) -> Iterator[bytes]:
         kind = event["type"]
         if kind == "TEXT_MESSAGE_CONTENT":
             if text := self._said(event):
-                yield self._delta("content", text)
+                yield self._delta(text, "content")
         elif kind == "REASONING_MESSAGE_CONTENT":
-            yield self._delta("reasoning_content", self._thought(event))
+            yield self._delta(self._thought(event), *THOUGHT)
         elif kind == "RUN_STARTED":
             self.see(event)
             yield self._chunk({"role": "assistant", "content": ""})
@@ -86,13 +87,14 @@ class Reply:
             yield sse.encode(dumps({**self._head(), "choices": [], "usage": self._usage()}))
         yield DONE
 
-    def _delta(self, name: str, text: str) -> bytes:
+    def _delta(self, text: str, *names: str) -> bytes:
         """A chunk with one text, nearly all of a stream: around it everything stays as it is."""
         if not self._prefix:
             self._prefix = "data: " + dumps(self._head())[:-1]
+        written = quote(text)
+        delta = ",".join(f'"{name}":{written}' for name in names)
         return (
-            f'{self._prefix},"choices":[{{"index":0,"delta":{{"{name}":{quote(text)}}},'
-            '"finish_reason":null}]}\n\n'
+            f'{self._prefix},"choices":[{{"index":0,"delta":{{{delta}}},"finish_reason":null}}]}}\n\n'
         ).encode()
 
     def _chunk(
@@ -125,7 +127,7 @@ class Reply:
         elif kind == "RUN_STARTED":
             self._created = event["timestamp"] // 1000
         elif kind in ("RUN_FINISHED", "RUN_ERROR"):
-            self._failure = outcome.failure(self._session, event)
+            self._failure = outcome.failure(self._session, event, self._first)
             self._reason = outcome.reason(self._session)
             if text := outcome.last_words(self._session, said=bool(self._texts)):
                 self._texts[LAST] = [text]
@@ -136,13 +138,13 @@ class Reply:
     def answer(self) -> tuple[int, Json]:
         """(status, body)."""
         if self._reason is None:
-            self._failure = outcome.Failure.of(outcome.STOPPED, "overloaded")
+            self._failure = outcome.stopped(self._session, self._first)
         if found := self._failure:
             return found.status, error(found.message, found.kind, found.code)
         message: Json = {"role": "assistant", "content": _joined(self._texts) or None}
         message["refusal"] = None
         if self._thoughts:
-            message["reasoning_content"] = _joined(self._thoughts)
+            message |= dict.fromkeys(THOUGHT, _joined(self._thoughts))
         if made := outcome.calls(self._session, self._wish.names, self._run):
             message["tool_calls"] = [
                 {
@@ -181,6 +183,10 @@ class Reply:
         if self._reason != "tool_calls":
             return None
         return outcome.carrier(self._session, self._first, self._run)
+
+    def lasting(self) -> tuple[str, Json] | None:
+        """Nothing: a chat is sent whole each time."""
+        return None
 
     def _brought(self) -> Json:
         found = self.brought()

@@ -29,7 +29,8 @@ CODES = {  # Problem's code -> the one that SDKs and scripts know
     "busy": "rate_limit_exceeded",
     "rate_limited": "rate_limit_exceeded",
 }
-STATUS = {"agent_unknown": 404, "provider_unknown": 500, "provider_not_allowed": 500}
+# 424: the agent's definition is wrong, and stays so; no client repeats that (outcome.py).
+STATUS = {"agent_unknown": 404, "provider_unknown": 424, "provider_not_allowed": 424}
 
 
 # -- the conversation ------------------------------------------------------------------------------
@@ -208,7 +209,8 @@ def refusal(problem: Problem) -> Json:
     """The body that OpenAI's SDKs read a message from."""
     first = problem.errors[0]["pointer"] if problem.errors else ""
     code = CODES.get(problem.code, problem.code)
-    kind = "server_error" if problem.status >= 500 else "invalid_request_error"
+    ours = problem.status >= 500 or problem.status == 424
+    kind = "server_error" if ours else "invalid_request_error"
     kind = "rate_limit_error" if problem.status == 429 else kind
     where = "model" if problem.code == "agent_unknown" else param(first) or None
     return error(problem.detail, kind, code, where)

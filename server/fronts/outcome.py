@@ -21,16 +21,23 @@ from ..session.modes import FINISH
 Json = dict[str, Any]
 Session = dict[str, Any]
 
-# RUN_ERROR's code -> status, type and code of the answer. A run began, so none is to be repeated;
-# the server's own key being refused is no 401 of the caller's.
+# RUN_ERROR's code -> status, type and code of the answer, as long as asking again may help.
 FAILURES: dict[str, tuple[int, str, str]] = {
     "context_overflow": (400, "invalid_request_error", "context_length_exceeded"),
     "upstream_rate_limit": (429, "rate_limit_error", "upstream_rate_limit"),
     "upstream_timeout": (504, "server_error", "upstream_timeout"),
     "overloaded": (503, "server_error", "overloaded"),
-    "output_invalid": (502, "server_error", "output_invalid"),  # it is the model that failed
-    "task_failed": (502, "server_error", "task_failed"),
+    "output_invalid": (424, "server_error", "output_invalid"),  # it is the model that failed
+    "task_failed": (424, "server_error", "task_failed"),
 }
+# Most clients repeat every 408, 409, 429 and 5xx, whatever a header says; none repeats a 424.
+DEPENDENCY_FAILED = 424
+OF_THE_REQUEST = (400, 413, 422)  # a provider's statuses for a request that it does not take
+REASONS = {  # why a provider refused, where that is known -> status and type of the answer
+    "content_filter": (400, "invalid_request_error"),
+    "insufficient_quota": (DEPENDENCY_FAILED, "server_error"),
+}
+RAN = ("started", "done", "failed", "indeterminate")  # the states of a call that has begun
 # A client of OpenAI has no word for a fault, and "stop" would be a lie.
 ENDS = {"": "stop", "length": "length", "filter": "content_filter", "broken": "length"}
 NOTHING = "done"  # what `finish` gives where it was given nothing
@@ -47,8 +54,20 @@ class Failure:
     code: str
 
     @classmethod
-    def of(cls, message: str, code: str) -> Failure:
+    def of(cls, message: str, code: str, details: Json | None = None, *, ran: bool) -> Failure:
+        """`details` are a RUN_ERROR's own. `ran`: a tool of the server's has, so the request must
+        not be sent again by a client that does not know that."""
+        told = details or {}
+        if (why := told.get("reason")) in REASONS:
+            status, kind = REASONS[why]
+            return cls(message, status, kind, why)
         status, kind, known = FAILURES.get(code, (_status(code), "server_error", code))
+        if code.startswith("upstream_") and not told.get("retryable", True):
+            status, kind = DEPENDENCY_FAILED, "server_error"
+            if told.get("status") in OF_THE_REQUEST:
+                status, kind = 400, "invalid_request_error"
+        if ran and status >= 429:
+            status = DEPENDENCY_FAILED
         return cls(message, status, kind, known)
 
 
@@ -56,40 +75,57 @@ def _status(code: str) -> int:
     return 502 if code.startswith("upstream_") else 500
 
 
-def failure(session: Session, event: Event) -> Failure | None:
-    """Why the run that ended with this event gave no answer; None if it did."""
+def failure(session: Session, event: Event, first: int) -> Failure | None:
+    """Why the run that ended with this event gave no answer; None if it did. The session's messages
+    from `first` on are the answer's."""
     if event["type"] == "RUN_ERROR":
-        return Failure.of(event["message"], event.get("code", "internal"))
+        details = event.get("metadata", {}).get("yaa")
+        code = event.get("code", "internal")
+        return Failure.of(event["message"], code, details, ran=ran(session, first))
     for interrupt in session["interrupts"]:
         if interrupt.get("limit") == "context_overflow":
-            return Failure.of(interrupt["message"], "context_overflow")
+            return Failure.of(interrupt["message"], "context_overflow", ran=ran(session, first))
     return None
+
+
+def stopped(session: Session, first: int) -> Failure:
+    """What is told of a run that a stopping server has left."""
+    return Failure.of(STOPPED, "overloaded", ran=ran(session, first))
+
+
+def ran(session: Session, first: int) -> bool:
+    """Whether a tool of the server's has been run for the messages from `first` on."""
+    ledger = session.get("calls", {})
+    return any(
+        ledger.get(call["id"], {}).get("state") in RAN
+        for message in session["messages"][first:]
+        for call in message.get("tool_calls") or ()
+    )
 
 
 def calls(session: Session, names: Mapping[str, str], run: str) -> list[Json]:
     """`{id, name, arguments}` of what the caller has to do, as the caller names it. The ids are
     ours: those of small providers come again in every answer."""
+    asked = _asked(session)
+    messages = session["messages"] if asked else ()
+    made = {call["id"]: call for each in messages for call in each.get("tool_calls") or ()}
     return [
         {
             "id": f"call_{run}_{number}",
             "name": names.get(item["tool"], item["tool"]),
-            "arguments": _exact(session, item),
+            "arguments": _exact(made.get(item["call_id"]), item["args"]),
         }
-        for number, item in enumerate(_asked(session))
+        for number, item in enumerate(asked)
     ]
 
 
-def _exact(session: Session, item: Json) -> str:
+def _exact(call: Json | None, args: Any) -> str:
     """What the call is given, with the integers that no browser can count as integers again."""
-    for message in reversed(session["messages"]):
-        for call in message.get("tool_calls") or ():
-            if call["id"] == item["call_id"]:
-                try:
-                    wrote = loads(call["function"]["arguments"])
-                except JSONError:  # it was repaired
-                    break
-                return dumps(wrote if browser_safe(wrote) == item["args"] else item["args"])
-    return dumps(item["args"])
+    try:
+        wrote = loads(call["function"]["arguments"]) if call else args
+    except JSONError:  # it was repaired
+        return dumps(args)
+    return dumps(wrote if browser_safe(wrote) == args else args)
 
 
 def _asked(session: Session) -> list[Json]:

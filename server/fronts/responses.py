@@ -1,4 +1,4 @@
-"""A Responses request as a session (OpenAI's Responses API, Open Responses). Nothing is stored.
+"""A Responses request as a session (OpenAI's Responses API, Open Responses).
 
     READ      has a meaning here         SETTINGS  is handed on to the model
     ONLY      other values are refused   IGNORED   may be there, and changes nothing
@@ -10,59 +10,61 @@ docs/reference/fronts-openai.md has a row for each field.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 from .chat import PARTS, address, file, made_call, wanted_schema
+from .earlier import BY_ID, Earlier, conversation
 from .openai import CARRIER, Recall, document, remembered
 from .openai_body import Json, Place, items, misfit, needed, only, positive, settings, shown, take
 from .openai_tools import Tools, chosen, tools
 
 READ = frozenset(
     ("model", "input", "instructions", "stream", "tools", "tool_choice", "text", "reasoning")
-    + ("max_output_tokens", "metadata", "user", "yaa")
+    + ("max_output_tokens", "metadata", "user", "yaa", "store", BY_ID)
 )
 SETTINGS: dict[str, type] = {
     **dict.fromkeys(("temperature", "top_p"), float),
     "parallel_tool_calls": bool,
 }
 ONLY: dict[str, tuple[Any, ...]] = {
-    "previous_response_id": (),
     "conversation": (),
     "prompt": (),
     "background": (False,),
     "top_logprobs": (0,),
 }
 IGNORED = frozenset(
-    ("store", "include", "truncation", "service_tier", "stream_options", "safety_identifier")
+    ("include", "truncation", "service_tier", "stream_options", "safety_identifier")
     + ("prompt_cache_key", "prompt_cache_retention", "max_tool_calls", "context_management")
     + ("moderation",)
 )
 STORED = {
-    "previous_response_id": "nothing is stored here; send the whole conversation as input",
-    "conversation": "nothing is stored here; send the whole conversation as input",
+    "conversation": "no conversations are stored here; send previous_response_id or all of input",
     "prompt": "no prompts are stored here; send instructions and input",
 }
-REFERENCE = "nothing is stored here; send the item itself, as most clients do with store: false"
 # Parts in the API's words -> the same in a session's.
 _TEXTS = ("input_text", "output_text", "text", "refusal", "summary_text", "reasoning_text")
 
 
 @dataclass(frozen=True)
 class Wish:
-    """How the answer is wanted. `echo`: fields of the request that the answer repeats."""
+    """How the answer is wanted. `echo`: fields of the request that the answer repeats. `body`: the
+    request, if its answer may be named by a later one."""
 
     model: str
     stream: bool
     names: dict[str, str]
     echo: Json = field(default_factory=dict)
     session: bool = False  # give the session along
+    body: Json | None = None
 
 
-def read(body: Json, taken: Collection[str], recall: Recall) -> tuple[Json, Wish]:
-    """(session, wish). `taken`: names of the server's own tools. Raises Problem with a pointer into
-    the body."""
+def read(
+    body: Json, taken: Collection[str], recall: Recall, earlier: Earlier, *, keeps: bool = True
+) -> tuple[Json, Wish]:
+    """(session, wish). `taken`: names of the server's own tools. `keeps`: answers are kept for
+    `earlier`. Raises Problem with a pointer into the body."""
     for name, why in STORED.items():
         if body.get(name) is not None:
             raise misfit((name,), why)
@@ -70,9 +72,10 @@ def read(body: Json, taken: Collection[str], recall: Recall) -> tuple[Json, Wish
     model = needed(body, str, "model")
     offered = _tools(body, taken)
     told = {name: value for name in ("user", "metadata") if (value := body.get(name)) is not None}
+    stores = keeps and take(body, bool, "store") is not False
     session = document(
         model,
-        _history(body, offered, recall),
+        _history(body, offered, recall, earlier),
         offered,
         place=("input",),
         taken=taken,
@@ -86,8 +89,9 @@ def read(body: Json, taken: Collection[str], recall: Recall) -> tuple[Json, Wish
         model,
         bool(take(body, bool, "stream")),
         names=dict(offered.outer),
-        echo=_echo(body),
+        echo=_echo(body) | {"store": stores},
         session=more.get("session") is True,
+        body=body if stores else None,
     )
 
 
@@ -111,9 +115,8 @@ def _echo(body: Json) -> Json:
         "max_output_tokens": given.get("max_output_tokens"),
         "metadata": given.get("metadata", {}),
         "parallel_tool_calls": given.get("parallel_tool_calls", True),
-        "previous_response_id": None,
+        BY_ID: given.get(BY_ID),
         "reasoning": {"effort": None, "summary": None, **given.get("reasoning", {})},
-        "store": False,
         "temperature": given.get("temperature", 1.0),
         "text": {"format": {"type": "text"}, **given.get("text", {})},
         "tool_choice": given.get("tool_choice", "auto"),
@@ -140,23 +143,23 @@ def _flat(place: Place, tool: Json) -> tuple[Place, Json]:
 # -- the conversation ------------------------------------------------------------------------------
 
 
-def _history(body: Json, offered: Tools, recall: Recall) -> Iterator[tuple[Place, Json]]:
+def _history(
+    body: Json, offered: Tools, recall: Recall, earlier: Earlier
+) -> Iterator[tuple[Place, Json]]:
     if instructions := take(body, str, "instructions"):
         yield ("instructions",), {"role": "system", "content": instructions}
-    given = body.get("input")
-    if isinstance(given, str):
-        yield ("input",), {"role": "user", "content": given}
-        return
-    if not isinstance(given, list) or not given:
-        raise misfit(("input",), f"expected a string or at least one item, got {shown(given)}")
-    yield from _together(_items(given, offered, recall))
+    yield from _together(_items(conversation(body, earlier), offered, recall))
 
 
-def _items(given: list[Any], offered: Tools, recall: Recall) -> Iterator[tuple[Place, Json]]:
-    for place, item in items(given, "input"):
+def _items(
+    given: Iterable[tuple[Place, Json]], offered: Tools, recall: Recall
+) -> Iterator[tuple[Place, Json]]:
+    for place, item in given:
         kind = item.get("type", "message")
         if kind == "message":
-            yield place, _message(item, place)
+            found = _message(item, place)
+            if not _is_thought(found):
+                yield place, found
         elif kind == "function_call":
             found = _call(item, place, offered)
             remembered(found, [item["call_id"]], recall)
@@ -167,8 +170,6 @@ def _items(given: list[Any], offered: Tools, recall: Recall) -> Iterator[tuple[P
             if isinstance(content, list) and all(part["type"] == "text" for part in content):
                 content = _texts(content)
             yield place, {"role": "tool", "tool_call_id": call_id, "content": content}
-        elif kind == "item_reference":
-            raise misfit(place, REFERENCE)
         elif kind != "reasoning":  # thoughts go back by the carrier, to the model that had them
             wanted = "message, function_call, function_call_output or reasoning"
             raise misfit((*place, "type"), f"expected {wanted}, got {shown(kind)}")
@@ -186,6 +187,15 @@ def _message(item: Json, place: Place) -> Json:
     return {"role": "user", "content": _content(item, "content", place)}
 
 
+def _is_thought(message: Json) -> bool:
+    """Whether this is a thought that a client has written as an answer, as Pydantic AI does."""
+    if message["role"] != "assistant":
+        return False
+    text: str = message["content"].strip()
+    whole = text.startswith("<think>") and text.endswith("</think>")
+    return whole and text.count("</think>") == 1
+
+
 def _call(item: Json, place: Place, offered: Tools) -> Json:
     call_id, name = needed(item, str, *place, "call_id"), needed(item, str, *place, "name")
     arguments = take(item, str, *place, "arguments") or ""
@@ -196,33 +206,44 @@ def _call(item: Json, place: Place, offered: Tools) -> Json:
 
 
 def _together(history: Iterator[tuple[Place, Json]]) -> Iterator[tuple[Place, Json]]:
-    """One assistant message for what one answer of a model was: its text and the calls after it,
-    which are items of their own here, and its results behind it. Texts that stand before calls
+    """One assistant message for what one answer of a model was: its text and its calls, which are
+    items of their own here, in any order, and its results behind it. Texts that stand before calls
     with a carrier are in the carrier."""
     answer: list[tuple[Place, Json]] = []
     results: list[tuple[Place, Json]] = []
     for place, message in history:
         role = message["role"]
         if role == "assistant" and not results:
-            if answer and message.get("tool_calls"):
+            if answer and any(each.get("tool_calls") for each in (answer[-1][1], message)):
                 _merge(answer, message)
             else:
                 answer.append((place, message))
         elif role == "tool" and answer:
             results.append((place, message))
         else:
-            yield from (*answer, *results)
+            yield from (*_joined(answer), *results)
             answer, results = [], []
             if role == "assistant":
                 answer.append((place, message))
             else:
                 yield place, message
-    yield from (*answer, *results)
+    yield from (*_joined(answer), *results)
+
+
+def _joined(answer: list[tuple[Place, Json]]) -> Iterator[tuple[Place, Json]]:
+    """The messages with one text each, of which `_merge` has collected several."""
+    for place, message in answer:
+        if isinstance(texts := message["content"], list):
+            message["content"] = "\n".join(filter(None, texts))
+        yield place, message
 
 
 def _merge(answer: list[tuple[Place, Json]], message: Json) -> None:
     last = answer[-1][1]
-    last.setdefault("tool_calls", []).extend(message["tool_calls"])
+    last.setdefault("tool_calls", []).extend(message.get("tool_calls", ()))
+    if isinstance(last["content"], str):
+        last["content"] = [last["content"]]
+    last["content"].append(message["content"])
     if CARRIER in message:
         last[CARRIER] = message[CARRIER]
         del answer[:-1]

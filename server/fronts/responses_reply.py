@@ -10,18 +10,36 @@ when the run has stopped for them (chat_reply.py says why).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..jsontext import dumps, quote
 from ..session.events import Event
 from ..wire import sse
-from . import outcome
+from . import earlier, outcome
 from .chat_reply import BREAK
 from .openai import CARRIER, error
 from .openai_body import Json
 from .responses import Wish
 
 DELTA = "response.output_text.delta"
+
+
+class Parts(NamedTuple):
+    """How the part of an item is called: where it is, and in the names of its events."""
+
+    member: str
+    name: str
+    text: str
+    number: str
+
+
+# Thoughts are told as summaries, where SDKs look for them: OpenAI's own models give nothing else.
+PARTS = {
+    "message": Parts("content", "content_part", "output_text", "content_index"),
+    "reasoning": Parts(
+        "summary", "reasoning_summary_part", "reasoning_summary_text", "summary_index"
+    ),
+}
 REASONS = {"length": "max_output_tokens", "content_filter": "content_filter"}
 
 
@@ -66,7 +84,7 @@ class Reply:
 
     def cut(self) -> bytes:
         """What ends the stream of a server that stops."""
-        self._failed(outcome.Failure.of(outcome.STOPPED, "overloaded"))
+        self._failed(outcome.stopped(self._session, self._first))
         return _framed(self._event("response.failed", response=self.response()))
 
     def see(self, event: Event) -> None:
@@ -76,7 +94,7 @@ class Reply:
     def answer(self) -> tuple[int, Json]:
         """(status, body)."""
         if self._status == "in_progress":
-            self._failed(outcome.Failure.of(outcome.STOPPED, "overloaded"))
+            self._failed(outcome.stopped(self._session, self._first))
         if found := self._failure:
             return found.status, error(found.message, found.kind, found.code)
         return 200, self.response()
@@ -85,11 +103,17 @@ class Reply:
         """What the caller brings back with the results of its calls; None where there are none."""
         return self._carrier
 
+    def lasting(self) -> tuple[str, Json] | None:
+        """(id, what a later request may need of this answer); None where nothing may be kept."""
+        if self._wish.body is None or self._status not in ("completed", "incomplete"):
+            return None
+        return earlier.response_id(self._run), earlier.kept(self._wish.body, self._output)
+
     def response(self) -> Json:
         """The response as it is now."""
         found = self._failure
         return {
-            "id": f"resp_{self._run}",
+            "id": earlier.response_id(self._run),
             "object": "response",
             "created_at": self._created,
             "status": self._status,
@@ -132,7 +156,7 @@ class Reply:
 
     def _end(self, event: Event) -> Iterator[Json]:
         yield from self._closed()
-        if found := outcome.failure(self._session, event):
+        if found := outcome.failure(self._session, event, self._first):
             self._failed(found)
             yield self._event("response.failed", response=self.response())
             return
@@ -161,31 +185,27 @@ class Reply:
         self._speaker, self._pieces = source, []
         prefix = "msg" if kind == "message" else "rs"
         item: Json = {"id": self._id(prefix), "type": kind, "status": "in_progress"}
+        item |= {"role": "assistant", "content": []} if kind == "message" else {"summary": []}
+        self._item = item
+        self._output.append(item)
         if kind == "message":
-            item["role"] = "assistant"
-        else:
-            item["summary"] = []
-        self._item = {**item, "content": []}
-        self._output.append(self._item)
-        if kind == "message":
-            self._told.setdefault(source, []).append(self._item)
+            self._told.setdefault(source, []).append(item)
+        added = {**item, PARTS[kind].member: []}
         yield self._event(
-            "response.output_item.added",
-            output_index=len(self._output) - 1,
-            item={**self._item, "content": []},
+            "response.output_item.added", output_index=len(self._output) - 1, item=added
         )
-        yield self._of_part("response.content_part.added", part=self._part(""))
+        yield self._of_part(f"response.{PARTS[kind].name}.added", part=self._part(""))
 
     def _closed(self) -> Iterator[Json]:
         """The open item with its part, if there is one."""
         if self._item is None:
             return
         text = "".join(self._pieces)
-        part = self._part(text)
+        part, kinds = self._part(text), PARTS[self._item["type"]]
         more: Json = {"logprobs": []} if part["type"] == "output_text" else {}
-        yield self._of_part(f"response.{part['type']}.done", text=text, **more)
-        yield self._of_part("response.content_part.done", part=part)
-        self._item["content"], self._item["status"] = [part], "completed"
+        yield self._of_part(f"response.{kinds.text}.done", text=text, **more)
+        yield self._of_part(f"response.{kinds.name}.done", part=part)
+        self._item[kinds.member], self._item["status"] = [part], "completed"
         self._speaker = ""
         index = len(self._output) - 1
         done, self._item = self._item, None
@@ -206,15 +226,15 @@ class Reply:
     def _delta(self, text: str) -> Json:
         assert self._item is not None
         self._pieces.append(text)
-        if self._item["type"] == "message":
-            return self._of_part(DELTA, delta=text, logprobs=[])
-        return self._of_part("response.reasoning_text.delta", delta=text)
+        kind: str = self._item["type"]
+        more: Json = {"logprobs": []} if kind == "message" else {}
+        return self._of_part(f"response.{PARTS[kind].text}.delta", delta=text, **more)
 
     def _part(self, text: str) -> Json:
         assert self._item is not None
         if self._item["type"] == "message":
             return {"type": "output_text", "text": text, "annotations": [], "logprobs": []}
-        return {"type": "reasoning_text", "text": text}
+        return {"type": "summary_text", "text": text}
 
     def _call(self, call: Json, *, brings: bool) -> Iterator[Json]:
         """A call of the caller's; the first one brings the run's hidden messages."""
@@ -239,7 +259,7 @@ class Reply:
 
     def _of_part(self, kind: str, **fields: Any) -> Json:
         assert self._item is not None
-        place = {"output_index": len(self._output) - 1, "content_index": 0}
+        place = {"output_index": len(self._output) - 1, PARTS[self._item["type"]].number: 0}
         return self._event(kind, item_id=self._item["id"], **place, **fields)
 
     def _event(self, kind: str, **fields: Any) -> Json:
@@ -247,7 +267,7 @@ class Reply:
         return {"type": kind, "sequence_number": number, **fields}
 
     def _id(self, prefix: str) -> str:
-        return f"{prefix}_{self._run}_{len(self._output)}"
+        return earlier.item_id(prefix, self._run, len(self._output))
 
     def _tells_session(self) -> bool:
         return self._wish.session and self._status != "in_progress"

@@ -8,7 +8,7 @@ in where there is none. The rule of the room: a provider never raises for what h
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, Callable, Container, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from dataclasses import dataclass, field
 from time import time_ns
 from typing import Any
@@ -30,7 +30,6 @@ class Options:
     message_id: str
     reasoning_id: str
     new_id: Callable[[str], str]  # new_id("call") -> "call_<hex>"
-    taken: Container[str] = frozenset()  # call ids this session has used
     tool_choice: str | None = None  # auto, none, required or the name of a tool
     response_format: dict[str, Any] | None = None
     tool_mode: str = "auto"  # auto, native, json_schema, text
@@ -41,7 +40,8 @@ class Options:
     first_byte_timeout: float | None = None
     idle_timeout: float | None = None
     request_timeout: float | None = None
-    interval: float = 0  # least gap between two calls of one provider
+    session_id: str = ""
+    interval: float = 0  # least gap between two calls of the session
     retry_times: int = 0  # extra attempts
     retry_delay: float = 0
     now_ms: Callable[[], int] = now_ms
@@ -65,7 +65,6 @@ class Options:
             new_id("msg"),
             new_id("think"),
             new_id,
-            taken=call_ids(session),
             tool_choice=tool_choice,
             response_format=response_format,
             tool_mode=yaa.get("tool_mode") or "auto",
@@ -76,21 +75,11 @@ class Options:
             first_byte_timeout=api.get("first_byte_timeout"),
             idle_timeout=api.get("idle_timeout"),
             request_timeout=min(limits, default=None),
+            session_id=session.get("id") or "",
             interval=api.get("interval") or 0,
             retry_times=retry.get("times") or 0,
             retry_delay=retry.get("delay") or 0,
         )
-
-
-def call_ids(session: Mapping[str, Any]) -> set[str]:
-    """Every tool call id a session knows, so that a provider that counts from call_0 in each
-    answer cannot make two calls share one."""
-    used = {
-        call["id"]
-        for message in session.get("messages") or ()
-        for call in message.get("tool_calls") or ()
-    }
-    return used | set(session.get("calls") or ())
 
 
 class BaseAPI(ABC):

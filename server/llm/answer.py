@@ -76,7 +76,7 @@ class Answer(ABC):
         rescue: Rescue = lambda text: (),
     ) -> None:
         self._provider, self._options = provider, options
-        self._calls = Calls(options.message_id, options.new_id, options.taken, restore)
+        self._calls = Calls(options.message_id, options.new_id, restore)
         self._scanner, self._rescue = scanner, rescue
         self._call: Call | None = None  # the one the scanner is in
         self._out: list[Event] = []
@@ -159,7 +159,9 @@ class Answer(ABC):
         if self._finish in _PROMISE:
             why = "it was to call a tool, and no call came"
         text = f"{self._provider.name} ended its answer without a word: {why}"
-        details = {"usage": self._priced(sent)} if self._usage else {}
+        details: dict[str, Any] = {"usage": self._priced(sent)} if self._usage else {}
+        if ending(self._finish) == "filter":
+            details["reason"] = "content_filter"
         final = ending(self._finish) in _SILENCE
         return Failure("upstream_error", text, retryable=not final, details=details)
 

@@ -10,18 +10,19 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Container
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 from ..jsontext import browser_safe, depth_exceeds, dumps
 from ..session.events import Event, tool_args, tool_end, tool_start
-from ..session.fields import MAX_ID
+from ..session.fields import MAX_ID, MOST
+from .failure import Failure
 
 UNNAMED = "unnamed_tool"  # a model that calls without a name gets an error result for this one
 MAX_OPAQUE_DEPTH = 32
+MOST_CALLS = MOST["messages/*/tool_calls"]  # a session with more is refused
 
-_ID = re.compile(r"[\x21-\x7e]{1,128}")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -98,20 +99,18 @@ class Call:
 class Calls:
     """The tool calls of one message.
 
-    `taken` are ids other calls of the session have; `restore` turns a name that was made safe for
-    the provider back into the tool's own.
+    `restore` turns a name that was made safe for the provider back into the tool's own.
     """
 
     def __init__(
         self,
         message_id: str,
         new_id: Callable[[str], str],
-        taken: Container[str],
         restore: Callable[[str], str],
     ) -> None:
         self.all: list[Call] = []
         self._message_id, self._new_id = message_id, new_id
-        self._taken, self._restore = taken, restore
+        self._restore = restore
 
     def feed(self, fragment: Any) -> list[Event]:
         """The events of one element of `tool_calls`."""
@@ -173,21 +172,17 @@ class Calls:
         return [e for call in self.all for e in self.close(call, cut=cut and call is last)]
 
     def _open(self, call: Call) -> list[Event]:
+        if len(self.all) > MOST_CALLS:
+            text = f"The model asked for more than {MOST_CALLS} calls in one answer"
+            raise Failure("upstream_error", text, retryable=False)
         # Cut, since no session with a longer one is taken: there is no such tool in any case.
         call.name = str(browser_safe(self._restore(call.name)))[:MAX_ID] or UNNAMED
-        call.id = self._choose_id(call)
+        call.id = self._new_id("call")  # a provider's comes again: some count call_0, call_1
         call.opened = True
         events = [tool_start(call.id, call.name, self._message_id)]
         if before := call.halves.join(call.told()):
             events.append(tool_args(call.id, before))
         return events
-
-    def _choose_id(self, call: Call) -> str:
-        used = {other.id for other in self.all if other.opened}
-        for theirs in call.theirs:
-            if _ID.fullmatch(theirs) and theirs not in used and theirs not in self._taken:
-                return theirs
-        return self._new_id("call")
 
     def _close_complete(self) -> list[Event]:
         """A new call begins: close those that are whole. Others may go on in parallel."""

@@ -48,6 +48,12 @@ _TOO_LARGE = re.compile(r"request too large for", re.IGNORECASE)  # for any minu
 _QUOTA = re.compile(
     r"insufficient[_ ](?:quota|balance|credits?)|arrears|余额不足|欠费", re.IGNORECASE
 )
+# Azure, OpenAI, Qwen, Zhipu and Gemini of a prompt that a filter has stopped.
+_FILTER = re.compile(
+    r"content[_ ](?:filter|policy|management policy)|ResponsibleAI|data_?inspection_?failed"
+    r"|moderation_blocked|PROHIBITED_CONTENT",
+    re.IGNORECASE,
+)
 _KEY = re.compile(r"api[_ ]?key[_ ](?:is )?(?:not[_ ]valid|invalid)", re.IGNORECASE)  # Gemini: 400
 _NOWHERE = re.compile(r"not found|not allowed|cannot post|invalid url|^$", re.IGNORECASE)
 _MODELS_FAULT = "tool_use_failed"  # Groq's 400 for what a model wrote: the next may be right
@@ -126,22 +132,33 @@ def from_status(
     if 300 <= status < 400:
         text = f"{where} answered {status}, a redirect, which is not followed with a key; "
         return _final("upstream_error", text + "set api_url to the final address", details)
+    whole = f"{said} {body[:4000].decode('utf-8', 'replace')}"
+    pause = _pause(whole)
+    details |= _reason(status, whole, pause)
     if status == 403 and said:  # a filter, a country, an account: it says which
         return _final("upstream_auth", text, details)
     if status in (401, 403) or (status == 400 and _KEY.search(said)):
         return _final("upstream_auth", f"{text} (is the API key right?)", details)
     if status in (404, 405) and _NOWHERE.search(said) and "model" not in said.lower():
         text += MISLED
-    whole = f"{said} {body[:4000].decode('utf-8', 'replace')}"
     if status in _MAY_OVERFLOW and _overflows(status, whole):
         return _final("context_overflow", text, details | _sizes(whole, _error_in(body)))
-    pause = _pause(whole)
-    retryable = status in RETRYABLE_STATUS and not (status == 429 and _used_up(whole, pause))
+    retryable = status in RETRYABLE_STATUS and "reason" not in details
     retryable = retryable or (status == 400 and _MODELS_FAULT in whole)
     if headers.get("x-should-retry") in ("true", "false"):  # what OpenAI's own clients obey
         retryable = headers["x-should-retry"] == "true"
     code = _CODES.get(status, "upstream_error")
     return Failure(code, text, retryable=retryable, retry_after=pause, details=details)
+
+
+def _reason(status: int, whole: str, pause: float | None) -> dict[str, str]:
+    """`reason` of an error that clients know by a name of its own: content_filter and
+    insufficient_quota."""
+    if status in (400, 403, 422) and _FILTER.search(whole):
+        return {"reason": "content_filter"}
+    if status == 402 or (status == 429 and _used_up(whole, pause)):
+        return {"reason": "insufficient_quota"}
+    return {}
 
 
 def _overflows(status: int, whole: str) -> bool:
@@ -194,8 +211,10 @@ def from_chunk(chunk: Any, where: str, key: str = "") -> Failure | None:
     pause = _pause(whole)
     retryable = code in RETRYABLE_STATUS or not 400 <= code < 500
     retryable = (retryable and not _used_up(whole, pause)) or _MODELS_FAULT in whole
+    details: dict[str, Any] = {"status": code} if 400 <= code < 600 else {}
+    details |= _reason(code, whole, pause)
     code_name = _CODES.get(code, "upstream_error")
-    return Failure(code_name, text, retryable=retryable, retry_after=pause)
+    return Failure(code_name, text, retryable=retryable, retry_after=pause, details=details)
 
 
 def read_error(body: bytes, key: str = "") -> str:

@@ -28,6 +28,7 @@ from .openai import OpenAIAPI
 from .presets import PATHS, PRESETS, Api, Preset, Provider, address, find_preset, spoken
 from .remote import Peer, RemoteAPI
 from .responses import ResponsesAPI
+from .retry import Pace
 
 POINTER = "/config/llm_api/provider"
 DEMO = "demo"
@@ -46,6 +47,14 @@ class Model:
     model: str
     api: BaseAPI
     facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass
+class Known:
+    """What is remembered between the calls of one person's keys. `peers`: by provider."""
+
+    pace: Pace = field(default_factory=Pace)
+    peers: dict[str, Peer] = field(default_factory=dict)
 
 
 class Models:
@@ -70,7 +79,7 @@ class Models:
             name: _with_key(entry, env) for name, entry in configured.items()
         }
         self._found: set[str] = set()
-        self._peers = {name: Peer() for name in self._entries}
+        self._known: dict[str, Known] = {}  # by owner
         self._preferred: str = server.get("default_provider") or ""
         for name, entry in self._entries.items():
             _check(name, entry)
@@ -82,7 +91,6 @@ class Models:
         for name, entry in found.providers.items():
             if name not in self._entries:
                 self._entries[name] = entry
-                self._peers[name] = Peer()
                 self._found.add(name)
                 _check(name, entry)
 
@@ -90,21 +98,22 @@ class Models:
     def _default(self) -> str:
         return self._preferred or next(iter(self._entries), DEMO)
 
-    def resolve(self, provider: Any) -> Model:
-        """The model of a session's `config.llm_api.provider`. Raises Problem, before any run."""
+    def resolve(self, provider: Any, owner: str = "") -> Model:
+        """The model of a session's `config.llm_api.provider`, for a key of this owner
+        (api.auth.Key). Raises Problem, before any run."""
         if not isinstance(provider, dict):
             raise _invalid("", "provider must be an object")
         name = _text(provider, "name")
         named = name not in ("", "auto")
         if not (_text(provider, "api_url") or _text(provider, "api_key")):
-            return self._named(name, provider) if named else self._auto(provider)
+            return self._named(name, provider, owner) if named else self._auto(provider, owner)
         if named:
             detail = (
                 f"A provider is one unit: with the name {name!r} of a server's provider there can"
                 " be neither api_url nor api_key. Leave them out, or leave the name out."
             )
             raise _refused(detail)
-        return self._own(provider)
+        return self._own(provider, owner)
 
     def catalog(self) -> list[dict[str, Any]]:
         """What `/info` lists: names, models and what they can do; no address, no key."""
@@ -127,14 +136,14 @@ class Models:
 
     # -- the server's own -------------------------------------------------------------------------
 
-    def _auto(self, wanted: dict[str, Any]) -> Model:
+    def _auto(self, wanted: dict[str, Any], owner: str) -> Model:
         """The default provider, or the one that lists the model a session names."""
         model = _text(wanted, "model_name")
         if model and not self._serves(self._default, model):
             for name in self._entries:
                 if self._serves(name, model):
-                    return self._named(name, wanted)
-        return self._named(self._default, wanted)
+                    return self._named(name, wanted, owner)
+        return self._named(self._default, wanted, owner)
 
     def _serves(self, name: str, model: str) -> bool:
         entry = self._entries.get(name)
@@ -142,7 +151,7 @@ class Models:
             return name == model == DEMO
         return model in (_offered(entry) or [entry.get("model_name") or _preset(entry).model_name])
 
-    def _named(self, name: str, wanted: dict[str, Any]) -> Model:
+    def _named(self, name: str, wanted: dict[str, Any], owner: str) -> Model:
         entry = self._entries.get(name)
         model = _text(wanted, "model_name")
         if entry is None and name == DEMO and model in ("", DEMO):
@@ -168,11 +177,11 @@ class Models:
             headers=entry.get("headers") or {},
             extra_body=entry.get("extra_body") or {},
         )
-        return self._model(provider, entry, self._peers[name])
+        return self._model(provider, entry, self._peer(name, owner))
 
     # -- a session's own --------------------------------------------------------------------------
 
-    def _own(self, wanted: dict[str, Any]) -> Model:
+    def _own(self, wanted: dict[str, Any], owner: str) -> Model:
         if not self._rules.get("allow"):
             known = ", ".join([*self._entries, DEMO])
             detail = (
@@ -206,7 +215,7 @@ class Models:
             extra_body=_mapping(wanted, "extra_body"),
             public_only=public_only,
         )
-        return self._model(provider, wanted, Peer())
+        return self._model(provider, wanted, self._peer("", owner))
 
     def _admit(self, host: str, netloc: str) -> bool:
         """Whether only public addresses may be meant by this host; Problem if it is not allowed.
@@ -223,6 +232,13 @@ class Models:
                 f"This server does not call {host!r}: it is not in client_providers.hosts."
             )
         return True
+
+    def _peer(self, name: str, owner: str) -> Peer:
+        """What one person's keys have taught of a provider of ours; of a session's own ("") nothing
+        is remembered."""
+        known = self._known.setdefault(owner, Known())
+        fresh = Peer(pace=known.pace)
+        return known.peers.setdefault(name, fresh) if name else fresh
 
     def _model(self, provider: Provider, entry: Mapping[str, Any], peer: Peer) -> Model:
         api = APIS[provider.api](provider, self._client, peer)

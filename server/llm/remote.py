@@ -64,10 +64,13 @@ logger = log.get("llm")
 
 
 class Peer:
-    """What this process has learnt about one endpoint; shared by all sessions that use it."""
+    """What this process has learnt about one endpoint; shared by the sessions of one person's keys,
+    since what is learnt depends on what they sent."""
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self.pace = Pace(clock)
+    def __init__(
+        self, clock: Callable[[], float] = time.monotonic, pace: Pace | None = None
+    ) -> None:
+        self.pace = pace or Pace(clock)
         self.refused: set[tuple[str, str]] = set()  # (model, field)
         self.toolless: set[str] = set()  # models that know no tools
         self.learnt: dict[str, dict[str, Any]] = {}  # flags that differ, by model
@@ -166,7 +169,7 @@ class RemoteAPI(BaseAPI):
     ) -> AsyncGenerator[Event, None]:
         """One attempt, and another without tools for a model that knows none. Raises Failure."""
         call = make()
-        pause = self._peer.pace.wait(call.options.interval)
+        pause = self._peer.pace.wait(call.options.session_id, call.options.interval)
         if pause > 0:
             await self._sleep(pause)
         answer = self._answer(call)

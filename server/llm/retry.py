@@ -7,6 +7,7 @@ becomes the last event and the session can be sent again.
 
 from __future__ import annotations
 
+import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from .. import log
 from ..session.events import Event
 from .failure import Failure
 
+LEAST_PACED = 256  # sessions that are remembered before any is dropped
 LONGEST_PAUSE_S = 30.0  # of our own doubling
 IMF_FIXDATE = "%a, %d %b %Y %H:%M:%S GMT"  # RFC 9110 section 5.6.7
 LONGEST_ASKED_S = 120.0  # a provider that wants more is not worth a waiting person
@@ -45,17 +47,22 @@ class Policy:
 
 
 class Pace:
-    """The least gap between the starts of two calls to one provider."""
+    """The least gap between the starts of two calls of one session, which waits for no other."""
 
-    def __init__(self, clock: Callable[[], float]) -> None:
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._free_at = 0.0
+        self._free_at: dict[str, float] = {}  # by session; what has passed may be dropped
+        self._room = LEAST_PACED
 
-    def wait(self, interval: float) -> float:
-        """Reserve the next start; returns the seconds until then."""
+    def wait(self, session_id: str, interval: float) -> float:
+        """Reserve the session's next start; returns the seconds until then."""
         now = self._clock()
-        start = max(now, self._free_at)
-        self._free_at = start + interval
+        start = max(now, self._free_at.get(session_id, now))
+        if interval:
+            self._free_at[session_id] = start + interval
+        if len(self._free_at) > self._room:
+            self._free_at = {name: at for name, at in self._free_at.items() if at > now}
+            self._room = max(LEAST_PACED, 2 * len(self._free_at))
         return start - now
 
 

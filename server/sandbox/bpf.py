@@ -39,6 +39,13 @@ REFUSED = """ptrace process_vm_readv process_vm_writev process_madvise kcmp pidf
     mq_unlink shmget shmat shmctl semget semop semctl msgget msgsnd msgrcv msgctl""".split()
 # Memory in a memfd belongs to no process that the watch could count.
 ABSENT = ("clone3", "openat2", "memfd_create")
+# Answered as by a system without them: programs go on. Landlock looks at neither. A watch tells
+# what happens to files that a tool may not open; an attribute is read and written without opening.
+WATCHES = ("inotify_init", "inotify_init1", "inotify_add_watch", "fanotify_init", "fanotify_mark")
+ATTRIBUTES = tuple(
+    f"{word}{kind}xattr" for word in ("", "l", "f") for kind in ("set", "get", "list", "remove")
+)
+F_NOTIFY = 1026
 # (call, which argument): of other processes only, never of the caller itself.
 OF_OTHERS = (
     ("prlimit64", 0),
@@ -69,6 +76,8 @@ def compile(arch: str, *, network: str = "off") -> list[Instruction]:
     program += [(GREATER, 0, 1, NEWEST), _return(ERROR | errno.ENOSYS)]
     blocks = [(name, [_return(ERROR | errno.EPERM)]) for name in REFUSED]
     blocks += [(name, [_return(ERROR | errno.ENOSYS)]) for name in ABSENT]
+    blocks += [(name, [_return(ERROR | errno.ENOSYS)]) for name in WATCHES]
+    blocks += [(name, [_return(ERROR | errno.EOPNOTSUPP)]) for name in ATTRIBUTES]
     blocks += [(name, _unless_zero(argument)) for name, argument in OF_OTHERS]
     blocks += [(name, _no_bits(argument, SET_ID)) for name, argument in MODES]
     blocks += [(name, _no_bits(argument, SET_ID)) for name, argument in NODES]
@@ -79,6 +88,7 @@ def compile(arch: str, *, network: str = "off") -> list[Instruction]:
         ("clone", _no_bits(0, NAMESPACES)),
         ("personality", _only(0, (0, 0xFFFFFFFF), errno.EPERM)),
         ("ioctl", _none_of(1, (TIOCSTI, TIOCLINUX), errno.EPERM)),
+        ("fcntl", _none_of(1, (F_NOTIFY,), errno.EINVAL)),
         ("socketpair", _pairs()),
         ("setsockopt", _no_effect(1, SOL_SOCKET, SO_SNDBUF)),
         ("socket", _ip_only(network) if network != "off" else [_return(ERROR | errno.EACCES)]),

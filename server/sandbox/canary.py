@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import os
 import resource
+import secrets
 import socket
 import subprocess
 import threading
@@ -127,7 +128,8 @@ def programs(_: Facts) -> object:
 
 
 def scratch(_: Facts) -> None:
-    place = Path(os.environ["TMPDIR"], "canary")
+    # Below tier A the folder is everybody's, and a name of ours could be taken.
+    place = Path(os.environ["TMPDIR"], f"canary-{secrets.token_hex(8)}")
     place.touch()
     place.unlink()
 

@@ -13,7 +13,12 @@ AUDIT = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}  # linux/audit.h
 NUMBERS: dict[str, dict[str, int]] = {
     "x86_64": {
         "open": 2, "ioctl": 16, "shmget": 29, "shmat": 30, "shmctl": 31, "socket": 41,
-        "socketpair": 53, "setsockopt": 54, "clone": 56, "semget": 64, "semop": 65, "semctl": 66,
+        "socketpair": 53, "setsockopt": 54, "clone": 56, "fcntl": 72,
+        "setxattr": 188, "lsetxattr": 189, "fsetxattr": 190, "getxattr": 191, "lgetxattr": 192,
+        "fgetxattr": 193, "listxattr": 194, "llistxattr": 195, "flistxattr": 196,
+        "removexattr": 197, "lremovexattr": 198, "fremovexattr": 199, "inotify_init": 253,
+        "inotify_add_watch": 254, "inotify_init1": 294, "fanotify_init": 300, "fanotify_mark": 301,
+        "semget": 64, "semop": 65, "semctl": 66,
         "msgget": 68, "msgsnd": 69, "msgrcv": 70, "msgctl": 71, "creat": 85, "chmod": 90,
         "fchmod": 91, "ptrace": 101, "syslog": 103, "capset": 126, "mknod": 133, "personality": 135,
         "setpriority": 141, "sched_setparam": 142, "sched_setscheduler": 144, "vhangup": 153,
@@ -36,6 +41,10 @@ NUMBERS: dict[str, dict[str, int]] = {
         "statmount": 457, "listmount": 458, "lsm_set_self_attr": 460,
     },
     "aarch64": {
+        "setxattr": 5, "lsetxattr": 6, "fsetxattr": 7, "getxattr": 8, "lgetxattr": 9,
+        "fgetxattr": 10, "listxattr": 11, "llistxattr": 12, "flistxattr": 13, "removexattr": 14,
+        "lremovexattr": 15, "fremovexattr": 16, "fcntl": 25, "inotify_init1": 26,
+        "inotify_add_watch": 27, "fanotify_init": 262, "fanotify_mark": 263,
         "lookup_dcookie": 18, "ioctl": 29, "ioprio_set": 30, "mknodat": 33, "umount2": 39,
         "mount": 40, "pivot_root": 41, "chroot": 51, "fchmod": 52, "fchmodat": 53, "openat": 56,
         "vhangup": 58, "quotactl": 60, "acct": 89, "capset": 91, "personality": 92, "unshare": 97,

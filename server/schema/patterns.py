@@ -12,35 +12,47 @@ import math
 import re
 from dataclasses import replace
 from functools import lru_cache, partial
-from itertools import combinations
 from typing import NoReturn
 
-from .regex import ANY, Part, PatternError, Ranges, overlap, parse, union, write
+from .regex import (
+    ANY,
+    MAX_COST,
+    Part,
+    PatternError,
+    Ranges,
+    overlap,
+    parse_and_cost,
+    union,
+    write,
+)
 
-__all__ = ["Pattern", "PatternError"]
+__all__ = ["MAX_COST", "Pattern", "PatternError"]
 
 STEP = 512  # units of `_work` that cost as much as one step of a run, about 1 µs
 MAX_STEPS = 500_000  # for one search; a pattern that needs more for SHORT characters is refused
 SHORT = 32
 MAX_STATES = 500  # of all repetitions, counted ones in them written out
-MAX_EFFORT = 1_000_000  # to look for ambiguity, about 0.2 s
+MAX_EFFORT = 250_000  # to look for ambiguity, about 50 ms
+PER_COST = 5  # of these in one unit of cost
 COUNTLESS = 10.0**18
 END: Ranges = ((-1, -1),)  # stands for "nothing more" among characters
 
 
 class Pattern:
-    """A pattern ready to search. Raises PatternError."""
+    """A pattern ready to search; `cost` is what compiling it took. Raises PatternError."""
 
-    def __init__(self, source: str) -> None:
-        tree = _shortened(parse(source))
-        _Loops(tree)
+    def __init__(self, source: str, max_cost: int = MAX_COST) -> None:
+        tree, self.cost = parse_and_cost(source, max_cost)
+        tree = _shortened(tree)
+        self.cost += _Loops(tree).effort // PER_COST
         self._price = lru_cache(100)(partial(_price, tree))
         if self.price(SHORT) > MAX_STEPS:
-            raise PatternError("not supported: even a short text could take too long")
+            said = "not supported: even a short text could take too long"
+            raise PatternError(said, self.cost)
         try:
             self._expression = re.compile(write(tree))
         except (re.error, RecursionError, OverflowError) as error:
-            raise PatternError(f"not supported: {error}") from None
+            raise PatternError(f"not supported: {error}", self.cost) from None
 
     def price(self, length: int) -> int:
         """The steps that a search costs at most; rounded up, so that few sizes are computed."""
@@ -102,10 +114,13 @@ class _Loops:
     def spend(self, effort: int) -> None:
         self.effort += effort
         if self.effort > MAX_EFFORT:
-            raise PatternError("not supported: its repetitions are too large")
+            self.fail("its repetitions are too large")
 
     def refuse(self) -> NoReturn:
-        raise PatternError("not supported: a repetition with many ways over a text, like (a+)+")
+        self.fail("a repetition with many ways over a text, like (a+)+")
+
+    def fail(self, why: str) -> NoReturn:
+        raise PatternError(f"not supported: {why}", self.effort // PER_COST)
 
     def add(self, part: Part) -> Ends:
         match part.kind:
@@ -124,7 +139,7 @@ class _Loops:
             case "repeat":
                 return self.repeat(part)
             case "back":
-                raise PatternError("not supported: a reference within a repetition")
+                self.fail("a reference within a repetition")
             case "look":  # a condition: there are only fewer ways
                 return set(), set(), True
         first, last, empty = set[int](), set[int](), True
@@ -151,6 +166,7 @@ class _Loops:
         return first, ends, part.low == 0
 
     def link(self, last: set[int], first: set[int]) -> None:
+        self.spend(len(last) * len(first) // 8)  # sets are joined faster than one by one
         for state in last:
             if self.follow[state] & first:
                 self.refuse()
@@ -186,7 +202,7 @@ def _work(part: Part, n: int, after: Ranges) -> tuple[float, float]:
             each = [_work(branch, n, after) for branch in part.parts]
             leads = [_leads(branch, union([END, after])) for branch in part.parts]
             ways = [ways for ways, _ in each]
-            apart = not any(overlap(a, b) for a, b in combinations(leads, 2))
+            apart = sum(map(_count, leads)) == _count(union(leads))
             return max(ways) if apart else sum(ways), sum(cost for _, cost in each)
         case "repeat":
             return _work_of_repeat(part, part.parts[0], n, after)
@@ -230,6 +246,10 @@ def _leads(part: Part, after: Ranges) -> Ranges:
     for sub in reversed(part.parts):
         after = _leads(sub, after)
     return after
+
+
+def _count(ranges: Ranges) -> int:
+    return sum(high - low + 1 for low, high in ranges)
 
 
 def _characters(part: Part) -> Ranges:

@@ -19,7 +19,7 @@ DRAFT_7 = "http://json-schema.org/draft-07/schema"
 # As people write them. What draft-06 has, draft-07 means as it does.
 _DIALECTS = {each.partition("://")[2]: each for each in (DRAFT_2020, DRAFT_2019, DRAFT_7)}
 _DIALECTS["json-schema.org/draft-06/schema"] = DRAFT_7
-MAX_SUBSCHEMAS = 20_000
+MAX_SUBSCHEMAS = 5_000
 
 # Where schemas stand in schemas: alone, in a list, in an object whose names are the author's.
 IN_ONE = frozenset(

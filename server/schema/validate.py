@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 import operator
 from collections.abc import Mapping
-from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
@@ -20,30 +19,45 @@ from . import keywords, members
 from .compile import Compiler, Format, Keywords, Shape
 from .formats import FORMATS
 from .keywords import TYPES, bound, is_number, size
+from .patterns import MAX_COST
 from .references import Unresolved
 from .report import MAX_STEPS, Mismatch, Run
 
-__all__ = ["Mismatch", "SchemaError", "Validator", "check_schema", "remembered", "validate"]
+__all__ = [
+    "Mismatch",
+    "SchemaError",
+    "Schemas",
+    "Validator",
+    "check_schema",
+    "remembered",
+    "validate",
+]
 
 MAX_SCHEMA_DEPTH = 100
-MAX_SCHEMA_TEXT = 1_000_000  # characters of JSON
-USUAL = 60_000  # as the largest known tool schema has
+MAX_SCHEMA_TEXT = 256_000  # characters of JSON; the largest known tool schema has 60,000
+MAX_SCHEMAS_COST = 500_000  # of all schemas of a request, in units of about 1 µs
+MAX_SCHEMAS_STEPS = 100_000  # of all values that are held against them
+MAX_REMEMBERED = 1_000_000  # characters of schemas and units of cost: about 12 MB
+MIN_WEIGHT = 2_000  # in the same
 NO_FORMATS: Mapping[str, Format] = MappingProxyType({})
 NO_DOCUMENTS: Mapping[str, Any] = MappingProxyType({})
 
 
 class SchemaError(ValueError):
-    """A schema that can't be used. `errors` lists why, with pointers into the schema."""
+    """A schema that can't be used. `errors` lists why, with pointers into the schema; `cost` is
+    what it took to find out."""
 
-    def __init__(self, errors: list[Mismatch]) -> None:
+    def __init__(self, errors: list[Mismatch], cost: int = 0) -> None:
         super().__init__("the schema can't be used: " + "; ".join(map(str, errors[:5])))
         self.errors = errors
+        self.cost = cost
 
 
 class Validator:
     """A compiled schema. Compile once, run often; safe to share.
 
-    `documents` is the table of other schemas that a $ref may name by URI. Raises SchemaError.
+    `documents` is the table of other schemas that a $ref may name by URI, `max_cost` bounds the
+    patterns. Raises SchemaError.
     """
 
     def __init__(
@@ -52,19 +66,59 @@ class Validator:
         *,
         formats: Mapping[str, Format] = FORMATS,
         documents: Mapping[str, Any] = NO_DOCUMENTS,
+        max_cost: int = MAX_COST,
     ) -> None:
-        self.schema = json.loads(_text(schema))  # our own copy: nodes are found by identity
+        text = _text(schema)
+        self.schema = json.loads(text)  # our own copy: nodes are found by identity
         try:
-            compiled = Compiler(self.schema, KEYWORDS, formats, documents)
+            compiled = Compiler(self.schema, KEYWORDS, formats, documents, max_cost)
         except Unresolved as error:
             raise SchemaError([Mismatch("", "$id", str(error))]) from None
         if compiled.problems:
-            raise SchemaError(compiled.problems)
+            raise SchemaError(compiled.problems, compiled.cost)
         self.root = compiled.root
+        self.patterns_cost = compiled.patterns_cost
+        self.cost = compiled.cost  # of compiling it, in units of about 1 µs
+        self.weight = MIN_WEIGHT + len(text) + self.cost
 
-    def errors(self, value: Any, *, steps: int = MAX_STEPS) -> list[Mismatch]:
-        """Every problem of `value`, in document order as far as keywords allow; [] if it fits."""
-        return [finding.mismatch() for finding in self.root.findings(value, Run(steps))]
+    def errors(
+        self, value: Any, *, steps: int = MAX_STEPS, run: Run | None = None
+    ) -> list[Mismatch]:
+        """Every problem of `value`, in document order as far as keywords allow; [] if it fits.
+
+        Values that are checked with one `run` share its steps.
+        """
+        return [finding.mismatch() for finding in self.root.findings(value, run or Run(steps))]
+
+
+class Schemas:
+    """The schemas of one request: they share a budget to compile them, and one to run them."""
+
+    def __init__(
+        self, max_cost: int = MAX_SCHEMAS_COST, max_steps: int = MAX_SCHEMAS_STEPS
+    ) -> None:
+        self._max_cost = max_cost
+        self._cost = 0
+        self._run = Run(max_steps)
+
+    def validator(self, schema: Any) -> Validator:
+        """The compiled schema. Raises SchemaError, also where nothing is left of the budget."""
+        if self._cost <= self._max_cost:
+            try:
+                found = remembered(schema)
+            except SchemaError as error:
+                self._cost += error.cost
+                raise
+            self._cost += found.cost
+        if self._cost > self._max_cost:
+            allowed, seen = self._max_cost, self._cost
+            reason = f"all schemas together may cost {allowed} to compile, these cost {seen}"
+            raise SchemaError([Mismatch("", "", reason)])
+        return found
+
+    def errors(self, value: Any, schema: Any) -> list[Mismatch]:
+        """Every problem that `value` has with `schema`. Raises SchemaError."""
+        return self.validator(schema).errors(value, run=self._run)
 
 
 def validate(value: Any, schema: Any, *, formats: bool = True) -> list[Mismatch]:
@@ -76,34 +130,41 @@ def validate(value: Any, schema: Any, *, formats: bool = True) -> list[Mismatch]
     return remembered(schema, formats).errors(value)
 
 
-def check_schema(schema: Any) -> list[Mismatch]:
+def check_schema(schema: Any, max_cost: int = MAX_COST) -> list[Mismatch]:
     """What makes this schema unusable, with pointers into it; [] if it can be used.
 
     Refused are: dialects other than 2020-12, 2019-09 and draft-07 (draft-06 is read as that),
     references that lead out of the schema or nowhere, references that loop, keywords with operands
-    of the wrong shape, patterns that are not ECMA-262 or could take for ever, and sizes beyond the
-    limits of this package.
+    of the wrong shape, patterns that are not ECMA-262 or could take for ever or together cost more
+    than `max_cost`, and sizes beyond the limits of this package.
     """
     try:
-        Validator(schema)
+        remembered(schema, max_cost=max_cost)
     except SchemaError as error:
         return error.errors
     return []
 
 
-def remembered(schema: Any, formats: bool = True) -> Validator:
+def remembered(schema: Any, formats: bool = True, max_cost: int = MAX_COST) -> Validator:
     """The remembered Validator of this schema. Raises SchemaError."""
-    text = _text(schema)
-    return (_remembered if len(text) <= USUAL else _large)(text, formats)
+    key = _text(schema), formats
+    found = _remembered.pop(key, None)
+    if found is None or found.patterns_cost > max_cost:
+        found = Validator(schema, formats=FORMATS if formats else NO_FORMATS, max_cost=max_cost)
+        kept = list(_remembered.items())
+        room = MAX_REMEMBERED - found.weight - sum(each.weight for _, each in kept)
+        for old, dropped in kept:
+            if room >= 0:
+                break
+            _remembered.pop(old, None)
+            room += dropped.weight
+    _remembered[key] = found  # now it is the last one that was used
+    return found
 
 
-def _made(text: str, formats: bool) -> Validator:
-    return Validator(json.loads(text), formats=FORMATS if formats else NO_FORMATS)
-
-
-# Sessions bring schemas, and compiled the largest take 12 MB each: of those only a few stay.
-_remembered = lru_cache(maxsize=256)(_made)
-_large = lru_cache(maxsize=8)(_made)
+# The compiled schemas that were used last, oldest first. Sessions bring them, so all of them
+# together are bounded. Threads may use it: no step here takes what another one needs.
+_remembered: dict[tuple[str, bool], Validator] = {}
 
 
 def _text(schema: Any) -> str:

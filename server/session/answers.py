@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from .fields import MAX_PATTERN, MOST
+
 _text = {"type": "string"}
 ANSWERS: dict[str, dict[str, Any]] = {
     "tool_call": {
@@ -16,7 +18,11 @@ ANSWERS: dict[str, dict[str, Any]] = {
             "approved": {"type": "boolean"},
             "edited_args": {"type": "object"},
             "remember": {"enum": ["once", "session"]},
-            "match": {"type": "object", "additionalProperties": _text},
+            "match": {
+                "type": "object",
+                "additionalProperties": {"type": "string", "maxLength": MAX_PATTERN},
+                "maxProperties": MOST["grants/*/match"],
+            },
             "policy": {
                 "type": "object",
                 "properties": {

@@ -19,14 +19,16 @@ from typing import Any
 
 from . import output, prompts
 from .answers import ANSWERS
-from .calls import plan, unanswered
+from .calls import FORGOTTEN, LOST, Begun, approval, asked_about, never, plan, unanswered
 from .context.compact import Compaction, room_for
 from .context.size import Measure
 from .definition import wants_finish
-from .jobs import Ask, Call, Execute, Job, Session, Toolbox, Wait
-from .modes import FINISH, Mode, answers, beyond, exhausted, mode_of
+from .jobs import Ask, Call, Execute, Job, Reply, Session, Toolbox, Wait, unattended
+from .modes import FINISH, Mode, answers, beyond, exhausted, mode_of, places, used
 from .notes import SUM_UP, progress
 from .plan import failed_task
+
+MOST_WAITS = 2
 
 
 @dataclass(frozen=True)
@@ -91,14 +93,19 @@ def next_step(
     *,
     elapsed_ms: int = 0,
     recoverable: Container[str] = (),
+    horizon_ms: int = 0,
+    begun: Begun = never,
 ) -> Step:
     """What must happen next. Reads the session and changes nothing.
 
     `limits` are the session's, already capped by the server's. `elapsed_ms`: how long this POST
-    has run. `recoverable`: ids of calls whose lost result this host can still give.
+    has run. `recoverable`: ids of calls whose lost result this host can still give. `begun` says
+    which attempts at a call this host has begun (calls.py).
+    `horizon_ms`: a call that was asked about or made until then may have run on this host, whose
+    claim of it has expired.
     """
     mode = mode_of(session)
-    plans = [_planned(mode, session, toolbox, recoverable, *item) for item in unanswered(session)]
+    plans = _planned(mode, session, toolbox, recoverable, begun, horizon_ms)
     jobs = tuple(item for item in plans if not isinstance(item, Ask | Wait))
     if late := out_of_time(session, limits, elapsed_ms, jobs):
         jobs = tuple(job for job in jobs if not takes_time(job))
@@ -130,17 +137,67 @@ def _planned(
     session: Session,
     toolbox: Toolbox,
     recoverable: Container[str],
-    call: Call,
-    message: dict[str, Any],
-    moved_on: bool,
+    begun: Begun,
+    horizon_ms: int,
+) -> list[Job | Ask | Wait]:
+    """What to do about each call that has no result, in this mode. Where something can be done, no
+    further than MOST_WAITS calls that wait for it: they are looked at again after each result."""
+    if not (left := unanswered(session)):
+        return []
+    asked, before = asked_about(session), used(mode, session)
+    plans: list[Job | Ask | Wait] = []
+    jobs = waits = 0
+    last, beside = None, {}
+    for call, message, moved_on in left:
+        if jobs and waits > MOST_WAITS:
+            break
+        if message is not last:
+            last, beside = message, places(message)
+        if not moved_on and (reply := beyond(mode, session, call, message, before, beside)):
+            plans.append(reply)
+            jobs += 1
+            continue
+        item = (call, message, moved_on)
+        found = plan(session, toolbox, recoverable, *item, begun, asked)
+        if mode.in_order and isinstance(found, Execute):
+            found = replace(found, parallel_safe=False)
+        found = dated(session, toolbox, horizon_ms, begun, found, item, asked.get(call["id"]))
+        plans.append(found)
+        jobs += not isinstance(found, Ask | Wait)
+        waits += isinstance(found, Wait)
+    return plans
+
+
+def dated(
+    session: Session,
+    toolbox: Toolbox,
+    horizon_ms: int,
+    begun: Begun,
+    found: Job | Ask | Wait,
+    item: tuple[Call, dict[str, Any], bool],
+    asked: dict[str, Any] | None,
 ) -> Job | Ask | Wait:
-    """What to do about one call, in this mode."""
-    if not moved_on and (reply := beyond(mode, session, call, message)):
-        return reply
-    found = plan(session, toolbox, recoverable, call, message, moved_on)
-    if mode.in_order and isinstance(found, Execute):
-        return replace(found, parallel_safe=False)
-    return found
+    """Note when a call was asked about. One that may not run twice, and was asked about or made
+    before the horizon, is asked about anew."""
+    call, message, _ = item
+    if isinstance(found, Ask):
+        now_ms = max(session["run"].get("started_at", 0), horizon_ms + 1)
+        return replace(found, interrupt={**found.interrupt, "asked_at": now_ms})
+    if not isinstance(found, Execute) or found.repeatable:
+        return found
+    since_ms = message.get("at") if asked is None else asked.get("asked_at", 0)
+    if not horizon_ms or not isinstance(since_ms, int) or since_ms > horizon_ms:
+        return replace(found, since_ms=since_ms if isinstance(since_ms, int) else None)
+    again = plan(session, toolbox, (), *item, begun, {})
+    if unattended(session):
+        return Reply(call, LOST, "skipped", status="indeterminate")
+    if not isinstance(again, Ask):  # it would run without being asked about
+        entry = session["calls"].get(call["id"]) or {}
+        again = approval(call, toolbox.verdict(session, call), entry)
+    if again.interrupt["reason"] == "tool_call":
+        text = f"{again.interrupt['message']} {FORGOTTEN}"
+        again = replace(again, interrupt={**again.interrupt, "message": text})
+    return dated(session, toolbox, horizon_ms, begun, again, item, None)
 
 
 def offered(session: Session, toolbox: Toolbox, mode: Mode) -> tuple[dict[str, Any], ...]:

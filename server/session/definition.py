@@ -11,11 +11,11 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from fnmatch import fnmatchcase
 from typing import Any
 
 from ..schema.validate import check_schema, validate
-from .fields import LIMITS
+from . import patterns
+from .fields import LIMITS, MOST
 from .modes import MODES, PLANNING, mode_named
 from .prompts import NAMES, remarks
 
@@ -30,6 +30,9 @@ DEFAULT = ("", "auto")  # what else the server's default agent may be called
 # What the server itself needs to keep a conversation going, whatever tools an agent lists.
 MACHINERY = frozenset(("finish", "tool_detail", "context_reload", "context_retain", *PLANNING))
 WORDS = ("auto", "ask", "deny")
+MAX_NAMED = 20  # places that one remark names
+AGENT_NARROWED = "agent_narrowed"  # a code of `run.warnings`
+MAX_SETS = 32  # patterns with a `?` or a set among an agent's tools: these are compiled
 LIKELY = 0.8  # so much alike are two names of which one is misspelt
 
 _TEXT = {"type": "string", "maxLength": 200_000}
@@ -43,7 +46,11 @@ SCHEMA: dict[str, Any] = {
         "model": {"type": "string", "maxLength": 200},
         "systemPrompt": _TEXT,
         "mode": {"enum": list(MODES)},
-        "tools": {"type": "array", "items": {"type": "string", "minLength": 1, "maxLength": 128}},
+        "tools": {
+            "type": "array",
+            "items": {"type": "string", "minLength": 1, "maxLength": 128},
+            "maxItems": MOST["config/agent/tools"],
+        },
         "policy": {"type": "object", "additionalProperties": {"enum": list(WORDS)}},
         "limits": {
             "type": "object",
@@ -74,6 +81,8 @@ def read(name: str, value: Any) -> tuple[Definition, list[Misfit]]:
     misfits = [{"pointer": e.pointer, "detail": e.message} for e in validate(found, SCHEMA)]
     if not misfits and (wrong := check_schema(found.get("output_schema", True))):
         misfits = [{"pointer": "/output_schema", "detail": str(wrong[0])}]
+    if not misfits and sum(map(patterns.is_compiled, found.get("tools", ()))) > MAX_SETS:
+        misfits = [{"pointer": "/tools", "detail": f"expected at most {MAX_SETS} with ? or ["}]
     if misfits:
         return {}, misfits
     found["name"] = name
@@ -82,6 +91,34 @@ def read(name: str, value: Any) -> tuple[Definition, list[Misfit]]:
     if mode and mode.rounds and "max_steps" not in limits:
         found["limits"] = {**limits, "max_steps": mode.rounds}
     return found, []
+
+
+def narrowed(brought: Definition, limits: Mapping[str, Any]) -> tuple[Definition, list[str]]:
+    """Return a definition that a session brings along without what would allow more than the server
+    allows by itself, and the places of what was left out. `limits` are the server's defaults."""
+    policy, own = brought.get("policy", {}), brought.get("limits", {})
+    asked = {tool: word for tool, word in policy.items() if word != "auto"}
+    kept = {name: value for name, value in own.items() if not _above(value, limits.get(name))}
+    left_out = [f"policy.{tool}" for tool in policy if tool not in asked]
+    left_out += [f"limits.{name}" for name in own if name not in kept]
+    if not left_out:
+        return brought, []
+    return {**brought, "policy": asked, "limits": kept}, left_out
+
+
+def left_out_remark(name: str, left_out: list[str]) -> dict[str, Any]:
+    """Return the entry of `run.warnings` about what `narrowed` has left out."""
+    places = [place[:200] for place in left_out[:MAX_NAMED]]
+    message = (
+        f"The agent {name} comes with this session and is not one of this server's, so it cannot"
+        f" allow more than the server does. Left out: {', '.join(places)}."
+    )
+    return {"code": AGENT_NARROWED, "agent": name, "left_out": places, "message": message}
+
+
+def _above(value: Any, most: Any) -> bool:
+    """Whether a limit allows more than another; None is no limit."""
+    return most is not None and (value is None or value > most)
 
 
 def files_named(definition: Any) -> Iterator[tuple[dict[str, Any], str, str]]:
@@ -126,7 +163,7 @@ def unknown_tools(definition: Definition, tools: Collection[str]) -> list[str]:
 
 
 def matches(pattern: str, tools: Iterable[str]) -> bool:
-    return any(fnmatchcase(tool.casefold(), pattern.casefold()) for tool in tools)
+    return any(map(patterns.names((pattern,)), tools))
 
 
 def of(session: Session) -> Definition:
@@ -141,7 +178,7 @@ def word(session: Session, tool: str, *, page: bool) -> str:
     definition = of(session)
     listed = definition.get("tools")
     if listed is not None and not page and tool not in MACHINERY:
-        if not any(matches(each, (tool,)) for each in listed):
+        if not patterns.names(listed)(tool):
             return "deny"
     return str(definition.get("policy", {}).get(tool, ""))
 

@@ -7,7 +7,6 @@ from types import NoneType
 from typing import Any
 
 from ..jsontext import LARGEST_COUNT
-from ..schema.validate import check_schema
 from .context.strategies import STRATEGIES
 from .modes import MODES, mode_named
 
@@ -15,9 +14,25 @@ VERSION = 1
 MAX_ID = 256  # messages, calls, interrupts
 ASKED = "int-"  # and a call's id: what is asked about that call
 MAX_SESSION_ID = 128
-MAX_PAUSE_S = 60  # between model calls: other sessions wait for the same provider
+MAX_PAUSE_S = 60  # between the model calls of a session
 MAX_RETRIES = 20
 MAX_ERRORS = 20  # enough to repair a document by; the rest would only repeat
+
+# The most entries of a list or an object, by its place in the document. These are the ones that are
+# held against each other or are written out again for each call; the cost of all others is linear.
+MOST = {
+    "messages": 100_000,
+    "messages/*/tool_calls": 256,
+    "interrupts": 1_000,
+    "grants": 1_000,
+    "grants/*/match": 20,
+    "plan/tasks": 100,
+    "config/agent/tools": 256,
+    "config/limits/tool": 100,
+    "config/prompt": 100,
+}
+MAX_OPEN_CALLS = 512  # without a result, in all messages together
+MAX_PATTERN = 1_000  # characters of a pattern of a grant
 
 STATUSES = ("in_progress", "interrupted", "completed", "failed")
 FINISH_REASONS = ("completed", "awaiting", "limit", "cancelled", "failed")
@@ -90,12 +105,12 @@ def _texts(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(item, str) for item in value)
 
 
+def _is_pattern(value: Any) -> bool:
+    return isinstance(value, str) and len(value) <= MAX_PATTERN
+
+
 def _is_calibration(value: Any) -> bool:
     return isinstance(value, dict) and _number(value.get("ratio")) and _count(value.get("n"))
-
-
-def _is_schema(value: Any) -> bool:
-    return isinstance(value, dict) and not check_schema(value)
 
 
 def _pause(value: Any) -> bool:
@@ -205,10 +220,8 @@ INTERRUPT: Fields = {
 GRANT: Fields = {
     "tool": (is_id, "a tool's name"),
     "match": (
-        lambda value: (
-            isinstance(value, dict) and all(isinstance(item, str) for item in value.values())
-        ),
-        "an object of patterns",
+        lambda value: isinstance(value, dict) and all(map(_is_pattern, value.values())),
+        f"an object of patterns of at most {MAX_PATTERN} characters",
     ),
     "decision": (_one_of("allow", "deny"), "one of allow, deny"),
 }
@@ -237,7 +250,7 @@ CONFIG: dict[str, Fields] = {
             _optional(lambda value: isinstance(value, str) and mode_named(value) is not None),
             f"one of {', '.join(MODES)}",
         ),
-        "output_schema": (_optional(_is_schema), "a JSON Schema, or null for none"),
+        "output_schema": (_of(dict, NoneType), "a JSON Schema, or null for none"),
         "tool_detail": _BOOL,
         "result_schema": _BOOL,
         "progress_hint": _BOOL,

@@ -12,10 +12,11 @@ import zlib
 from collections.abc import Callable
 from typing import Any
 
-from ..jsontext import canonical
+from ..jsontext import canonical_in_browser
 from .events import FILLED, SNAPSHOT, Event, Patch
 from .patch import own, patch
 from .patch import parse_pointer as parse_pointer
+from .places import Places, calls_of
 
 Session = dict[str, Any]
 Message = dict[str, Any]
@@ -52,6 +53,7 @@ class Folder:
         self._pieces: list[str] = []
         self._texts: list[str] = []  # pieces before those, GATHERED of them in each
         self._source: tuple[Any, Any] = (None, None)  # type and id of the deltas being gathered
+        self._places: Places | None = None
 
     def apply(self, event: Event) -> None:
         kind = event.get("type") if isinstance(event, dict) else None
@@ -59,9 +61,12 @@ class Folder:
             return
         if (entry := DELTAS.get(kind)) is None:
             self.flush()
-            handler = FOLDS.get(kind)
-            if handler is not None and foldable(self.session, event):
-                handler(self.session, event)
+            if kind in CALLS and foldable(self.session, event):
+                CALLS[kind](self.session, event, self._calls())
+            elif kind in FOLDS and foldable(self.session, event):
+                FOLDS[kind](self.session, event)
+                if kind in EDITS:
+                    self._places = None
             return
         key, field, find = entry
         source = (kind, event.get(key))
@@ -77,6 +82,12 @@ class Folder:
                 self._texts.append("".join(self._pieces))
                 self._pieces.clear()
 
+    def _calls(self) -> Places:
+        messages = self.session["messages"]
+        if self._places is None or not self._places.of(messages):
+            self._places = Places(messages)
+        return self._places
+
     def flush(self) -> None:
         """Write gathered deltas into the session."""
         if self._pieces or self._texts:
@@ -87,10 +98,10 @@ class Folder:
 
 
 def digest(session: Session) -> str:
-    """CRC-32 (8 hex digits) of the canonical JSON of messages, calls and interrupts: lets a client
-    notice that its fold and the server's have parted."""
+    """CRC-32 (8 hex digits) of the canonical JSON of messages, calls and interrupts, as a browser
+    reads them: lets a client notice that its fold and the server's have parted."""
     part = {key: session.get(key) for key in ("messages", "calls", "interrupts")}
-    return f"{zlib.crc32(canonical(part).encode()):08x}"
+    return f"{zlib.crc32(canonical_in_browser(part).encode()):08x}"
 
 
 # -- run ------------------------------------------------------------------------------------------
@@ -214,9 +225,9 @@ def open_message(session: Session, message_id: str, event: Event) -> Message:
 # -- tool calls -----------------------------------------------------------------------------------
 
 
-def tool_start(session: Session, event: Event) -> None:
+def tool_start(session: Session, event: Event, places: Places) -> None:
     message = find_message(session, event.get("parentMessageId"))
-    if message is None or find_call(session, event["toolCallId"]) is not None:
+    if message is None or event["toolCallId"] in places:
         return
     call = {
         "id": event["toolCallId"],
@@ -226,6 +237,7 @@ def tool_start(session: Session, event: Event) -> None:
     if not isinstance(message.get("tool_calls"), list):
         message["tool_calls"] = []
     message["tool_calls"].append(call)
+    places.add(call["id"], message)
 
 
 def tool_end(session: Session, event: Event) -> None:
@@ -234,23 +246,15 @@ def tool_end(session: Session, event: Event) -> None:
         call["extra"] = extra(event)["extra"]
 
 
-def tool_result(session: Session, event: Event) -> None:
+def tool_result(session: Session, event: Event, places: Places) -> None:
     """Insert the result behind its call's message and that message's earlier results, which is
     where the official AG-UI reducer puts it. The first result of a call wins."""
     call_id, details = event["toolCallId"], extra(event)
-    messages = session["messages"]
-    where = owner_index(messages, call_id)
-    if where is None:
-        return
-    where += 1
-    while where < len(messages) and role_is_tool(messages[where]):
-        if messages[where].get("tool_call_id") == call_id:
-            return
-        where += 1
     message = {"id": event["messageId"], "role": "tool", "tool_call_id": call_id}
     message |= {"name": details.get("name", ""), "content": event["content"], **at(event)}
     message |= {key: details[key] for key in ("is_error", "result") if key in details}
-    messages.insert(where, message)
+    if not places.put(call_id, message):
+        return
     ledger, waiting = session.get("calls"), session.get("interrupts")
     if isinstance(ledger, dict) and isinstance(entry := ledger.get(call_id), dict):
         ledger[call_id] = {**entry, "state": details.get("state", "done")}
@@ -260,10 +264,6 @@ def tool_result(session: Session, event: Event) -> None:
             for item in waiting
             if not (isinstance(item, dict) and item.get("call_id") == call_id)
         ]
-
-
-def role_is_tool(message: Any) -> bool:
-    return isinstance(message, dict) and message.get("role") == "tool"
 
 
 # -- finding --------------------------------------------------------------------------------------
@@ -309,11 +309,6 @@ def owner_index(messages: list[Message], call_id: Any) -> int | None:
     return None
 
 
-def calls_of(message: Any) -> list[dict[str, Any]]:
-    calls = message.get("tool_calls") if isinstance(message, dict) else None
-    return [call for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
-
-
 def extra(event: Event) -> dict[str, Any]:
     """What rides under `metadata.yaa`."""
     metadata = event.get("metadata")
@@ -353,10 +348,13 @@ FOLDS: dict[str, Callable[[Session, Event], None]] = {
     "TEXT_MESSAGE_START": text_start,
     "TEXT_MESSAGE_END": text_end,
     "REASONING_MESSAGE_START": think_start,
-    "TOOL_CALL_START": tool_start,
     "TOOL_CALL_END": tool_end,
+}
+CALLS: dict[str, Callable[[Session, Event, Places], None]] = {
+    "TOOL_CALL_START": tool_start,
     "TOOL_CALL_RESULT": tool_result,
 }
+EDITS = ("CUSTOM", "MESSAGES_SNAPSHOT")  # may change which calls a message has
 
 # Delta events: the id they carry, the field they extend, and where that field lives.
 DELTAS: dict[str, tuple[str, str, Callable[[Session, Any], dict[str, Any] | None]]] = {

@@ -7,14 +7,14 @@ of the run, so the client's copy changes in the same steps as ours.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from itertools import islice
 from typing import Any
 
 from ..errors import Problem
 from ..jsontext import LARGEST_COUNT
-from ..schema.validate import SchemaError, validate
+from ..schema.validate import SchemaError, Schemas
 from . import definition, offers, prompts
 from .answers import ANSWERS
 from .events import Event, Patch, drop, messages_filled, pointer, put, run_started, state_delta
@@ -52,9 +52,11 @@ def accept(document: Any) -> Session:
         )
     if errors := check(document):
         raise Problem("session_invalid", _summary(errors), errors=errors)
-    if errors := list(islice(offers.misfits(document.get("tools", [])), MAX_ERRORS)):
+    schemas = Schemas()
+    tools = document.get("tools", [])
+    if errors := list(islice(offers.misfits(tools, schemas), MAX_ERRORS)):
         raise Problem("session_invalid", _summary(errors), errors=errors)
-    if errors := list(_bad_answers(document)):
+    if errors := list(islice(_bad_answers(document, schemas), MAX_ERRORS)):
         raise Problem("answer_invalid", _summary(errors), errors=errors)
     return document
 
@@ -67,11 +69,13 @@ def opening(
     now_ms: int,
     new_id: Callable[[str], str],
     host: str = "",
+    remarks: Iterable[dict[str, Any]] = (),
 ) -> list[Event]:
     """The events that open a run: RUN_STARTED, then what was filled in and settled.
 
     `defaults` is the configuration's session half, `agent` the definition that the run goes by.
-    `new_id("msg")` makes an identifier; `host` says what the server's tools run on.
+    `new_id("msg")` makes an identifier; `host` says what the server's tools run on; `remarks` are
+    warnings that are known already.
     """
     session_id = session.get("id") or new_id("ses")
     filled = list(_filled_messages(session.get("messages") or [], new_id))
@@ -92,7 +96,8 @@ def opening(
         run["host"] = host
     if mode:
         run["mode"] = mode
-    if said := prompts.remarks(session.get("config", {}).get("prompt") or {}):
+    said = [*remarks, *prompts.remarks(session.get("config", {}).get("prompt") or {})]
+    if said:
         run["warnings"] = said
     if "output" in session and session.get("run", {}).get("message") != user:
         changes.append(drop("output"))
@@ -107,29 +112,35 @@ def opening(
 # -- check ----------------------------------------------------------------------------------------
 
 
-def _bad_answers(session: Session) -> Iterator[dict[str, str]]:
+def _bad_answers(session: Session, schemas: Schemas) -> Iterator[dict[str, str]]:
     """Answers that fit no open interrupt, or not the one they are at."""
     interrupts = session.get("interrupts", ())
     waiting = _unanswered_ids(session) if interrupts else set()
+    answered: set[str] = set()
     for index, interrupt in enumerate(interrupts):
         answer = interrupt.get("answer")
         if answer is None:
             continue
         place = pointer("interrupts", index, "answer")
         reason = interrupt["reason"]
-        if reason not in RUN_LEVEL and interrupt.get("call_id") not in waiting:
+        call_id = interrupt.get("call_id")
+        if call_id in answered:
+            yield {"pointer": place, "detail": "another interrupt of this call has an answer too"}
+        elif call_id is not None:
+            answered.add(call_id)
+        if reason not in RUN_LEVEL and call_id not in waiting:
             yield {"pointer": place, "detail": "this interrupt is not open: its call needs nothing"}
         elif answer["status"] == "resolved":
             schema = ANSWERS.get(reason) or interrupt.get("response_schema", True)
             if reason != "input_required" and "payload" not in answer:
                 yield {"pointer": place, "detail": "a resolved answer needs a payload"}
                 continue
-            yield from _misfits(answer.get("payload"), schema, f"{place}/payload")
+            yield from _misfits(answer.get("payload"), schema, f"{place}/payload", schemas)
 
 
-def _misfits(payload: Any, schema: Any, place: str) -> Iterator[dict[str, str]]:
+def _misfits(payload: Any, schema: Any, place: str, schemas: Schemas) -> Iterator[dict[str, str]]:
     try:
-        for error in validate(payload, schema):
+        for error in schemas.errors(payload, schema):
             yield {"pointer": place + error.pointer, "detail": error.message}
     except SchemaError as error:
         yield {"pointer": place, "detail": f"its response_schema cannot be used: {error}"}

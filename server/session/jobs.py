@@ -38,6 +38,8 @@ class Verdict(Protocol):
     @property
     def status(self) -> str: ...  # of the result, where the action is `error`
     @property
+    def may_ask(self) -> bool: ...  # its tool may ask the person in the middle of a call
+    @property
     def offer(self) -> dict[str, Any]: ...  # what an approval may change of the call's network
 
 
@@ -51,7 +53,8 @@ class Toolbox(Protocol):
 @dataclass(frozen=True)
 class Execute:
     """Run the tool. `entry` is the ledger entry that says so, written before it starts; `repairs`
-    says what was changed in the arguments so that they fit."""
+    says what was changed in the arguments so that they fit; `approved`, that a person allowed what
+    the policy asks about."""
 
     call: Call
     args: dict[str, Any]
@@ -60,6 +63,8 @@ class Execute:
     grant: dict[str, Any] | None = None
     parallel_safe: bool = False
     repairs: tuple[str, ...] = ()
+    since_ms: int | None = None  # when it was asked about, or else made; None where nobody knows
+    approved: bool = False
 
 
 @dataclass(frozen=True)
@@ -68,6 +73,7 @@ class Recover:
 
     call: Call
     attempt: int
+    superseded: bool = False  # the user has moved on: it is ended if it still runs
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ Every call gets its one result: what a mode does not allow gets one that says so
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -79,17 +79,37 @@ def mode_of(session: Session) -> Mode:
     return mode_named(own or agents) or FREE
 
 
-def beyond(mode: Mode, session: Session, call: Call, message: dict[str, Any]) -> Reply | None:
+def used(mode: Mode, session: Session) -> int:
+    """How many calls the model has made since the user spoke, where this mode counts them."""
+    if mode.per_run is None:
+        return 0
+    return sum(len(counted(message)) for message in answers(session))
+
+
+def places(message: dict[str, Any]) -> dict[str, int]:
+    """Call id -> its place among the calls of its message that a mode counts."""
+    return {call["id"]: place for place, call in enumerate(counted(message))}
+
+
+def beyond(
+    mode: Mode,
+    session: Session,
+    call: Call,
+    message: dict[str, Any],
+    used: int,
+    places: Mapping[str, int],
+) -> Reply | None:
     """The result of a call that this mode does not run. A call that has been asked about, or was
-    begun, is past this question, whatever the mode is by now."""
+    begun, is past this question, whatever the mode is by now. `used`: the calls of this run;
+    `places`: those of this message."""
     if (session["calls"].get(call["id"]) or {}).get("state", "proposed") != "proposed":
         return None
     if message["id"] == session["run"].get("summary"):
         return _skipped(call, "Not run: the limit of this run is reached.")
-    before = [each["id"] for each in counted(message)]
-    place = before.index(call["id"]) if call["id"] in before else 0
-    earlier = sum(len(counted(each)) for each in answers(session) if each is not message)
-    if mode.per_run is not None and call["id"] in before and earlier + place >= mode.per_run:
+    if mode.per_run is None and mode.per_round is None:
+        return None
+    place, earlier = places.get(call["id"], 0), used - len(places)
+    if mode.per_run is not None and call["id"] in places and earlier + place >= mode.per_run:
         text = f"Skipped: in mode {mode.name} {_tools(mode.per_run)} may be used. Answer now."
         return _skipped(call, text)
     if mode.per_round is not None and place >= mode.per_round:
@@ -103,9 +123,7 @@ def beyond(mode: Mode, session: Session, call: Call, message: dict[str, Any]) ->
 
 def exhausted(mode: Mode, session: Session) -> bool:
     """Whether no more tools are to be offered for this message of the user."""
-    if mode.per_run is None:
-        return False
-    return sum(len(counted(message)) for message in answers(session)) >= mode.per_run
+    return mode.per_run is not None and used(mode, session) >= mode.per_run
 
 
 def answers(session: Session) -> Iterator[dict[str, Any]]:

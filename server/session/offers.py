@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from ..schema.validate import SchemaError, remembered
+from ..schema.validate import SchemaError, Schemas
 from .events import pointer
 
 Error = dict[str, str]
@@ -19,8 +19,10 @@ NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")  # what every provider accepts (OpenAI
 MAX_TOOLS = 256
 
 
-def misfits(tools: list[dict[str, Any]]) -> Iterator[Error]:
-    """What is wrong with a session's `tools`, whose shape is checked already."""
+def misfits(tools: list[dict[str, Any]], schemas: Schemas | None = None) -> Iterator[Error]:
+    """What is wrong with a session's `tools`, whose shape is checked already. `schemas` is the
+    budget of the request, or None for one of their own."""
+    schemas = schemas or Schemas()
     if len(tools) > MAX_TOOLS:
         yield _error((), f"expected at most {MAX_TOOLS} tools, got {len(tools)}")
         return
@@ -35,7 +37,7 @@ def misfits(tools: list[dict[str, Any]]) -> Iterator[Error]:
         if schema.get("type", "object") != "object":
             yield _error((index, "parameters", "type"), "expected an object: arguments are one")
         try:
-            remembered(schema)  # each call is held against it
+            schemas.validator(schema)  # each call is held against it
         except SchemaError as error:
             yield _error((index, "parameters"), str(error))
 

@@ -51,14 +51,20 @@ def update(session: Session, task: str, status: str, result: str = "") -> Plan:
 
 
 def tasks_of(session: Session) -> list[dict[str, Any]]:
-    """The tasks of a session's plan that are whole: a stranger's document may hold anything."""
+    """The tasks of a session's plan that are whole and no longer than one may be: a stranger's
+    document may hold anything."""
     tasks = (session.get("plan") or {}).get("tasks")
     return [
         task
         for task in (tasks if isinstance(tasks, list) else ())
         if isinstance(task, dict)
-        and all(isinstance(task.get(key), str) for key in ("id", "title", "status"))
+        and all(_is_text(task.get(key)) for key in ("id", "title", "status"))
+        and _is_text(task.get("result", ""))
     ]
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and len(value) <= MAX_TEXT
 
 
 def told(plan: Plan) -> str:

@@ -66,6 +66,8 @@ FACTS = ("character", "output_schema", "date", *_OPTIONAL_FACTS)
 # Codes of what `run.warnings` of a session says of its templates.
 UNKNOWN_SECTION, UNKNOWN_PLACEHOLDER = "prompt_section_unknown", "prompt_placeholder_unknown"
 
+MOST_NAMED, MAX_NAME = 20, 100  # placeholders of a remark, and characters of a name in it
+
 _PLACEHOLDER = re.compile(r"(?<!\{)\{([a-z_]+)\}(?!\})")
 
 
@@ -128,12 +130,13 @@ def remarks(templates: Mapping[str, Any]) -> list[Remark]:
     found: list[Remark] = []
     for name, text in templates.items():
         if name not in (*NAMES, "systemPrompt"):
+            name = name[:MAX_NAME]
             said = f"prompt.{name} is no section; there are {', '.join(NAMES)}"
             about = {"section": name, "known": list(NAMES)}
             found.append({"code": UNKNOWN_SECTION, "message": said, **about})
         elif isinstance(text, str) and name not in ("append", "systemPrompt"):
-            named = sorted(set(_PLACEHOLDER.findall(text)) - set(FACTS))
-            if placeholders := [f"{{{each}}}" for each in named]:
+            named = sorted(set(_PLACEHOLDER.findall(text)) - set(FACTS))[:MOST_NAMED]
+            if placeholders := [f"{{{each[:MAX_NAME]}}}" for each in named]:
                 listed = ", ".join(placeholders)
                 said = (
                     f"prompt.{name} names {listed}, which means nothing; known: {', '.join(FACTS)}"

@@ -7,8 +7,10 @@ kept and come back untouched, so a client may carry whatever it likes.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
+from ..schema.validate import check_schema
 from .context.ops import KINDS
 from .events import pointer
 from .fields import (
@@ -21,7 +23,9 @@ from .fields import (
     INTERRUPT,
     MAX_ERRORS,
     MAX_ID,
+    MAX_OPEN_CALLS,
     MESSAGE,
+    MOST,
     OPS,
     PROVIDER,
     RECORD,
@@ -39,13 +43,10 @@ Place = tuple[str | int, ...]
 
 
 def check(document: dict[str, Any]) -> list[Error]:
-    """Every misfit of `document`, up to MAX_ERRORS, as {"pointer", "detail"}; empty if it fits."""
-    found: list[Error] = []
-    for error in _misfits(document):
-        found.append(error)
-        if len(found) == MAX_ERRORS:
-            break
-    return found
+    """Every misfit of `document`, up to MAX_ERRORS, as {"pointer", "detail"}; empty if it fits.
+    Of a document with more entries than MOST somewhere, only that is reported."""
+    too_many = list(islice(_too_many(document), MAX_ERRORS))
+    return too_many or list(islice(_misfits(document), MAX_ERRORS))
 
 
 def role_of(message: dict[str, Any]) -> str:
@@ -73,8 +74,35 @@ def _misfits(document: dict[str, Any]) -> Iterator[Error]:
         yield from _config(config)
 
 
+def _too_many(document: dict[str, Any]) -> Iterator[Error]:
+    """The lists and objects that have more entries than MOST."""
+    for path, most in MOST.items():
+        for place, value in _at(document, path.split("/")):
+            if len(value) > most:
+                detail = f"expected at most {most:,} entries, got {len(value):,}"
+                yield {"pointer": pointer(*place), "detail": detail}
+
+
+def _at(document: dict[str, Any], path: list[str]) -> Iterator[tuple[Place, Any]]:
+    """The lists and objects at a path in which `*` stands for every entry of a list."""
+    found: Iterator[tuple[Place, Any]] = iter([((), document)])
+    for part in path:
+        found = _below(found, part)
+    return ((place, value) for place, value in found if isinstance(value, dict | list))
+
+
+def _below(nodes: Iterator[tuple[Place, Any]], part: str) -> Iterator[tuple[Place, Any]]:
+    for place, node in nodes:
+        if part == "*":
+            for index, item in enumerate(_list(node)):
+                yield (*place, index), item
+        elif isinstance(node, dict) and part in node:
+            yield (*place, part), node[part]
+
+
 def _messages(messages: list[Any]) -> Iterator[Error]:
     call_ids: set[str] = set()
+    results: set[str] = set()
     yield from _unique(messages, "id", "messages")
     for index, message in enumerate(messages):
         if not isinstance(message, dict):
@@ -85,13 +113,19 @@ def _messages(messages: list[Any]) -> Iterator[Error]:
         role = ROLE_ALIASES.get(said, said) if isinstance(said, str) else ""
         if role not in ROLES:
             yield _error(("messages", index, "role"), f"one of {', '.join(ROLES)}", said)
-        elif role == "tool" and not isinstance(message.get("tool_call_id"), str):
-            yield _error(("messages", index, "tool_call_id"), "the id of a call", None)
+        elif role == "tool":
+            if isinstance(answered := message.get("tool_call_id"), str):
+                results.add(answered)
+            else:
+                yield _error(("messages", index, "tool_call_id"), "the id of a call", None)
         if meta := message.get("meta"):
             yield from _report(meta, ("messages", index, "meta", "usage"))
         if calls := message.get("tool_calls"):
             for number, call in enumerate(_list(calls)):
                 yield from _call(call, ("messages", index, "tool_calls", number), call_ids)
+    if (left := len(call_ids - results)) > MAX_OPEN_CALLS:
+        detail = f"expected at most {MAX_OPEN_CALLS} calls without a result, got {left:,}"
+        yield {"pointer": pointer("messages"), "detail": detail}
 
 
 def _report(meta: Any, place: Place) -> list[Error]:
@@ -149,6 +183,11 @@ def _config(config: dict[str, Any]) -> Iterator[Error]:
             yield from _fields(section, ("config", name), fields)
         elif name in config:
             yield _error(("config", name), "an object", section)
+    yaa = config.get("yaa")
+    if isinstance(yaa, dict) and isinstance(schema := yaa.get("output_schema"), dict):
+        for wrong in check_schema(schema)[:1]:
+            place = pointer("config", "yaa", "output_schema")
+            yield {"pointer": place, "detail": f"expected a JSON Schema that can be used: {wrong}"}
     llm = config.get("llm_api")
     if isinstance(llm, dict) and isinstance(provider := llm.get("provider"), dict):
         yield from _fields(provider, ("config", "llm_api", "provider"), PROVIDER)

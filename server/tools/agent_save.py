@@ -1,8 +1,9 @@
-"""`agent_save`: a definition that the model wrote and a person approved, as a file of the owner's.
+"""`agent_save`: a definition that the model wrote and a person approved, as a file.
 
 In the walk: perform.py calls `save` in the server itself, for the folder is out of every sandbox's
-reach. The rule of the file: only what a file may say is written, under a name that can be nothing
-but a name, and whole or not at all. What a model writes never lowers a policy.
+reach. The server's owner saves for everybody, each other key for itself (agents/folders.py). The
+rule of the file: only what a file may say is written, under a name that can be nothing but a name,
+and whole or not at all. What a model writes never lowers a policy.
 """
 
 from __future__ import annotations
@@ -10,24 +11,38 @@ from __future__ import annotations
 import json
 import os
 import secrets
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from ..jsontext import JSONError, loads
+from ..agents.registry import parsed
+from ..jsontext import JSONError
 from ..session import definition as definitions
 from ..session.definition import WORDS, Definition
 from .runner import Outcome
 from .tool import ToolError
 
+MOST = 100  # files in one folder: it is read before every run
 
-def save(folder: Path, name: str, definition: dict[str, Any], replace: bool = False) -> Outcome:
-    """Write `<folder>/<name>.json`; an existing one only with `replace`, and what its policy asks
-    about or denies stays in the new one."""
+
+def save(
+    folders: Sequence[Path], name: str, definition: dict[str, Any], replace: bool = False
+) -> Outcome:
+    """Write `<name>.json` into the first of the folders. Only with `replace` where any of them has
+    one, and what the policy of the nearest asks about or denies stays in the new one."""
+    folder, file = folders[0], f"{name}.json"
     try:
         found = _checked(name, definition)
-        kept = _keep(found, _policy_of(folder, name)) if replace else []
-        existed = _written(folder, f"{name}.json", _file(found), replace)
+        there = next((each for each in folders if os.path.lexists(each / file)), None)
+        if there is not None and not replace:
+            raise ToolError(
+                f"there is an agent {name} already; save with replace to use this one instead of it"
+            )
+        if there != folder and _count(folder) >= MOST:
+            raise ToolError(f"not saved: there are {MOST} agents already; replace one of them")
+        kept = _keep(found, _policy_of(there, name)) if there else []
+        existed = _written(folder, file, _file(found), replace) or there is not None
     except ToolError as error:
         return Outcome("error", error={"type": "error", "message": str(error)})
     said = f"The agent {name} is {'replaced' if existed else 'saved'}; sessions can choose it now."
@@ -48,6 +63,13 @@ def _checked(name: str, definition: dict[str, Any]) -> Definition:
     return found
 
 
+def _count(folder: Path) -> int:
+    try:
+        return sum(path.name.endswith(".json") for path in folder.iterdir())
+    except OSError:
+        return 0
+
+
 def _policy_of(folder: Path, name: str) -> dict[str, str]:
     """What the file that is there says of tools."""
     path = folder / f"{name}.json"
@@ -55,8 +77,8 @@ def _policy_of(folder: Path, name: str) -> dict[str, str]:
         if not path.exists():
             return {}
         fits = path.is_file() and path.stat().st_size <= definitions.MAX_FILE
-        value = loads(path.read_bytes()) if fits else None
-    except (OSError, JSONError):
+        value = parsed(path.read_bytes()) if fits else None
+    except (OSError, UnicodeDecodeError, JSONError):
         value = None
     before, misfits = definitions.read(name, value)
     if misfits:  # a policy that cannot be read cannot be kept
@@ -94,7 +116,7 @@ def _written(folder: Path, file: str, data: bytes, replace: bool) -> bool:
     """Whether there was such a file before."""
     draft, target = folder / f".{secrets.token_hex(8)}.tmp", folder / file
     try:
-        folder.mkdir(mode=0o700, exist_ok=True)
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
         with open(draft, "xb", opener=lambda path, _: os.open(path, flags, 0o600)) as out:
             out.write(data)

@@ -13,9 +13,10 @@ from ..jsontext import depth_exceeds
 from ..schema.convert import error_text, parse
 from ..schema.portable import renamed
 from ..schema.repair import repair
+from ..schema.report import Mismatch
 from ..schema.validate import Validator
 from .envelope import MAX_NESTED
-from .templates import Unfilled
+from .templates import Pending, Unfilled
 
 Fill = Callable[[dict[str, Any]], tuple[dict[str, Any], list[str]]]
 
@@ -29,10 +30,8 @@ def fitted(raw: Any, validator: Validator, fill: Fill) -> tuple[dict[str, Any], 
         if parsed.errors:
             return {}, parsed.error, []
         raw, changes = parsed.arguments, [str(item) for item in parsed.repairs]
-    if names := renamed(validator.schema):
-        raw = {names.get(name, name): value for name, value in raw.items()}
     try:
-        raw, filled = fill(raw)
+        raw, filled = fill(_named(raw, validator))
     except Unfilled as error:
         return {}, str(error), []
     if depth_exceeds(raw, MAX_NESTED):
@@ -41,3 +40,21 @@ def fitted(raw: Any, validator: Validator, fill: Fill) -> tuple[dict[str, Any], 
     if mended.errors:
         return {}, error_text(mended.errors), []
     return mended.value, "", changes + filled + [str(item) for item in mended.repairs]
+
+
+def misfits(args: dict[str, Any], validator: Validator, fill: Fill) -> list[Mismatch]:
+    """Return what is wrong with arguments that a person wrote; empty where that is known only when
+    the call runs, since they name results of others."""
+    try:
+        filled, _ = fill(_named(args, validator))
+    except (Pending, Unfilled):
+        return []
+    if depth_exceeds(filled, MAX_NESTED):
+        return [Mismatch("", "depth", f"nested deeper than {MAX_NESTED} levels")]
+    return repair(filled, validator).errors
+
+
+def _named(args: dict[str, Any], validator: Validator) -> dict[str, Any]:
+    """Return the arguments under the names of the tool itself."""
+    names = renamed(validator.schema)
+    return {names.get(name, name): value for name, value in args.items()} if names else args

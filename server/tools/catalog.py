@@ -11,6 +11,7 @@ from __future__ import annotations
 import copy
 import functools
 import re
+from contextlib import aclosing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from .. import log
 from ..jsontext import JSONError, loads
 from ..schema.generate import schema_of
 from ..schema.references import member
-from ..schema.validate import Mismatch, SchemaError, Validator
+from ..schema.validate import Mismatch, SchemaError, Schemas, Validator
 from ..session.patch import parse_pointer
 from . import builtin
 from .mcp import Servers
@@ -48,6 +49,7 @@ DESCRIBE_LIMITS: dict[str, float] = {
     "open_files": 256,
 }
 
+MAX_API_COST = 2_000_000  # of the schemas of one API, in units of about 1 µs
 MAX_PROBLEMS = 500  # an MCP server could find new ones for ever
 
 logger = log.get("tools")
@@ -80,14 +82,20 @@ class Catalog:
         ):
             self.add(_builtin(function))
 
-    def add(self, tool: BaseTool, operation: Operation | None = None) -> None:
-        """Raises ToolError for a name that is taken or that models do not accept, SchemaError for
-        a schema nobody can use."""
+    def add(
+        self,
+        tool: BaseTool,
+        operation: Operation | None = None,
+        schemas: Schemas | None = None,
+    ) -> None:
+        """`schemas`: the budget that the tool shares with others of a stranger. Raises ToolError
+        for a name that is taken or that models do not accept, SchemaError for a schema nobody can
+        use."""
         if not NAME.fullmatch(tool.name):
             raise ToolError("a tool's name has 1 to 64 letters a-z, digits, _ or -")
         if tool.name in self.entries:
             raise ToolError(f"there is a tool named {tool.name} already")
-        validator, unread = _validator(tool)
+        validator, unread = _validator(tool, schemas or Schemas())
         for error in unread:
             self._problem(f"{tool.origin}: {tool.name}: not checked: {error}")
         self.entries[tool.name] = Entry(tool, validator, operation)
@@ -120,6 +128,7 @@ class Catalog:
         """The operations of `server.rest`, read from <home>/<openapi> where that is named."""
         for api, about in configured.items():
             file, document = about.get("openapi"), None
+            schemas = Schemas(MAX_API_COST)
             try:
                 document = loads((home / file).read_bytes()) if file else None
             except (OSError, JSONError) as error:
@@ -131,7 +140,7 @@ class Catalog:
                     self._problem(item)
                     continue
                 try:
-                    self.add(item.tool, item)
+                    self.add(item.tool, item, schemas)
                 except (ToolError, SchemaError) as error:
                     self._problem(f"server.rest.{api}: {item.tool.name}: {error}")
 
@@ -150,6 +159,7 @@ class Catalog:
         """All tools of an MCP server, in place of those that it had. What is offered keeps its
         order: providers cache a prompt up to its first difference."""
         self._by_server[server] = tools
+        schemas = Schemas()
         self.version += 1
         known = {name: e for name, e in self.entries.items() if e.tool.kind == "mcp"}
         for name in known:
@@ -161,7 +171,7 @@ class Catalog:
                     if old is not None and old.tool == tool and tool.name not in self.entries:
                         self.entries[tool.name] = old
                     else:
-                        self.add(tool)
+                        self.add(tool, schemas=schemas)
                 except (ToolError, SchemaError) as error:
                     self._problem(f"mcpServers.{each}: {tool.where[2]}: {error}")
 
@@ -172,11 +182,11 @@ class Catalog:
         logger.warning("not loaded: %s", text)
 
 
-def _validator(tool: BaseTool) -> tuple[Validator, list[Mismatch]]:
+def _validator(tool: BaseTool, schemas: Schemas) -> tuple[Validator, list[Mismatch]]:
     """What checks the arguments, and what it leaves to others: a pattern in another language's
     spelling, or one that could take for ever, is for those who wrote it. Raises SchemaError."""
     try:
-        return Validator(tool.parameters), []
+        return schemas.validator(tool.parameters), []
     except SchemaError as error:
         remote = tool.kind in ("mcp", "rest")
         if not remote or any(each.keyword != "pattern" for each in error.errors):
@@ -188,16 +198,17 @@ def _validator(tool: BaseTool) -> tuple[Validator, list[Mismatch]]:
             if not isinstance(place, dict) or last not in place:
                 raise  # it stands behind a reference that no pointer can follow
             del place[last]
-        return Validator(schema), error.errors
+        return schemas.validator(schema), error.errors
 
 
 async def _describe(path: Path, runner: Runner) -> list[dict[str, Any]]:
-    job = Job(("describe", str(path), ""), {}, f"describe {path.name}", DESCRIBE_LIMITS)
-    async for item in runner.run(job):
-        if isinstance(item, Outcome):
-            if item.status == "ok":
-                return list(item.result)
-            raise ToolError(f"{item.error.get('type')}: {item.error.get('message')}")
+    job = Job(("describe", str(path), ""), {}, None, DESCRIBE_LIMITS)
+    async with aclosing(runner.run(job)) as items:
+        async for item in items:
+            if isinstance(item, Outcome):
+                if item.status == "ok":
+                    return list(item.result)
+                raise ToolError(f"{item.error.get('type')}: {item.error.get('message')}")
     raise ToolError("its process ended without a word")
 
 

@@ -1,8 +1,9 @@
-"""Claims: a call that this host has once begun is never begun again, whatever is POSTed.
+"""Claims: a call that this host has begun is never begun again, whatever is POSTed.
 
-A claim is a file made with O_EXCL, which is atomic between processes too, and named by a hash, so
-that no id from a session is ever part of a path. The call's result is kept beside it as long as a
-resume may ask for it. Both expire.
+A claim is a file made with O_EXCL, which is atomic between processes. Its name is a hash, so that
+no id from a session is part of a path. It holds what the call was, so that another call with the
+same ids is not taken for it. The call's result is kept beside it as long as a resume may ask for
+it. Both expire; `horizon` says which approvals are too old to know.
 """
 
 from __future__ import annotations
@@ -21,12 +22,14 @@ from ..jsontext import JSONError, dumps, loads
 
 _log = log.get("claims")
 
+Scope = str | tuple[str, str]  # a name of the server's own, or (owner, session id)
+
 RESULT = ".result"
-SWEEP_EVERY = 256  # claims and results written between two looks at what has expired
+HORIZON = "horizon"
 
 
 class Claims:
-    """`folder` is made on demand. Times in seconds."""
+    """The claims and kept results of one host. `folder` is made on demand. Times in seconds."""
 
     def __init__(
         self,
@@ -38,34 +41,46 @@ class Claims:
     ) -> None:
         self.folder, self.ttl_s, self.result_ttl_s = folder, ttl_s, result_ttl_s
         self._clock = clock
-        self._written = 0
 
-    def take(self, session_id: str, call_id: str, attempt: int) -> bool:
-        """Whether this call is ours to execute. Raises OSError where no claim can be written:
-        then it must not be executed either."""
-        self._make_room()
+    def take(
+        self, scope: Scope, call_id: str, attempt: int, fingerprint: str = "", since_ms: int = 0
+    ) -> bool:
+        """Claim a call. False if it was claimed before.
+
+        `since_ms` is when the call was asked about, or made; `horizon` may come to be that.
+        Raises OSError where no claim can be written: then the call must not be executed either.
+        """
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        path = self._path(scope, call_id, attempt)
         try:
-            made = os.open(
-                self._path(session_id, call_id, attempt),
-                os.O_CREAT | os.O_EXCL | os.O_WRONLY,
-                0o600,
-            )
+            made = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
         except FileExistsError:
             return False
-        os.close(made)
+        try:
+            os.write(made, dumps([fingerprint, since_ms]).encode())
+        except OSError:
+            path.unlink()
+            raise
+        finally:
+            os.close(made)
         return True
 
-    def release(self, session_id: str, call_id: str, attempt: int) -> None:
+    def claimed_as(self, scope: Scope, call_id: str, attempt: int) -> str | None:
+        """Return the fingerprint that a call was claimed with; None if it was not."""
+        claim = self._read(self._path(scope, call_id, attempt))
+        return None if claim is None else claim[0]
+
+    def release(self, scope: Scope, call_id: str, attempt: int) -> None:
         """Take a claim back, for a call that was not begun."""
         with contextlib.suppress(OSError):
-            self._path(session_id, call_id, attempt).unlink()
+            self._path(scope, call_id, attempt).unlink()
 
-    def store(self, session_id: str, call_id: str, attempt: int, result: dict[str, Any]) -> None:
+    def store(self, scope: Scope, call_id: str, attempt: int, result: dict[str, Any]) -> None:
         """Keep a result, whole or not at all. A full disk loses the copy, never the run."""
-        path = self._path(session_id, call_id, attempt).with_suffix(RESULT)
+        path = self._path(scope, call_id, attempt).with_suffix(RESULT)
         draft = path.with_suffix(f".{secrets.token_hex(4)}.draft")
         with contextlib.suppress(OSError):
-            self._make_room()
+            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             try:
                 with open(draft, "xb", opener=_private) as file:
                     file.write(dumps(result).encode())
@@ -73,9 +88,9 @@ class Claims:
             finally:
                 draft.unlink(missing_ok=True)
 
-    def fetch(self, session_id: str, call_id: str, attempt: int) -> dict[str, Any] | None:
-        """A kept result that has not expired."""
-        path = self._path(session_id, call_id, attempt).with_suffix(RESULT)
+    def fetch(self, scope: Scope, call_id: str, attempt: int) -> dict[str, Any] | None:
+        """Return a kept result that has not expired."""
+        path = self._path(scope, call_id, attempt).with_suffix(RESULT)
         try:
             if self._clock() - path.stat().st_mtime > self.result_ttl_s:
                 return None
@@ -84,37 +99,76 @@ class Claims:
             return None
         return found if isinstance(found, dict) else None
 
-    def forget(self, session_id: str, call_id: str, attempt: int) -> None:
-        """A result that nobody will ask for."""
+    def forget(self, scope: Scope, call_id: str, attempt: int) -> None:
+        """Remove a result that nobody will ask for."""
         with contextlib.suppress(OSError):
-            self._path(session_id, call_id, attempt).with_suffix(RESULT).unlink()
+            self._path(scope, call_id, attempt).with_suffix(RESULT).unlink()
 
-    def _make_room(self) -> None:
-        """The folder, from time to time without what has expired. Raises OSError."""
-        if self._written % SWEEP_EVERY == 0:
-            self.sweep()
-        self._written += 1
-        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    def horizon(self) -> int:
+        """Return the latest `since_ms` of any claim that has expired, 0 if none has.
+
+        A call that was asked about or made at or before that may have run here: the claim that
+        said so is gone.
+        """
+        try:
+            return int((self.folder / HORIZON).read_text())
+        except (OSError, ValueError):
+            return 0
 
     def sweep(self) -> None:
-        """Remove what has expired, and say how much that was."""
-        now, oldest_s, gone, left = self._clock(), 0.0, 0, 0
+        """Remove what has expired, and log how much that was. Takes long in a large folder."""
+        now, oldest_s, left = self._clock(), 0.0, 0
+        expired: list[tuple[float, Path]] = []
         with contextlib.suppress(OSError):
             for entry in os.scandir(self.folder):
-                ttl = self.ttl_s if "." not in entry.name else self.result_ttl_s
+                if entry.name == HORIZON or not entry.is_file():
+                    continue
+                ttl = self.result_ttl_s if entry.name.endswith((RESULT, ".draft")) else self.ttl_s
                 left += 1
                 with contextlib.suppress(OSError):
                     if (age_s := now - entry.stat().st_mtime) > ttl:
-                        Path(entry.path).unlink()
-                        oldest_s, gone = max(oldest_s, age_s), gone + 1
+                        expired.append((age_s, Path(entry.path)))
+        claims = [claim for _, path in expired if (claim := self._read(path)) is not None]
+        if claims and not self._raise_horizon(max(since_ms for _, since_ms in claims)):
+            expired = [(age_s, path) for age_s, path in expired if path.suffix]
+        gone = 0
+        for age_s, path in expired:
+            with contextlib.suppress(OSError):
+                path.unlink()
+                oldest_s, gone = max(oldest_s, age_s), gone + 1
         if gone:
             _log.info(
                 "%d claims and results expired, the oldest after %d s; %d are left",
                 *(gone, oldest_s, left - gone),
             )
 
-    def _path(self, session_id: str, call_id: str, attempt: int) -> Path:
-        name = dumps([session_id, call_id, attempt]).encode("utf-8", "surrogatepass")
+    def _raise_horizon(self, since_ms: int) -> bool:
+        """Write the horizon before any claim goes. False where that cannot be done."""
+        draft = self.folder / f"{HORIZON}.{secrets.token_hex(4)}.draft"
+        try:
+            with open(draft, "x", opener=_private) as file:
+                file.write(str(max(since_ms, self.horizon())))
+            draft.replace(self.folder / HORIZON)
+        except OSError:
+            draft.unlink(missing_ok=True)
+            return False
+        return True
+
+    def _read(self, path: Path) -> tuple[str, int] | None:
+        """The fingerprint and time in a claim, which may be a file of any kind or half written."""
+        if path.suffix:
+            return None
+        try:
+            found = loads(path.read_bytes() or b'["", 0]')
+            fingerprint, since_ms = found
+            return str(fingerprint), int(since_ms)
+        except OSError:
+            return None
+        except (JSONError, ValueError, TypeError):
+            return "", 0
+
+    def _path(self, scope: Scope, call_id: str, attempt: int) -> Path:
+        name = dumps([scope, call_id, attempt]).encode("utf-8", "surrogatepass")
         return self.folder / hashlib.sha256(name).hexdigest()
 
 

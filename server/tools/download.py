@@ -36,13 +36,14 @@ class Piece:
 
 
 async def read_piece(
-    runner: Runner, session_id: str, path: str, offset: int, stamp: str, most: int
+    runner: Runner, owner: str, session_id: str, path: str, offset: int, stamp: str, most: int
 ) -> Piece:
     """The file from `offset` on, as much as fits. Raises Problem: `not_found` for what is no file
-    of this session's, `file_too_large` for one of more than `most` bytes."""
-    if not runner.folder(session_id).is_dir():
+    of this session of `owner`, `file_too_large` for one of more than `most` bytes."""
+    if not runner.folder(session_id, owner).is_dir():
         raise Problem("not_found", "This session has no files on this server")
-    job = Job(WHERE, {"path": path, "offset": offset, "stamp": stamp}, session_id, LIMITS)
+    args = {"path": path, "offset": offset, "stamp": stamp}
+    job = Job(WHERE, args, session_id, LIMITS, owner=owner)
     outcome = Outcome("error")
     async for item in runner.run(job):
         if isinstance(item, Outcome):

@@ -1,7 +1,7 @@
 """What comes back of a call: the envelope for people, and the compact text that a model reads.
 
 envelope  {status, result?, error?, logs, attachments, duration_ms, usage, sandbox, keep?,
-           repairs?, modified_args?, hint?}
+           repairs?, modified_args?, modified_by?, hint?}
 """
 
 from __future__ import annotations
@@ -21,13 +21,16 @@ MAX_ATTACHMENTS = 50
 MAX_PATH = 4096
 MAX_NESTED = 64  # levels of arguments and results: a session holds them some levels down
 
+BY_HOOK = "hook"  # who changed the arguments of a call, in its ledger entry, if not a person
+
 _MEDIA_TYPE = re.compile(r"[a-z0-9][a-z0-9.+-]{0,60}/[a-z0-9][a-z0-9.+-]{0,80}", re.IGNORECASE)
 
 
 def envelope(
-    outcome: Outcome, repairs: list[str], modified: dict[str, Any] | None
+    outcome: Outcome, repairs: list[str], modified: dict[str, Any] | None, modified_by: str = ""
 ) -> dict[str, Any]:
-    """The whole result, fit for a session: JSON that a browser reads unchanged."""
+    """The whole result, fit for a session: JSON that a browser reads unchanged. `modified`: the
+    arguments that were put in the place of the model's, `modified_by` a person if it is empty."""
     found: dict[str, Any] = {"status": outcome.status}
     if outcome.status == "ok":
         found["result"] = limited(outcome.result)
@@ -51,6 +54,8 @@ def envelope(
         found["repairs"] = repairs
     if modified is not None:
         found["modified_args"] = modified
+        if modified_by == BY_HOOK:
+            found["modified_by"] = BY_HOOK
     return found
 
 
@@ -68,7 +73,8 @@ def text_for_model(found: dict[str, Any], instead: str = "") -> str:
             else (f"Error: {kind}: {error.get('message', '')}")
         )
     if "modified_args" in found:
-        text = f"The user changed the arguments to {dumps(found['modified_args'])}.\n{text}"
+        who = "A rule of this server" if found.get("modified_by") == BY_HOOK else "The user"
+        text = f"{who} changed the arguments to {dumps(found['modified_args'])}.\n{text}"
     for attached in found["attachments"]:
         text += f"\n[attached: {attached.get('name', '')}]"
     hint = f"\n{found['hint']}" if "hint" in found else ""

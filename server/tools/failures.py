@@ -7,6 +7,7 @@ server and after every resume, and there is no counter that could disagree with 
 from __future__ import annotations
 
 from collections import Counter
+from functools import cached_property
 from typing import Any
 
 from ..jsontext import JSONError, canonical, loads
@@ -15,53 +16,97 @@ Session = dict[str, Any]
 Call = dict[str, Any]
 
 MOST = 3  # failures in a row after which a tool is withheld for the rest of the run
+LOOK_BACK = 40  # messages that are looked through for earlier failures of the same call
 FAILED = ("error", "timeout", "limit", "invalid_arguments")  # denials are no fault of the tool's
 
 
-def withheld(session: Session, call: Call | None = None) -> set[str]:
-    """Names of tools that failed MOST times in a row in this run.
+class Failures:
+    """The failures of one run, read once from a session that does not change meanwhile."""
 
-    For a `call`, what its own message brought does not count: it was made before that was known,
-    and may be approved or running already.
-    """
-    found: set[str] = set()
-    streaks: Counter[str] = Counter()
-    for message in _this_run(session):
-        if call is not None and any(each["id"] == call["id"] for each in _calls(message)):
-            break
-        if (status := _status(message)) == "ok":
-            streaks[message["name"]] = 0
-        elif status in FAILED:
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def withheld(self) -> set[str]:
+        """Names of tools that failed MOST times in a row in this run."""
+        return set(self._since)
+
+    def is_withheld(self, call: Call) -> bool:
+        """Whether the tool was withheld when the call was made. What its own message brought does
+        not count: it was made before that was known, and may be approved or running already."""
+        since = self._since.get(call["function"]["name"])
+        if since is None:
+            return False
+        return call["id"] not in self._places or since < self._places[call["id"]]
+
+    def note(self, call: Call) -> str:
+        """What to tell the model beside a failure of `call`, whose result is not in the session
+        yet: nothing the first time."""
+        name = call["function"]["name"]
+        streaks, repeats = self._in_a_row
+        streak, again = streaks[name] + 1, repeats[_same(call)] + 1
+        lines = []
+        if again > 1:
+            lines.append(
+                f"This same call has failed {again} times now. Do not repeat it unchanged: change"
+                " the arguments, or try another way."
+            )
+        if streak >= MOST:
+            lines.append(f"{name} has failed {streak} times in a row and is withheld from here on.")
+        return "\n".join(lines)
+
+    @cached_property
+    def _run(self) -> list[dict[str, Any]]:
+        return _this_run(self._session, len(self._session["messages"]))
+
+    @cached_property
+    def _since(self) -> dict[str, int]:
+        """Tool -> place in the run from which it is withheld."""
+        found: dict[str, int] = {}
+        streaks: Counter[str] = Counter()
+        for place, message in enumerate(self._run):
+            if (status := _status(message)) == "ok":
+                streaks[message["name"]] = 0
+            elif status in FAILED:
+                streaks[message["name"]] += 1
+                if streaks[message["name"]] >= MOST:
+                    found.setdefault(message["name"], place)
+        return found
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        """Call id -> place in the run of its message."""
+        run = enumerate(self._run)
+        return {call["id"]: place for place, message in run for call in _calls(message)}
+
+    @cached_property
+    def _in_a_row(self) -> tuple[Counter[str], Counter[str]]:
+        """Failures since the last success, by the name of the tool and by the call, among the last
+        LOOK_BACK messages."""
+        streaks: Counter[str] = Counter()
+        repeats: Counter[str] = Counter()
+        made: dict[str, Call] = {}
+        for message in _this_run(self._session, LOOK_BACK):
+            made |= {each["id"]: each for each in _calls(message)}
+            status = _status(message)
+            if status != "ok" and status not in FAILED:
+                continue
+            call = made.get(message["tool_call_id"])
+            same = _same(call) if call else ""
             streaks[message["name"]] += 1
-            if streaks[message["name"]] >= MOST:
-                found.add(message["name"])
-    return found
+            repeats[same] += 1
+            if status == "ok":
+                streaks[message["name"]] = repeats[same] = 0
+        return streaks, repeats
+
+
+def withheld(session: Session) -> set[str]:
+    """Names of tools that failed MOST times in a row in this run."""
+    return Failures(session).withheld()
 
 
 def note(session: Session, call: Call) -> str:
-    """What to tell the model beside a failure of `call`, whose result is not in the session yet:
-    nothing the first time."""
-    name, same = call["function"]["name"], _same(call)
-    made: dict[str, str] = {}
-    streak = repeats = 1
-    for message in _this_run(session):
-        made |= {each["id"]: _same(each) for each in _calls(message)}
-        if message["role"] != "tool" or message.get("name") != name:
-            continue
-        again = made.get(message["tool_call_id"]) == same
-        if (status := _status(message)) == "ok":
-            streak, repeats = 1, 1 if again else repeats
-        elif status in FAILED:
-            streak, repeats = streak + 1, repeats + again
-    lines = []
-    if repeats > 1:
-        lines.append(
-            f"This same call has failed {repeats} times now. Do not repeat it unchanged: change the"
-            " arguments, or try another way."
-        )
-    if streak >= MOST:
-        lines.append(f"{name} has failed {streak} times in a row and is withheld from here on.")
-    return "\n".join(lines)
+    """What to tell the model beside a failure of `call`; see Failures."""
+    return Failures(session).note(call)
 
 
 def refusal(name: str) -> str:
@@ -71,11 +116,11 @@ def refusal(name: str) -> str:
     )
 
 
-def _this_run(session: Session) -> list[dict[str, Any]]:
-    """The messages since the user last spoke, in order."""
+def _this_run(session: Session, most: int) -> list[dict[str, Any]]:
+    """The messages since the user last spoke, in order; the last of them, where there are more."""
     messages: list[dict[str, Any]] = session["messages"]
-    start = len(messages)
-    while start and messages[start - 1]["role"] != "user":
+    start, least = len(messages), max(len(messages) - most, 0)
+    while start > least and messages[start - 1]["role"] != "user":
         start -= 1
     return messages[start:]
 

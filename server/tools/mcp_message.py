@@ -13,7 +13,8 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ..jsontext import depth_exceeds
+from ..collector import collector_paused
+from ..jsontext import count_values, depth_exceeds
 
 Message = dict[str, Any]
 Hear = Callable[[Message], None]  # gets the params of a progress notification
@@ -25,6 +26,7 @@ LIST_CHANGED = "notifications/tools/list_changed"
 METHOD_NOT_FOUND = -32601
 UNSUPPORTED_VERSION = -32022
 MAX_MESSAGE = 8 * 1024 * 1024  # bytes
+MAX_VALUES = 500_000  # of a message
 MAX_BATCH = 1_000  # messages; no request of ours is in one, so that hardly any has more than two
 MAX_DEPTH = 60  # a result travels in a session, which may be 100 levels deep
 
@@ -56,9 +58,15 @@ class LinkError(Exception):
 def parsed(text: str | bytes) -> list[Message]:
     """The message, or those of a batch: 2025-03-26 has them, and some servers still answer each
     request so (Effect 6274). Empty for what is none. Lenient where JSON of other languages is: half
-    surrogates and repeated keys pass. One that is nested too deeply becomes an error answer."""
+    surrogates and repeated keys pass. One that is nested too deeply becomes an error answer. Raises
+    LinkError for one with too many values."""
     try:
-        value = json.loads(text)
+        if isinstance(text, bytes):  # as json.loads does
+            text = text.decode(json.detect_encoding(text), "surrogatepass")
+        if (seen := count_values(text, MAX_VALUES)) > MAX_VALUES:
+            raise LinkError(f"it sent {seen} JSON values, at most {MAX_VALUES} are taken")
+        with collector_paused(len(text)):
+            value = json.loads(text)
     except (ValueError, RecursionError):
         return []
     found = value if isinstance(value, list) else [value]

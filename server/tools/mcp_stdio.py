@@ -199,14 +199,18 @@ class StdioLink:
                 head, *others = data.split(b"\n")
                 line += head
                 for following in others:
-                    noise = 0 if self._heard(bytes(line)) else noise
+                    try:
+                        noise = 0 if self._heard(bytes(line)) else noise
+                    except LinkError as error:
+                        return self._end_it(process, str(error))
                     line = bytearray(following)
                 noise += len(data) + LINE_COST * len(others)
                 if len(line) > MAX_MESSAGE:
                     return self._end_it(process, f"it sent a line of more than {MAX_MESSAGE} bytes")
                 if noise > MAX_NOISE:
                     return self._end_it(process, "it sent too much that answers nothing")
-            self._heard(bytes(line))  # the last words of some have no end of line
+            with contextlib.suppress(LinkError):
+                self._heard(bytes(line))  # the last words of some have no end of line
         ended = await _ended(process)
         code = f"exit {process.returncode}" if ended else "its output ended"
         words = f": {self._last_words}" if self._last_words else ""

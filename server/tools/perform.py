@@ -10,9 +10,9 @@ import importlib
 import time
 from collections.abc import AsyncGenerator, Iterable
 from contextlib import aclosing
-from pathlib import Path
 from typing import Any
 
+from ..agents.folders import Folders
 from ..wire.client import Client
 from .agent_save import save
 from .catalog import Entry
@@ -25,7 +25,7 @@ from .tool import BaseTool, Context, ToolError
 
 class Performer:
     """Everything a call may need. `allowed`: hosts on a private network that may be fetched.
-    `agents`: the folder of agent definitions."""
+    `agents`: where agent definitions are."""
 
     def __init__(
         self,
@@ -33,7 +33,7 @@ class Performer:
         client: Client | None,
         mcp: Servers,
         allowed: Iterable[str],
-        agents: Path,
+        agents: Folders,
     ) -> None:
         self._runner, self._client, self._mcp, self._allowed = runner, client, mcp, allowed
         self._agents = agents
@@ -48,7 +48,7 @@ class Performer:
         if tool.kind == "inline":
             yield run_inline(tool, job.args)
         elif tool.kind == "agents":
-            yield save(self._agents, **job.args)
+            yield save(self._agents.of(job.owner), **job.args)
         elif entry.operation and self._client:
             yield await rest_call(self._client, entry.operation, job.args, limits["wall_s"])
         elif tool.kind == "fetch" and self._client:

@@ -10,17 +10,18 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, field
-from fnmatch import fnmatchcase
 from typing import Any
 
 from ..jsontext import canonical
 from ..sandbox import reach
 from ..sandbox.reach import NETWORKS, Reach
-from ..session import definition
+from ..session import definition, patterns
 from ..session.jobs import unattended
 from .tool import BaseTool
 
 Session = dict[str, Any]
+
+MAX_WORK = 20_000_000  # about 20 ms
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,8 @@ class Verdict:
     """run, ask, deny, error, question, client (hand it to the page), send (tell the page), or wait
     for the result of a call before it; with the reason, and the arguments as they would run.
     `repeatable`: executing twice does no harm; `parallel_safe`: it may run beside others that are.
-    `offer`: the network of the call, and the hosts that an approval may add to it."""
+    `offer`: the network of the call, and the hosts that an approval may add to it. `may_ask`: the
+    tool may ask the person something in the middle of the call."""
 
     action: str
     reason: str = ""
@@ -39,6 +41,7 @@ class Verdict:
     status: str = "invalid_arguments"  # what an error is called in the call's result
     repairs: list[str] = field(default_factory=list)
     offer: dict[str, Any] = field(default_factory=dict)
+    may_ask: bool = False
 
 
 def fingerprint(name: str, args: dict[str, Any]) -> str:
@@ -46,10 +49,49 @@ def fingerprint(name: str, args: dict[str, Any]) -> str:
     return f"sha256:{hashlib.sha256(f'{name}{chr(10)}{canonical(args)}'.encode()).hexdigest()}"
 
 
-def decide(tool: BaseTool, args: dict[str, Any], ceiling: str, session: Session) -> tuple[str, str]:
-    """(action, reason) for arguments that fit. `ceiling`: the server's deny, ask or auto. Where
-    nobody can be asked, whatever would ask is denied: never the other way round."""
-    action, reason = _decided(tool, args, ceiling, session)
+class Grants:
+    """The grants of a session, found by the name of their tool. They are compared with MAX_WORK
+    characters of arguments at most; beyond that none allows a call, and each that denies does."""
+
+    def __init__(self, grants: list[dict[str, Any]]) -> None:
+        self._left = MAX_WORK
+        self._of: dict[str, list[dict[str, Any]]] = {}
+        for grant in grants:
+            self._of.setdefault(grant["tool"], []).append(grant)
+
+    def decisions(self, name: str, args: dict[str, Any]) -> set[str]:
+        """allow and deny, as far as there are grants that say so of this call."""
+        found: set[str] = set()
+        for grant in self._of.get(name, ()):
+            if grant["decision"] not in found and self._covers(grant, args):
+                found.add(grant["decision"])
+        return found
+
+    def _covers(self, grant: dict[str, Any], args: dict[str, Any]) -> bool:
+        for key, pattern in grant.get("match", {}).items():
+            text = args.get(key)
+            if not isinstance(text, str):  # patterns are for text
+                return False
+            self._left -= patterns.work(text, pattern)
+            if self._left < 0:
+                return bool(grant["decision"] == "deny")
+            if not patterns.fits(text, pattern):
+                return False
+        return True
+
+
+def decide(
+    tool: BaseTool,
+    args: dict[str, Any],
+    ceiling: str,
+    session: Session,
+    grants: Grants | None = None,
+) -> tuple[str, str]:
+    """(action, reason) for arguments that fit. `ceiling`: the server's deny, ask or auto. `grants`:
+    the session's, if they were looked through before. Where nobody can be asked, whatever would ask
+    is denied: never the other way round."""
+    grants = Grants(session["grants"]) if grants is None else grants
+    action, reason = _decided(tool, args, ceiling, session, grants.decisions(tool.name, args))
     asks = action == "ask" or (action == "run" and tool.kind == "question")
     if asks and unattended(session):
         return "deny", f"nobody can be asked about {tool.name} here"
@@ -57,22 +99,21 @@ def decide(tool: BaseTool, args: dict[str, Any], ceiling: str, session: Session)
 
 
 def _decided(
-    tool: BaseTool, args: dict[str, Any], ceiling: str, session: Session
+    tool: BaseTool, args: dict[str, Any], ceiling: str, session: Session, granted: set[str]
 ) -> tuple[str, str]:
     own = session["config"].get("tool", {}).get(tool.name, {})
-    grants = [grant["decision"] for grant in session["grants"] if covers(grant, tool.name, args)]
     if ceiling == "deny":
         return "deny", f"this server does not allow {tool.name}"
     agents = definition.word(session, tool.name, page=tool.kind == "client")
     if agents == "deny":
         return "deny", f"the agent {definition.of(session)['name']} does not use {tool.name}"
-    if own.get("deny") or "deny" in grants:
+    if own.get("deny") or "deny" in granted:
         return "deny", f"this session does not allow {tool.name}"
     if ceiling == "ask":
         return "ask", "this server asks about it always"
     if agents == "ask":
         return "ask", f"the agent {definition.of(session)['name']} asks about it always"
-    if "allow" in grants:
+    if "allow" in granted:
         return "run", "granted for this session"
     if "auto_approve" in own:
         return ("run", "auto_approve") if own["auto_approve"] else ("ask", "auto_approve is off")
@@ -81,17 +122,6 @@ def _decided(
     if tool.kind == "client":
         return "run", "the page asks where it has to"
     return ("run", "it only reads") if tool.read_only else ("ask", "it may change things")
-
-
-def covers(grant: dict[str, Any], name: str, args: dict[str, Any]) -> bool:
-    """Whether a grant is about this call. `match` holds a pattern for each argument it cares
-    about; patterns are matched against text, so only text arguments can match."""
-    if grant["tool"] != name:
-        return False
-    return all(
-        isinstance(args.get(key), str) and fnmatchcase(args[key], pattern)
-        for key, pattern in grant.get("match", {}).items()
-    )
 
 
 def narrowed(

@@ -2,7 +2,7 @@
 
 Closing the generator kills the call and everything it started. Before `open` a call runs in a
 plain child (tier `none`); after it, in a worker of the strongest sandbox that was proven here
-(sandbox/probe.py). The server opens no path inside a job's folder.
+(sandbox/probe.py). The server opens no path inside a session's folder.
 """
 
 from __future__ import annotations
@@ -11,8 +11,11 @@ import asyncio
 import hashlib
 import os
 import platform
+import secrets
+import shutil
+import time
 from collections.abc import AsyncGenerator
-from contextlib import suppress
+from contextlib import aclosing, suppress
 from importlib.util import decode_source
 from pathlib import Path
 from typing import Any
@@ -37,6 +40,10 @@ CANARY_LIMITS: dict[str, float] = {
 }
 
 
+OWN = "own-"  # begins the folder of a call of the server's own; no session's has a dash
+STALE_S = 600
+
+
 class Runner:
     """Runs jobs in child processes. `home` holds the workspaces. `pool`: where they run, None for
     plain children. `host`: the system they run on."""
@@ -55,6 +62,7 @@ class Runner:
         and run in it. `options`: server.sandbox."""
         home = self.workspaces.parent
         self.workspaces.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._remove_stale()
         if proof is None:
             self.pool, self.sandbox = await prove(home, options, most, self._attempt)
         else:
@@ -64,6 +72,13 @@ class Runner:
             tuple(options.get("hosts", ())),
             tuple(options.get("ports", ())),
         )
+
+    def _remove_stale(self) -> None:
+        """Remove folders of the server's own calls, where it was killed during one."""
+        for folder in self.workspaces.glob(f"{OWN}*"):
+            with suppress(OSError):
+                if time.time() - folder.stat().st_mtime > STALE_S:
+                    shutil.rmtree(folder, ignore_errors=True)
 
     def close(self) -> None:
         """End the workers that wait. Calls end with their generators."""
@@ -75,22 +90,38 @@ class Runner:
     ) -> dict[str, dict[str, str]]:
         where = ("module", canary.__name__, canary.attempts.__name__)
         reach = Reach(network)
-        job = Job(where, {"facts": facts}, "canary", CANARY_LIMITS, reach=reach)
-        async for item in Runner(self.workspaces.parent, pool).run(job):
-            if isinstance(item, Outcome):
-                if item.status == "ok":
-                    return dict(item.result)
-                raise OSError(0, str(item.error.get("message")))
+        job = Job(where, {"facts": facts}, None, CANARY_LIMITS, reach=reach)
+        async with aclosing(Runner(self.workspaces.parent, pool).run(job)) as items:
+            async for item in items:
+                if isinstance(item, Outcome):
+                    if item.status == "ok":
+                        return dict(item.result)
+                    raise OSError(0, str(item.error.get("message")))
         raise OSError(0, "the canary did not come back")
 
-    def folder(self, session_id: str) -> Path:
-        """The workspace of a session: named by a hash, since an id is any string."""
-        name = hashlib.sha256(session_id.encode("utf-8", "surrogatepass")).hexdigest()[:32]
-        return self.workspaces / name
+    def folder(self, session_id: str, owner: str = "") -> Path:
+        """Return the workspace of a session of `owner` (api.auth.Key). Its name is a hash, since
+        both are any strings; the byte between them is in no UTF-8."""
+        told = session_id.encode("utf-8", "surrogatepass")
+        if owner:
+            told = owner.encode("utf-8", "surrogatepass") + b"\xff" + told
+        return self.workspaces / hashlib.sha256(told).hexdigest()[:32]
 
     async def run(self, job: Job) -> AsyncGenerator[str | Outcome, None]:
         """Live output as it comes, then one Outcome. Raises nothing for what a tool does."""
-        folder = self.folder(job.session_id)
+        if job.session_id is None:
+            folder = self.workspaces / f"{OWN}{secrets.token_hex(16)}"
+        else:
+            folder = self.folder(job.session_id, job.owner)
+        try:
+            async with aclosing(self._run(job, folder)) as items:
+                async for item in items:
+                    yield item
+        finally:
+            if job.session_id is None:
+                shutil.rmtree(folder, ignore_errors=True)
+
+    async def _run(self, job: Job, folder: Path) -> AsyncGenerator[str | Outcome, None]:
         for once_more in (True, False):
             try:
                 folder.mkdir(mode=0o700, parents=True, exist_ok=True)

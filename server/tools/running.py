@@ -45,14 +45,16 @@ logger = log.get("tools")
 @dataclass(frozen=True)
 class Job:
     """One call. `where` and `args` as in tool.BaseTool, `limits` as in server.limits.tool, `reach`:
-    its network."""
+    its network. It runs in the folder of the session `session_id` of `owner` (api.auth.Key); None
+    is for calls of the server's own, each of which gets an empty folder that is then removed."""
 
     where: tuple[str, str, str]
     args: dict[str, Any]
-    session_id: str
+    session_id: str | None
     limits: dict[str, float]
     state: dict[str, Any] = field(default_factory=dict)
     reach: Reach | None = None  # None: the server's own
+    owner: str = ""
 
 
 @dataclass(frozen=True)

@@ -12,13 +12,15 @@ import difflib
 import hashlib
 import math
 import time
-from collections.abc import AsyncGenerator, Iterable
+from collections.abc import AsyncGenerator, Collection, Container, Iterable, Iterator
 from contextlib import aclosing
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from ..agents.folders import Folders
 from ..config import Config
 from ..errors import Problem
 from ..jsontext import Constant, browser_safe, dumps
@@ -26,23 +28,25 @@ from ..sandbox.policy import TIERS
 from ..sandbox.probe import Proof
 from ..sandbox.reach import NETWORKS, Reach
 from ..schema.inline import inline
-from ..schema.validate import remembered
+from ..schema.validate import Validator, remembered
 from ..session import definition, events
 from ..session.context.compact import RETAIN
 from ..session.context.ops import RELOAD, ops_of
 from ..session.events import Event
+from ..session.fields import MAX_ERRORS
+from ..session.modes import FINISH
 from ..wire.client import Client
 from . import builtin, failures, mcp, page
-from .arguments import fitted
+from .arguments import fitted, misfits
 from .catalog import Catalog, Entry
 from .disclosure import detail, offer, result_schema
 from .download import Piece, read_piece
 from .ending import as_wanted, of_no_use, planned, recalled
 from .envelope import envelope, text_for_model
 from .perform import Performer
-from .policy import Verdict, decide, enforceable, exceeded, fingerprint, narrowed, reach_of
+from .policy import Grants, Verdict, decide, enforceable, exceeded, fingerprint, narrowed, reach_of
 from .runner import Job, Outcome, Runner
-from .templates import Pending, fill
+from .templates import Pending, Results, fill
 from .tool import BaseTool
 
 Json = dict[str, Any]
@@ -52,15 +56,53 @@ Call = dict[str, Any]
 # They steer the run, so they are never withheld.
 CONTROL = frozenset(function.__name__ for function in builtin.CONTROL)
 DETAIL = "tool_detail"
+MOST_HINTS = 5  # unknown names for which similar ones are looked up, in one decision
 MOST_OFFERS = 64  # lists that are kept: few sessions differ in their settings of tools
+
+
+class Reading:
+    """What judging calls needs of a session. Read once, and valid until the session changes."""
+
+    def __init__(self, session: Session, names: Container[str]) -> None:
+        self.session, self._names = session, names
+        self.hints = MOST_HINTS  # that may still be given
+        self.grants = Grants(session["grants"])
+        self.results = Results(session)
+        self.tools: dict[str, tuple[BaseTool, Validator]] = {}  # those that were judged before
+
+    @cached_property
+    def failures(self) -> failures.Failures:
+        return failures.Failures(self.session)
+
+    @cached_property
+    def page(self) -> dict[str, BaseTool]:
+        """The tools of the page; `names` are those of the server's own."""
+        return page.tools(self.session, self._names)
+
+
+class Judge:
+    """A toolbox for the decisions about one state of a session, which is read once for all of its
+    calls."""
+
+    def __init__(self, toolbox: Toolbox, session: Session) -> None:
+        self._toolbox, self._reading = toolbox, toolbox.reading(session)
+
+    def verdict(self, session: Session, call: Call) -> Verdict:
+        return self._toolbox.verdict(session, call, self._reading)
+
+    def declared(self, session: Session) -> list[dict[str, Any]]:
+        return self._toolbox.declared(session, self._reading)
 
 
 class Toolbox:
     """The tools of one server. `open` proves the sandbox, `load_owner_tools` adds what the owner
     configured; without them only the built-in tools are there, and below `require` not even all."""
 
-    def __init__(self, config: Config, client: Client | None = None) -> None:
-        """Without a `client` the tools that need the network are absent."""
+    def __init__(
+        self, config: Config, client: Client | None = None, owners: Collection[str] = ("",)
+    ) -> None:
+        """Without a `client` the tools that need the network are absent. `owners`: whose keys may
+        change the agents of everybody (agents/folders.py)."""
         server = config.server
         self._client = client
         self._home = config.home
@@ -78,7 +120,7 @@ class Toolbox:
         self._offers: dict[bytes, list[Constant]] = {}
         self.problems = self._catalog.problems  # what could not be loaded, for the owner
         allowed = self._ceilings.get("fetch_url", {}).get("allow", ())
-        agents = config.home / "agents"
+        agents = Folders(config.home / "agents", owners)
         self._performer = Performer(self._runner, client, self._mcp, allowed, agents)
 
     async def open(self, most: str = "A", proof: Proof | None = None) -> None:
@@ -111,25 +153,50 @@ class Toolbox:
 
     def admit(self, session: Session) -> None:
         """Before a run. Raises Problem for tools of the page that have the name of one of the
-        server's. MCP servers are asked again for their tools; what they answer counts from the next
-        run on."""
+        server's, and for edited arguments that do not fit their tool. MCP servers are asked again
+        for their tools; what they answer counts from the next run on."""
         page.admit(session, self._tools)
+        if errors := list(islice(self._edited(session), MAX_ERRORS)):
+            text = "The edited arguments do not fit"
+            detail = f"{text} {errors[0]['pointer']}: {errors[0]['detail']}"
+            raise Problem("answer_invalid", detail, errors=errors)
         self._catalog.look_again()
+
+    def _edited(self, session: Session) -> Iterator[dict[str, str]]:
+        """What is wrong with arguments that a person put in the place of a call's, by its place."""
+        edited = list(_edits(session))
+        messages = session.get("messages", ()) if edited else ()
+        calls = {call["id"]: call for m in messages for call in m.get("tool_calls") or ()}
+        for place, call_id, args in edited:
+            call = calls[call_id]
+            entry = self._tools.get(call["function"]["name"])
+            if entry is None or entry.tool.name == FINISH:  # its schema is the session's
+                continue
+            for error in misfits(args, entry.validator, partial(fill, session, call)):
+                yield {"pointer": place + error.pointer, "detail": error.message}
+
+    def judge(self, session: Session) -> Judge:
+        """The toolbox for one decision: as long as nothing is folded into the session."""
+        return Judge(self, session)
+
+    def reading(self, session: Session) -> Reading:
+        return Reading(session, self._tools)
 
     # -- what the model and the client are told ---------------------------------------------------
 
-    def declared(self, session: Session) -> list[dict[str, Any]]:
+    def declared(self, session: Session, reading: Reading | None = None) -> list[dict[str, Any]]:
         """What the model is offered, in a fixed order (a prompt's prefix is cached). Tools that
         are denied or cannot run are left out, and those that keep failing; `tool_detail` is for
         brief ones."""
-        left_out = self._left_out(session)
-        theirs = page.tools(session, self._tools).values()
-        return [*self._ours(session, left_out), *self._offered(theirs, session, left_out)]
+        reading = reading or self.reading(session)
+        left_out = self._left_out(session, reading)
+        theirs = reading.page.values()
+        return [*self._ours(reading, left_out), *self._offered(theirs, reading, left_out)]
 
-    def _ours(self, session: Session, left_out: set[str]) -> list[Constant]:
+    def _ours(self, reading: Reading, left_out: set[str]) -> list[Constant]:
         """Those of this server. Nearly all sessions have the same settings for them, so the list is
         kept, by these settings."""
-        config = session["config"]
+        session, config = reading.session, reading.session["config"]
         said = [config["yaa"], config.get("agent"), config.get("tool"), session["grants"]]
         here = [sorted(left_out), self._catalog.version, self._withheld]
         key = hashlib.blake2b(dumps([said, here]).encode("utf-8", "surrogatepass")).digest()
@@ -138,23 +205,24 @@ class Toolbox:
                 self._offers.clear()
             entries = [as_wanted(entry, session) for entry in self._tools.values()]
             usable = [entry.tool for entry in entries if not self.unavailable(entry.tool)]
-            self._offers[key] = self._offered(usable, session, left_out)
+            self._offers[key] = self._offered(usable, reading, left_out)
         return self._offers[key]
 
     def _offered(
-        self, tools: Iterable[BaseTool], session: Session, out: set[str]
+        self, tools: Iterable[BaseTool], reading: Reading, out: set[str]
     ) -> list[Constant]:
+        session, grants = reading.session, reading.grants
         wanted = session["config"]["yaa"]
         in_brief, results = wanted.get("tool_detail", False), wanted.get("result_schema", False)
         return [
             offer(tool, in_brief=in_brief and tool.name not in CONTROL, results=results)
             for tool in tools
-            if tool.name not in out and self.policy(tool, session) != "deny"
+            if tool.name not in out and self.policy(tool, session, grants) != "deny"
         ]
 
-    def _left_out(self, session: Session) -> set[str]:
+    def _left_out(self, session: Session, reading: Reading) -> set[str]:
         """Names of tools that would be of no use now."""
-        names = (failures.withheld(session) - CONTROL) | of_no_use(session)
+        names = (reading.failures.withheld() - CONTROL) | of_no_use(session)
         if not session["config"]["yaa"].get("tool_detail", False):
             names.add(DETAIL)
         if not ops_of(session):
@@ -201,11 +269,11 @@ class Toolbox:
             "withheld": withheld,
         }
 
-    def policy(self, tool: BaseTool, session: Session | None) -> str:
+    def policy(self, tool: BaseTool, session: Session | None, grants: Grants | None = None) -> str:
         """deny, ask or run for this tool's next call, as far as that is known beforehand."""
         nothing: Session = {"config": {}, "grants": []}
         ceiling = self._ceiling(tool.name)
-        return decide(tool, {}, ceiling, session or nothing)[0]
+        return decide(tool, {}, ceiling, session or nothing, grants)[0]
 
     def _ceiling(self, name: str) -> str:
         return str(self._ceilings.get(name, {}).get("ceiling", "auto"))
@@ -230,35 +298,48 @@ class Toolbox:
 
     # -- one call ---------------------------------------------------------------------------------
 
-    def verdict(self, session: Session, call: Call) -> Verdict:
-        """What the policy says of a call, with the reason if it says no. Changes nothing."""
+    def verdict(self, session: Session, call: Call, reading: Reading | None = None) -> Verdict:
+        """What the policy says of a call, with the reason if it says no. Changes nothing.
+        `reading`: of this session, if it was read before."""
+        reading = reading or self.reading(session)
         name, raw = call["function"]["name"], call["function"]["arguments"]
-        entry = self._entry(name, session)
-        tool = entry.tool if entry else page.tools(session, self._tools).get(name)
-        if tool is None:
-            return Verdict("error", self._unknown(name, session), status="not_found")
+        if (known := self._known(name, reading)) is None:
+            return Verdict("error", self._unknown(name, reading), status="not_found")
+        tool, validator = known
         if reason := self.unavailable(tool):
             return Verdict("error", reason, status=reason.partition(":")[0])
-        if name not in CONTROL and name in failures.withheld(session, call):
+        if name not in CONTROL and reading.failures.is_withheld(call):
             return Verdict("error", failures.refusal(name), status="not_found")
-        validator = entry.validator if entry else remembered(tool.parameters)
         try:
-            args, error, repairs = fitted(raw, validator, partial(fill, session, call))
+            filled = partial(fill, session, call, results=reading.results)
+            args, error, repairs = fitted(raw, validator, filled)
         except Pending as pending:
             return Verdict("wait", str(pending))
         if error and self._ceiling(name) == "deny":
             return Verdict("deny", f"this server does not allow {name}")
         if error:
-            return Verdict("error", _joined(error, failures.note(session, call)))
+            return Verdict("error", _joined(error, reading.failures.note(call)))
         mark = fingerprint(name, args)
-        action, reason = decide(tool, args, self._ceiling(name), session)
+        action, reason = decide(tool, args, self._ceiling(name), session, reading.grants)
         if tool.kind == "client" and action != "deny":
             return page.handed(tool, action, reason, args=args, fingerprint=mark, repairs=repairs)
         if tool.kind == "question" and action == "run":
             action = "question"
         may = (tool.repeatable, tool.hints.get("parallel_safe", False))
         offer = self._offer(session, tool) if action == "ask" else {}
-        return Verdict(action, reason, args, mark, *may, repairs=repairs, offer=offer)
+        asks = tool.kind == "mcp"  # no other kind has a way to ask in the middle of a call
+        return Verdict(
+            *(action, reason, args, mark, *may), repairs=repairs, offer=offer, may_ask=asks
+        )
+
+    def _known(self, name: str, reading: Reading) -> tuple[BaseTool, Validator] | None:
+        """The tool of this name, the server's or the page's, as this session has it."""
+        if name not in reading.tools:
+            if entry := self._entry(name, reading.session):
+                reading.tools[name] = entry.tool, entry.validator
+            elif tool := reading.page.get(name):
+                reading.tools[name] = tool, remembered(tool.parameters)
+        return reading.tools.get(name)
 
     def _entry(self, name: str, session: Session) -> Entry | None:
         entry = self._tools.get(name)
@@ -283,14 +364,16 @@ class Toolbox:
         ledger: Json,
         repairs: Iterable[str] = (),
         seconds: float = math.inf,
+        owner: str = "",
     ) -> AsyncGenerator[Event, None]:
-        """Run a call, for so many seconds at most: live output, then its TOOL_CALL_RESULT; or the
-        `ledger` entry of a call that goes on when a person has answered its question. Closing it
-        kills the call."""
+        """Run a call for `owner` (api.auth.Key), for so many seconds at most: live output, then its
+        TOOL_CALL_RESULT; or the `ledger` entry of a call that goes on when a person has answered
+        its question. Closing it kills the call."""
         call_id = call["id"]
         first = True
         outcome = Outcome("error", error={"type": "error", "message": "it ended without a word"})
-        async with aclosing(self._performed(session, call, args, ledger, seconds)) as performed:
+        source = self._performed(session, call, args, ledger, seconds, owner)
+        async with aclosing(source) as performed:
             async for item in performed:
                 if isinstance(item, mcp.Question):
                     waiting = {**ledger, "state": "waiting", "input": browser_safe(item.input)}
@@ -303,15 +386,16 @@ class Toolbox:
                 elif item:
                     yield events.tool_output(call_id, item, first=first)
                     first = False
-        found = envelope(outcome, list(repairs), ledger.get("args"))
+        by = ledger.get("args_by", "")
+        found = envelope(outcome, list(repairs), ledger.get("args"), by)
         yield self._result(session, call, outcome, found)
 
     async def _performed(
-        self, session: Session, call: Call, args: Json, ledger: Json, seconds: float
+        self, session: Session, call: Call, args: Json, ledger: Json, seconds: float, owner: str
     ) -> AsyncGenerator[str | Event | Outcome | mcp.Question, None]:
         name = call["function"]["name"]
         if (entry := self._entry(name, session)) is None:  # an MCP server has just taken it away
-            message = self._unknown(name, session)
+            message = self._unknown(name, self.reading(session))
             yield Outcome("not_found", error={"type": "not_found", "message": message})
             return
         tool = entry.tool
@@ -335,7 +419,8 @@ class Toolbox:
         wanted = session["config"].get("limits", {}).get("tool", {})
         limits = narrowed(wanted, tool.required_resources, self._most)
         limits["wall_s"] = min(limits["wall_s"], seconds)
-        job = Job(tool.where, args, session["id"], limits, session.get("ext", {}))
+        state = session.get("ext", {})
+        job = Job(tool.where, args, session["id"], limits, state, owner=owner)
         if tool.kind == "python":
             job, beyond = self._reached(job, session, tool.name, ledger.get("policy"))
             if beyond:
@@ -376,24 +461,39 @@ class Toolbox:
         )
 
     def _detail(self, session: Session, name: str) -> Outcome:
-        entry = self._tools.get(name)
-        if found := entry.tool if entry else page.tools(session, self._tools).get(name):
+        entry, reading = self._tools.get(name), self.reading(session)
+        if found := entry.tool if entry else reading.page.get(name):
             return Outcome("ok", detail(found))
-        error = {"type": "error", "message": self._unknown(name, session)}
+        error = {"type": "error", "message": self._unknown(name, reading)}
         return Outcome("error", error=error)
 
-    async def read_piece(self, session_id: str, path: str, offset: int, stamp: str) -> Piece:
+    async def read_piece(
+        self, owner: str, session_id: str, path: str, offset: int, stamp: str
+    ) -> Piece:
         """Some of a file of a session's folder, for `POST /files`. Raises Problem."""
         if self._withheld:
             raise Problem("sandbox_unavailable", "This server does not read files of sessions")
         most = round(self._most["file_mb"] * 1024 * 1024)  # no tool could have written more
-        return await read_piece(self._runner, session_id, path, offset, stamp, most)
+        return await read_piece(self._runner, owner, session_id, path, offset, stamp, most)
 
-    def _unknown(self, name: str, session: Session) -> str:
-        names = [*self._tools, *page.tools(session, self._tools)]
+    def _unknown(self, name: str, reading: Reading) -> str:
+        names = [*self._tools, *reading.page] if reading.hints else []
+        reading.hints = max(reading.hints - 1, 0)
         close = difflib.get_close_matches(name[:100], names, 3)
         hint = f"; did you mean {' or '.join(close)}?" if close else ""
         return f"there is no tool named {name[:100]!r}{hint}"
+
+
+def _edits(session: Session) -> Iterator[tuple[str, str, Json]]:
+    """(where they are, the call's id, the arguments) of approvals with other arguments."""
+    for index, asked in enumerate(session.get("interrupts", ())):
+        answer = asked.get("answer") or {}
+        if asked["reason"] != "tool_call" or answer.get("status") != "resolved":
+            continue
+        payload = answer["payload"]
+        if payload["approved"] and "edited_args" in payload:
+            place = events.pointer("interrupts", index, "answer", "payload", "edited_args")
+            yield place, asked["call_id"], payload["edited_args"]
 
 
 def _joined(text: str, more: str) -> str:

@@ -22,8 +22,10 @@ from typing import Any, Protocol, cast
 from .. import log
 from ..errors import Problem
 from . import http11
-from .exchange import Exchange, problem_of, refusal
+from .exchange import Exchange, no_memory, problem_of, refusal
 from .headers import NO_BODY, ProtocolError, Truncated
+from .origins import Origins
+from .places import Places, network_of
 
 READ_AHEAD = 64 * 1024  # bytes kept of a client that sends more than is asked for; then it waits
 HIGH_WATER = 64 * 1024  # bytes the kernel has not taken before `drain` waits
@@ -38,12 +40,14 @@ _NEVER = float("inf")
 class Limits(http11.Limits):
     """The parser's limits and the listener's: seconds, bytes per second, connections."""
 
-    max_connections: int = 1024  # 503 with Retry-After
+    max_connections: int = 1024  # beyond them the longest idle is closed, or 503 with Retry-After
+    max_memory: int = 512 * 1024 * 1024  # bytes that all requests together hold: 503
+    max_connections_per_address: int = 256  # 0: no bound; nor for this machine's own
     head_timeout_s: float = 10  # from a head's first byte to its last: 408
     body_grace_s: float = 5  # a body may pause this long ...
     body_min_rate: float = 1024  # ... but must reach this rate: 408
     idle_timeout_s: float = 30  # between requests
-    write_timeout_s: float = 30  # without a byte of the answer taken
+    write_timeout_s: float = 30  # in which a client takes less of its answer than body_min_rate
     linger_idle_s: float = 5  # a refused client may pause this long in what it still sends ...
     linger_s: float = 30  # ... and go on for this long; as nginx's lingering_timeout and _time
 
@@ -66,12 +70,17 @@ class Server(Protocol):
     """What a connection asks of the server it belongs to."""
 
     limits: Limits
+    origins: Origins
     loop: asyncio.AbstractEventLoop
     closing: bool
+    held: int  # bytes of memory that all requests together take
     tasks: set[asyncio.Task[None]]
 
-    def admit(self, connection: Connection) -> bool: ...
-    def dismiss(self, connection: Connection, admitted: bool) -> None: ...
+    places: Places
+
+    def admit(self, connection: Connection) -> str: ...
+    def dismiss(self, connection: Connection) -> None: ...
+    def is_spared(self, request: http11.Request) -> bool: ...
     async def run(self, exchange: Exchange) -> None: ...
     def next_id(self) -> str: ...
     def date(self) -> str: ...
@@ -81,9 +90,11 @@ class Connection(asyncio.Protocol):
     """One client: requests one after the other, each answered before the next is looked at."""
 
     __slots__ = (
-        "_admitted", "_arrived", "_body", "_buffer", "_deadline", "_expects", "_framing", "_peer",
-        "_phase", "_raw", "_resumed", "_server", "_steps", "_stops_at", "_taken", "_taken_at",
-        "_task", "_transport", "_waiter", "_written", "behind", "ended", "gone", "socket",
+        "_arrived", "_body", "_buffer", "_deadline", "_excess", "_expects", "_framing", "_held",
+        "_peer", "_phase", "_raw", "_resumed", "_server", "_steps", "_stops_at", "_taken",
+        "_taken_at", "_task", "_transport", "_waiter", "_written", "behind", "ended", "gone",
+        "network",
+        "socket",
     )  # fmt: skip
 
     def __init__(self, server: Server) -> None:
@@ -93,7 +104,8 @@ class Connection(asyncio.Protocol):
         self.socket: Any = None  # the system's, below TLS too
         self._raw: asyncio.Transport | None = None  # below TLS
         self._peer = ""
-        self._admitted = False
+        self.network = ""  # of the peer's address
+        self._excess = ""  # why this connection has no place; only /health is served then
         self._buffer = http11.Buffer()
         self._phase = Phase.IDLE
         self._deadline = _NEVER  # of the phase, in loop time
@@ -113,6 +125,7 @@ class Connection(asyncio.Protocol):
         self._expects = False  # the client waits for 100 Continue
         self._body: http11.Body | None = None
         self._arrived = bytearray()
+        self._held = 0  # bytes of memory
         self._waiter: asyncio.Future[None] | None = None
 
     # What the event loop and the server call
@@ -125,16 +138,14 @@ class Connection(asyncio.Protocol):
         self._raw = getattr(getattr(transport, "_ssl_protocol", None), "_transport", None)
         peer = transport.get_extra_info("peername")
         self._peer = str(peer[0]).removeprefix("::ffff:") if peer else ""
+        self.network = network_of(self._peer)
         limits, now = self._server.limits, self._server.loop.time()
         self._taken_at = now
         self._deadline = now + limits.head_timeout_s
         if sys.platform == "linux":  # a peer that vanished without a word stalls writes too
             milliseconds = int(min(max(limits.write_timeout_s * 1000, 1), 2**31 - 1))
             self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, milliseconds)
-        self._admitted = self._server.admit(self)
-        if not self._admitted:
-            detail = f"All {limits.max_connections} connections are taken; try again shortly."
-            self._refuse(Problem("overloaded", detail, headers={"Retry-After": "1"}))
+        self._excess = self._server.admit(self)
 
     def data_received(self, data: bytes) -> None:
         if self._phase is Phase.LINGER:
@@ -162,7 +173,7 @@ class Connection(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self.ended = self.gone = True
-        self._server.dismiss(self, self._admitted)
+        self._server.dismiss(self)
         self.resume_writing()
         self.behind = True
         self._cancel()
@@ -179,10 +190,11 @@ class Connection(asyncio.Protocol):
 
     def check(self, now: float) -> None:
         """Enforce what is due. Called every tick, so deadlines are late by at most one."""
-        waiting = self._unsent()
-        if not waiting or self._written - waiting > self._taken:
-            self._taken, self._taken_at = self._written - waiting, now
-        elif now - self._taken_at > self._server.limits.write_timeout_s:
+        waiting, limits = self._unsent(), self._server.limits
+        taken = self._written - waiting
+        if not waiting or taken - self._taken > limits.body_min_rate * limits.write_timeout_s:
+            self._taken, self._taken_at = taken, now
+        elif now - self._taken_at > limits.write_timeout_s:
             self.abort()
             return
         if waiting and self._phase is Phase.LINGER:
@@ -206,8 +218,21 @@ class Connection(asyncio.Protocol):
     def abort(self) -> None:
         self._transport.abort()
 
+    # What `Places` asks (see places.Occupant)
+
+    def is_sending(self) -> bool:
+        return self._unsent() > 0
+
+    def give_way(self) -> None:
+        self._transport.close()
+
+    def turn_away(self) -> None:
+        self._refuse(Problem("overloaded", self._excess, headers={"Retry-After": "1"}))
+
     def _expire(self) -> None:
-        if self._phase is Phase.HEAD:
+        if self._excess and self._phase in (Phase.IDLE, Phase.HEAD):
+            self.turn_away()
+        elif self._phase is Phase.HEAD:
             seconds = self._server.limits.head_timeout_s
             self._refuse(Problem("timeout", f"The request head took longer than {seconds:g} s."))
         elif self._phase is Phase.BODY and self._waiter is not None:
@@ -251,6 +276,10 @@ class Connection(asyncio.Protocol):
                 self._start(request)
 
     def _start(self, request: http11.Request) -> None:
+        self._server.places.begin(self)
+        if self._excess and not self._server.is_spared(request):
+            self.turn_away()
+            return
         self._phase = Phase.RUNNING
         self._deadline = _NEVER
         del self._steps
@@ -271,6 +300,7 @@ class Connection(asyncio.Protocol):
             await self._server.run(exchange)
         finally:
             self._task = None
+            self.hold(0)
             if not self.gone:
                 exchange.push()
                 self._go_on(exchange)
@@ -283,6 +313,7 @@ class Connection(asyncio.Protocol):
         else:
             self._phase = Phase.IDLE
             self._deadline = self._server.loop.time() + self._server.limits.idle_timeout_s
+            self._server.places.end(self)
             if self._buffer.data or self.ended:
                 self._read_head()
             if self._phase in (Phase.IDLE, Phase.HEAD) and not self.ended:
@@ -290,7 +321,8 @@ class Connection(asyncio.Protocol):
 
     def _refuse(self, problem: Problem) -> None:
         """Answer what is not even a request, and go no further on this connection."""
-        self.send(refusal(problem, self._server.date(), self._server.next_id()))
+        cors = self._server.origins.headers({})
+        self.send(refusal(problem, cors, self._server.date(), self._server.next_id()))
         self._linger()
 
     def _linger(self) -> None:
@@ -298,6 +330,7 @@ class Connection(asyncio.Protocol):
         take our answer away from a client that is still sending."""
         self._buffer.data.clear()
         self._phase = Phase.LINGER
+        self._server.places.end(self)
         self._begin_lingering(self._server.loop.time())
         if self.ended or self._transport.is_closing():
             self._transport.close()
@@ -345,8 +378,7 @@ class Connection(asyncio.Protocol):
             if self._expects and not self._arrived and not self._buffer.data:
                 self.send(b"HTTP/1.1 100 Continue\r\n\r\n")
             await self._rest_of_body()
-        body = bytes(self._arrived)
-        self._arrived = bytearray()
+        body, self._arrived = bytes(self._arrived), bytearray()
         self._body, self._framing = None, NO_BODY  # nothing is left of it
         return body
 
@@ -376,12 +408,22 @@ class Connection(asyncio.Protocol):
         else:
             if self._body.done:
                 self._waiter.set_result(None)
+            elif not self.hold(len(self._arrived)):
+                self._arrived = bytearray()
+                self._waiter.set_exception(no_memory())
+
+    def hold(self, size: int, *, always: bool = False) -> bool:
+        total = self._server.held + size - self._held
+        if size > self._held and total > self._server.limits.max_memory and not always:
+            return False
+        self._server.held, self._held = total, size
+        return True
 
     def date(self) -> str:
         return self._server.date()
 
     def end_reading(self) -> bool:
-        if self._server.closing:
+        if self._server.closing or self._excess:
             return False
         if self._framing is NO_BODY:
             return True

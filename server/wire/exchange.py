@@ -18,6 +18,7 @@ from .headers import ProtocolError, serialize_response
 from .http11 import Request
 
 GATHER = 64 * 1024  # bytes a stream holds back at most until the loop's turn ends
+PIECE = 256 * 1024  # bytes of a large answer that are sent before the client has taken some
 
 CODES = {
     400: "bad_request",
@@ -46,6 +47,10 @@ class Channel(Protocol):
     async def drain(self) -> None: ...
     async def flush(self) -> None: ...
     async def read_body(self) -> bytes: ...
+    def hold(self, size: int, *, always: bool = False) -> bool:
+        """Count `size` bytes for this request, in place of what was counted for it, if all of the
+        server's requests together stay within `max_memory`, or `always`; whether they do."""
+
     def end_reading(self) -> bool:
         """Drop what was not read of the request; whether the connection may go on after it."""
 
@@ -56,7 +61,8 @@ class Exchange:
     """A request and the means to answer it. Belongs to the task of its handler."""
 
     __slots__ = (
-        "_body", "_channel", "_stream", "finished", "id", "keep_alive", "peer", "request", "status",
+        "_body", "_channel", "_held", "_stream", "finished", "id", "keep_alive", "peer", "request",
+        "status",
     )  # fmt: skip
 
     def __init__(self, channel: Channel, request: Request, id: str, peer: str) -> None:
@@ -68,6 +74,7 @@ class Exchange:
         self.keep_alive = False  # the connection outlives it
         self._channel = channel
         self._body: bytes | None = None
+        self._held = 0
         self._stream: Stream | None = None
 
     @property
@@ -86,6 +93,15 @@ class Exchange:
             self._body = await self._channel.read_body()
         return self._body
 
+    def hold(self, size: int) -> None:
+        """Note how many bytes of memory this request takes from now on until its answer has left.
+
+        Raises Problem("overloaded") where the server has no room for them.
+        """
+        if not self._channel.hold(size):
+            raise no_memory()
+        self._held = size
+
     async def respond(
         self, status: int, headers: Mapping[str, str] | None = None, body: bytes = b""
     ) -> None:
@@ -95,9 +111,28 @@ class Exchange:
         body it did not make. Raises ValueError for an unsafe header, before anything is sent.
         """
         head = self._begin(status, headers or {}, len(body))
-        self.finished = True
-        self._channel.send(head.data if head.mute else head.data + body)
+        if head.mute or len(body) <= PIECE:
+            self.finished = True
+            self._channel.send(head.data if head.mute else head.data + body)
+        else:
+            self._channel.hold(self._held + len(body), always=True)
+            self._channel.send(head.data)
+            await self._send_in_pieces(body)
         await self._channel.drain()
+
+    async def _send_in_pieces(self, body: bytes) -> None:
+        """Send so that what a slow client has not taken is here once, and not copied."""
+        at = 0
+        try:
+            for at in range(0, len(body), PIECE):
+                await self._channel.drain()
+                self._channel.send(body[at : at + PIECE])
+        except asyncio.CancelledError:  # the server closes: what is left goes to the kernel's side
+            if not self.gone:
+                self._channel.send(body[at:])
+                self.finished = True
+            raise
+        self.finished = True
 
     @property
     def socket(self) -> Any:
@@ -250,9 +285,18 @@ class Stream:
             self._channel.send(data)
 
 
-def refusal(problem: Problem, date: str, id: str) -> bytes:
+def no_memory() -> Problem:
+    """The refusal of a request for which there is no memory now."""
+    return Problem(
+        "overloaded",
+        "The requests under way take all of server.limits.max_memory; try again shortly.",
+        headers={"Retry-After": "2"},
+    )
+
+
+def refusal(problem: Problem, cors: Mapping[str, str], date: str, id: str) -> bytes:
     """The whole answer to what is not even a request."""
-    status, headers, body = answer(problem)
+    status, headers, body = answer(problem, cors)
     length = {"Content-Length": str(len(body)), "Connection": "close"}
     return serialize_response(status, _fields(date, id) | headers | length) + body
 
@@ -262,14 +306,14 @@ def _fields(date: str, id: str) -> dict[str, str]:
     return {"Date": date, "Server": "yaa", "X-Request-Id": id}
 
 
-def answer(problem: Problem) -> tuple[int, dict[str, str], bytes]:
-    """A problem as (status, headers, JSON body). A page of any origin may read it: `*`."""
+def answer(problem: Problem, cors: Mapping[str, str]) -> tuple[int, dict[str, str], bytes]:
+    """A problem as (status, headers, JSON body). `cors`: of `Origins.headers`."""
     headers = {
         "Content-Type": "application/json",
         "Cache-Control": "no-store",
         "X-Content-Type-Options": "nosniff",
         "Referrer-Policy": "no-referrer",
-        "Access-Control-Allow-Origin": "*",
+        **cors,
         **problem.headers,
     }
     return problem.status, headers, jsontext.dumps(problem.body()).encode()

@@ -32,7 +32,11 @@ METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS",
 _REQUEST_LINE = re.compile(rb"(" + TOKEN + rb") ([!-\"$-~]+) HTTP/([0-9])\.([0-9])")
 _STATUS_LINE = re.compile(rb"HTTP/1\.([0-9]) ([1-5][0-9]{2})(?: (" + TEXT + rb"))?")
 _ABSOLUTE = re.compile(r"https?://([^/?]*)(/[^?]*)?(\?.*)?", re.IGNORECASE)
-_CHUNK_LINE = re.compile(rb"([0-9A-Fa-f]{1,16})([ \t]*;" + TEXT + rb")?")
+_QUOTED = rb'"(?:[\t !#-\[\]-~\x80-\xff]|\\[\t -~\x80-\xff])*"'  # RFC 9110 section 5.6.4
+_CHUNK_LINE = re.compile(  # RFC 9112 section 7.1.1; what its grammar calls BWS is [ \t]*
+    rb"([0-9A-Fa-f]{1,16})((?:[ \t]*;[ \t]*%(token)b(?:[ \t]*=[ \t]*(?:%(token)b|%(quoted)b))?)*)"
+    % {b"token": TOKEN, b"quoted": _QUOTED}
+)
 _PLAIN_CHUNK = re.compile(rb"([0-9A-Fa-f]{1,16})\r\n")
 _FIRST_BYTE = re.compile(TOKEN[:-1] + rb"|[\r\n]")
 
@@ -311,7 +315,7 @@ class Body:
             match = _CHUNK_LINE.fullmatch(line)
             if match is None:
                 raise ProtocolError("a chunk size is not valid")
-            extensions -= len(match[2] or b"")
+            extensions -= len(match[2])
             if extensions < 0:
                 raise ProtocolError("too many chunk extensions")
             size = int(match[1], 16)

@@ -26,6 +26,8 @@ from .connection import Connection, Limits
 from .exchange import Exchange, answer, problem_of
 from .headers import ProtocolError, host_allowed, http_date, is_loopback, split_authority
 from .http11 import Request
+from .origins import Origins
+from .places import Places
 
 BACKLOG = 1024  # a burst beyond it would wait a second for TCP's retry
 TICK = 0.5  # s between two looks at the deadlines
@@ -43,7 +45,8 @@ class BaseServer:
     """Listens, and calls `handle(exchange)` for each request in a task of its own.
 
     `hosts`: names beside localhost that a Host header may hold; see `headers.host_allowed`.
-    `count`: called with 1 for each client that comes, with -1 for each that goes.
+    `origins`: pages that may read refusals. `spared`: paths that are answered when all connections
+    are taken. `count`: called with 1 for each client that comes, with -1 for each that goes.
     """
 
     def __init__(
@@ -52,12 +55,16 @@ class BaseServer:
         limits: Limits,
         *,
         hosts: Collection[str] = (),
+        origins: Origins | None = None,
+        spared: Collection[str] = (),
         count: Callable[[int], None] = lambda by: None,
     ) -> None:
         self._handle = handle
         self._count = count
         self.limits = limits
+        self.origins = origins or Origins()
         self.closing = False
+        self.held = 0  # bytes of memory that all requests together take
         self.port = 0
         self.tasks: set[asyncio.Task[None]] = set()  # handlers, also of clients that are gone
         self.loop: asyncio.AbstractEventLoop
@@ -65,8 +72,10 @@ class BaseServer:
         self._loopback = True  # all sockets are bound to loopback addresses
         self._listening: list[asyncio.Server] = []
         self._connections: set[Connection] = set()
-        self._admitted = 0
-        self._full = False  # said in the log; once half of them are gone, it may be said again
+        self.places = Places(
+            limits.max_connections, limits.max_connections_per_address, _log.warning
+        )
+        self._spared = frozenset(spared)
         self._empty = asyncio.Event()
         self._sweeping = False
         self._ids = itertools.count(1)
@@ -135,31 +144,28 @@ class BaseServer:
 
     # What connections ask (see connection.Server)
 
-    def admit(self, connection: Connection) -> bool:
-        """Note a new connection; whether it is within `max_connections`."""
+    def admit(self, connection: Connection) -> str:
+        """Note a new connection; why there is no place for it, or nothing."""
         self._connections.add(connection)
         self._count(1)
         if not self._sweeping:
             self._sweeping = True
             self.loop.call_later(self._tick(), self._sweep)
-        if self._admitted >= self.limits.max_connections:
-            if not self._full:
-                text = "all %d connections of server.limits.max_connections are taken: more get 503"
-                _log.warning(text, self._admitted)
-            self._full = True
-            if len(self._connections) > 2 * self.limits.max_connections:
-                connection.abort()  # even saying no has a limit
-            return False
-        self._admitted += 1
-        return True
+        reason = self.places.take(connection)
+        if reason and len(self._connections) > 2 * self.limits.max_connections:
+            connection.abort()  # even saying no has a limit
+        return reason
 
-    def dismiss(self, connection: Connection, admitted: bool) -> None:
+    def dismiss(self, connection: Connection) -> None:
         self._connections.discard(connection)
         self._count(-1)
-        self._admitted -= admitted
-        self._full &= self._admitted > self.limits.max_connections // 2
+        self.places.leave(connection)
         if not self._connections:
             self._empty.set()
+
+    def is_spared(self, request: Request) -> bool:
+        """Whether it is served on a connection for which there is no place."""
+        return request.path in self._spared and request.method in ("GET", "HEAD")
 
     async def run(self, exchange: Exchange) -> None:
         """One exchange from head to answer. Whatever the handler raises ends here."""
@@ -170,14 +176,19 @@ class BaseServer:
                 raise RuntimeError("the handler left its answer unfinished")
         except asyncio.CancelledError:  # the client is gone, or the server closes
             if not (exchange.status or exchange.gone):
-                await _report(exchange, Problem("overloaded", "The server is closing."))
+                await self._report(exchange, Problem("overloaded", "The server is closing."))
         except Exception as error:
             expected = isinstance(error, Problem | ProtocolError) and not exchange.status
             if not (expected or (exchange.gone and isinstance(error, ConnectionError))):
                 request = exchange.request
                 _log.exception("%s %s %s failed", exchange.id, request.method, request.path)
             if not exchange.status:
-                await _report(exchange, problem_of(error, exchange.id))
+                await self._report(exchange, problem_of(error, exchange.id))
+
+    async def _report(self, exchange: Exchange, problem: Problem) -> None:
+        cors = self.origins.headers(exchange.request.headers)
+        with contextlib.suppress(ConnectionError):
+            await exchange.respond(*answer(problem, cors))
 
     def _screen(self, request: Request) -> None:
         """Refuse what no handler should see. Raises Problem."""
@@ -222,11 +233,6 @@ class BaseServer:
             limits.linger_idle_s,
         )
         return max(0.01, min(TICK, shortest / 4))
-
-
-async def _report(exchange: Exchange, problem: Problem) -> None:
-    with contextlib.suppress(ConnectionError):
-        await exchange.respond(*answer(problem))
 
 
 def bind(host: str, port: int) -> list[socket.socket]:

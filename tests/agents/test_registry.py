@@ -9,6 +9,7 @@ import unittest
 from pathlib import Path
 from typing import Any
 
+from server.agents.folders import Folders
 from server.agents.registry import Agents
 from server.errors import Problem
 from server.session.definition import MAX_FILE
@@ -187,6 +188,46 @@ class Folder(Case):
         bad = {"agent": "../far", "config": {"agent": {"name": "../far"}}}
         self.assertEqual(self.refused(bad).code, "session_invalid")
 
+    def test_a_copy_only_narrows(self) -> None:
+        self.agents = Agents(self.folder, limits={"max_steps": 20, "max_tokens": None})
+        policy = {"shell": "auto", "python": "ask", "fetch_url": "deny", "odd\u2028": "auto"}
+        limits = {"max_steps": 21, "max_tokens": 10**9, "max_wall_s": 5}
+        brought = {"name": "far", "policy": policy, "limits": limits}
+        session = {"agent": "far", "config": {"agent": brought}}
+        found, remarks = self.agents.resolved(session)
+        self.assertEqual(found["policy"], {"python": "ask", "fetch_url": "deny"})
+        self.assertEqual(found["limits"], {"max_tokens": 10**9, "max_wall_s": 5})
+        (remark,) = remarks
+        self.assertEqual(remark["code"], "agent_narrowed")
+        left_out = ["policy.shell", "policy.odd\u2028", "limits.max_steps"]
+        self.assertEqual(remark["left_out"], left_out)
+        self.assertIn("policy.shell", remark["message"])
+        again = {"agent": "far", "config": {"agent": found}}
+        self.assertEqual(self.agents.resolved(again), (found, []))
+        brought["limits"] = {"max_steps": None}
+        self.assertEqual(self.agents.resolve(session)["limits"], {}, "no limit is more than one")
+        brought |= {"policy": {str(n): "auto" for n in range(5000)}, "limits": {}}
+        (remark,) = self.agents.resolved(session)[1]
+        self.assertLess(len(remark["message"]), 1000)
+
+    def test_a_copy_replaces_no_agent_of_this_server(self) -> None:
+        """By no spelling of its name, and not where its file is broken."""
+        self.write("mine.json", {"policy": {"shell": "deny"}})
+        for name in ("default", "auto", "", "coder", "mine"):
+            brought = {"name": name, "policy": {"shell": "auto"}}
+            found, remarks = self.agents.resolved({"agent": name, "config": {"agent": brought}})
+            self.assertNotEqual(found.get("policy", {}).get("shell"), "auto", name)
+            self.assertEqual(remarks, [])
+        for name in ("Default", "MINE", "mine ", "mi\u200bne", "ｍine"):
+            brought = {"name": name, "policy": {"shell": "auto"}}
+            problem = self.refused({"agent": name, "config": {"agent": brought}})
+            self.assertEqual(problem.code, "session_invalid", name)
+        with self.assertLogs("yaa.agents", "WARNING"):
+            self.write("strict.json", '{"policy": {"shell": "deny"},}')
+            brought = {"name": "strict"}
+            problem = self.refused({"agent": "strict", "config": {"agent": brought}})
+        self.assertEqual(problem.code, "agent_unknown")
+
     def test_what_is_given_away_is_a_copy(self) -> None:
         self.resolved("coder")["tools"].clear()
         self.assertTrue(self.resolved("coder")["tools"])
@@ -211,6 +252,35 @@ class Folder(Case):
         )
         self.assertEqual(self.resolved("odd")["name"], "odd", "it can be used all the same")
         self.assertEqual(self.agents.problems([*tools, "shel", "mcp__mail__send", "read_fil"]), [])
+
+    def test_each_key_has_its_own_beside_those_of_the_owner(self) -> None:
+        self.write("team.json", {"description": "of the owner"})
+        agents = Agents(self.folder, owners=("", "carol"))
+        for owner in ("bob", "../bob", "", "carol", "key-0123456789abcdef", "\ud800"):
+            with self.subTest(owner=owner.encode(errors="replace")):
+                folder = Folders(self.folder, ("", "carol")).of(owner)[0]
+                folder.mkdir(exist_ok=True)
+                name = f"own-{len(list(self.folder.iterdir()))}"
+                (folder / f"{name}.json").write_text('{"description": "mine"}')
+                (folder / "broken.json").write_text("{")
+                trusted = owner in ("", "carol")
+                self.assertEqual(folder.parent, self.folder.parent if trusted else self.folder)
+                listed = {item["name"]: item["origin"] for item in agents.info(owner)}
+                self.assertEqual(listed[name], "home" if trusted else "key")
+                self.assertEqual((listed["team"], listed["default"]), ("home", "built in"))
+                self.assertIn(name, agents.written(owner))
+                self.assertIn("broken.json", str(agents.problems(owner=owner)))
+                for other in ("ann", "carol", "key-1"):
+                    sees = trusted or other == owner
+                    self.assertEqual(name in {i["name"] for i in agents.info(other)}, sees)
+                    self.assertEqual(name in agents.written(other), sees)
+                    self.assertEqual("broken.json" in str(agents.problems(owner=other)), sees)
+                    if not sees:
+                        with self.assertRaises(Problem) as caught:
+                            agents.resolve({"agent": name}, other)
+                        self.assertNotIn(name, caught.exception.detail.partition("Known:")[2])
+                (folder / f"{name}.json").unlink()
+                (folder / "broken.json").unlink()
 
     def test_a_folder_that_is_not_there(self) -> None:
         agents = Agents(self.folder / "nowhere")

@@ -33,6 +33,8 @@ class Channel:
         self.log: list[bytes | str] = []
         self.gate: asyncio.Event | None = None  # when set, a flush waits for it
         self.body_read = False
+        self.held: list[int] = []  # bytes of memory, as they were asked for
+        self.room = 1 << 40
         self._body = body
 
     def send(self, data: bytes) -> None:
@@ -51,6 +53,10 @@ class Channel:
         if isinstance(self._body, ProtocolError):
             raise self._body
         return self._body
+
+    def hold(self, size: int, *, always: bool = False) -> bool:
+        self.held.append(size)
+        return always or size <= self.room
 
     def end_reading(self) -> bool:
         return True
@@ -117,6 +123,10 @@ class Run:
         self.wait: Callable[[], Awaitable[None]] | None = None
         self.given = 0
         self.ended = ""
+        self.record = None
+
+    def announces(self, arrived: Callable[[], Awaitable[bool]]) -> None:
+        """Nothing is announced."""
 
     async def events(self) -> AsyncGenerator[Event, None]:
         try:
@@ -143,8 +153,20 @@ class Agent:
         self.keys: list[str] = []
         self.problem: Exception | None = None
         self.wait: Callable[[], Awaitable[None]] | None = None
+        self.stopped: list[tuple[str, str]] = []
 
-    def prepare(self, document: dict[str, Any], key: str = "") -> Run:
+    async def stop_session(self, owner: str, session_id: str) -> bool:
+        self.stopped.append((owner, session_id))
+        return True
+
+    def prepare(
+        self,
+        document: dict[str, Any],
+        key: str = "",
+        owner: str = "",
+        resumed: str = "",
+        checked_size: int = 0,
+    ) -> Run:
         if self.problem is not None:
             raise self.problem
         if not isinstance(document.get("messages", []), list):

@@ -20,7 +20,7 @@ from server.wire import sse
 from . import fakes
 from .fakes import run_async
 
-LIMITS = {"max_runs": 2, "max_request_size": 1_000_000, "heartbeat_s": 15}
+LIMITS = {"max_runs": 2, "max_request_size": 1_000_000, "heartbeat_s": 15, "announce_s": 1}
 HEADERS = {"Content-Type": "application/json", "yaa-api-key": "k", "Accept": "text/event-stream"}
 INPUT = {
     "threadId": "t1",

@@ -12,7 +12,7 @@ import unittest
 from pathlib import Path
 from typing import Any
 
-from server.api.auth import ANYONE, Key, Keys, home_key
+from server.api.auth import ANYONE, Entry, Key, Keys, home_key, owners
 from server.errors import Problem
 
 
@@ -30,7 +30,7 @@ class Sending(unittest.TestCase):
             {"authorization": "Basic eDp5", "yaa-api-key": "first"},
         ):
             with self.subTest(headers=headers):
-                self.assertEqual(self.keys.check(headers), Key("key-1"))
+                self.assertEqual(self.keys.check(headers).name, "key-1")
         self.assertEqual(self.keys.check({"yaa-api-key": "second"}).name, "key-2")
 
     def test_what_is_refused(self) -> None:
@@ -83,15 +83,15 @@ class Entries(unittest.TestCase):
             [
                 "plain",
                 f"blake2b:{digest.upper()}",
-                {"name": "phone", "key": "third", "limits": {"max_runs": 2}},
+                {"name": "phone", "key": "third", "owner": True, "limits": {"max_runs": 2}},
                 {"name": "", "key": f"blake2b:{hashlib.blake2b(b'fourth').hexdigest()}"},
             ]
         )
         for sent, expected in (
-            ("plain", Key("key-1")),
-            ("hashed", Key("key-2")),
-            ("third", Key("phone", 2)),
-            ("fourth", Key("key-4")),
+            ("plain", Key("key-1", owner=hashed("plain"))),
+            ("hashed", Key("key-2", owner=hashed("hashed"))),
+            ("third", Key("phone", 2, owner="phone", is_owner=True)),
+            ("fourth", Key("key-4", owner=hashed("fourth"))),
         ):
             with self.subTest(sent=sent):
                 self.assertEqual(keys.check({"authorization": f"Bearer {sent}"}), expected)
@@ -118,6 +118,50 @@ class Entries(unittest.TestCase):
                 sys.setprofile(None)
             with self.subTest(sent):
                 self.assertEqual(compared, len(texts))
+
+    def test_the_key_that_the_server_made(self) -> None:
+        """It is the owner's, and reaches what was there before keys were configured."""
+        keys = Keys([], "made")
+        self.assertEqual(keys.check({"yaa-api-key": "made"}), Key("home", is_owner=True))
+        self.assertEqual((ANYONE.owner, ANYONE.is_owner), ("", True))
+
+    def test_whose_a_key_is_does_not_depend_on_the_others(self) -> None:
+        ann: list[Entry] = [{"name": "ann", "key": "a1"}, {"name": "ann", "key": "a2"}]
+        lists: tuple[list[Entry], ...] = (["x", *ann], [*ann, "y", "x"], [{"key": "x"}])
+        lists += (["blake2b:" + hashlib.blake2b(b"x").hexdigest()],)
+        for entries in lists:
+            with self.subTest(entries):
+                self.assertEqual(Keys(entries).check({"yaa-api-key": "x"}).owner, hashed("x"))
+        found = {Keys(ann).check({"yaa-api-key": each}).owner for each in ("a1", "a2")}
+        self.assertEqual(found, {"ann"})
+
+    def test_who_is_the_servers_owner(self) -> None:
+        ann, bob = {"name": "ann", "key": "a"}, {"name": "bob", "key": "b"}
+        cases: list[tuple[list[Entry], set[str]]] = [
+            ([], {""}),
+            (["x"], {"", hashed("x")}),
+            ([ann], {"", "ann"}),
+            ([ann, {**ann, "key": "a2"}], {"", "ann"}),
+            ([ann, bob], {""}),
+            (["x", "y"], {""}),
+            ([ann, {**bob, "owner": True}], {"", "bob"}),
+            ([{**ann, "owner": False}, {**bob, "owner": True}, "x"], {"", "bob"}),
+            ([{**ann, "owner": True}, {**ann, "key": "a2"}, bob], {"", "ann"}),
+            ([{**ann, "owner": True}, {**bob, "owner": True}, "x"], {"", "ann", "bob"}),
+        ]
+        for entries, wanted in cases:
+            with self.subTest(entries):
+                self.assertEqual(owners(entries), wanted)
+                keys = Keys(entries)
+                for entry in entries:
+                    sent = entry if isinstance(entry, str) else entry["key"]
+                    found = keys.check({"yaa-api-key": sent})
+                    self.assertEqual(found.is_owner, found.owner in wanted)
+
+
+def hashed(key: str) -> str:
+    """Whose a key without a name is."""
+    return "key-" + hashlib.sha256(hashlib.blake2b(key.encode()).digest()).hexdigest()[:16]
 
 
 class HomeKey(unittest.TestCase):

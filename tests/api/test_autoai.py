@@ -222,17 +222,20 @@ class AutoAi(unittest.TestCase):
                 self.assertIn("code", answer if status == 409 else answer["error"])
 
 
+ONE, TWO = "one-key-of-sixteen", "two-keys-of-sixteen"
+
+
 class TwoKeys(unittest.TestCase):
     def test_who_has_another_key_can_neither_answer_nor_end_a_stream(self) -> None:
         stack = self.enterContext(ExitStack())
         home = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         settings = config(start(stack, "tests.bench.provider"))
-        settings["server"]["api_keys"] = ["one", "two"]
+        settings["server"]["api_keys"] = [ONE, TWO]
         (home / "config.json").write_text(json.dumps(settings))
         child = Child([sys.executable, "-m", "server", "--home", str(home), "--port", "0"])
         stack.callback(child.stop)
         url = child.wait_for(r"^(http://127\.0\.0\.1:\d+)/$", 60)[1]
-        mine, theirs = Api(url, "one"), Api(url, "two")
+        mine, theirs = Api(url, ONE), Api(url, TWO)
         body = {"messages": said(CALLS_PAGE), "frontend_tools": [PAGE], "sessionId": "w-mine"}
         with closing(Stream(mine, body)) as stream:
             messages = stream.messages()

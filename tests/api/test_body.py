@@ -8,10 +8,11 @@ import time
 import unittest
 import zlib
 
-from server.api.body import inflate
+from server.api.body import FREE, PER_VALUE, RATIO, inflate
 from server.errors import Problem
 from server.wire.headers import ProtocolError
 
+from .fakes import run_async
 from .test_session import DOCUMENT, JSON, LIMITS, Case
 
 
@@ -79,6 +80,40 @@ class Refusing(Case):
                 self.assertEqual(self.agent.runs, [])
 
 
+class Budgets(Case):
+    def test_values(self) -> None:
+        for body, status in (
+            (b'{"ext": {"a": [' + b"1," * 90 + b"1]}}", 200),
+            (b'{"ext": {"a": [' + b"[]," * 50 + b"1]}}", 413),
+            (b'{"ext": {"a": "' + b"[,{" * 90 + b'"}}', 200),
+            (b'{"ext": {"a": "' + b'\\"' * 90 + b'[,{"}}', 200),
+        ):
+            with self.subTest(body=body[:30]):
+                self.limits = LIMITS | {"max_values": 100}
+                call = self.post(body)
+                self.assertEqual(call.status, status)
+                if status == 413:
+                    self.assertEqual(call.json["code"], "body_too_large")
+                    self.assertRegex(
+                        call.json["detail"], "has 104 JSON values; server.limits.max_values is 100"
+                    )
+
+    def test_memory(self) -> None:
+        """What a document takes is asked for before it is parsed."""
+        body = b'{"ext": {"a": [' + b"1," * 10_000 + b"1]}}"
+        call = self.post(body)
+        self.assertEqual(call.status, 200)
+        asked = max(call.channel.held)
+        self.assertGreater(asked, 2 * len(body) + 10_000 * PER_VALUE)
+        self.assertLess(asked, 3 * len(body) + 11_000 * PER_VALUE)
+        call = self.call(body)
+        call.channel.room = asked - 1
+        run_async(self.router()(call.exchange))
+        self.assertEqual((call.status, call.json["code"]), (503, "overloaded"))
+        self.assertIn("server.limits.max_memory", call.json["detail"])
+        self.assertEqual(len(self.agent.runs), 1)
+
+
 class Gzip(Case):
     def test_a_packed_body(self) -> None:
         packed = gzip.compress(json.dumps(DOCUMENT).encode())
@@ -108,6 +143,17 @@ class Gzip(Case):
                 call = self.post(packed, JSON | {"Content-Encoding": "gzip"})
                 self.assertLess(time.process_time() - began, 1.0)
                 self.assertEqual(call.status, status)
+
+    def test_what_holds_much_more_than_was_sent(self) -> None:
+        """Up to a megabyte may come out of any few bytes; beyond it the ratio counts."""
+        for size, fits in ((FREE - 2, True), (3 * FREE, False)):
+            packed = gzip.compress(b"{}" + b" " * size)
+            with self.subTest(size=size):
+                self.limits = LIMITS | {"max_request_size": 10 * FREE}
+                call = self.post(packed, JSON | {"Content-Encoding": "gzip"})
+                self.assertEqual(call.status, 200 if fits else 413)
+                if not fits:
+                    self.assertIn(f"{RATIO} times", call.json["detail"])
 
     def test_cut_anywhere(self) -> None:
         packed = gzip.compress(b'{"some": "text"}')

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from server.api.auth import Keys
+from server.api.body import Sizes
 from server.api.files import AT_ONCE, Downloads, disposition
 from server.api.router import Call
 from server.app import App, routes
@@ -33,8 +34,10 @@ class Pieces:
         self.reading = self.most = 0
         self.size = sum(len(p) for p in pieces if isinstance(p, bytes)) if size is None else size
 
-    async def read_piece(self, session_id: str, path: str, offset: int, stamp: str) -> Piece:
-        self.asked.append((session_id, path, offset, stamp))
+    async def read_piece(
+        self, owner: str, session_id: str, path: str, offset: int, stamp: str
+    ) -> Piece:
+        self.asked.append((owner, session_id, path, offset, stamp))
         self.reading += 1
         self.most = max(self.most, self.reading)
         await asyncio.sleep(0)
@@ -48,7 +51,7 @@ class Pieces:
 class Case(unittest.TestCase):
     def post(self, pieces: Pieces, body: Any) -> fakes.Call:
         asked = fakes.Call("POST", "/files", KIND, json.dumps(body).encode())
-        run_async(Downloads(pieces, 100_000).post(Call(asked.exchange, {})))
+        run_async(Downloads(pieces, Sizes(100_000, 1_000)).post(Call(asked.exchange, {})))
         return asked
 
 
@@ -64,7 +67,7 @@ class Answers(Case):
                 self.assertEqual(answer.headers["content-length"], str(pieces.size))
                 self.assertIn('filename="page.html"', answer.headers["content-disposition"])
                 asked = [(sum(map(len, parts[:n])), "v1" if n else "") for n in range(len(parts))]
-                self.assertEqual([item[2:] for item in pieces.asked], asked)
+                self.assertEqual([item[3:] for item in pieces.asked], asked)
 
     def test_a_file_that_changes_under_way_stays_short(self) -> None:
         for second in (Problem("not_found", "changed"), b""):
@@ -73,7 +76,7 @@ class Answers(Case):
 
     def test_many_readers_share_a_few_processes(self) -> None:
         pieces = Pieces(*[b"x"] * 20, size=1)
-        downloads = Downloads(pieces, 100_000)
+        downloads = Downloads(pieces, Sizes(100_000, 1_000))
 
         async def all_at_once() -> None:
             body = json.dumps({"id": "s", "path": "f"}).encode()
@@ -128,7 +131,7 @@ class Whole(unittest.IsolatedAsyncioTestCase):
         self.home = Path(folder) / "home"
         flags = {"server.discover": False, "server.sandbox.require": "none"}
         self.app = await self.enterAsyncContext(App(load(self.home, None, {}, flags), {}))
-        self.router = routes(self.app, Keys(["k"]))
+        self.router = routes(self.app, Keys([], "k"))
 
     async def shell(self, session_id: str, command: str) -> dict[str, Any]:
         """The envelope of a command."""

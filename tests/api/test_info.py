@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import unittest
 from functools import partial
+from typing import Any
 
 from server.api.info import Health, Info
 from server.api.router import Call
@@ -15,9 +16,10 @@ from .fakes import run_async
 class InfoCase(unittest.TestCase):
     def setUp(self) -> None:
         self.models = [{"name": "main"}]
-        self.info = Info(
-            "1.2", {"max_runs": 4}, {"agent": "default"}, models=lambda: self.models, demo=bool
-        )
+        self.info = Info("1.2", {"max_runs": 4}, {"agent": "default"}, self.facts)
+
+    def facts(self, owner: str) -> dict[str, Any]:
+        return {"models": self.models, "asked by": owner}
 
     def test_health_says_only_that_it_lives(self) -> None:
         for opened, status in ((False, "starting"), (True, "ok")):
@@ -38,7 +40,7 @@ class InfoCase(unittest.TestCase):
                     "limits": {"max_runs": 4},
                     "defaults": {"agent": "default"},
                     "models": models,
-                    "demo": False,
+                    "asked by": "",
                 },
             )
 

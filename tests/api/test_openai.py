@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 import http.client
 import json
 import threading
 import unittest
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
+from server.api import openai
+from server.api.auth import Key
+from server.api.openai import place
+from server.session.fields import MAX_SESSION_ID
 from tests.chaos import processes
 from tests.fronts.served import Served
+from tests.tooling.child import Yaa
 
 Json = dict[str, Any]
 USER = {"role": "user", "content": "hi"}
@@ -32,6 +39,10 @@ def script(body: Json) -> list[tuple[Any, ...]]:
         return [("call", "finish", '{"reason": "all done"}')]
     if order == "half":
         return [("text", "half"), ("wait", GATE)]
+    if order == "refuse":
+        return [("status", int(rest))]
+    if order == "recall":
+        return [("text", json.dumps(body["messages"][1:]))]
     if order == "break":
         return [("status", 500)] if again else [("call", "count", "{}")]
     if order == "late":
@@ -97,6 +108,15 @@ class Case(unittest.TestCase):
         return status, found
 
 
+class Places(unittest.TestCase):
+    def test_what_is_kept_of_a_key_is_nobody_elses(self) -> None:
+        """Nor a session's, whose id anybody may choose."""
+        owners = ("", "ann", "bob", "openai/ann", "key-0123456789abcdef", "\ud800", "x" * 300)
+        places = {place(owner) for owner in owners}
+        self.assertEqual(len(places), len(owners))
+        self.assertGreater(min(map(len, places)), MAX_SESSION_ID)
+
+
 class Models(Case):
     def test_agents_are_models(self) -> None:
         status, _, body = self.send("/v1/models")
@@ -140,7 +160,8 @@ class Bytes(Case):
         self.assertEqual(len({each["id"] for each in chunks}), 1)
         self.assertTrue(chunks[0]["id"].startswith("chatcmpl-"))
         deltas = [each["choices"][0]["delta"] for each in chunks]
-        wanted: list[Json] = [{"role": "assistant", "content": ""}, {"reasoning_content": "hm"}]
+        wanted: list[Json] = [{"role": "assistant", "content": ""}]
+        wanted += [{"reasoning_content": "hm", "reasoning": "hm"}]
         self.assertEqual(deltas, [*wanted, {"content": "H"}, {"content": "é"}, {}])
 
     def test_a_whole_answer(self) -> None:
@@ -179,7 +200,7 @@ class Bytes(Case):
             self.assertEqual(json.loads(event[6:])["type"], name.removeprefix("event: "))
         status, _, whole = self.send("/v1/responses", {"model": "counter", "input": "hi"})
         found = json.loads(whole)
-        self.assertEqual((status, found["status"], found["store"]), (200, "completed", False))
+        self.assertEqual((status, found["status"], found["store"]), (200, "completed", True))
         self.assertEqual(found["usage"]["input_tokens_details"]["cached_tokens"], 3)
 
     def test_what_the_model_is_asked(self) -> None:
@@ -317,6 +338,111 @@ class Twice(Case):
         self.assertTrue(processes.until(true, 30), "it never came")
 
 
+class Named(Case):
+    """Earlier answers that a request names instead of sending them (fronts/earlier.py)."""
+
+    def respond(self, **more: Any) -> tuple[int, Json]:
+        status, _, body = self.send("/v1/responses", {"model": "counter", **more})
+        found: Json = json.loads(body)
+        return status, found
+
+    def said(self, **more: Any) -> list[str]:
+        """What the model was asked: the words of the conversation."""
+        status, found = self.respond(**more)
+        self.assertEqual(status, 200, found)
+        asked = json.loads(found["output"][-1]["content"][0]["text"])
+        return [each["content"] for each in asked]
+
+    def test_an_answer_whole_or_streamed(self) -> None:
+        for streams in (False, True):
+            with self.subTest(streams=streams):
+                body = {"model": "counter", "input": "hi", "stream": streams}
+                _, _, data = self.send("/v1/responses", body)
+                last = data.decode().strip().rpartition("data: ")[2]
+                response = json.loads(last)["response"] if streams else json.loads(data)
+                more = {"previous_response_id": response["id"]}
+                self.assertEqual(self.said(input="recall", **more), ["hi", "Hé", "recall"])
+
+    def test_its_items(self) -> None:
+        _, first = self.respond(input="hi")
+        named = [{"type": "item_reference", "id": item["id"]} for item in first["output"]]
+        given = [USER, *named, {"role": "user", "content": "recall"}]
+        self.assertEqual(self.said(input=given), ["hi", "Hé", "recall"])
+
+    def test_a_long_conversation_is_sent_once(self) -> None:
+        """Each turn names the last one only."""
+        _, found = self.respond(input="hi")
+        for _ in range(3):
+            _, found = self.respond(input="hi", previous_response_id=found["id"])
+        said = self.said(input="recall", previous_response_id=found["id"])
+        self.assertEqual(said, ["hi", "Hé"] * 4 + ["recall"])
+
+    def test_another_process_of_the_host_has_it_too(self) -> None:
+        _, first = self.respond(input="hi")
+        with Yaa(self.served.config, home=self.served.home) as other:
+            place, self.served.url = self.served.url, f"{other.url}/v1"
+            try:
+                said = self.said(input="recall", previous_response_id=first["id"])
+            finally:
+                self.served.url = place
+        self.assertEqual(said, ["hi", "Hé", "recall"])
+
+    def test_what_was_not_to_be_kept(self) -> None:
+        _, first = self.respond(input="hi", store=False)
+        self.assertFalse(first["store"])
+        status, found = self.respond(input="x", previous_response_id=first["id"])
+        self.assertEqual((status, found["error"]["param"]), (400, "previous_response_id"))
+        self.assertIn("send the whole conversation", found["error"]["message"])
+        status, found = self.respond(
+            input=[{"type": "item_reference", "id": first["output"][0]["id"]}]
+        )
+        self.assertEqual((status, found["error"]["param"]), (400, "input[0]"))
+
+    def test_a_server_that_keeps_nothing(self) -> None:
+        with Served(script, {"response_ttl_s": 0}) as own:
+            place, Case.served = Case.served, own
+            try:
+                _, first = self.respond(input="hi")
+                status, _ = self.respond(input="x", previous_response_id=first["id"])
+            finally:
+                Case.served = place
+            self.assertEqual((first["store"], status), (False, 400))
+            self.assertFalse((own.home / "responses").exists())
+
+
+class Owners(unittest.TestCase):
+    def test_what_is_kept_belongs_to_the_owner_of_the_key(self) -> None:
+        """Keys may share a name."""
+        asked: list[tuple[str, str]] = []
+
+        class Files:
+            keeps = True
+
+            def fetch(self, owner: str, name: str, _: int = 0) -> None:
+                asked.append((owner, name))
+
+        async def body() -> bytes:
+            return b"{}"
+
+        request = SimpleNamespace(headers={"idempotency-key": "k"}, path="/v1/responses")
+        names = set()
+        for owner in ("a", "b"):
+            asked.clear()
+            call: Any = SimpleNamespace(
+                key=Key("name", owner=owner), request=request, exchange=SimpleNamespace(body=body)
+            )
+            files: Any = Files()
+            nothing: Any = None
+            api = openai.OpenAI(nothing, nothing, list, files, files, "0")
+            api._recall(call)("call")
+            api._earlier(call)("resp", 1)
+            asyncio.run(api._turn(call, {"messages": []}, streams=False))
+            where = [place for place, _ in asked]
+            self.assertEqual(where, [place(owner), owner, place(owner)])
+            names.add(asked[-1][1])
+        self.assertEqual(len(names), 2, "one repetition for two owners")
+
+
 class Errors(Case):
     def test_before_a_run(self) -> None:
         good = {"model": "counter", "messages": [USER]}
@@ -351,9 +477,32 @@ class Errors(Case):
             with self.subTest(path):
                 before = self.served.counted()
                 status, headers, answer = self.send(path, {"model": "counter", **more})
-                self.assertEqual((status, headers["x-should-retry"]), (502, "false"))
+                self.assertEqual((status, headers["x-should-retry"]), (424, "false"))
                 self.assertEqual(json.loads(answer)["error"]["code"], "upstream_error")
                 self.assertEqual(self.served.counted(), before + 1)
+
+    def test_what_a_provider_refuses_is_asked_once(self) -> None:
+        """The status is one that no client repeats by itself where asking again is in vain."""
+        for theirs, ours in (
+            (400, 400),
+            (401, 424),
+            (402, 424),
+            (404, 424),
+            (413, 400),
+            (422, 400),
+            (429, 429),
+            (500, 502),
+            (503, 502),
+        ):
+            for path, said in (
+                ("/v1/chat/completions", {"messages": [{**USER, "content": f"refuse {theirs}"}]}),
+                ("/v1/responses", {"input": f"refuse {theirs}"}),
+            ):
+                with self.subTest(path, theirs=theirs):
+                    self.served.provider.requests.clear()
+                    status, headers, _ = self.send(path, {"model": "counter", **said})
+                    self.assertEqual((status, headers["x-should-retry"]), (ours, "false"))
+                    self.assertEqual(len(self.served.provider.requests), 1)
 
     def test_in_the_middle_of_a_stream(self) -> None:
         body = {"model": "counter", "stream": True}

@@ -50,10 +50,17 @@ class Buckets(unittest.TestCase):
 
     def test_keys_are_counted_apart_and_may_have_their_own(self) -> None:
         rates = self.rates("1/1m")
-        ann, bob, free = Key("ann"), Key("bob", rate_limit="3/1m"), Key("free", rate_limit="")
-        taken = {key.name: sum(not self.wait_of(rates, key) for _ in range(9))
+        ann, bob = Key("ann", owner="ann"), Key("ann", rate_limit="3/1m", owner="bob")
+        free = Key("ann", rate_limit="", owner="free")
+        taken = {key.owner: sum(not self.wait_of(rates, key) for _ in range(9))
                  for key in (ann, bob, free)}  # fmt: skip
         self.assertEqual(taken, {"ann": 1, "bob": 3, "free": 9})
+
+    def test_two_keys_of_one_person_are_counted_together(self) -> None:
+        rates = self.rates("3/1m")
+        old, new = Key("ann", owner="ann"), Key("anna", owner="ann")
+        self.assertEqual([self.wait_of(rates, key) > 0 for key in (old, new) * 2],
+                         [False, False, False, True])  # fmt: skip
 
     def test_none_at_all(self) -> None:
         rates = self.rates("")

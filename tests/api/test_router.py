@@ -16,6 +16,7 @@ from server.api.router import Call, Route, Router
 from server.errors import CODES, Problem
 from server.jsontext import JSONError
 from server.wire.headers import ProtocolError
+from server.wire.origins import Origins
 
 from . import fakes
 from .fakes import run_async
@@ -194,7 +195,7 @@ class Cors(Case):
         self.assertEqual(exchange.headers["access-control-max-age"], "3600")
 
     def test_a_list_of_origins(self) -> None:
-        options: dict[str, Any] = {"origins": ["https://mine.example", "null"]}
+        options: dict[str, Any] = {"origins": Origins(["https://mine.example", "null"])}
         for origin, answer in (
             ("https://mine.example", "https://mine.example"),
             ("null", "null"),
@@ -206,6 +207,70 @@ class Cors(Case):
                 self.assertEqual(headers.get("access-control-allow-origin"), answer)
                 self.assertEqual(headers["vary"], "Origin")
         self.assertNotIn("access-control-allow-origin", self.ask("GET", "/open", **options).headers)
+        for origin, permitted in (("https://mine.example", True), ("https://other.example", False)):
+            headers = self.ask("OPTIONS", "/closed", {"Origin": origin}, **options).headers
+            self.assertEqual("access-control-allow-methods" in headers, permitted)
+            self.assertEqual(headers["allow"], "GET, HEAD, POST, OPTIONS")
+
+
+class WithoutKeys(Case):
+    """Where no key is needed, a page of another origin gets nothing and does nothing."""
+
+    def ask(
+        self, method: str, path: str, headers: Mapping[str, str] | None = None, **options: Any
+    ) -> fakes.Call:
+        options["origins"] = Origins(["*", "https://mine.example"], key_needed=False)
+        own = {"Host": "127.0.0.1:8"}
+        return super().ask(method, path, own | dict(headers or {}), **options)
+
+    def router(self, **options: Any) -> Router:
+        self.served = 0
+
+        async def thing(call: Call) -> None:
+            self.served += 1
+            await call.json({"name": call.key.name})
+
+        routes = {
+            ("GET", "/open"): Route(thing, open=True),
+            ("GET", "/closed"): Route(thing),
+            ("POST", "/closed"): Route(thing),
+            ("POST", "/v1/x"): Route(thing, refusal=lambda problem: {"no": problem.code}),
+        }
+        return Router(routes, self.files, Keys([], required=False), **options)
+
+    def test_table(self) -> None:
+        own, mine, other = "http://127.0.0.1:8", "https://mine.example", "https://evil.example"
+        for method, path, origin, status, readable in (
+            ("POST", "/closed", None, 200, None),
+            ("POST", "/closed", own, 200, None),
+            ("POST", "/closed", mine, 200, mine),
+            ("POST", "/closed", other, 403, None),
+            ("GET", "/closed", other, 403, None),
+            ("HEAD", "/closed", other, 403, None),
+            ("POST", "/closed", "null", 403, None),
+            ("POST", "/v1/x", other, 403, None),
+            ("POST", "/nowhere", other, 404, None),
+            ("GET", "/open", other, 200, None),
+            ("GET", "/file.js", other, 200, None),
+            ("OPTIONS", "/closed", other, 204, None),
+            ("OPTIONS", "/closed", "null", 204, None),
+            ("OPTIONS", "/closed", mine, 204, mine),
+        ):
+            with self.subTest(method=method, path=path, origin=origin):
+                asked = self.ask(method, path, {"Origin": origin} if origin else {})
+                self.assertEqual(asked.status, status)
+                self.assertEqual(asked.headers.get("access-control-allow-origin"), readable)
+                if status == 403:
+                    self.assertEqual(self.served, 0)
+                permission = "access-control-allow-headers" in asked.headers
+                self.assertEqual(permission, method == "OPTIONS" and readable is not None)
+
+    def test_a_refusal_says_what_to_do(self) -> None:
+        asked = self.ask("POST", "/closed", {"Origin": "https://evil.example"})
+        self.assertEqual(asked.json["code"], "origin_not_allowed")
+        self.assertIn("server.cors_origins", asked.json["detail"])
+        asked = self.ask("POST", "/v1/x", {"Origin": "https://evil.example"})
+        self.assertEqual(asked.json, {"no": "origin_not_allowed"})
 
 
 class Errors(Case):

@@ -20,7 +20,7 @@ KEY = {"name": "me", "key": "k"}
 class Busy(Case):
     def test_slots(self) -> None:
         slots = Slots(3)
-        mine, yours = Key("mine", 1), Key("yours")
+        mine, yours = Key("mine", 1, owner="me"), Key("yours", owner="you")
         slots.take(mine)
         with self.assertRaises(Problem) as caught:
             slots.take(mine)  # a second run for a key that may have one
@@ -32,6 +32,14 @@ class Busy(Case):
             slots.take(yours)  # a fourth run on a server for three
         slots.give(mine)
         slots.take(mine)
+
+    def test_two_keys_of_one_person_share_slots(self) -> None:
+        slots = Slots(9)
+        slots.take(Key("ann", 1, owner="ann"))
+        with self.assertRaises(Problem):
+            slots.take(Key("ann", 1, owner="ann"))
+        for owner in ("key-1a", "key-2b", "ann bob"):  # one name in the log, and not one person
+            slots.take(Key("ann", 1, owner=owner))
 
     def test_too_many_runs_is_429_and_says_when_to_come_back(self) -> None:
         async def main() -> None:
@@ -67,7 +75,7 @@ class Fronts(Case):
 
         async def handle(call: Call) -> None:
             runs = Runs(self.agent, LIMITS)
-            with runs.begin(call, await runs.read(call)) as run:
+            async with runs.begin(call, await runs.read(call)) as run:
                 if wish == "whole":
                     session = await runs.collect(call, run, lambda e: seen.append(e["type"]))
                     await call.json(session)

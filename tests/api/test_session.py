@@ -22,7 +22,12 @@ from server.wire.headers import ProtocolError
 from . import fakes
 from .fakes import run_async
 
-LIMITS: dict[str, Any] = {"max_runs": 2, "max_request_size": 1_000_000, "heartbeat_s": 15}
+LIMITS: dict[str, Any] = {
+    "max_runs": 2,
+    "max_request_size": 1_000_000,
+    "heartbeat_s": 15,
+    "announce_s": 1,
+}
 JSON = {"Content-Type": "application/json", "yaa-api-key": "k"}
 SSE = JSON | {"Accept": "text/event-stream"}
 DOCUMENT = {"id": "s1", "messages": [{"id": "u1", "role": "user", "content": "Hello"}]}
@@ -107,6 +112,42 @@ class Snapshots(Case):
         call = self.post({"run": {"id": "a\nevent: b"}}, headers=SSE)
         self.assertEqual(call.status, 200)
         self.assertEqual(len(sse.Decoder().feed(call.answer)), 4)
+
+
+class Stopping(Case):
+    def router(self) -> Router:
+        handler = Sessions(Runs(self.agent, self.limits), streams=self.streams)
+        routes = {("POST", "/session"): Route(handler.stop)}
+        return Router(routes, handler.post, Keys([{"name": "me", "key": "k"}]))
+
+    def test_a_session_by_its_id_and_the_key(self) -> None:
+        call = self.post({"id": "s"})
+        self.assertEqual((call.status, call.json), (200, {"id": "s", "stopped": True}))
+        (stopped,) = self.agent.stopped
+        self.assertEqual(stopped[1], "s")
+
+    def test_what_names_no_session(self) -> None:
+        for body in ({}, {"id": ""}, {"id": 5}, {"id": "s" * 129}, {"id": None}):
+            call = self.post(body)
+            self.assertEqual((call.status, call.json["errors"][0]["pointer"]), (422, "/id"), body)
+        self.assertEqual(self.agent.stopped, [])
+
+
+class Naming(Case):
+    def test_an_idempotency_key_names_a_session_without_id(self) -> None:
+        for headers, document, named in (
+            ({}, {}, False),
+            ({"Idempotency-Key": "a"}, {}, True),
+            ({"Idempotency-Key": "a"}, {"id": "mine"}, False),
+        ):
+            self.post(document, headers=JSON | headers)
+            session = self.agent.runs[-1].session
+            self.assertEqual(str(session.get("id", "")).startswith("ses_"), named, headers)
+        for key in ("a", "b"):
+            self.post({}, headers=JSON | {"Idempotency-Key": key})
+        ids = [run.session.get("id") for run in self.agent.runs]
+        self.assertEqual(ids[1], ids[3])
+        self.assertNotEqual(ids[3], ids[4])
 
 
 class Choosing(unittest.TestCase):

@@ -8,14 +8,21 @@ import tempfile
 import unittest
 from collections.abc import Mapping
 from pathlib import Path
+from urllib.parse import quote
 
 from server.api.router import Call
 from server.api.static import CSP, Files, byte_range, file_name
 from server.config import shipped
 from server.errors import Problem
+from server.wire.exchange import PIECE
 
 from . import fakes
 from .fakes import run_async
+
+NOT_SERVED = (
+    *("jsconfig.json", "types.d.ts", "main.js~", "main.js.bak", "#main.js#", "main.js.orig"),
+    *("notes.txt", "README.md", "page.py", "js.", "HTML"),
+)
 
 
 class Case(unittest.TestCase):
@@ -29,12 +36,14 @@ class Case(unittest.TestCase):
         (self.root / "artifact.html").write_text("<p>artifact")
         (self.root / "sandbox.html").write_text("<p>sandbox")
         (self.root / "js" / "main.js").write_text("0123456789")
-        (self.root / "a b%.txt").write_text("odd name")
-        (self.root / "datei-ü.txt").write_text("unicode")
+        (self.root / "a b%.css").write_text("odd name")
+        (self.root / "datei-ü.css").write_text("unicode")
         (self.root / "noext").write_text("?")
-        (self.root / "empty.txt").write_text("")
+        (self.root / "empty.css").write_text("")
         (self.root / ".hidden").write_text("canary")
-        (self.base / "secret.txt").write_text("canary")
+        for name in NOT_SERVED:
+            (self.root / name).write_text("canary")
+        (self.base / "secret.css").write_text("canary")
         self.files = Files(self.root)
 
     def get(
@@ -52,14 +61,14 @@ class Case(unittest.TestCase):
 
 class Serving(Case):
     def test_what_it_has_is_what_it_would_serve(self) -> None:
-        for path in ("/", "/js/main.js", "/a%20b%25.txt", "/empty.txt"):
+        for path in ("/", "/js/main.js", "/a%20b%25.css", "/empty.css"):
             self.assertTrue(self.files.has(path), path)
         odd = (
             "/js",
             "/none.js",
             "/.hidden",
-            "/../secret.txt",
-            "/%2e%2e/secret.txt",
+            "/../secret.css",
+            "/%2e%2e/secret.css",
             "/a%00",
             "/%ff",
         )
@@ -67,16 +76,23 @@ class Serving(Case):
             self.assertFalse(self.files.has(path), path)
             self.refused(path)
 
+    def test_what_is_not_part_of_the_page_is_not_served(self) -> None:
+        for name in NOT_SERVED:
+            with self.subTest(name):
+                self.assertFalse(self.files.has(f"/{quote(name)}"))
+                self.refused(f"/{quote(name)}")
+        for name in ("jsconfig.json", "types.d.ts"):
+            self.assertFalse(Files(shipped("client")).has(f"/{name}"), name)
+
     def test_files_and_their_types(self) -> None:
         for path, body, kind in (
             ("/", b"<p>hello", "text/html; charset=utf-8"),
             ("/index.html", b"<p>hello", "text/html; charset=utf-8"),
             ("/js/main.js", b"0123456789", "text/javascript; charset=utf-8"),
             ("/j%73/m%61in.js", b"0123456789", "text/javascript; charset=utf-8"),
-            ("/a%20b%25.txt", b"odd name", "text/plain; charset=utf-8"),
-            ("/datei-%C3%BC.txt", b"unicode", "text/plain; charset=utf-8"),
-            ("/noext", b"?", "application/octet-stream"),
-            ("/empty.txt", b"", "text/plain; charset=utf-8"),
+            ("/a%20b%25.css", b"odd name", "text/css; charset=utf-8"),
+            ("/datei-%C3%BC.css", b"unicode", "text/css; charset=utf-8"),
+            ("/empty.css", b"", "text/css; charset=utf-8"),
         ):
             with self.subTest(path=path):
                 exchange = self.get(path)
@@ -150,6 +166,24 @@ class Serving(Case):
             self.assertEqual(caught.exception.status, 416)
             self.assertEqual(caught.exception.headers, {"Content-Range": f"bytes */{size}"})
 
+    def test_a_large_file_goes_out_in_pieces(self) -> None:
+        content = os.urandom(3 * PIECE + 5)
+        (self.root / "large.wasm").write_bytes(content)
+        for asked, status, body in (
+            ({}, 200, content),
+            ({"Range": f"bytes=7-{2 * PIECE}"}, 206, content[7 : 2 * PIECE + 1]),
+            ({"Range": "bytes=-9"}, 206, content[-9:]),
+        ):
+            with self.subTest(asked=asked):
+                exchange = self.get("/large.wasm", asked)
+                self.assertEqual((exchange.status, exchange.answer), (status, body))
+                sent = [each for each in exchange.channel.log if isinstance(each, bytes)]
+                self.assertLessEqual(max(map(len, sent)), PIECE + 4_096)
+        exchange = self.get("/large.wasm", method="HEAD")
+        self.assertEqual(exchange.headers["content-length"], str(len(content)))
+        tag = exchange.headers["etag"]
+        self.assertEqual(self.get("/large.wasm", {"If-None-Match": tag}).status, 304)
+
     def test_a_head_has_no_ranges(self) -> None:
         for header in ("bytes=0-3", "bytes=99-"):
             self.assertEqual(self.get("/js/main.js", {"Range": header}, "HEAD").status, 200)
@@ -165,15 +199,15 @@ class Serving(Case):
 class Refusing(Case):
     def test_names_that_mean_something_else(self) -> None:
         for path in (
-            "/../secret.txt",
-            "/js/../../secret.txt",
+            "/../secret.css",
+            "/js/../../secret.css",
             "/js/../index.html",
-            "/%2e%2e/secret.txt",
-            "/%2e%2e%2fsecret.txt",
-            "/..%2fsecret.txt",
-            "/..%5csecret.txt",
-            "/..\\secret.txt",
-            "/%252e%252e/secret.txt",
+            "/%2e%2e/secret.css",
+            "/%2e%2e%2fsecret.css",
+            "/..%2fsecret.css",
+            "/..%5csecret.css",
+            "/..\\secret.css",
+            "/%252e%252e/secret.css",
             "/./index.html",
             "//index.html",
             "/js//main.js",
@@ -181,12 +215,12 @@ class Refusing(Case):
             "/js",
             "/.hidden",
             "/js/.git/config",
-            "/index.html%00.txt",
+            "/index.html%00.css",
             "/index.html%0a",
             "/%ff",
             "/%zz",
             "/%",
-            "/%c0%ae%c0%ae/secret.txt",
+            "/%c0%ae%c0%ae/secret.css",
             "index.html",
             "",
             "*",
@@ -199,22 +233,22 @@ class Refusing(Case):
                 self.refused(path)
 
     def test_an_absolute_name_stays_inside(self) -> None:
-        self.refused("/" + str(self.base / "secret.txt").lstrip("/"))
+        self.refused("/" + str(self.base / "secret.css").lstrip("/"))
         with self.assertRaises(Problem):
-            file_name("/" + str(self.base / "secret.txt"))
+            file_name("/" + str(self.base / "secret.css"))
 
     def test_links_out_of_the_root_and_things_that_are_no_files(self) -> None:
-        (self.root / "out.txt").symlink_to(self.base / "secret.txt")
+        (self.root / "out.css").symlink_to(self.base / "secret.css")
         (self.root / "outdir").symlink_to(self.base)
         (self.root / "loop").symlink_to(self.root / "loop")
-        os.mkfifo(self.root / "fifo.txt")
-        for path in ("/out.txt", "/outdir/secret.txt", "/loop", "/fifo.txt"):
+        os.mkfifo(self.root / "fifo.css")
+        for path in ("/out.css", "/outdir/secret.css", "/loop", "/fifo.css"):
             with self.subTest(path=path):
                 self.refused(path)
 
     def test_a_link_inside_is_followed(self) -> None:
-        (self.root / "in.txt").symlink_to(self.root / "noext")
-        self.assertEqual(self.get("/in.txt").answer, b"?")
+        (self.root / "in.css").symlink_to(self.root / "noext")
+        self.assertEqual(self.get("/in.css").answer, b"?")
 
     def test_no_client_installed(self) -> None:
         self.files = Files(self.base / "none")

@@ -12,7 +12,7 @@ await main(async (walk, job) => {
 
   await walk.step("sign in, at the server's own page", async () => {
     await page.goto(job.server);
-    await says(walk, "The server needs a key", "It printed one");
+    await says(walk, "The server needs a key", "it printed a link");
     await clean(walk);
     await page.setViewport({ width: 390, height: 844 });
     await clean(walk);
@@ -45,7 +45,7 @@ await main(async (walk, job) => {
 
   await walk.step("no key, a wrong key, the right one", async () => {
     await address(walk, job.server);
-    await says(walk, "The server needs a key", "It printed one");
+    await says(walk, "The server needs a key", "it printed a link");
     await page.type(`${FAILURE} input[type=password]`, "wrong");
     await page.keyboard.press("Enter");
     await says(walk, "The server needs a key", "does not know this key");

@@ -38,6 +38,7 @@ await main(async (walk, job) => {
       await next.waitForFunction(() => document.querySelectorAll("article.message").length >= 2);
       const session = await stored(next, id);
       const kept = session.messages.at(-1).content.match(/@\d+@/g).length;
+      await next.waitForFunction(COUNT); // the text comes a frame behind its message
       const shown = await next.evaluate(COUNT);
       if (kept < seen) throw new Error(`${seen} were seen, ${kept} are kept`);
       if (shown < kept) throw new Error(`${kept} are kept, ${shown} are shown`);

@@ -54,11 +54,16 @@ def main() -> int:
     began, tally, nginx = time.monotonic(), Tally(), tools.nginx().path
     kinds = [kind for kind in KINDS if nginx or kind != "nginx"]
     print(f"{options.runs} runs, --seed {options.seed}, {'with' if nginx else 'WITHOUT'} nginx")
-    with Cluster(nginx) as cluster, ThreadPoolExecutor(options.at_once) as pool:
+    with (
+        Cluster(nginx, shared=options.unasked) as cluster,
+        ThreadPoolExecutor(options.at_once) as pool,
+    ):
         talks = [
             Talk(cluster, number, random.Random(f"{options.seed}/{number}"), kinds, tally)
             for number in range(options.runs)
         ]
+        for talk in talks:
+            talk.unasked = options.unasked
         for number, _ in enumerate(pool.map(Talk.hold, talks), 1):
             if number % 25 == 0:
                 took = time.monotonic() - began
@@ -100,6 +105,7 @@ class Talk:
         self._at = chance.randrange(1, LATEST)
         self._at_exec = chance.random() < 0.5  # not before the next tool begins
         self._seen = 0
+        self.unasked = False  # its tools run without being asked about
 
     def hold(self) -> None:
         wrong = self._tally.wrong
@@ -121,6 +127,8 @@ class Talk:
     def _converse(self) -> dict[str, Any]:
         client, ends = Client(), time.monotonic() + DEADLINE_S
         client.kept |= {"id": self._id, "tools": [PAGE_TOOL]}
+        if self.unasked:
+            client.kept["config"] = {"tool": {n: {"auto_approve": True} for n in ("shell", "mark")}}
         while time.monotonic() < ends:
             before = copy.deepcopy(client.kept)
             status, came = self._post(client)
@@ -213,6 +221,8 @@ def reset(connection: http.client.HTTPConnection) -> None:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python3 -m tests.chaos", description=__doc__)
     parser.add_argument("--runs", type=int, default=300)
+    text = "servers share one home folder, and tools run without being asked about"
+    parser.add_argument("--unasked", action="store_true", help=text)
     parser.add_argument("--at-once", type=int, default=6, help="conversations in flight")
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1 << 32))
     return parser.parse_args()

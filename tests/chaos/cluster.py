@@ -24,7 +24,7 @@ from ..tooling.child import Child, Yaa
 from . import processes
 from .test_kill import OWNED
 
-KEY = "one-key-for-all-three"
+KEY, NAME = "one-key-for-all-three", "chaos"
 GRACE_S = 2  # server.limits.disconnect_grace_s
 GONE_S = 25.0  # what a dead server's processes may take at most: its grace and a loaded machine
 START_S = 60.0
@@ -36,7 +36,7 @@ SLOW_TOOL = f"import time\n{SLOW_TOOL}"
 class Cluster:
     """`with Cluster(balanced) as cluster`; `url` is where clients POST, or `urls` without nginx."""
 
-    def __init__(self, nginx: Path | None) -> None:
+    def __init__(self, nginx: Path | None, *, shared: bool = False) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="yaa-storm-")
         self.folder = Path(self._folder.name)
         self._nginx_program = nginx
@@ -45,9 +45,9 @@ class Cluster:
         self._strikes: list[threading.Thread] = []
         self._locks = {name: threading.Lock() for name in ("provider", "nginx", "0", "1", "2")}
         self._ports = free_ports(5)
-        self.homes = [self.folder / f"home-{n}" for n in range(3)]
+        self.homes = [self.folder / ("home" if shared else f"home-{n}") for n in range(3)]
         for home in self.homes:
-            (home / "tools").mkdir(parents=True)
+            (home / "tools").mkdir(parents=True, exist_ok=True)
             (home / "tools" / "mark.py").write_text(SLOW_TOOL)
 
     def __enter__(self) -> Cluster:
@@ -89,7 +89,7 @@ class Cluster:
         server = {
             "discover": False,
             "providers": {"main": provider | {"model_name": "m"}},
-            "api_keys": [KEY],
+            "api_keys": [{"name": NAME, "key": KEY}],
             "limits": {"disconnect_grace_s": GRACE_S},
         }
         retry = {"llm_api": {"retry": {"times": 3, "delay": 0.2}}}
@@ -191,7 +191,7 @@ class Cluster:
 
     def executions(self, session_id: str) -> list[int]:
         """How often the command and each mark of a session ran, on all servers together."""
-        folders = [Runner(home).folder(session_id) for home in self.homes]
+        folders = [Runner(home).folder(session_id, NAME) for home in sorted({*self.homes})]
         files = [[folder / name for folder in folders] for name in ("shell", "one", "two")]
         return [sum(len(f.read_text().split()) for f in each if f.exists()) for each in files]
 

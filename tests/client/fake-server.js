@@ -90,6 +90,8 @@ class FakeServer {
   /** what is sent before the events, after each, and in pieces of how many bytes */ preamble = ''
   piece = 0
   /** of the stream, beside its type @type {Record<string, string>} */ headers = {}
+  /** @type {string[]} the sessions it was asked to stop */ stops = []
+  /** @type {any[]} what it still says to a run that was stopped */ last = []
   up = true
   /** what it says when it is asked whether it is there @type {(options: any) => any} */ health = () => Response.json({ status: 'ok' })
   /** @type {((call: {method: string, path: string, options: any}) => any)[]} answers given instead of a run, once each */ instead = []
@@ -101,11 +103,19 @@ class FakeServer {
     if (other) return other({ method: options.method, path, options })
     if (!this.up) throw new TypeError('fetch failed')
     if (path === '/health') return this.health(options)
+    if (path === '/session/stop') return this.stop(options)
     this.posted.push(JSON.parse(options.body))
     return new Response(this.stream(JSON.parse(options.body), options.signal), { headers: { 'Content-Type': 'text/event-stream; charset=utf-8', ...this.headers } })
   }
 
+  /** Ends the run that is streaming; its stream still says `last`. */
+  stop = (options) => {
+    this.stops.push(JSON.parse(options.body).id)
+    return Response.json({ stopped: true })
+  }
+
   stream(session, signal) {
+    const stopsBefore = this.stops.length
     this.session = session
     const run = `run${this.posted.length}`
     const events = conversation(session, run, () => this.executions++)
@@ -116,8 +126,9 @@ class FakeServer {
       start: (controller) => signal?.addEventListener('abort', () => controller.error(signal.reason)),
       pull: (controller) => {
         if (!pieces.length) {
-          const { value: event, done } = events.next()
-          if (done) return controller.close()
+          const stopped = this.stops.length > stopsBefore
+          const { value: event, done } = stopped ? { value: this.last.shift(), done: !this.last.length } : events.next()
+          if (done && !event) return controller.close()
           if (left-- <= 0) {
             // the worst moment: what was being sent when the connection broke has begun already
             if (event.metadata?.yaa?.exec) events.next()

@@ -296,8 +296,8 @@ test('a tree that anybody has written: never an error, and no approval comes wit
   const answer = { status: 'resolved', payload: { approved: true } }
   const branch = { id: 'b', at: '', messages: [], state: { interrupts: [{ id: 'i', reason: 'tool_call', answer }] }, calls: { c: { state: 'allowed' } } }
   const held = { grants: [{ tool: 'shell', decision: 'allow' }], tool: { shell: { auto_approve: true } } }
-  const session = use('core/convert').disarm({ id: 's', messages: [], ext: { held, limits: { max_steps: 9 }, temporary: true, tags: ['a'], tree: { branches: [branch] } } })
-  assert.deepStrictEqual(session.ext, { tags: ['a'], tree: { branches: [{ ...branch, state: { interrupts: [{ id: 'i', reason: 'tool_call' }] }, calls: { c: { state: 'asking' } } }] } })
+  const { session } = use('core/foreign').sanitize({ id: 's', messages: [], ext: { held, limits: { max_steps: 9 }, temporary: true, tags: ['a'], tree: { branches: [branch] } } })
+  assert.deepStrictEqual(session.ext, { tags: ['a'], tree: { branches: [{ ...branch, state: {}, calls: { c: { state: 'proposed' } } }] } })
 })
 
 // -- random sequences -----------------------------------------------------------------------------
@@ -348,11 +348,12 @@ test('a run writes the active path as if there were no branches, and never what 
 const SERVER = `
 import json, sys
 from server.session.calls import unanswered
+from server.schema.validate import Schemas
 from server.session.intake import _bad_answers
 from server.session.shape import check
 for line in sys.stdin:
     session = json.loads(line)
-    found = check(session) + list(_bad_answers(session))
+    found = check(session) + list(_bad_answers(session, Schemas()))
     print(json.dumps([found, [call["id"] for call, _, _ in unanswered(session)]]))
 `
 

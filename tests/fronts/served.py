@@ -49,13 +49,15 @@ AGENTS: dict[str, Json] = {
 class Served:
     """`with Served(script) as served`: `yaa` the server, `provider` the model's."""
 
-    def __init__(self, script: Any, limits: Json | None = None) -> None:
+    def __init__(
+        self, script: Any, limits: Json | None = None, agents: dict[str, Json] | None = None
+    ) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="yaa-fronts-")
         self.home = Path(self._folder.name) / "home"
         for name in ("tools", "agents"):
             (self.home / name).mkdir(parents=True)
         (self.home / "tools" / "counting.py").write_text(TOOLS)
-        for name, agent in AGENTS.items():
+        for name, agent in (agents or AGENTS).items():
             (self.home / "agents" / f"{name}.json").write_text(json.dumps(agent))
         self.provider = Scripted(script)
         config = self.provider.config()

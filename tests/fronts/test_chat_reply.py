@@ -80,7 +80,7 @@ class Frames(Case):
         usage += '"completion_tokens_details":{"reasoning_tokens":0}}'
         wanted = [
             chunk('{"role":"assistant","content":""}'),
-            *(chunk(f'{{"reasoning_content":"{each}"}}') for each in "hm"),
+            *(chunk(f'{{"reasoning_content":"{each}","reasoning":"{each}"}}') for each in "hm"),
             *(chunk(f'{{"content":{json.dumps(c, ensure_ascii=False)}}}') for c in 'Hé\n\u2028"你'),
             chunk("{}", '"stop"'),
             f'data: {head}"choices":[],{usage}}}\n\n',
@@ -142,7 +142,7 @@ class Answers(Case):
         )
         message = found["choices"][0]["message"]
         self.assertEqual(message["content"], 'Hé\n\u2028"你')
-        self.assertEqual(message["reasoning_content"], "hm")
+        self.assertEqual((message["reasoning_content"], message["reasoning"]), ("hm", "hm"))
         self.assertEqual(found["usage"]["total_tokens"], 18)
 
     def test_a_stream_adds_up_to_the_whole_answer(self) -> None:
@@ -321,7 +321,7 @@ class Structured(Case):
 
     def test_none_that_fits_is_an_error(self) -> None:
         status, found = self.whole(lambda _: [("text", "no")], response_format=self.FORMAT)
-        self.assertEqual((status, found["error"]["code"]), (502, "output_invalid"))
+        self.assertEqual((status, found["error"]["code"]), (424, "output_invalid"))
 
     def test_calls_of_the_caller_come_without_words(self) -> None:
         def script(messages: list[Json]) -> list[tuple[Any, ...]]:

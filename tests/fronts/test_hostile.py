@@ -59,6 +59,9 @@ SESSION: Json = {
 OF_PAGE = {**SESSION, "interrupts": [{"id": "i", "reason": "client_tool", "call_id": "c"}]}
 FUNCTION = {"name": "n", "parameters": {"type": "object"}}
 CALL = {"id": "c", "type": "function", "function": {"name": "n", "arguments": "{}"}}
+SAID = {"id": "msg_a1_0", "type": "message", "role": "assistant", "content": "x"}
+EARLIER = {"previous_response_id": None, "input": [{"role": "user", "content": "x"}]}
+EARLIER |= {"output": [SAID]}
 BROUGHT = {
     "id": "s",
     "calls": {"c": "c"},
@@ -78,6 +81,13 @@ def of_asked(read: Callable[[Json], Any]) -> Callable[[Json], None]:
             raise asked.in_body(problem) from None
 
     return accepted
+
+
+def naming(body: Json, taken: Any, recall: Any) -> Any:
+    """The reader of Responses, with one earlier answer that a body may name."""
+    return responses.read(
+        body, taken, recall, lambda name, _: (EARLIER, 9) if name == "resp_a1" else None
+    )
 
 
 def of_openai(read: Callable[..., Any]) -> Callable[[Json], None]:
@@ -136,11 +146,13 @@ BODIES: dict[str, tuple[Callable[[Json], None], Json]] = {
         },
     ),
     "responses": (
-        of_openai(responses.read),
+        of_openai(naming),
         {
             "model": "auto",
             "instructions": "x",
+            "previous_response_id": "resp_a1",
             "input": [
+                {"type": "item_reference", "id": "msg_a1_0"},
                 {"role": "user", "content": [{"type": "input_text", "text": "x"}]},
                 {"role": "assistant", "content": [{"type": "output_text", "text": "x"}]},
                 {"type": "function_call", "call_id": "c", "name": "n", "arguments": "{}"}
@@ -238,11 +250,13 @@ class Many(unittest.TestCase):
             for n in range(40_000)
         ]
         waits = [{"call_id": f"c{n}", "reason": "client_tool"} for n in range(20_000)]
+        words = [{"role": "assistant", "content": "x" * 50} for _ in range(20_000)]
         results = [{"callId": f"c{n}"} for n in reversed(range(20_000))]
         kept = {"messages": [user], "interrupts": waits}
         for name, read, body in (
-            ("tools", responses.read, {"model": "a", "input": "x", "tools": flat}),
-            ("calls", responses.read, {"model": "a", "input": [*calls, *outputs]}),
+            ("tools", naming, {"model": "a", "input": "x", "tools": flat}),
+            ("texts", naming, {"model": "a", "input": [*calls[:1], *words]}),
+            ("calls", naming, {"model": "a", "input": [*calls, *outputs]}),
             ("results", autoai.stream, {"session": kept, "tool_results": results}),
         ):
             more = () if read is autoai.stream else (lambda call_id: None,)

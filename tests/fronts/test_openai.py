@@ -170,7 +170,7 @@ class Errors(unittest.TestCase):
             ("request_invalid", 400),
             ("busy", 429),
             ("run_active", 409),
-            ("provider_unknown", 500),
+            ("provider_unknown", 424),
             ("overloaded", 503),
         ):
             with self.subTest(code):
@@ -182,7 +182,8 @@ class Errors(unittest.TestCase):
             openai.translated(Problem("overloaded", "x", headers=again)).headers, again
         )
         self.assertEqual(
-            openai.translated(Problem("provider_unknown", "x")).headers, {"x-should-retry": "false"}
+            openai.translated(Problem("sandbox_unavailable", "x")).headers,
+            {"x-should-retry": "false"},
         )
 
 

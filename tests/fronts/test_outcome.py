@@ -41,29 +41,91 @@ class Ends(unittest.TestCase):
             with self.subTest(name):
                 self.assertEqual(outcome.reason(after), reason)
 
-    def test_failures(self) -> None:
-        for code, status, kind, known in (
-            ("upstream_error", 502, "server_error", "upstream_error"),
-            ("upstream_auth", 502, "server_error", "upstream_auth"),
-            ("upstream_timeout", 504, "server_error", "upstream_timeout"),
-            ("upstream_rate_limit", 429, "rate_limit_error", "upstream_rate_limit"),
-            ("context_overflow", 400, "invalid_request_error", "context_length_exceeded"),
-            ("output_invalid", 502, "server_error", "output_invalid"),
-            ("task_failed", 502, "server_error", "task_failed"),
-            ("internal", 500, "server_error", "internal"),
+    def failure(self, code: str, after: Json | None = None, **details: Any) -> outcome.Failure:
+        event = {"type": "RUN_ERROR", "message": "m", "code": code, "metadata": {"yaa": details}}
+        found = outcome.failure(after or session(), event, 0)
+        assert found is not None
+        return found
+
+    def test_what_may_come_out_otherwise_next_time(self) -> None:
+        for code, status, kind in (
+            ("upstream_error", 502, "server_error"),
+            ("upstream_truncated", 502, "server_error"),
+            ("upstream_unreachable", 502, "server_error"),
+            ("upstream_timeout", 504, "server_error"),
+            ("upstream_rate_limit", 429, "rate_limit_error"),
+            ("overloaded", 503, "server_error"),
+            ("internal", 500, "server_error"),
         ):
             with self.subTest(code):
-                event = {"type": "RUN_ERROR", "message": "m", "code": code}
-                found = outcome.failure(session(), event)
+                found = self.failure(code, retryable=True)
+                self.assertEqual(found, outcome.Failure("m", status, kind, code))
+        event = {"type": "RUN_ERROR", "message": "m", "code": "upstream_error"}
+        self.assertEqual(outcome.failure(session(), event, 0).status, 502)  # type: ignore[union-attr]
+
+    def test_what_would_be_the_same_again_is_repeated_by_no_client(self) -> None:
+        """Most repeat 408, 409, 429 and everything from 500 on."""
+        bad, failed = "invalid_request_error", "server_error"
+        final: Json = {"retryable": False}
+        filtered, empty = {"reason": "content_filter"}, {"reason": "insufficient_quota"}
+        cases: list[tuple[str, str, Json, int, str, str]] = [
+            ("bad request", "upstream_error", {"status": 400}, 400, bad, "upstream_error"),
+            ("a field", "upstream_error", {"status": 422}, 400, bad, "upstream_error"),
+            ("no such model", "upstream_error", {"status": 404}, 424, failed, "upstream_error"),
+            ("silence", "upstream_error", {}, 424, failed, "upstream_error"),
+            ("certificate", "upstream_unreachable", {}, 424, failed, "upstream_unreachable"),
+            ("server's key", "upstream_auth", {"status": 401}, 424, failed, "upstream_auth"),
+            ("filter", "upstream_error", {"status": 400} | filtered, 400, bad, "content_filter"),
+            (
+                "quota",
+                "upstream_rate_limit",
+                {"status": 429} | empty,
+                424,
+                failed,
+                "insufficient_quota",
+            ),
+            ("too long", "context_overflow", {}, 400, bad, "context_length_exceeded"),
+            ("no value", "output_invalid", {}, 424, failed, "output_invalid"),
+            ("a task", "task_failed", {}, 424, failed, "task_failed"),
+        ]
+        for name, code, details, status, kind, known in cases:
+            with self.subTest(name):
+                found = self.failure(code, **final | details)
                 self.assertEqual(found, outcome.Failure("m", status, kind, known))
+
+    def test_nothing_is_repeated_once_a_tool_has_run(self) -> None:
+        call = {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+        asked = {"role": "assistant", "content": "", "tool_calls": [call]}
+        for state, ran in (
+            ("started", True),
+            ("done", True),
+            ("failed", True),
+            ("indeterminate", True),
+            ("proposed", False),
+            ("waiting", False),
+            ("denied", False),
+        ):
+            after = session(said(), asked, calls={"c": {"state": state}})
+            for code, before in (("upstream_rate_limit", 429), ("overloaded", 503), ("x", 500)):
+                with self.subTest(state=state, code=code):
+                    status = self.failure(code, after, retryable=True).status
+                    self.assertEqual(status, 424 if ran else before)
+        event = {"type": "RUN_ERROR", "message": "m", "code": "overloaded"}
+        after = session(said(), asked, calls={"c": {"state": "done"}})
+        for first, status in ((0, 424), (1, 424), (2, 503)):
+            found = outcome.failure(after, event, first)
+            assert found is not None
+            self.assertEqual(found.status, status, "an earlier request's call was answered")
+        self.assertEqual(outcome.stopped(after, 0).status, 424)
+        self.assertEqual(outcome.stopped(session(), 0).status, 503)
 
     def test_what_does_not_fit_the_model_is_a_failure_too(self) -> None:
         over = {"reason": "limit", "limit": "context_overflow", "message": "too large"}
         event = {"type": "RUN_FINISHED"}
-        found = outcome.failure(session(interrupts=[over]), event)
+        found = outcome.failure(session(interrupts=[over]), event, 0)
         assert found is not None
         self.assertEqual((found.status, found.code), (400, "context_length_exceeded"))
-        self.assertIsNone(outcome.failure(session(interrupts=[ASKED]), event))
+        self.assertIsNone(outcome.failure(session(interrupts=[ASKED]), event, 0))
 
     def test_calls_are_named_as_the_caller_does(self) -> None:
         after = session(said(), interrupts=[{"reason": "input_required"}, ASKED])

@@ -15,9 +15,13 @@ TAKEN = frozenset({"shell", "finish"})
 TOOL = {"type": "function", "name": "weather", "parameters": {"type": "object"}, "strict": True}
 
 
+def nothing(name: str, most: int) -> None:
+    """No answer is kept."""
+
+
 def read(**fields: Any) -> tuple[Json, responses.Wish]:
     body = {"model": "default", "input": "hi"} | copy.deepcopy(fields)
-    return responses.read(body, TAKEN, {RECALLED: CARRIER}.get)
+    return responses.read(body, TAKEN, {RECALLED: CARRIER}.get, nothing)
 
 
 def says(text: str) -> Json:
@@ -79,11 +83,26 @@ class Fields(unittest.TestCase):
         self.assertEqual((llm["max_tokens"], llm["model_settings"]), (9, wanted))
         self.assertEqual(session["config"]["yaa"]["output_schema"], {"type": "object"})
         self.assertEqual(session["messages"][0], {"role": "system", "content": "rule"})
-        self.assertEqual((wish.echo["store"], wish.echo["temperature"]), (False, 0.5))
+        self.assertEqual((wish.echo["store"], wish.echo["temperature"]), (True, 0.5))
+
+    def test_an_answer_is_kept_unless_the_caller_or_the_server_says_no(self) -> None:
+        for store, keeps, kept in (
+            (None, True, True),
+            (True, True, True),
+            (False, True, False),
+            (None, False, False),
+        ):
+            with self.subTest(store=store, keeps=keeps):
+                body = {"model": "default", "input": "hi", "store": store}
+                _, wish = responses.read(body, TAKEN, lambda _: None, nothing, keeps=keeps)
+                self.assertEqual(wish.echo["store"], kept)
+                self.assertEqual(wish.body, body if kept else None)
 
     def test_null_is_as_good_as_absent(self) -> None:
         every = {*responses.READ, *responses.SETTINGS, *responses.ONLY, *responses.IGNORED}
-        self.assertEqual(read(**dict.fromkeys(every - {"model", "input"})), read())
+        session, wish = read(**dict.fromkeys(every - {"model", "input"}))
+        least, plain = read()
+        self.assertEqual((session, wish.echo), (least, plain.echo))
 
     def test_tool_choices(self) -> None:
         named = {"type": "function", "name": "weather"}
@@ -112,6 +131,11 @@ class Items(unittest.TestCase):
         self.assertEqual(self.messages[1]["content"], "I look.")
         self.assertEqual(len(self.messages[1]["tool_calls"]), 2)
 
+    def test_words_behind_a_call_are_of_the_same_answer(self) -> None:
+        found = self.roles(USER, call("a"), says("I ask."), call("b"), output("a"), output("b"))
+        self.assertEqual(found, ["user", "assistant", "a", "b"])
+        self.assertEqual(self.messages[1]["content"], "I ask.")
+
     def test_calls_one_after_the_other(self) -> None:
         found = self.roles(USER, call("a"), output("a"), call("b"), output("b"), says("x"), USER)
         self.assertEqual(found, ["user", "assistant", "a", "assistant", "b", "assistant", "user"])
@@ -125,6 +149,20 @@ class Items(unittest.TestCase):
         self.assertEqual(
             self.roles(USER, thought, call("a"), output("a")), ["user", "assistant", "a"]
         )
+
+    def test_a_thought_that_is_written_as_an_answer_is_left_out(self) -> None:
+        for text, kept in (
+            ("<think>\nhm\n</think>", False),
+            (" <think></think>\n", False),
+            ("<think>hm</think> Yes.", True),
+            ("<think>a</think> b <think>c</think>", True),
+            ("<think>", True),
+            ("</think>", True),
+        ):
+            with self.subTest(text):
+                self.roles(USER, says(text), USER)
+                said = [each["content"] for each in self.messages if each["role"] == "assistant"]
+                self.assertEqual(said, [text] if kept else [])
 
     def test_parts(self) -> None:
         content = [
@@ -162,6 +200,8 @@ class Refused(unittest.TestCase):
             ({"input": [5]}, "/input/0"),
             ({"model": None}, "/model"),
             ({"previous_response_id": "r"}, "/previous_response_id"),
+            ({"previous_response_id": 5}, "/previous_response_id"),
+            ({"store": "yes"}, "/store"),
             ({"conversation": "c"}, "/conversation"),
             ({"prompt": {"id": "p"}}, "/prompt"),
             ({"background": True}, "/background"),

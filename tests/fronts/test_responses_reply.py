@@ -29,14 +29,23 @@ def mixed(messages: list[Json]) -> list[tuple[Any, ...]]:
 class Case(unittest.TestCase):
     def setUp(self) -> None:
         self.front = Front(mixed)
+        self.kept: dict[str, Json] = {}
+
+    def earlier(self, name: str, most: int) -> tuple[Json, int] | None:
+        return (self.kept[name], 1) if name in self.kept else None
 
     def read(self, fields: Json) -> tuple[Json, Callable[[Run], responses_reply.Reply]]:
         body = {"model": "default", "input": "hi"} | fields
-        document, wish = responses.read(body, frozenset(TOOLS) - {"weather"}, lambda _: None)
+        document, wish = responses.read(
+            body, frozenset(TOOLS) - {"weather"}, lambda _: None, self.earlier
+        )
 
         def reply(run: Run) -> responses_reply.Reply:
             first = run.first_message
-            return responses_reply.Reply(run.session, wish, run_id=run.id, first_message=first)
+            self.reply = responses_reply.Reply(
+                run.session, wish, run_id=run.id, first_message=first
+            )
+            return self.reply
 
         return document, reply
 
@@ -54,13 +63,15 @@ class Case(unittest.TestCase):
 class Events(Case):
     def test_the_order_and_the_numbers(self) -> None:
         found = self.events(tools=[WEATHER])
-        part = ["output_item.added", "content_part.added", "{}.delta", "{}.done"]
-        part += ["content_part.done", "output_item.done"]
+        part = ["output_item.added", "{0}_part.added", "{1}.delta", "{1}.done"]
+        part += ["{0}_part.done", "output_item.done"]
         call = ["output_item.added", "function_call_arguments.delta"]
         call += ["function_call_arguments.done", "output_item.done"]
         kinds = ["created", "in_progress"]
-        for kind in ("reasoning_text", "output_text", "output_text"):
-            kinds += [each.format(kind) for each in part]
+        text = ("content", "output_text")
+        thought = ("reasoning_summary", "reasoning_summary_text")
+        for names in (thought, text, text):
+            kinds += [each.format(*names) for each in part]
         kinds += [*call, "completed"]
         told = [each["type"].removeprefix("response.") for each in found]
         once = [kind for n, kind in enumerate(told) if n == 0 or kind != told[n - 1]]
@@ -91,8 +102,8 @@ class Events(Case):
         final = found[-1]["response"]
         self.assertEqual([items[index] for index in sorted(items)], final["output"])
         for index, item in items.items():
-            text = item.get("arguments") or item["content"][0]["text"]
-            self.assertEqual(texts[index], text)
+            parts = item.get("content") or item.get("summary") or [{"text": item.get("arguments")}]
+            self.assertEqual(texts[index], parts[0]["text"])
         _, whole = self.whole(mixed, tools=[WEATHER])
         self.assertEqual(whole, final)
 
@@ -126,7 +137,19 @@ class Events(Case):
             if event["type"] == "response.output_item.added":
                 item = event["item"]
                 self.assertEqual(item["status"], "in_progress")
-                self.assertFalse(item.get("content") or item.get("arguments"))
+                self.assertFalse(
+                    item.get("content") or item.get("arguments") or item.get("summary")
+                )
+
+    def test_thoughts_are_summaries(self) -> None:
+        """Where OpenAI's own models have them; a second place would tell them twice."""
+        found = self.events(lambda _: [("think", "hm"), ("text", "a")])
+        thought, _ = found[-1]["response"]["output"]
+        self.assertEqual(thought["summary"], [{"type": "summary_text", "text": "hm"}])
+        self.assertNotIn("content", thought)
+        told = [each for each in found if "summary_index" in each]
+        self.assertEqual({each["summary_index"] for each in told}, {0})
+        self.assertEqual({each["item_id"] for each in told}, {thought["id"]})
 
     def test_failures(self) -> None:
         last = self.events(lambda _: [("text", "a"), ("error", "no")])[-1]
@@ -169,6 +192,41 @@ class Mixed(Case):
         self.assertEqual(sum(self.front.counts.values()), 1)
         said = [each["content"] for each in self.front.model.requests[-1]]
         self.assertEqual(said.count("One moment."), 1)
+
+    def test_later_requests_may_name_what_was_said(self) -> None:
+        """By the whole answer or item by item: the model is asked the same, and nothing runs
+        twice."""
+        result = {"type": "function_call_output", "output": "sunny"}
+        for name, referred in (("the answer", False), ("its items", True)):
+            with self.subTest(name):
+                self.setUp()
+                _, first = self.whole(tools=[WEATHER])
+                assert (lasting := self.reply.lasting())
+                self.kept = dict([json.loads(json.dumps(lasting))])
+                self.assertEqual(list(self.kept), [first["id"]])
+                answer = result | {"call_id": first["output"][-1]["call_id"]}
+                asked: Json = {"previous_response_id": first["id"], "input": [answer]}
+                if referred:
+                    named = [
+                        {"type": "item_reference", "id": item["id"]} for item in first["output"]
+                    ]
+                    user = {"role": "user", "content": "hi"}
+                    asked = {"input": [user, *named, answer]}
+                _, second = self.whole(**asked, tools=[WEATHER])
+                self.assertEqual(second["output"][0]["content"][0]["text"], "mail: 1")
+                self.assertEqual(sum(self.front.counts.values()), 1)
+                said = [each["content"] for each in self.front.model.requests[-1]]
+                self.assertEqual(said.count("One moment."), 1)
+                assert (lasting := self.reply.lasting())
+                self.assertEqual(lasting[1]["input"], asked["input"])
+
+    def test_what_failed_or_must_not_be_kept_is_not(self) -> None:
+        self.whole(lambda _: [("error", "no")])
+        self.assertIsNone(self.reply.lasting())
+        self.whole(lambda _: [("text", "a")], store=False)
+        self.assertIsNone(self.reply.lasting())
+        self.whole(lambda _: [("text", "a")])
+        self.assertIsNotNone(self.reply.lasting())
 
     def test_the_session_for_those_who_ask(self) -> None:
         _, found = self.whole(yaa={"session": True})

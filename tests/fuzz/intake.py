@@ -171,7 +171,7 @@ def said(
 class Model(ScriptedModel):
     """Found as a real one is, then scripted."""
 
-    def resolve(self, provider: dict[str, Any]) -> ScriptedModel:
+    def resolve(self, provider: dict[str, Any], owner: str = "") -> ScriptedModel:
         real_models().resolve(provider)
         return self
 

@@ -102,6 +102,7 @@ const scenarios = {
       key: await failure(() => wrong.models.list()),
       model: await failure(create({ ...asks("hi"), model: "gpt-4o" })),
       field: await failure(create({ ...asks("hi"), n: 2 })),
+      refused: await failure(create(asks("refuse"))),
       began: await failure(create(asks("break"))),
       middle: await failure(async () => {
         for await (const _ of await client.chat.completions.create({ ...asks("middle"), stream: true }));

@@ -35,7 +35,7 @@ from ..wire.test_tls import pair
 
 SITE = tools.ROOT / "docs" / "deploy" / "nginx.conf"
 NAME = "yaa.example.org"
-KEY = "one-key-for-all-three"
+KEY, OWNER = "one-key-for-all-three", "ann"
 TALKS = 12
 KILLED, DRAINED = 3, 7  # the conversations that this happens to
 SECONDS = 120
@@ -61,7 +61,7 @@ class Balanced(unittest.TestCase):
         url = f"http://127.0.0.1:{model.server_port}/v1"
         provider = {"api_url": url, "api_key": "k", "model_name": "m"}
         server = {"discover": False, "providers": {"main": provider}, "hosts": [NAME]}
-        self.config = {"server": server | {"api_keys": [KEY]}}
+        self.config = {"server": server | {"api_keys": [{"name": OWNER, "key": KEY}]}}
         self.servers = [self.enterContext(self.server(number)) for number in range(3)]
         self.trusted, key = pair(self.folder, "site")
         self.port = self.start_nginx(self.trusted, key)
@@ -229,7 +229,7 @@ class Balanced(unittest.TestCase):
             (folder / "seen").touch()
 
     def folders(self, number: int) -> list[Path]:
-        return [Runner(self.folder / f"home-{n}").folder(f"talk-{number}") for n in range(3)]
+        return [Runner(self.folder / f"home-{n}").folder(f"talk-{number}", OWNER) for n in range(3)]
 
     def said(self, index: int) -> str:
         child = self.servers[index].child

@@ -46,6 +46,8 @@ def script(body: Json) -> list[tuple[Any, ...]]:
         return [("think", "t"), ("call", "count", "{}"), ("call", "get_weather", '{"city":"x"}')]
     if order == "json":
         return [("text", "Sure: "), ("text", '{"city":"京","degrees":3}')][len(results) :][-1:]
+    if order == "refuse":
+        return [("status", 400)]
     if order == "break":
         return [("status", 500)] if results else [("call", "count", "{}")]
     if order == "middle":
@@ -194,6 +196,7 @@ class Responses(Case):
         found = self.client().responses.create(model="counter", input="hi", instructions="be kind")
         self.assertEqual((found.output_text, found.status), ("Hé 你", "completed"))
         self.assertEqual([item.type for item in found.output], ["reasoning", "message"])
+        self.assertEqual(found.output[0].summary[0].text, "hm")
         self.assertEqual(found.usage.input_tokens_details.cached_tokens, 3)
         roles = [each["role"] for each in self.served.provider.requests[0]["messages"]]
         self.assertEqual(roles, ["system", "system", "user"])
@@ -225,9 +228,17 @@ class Responses(Case):
         found = client.responses.create(**asked, input=[*items, *found.output, output])
         self.assertEqual((found.output_text, self.ran()), ("counted 1", 1))
 
-    def test_what_needs_storage(self) -> None:
+    def test_a_later_turn_that_names_the_answer(self) -> None:
+        client = self.client()
+        first = client.responses.create(model="counter", input="hi")
+        second = client.responses.create(
+            model="counter", input="then", previous_response_id=first.id
+        )
+        said = [each["content"] for each in self.served.provider.requests[-1]["messages"][1:]]
+        self.assertEqual(said, ["hi", "Hé 你", "then"])
+        self.assertEqual(second.previous_response_id, first.id)
         with self.assertRaises(openai.BadRequestError) as caught:
-            self.client().responses.create(model="counter", input="x", previous_response_id="r")
+            client.responses.create(model="counter", input="x", previous_response_id="r")
         self.assertEqual(caught.exception.param, "previous_response_id")
 
 
@@ -254,7 +265,7 @@ class Errors(Case):
 
     def test_a_run_that_began_is_never_repeated(self) -> None:
         """By itself the SDK sends a POST three times when it is answered 502. It sends no key that
-        would tell a repetition from a new request."""
+        would tell a repetition from a new request. Other clients go by the status alone."""
         client = self.client()
         calls: dict[str, Callable[[], Any]] = {
             "chat": lambda: client.chat.completions.create(**self.asks("break")),
@@ -264,11 +275,26 @@ class Errors(Case):
             with self.subTest(name):
                 self.sent.clear()
                 self.before = self.served.counted()
-                with self.assertRaises(openai.InternalServerError) as caught:
+                with self.assertRaises(openai.APIStatusError) as caught:
                     call()
-                self.assertEqual(caught.exception.code, "upstream_error")
+                found = (caught.exception.status_code, caught.exception.code)
+                self.assertEqual(found, (424, "upstream_error"))
                 self.assertEqual((len(self.sent), self.ran()), (1, 1))
                 self.assertNotIn("idempotency-key", self.sent[0].headers)
+
+    def test_what_the_provider_refuses_is_a_bad_request(self) -> None:
+        client = self.client()
+        calls: dict[str, Callable[[], Any]] = {
+            "chat": lambda: client.chat.completions.create(**self.asks("refuse")),
+            "responses": lambda: client.responses.create(model="counter", input="refuse"),
+        }
+        for name, call in calls.items():
+            with self.subTest(name):
+                self.sent.clear()
+                self.served.provider.requests.clear()
+                with self.assertRaises(openai.BadRequestError):
+                    call()
+                self.assertEqual((len(self.sent), len(self.served.provider.requests)), (1, 1))
 
     def test_in_the_middle_of_a_stream(self) -> None:
         texts = []

@@ -59,7 +59,8 @@ class Node(unittest.TestCase):
             ("key", "AuthenticationError", 401, "invalid_api_key"),
             ("model", "NotFoundError", 404, "model_not_found"),
             ("field", "BadRequestError", 400, "request_invalid"),
-            ("began", "InternalServerError", 502, "upstream_error"),
+            ("began", "APIError", 424, "upstream_error"),
+            ("refused", "BadRequestError", 400, "upstream_error"),
         ):
             with self.subTest(name):
                 wanted = {"kind": kind, "status": status, "code": code, "sent": 1}

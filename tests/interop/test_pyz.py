@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -15,6 +16,19 @@ from server.pack import STARTER
 from tests.tooling import tools
 from tests.tooling.api import Api
 from tests.tooling.child import Yaa
+
+# What editors, systems and people leave in a checkout.
+LEFT = (
+    *("server/.env", "server/.hidden.py", "server/.git/config.json", "server/app.py~"),
+    *(
+        "server/#app.py#",
+        "server/app.py.orig",
+        "server/.app.py.swp",
+        "server/notes.txt",
+        "server/key",
+    ),
+    *("client/.DS_Store", "client/js/.main.js", "client/index (copy).html", "client/a.md"),
+)
 
 
 class Pyz(unittest.TestCase):
@@ -42,6 +56,26 @@ class Pyz(unittest.TestCase):
         said = run([*self.command(), "pack", str(again)], self.folder)
         self.assertIn(f"start it with python3 '{again}'", said)
         self.assertEqual(again.read_bytes(), self.file.read_bytes())
+
+    def test_what_is_left_in_the_folders_is_left_out(self) -> None:
+        checkout = self.folder / "checkout"
+        for name in ("server", "client"):
+            shutil.copytree(
+                tools.ROOT / name, checkout / name, ignore=shutil.ignore_patterns("__pycache__")
+            )
+        shutil.copy(tools.ROOT / "config.default.json", checkout)
+        (self.folder / "outside.py").write_text("canary")
+        for name in LEFT:
+            path = checkout / name
+            path.parent.mkdir(exist_ok=True)
+            path.write_text("canary")
+        (checkout / "server" / "linked.py").symlink_to(self.folder / "outside.py")
+        packed = self.folder / "from checkout.pyz"
+        run([sys.executable, "-m", "server", "pack", str(packed)], checkout)
+        self.assertEqual(packed.read_bytes(), self.file.read_bytes())
+        names = [Path(name) for name in zipfile.ZipFile(packed).namelist()]
+        self.assertEqual({name.suffix for name in names}, {".py", ".json", ".js", ".html"})
+        self.assertNotIn(Path("yaa/client/jsconfig.json"), names)
 
     def test_what_is_no_file_is_left_alone(self) -> None:
         pipe = self.folder / "pipe"

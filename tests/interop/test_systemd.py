@@ -67,8 +67,9 @@ class Systemd(unittest.TestCase):
         except RuntimeError as error:
             raise unittest.SkipTest(f"systemd does not start here: {error}") from None
         cls.there.run("cd /opt/from\n" + "\n".join(f"{step} >&2" for step in steps("systemd")))
-        cls.key = cls.waits(r"#key=(\S+)")[1]
+        cls.waits(r"^The key to sign in with is in /var/lib/yaa/key ")
         cls.waits(r"  ready ")
+        cls.key = cls.there.run("cat /var/lib/yaa/key").strip()
 
     @classmethod
     def waits(cls, pattern: str, times: int = 1) -> re.Match[str]:
@@ -76,7 +77,7 @@ class Systemd(unittest.TestCase):
         until = time.monotonic() + PATIENCE_S
         while time.monotonic() < until:
             said = cls.there.run("journalctl -u yaa --no-pager -o cat")
-            if len(found := list(re.finditer(pattern, said))) >= times:
+            if len(found := list(re.finditer(pattern, said, re.M))) >= times:
                 return found[-1]
             time.sleep(0.2)
         raise AssertionError(f"no {pattern} in {said}")

@@ -6,14 +6,15 @@ import random
 import unittest
 from typing import Any
 
-from server.llm.calls import Call, Calls, Halves, is_object
+from server.llm.calls import MOST_CALLS, Call, Calls, Halves, is_object
+from server.llm.failure import Failure
 from server.session.shape import check
 from tests.llm.fakes import check_brackets, fold, options
 
 
 def calls() -> Calls:
     asked = options()
-    return Calls("msg_1", asked.new_id, asked.taken, str)
+    return Calls("msg_1", asked.new_id, str)
 
 
 class Pairs(unittest.TestCase):
@@ -51,6 +52,17 @@ class News(unittest.TestCase):
         self.assertEqual(len(call.pieces), 3)
 
 
+class Ids(unittest.TestCase):
+    def test_a_providers_id_is_never_the_sessions(self) -> None:
+        """Some vendors count call_0 in each answer, and claims are kept under the id."""
+        for theirs in ("call_0", "toolu_01", "", 7, None):
+            made = calls()
+            function = {"name": "look", "arguments": "{}"}
+            with self.subTest(theirs):
+                found = made.feed({"index": 0, "id": theirs, "function": function})
+                self.assertEqual(found[0]["toolCallId"], "call_new1")
+
+
 class Names(unittest.TestCase):
     def test_none_is_longer_than_a_session_may_have(self) -> None:
         made = calls()
@@ -60,6 +72,17 @@ class Names(unittest.TestCase):
         session = fold(found, opened)
         self.assertEqual(check(session), [])
         self.assertTrue(session["messages"][0]["tool_calls"][0]["function"]["name"])
+
+
+class Most(unittest.TestCase):
+    def test_no_answer_has_more_calls_than_a_session_may(self) -> None:
+        made = calls()
+        for number in range(MOST_CALLS):
+            made.begin(f"tool{number}")
+        with self.assertRaises(Failure) as caught:
+            made.begin("one_more")
+        self.assertIn(f"more than {MOST_CALLS} calls", str(caught.exception))
+        self.assertFalse(caught.exception.retryable)
 
 
 class Chaos(unittest.TestCase):

@@ -43,7 +43,7 @@ def decoder_of(vector: dict[str, Any], mode: str = "native") -> Decoder:
     names, tools = vector.get("names", {}), vector.get("tools", [])
     return Decoder(
         source,
-        options(taken=set(vector.get("taken", ()))),
+        options(),
         restore=lambda name: names.get(name, name),
         scanner=SCANNERS[mode](),
         rescue=lambda text: rescue(text, {name: {} for name in tools}),
@@ -274,7 +274,11 @@ class Streaming(unittest.TestCase):
         events = decoder.feed({"choices": [{"delta": {"tool_calls": calls[1:]}}]})
         self.assertEqual(
             [(event["type"], event["toolCallId"]) for event in events],
-            [("TOOL_CALL_END", "c0"), ("TOOL_CALL_START", "c1"), ("TOOL_CALL_ARGS", "c1")],
+            [
+                ("TOOL_CALL_END", "call_new1"),
+                ("TOOL_CALL_START", "call_new2"),
+                ("TOOL_CALL_ARGS", "call_new2"),
+            ],
         )
 
     def test_only_an_undecided_tag_waits(self) -> None:

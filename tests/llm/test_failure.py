@@ -183,6 +183,37 @@ class Limits(unittest.TestCase):
 
 
 class Refusals(unittest.TestCase):
+    def test_a_filter_and_a_used_up_quota_are_told_by_name(self) -> None:
+        azure = (
+            '{"error":{"code":"content_filter","message":"The response was filtered","status":400}}'
+        )
+        qwen = '{"code":"DataInspectionFailed","message":"Input data may contain inappropriate"}'
+        openai = '{"error":{"code":"insufficient_quota","message":"You exceeded your quota"}}'
+        for status, body, reason in (
+            (400, azure, "content_filter"),
+            (400, qwen, "content_filter"),
+            (403, azure, "content_filter"),
+            (429, openai, "insufficient_quota"),
+            (402, "{}", "insufficient_quota"),
+            (400, '{"error":{"message":"bad temperature"}}', None),
+            (429, '{"error":{"message":"slow down"}}', None),
+            (500, azure, None),
+        ):
+            with self.subTest(status=status, body=body):
+                found = from_status(status, {}, body.encode(), "p")
+                self.assertEqual(found.details.get("reason"), reason)
+                if reason:
+                    self.assertFalse(found.retryable)
+        for body, details in (
+            (azure, {"status": 400, "reason": "content_filter"}),
+            ('{"error":{"code":429,"message":"m"}}', {"status": 429}),
+            ('{"error":{"code":1234,"message":"m"}}', {}),
+        ):
+            with self.subTest(chunk=body):
+                failure = from_chunk(json.loads(body), "p")
+                assert failure is not None
+                self.assertEqual(failure.details, details)
+
     def test_what_a_model_wrote_badly_may_be_right_the_next_time(self) -> None:
         error = {"message": "Failed to call a function.", "code": "tool_use_failed"}
         body = json.dumps({"error": error}).encode()

@@ -415,6 +415,37 @@ class Called(unittest.IsolatedAsyncioTestCase):
         )
         await client.close()
 
+    async def test_what_one_key_taught_another_does_not_know(self) -> None:
+        """A key could make an endpoint refuse a field, and take it from all others."""
+        refusal = answer(b'{"error":"unknown field stream_options"}', "400 No")
+        good = answer(sse(said("hey"), STOP))
+        client = Client()
+        async with serving(refusal, good) as server:
+            entry = {"api_url": server.url, "model_name": "m", "api_key": KEY}
+            made = Models({"providers": {"main": entry}}, client, {})
+            for owner in ("bob", "bob", "ann", ""):
+                stream = made.resolve({}, owner).api.stream([], [], options())
+                self.assertEqual([e async for e in stream][-1]["type"], "TEXT_MESSAGE_END")
+        self.assertEqual(
+            ["stream_options" in r.json for r in server.requests], [True, False, False, True, True]
+        )
+        await client.close()
+
+    def test_an_interval_is_of_one_session_of_one_key(self) -> None:
+        """Whatever it calls; sessions that were POSTed again are the same ones."""
+        rules = {"allow": True, "hosts": ["*"]}
+        entry = {"api_url": "http://h/v1", "model_name": "m", "api_key": KEY}
+        providers = {"main": entry, "other": entry}
+        made = Models({"client_providers": rules, "providers": providers}, Client(), {})
+        brought = {"api_url": "https://far.example/v1", "api_key": THEIRS, "model_name": "x"}
+        waits = {}
+        for owner in ("", "ann", "bob"):
+            for name, provider in (("main", {}), ("other", {"name": "other"}), ("own", brought)):
+                api = made.resolve(provider, owner).api
+                assert isinstance(api, RemoteAPI)
+                waits[owner, name] = api._peer.pace.wait("s1", 1000)
+        self.assertEqual([round(wait, -2) for wait in waits.values()], [0, 1000, 2000] * 3)
+
     async def test_public_only_reaches_the_client(self) -> None:
         """A name that leads into this machine, allowed by `*`: refused when it is resolved."""
         async with serving(answer(sse(said("hey"), STOP))) as server:

@@ -177,10 +177,10 @@ class WholeRun(Case):
         wanted: Heard = [
             ("thought", (thought, "c2VhbA==") if speaker.sealed else thought),
             ("assistant", "I will look 🙂."),
-            ("call", ("call_a", "time")),
-            ("call", ("call_b", "note")),
-            ("result", ("call_a", 'time did {"zone":"UTC"}')),
-            ("result", ("call_b", "note did {}")),
+            ("call", ("call_4", "time")),
+            ("call", ("call_5", "note")),
+            ("result", ("call_4", 'time did {"zone":"UTC"}')),
+            ("result", ("call_5", "note did {}")),
         ]
         self.assertEqual(second, first + wanted)
         self.assertEqual(third, second)
@@ -206,7 +206,7 @@ class Resolves:
     def __init__(self, api: RemoteAPI) -> None:
         self._model = Model("main", "m-1", Still(api))
 
-    def resolve(self, provider: Any) -> Model:
+    def resolve(self, provider: Any, owner: str = "") -> Model:
         return self._model
 
 

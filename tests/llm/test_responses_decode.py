@@ -186,7 +186,7 @@ class Events(unittest.TestCase):
             events += ({"type": piece, "output_index": n, "delta": text} for n in (0, 1))
         made = message(read(stream(*events, end())))
         calls = [(c["id"], c["function"]["arguments"]) for c in made["tool_calls"]]
-        self.assertEqual(calls, [("c0", '{"n":{}}'), ("c1", '{"n":{}}')])
+        self.assertEqual(calls, [("call_new1", '{"n":{}}'), ("call_new2", '{"n":{}}')])
 
 
 class Ends(unittest.TestCase):

@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator
 from typing import Any
 
 from server.llm.failure import Failure
-from server.llm.retry import LONGEST_PAUSE_S, Pace, Policy, attempts, retry_after
+from server.llm.retry import LEAST_PACED, LONGEST_PAUSE_S, Pace, Policy, attempts, retry_after
 from server.session.events import Event
 from tests.llm.fakes import FakeTime
 
@@ -58,9 +58,27 @@ class Pauses(unittest.TestCase):
     def test_pace(self) -> None:
         clock = FakeTime()
         pace = Pace(clock)
-        self.assertEqual([pace.wait(5), pace.wait(5), pace.wait(5)], [0, 5, 10])
+        self.assertEqual([pace.wait("s", 5) for _ in range(3)], [0, 5, 10])
+        self.assertEqual([pace.wait("s", 0), pace.wait("s", 5)], [15, 15])
         clock.now += 100
-        self.assertEqual([pace.wait(0), pace.wait(0)], [0, 0])
+        self.assertEqual([pace.wait("s", 0), pace.wait("s", 0)], [0, 0])
+
+    def test_no_session_waits_for_another(self) -> None:
+        clock = FakeTime()
+        pace = Pace(clock)
+        waits = {name: [pace.wait(name, 60) for _ in range(2)] for name in ("a", "b", "")}
+        self.assertEqual(waits, dict.fromkeys(waits, [0, 60]))
+
+    def test_what_is_kept_of_sessions_is_bounded_by_those_that_wait(self) -> None:
+        clock = FakeTime()
+        pace = Pace(clock)
+        for number in range(20 * LEAST_PACED):
+            pace.wait(f"s{number}", 0.5)
+            clock.now += 1
+        self.assertLessEqual(len(pace._free_at), LEAST_PACED + 1)
+        for number in range(4 * LEAST_PACED):  # nothing that is still waited for is dropped
+            pace.wait(f"t{number}", 3600)
+        self.assertEqual({pace.wait(f"t{n}", 0) for n in range(4 * LEAST_PACED)}, {3600})
 
 
 class Loop(unittest.IsolatedAsyncioTestCase):

@@ -49,8 +49,8 @@ class Whole(unittest.TestCase):
         self.assertEqual(
             [(c["id"], c["function"]) for c in made["tool_calls"]],
             [
-                ("call_1", {"name": "f", "arguments": '{"a":"é"}'}),
-                ("call_2", {"name": "g", "arguments": "{}"}),
+                ("call_new1", {"name": "f", "arguments": '{"a":"é"}'}),
+                ("call_new2", {"name": "g", "arguments": "{}"}),
             ],
         )
         self.assertEqual(made["meta"]["finish_reason"], "tool_calls")

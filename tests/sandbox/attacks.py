@@ -271,6 +271,30 @@ many(
         "name to handle": lambda: call(303, 264, -100, b".", buffer(b"\x80\0\0\0"), buffer(b""), 0),
     },
 )
+
+
+def watches(path):
+    """inotify_init1 and inotify_add_watch, for whatever happens there."""
+
+    def attempt():
+        watch = int(call(294, 26, 0).split()[1])
+        try:
+            return call(254, 27, watch, path().encode(), 0xFFF)
+        finally:
+            os.close(watch)
+
+    return attempt
+
+
+def notified():
+    place = os.open("/usr/bin", os.O_RDONLY)
+    try:
+        fcntl.fcntl(place, 1026, 16)  # F_NOTIFY, DN_RENAME
+    finally:
+        os.close(place)
+    return "watched"
+
+
 many(
     "metadata",
     {
@@ -278,6 +302,16 @@ many(
         "list outside": lambda: str(os.listdir(folder())),
         "chmod secret": lambda: os.chmod(secret(), 0o777) or "changed",
         "xattr secret": lambda: os.setxattr(secret(), "user.x", b"1") or "changed",
+        "xattr of a file open to all": lambda: (
+            os.setxattr(FACTS["anyone"], "user.x", b"1") or "changed"
+        ),
+        "list xattr": lambda: str(os.listxattr(FACTS["anyone"])),
+        "get xattr": lambda: str(os.getxattr(FACTS["anyone"], "user.origin")),
+        "remove xattr": lambda: os.removexattr(FACTS["anyone"], "user.origin") or "gone",
+        "inotify outside": watches(folder),
+        "inotify system": watches(lambda: "/usr/bin"),
+        "fanotify": lambda: call(300, 262, 0x200, 0),
+        "directory notify": notified,
         "utime secret": lambda: os.utime(secret(), (1, 1)) or "changed",
         "chdir outside": lambda: os.chdir(folder()) or "there",
         "server cmdline": reads(lambda: server("cmdline")),

@@ -17,6 +17,7 @@ import shutil
 import socket
 import sys
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +68,12 @@ CONTROLS = {
     "copy with modes": ("cp", "echo x > c1 && cp -p c1 c2 && touch -d 2001-01-01 c2"),
     "find and xargs": ("find", "find . -type f | xargs -n 1 echo | wc -l"),
     "sed in place": ("sed", "echo a > e && sed -i s/a/b/ e && grep -q b e"),
+    "copy with all": ("cp", "echo x > c3 && cp -a c3 c4 && mv c4 c5 && ls -l c5 && rm c5"),
+    "copy in python": ("python3", 'python3 -c \'import shutil; shutil.copy2("/etc/passwd", "p")\''),
+    "follow a file": (
+        "tail",
+        "echo x > f && { (sleep 0.2; echo y >> f) & } && tail -f --pid=$! f | grep -q y",
+    ),
     "links": ("ln", "echo x > l && ln -s l m1 && ln l m2 && cat m1 m2"),
     "fifo": ("mkfifo", "mkfifo p && (echo x > p &) && grep -q x p"),
     "python": ("python3", "python3 -c 'import json, ssl, sqlite3, ctypes'"),
@@ -126,9 +133,15 @@ class Victim:
         other.parent.mkdir(exist_ok=True, mode=0o700)
         other.write_text("other")
         (self.home / "empty").mkdir(exist_ok=True)
+        anyone = self.home / "anyone"
+        anyone.write_text("anyone")
+        anyone.chmod(0o666)
+        with suppress(OSError):  # of a file system without them
+            os.setxattr(anyone, "user.origin", b"secret")
         return {
             "secret": str(self.secret),
             "other": str(other),
+            "anyone": str(anyone),
             "code": str(Path(__file__).resolve().parents[2] / "server" / "agent.py"),
             "disk": "/dev/vda",
             "server": os.getpid(),

@@ -23,7 +23,7 @@ SECONDS = 600  # of one battery, beside another: 30 on an idle machine
 
 SECURITY = ROOT / "docs" / "design" / "security.md"
 SEEN = {"metadata stat secret", "metadata chdir outside", "metadata server cmdline"}
-OWN_FILES = {"metadata chmod secret", "metadata utime secret", "metadata xattr secret"}
+OWN_FILES = {"metadata chmod secret", "metadata utime secret"}
 
 # Attempts that may come to nothing even without a sandbox: what they need is not on every machine
 # (a kernel's options, sudo, a right that containers take from root), or a plain child lacks it too.
@@ -31,6 +31,7 @@ NOT_EVERYWHERE = {
     *("read secret by proc root", "read kernel memory", "read kcore", "read disk"),
     *("read kernel log", "write sysrq", "write cgroup", "write sysctl", "write hostname"),
     *("change device", "change memory device", "change xattr program", "change openat2"),
+    *("metadata fanotify", "metadata directory notify"),
     *("process raise own cpu", "process raise own files", "process perf", "process kcmp"),
     *("socket alg", "socket bluetooth", "socket can", "socket tipc", "socket key", "socket xdp"),
     *("socket vsock", "socket packet", "socket raw", "socket tcp6", "socket multipath"),

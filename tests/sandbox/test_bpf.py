@@ -5,7 +5,17 @@ from __future__ import annotations
 import errno
 import unittest
 
-from server.sandbox.bpf import ALLOW, ERROR, KILL, REFUSED, compile, packed, simulate
+from server.sandbox.bpf import (
+    ALLOW,
+    ATTRIBUTES,
+    ERROR,
+    KILL,
+    REFUSED,
+    WATCHES,
+    compile,
+    packed,
+    simulate,
+)
 from server.sandbox.numbers import NEWEST, NUMBERS
 
 EPERM, EACCES, ENOSYS = (ERROR | n for n in (errno.EPERM, errno.EACCES, errno.ENOSYS))
@@ -51,6 +61,10 @@ class Filter(unittest.TestCase):
             ("socket", (1,), EACCES),
             ("socket", (2, 1), EACCES),
             ("socket", (16,), EACCES),
+            ("fcntl", (3, 1), ALLOW),
+            ("fcntl", (3, 1026), ERROR | errno.EINVAL),
+            *((name, (), ENOSYS) for name in WATCHES if name != "inotify_init"),
+            *((name, (), ERROR | errno.EOPNOTSUPP) for name in ATTRIBUTES),
             ("fchmod", (3, 0o755), ALLOW),
             ("fchmod", (3, 0o4755), EPERM),
             ("fchmodat", (0, 0, 0o2755), EPERM),

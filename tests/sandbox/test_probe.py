@@ -5,9 +5,11 @@ from __future__ import annotations
 import copy
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 from pathlib import Path
 from typing import Any
@@ -15,12 +17,40 @@ from typing import Any
 from server.config import Config
 from server.sandbox.policy import TIERS
 from server.sandbox.probe import closed_to_others, exists, users, verdict
+from server.tools.runner import Runner
 from server.tools.toolbox import Toolbox
 
 from ..fakes import DEFAULTS
 
 ROOT = Path(__file__).resolve().parents[2]
 OURS = {"shell", "read_file", "write_file", "edit_file", "list_files", "python", "search_files"}
+
+MINE = """
+from pathlib import Path
+from yaa import tool
+if not Path("canary").exists():  # what a session left where the file is loaded
+    @tool
+    def mine() -> int: return 1
+"""
+OBSTACLES = ("folder", "file", "link", "closed")
+
+
+def obstruct(folder: Path, obstacle: str) -> None:
+    """What a session may leave in its own folder."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    place = folder / "canary"
+    match obstacle:
+        case "folder":
+            (place / "canary").mkdir(parents=True)
+        case "file":
+            place.write_text("mine")
+            place.chmod(0o000)
+        case "link":
+            place.symlink_to("/etc")
+        case "closed":
+            place.mkdir()
+            folder.chmod(0o500)
 
 
 class FailClosed(unittest.IsolatedAsyncioTestCase):
@@ -30,7 +60,7 @@ class FailClosed(unittest.IsolatedAsyncioTestCase):
         self.home = Path(holder.name)
         tools = self.home / "tools"
         tools.mkdir()
-        (tools / "mine.py").write_text("from yaa import tool\n@tool\ndef mine() -> int: return 1\n")
+        (tools / "mine.py").write_text(MINE)
         self.session: dict[str, Any] = {
             "id": "s",
             "config": copy.deepcopy(DEFAULTS["session"]["config"]),
@@ -97,9 +127,39 @@ class FailClosed(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(last["metadata"]["yaa"]["result"]["sandbox"], {"tier": "none"})
 
     async def test_nothing_of_the_proof_stays(self) -> None:
+        workspaces = self.home / "workspaces"
+        for name, age_s in (("own-killed", 3600), ("own-at-work", 0), ("f" * 32, 3600)):
+            (workspaces / name / "folder").mkdir(parents=True)
+            then = time.time() - age_s
+            os.utime(workspaces / name, (then, then))
         toolbox = await self.toolbox("A", "none")
         self.assertEqual(list(self.home.glob(".canary*")), [])
+        self.assertEqual({p.name for p in workspaces.iterdir()}, {"own-at-work", "f" * 32})
         self.assertEqual(toolbox.problems, [])
+
+    async def test_no_session_is_in_the_way_of_the_proof(self) -> None:
+        """Whatever its id: the folder of the proof is not that of a session."""
+        wanted = (await self.toolbox("A", "none")).sandbox()
+        for session_id in ("describe mine.py", "canary"):
+            folder = Runner(self.home).folder(session_id)
+            for obstacle in OBSTACLES:
+                with self.subTest(session_id=session_id, obstacle=obstacle):
+                    obstruct(folder, obstacle)
+                    toolbox = await self.toolbox("A", "none")
+                    self.assertEqual(toolbox.sandbox(), wanted)
+                    self.assertIn("mine", toolbox.names())
+            shutil.rmtree(folder)
+
+    def test_nobody_is_in_the_way_of_the_proof_in_the_temporary_folder(self) -> None:
+        """Which is everybody's below tier A."""
+        (self.home / "canary").mkdir()
+        code = "from server.sandbox import canary; print(canary.tried(canary.scratch, {}))"
+        done = subprocess.run(
+            [sys.executable, "-c", code],
+            cwd=ROOT, env={**os.environ, "TMPDIR": str(self.home)}, capture_output=True,
+        )  # fmt: skip
+        self.assertEqual(done.stdout, b"done\n", done.stderr)
+        self.assertEqual({p.name for p in self.home.iterdir()}, {"canary", "tools"})
 
 
 @unittest.skipUnless(sys.platform == "linux", "prctl(2)")

@@ -13,9 +13,10 @@ from typing import Any
 from server.schema.compile import Format
 from server.schema.formats import FORMATS
 from server.schema.validate import (
+    MAX_REMEMBERED,
     NO_FORMATS,
-    USUAL,
     SchemaError,
+    Schemas,
     Validator,
     check_schema,
     remembered,
@@ -273,12 +274,27 @@ class Hostile(unittest.TestCase):
                 self.assertGreater(len(errors), 0)
                 self.assertLess(len(str(errors[0])), 500)
 
+    def test_schemas_of_a_request_share_a_budget(self) -> None:
+        schemas = Schemas(max_cost=100_000, max_steps=1_000)
+        self.assertEqual(schemas.errors([1] * 600, {"items": {"type": "integer"}}), [])
+        left = schemas.errors([1] * 600, {"items": {"type": "integer"}})
+        self.assertEqual([error.keyword for error in left], ["limit"])
+        wide = [{"properties": {"a": {"pattern": rf"\p{{L}}{n}{n}"}}} for n in range(20)]
+        with self.assertRaises(SchemaError) as caught:
+            for schema in wide:
+                schemas.validator(schema)
+        self.assertIn("may cost 100000 to compile, these cost 1", str(caught.exception))
+        for refused in ({"type": "text"}, {"pattern": "^(a+)+$"}):
+            with self.assertRaises(SchemaError) as caught:
+                Schemas().validator(refused)
+            self.assertLess(caught.exception.cost, 1_000)
+
     def test_few_large_schemas_are_kept(self) -> None:
         """They come with sessions, so whoever has a key could fill the memory with them."""
-        for size, stays in ((100, True), (USUAL, False)):
+        for size, stays in ((100, True), (MAX_REMEMBERED // 20, False)):
             first = {"description": "x" * size}
             kept = weakref.ref(remembered(first))
-            for number in range(20):
+            for number in range(25):
                 remembered({"description": f"{number}" + "x" * size})
             gc.collect()
             self.assertEqual(kept() is not None, stays, size)

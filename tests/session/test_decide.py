@@ -7,7 +7,7 @@ import unittest
 from dataclasses import replace
 from typing import Any
 
-from server.session.calls import LOST, SUPERSEDED
+from server.session.calls import LOST, SUPERSEDED, granted
 from server.session.decide import (
     CallModel,
     Model,
@@ -19,6 +19,7 @@ from server.session.decide import (
     next_step,
     over_limit,
 )
+from server.session.fields import MOST
 from server.session.jobs import Ask, Execute, Given, Recover, Reply, Send
 
 from ..fakes import DEFAULTS, CountingToolbox, Verdict, user
@@ -29,9 +30,11 @@ TOOLBOX = CountingToolbox(
     {
         "read": "read",
         "rm": "write",
+        "mcp": "write asks",
+        "put": "write again",
         "job": "auto",
         "ask": "question",
-        "no": "deny",
+        "no": "deny again",
         "page": "page",
         "act": "action",
         "finish": "read",
@@ -60,9 +63,24 @@ def entry(state: str, attempt: int = 0, **more: Any) -> dict[str, Any]:
     return {"c1": {"name": "rm", "state": state, "attempt": attempt, "fingerprint": PRINT, **more}}
 
 
-def resolved(reason: str, payload: Any, status: str = "resolved") -> list[dict[str, Any]]:
+SAYS = {
+    "tool_call": "Allow {}?",
+    "client_tool": "Run {} in the page",
+    "indeterminate": f"{LOST} What now?",
+}
+
+
+def resolved(
+    reason: str, payload: Any, status: str = "resolved", tool: str = "rm", **shown: Any
+) -> list[dict[str, Any]]:
     answer = {"status": status, "payload": payload}
-    return [{"id": "int-c1", "reason": reason, "call_id": "c1", "answer": answer}]
+    message = SAYS.get(reason, "?").format(tool)
+    asked = {"id": "int-c1", "reason": reason, "call_id": "c1", "answer": answer}
+    return [{**asked, "tool": tool, "args": {}, "message": message, **shown}]
+
+
+def print_of(name: str, arguments: str = "{}") -> str:
+    return str(TOOLBOX.verdict({"grants": []}, call(name, arguments)).fingerprint)
 
 
 def session(messages: list[dict[str, Any]], **more: Any) -> dict[str, Any]:
@@ -104,7 +122,9 @@ class Next(unittest.TestCase):
 
     def job(self, messages: list[dict[str, Any]], **more: Any) -> Any:
         """The single thing done about call c1."""
+        claims = more.pop("begun", ())
         options = {"recoverable": more.pop("recoverable", ())}
+        options["begun"] = lambda *key: key in claims
         found = self.step(session(messages, **more), **options)
         if isinstance(found, RunTools):
             self.assertEqual(len(found.jobs), 1)
@@ -197,6 +217,28 @@ class Next(unittest.TestCase):
             left = found.jobs if isinstance(found, RunTools) else getattr(found, "asks", ())
             self.assertEqual(len(left), 1, "the one that waits is left alone")
 
+    def test_a_grant_is_kept_once_and_not_beyond_the_limit(self) -> None:
+        wanted = {"tool": "rm", "decision": "allow"}
+        other = {"tool": "x", "decision": "allow"}
+        for known, kept in (([], wanted), ([wanted], None), ([other] * MOST["grants"], None)):
+            made: dict[str, Any] = {"grants": known}
+            found = granted(made, call("rm"), {"approved": True, "remember": "session"})
+            self.assertEqual(found, kept)
+
+    def test_few_calls_that_wait_are_looked_at(self) -> None:
+        judged: list[str] = []
+
+        class Judged(Waiting):
+            def verdict(self, session: dict[str, Any], call: dict[str, Any]) -> Verdict:
+                judged.append(call["id"])
+                return super().verdict(session, call)
+
+        waiting = [call("later", call_id=f"c{number}") for number in range(2, 100)]
+        found = next_step(session(asked(call("read"), *waiting)), Judged(), {}, MODEL)
+        assert isinstance(found, RunTools)
+        self.assertEqual(len(found.jobs), 1)
+        self.assertLess(len(judged), 9)
+
     def test_strict_finish_and_title(self) -> None:
         messages = [user("go"), {"id": "m", "role": "assistant", "content": "hi"}]
         strict = self.step(session(messages, config={"yaa": {"require_finish_tool": True}}))
@@ -214,10 +256,13 @@ class Next(unittest.TestCase):
 
     def test_where_nobody_can_be_asked_a_question_in_a_call_gets_no(self) -> None:
         config = {"yaa": {"unattended": True}}
-        waiting = entry("waiting", 1, input={"message": "Your name?"})
-        job = self.job(asked(call("rm")), calls=waiting, config=config)
+        mark = print_of("mcp")
+        waiting = entry("waiting", 1, input={"message": "Your name?"}, fingerprint=mark)
+        job = self.job(asked(call("mcp")), calls=waiting, config=config, begun=[("c1", 1, mark)])
         self.assertIsInstance(job, Execute)
         self.assertEqual(job.entry["input"]["refused"], "decline")
+        job = self.job(asked(call("mcp")), calls=waiting, config=config)
+        self.assertEqual((type(job), job.state), (Reply, "skipped"), "it was not begun here")
         lost = self.job(asked(call("job")), calls=entry("started", 1), config=config)
         self.assertEqual((type(lost), lost.status), (Reply, "indeterminate"))
 
@@ -257,7 +302,7 @@ class Next(unittest.TestCase):
             ("approved", {"approved": True}, PRINT, Execute),
             ("approved for other arguments", {"approved": True}, "sha256:0", Ask),
             ("denied", {"approved": False}, PRINT, Reply),
-            ("denied for other arguments", {"approved": False}, "sha256:0", Ask),
+            ("denied for other arguments", {"approved": False}, "sha256:0", Reply),
             ("edited", {"approved": True, "edited_args": {"a": 1}}, PRINT, Execute),
         ]
         for name, payload, fingerprint, kind in cases:
@@ -302,6 +347,125 @@ class Next(unittest.TestCase):
                 self.assertEqual((type(found), found.attempt), (Recover, 1))
                 moved = self.job([*asked(call("rm")), user("next", "u2")], calls=calls)
                 self.assertEqual((moved.content, moved.state), (LOST, "skipped"))
+
+    def test_what_runs_again_unasked(self) -> None:
+        """tool, what this host has begun, the interrupt that is still there → whether it runs."""
+        mark, yes = print_of("put"), {"approved": True}
+        here, other = [("c1", 1, mark)], [("c1", 1, "sha256:0"), ("c1", 2, mark)]
+        shown = resolved("tool_call", yes, tool="put")
+        unlike = resolved("tool_call", yes, tool="put", args={"label": "harmless"})
+        edited = resolved("tool_call", {**yes, "edited_args": {}}, tool="put")
+        retry = resolved("indeterminate", {"action": "retry"}, tool="put")
+        cases: list[tuple[str, list[Any], list[dict[str, Any]], bool]] = [
+            ("read", [], [], True),
+            ("put", [], [], False),
+            ("put", here, [], True),
+            ("put", other, [], False),
+            ("put", [], shown, True),
+            ("put", [], unlike, False),
+            ("put", [], edited, False),
+            ("put", [], retry, False),  # it may have been run again, too
+            ("put", [], resolved("tool_call", {"approved": False}, tool="put"), False),
+            ("rm", [("c1", 1, PRINT)], [], False),
+            ("job", [], [], False),
+            ("no", [("c1", 1, print_of("no"))], [], False),
+        ]
+        for name, begun, asks, runs in cases:
+            for state in ("started", "done", "failed"):
+                with self.subTest(name, begun=begun, asks=asks, state=state):
+                    calls = entry(state, 1, fingerprint=print_of(name))
+                    job = self.job(asked(call(name)), calls=calls, interrupts=asks, begun=begun)
+                    self.assertIsInstance(job, Execute if runs else Ask)
+                    if not runs:
+                        self.assertEqual(job.interrupt["reason"], "indeterminate")
+
+    def interrupted(self, answer: dict[str, Any] | None, **more: Any) -> Any:
+        """What is done about a call whose tool asked `Your name?` in the middle of it."""
+        asks = resolved("input_required", None, tool="mcp", message="Your name?")
+        asks = [{k: v for k, v in {**asks[0], "answer": answer}.items() if v is not None}]
+        asks[0].update(more.pop("shown", {}))
+        about = {"message": "Your name?", "keys": ["who"], **more.pop("about", {})}
+        calls = entry("waiting", 1, fingerprint=print_of("mcp"), input=about)
+        return self.job(asked(call("mcp")), calls=calls, interrupts=asks, **more)
+
+    def test_a_call_that_its_tool_interrupted(self) -> None:
+        """Open, it stays so. An answer goes on where this host has begun the call, else the call is
+        asked about with the answer it would go on with. A no ends it."""
+        here = [("c1", 1, print_of("mcp"))]
+        told = {"status": "resolved", "payload": {"name": "Ann"}}
+        for begun in (here, []):
+            job = self.interrupted(None, begun=begun)
+            self.assertEqual(job.interrupt["reason"], "input_required")
+            other = {"message": "Which city do you like best?"}
+            job = self.interrupted(told, begun=begun, shown=other)
+            self.assertEqual(job.interrupt["message"], "Your name?", "asked anew")
+        job = self.interrupted(told, begun=here, about={"refused": "decline"})
+        self.assertEqual((type(job), job.entry["attempt"]), (Execute, 2))
+        self.assertEqual(job.entry["input"]["answer"], {"name": "Ann"})
+        self.assertNotIn("refused", job.entry["input"])
+        for status, payload, word in (
+            ("cancelled", {"action": "decline"}, "decline"),
+            ("cancelled", None, "cancel"),
+        ):
+            no = {"status": status, "payload": payload}
+            job = self.interrupted(no, begun=here)
+            self.assertEqual((type(job), job.entry["input"]["refused"]), (Execute, word))
+            job = self.interrupted(no)
+            self.assertEqual((type(job), job.state), (Reply, "skipped"))
+
+    def test_elsewhere_it_goes_on_with_what_was_shown(self) -> None:
+        told = {"status": "resolved", "payload": {"name": "Ann"}}
+        job = self.interrupted(told)
+        words = 'Allow mcp? It goes on with the answer {"name":"Ann"} to its question: Your name?'
+        self.assertEqual((job.interrupt["reason"], job.interrupt["message"]), ("tool_call", words))
+        yes = {"status": "resolved", "payload": {"approved": True}}
+        for change, runs in (
+            ({}, True),
+            ({"answer": {"name": "Eve"}}, False),
+            ({"message": "Your city?"}, False),
+            ({"refused": "cancel"}, False),
+            ({"refused": "whatever"}, True),  # no word that a tool is told
+        ):
+            with self.subTest(change):
+                asks = [{**job.interrupt, "answer": yes}]
+                about = {**job.entry, "input": {**job.entry["input"], **change}}
+                then = self.job(asked(call("mcp")), calls={"c1": about}, interrupts=asks)
+                self.assertIsInstance(then, Execute if runs else Ask)
+                if runs:
+                    self.assertEqual(then.entry["input"]["answer"], {"name": "Ann"})
+        for gone in ("answer", "fingerprint"):
+            about = copy.deepcopy(job.entry)
+            (about["input"] if gone == "answer" else about).pop(gone)
+            asks = [{**job.interrupt, "answer": yes}]
+            then = self.job(asked(call("mcp")), calls={"c1": about}, interrupts=asks)
+            self.assertEqual((type(then), "input" in then.entry), (Ask, False), gone)
+
+    def test_only_a_tool_that_can_ask_goes_on(self) -> None:
+        told = {"status": "resolved", "payload": {"name": "Ann"}}
+        for name in ("rm", "put", "job", "read"):
+            for answer in (told, {"status": "cancelled"}):
+                asks = [{**resolved("input_required", None, tool=name)[0], "answer": answer}]
+                about = {"message": "?", "keys": ["who"]}
+                mark = print_of(name)
+                calls = entry("waiting", 1, fingerprint=mark, input=about)
+                begun = [("c1", 1, mark)]
+                found = self.job(asked(call(name)), calls=calls, interrupts=asks, begun=begun)
+                with self.subTest(name, answer=answer):
+                    if answer["status"] == "cancelled":
+                        self.assertEqual((type(found), found.state), (Reply, "skipped"))
+                    elif name in ("job", "read"):  # the policy runs it, with no word of an answer
+                        self.assertEqual((type(found), "input" in found.entry), (Execute, False))
+                    else:
+                        self.assertEqual(found.interrupt["reason"], "tool_call")
+
+    def test_what_the_user_moved_on_from_is_not_asked_again(self) -> None:
+        """Nor run by an answer to something else, though the policy would run it."""
+        for name in ("rm", "job", "act", "ask"):
+            asks = resolved("tool_call", {"approved": True}, tool=name, args={"other": 1})
+            job = self.job(
+                [*asked(call(name, '{"question": "Q?"}')), user("next", "u2")], interrupts=asks
+            )
+            self.assertEqual((job.content, job.state), (SUPERSEDED, "skipped"), name)
 
     def test_an_approval_does_not_start_a_started_call_again(self) -> None:
         job = self.job(
@@ -357,14 +521,15 @@ class Next(unittest.TestCase):
                     ask = found.asks[0]
                     self.assertEqual(ask.interrupt["reason"], "indeterminate")
                     self.assertEqual(ask.interrupt["args"], {"path": "/"})
-                    made = session(changed, calls={"c1": ask.entry}, interrupts=answers)
+                    shown = [{**ask.interrupt, "answer": answers[0]["answer"]}]
+                    made = session(changed, calls={"c1": ask.entry}, interrupts=shown)
                     self.assertIsInstance(next_step(made, TOOLBOX, {}, MODEL), RunTools)
 
     def test_the_edited_arguments_are_what_a_retry_runs(self) -> None:
         job = self.job(
             asked(call("rm")),
-            calls=entry("indeterminate", 1, args={"a": 2}),
-            interrupts=resolved("indeterminate", {"action": "retry"}),
+            calls=entry("indeterminate", 1, args={"a": 2}, fingerprint=print_of("rm", '{"a":2}')),
+            interrupts=resolved("indeterminate", {"action": "retry"}, args={"a": 2}),
         )
         self.assertEqual((job.args, job.entry["args"]), ({"a": 2}, {"a": 2}))
 
@@ -386,7 +551,7 @@ class Next(unittest.TestCase):
         ]
         for state, payload, print_, moved, kind, detail in cases:
             with self.subTest(state=state, payload=payload, print_=print_, moved=moved):
-                answers = resolved("client_tool", payload)
+                answers = resolved("client_tool", payload, tool="page")
                 if payload is None:
                     del answers[0]["answer"]
                 ledger = entry(state)
@@ -422,8 +587,9 @@ class Next(unittest.TestCase):
             for state in ("started", "done"):
                 lost = self.job(asked(call(name)), calls=entry(state, 1))
                 self.assertEqual(lost.interrupt["reason"], "indeterminate")
-            again = resolved("indeterminate", {"action": "retry"})
-            job = self.job(asked(call(name)), calls=entry("indeterminate", 1), interrupts=again)
+            again = resolved("indeterminate", {"action": "retry"}, tool=name)
+            calls = entry("indeterminate", 1, fingerprint=print_of(name))
+            job = self.job(asked(call(name)), calls=calls, interrupts=again)
             self.assertIsInstance(job, kind)
 
     def test_cancelled_with_a_reason(self) -> None:

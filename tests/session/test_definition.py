@@ -151,6 +151,13 @@ class Read(unittest.TestCase):
         for name in ("a", "0-a_b", "a" * 64):
             self.assertEqual(definition.read(name, {}), ({"name": name}, []))
 
+    def test_so_many_tools(self) -> None:
+        for tools, place in ((["a"] * 257, "/tools"), (["a?"] * 33, "/tools")):
+            _, misfits = definition.read("mine", {"tools": tools})
+            self.assertEqual([misfit["pointer"] for misfit in misfits], [place])
+        for tools in (["a*"] * 256, ["a?"] * 32 + ["b*"] * 9):
+            self.assertEqual(definition.read("mine", {"tools": tools})[1], [])
+
     def test_a_name_in_a_file_counts_for_nothing(self) -> None:
         self.assertEqual(definition.read("a", {"name": "b"}), ({"name": "a"}, []))
 

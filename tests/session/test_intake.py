@@ -137,6 +137,19 @@ class Refused(unittest.TestCase):
                 document = {"messages": messages, "interrupts": [item]}
                 self.refused(document, "answer_invalid", f"/interrupts/0{pointer}")
 
+    def test_two_answers_to_one_call(self) -> None:
+        """Yes and no: neither is better than the other."""
+        yes, no = (
+            interrupt("tool_call", {"status": "resolved", "payload": {"approved": said}})
+            for said in (True, False)
+        )
+        other = interrupt("tool_call", {"status": "cancelled"})
+        for second in (no, other):
+            document = {"messages": ASKED, "interrupts": [yes, {**second, "id": "int-2"}]}
+            self.refused(document, "answer_invalid", "/interrupts/1/answer")
+        left = {key: value for key, value in no.items() if key != "answer"}
+        accept({"messages": ASKED, "interrupts": [yes, {**left, "id": "int-2"}]})
+
     def test_a_cancelled_answer_needs_no_payload(self) -> None:
         accept({"messages": ASKED, "interrupts": [interrupt("tool_call", {"status": "cancelled"})]})
 

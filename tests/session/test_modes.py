@@ -6,7 +6,16 @@ import unittest
 from typing import Any
 
 from server.session.fields import CONFIG
-from server.session.modes import MODES, beyond, catalog, exhausted, mode_named, mode_of
+from server.session.modes import (
+    MODES,
+    beyond,
+    catalog,
+    exhausted,
+    mode_named,
+    mode_of,
+    places,
+    used,
+)
 
 from ..fakes import user
 
@@ -79,7 +88,8 @@ class Beyond(unittest.TestCase):
         found = []
         for message in made["messages"]:
             for each in message.get("tool_calls") or ():
-                if reply := beyond(MODES[mode], made, each, message):
+                before = used(MODES[mode], made)
+                if reply := beyond(MODES[mode], made, each, message, before, places(message)):
                     self.assertEqual((reply.state, reply.status), ("skipped", "skipped"))
                     found.append(each["id"])
         return found

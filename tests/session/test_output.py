@@ -7,7 +7,7 @@ from typing import Any
 
 from server.schema.validate import validate
 from server.session import output
-from server.session.fields import CONFIG
+from server.session.shape import check
 
 from ..fakes import user
 
@@ -42,11 +42,20 @@ class Schemas(unittest.TestCase):
         self.assertEqual(output.schema_of(session({}, INTEGER)), {})
 
     def test_a_schema_that_cannot_be_used_is_refused(self) -> None:
-        fits = CONFIG["yaa"]["output_schema"][0]
-        wanted = [True, True, True, False, False, False]
-        values: list[Any] = [None, {}, INTEGER, True, {"type": "int"}, []]
-        shown = [fits(value) for value in values]
-        self.assertEqual(shown, wanted)
+        cases: list[tuple[Any, str]] = [
+            (None, ""),
+            ({}, ""),
+            (INTEGER, ""),
+            (True, "expected a JSON Schema"),
+            ({"type": "int"}, "/type: expected one of"),
+            ({"pattern": r"\p{L}" * 390}, "costs more than"),
+            ([], "expected a JSON Schema"),
+        ]
+        for value, wrong in cases:
+            with self.subTest(value=str(value)[:40]):
+                errors = check({"config": {"yaa": {"output_schema": value}}})
+                self.assertEqual(len(errors), bool(wrong))
+                self.assertIn(wrong, str(errors))
 
     def test_arguments(self) -> None:
         cases: list[tuple[dict[str, Any], Any]] = [

@@ -43,6 +43,8 @@ class Plans(unittest.TestCase):
         odd: list[Any] = [None, {}, {"tasks": 1}, {"tasks": [1, {"id": 1}, whole, {"id": "2"}]}]
         found = [plan.tasks_of({"plan": each}) for each in odd]
         self.assertEqual(found, [[], [], [], [whole]])
+        long = {"tasks": [{**whole, "title": "x" * 2_001}, {**whole, "result": "x" * 2_001}, whole]}
+        self.assertEqual(plan.tasks_of({"plan": long}), [whole])
 
     def test_nothing_is_changed_in_place(self) -> None:
         made = plan.set_plan({}, ["a"])

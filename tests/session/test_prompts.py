@@ -108,6 +108,12 @@ class System(unittest.TestCase):
                 self.assertTrue(all(messages))
                 self.assertTrue("".join(messages).startswith(begins), messages)
 
+    def test_a_remark_names_few(self) -> None:
+        text = "".join(f"{{a{'b' * number}}}" for number in range(400))
+        remark, other = prompts.remarks({"rules": text, "x" * 900: ""})
+        self.assertEqual(len(remark["placeholders"]), 20)
+        self.assertLess(len(remark["message"]) + len(other["message"]), 4_000)
+
     def test_pure_and_stable(self) -> None:
         made = session(environment=["x"])
         before = copy.deepcopy(made)

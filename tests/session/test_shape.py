@@ -4,9 +4,17 @@ from __future__ import annotations
 
 import copy
 import unittest
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, ClassVar
 
-from server.session.fields import MAX_ERRORS, ROLE_ALIASES, STATUS_ALIASES
+from server.session.fields import (
+    MAX_ERRORS,
+    MAX_OPEN_CALLS,
+    MAX_PATTERN,
+    MOST,
+    ROLE_ALIASES,
+    STATUS_ALIASES,
+)
 from server.session.shape import check
 
 CALL = {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}
@@ -142,6 +150,66 @@ class Check(unittest.TestCase):
         errors = check({"messages": [{"role": "x" * 1000}] * 1000})
         self.assertEqual(len(errors), MAX_ERRORS)
         self.assertLess(len(errors[0]["detail"]), 150)
+
+
+def calls(count: int, first: int = 0) -> list[dict[str, Any]]:
+    return [{**CALL, "id": f"c{number}"} for number in range(first, first + count)]
+
+
+class Limits(unittest.TestCase):
+    """How many entries there may be. Each of them was as many as fit into a request."""
+
+    FULL: ClassVar[dict[str, Callable[[int], dict[str, Any]]]] = {
+        "messages": lambda n: {"messages": [{"role": "user"}] * n},
+        "messages/*/tool_calls": lambda n: {
+            "messages": [{"role": "assistant", "tool_calls": calls(n)}]
+        },
+        "interrupts": lambda n: {
+            "interrupts": [{"id": f"i{number}", "reason": "limit"} for number in range(n)]
+        },
+        "grants": lambda n: {"grants": [{"tool": "t", "decision": "allow"}] * n},
+        "grants/*/match": lambda n: {
+            "grants": [
+                {"tool": "t", "decision": "deny", "match": {str(each): "x" for each in range(n)}}
+            ]
+        },
+        "plan/tasks": lambda n: {"plan": {"tasks": [{}] * n}},
+        "config/agent/tools": lambda n: {"config": {"agent": {"tools": ["a*"] * n}}},
+        "config/limits/tool": lambda n: {"config": {"limits": {"tool": dict(numbers(n))}}},
+        "config/prompt": lambda n: {"config": {"prompt": dict(numbers(n))}},
+    }
+
+    def test_each_list(self) -> None:
+        self.assertEqual(set(self.FULL), set(MOST))
+        for place, most in MOST.items():
+            with self.subTest(place):
+                self.assertEqual(check(self.FULL[place](most)), [])
+                errors = check(self.FULL[place](most + 1))
+                pointers = [error["pointer"] for error in errors]
+                self.assertEqual(pointers, ["/" + place.replace("*", "0")])
+                wanted = f"expected at most {most:,} entries, got {most + 1:,}"
+                self.assertEqual(errors[0]["detail"], wanted)
+
+    def test_calls_without_a_result(self) -> None:
+        messages: list[dict[str, Any]] = [
+            {"role": "assistant", "tool_calls": calls(100, first)} for first in range(0, 600, 100)
+        ]
+        errors = check({"messages": messages})
+        self.assertEqual([error["pointer"] for error in errors], ["/messages"])
+        self.assertIn(f"at most {MAX_OPEN_CALLS} calls without a result", errors[0]["detail"])
+        for number in range(600 - MAX_OPEN_CALLS):
+            messages.append({"role": "tool", "tool_call_id": f"c{number}", "content": ""})
+        self.assertEqual(check({"messages": messages}), [])
+
+    def test_a_pattern(self) -> None:
+        for length, fits in ((MAX_PATTERN, True), (MAX_PATTERN + 1, False)):
+            grant = {"tool": "t", "decision": "allow", "match": {"path": "a" * length}}
+            errors = check({"grants": [grant]})
+            self.assertEqual(not errors, fits)
+
+
+def numbers(n: int) -> Iterator[tuple[str, int]]:
+    return ((str(number), number) for number in range(n))
 
 
 if __name__ == "__main__":

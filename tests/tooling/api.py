@@ -16,10 +16,10 @@ TIMEOUT_S = 120
 
 
 class Api:
-    """One server and one key."""
+    """One server and one key. `more`: headers of every request."""
 
-    def __init__(self, url: str, key: str = "") -> None:
-        self.url, self.key = url, key
+    def __init__(self, url: str, key: str = "", more: Mapping[str, str] | None = None) -> None:
+        self.url, self.key, self._more = url, key, more or {}
 
     def run(self, session: Json) -> Json:
         """The updated session. Raises RuntimeError when the server answers with anything else."""
@@ -54,6 +54,7 @@ class Api:
             "Accept": accept,
             "Content-Type": "application/json",
             **({"Authorization": f"Bearer {self.key}"} if self.key else {}),
+            **self._more,
         }
         data = None if body is None else json.dumps(body).encode()
         connection.request(method, path, data, dict(headers))

@@ -135,7 +135,7 @@ class Yaa:
         file = Path(self._folder.name) / "config.json"
         file.write_text(json.dumps(config or {}))
         self._command = [*(command or [sys.executable, "-m", "server"]), "--home", str(self.home)]
-        self._command += ["--port", "0", "--config", str(file), *arguments]
+        self._command += ["--port", "0", "--config", str(file), "--print-link", *arguments]
         self._cwd = cwd
         self.child: Child | None = None
         self.url = self.key = self.link = ""

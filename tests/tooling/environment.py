@@ -32,7 +32,7 @@ def prepare(console: Console, *, offline: bool) -> None:
         console.line("tools", "offline: only what is there already is used")
         return
     _system_packages(console)
-    jobs = (_python_packages, _node_packages, _nginx)
+    jobs = (_python, _node_packages, _nginx)
     threads = [threading.Thread(target=job, args=(console,), name=job.__name__) for job in jobs]
     for thread in threads:
         thread.start()
@@ -74,6 +74,11 @@ def _system_packages(console: Console) -> None:
     tools.library.cache_clear()
 
 
+def _python(console: Console) -> None:
+    _python_packages(console)
+    _frameworks(console)
+
+
 def _python_packages(console: Console) -> None:
     groups = pins()
     stamp = _Stamp(tools.VENV / "pins", sys.version, repr(groups), CONSTRAINTS.read_text())
@@ -104,6 +109,36 @@ def _python_packages(console: Console) -> None:
     with ThreadPoolExecutor() as beside:  # three folders, and pip works on one processor
         if all([*beside.map(install, (ours, older))]):
             stamp.write()
+
+
+def _frameworks(console: Console) -> None:
+    """Three folders: what two groups of frameworks have in common, and what each has alone. Their
+    versions are all pinned, so nothing is resolved."""
+    groups = pins()
+    wanted: list[tuple[Path, list[str], str]] = [
+        (tools.FRAMEWORKS_COMMON, [], "frameworks-common.txt"),
+        (tools.FRAMEWORKS, groups["frameworks"], "frameworks-newest.txt"),
+        (tools.FRAMEWORKS_OLDER, groups["frameworks-older"], "frameworks-older.txt"),
+    ]
+
+    def install(folder: Path, programs: list[str], needed: Path) -> None:
+        stamp = _Stamp(folder / "pins", sys.version, repr(programs), needed.read_text())
+        if stamp.matches():
+            console.line("tools", f"{folder.name}: as pinned")
+            return
+        shutil.rmtree(folder, ignore_errors=True)
+        pip = [str(tools.VENV / "bin" / "python"), "-m", "pip", "install", "-q", "--no-compile"]
+        pip += ["--disable-pip-version-check", "--no-deps", "--target", str(folder)]
+        if _run(console, folder.name, [*pip, *programs, "-r", str(needed)]):
+            stamp.write()
+
+    with ThreadPoolExecutor() as beside:
+        jobs = [
+            beside.submit(install, folder, programs, tools.ROOT / "tests" / name)
+            for folder, programs, name in wanted
+        ]
+    for job in jobs:
+        job.result()
 
 
 def _node_packages(console: Console) -> None:

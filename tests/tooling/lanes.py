@@ -331,16 +331,16 @@ class _Child:
 
 
 LANES = [
-    Lane("format", "ruff format --check", lambda: [_format], 60),
-    Lane("lint", "ruff check", lambda: [_lint], 60),
-    Lane("unit", "unit tests, -W error", lambda: _whole("unit"), 1200),
-    Lane("browser", "Chromium and Firefox, from disk and served", lambda: _each("browser"), 600),
+    Lane("format", "ruff format --check", lambda: [_format], 300),
+    Lane("lint", "ruff check", lambda: [_lint], 300),
+    Lane("unit", "unit tests, -W error", lambda: _whole("unit"), 3600),
+    Lane("browser", "Chromium and Firefox, from disk and served", lambda: _each("browser"), 1800),
     Lane(
-        "system", "the sandbox under attack, servers that are killed", lambda: _each("system"), 900
+        "system", "the sandbox under attack, servers that are killed", lambda: _each("system"), 1800
     ),
-    Lane("interop", "real peers: models, AG-UI, OpenAI, MCP", lambda: _each("interop"), 600),
-    Lane("types", "mypy --strict", lambda: [_types], 300),
-    Lane("tsc", "types of the client, tsc", lambda: [_client_types], 120),
-    Lane("node", "unit tests of the client, node --test", lambda: [_node], 180),
-    Lane("bench", "the benchmark, tiny: does it run", lambda: _each("bench"), 300),
+    Lane("interop", "real peers: models, AG-UI, OpenAI, MCP", lambda: _each("interop"), 1800),
+    Lane("types", "mypy --strict", lambda: [_types], 900),
+    Lane("tsc", "types of the client, tsc", lambda: [_client_types], 600),
+    Lane("node", "unit tests of the client, node --test", lambda: [_node], 900),
+    Lane("bench", "the benchmark, tiny: does it run", lambda: _each("bench"), 900),
 ]

@@ -10,7 +10,7 @@ import unittest
 from pathlib import Path
 from typing import Any
 
-from server.tools.claims import SWEEP_EVERY, Claims
+from server.tools.claims import Claims
 
 
 def race(folder: str, start: Any, wins: Any) -> None:
@@ -119,9 +119,45 @@ class Results(Case):
         self.claims.store("s", "first", 0, {"a": 1})
         self.assertEqual(self.claims.fetch("s", "first", 0), {"a": 1})
         self.age(11)
-        for number in range(SWEEP_EVERY):
-            self.claims.store("s", f"c{number}", 0, {})
-        self.assertLessEqual(len(list(self.folder.iterdir())), SWEEP_EVERY)
+        self.claims.sweep()
+        self.assertEqual(list(self.folder.iterdir()), [])
+        self.assertEqual(self.claims.horizon(), 0, "no claim has gone")
+
+    def test_the_horizon_is_raised_before_a_claim_goes(self) -> None:
+        for call_id, since_ms in (("a", 5000), ("b", 7000), ("c", 9000)):
+            self.claims.take("s", call_id, 1, "sha256:f", since_ms)
+        self.age(50)
+        self.claims.take("s", "young", 1, "sha256:f", 99_000)
+        os.utime(self.claims._path("s", "young", 1), (self.now, self.now))
+        self.claims.sweep()
+        self.assertEqual(self.claims.horizon(), 0)
+        self.now += 60
+        self.claims.sweep()
+        self.assertEqual(self.claims.horizon(), 9000)
+        self.assertFalse(self.claims.take("s", "young", 1))
+        self.claims.take("s", "d", 1, "", 3000)
+        os.utime(self.claims._path("s", "d", 1), (1, 1))
+        self.claims.sweep()
+        self.assertEqual(self.claims.horizon(), 9000, "it never goes back")
+        self.assertTrue(self.claims.take("s", "d", 1))
+
+    def test_a_horizon_that_cannot_be_written_keeps_the_claims(self) -> None:
+        self.claims.take("s", "a", 1, "", 5000)
+        self.claims.store("s", "a", 1, {})
+        self.age(1000)
+        (self.folder / "horizon").mkdir()  # nothing can be moved there
+        self.claims.sweep()
+        self.assertFalse(self.claims.take("s", "a", 1))
+
+    def test_what_a_claim_is_of(self) -> None:
+        self.claims.take(("ann", "s"), "a", 1, "sha256:f", 1)
+        self.assertEqual(self.claims.claimed_as(("ann", "s"), "a", 1), "sha256:f")
+        self.assertIsNone(self.claims.claimed_as(("bob", "s"), "a", 1))
+        self.assertIsNone(self.claims.claimed_as("s", "a", 1))
+        for half in (b"", b"[", b'["x"]', b"{}"):
+            self.claims._path(("ann", "s"), "a", 1).write_bytes(half)
+            self.assertEqual(self.claims.claimed_as(("ann", "s"), "a", 1), "")
+            self.assertFalse(self.claims.take(("ann", "s"), "a", 1))
 
     def test_forgotten(self) -> None:
         self.assertTrue(self.claims.take("s", "c", 1))

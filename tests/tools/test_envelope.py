@@ -18,6 +18,14 @@ from server.tools.running import Outcome, limit_error
 
 
 class Envelopes(unittest.TestCase):
+    def test_who_changed_the_arguments(self) -> None:
+        for by, who in (("", "The user"), ("hook", "A rule of this server"), ("x", "The user")):
+            found = envelope(Outcome("ok", "plain"), [], {"a": 1}, by)
+            text = f'{who} changed the arguments to {{"a":1}}.\nplain'
+            self.assertEqual(text_for_model(found), text)
+            self.assertEqual(found.get("modified_by"), by if by == "hook" else None)
+        self.assertNotIn("modified_by", envelope(Outcome("ok", "plain"), [], None, "hook"))
+
     def test_texts(self) -> None:
         limit = Outcome(*limit_error({"limit": "wall_s", "allowed": 3, "observed": 3.1}))
         raised = Outcome("error", error={"type": "ValueError", "message": "bad"})

@@ -6,7 +6,7 @@ import copy
 import unittest
 from typing import Any
 
-from server.tools.failures import note, withheld
+from server.tools.failures import Failures, note, withheld
 
 USER = {"id": "u", "role": "user", "content": "go"}
 
@@ -62,7 +62,10 @@ class Withheld(unittest.TestCase):
         messages = [USER, {"role": "assistant", "tool_calls": calls}]
         messages += [ended(call, "error") for call in calls[:3]]
         self.assertEqual(withheld({"messages": messages}), {"a"})
-        self.assertEqual(withheld({"messages": messages}, calls[3]), set())
+        failures = Failures({"messages": messages})
+        self.assertFalse(failures.is_withheld(calls[3]))
+        self.assertTrue(failures.is_withheld(made("a")))
+        self.assertFalse(failures.is_withheld(made("b")))
 
     def test_results_without_envelope(self) -> None:
         session = run(*[("a", "{}", "error")] * 3)

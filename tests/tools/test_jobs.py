@@ -15,6 +15,7 @@ from server.agent import BaseAgent
 from server.session.events import EXEC, Event, alias
 from server.session.fields import MAX_ID
 from server.session.fold import Folder
+from server.tools.claims import Scope
 
 from ..fakes import CountingToolbox, ManualClock, MemoryClaims, ScriptedModel, agent, answer, user
 
@@ -24,6 +25,7 @@ TOOLS = {
     "keep": "auto safe",
     "alone": "read",
     "page": "page",
+    "note": "write",
 }
 
 
@@ -77,6 +79,26 @@ class Names(Case):
                 host.prepare(run.session)
 
 
+class Announced(Case):
+    async def test_a_call_takes_only_its_own_interrupt_out(self) -> None:
+        """The others may be large, and each of them begins, too."""
+        host = self.host(*["note"] * 3)
+        run = host.prepare({"id": "s", "messages": [user("go")]})
+        async for _ in run.events():
+            pass
+        session = run.session
+        self.assertEqual(len(session["interrupts"]), 3)
+        answer(session, "tool_call", {"approved": True})
+        found = []
+        run = host.prepare(session)
+        async for event in run.events():
+            if alias(event) == EXEC:
+                paths = [change["path"] for change in event["delta"] if change["op"] == "remove"]
+                found.append((paths, len(run.session["interrupts"])))
+        zero = "/yaa/interrupts/0"
+        self.assertEqual(found, [([zero], 2), ([zero], 1), ([zero], 0)])
+
+
 class Cut(Case):
     async def test_what_was_announced_to_nobody_is_still_to_be_run(self) -> None:
         """The connection breaks while the `tool.exec` is written: the call had not begun, and the
@@ -104,7 +126,7 @@ class Time(Case):
         no call begins."""
         clock = ManualClock()
         host = self.host("far", "keep", "alone", disconnect_grace_s=7)
-        host.clock = clock
+        host.clock = host.stopwatch = clock
         self.toolbox.gate = asyncio.Event()
         limits = {"max_wall_s": 5}
         given = {"id": "s", "messages": [user("go")], "config": {"limits": limits}}
@@ -129,7 +151,7 @@ class Time(Case):
         """One that may not run twice was begun, and ended before it could do anything."""
         clock = ManualClock()
         host = self.host("keep", "alone", disconnect_grace_s=7)
-        host.clock = clock
+        host.clock = host.stopwatch = clock
         limits = {"max_wall_s": 5}
         run = host.prepare({"messages": [user("go")], "config": {"limits": limits}})
         async for event in run.events():
@@ -170,10 +192,12 @@ class Fillable(MemoryClaims):
 
     full = True
 
-    def take(self, session_id: str, call_id: str, attempt: int) -> bool:
+    def take(
+        self, scope: Scope, call_id: str, attempt: int, fingerprint: str = "", since_ms: int = 0
+    ) -> bool:
         if self.full and self.taken:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        return super().take(session_id, call_id, attempt)
+        return super().take(scope, call_id, attempt, fingerprint, since_ms)
 
 
 def call_of(event: Event) -> str:
@@ -291,7 +315,7 @@ class Ends(Case):
 
         class Broken(CountingToolbox):
             async def execute(  # type: ignore[no-untyped-def]
-                self, session, call, args, entry, repairs=(), seconds=0.0
+                self, session, call, args, entry, repairs=(), seconds=0.0, owner=""
             ):
                 if call["function"]["name"] == "far":
                     raise RuntimeError("a mistake of ours")

@@ -7,7 +7,8 @@ from typing import Any
 
 from server.sandbox.reach import Reach
 from server.tools.policy import (
-    covers,
+    MAX_WORK,
+    Grants,
     decide,
     enforceable,
     exceeded,
@@ -109,7 +110,7 @@ class Order(unittest.TestCase):
                     self.assertLessEqual(rank[action], most)
 
 
-class Grants(unittest.TestCase):
+class OfGrants(unittest.TestCase):
     def test_match(self) -> None:
         cases: list[tuple[dict[str, str], dict[str, Any], bool]] = [
             ({}, {"command": "ls"}, True),
@@ -123,8 +124,27 @@ class Grants(unittest.TestCase):
         for match, args, covered in cases:
             with self.subTest(match=match, args=args):
                 grant = {"tool": "rm", "match": match, "decision": "allow"}
-                self.assertEqual(covers(grant, "rm", args), covered)
-        self.assertFalse(covers({"tool": "rm", "decision": "allow"}, "other", {}))
+                wanted = {"allow"} if covered else set()
+                self.assertEqual(Grants([grant]).decisions("rm", args), wanted)
+        everywhere = Grants([{"tool": "rm", "decision": "allow"}])
+        self.assertEqual(everywhere.decisions("other", {}), set())
+
+    def test_both_decisions(self) -> None:
+        made: list[dict[str, Any]] = [
+            {"tool": "rm", "decision": "allow"},
+            {"tool": "rm", "match": {"path": "/etc/*"}, "decision": "deny"},
+        ]
+        self.assertEqual(Grants(made).decisions("rm", {"path": "/etc/x"}), {"allow", "deny"})
+        self.assertEqual(Grants(made).decisions("rm", {"path": "x"}), {"allow"})
+
+    def test_what_is_too_much_to_compare_allows_nothing_and_is_denied(self) -> None:
+        text = "a" * 1_000_000
+        for decision, wanted in (("allow", set()), ("deny", {"deny"})):
+            grant = {"tool": "rm", "match": {"path": "*b*"}, "decision": decision}
+            grants = Grants([grant])
+            for _ in range(MAX_WORK // len(text)):
+                self.assertEqual(grants.decisions("rm", {"path": text[:-3]}), set())
+            self.assertEqual(grants.decisions("rm", {"path": text}), wanted)
 
 
 class Fingerprints(unittest.TestCase):

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import hashlib
 import os
+import re
 import resource
 import signal
 import subprocess
@@ -101,6 +103,43 @@ class Case(unittest.IsolatedAsyncioTestCase):
         path = self.home / "tool.py"
         path.write_text(source)
         return str(path)
+
+
+class Folders(Case):
+    def test_whose_they_are(self) -> None:
+        """The empty owner's are named as they were before keys had owners."""
+        known = hashlib.sha256(b"s1").hexdigest()[:32]
+        self.assertEqual(self.runner.folder("s1"), self.home.resolve() / "workspaces" / known)
+        pairs = [
+            *(("", "s1"), ("ann", "s1"), ("bob", "s1"), ("ann", "s2"), ("ann", ""), ("a", "nns1")),
+            *(
+                ("anns1", ""),
+                ("", "anns1"),
+                ("", "ann\xffs1"),
+                ("ann\xff", "s1"),
+                ("ann", "\xffs1"),
+            ),
+            *(("\ud800", "s1"), ("ann", "\ud800"), ("ann", "\udcff" + "s1"), ("", "ann\udcffs1")),
+        ]
+        names = {self.runner.folder(session_id, owner).name for owner, session_id in pairs}
+        self.assertEqual(len(names), len(pairs))
+        self.assertTrue(all(re.fullmatch(r"[0-9a-f]{32}", name) for name in names))
+
+    async def test_a_call_runs_in_that_of_its_owner(self) -> None:
+        for owner in ("", "ann", "bob"):
+            job = Job(SHELL, {"command": "ls; touch here"}, "s1", LIMITS, owner=owner)
+            async with aclosing(self.runner.run(job)) as items:
+                said = [item async for item in items]
+            self.assertEqual([item for item in said if isinstance(item, str)], [])
+            self.assertTrue((self.runner.folder("s1", owner) / "here").exists())
+
+    async def test_a_call_of_the_servers_own_has_a_fresh_one(self) -> None:
+        for command in ("ls; mkdir a; touch a/b; ln -s /etc c", "exit 3", "sleep 60"):
+            job = Job(SHELL, {"command": command}, None, {**LIMITS, "wall_s": 1})
+            async with aclosing(self.runner.run(job)) as items:
+                said = [item async for item in items]
+            self.assertEqual([item for item in said if isinstance(item, str)], [])
+            self.assertEqual(list(self.runner.workspaces.iterdir()), [])
 
 
 class Starts(Case):

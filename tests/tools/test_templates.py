@@ -7,7 +7,7 @@ import json
 import unittest
 from typing import Any
 
-from server.tools.templates import Pending, Unfilled, fill
+from server.tools.templates import LOOK_BACK, MAX_TEMPLATES, Pending, Unfilled, fill
 
 CITY = {"date": "2026-02-28", "at": "2026-02-28T23:30:00+09:00", "days": [{"high": 7}], "n": 0}
 
@@ -116,6 +116,19 @@ class Filled(unittest.TestCase):
             self.fill(a="{{city.date}}")
         self.session["messages"].append(result("c8", "city", {"date": "1999-01-01"}))
         self.assertEqual(self.fill(a="{{city.date}}"), {"a": "1999-01-01"})
+
+    def test_so_many_values_and_so_far_back(self) -> None:
+        with self.assertRaisesRegex(Unfilled, f"at most {MAX_TEMPLATES} values"):
+            self.fill(a=["{{city.date}}"] * (MAX_TEMPLATES + 1))
+        self.fill(a=["{{city.date}}"] * MAX_TEMPLATES)
+        with self.assertRaisesRegex(Unfilled, "a path has at most"):
+            self.fill(a="{{city." + "a" * 300 + "}}")
+        later = [result(f"x{number}", "city", {}) for number in range(LOOK_BACK)]
+        self.session["messages"][5:5] = later[1:]
+        self.assertEqual(self.fill(a="{{city.date}}"), {"a": "2026-02-28"})
+        self.session["messages"][5:5] = later[:1]
+        with self.assertRaisesRegex(Unfilled, "no result of city has the field date"):
+            self.fill(a="{{city.date}}")
 
     def test_dates_of_other_forms_are_no_dates(self) -> None:
         for text in ("20260228", "2026-W09-6", "2026-02-30", "2026-02-28T99:00", "tomorrow"):

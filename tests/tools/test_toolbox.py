@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from server.config import Config
+from server.errors import Problem
 from server.schema.example import NOTHING, example
 from server.session.calls import execute
 from server.session.events import Event
@@ -337,6 +338,45 @@ class Judged(Case):
         self.assertEqual(verdict.status, "not_found")
 
 
+class Edited(Case):
+    """Arguments that a person puts in the place of a call's: a typo comes back to them."""
+
+    def admit(self, name: str, edited: Any, **payload: Any) -> None:
+        given = {"approved": True, "edited_args": edited, **payload}
+        answer = {"status": "resolved", "payload": given}
+        other = {"id": "int-x", "reason": "limit", "answer": {"status": "cancelled"}}
+        asked = {"id": "int-c1", "reason": "tool_call", "call_id": "c1", "answer": answer}
+        message = {"role": "assistant", "tool_calls": [self.call(name, {})]}
+        document = {"messages": [{"role": "user"}, message], "interrupts": [other, asked]}
+        self.toolbox().admit(document)
+
+    def test_what_does_not_fit_is_refused_with_its_place(self) -> None:
+        for name, edited, places in (
+            ("write_file", {"path": {}, "content": "x", "mode": 5}, ["/path", "/mode"]),
+            ("shell", {}, ["/command"]),
+        ):
+            with self.subTest(name, edited=edited), self.assertRaises(Problem) as caught:
+                self.admit(name, edited)
+            problem = caught.exception
+            self.assertEqual((problem.status, problem.code), (422, "answer_invalid"))
+            root = "/interrupts/1/answer/payload/edited_args"
+            found = [error["pointer"].removeprefix(root) for error in problem.errors]
+            self.assertEqual(sorted(found), sorted(places))
+            self.assertIn(problem.errors[0]["pointer"], problem.detail)
+
+    def test_what_fits_what_can_be_mended_and_what_is_not_known_yet(self) -> None:
+        for name, edited, more in (
+            ("shell", {"command": "ls"}, {}),
+            ("calculator", {"expression": 5}, {}),
+            ("shell", {"command": "{{read_file.path}}"}, {}),
+            ("shell", {}, {"approved": False}),
+            ("finish", {"whatever": 1}, {}),  # its schema is the session's
+            ("no_such_tool", {"a": 1}, {}),
+        ):
+            with self.subTest(name, edited=edited):
+                self.admit(name, edited, **more)
+
+
 class Executed(Case):
     async def test_in_process_and_in_a_child(self) -> None:
         toolbox = self.toolbox()
@@ -386,6 +426,14 @@ class Executed(Case):
         found = await self.execute(self.toolbox(), "calculator", '{"expression": 5}')
         self.assertEqual(found[-1]["content"], "5")
         self.assertEqual(len(found[-1]["metadata"]["yaa"]["result"]["repairs"]), 1)
+
+    async def test_who_changed_the_arguments_is_told(self) -> None:
+        toolbox, call = self.toolbox(), self.call("calculator", {"expression": "1"})
+        args = {"expression": "2"}
+        for more, who in (({}, "The user"), ({"args_by": "hook"}, "A rule of this server")):
+            source = toolbox.execute(self.session, call, args, {"args": args, **more})
+            (found,) = [event async for event in source]
+            self.assertIn(f"{who} changed the arguments to", found["content"])
 
     async def test_a_failure_is_a_result(self) -> None:
         found = await self.execute(self.toolbox(), "read_file", {"path": "nothing"})

@@ -14,6 +14,7 @@ from server.wire.exchange import Exchange
 from server.wire.headers import Truncated
 from server.wire.http11 import Body, Buffer, Response, advance, parse_response
 from server.wire.listener import BaseServer, Handler
+from server.wire.origins import Origins
 
 PATIENCE = 10.0  # s before a test that waits for something gives up
 QUICK = Limits(
@@ -45,9 +46,13 @@ async def echo(exchange: Exchange) -> None:
 
 @contextlib.asynccontextmanager
 async def serving(
-    handle: Handler = echo, limits: Limits = CALM, hosts: Collection[str] = ()
+    handle: Handler = echo,
+    limits: Limits = CALM,
+    hosts: Collection[str] = (),
+    origins: Origins | None = None,
+    spared: Collection[str] = (),
 ) -> AsyncIterator[BaseServer]:
-    server = BaseServer(handle, limits, hosts=hosts)
+    server = BaseServer(handle, limits, hosts=hosts, origins=origins, spared=spared)
     await server.listen("127.0.0.1", 0)
     try:
         yield server

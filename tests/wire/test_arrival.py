@@ -7,7 +7,7 @@ import socket
 import sys
 import unittest
 
-from server.wire.arrival import arrived, unconfirmed
+from server.wire.arrival import arrived, reached, unconfirmed
 from server.wire.exchange import Exchange
 
 from .live import connected, get, serving, soon
@@ -41,6 +41,29 @@ class Arriving(unittest.IsolatedAsyncioTestCase):
         self.assertIs(await self.arrived(5, 0), True)
         self.assertIs(await self.arrived(60_000, 4096), False, "most of it waits here")
         self.assertFalse(await self.arrived(5, 0, cut=True))
+
+    async def reached(self, size: int, window: int, within_s: float) -> bool | None:
+        said: asyncio.Future[bool | None] = asyncio.get_running_loop().create_future()
+
+        async def handle(exchange: Exchange) -> None:
+            try:
+                stream = exchange.stream(200)
+                stream.write(bytes(size))
+                stream.push()
+                said.set_result(await reached(exchange, within_s))
+            except asyncio.CancelledError:
+                said.set_result(None)
+                raise
+
+        async with serving(handle) as server, connected(server, window) as client:
+            client.writer.transport.pause_reading()  # type: ignore[attr-defined]
+            await client.send(get())
+            return await soon(said)
+
+    async def test_what_was_announced(self) -> None:
+        """A client whose system takes nothing is waited for, and not for ever."""
+        self.assertIs(await self.reached(5, 0, 10.0), True)
+        self.assertIs(await self.reached(60_000, 4096, 0.05), False)
 
     def test_where_nobody_knows(self) -> None:
         closed = socket.socket()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import os
 import socket
 import time
 import unittest
@@ -279,6 +280,46 @@ class Deadlines(unittest.IsolatedAsyncioTestCase):
             response, _ = await client.answer()
             self.assertEqual(response.status, 408)
             dripping.cancel()
+
+    async def test_bodies_of_all_requests_share_the_memory(self) -> None:
+        limits = Limits(max_memory=1_000_000)
+        async with (
+            serving(limits=limits) as server,
+            connected(server) as one,
+            connected(server) as other,
+        ):
+            for client in (one, other):
+                await client.send(request("POST", "/", "Content-Length: 800000"))
+            await one.send(b"x" * 700_000)
+            while server.held < 700_000:
+                await asyncio.sleep(0.01)
+            await other.send(b"x" * 700_000)
+            response, body = await other.answer()
+            self.assertEqual((response.status, response.headers["retry-after"]), (503, "2"))
+            self.assertIn(b"server.limits.max_memory", body)
+            await one.send(b"x" * 100_000)
+            self.assertEqual(len((await one.answer())[1]), 800_000)
+            self.assertEqual(server.held, 0)
+
+    async def test_who_takes_too_little_of_an_answer_is_dropped(self) -> None:
+        """Of 64 MB a client must have taken more than some of it in each `write_timeout_s`."""
+
+        async def handle(exchange: Exchange) -> None:
+            await exchange.respond(200, {}, bytes(64_000_000))
+
+        limits = Limits(write_timeout_s=0.4, body_min_rate=1e9)
+        async with serving(handle, limits) as server, connected(server) as client:
+            client.writer.transport.pause_reading()  # type: ignore[attr-defined]
+            await client.send(get())
+            taken = 0
+            with contextlib.suppress(ConnectionError):
+                while taken < 40_000_000:
+                    with contextlib.suppress(BlockingIOError):
+                        taken += len(data := os.read(client.socket.fileno(), 500_000))
+                        if not data:
+                            break
+                    await asyncio.sleep(0.02)
+            self.assertLess(taken, 40_000_000)
 
     async def test_without_a_rate_only_a_pause_ends_a_body(self) -> None:
         limits = Limits(body_grace_s=0.2, body_min_rate=0)

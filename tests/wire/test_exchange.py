@@ -8,9 +8,10 @@ import unittest
 from collections.abc import Awaitable, Callable, Mapping
 
 from server.errors import Problem
-from server.wire.exchange import GATHER, Exchange, answer, problem_of
+from server.wire.exchange import GATHER, PIECE, Exchange, answer, problem_of
 from server.wire.headers import ProtocolError
 from server.wire.http11 import Buffer, Limits, advance, parse_request
+from server.wire.origins import Origins
 
 from .live import connected, get, request, serving, soon
 
@@ -34,20 +35,33 @@ class Sink:
 
     def __init__(self) -> None:
         self.sizes: list[int] = []
+        self.gate: asyncio.Event | None = None  # when there is one, it is waited for
 
     def send(self, data: bytes) -> None:
         self.sizes.append(len(data))
 
-    async def drain(self) -> None: ...
+    async def drain(self) -> None:
+        if self.gate is not None:
+            await self.gate.wait()
+
     async def flush(self) -> None: ...
     async def read_body(self) -> bytes:
         return b""
+
+    def hold(self, size: int, *, always: bool = False) -> bool:
+        return True
 
     def end_reading(self) -> bool:
         return True
 
     def date(self) -> str:
         return "now"
+
+
+def buffered(data: bytes) -> Buffer:
+    buffer = Buffer()
+    buffer.feed(data)
+    return buffer
 
 
 class Answers(unittest.IsolatedAsyncioTestCase):
@@ -135,6 +149,41 @@ class Answers(unittest.IsolatedAsyncioTestCase):
             raw = request("POST", "/", "Content-Length: 2") + b"ab"
             for _ in range(2):
                 self.assertEqual((await client.ask(raw))[1], b"ab")
+
+    async def test_what_a_client_does_not_read_is_not_copied(self) -> None:
+        """Of a large answer the connection gets a piece at a time."""
+        body = bytes(range(256)) * (64 * MEGABYTE // 256)
+        async with serving(respond(200, {}, body)) as server, connected(server) as client:
+            client.writer.transport.pause_reading()  # type: ignore[attr-defined]
+            await client.send(get())
+            while not any(each.behind for each in server._connections):
+                await asyncio.sleep(0.01)
+            [connection] = server._connections
+            self.assertLessEqual(connection._unsent(), 2 * PIECE)
+            self.assertEqual(server.held, len(body))
+            client.writer.transport.resume_reading()  # type: ignore[attr-defined]
+            self.assertEqual((await client.answer())[1], body)
+            self.assertEqual((await client.ask(get()))[0].status, 200)
+            self.assertEqual(server.held, 0)
+
+    async def test_a_large_answer_is_handed_over_when_the_server_closes(self) -> None:
+        """Its handler is cancelled then, and the connection still sends what it has. Of an answer
+        to a client that is gone nothing more is made."""
+        for gone in (False, True):
+            sink = Sink()
+            sink.gate = asyncio.Event()
+            asked = advance(parse_request(buffered(get()), Limits()))
+            assert asked is not None
+            exchange = Exchange(sink, asked, "1", "127.0.0.1")
+            answering = asyncio.create_task(exchange.respond(200, {}, bytes(4 * MEGABYTE)))
+            while not sink.sizes:
+                await asyncio.sleep(0)
+            sink.ended = gone
+            answering.cancel()
+            with self.subTest(gone=gone), self.assertRaises(asyncio.CancelledError):
+                await answering
+            self.assertEqual(exchange.finished, not gone)
+            self.assertEqual(sum(sink.sizes) > 4 * MEGABYTE, not gone)
 
     async def test_the_exchange_knows_its_client(self) -> None:
         async def handle(exchange: Exchange) -> None:
@@ -384,7 +433,9 @@ class Streams(unittest.IsolatedAsyncioTestCase):
 
 class Problems(unittest.TestCase):
     def test_answer(self) -> None:
-        status, headers, body = answer(Problem("busy", "Later.", headers={"Retry-After": "3"}))
+        status, headers, body = answer(
+            Problem("busy", "Later.", headers={"Retry-After": "3"}), Origins().headers({})
+        )
         self.assertEqual((status, headers["Retry-After"]), (429, "3"))
         self.assertEqual(headers["Access-Control-Allow-Origin"], "*")
         told = json.loads(body)

@@ -157,6 +157,12 @@ REQUESTS = {
         headers={"host": "a", "transfer-encoding": "chunked"},
         body=b"hello 0123456 \n",
     ),
+    "chunk extensions": Good(
+        TE + b'1;a\r\nx\r\n1 ; a = b\t;c="\\"\xe9;"\r\ny\r\n1;a=1;b=""\r\nz\r\n0;e\r\n\r\n',
+        method="POST",
+        headers={"host": "a", "transfer-encoding": "chunked"},
+        body=b"xyz",
+    ),
     "chunks that hold framing": Good(
         TE + b"4\r\n\r\n\r\n\r\n1\r\n0\r\n5\r\n0\r\n\r\n\r\n0\r\n\r\n",
         method="POST",
@@ -274,6 +280,17 @@ REFUSED = {
     "chunk too short": (TE + b"6\r\nhello\r\n0\r\n\r\n", 400),
     "LF in an extension": (TE + b"5;a\nb\r\nhello\r\n0\r\n\r\n", 400),
     "CR in an extension": (TE + b"5;a\rb\r\nhello\r\n0\r\n\r\n", 400),
+    **{
+        f"chunk extension {each.decode('latin-1')}": (
+            TE + b"5" + each + b"\r\nhello\r\n0\r\n\r\n",
+            400,
+        )
+        for each in (
+            *(b";", b"; ", b";;", b";a;", b";a ", b";=x", b";a=", b";a=;b", b";a=b=c", b";a b"),
+            *(b";bad[=x", b";a=x[", b';a="', b';a="x', b';a="x"y', b';a="\\"', b';"a"=b', b";\xe9"),
+        )
+    },
+    "chunk extension of the last chunk": (TE + b"5\r\nhello\r\n0;\r\n\r\n", 400),
     "bad trailer": (TE + b"0\r\nno colon\r\n\r\n", 400),
     "chunk line too long": (TE + b"1;" + b"x" * 256 + b"\r\na\r\n0\r\n\r\n", 400),
     "extensions too long": (TE + (b"1;" + b"x" * 200 + b"\r\na\r\n") * 90 + b"0\r\n\r\n", 400),

@@ -16,6 +16,7 @@ from server.wire.connection import Limits
 from server.wire.exchange import Exchange
 from server.wire.headers import ProtocolError
 from server.wire.listener import BaseServer, bind
+from server.wire.places import SPARE
 
 from .live import CALM, connected, echo, get, post, request, serving, soon
 
@@ -123,39 +124,143 @@ class Border(unittest.IsolatedAsyncioTestCase):
 
 
 class Crowds(unittest.IsolatedAsyncioTestCase):
+    async def test_the_longest_idle_gives_way(self) -> None:
+        """Also one that has never sent a whole head. None that is in a request."""
+        started, release = asyncio.Event(), asyncio.Event()
+
+        async def handle(exchange: Exchange) -> None:
+            if exchange.request.path == "/slow":
+                started.set()
+                await release.wait()
+            await echo(exchange)
+
+        async with (
+            serving(handle, Limits(max_connections=4)) as server,
+            contextlib.AsyncExitStack() as stack,
+        ):
+            busy, idle, half, silent = [
+                await stack.enter_async_context(connected(server)) for _ in range(4)
+            ]
+            await busy.send(get("/slow"))
+            await soon(started.wait())
+            await half.send(b"GET / HTTP/1.1\r\nHost: ")
+            self.assertEqual((await idle.ask(get()))[0].status, 200)
+            with self.assertLogs("yaa.listener") as said:
+                for gone in (half, silent, idle):
+                    new = await stack.enter_async_context(connected(server))
+                    await new.send(get("/slow"))
+                    self.assertTrue(await gone.closed())
+                late = await stack.enter_async_context(connected(server))
+                self.assertEqual((await late.ask(get()))[0].status, 503)
+            self.assertEqual(len(said.output), 1, said.output)
+            release.set()
+            for client in (busy, new):
+                self.assertEqual((await client.answer())[1], b"GET /slow")
+
+    async def test_more_than_all_idle_ones(self) -> None:
+        """1,024 idle connections keep nobody out."""
+        async with (
+            serving(limits=Limits(max_connections=50)) as server,
+            contextlib.AsyncExitStack() as stack,
+        ):
+            with self.assertLogs("yaa.listener") as said:
+                for _ in range(120):
+                    client = await stack.enter_async_context(connected(server))
+                    self.assertEqual((await client.ask(get()))[0].status, 200)
+            self.assertEqual(len(said.output), 1, said.output)
+
     async def test_too_many_connections(self) -> None:
         limits = Limits(max_connections=3)
-        async with serving(limits=limits) as server, contextlib.AsyncExitStack() as stack:
-            first = await stack.enter_async_context(connected(server))
-            inside = [first] + [await stack.enter_async_context(connected(server)) for _ in "12"]
+        release = asyncio.Event()
+        started = asyncio.Semaphore(0)
+
+        async def handle(exchange: Exchange) -> None:
+            if exchange.request.path == "/slow":
+                started.release()
+                await release.wait()
+            await echo(exchange)
+
+        async with contextlib.AsyncExitStack() as stack:
+            server = await stack.enter_async_context(
+                serving(handle, limits=limits, spared=["/health"])
+            )
+            inside = [await stack.enter_async_context(connected(server)) for _ in range(3)]
             for client in inside:
-                await client.ask(get())
+                await client.send(get("/slow"))
+                await soon(started.acquire())
             with self.assertLogs("yaa.listener") as said:
                 for _ in range(5):
                     async with connected(server) as client:
-                        # At once, and readable also by a client that sends a lot before it reads.
+                        # Readable also by a client that sends a lot before it reads.
                         await client.send(post(bytes(1 << 20)))
                         response, body = await client.answer()
                         self.assertEqual((response.status, response.reusable), (503, False))
                         self.assertEqual(response.headers["retry-after"], "1")
                         self.assertEqual(json.loads(body)["code"], "overloaded")
+                    async with connected(server) as client:
+                        response, body = await client.ask(get("/health"))
+                        self.assertEqual((response.status, response.reusable), (200, False))
+                        self.assertEqual(body, b"GET /health")
+                        self.assertTrue(await client.closed())
+                    async with connected(server) as client:  # and nothing behind it
+                        await client.send(get("/health") + get("/"))
+                        self.assertEqual((await client.answer())[0].status, 200)
+                        self.assertTrue(await client.closed())
+                    async with connected(server) as client:
+                        self.assertEqual((await client.ask(post(b"", "/health")))[0].status, 503)
             self.assertEqual(len(said.output), 1, said.output)
             self.assertIn("all 3 connections", said.output[0])
-            self.assertEqual((await first.ask(get()))[0].status, 200)
             await inside[1].close()
             # The place is free once the server has seen the end.
             while True:
                 async with connected(server) as client:
                     if (await client.ask(get()))[0].status == 200:
                         break
+            release.set()
+            self.assertEqual((await inside[0].answer())[0].status, 200)
+
+    async def test_without_a_place_a_silent_client_is_turned_away(self) -> None:
+        limits = Limits(max_connections=1, head_timeout_s=0.2)
+        release, started = asyncio.Event(), asyncio.Event()
+
+        async def handle(exchange: Exchange) -> None:
+            started.set()
+            await release.wait()
+            await echo(exchange)
+
+        async with serving(handle, limits) as server, connected(server) as inside:
+            await inside.send(get())
+            await soon(started.wait())
+            with self.assertLogs("yaa.listener"):
+                for said in (b"", b"GET / HTTP/1.1\r\nHos"):
+                    async with connected(server) as client:
+                        await client.send(said)
+                        self.assertEqual((await client.answer())[0].status, 503)
+            release.set()
+            self.assertEqual((await inside.answer())[0].status, 200)
 
     async def test_even_saying_no_has_a_limit(self) -> None:
-        limits = Limits(max_connections=2)
-        async with serving(limits=limits) as server, contextlib.AsyncExitStack() as stack:
+        most = SPARE + 2
+        release = asyncio.Event()
+        started = asyncio.Semaphore(0)
+
+        async def handle(exchange: Exchange) -> None:
+            started.release()
+            await release.wait()
+            await echo(exchange)
+
+        async with contextlib.AsyncExitStack() as stack:
+            server = await stack.enter_async_context(serving(handle, Limits(max_connections=most)))
+            inside = [await stack.enter_async_context(connected(server)) for _ in range(most)]
+            for client in inside:
+                await client.send(get())
+                await soon(started.acquire())
             with self.assertLogs("yaa.listener"):
-                clients = [await stack.enter_async_context(connected(server)) for _ in range(8)]
-                heads = [await client.more() for client in clients[2:]]
-            self.assertEqual([head[9:12] for head in heads], [b"503"] * 2 + [b""] * 4)
+                late = [await stack.enter_async_context(connected(server)) for _ in range(most + 4)]
+                heads = [await client.more() for client in late[-4:]]
+            self.assertEqual([head[9:12] for head in heads], [b""] * 4)
+            self.assertEqual([(await client.more())[9:12] for client in late[:2]], [b"503"] * 2)
+            release.set()
 
     async def test_out_of_file_descriptors(self) -> None:
         """Accepting pauses rather than spins, and goes on when there are some again."""

@@ -1,9 +1,9 @@
 // Sessions out of files: our own documents and pages, what other programs export (core/convert-foreign, -apps), and
-// messages in the form of Chat Completions. What a file brings is never trusted with permissions: see `disarm`.
+// messages in the form of Chat Completions. What a file brings is never trusted with permissions (core/foreign).
 
 yaa.define('core/convert', [
-  'core/ids', 'core/session', 'core/page', 'core/convert-foreign', 'core/convert-apps',
-], ({ id: newId }, sessions, { extract }, foreign, apps) => {
+  'core/ids', 'core/session', 'core/page', 'core/convert-foreign', 'core/convert-apps', 'core/foreign',
+], ({ id: newId }, sessions, { extract }, foreign, apps, { sanitize }) => {
   const MAX_ID = 256
   /** What is nested deeper no server takes (server/jsontext.py), and no browser writes down again. */
   const MAX_DEPTH = 100
@@ -25,16 +25,26 @@ yaa.define('core/convert', [
   /**
    * @param {string} text of a file
    * @param {string} [name] of the file; the title of a session that has none
-   * @returns {{kind: string, sessions: Session[], prompts?: any[]}} kind '' where nothing was recognised
+   * @param {any} [defaults] the session half of the server's configuration
+   * @returns {{kind: string, sessions: Session[], removed: Removed[][], prompts?: any[]}} kind '' where nothing was
+   *   recognised; `removed`: of each session what was taken out
    */
-  function read(text, name = '') {
+  function read(text, name = '', defaults) {
+    const { kind, all, prompts } = recognised(text)
+    const found = all.map((one) => bring(one, name, defaults)).filter((one) => one !== null)
+    const both = { sessions: found.map(({ session }) => session), removed: found.map(({ removed }) => removed) }
+    return { kind, ...both, ...(prompts ? { prompts } : {}) }
+  }
+
+  /** @param {string} text @returns {{kind: string, all: any[], prompts?: any[]}} documents as they are */
+  function recognised(text) {
     const start = text.slice(0, 2000).replace(/^\ufeff/, '').trimStart()
     if (start.startsWith('<')) {
       const page = extract(text)
-      return page ? { kind: 'page', sessions: list([page.session], name) } : { kind: '', sessions: [] }
+      return page ? { kind: 'page', all: [page.session] } : { kind: '', all: [] }
     }
     const values = parse(text.replace(/^\ufeff/, ''))
-    return values ? recognise(values, name) : { kind: '', sessions: [] }
+    return values ? recognise(values) : { kind: '', all: [] }
   }
 
   /** JSON, or a line of JSON each. @param {string} text @returns {{value: any, lines?: any[]} | null} */
@@ -53,23 +63,23 @@ yaa.define('core/convert', [
     }
   }
 
-  /** @param {{value: any, lines?: any[]}} given @param {string} name */
-  function recognise({ value, lines }, name) {
-    if (value?.format === 'yaa.sessions' || value?.yaa_backup) return { kind: 'all', sessions: list(value.sessions, name), prompts: arrayOf(value.prompts) }
+  /** @param {{value: any, lines?: any[]}} given @returns {{kind: string, all: any[], prompts?: any[]}} */
+  function recognise({ value, lines }) {
+    if (value?.format === 'yaa.sessions' || value?.yaa_backup) return { kind: 'all', all: arrayOf(value.sessions), prompts: arrayOf(value.prompts) }
     if (lines?.[0]?.type === 'session') {
       const isLlama = lines.some((line) => line?.harness || line?.message?.convId)
       const all = isLlama ? foreign.llamaLines(lines).map(safe(foreign.llama)) : [safe(foreign.pi)(lines)]
-      return { kind: isLlama ? 'llama' : 'pi', sessions: list(all, name) }
+      return { kind: isLlama ? 'llama' : 'pi', all }
     }
     const all = (Array.isArray(value) ? value : [value]).filter(isObject)
     const [first] = all
-    if (!first) return { kind: '', sessions: [] }
+    if (!first) return { kind: '', all: [] }
     const forms = all.map((one) => (isOurs(one) ? undefined : FORMS.find(([, fits]) => fits(one))))
     const form = forms.find(Boolean)
-    if (form) return { kind: form[0], sessions: list(all.map((one, i) => (forms[i] ? safe(forms[i][2])(one) : one)), name) }
-    if (Array.isArray(first.messages)) return { kind: isOurs(first) ? 'session' : 'messages', sessions: list(all, name) }
-    if (Array.isArray(value) && isMessage(first)) return { kind: 'messages', sessions: list([{ messages: value }], name) }
-    return { kind: '', sessions: [] }
+    if (form) return { kind: form[0], all: all.map((one, i) => (forms[i] ? safe(forms[i][2])(one) : one)) }
+    if (Array.isArray(first.messages)) return { kind: isOurs(first) ? 'session' : 'messages', all }
+    if (Array.isArray(value) && isMessage(first)) return { kind: 'messages', all: [{ messages: value }] }
+    return { kind: '', all: [] }
   }
 
   /**
@@ -99,10 +109,15 @@ yaa.define('core/convert', [
   /** @param {any} value @returns {any[]} */
   const arrayOf = (value) => (Array.isArray(value) ? value : [])
 
-  /** @param {any} all @param {string} name @returns {Session[]} */
-  function list(all, name) {
-    const found = arrayOf(all).filter((one) => Array.isArray(one?.messages)).map(safe((one) => whole(one, name)))
-    return found.filter((one) => one?.messages.length > 0 && !isDeep(one, MAX_DEPTH))
+  /**
+   * One document from elsewhere as a session of this page, and what was taken out of it; null if it is none.
+   * @param {any} raw @param {string} [name] @param {any} [defaults]
+   * @returns {{session: Session, removed: Removed[]} | null}
+   */
+  function bring(raw, name = '', defaults) {
+    if (!Array.isArray(raw?.messages)) return null
+    const session = safe((one) => whole(one, name))(raw)
+    return session?.messages.length > 0 && !isDeep(session, MAX_DEPTH) ? sanitize(session, defaults) : null
   }
 
   /** A document with everything a session has. @param {any} raw @param {string} name @returns {Session} */
@@ -113,7 +128,7 @@ yaa.define('core/convert', [
     const title = typeof raw.title === 'string' && raw.title ? raw.title : titleOf(messages, name)
     const start_time = raw.start_time ?? raw.startTime ?? base.start_time
     // what another program writes beside its messages means something else here: its tools, its status
-    return disarm({ ...base, ...(isOurs(raw) ? fitting(raw) : {}), id: base.id, title, start_time, messages })
+    return { ...base, ...(isOurs(raw) ? fitting(raw) : {}), id: base.id, title, start_time, messages }
   }
 
   /** What is no such thing as a session has there is left out; what was set aside is read like the rest. @param {any} raw */
@@ -215,32 +230,8 @@ yaa.define('core/convert', [
     return Number.isFinite(time) ? time : Date.now()
   }
 
-  /**
-   * Takes out what would let a session do things that the person in front of it has not allowed: approvals it brings
-   * along, answers it gives itself, and settings that let tools run unasked or name other servers.
-   * @param {Session} session
-   */
-  function disarm(session) {
-    delete session.grants
-    const { tool: _tool, llm_api: _api, ...config } = session.config ?? {}
-    if (session.config) session.config = config
-    disarmPath(session.interrupts, session.calls)
-    if (typeof session.ext === 'object' && session.ext !== null) {
-      // what waits for the end of a pause, what its runs may use, and that it is not to be kept
-      for (const key of ['held', 'limits', 'temporary']) delete session.ext[key]
-      for (const { state, calls } of sessions.treeOf(session).branches) disarmPath(state.interrupts, calls)
-    }
-    return session
-  }
-
-  /** The same for a path, set aside or not. @param {any} interrupts @param {any} calls */
-  function disarmPath(interrupts, calls) {
-    for (const one of arrayOf(interrupts)) delete one?.answer
-    for (const entry of Object.values(calls ?? {})) if (entry?.state === 'allowed') entry.state = 'asking'
-  }
-
   /** All sessions in one document. @param {Session[]} all @param {any[]} prompts @param {string} exported when */
   const together = (all, prompts, exported) => ({ format: 'yaa.sessions', version: 1, exported, sessions: all, prompts })
 
-  return { read, disarm, together }
+  return { read, bring, together }
 })

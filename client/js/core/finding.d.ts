@@ -7,7 +7,18 @@ interface Found { score: number; inTitle: boolean; count: number; hits: { id: st
 
 interface Secret { kind: string; text: string; shown: string; context: string; count: number }
 
+/** Where a key stands in a document. */
+type Place = (string | number)[]
+/** What was taken out of a session from elsewhere; `path` is a JSON pointer. */
+interface Removed { kind: string; path: string; value?: any }
+
 interface Modules {
+  'core/foreign': {
+    sanitize(document: any, defaults?: any): { session: any; removed: Removed[] }
+    canTakeOver(item: Removed): boolean
+    takeOver(session: Session, item: Removed): void
+    DEFAULTS: any
+  }
   'core/search': {
     fold(text: string): string
     terms(query: string): string[]
@@ -52,8 +63,8 @@ interface Modules {
   }
   'core/convert-apps': { claude(one: any): any; openWebUi(one: any): any; libreChat(one: any): any; lmStudio(one: any): any }
   'core/convert': {
-    read(text: string, name?: string): { kind: string; sessions: Session[]; prompts?: any[] }
-    disarm(session: Session): Session
+    read(text: string, name?: string, defaults?: any): { kind: string; sessions: Session[]; removed: Removed[][]; prompts?: any[] }
+    bring(raw: any, name?: string, defaults?: any): { session: Session; removed: Removed[] } | null
     together(all: Session[], prompts: any[], exported: string): any
   }
   'core/prompts': {

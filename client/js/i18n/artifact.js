@@ -5,13 +5,13 @@ yaa.define('i18n/artifact', ['ui/text'], ({ extend }) => {
     'artifact.title': 'Preview',
     'artifact.close': 'Close the preview',
     'artifact.frame': 'Preview of a page',
-    'artifact.note': 'Runs in a frame without network and without access to this page. Don’t type secrets into it.',
+    'artifact.note': 'Runs in a closed frame, without access to this page. It has no network, except that the browser may look up and connect to hosts that it names. Don’t type secrets into it.',
   }
   const zh = {
     'artifact.title': '预览',
     'artifact.close': '关闭预览',
     'artifact.frame': '网页预览',
-    'artifact.note': '在隔离的框架中运行：不能联网，也无法访问本页面。请勿在其中输入密码等敏感信息。',
+    'artifact.note': '在隔离的框架中运行，无法访问本页面，也不能联网；但浏览器可能会查询并连接它提到的主机。请勿在其中输入密码等敏感信息。',
   }
   extend({ en, zh })
   return { en, zh }

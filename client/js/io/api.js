@@ -3,6 +3,7 @@
 
 yaa.define('io/api', [], () => {
   const PROBE_MS = 10_000
+  const JSON_BODY = { 'Content-Type': 'application/json' }
   /** Larger bodies are packed on their way to another machine; on this one packing only costs time. */
   const PACK_BYTES = 32 * 1024
   /** Nothing of this page goes along, and the key goes to no other address. */
@@ -78,10 +79,12 @@ yaa.define('io/api', [], () => {
 
     /** A file that a tool made, whole. @param {string} id the session's @param {string} path as its attachment says */
     async function file(id, path) {
-      const headers = { 'Content-Type': 'application/json' }
-      const response = await request('/files', { method: 'POST', headers, body: JSON.stringify({ id, path }) })
+      const response = await request('/files', { method: 'POST', headers: JSON_BODY, body: JSON.stringify({ id, path }) })
       return response.blob().catch((error) => { throw failure(error, `${root}/files`) })
     }
+
+    /** Ends what runs of a session on the server. @param {string} id */
+    const stop = (id) => request('/session/stop', { method: 'POST', headers: JSON_BODY, body: JSON.stringify({ id }), signal: AbortSignal.timeout(PROBE_MS) })
 
     return {
       base: root,
@@ -89,6 +92,7 @@ yaa.define('io/api', [], () => {
       health: (stop) => ask('/health', stop),
       info: () => ask('/info'),
       run,
+      stop,
       file,
     }
   }

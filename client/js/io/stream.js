@@ -1,31 +1,31 @@
-// One run: the session is POSTed, its events are folded as they come, until a terminal event. A stream that ends
-// without one is lost, not finished: what was folded is POSTed again, and goes on where it was.
+// One run: the session is POSTed and its events are folded, until a terminal event. A stream that ends without one is
+// lost, not finished: what was folded is POSTed again.
 //
 //   idle → posting → streaming → done | interrupted
 //              ↖ lost (waits) ↙          interrupted also: stopped by the user, refused, gave up
 //
-// The rule of the file: before anything is sent it has been saved, with approved calls marked `started` in what is
-// saved (core/session.writeAhead). The marks come into the document itself as soon as it is unknown what happened.
+// What is sent was saved before, with approved calls marked `started` (core/session.writeAhead). The marks come into
+// the document itself once it is unknown what happened.
 
 yaa.define('io/stream', ['core/fold', 'core/session', 'core/sse', 'io/api'], ({ fold, digest }, sessions, { Decoder }, { failure }) => {
   const { writeAhead, keep } = sessions
   const DELAYS = [500, 1000, 2000, 4000, 8000, 15_000, 15_000, 15_000]
-  /** Tries when nothing was ever heard: there is probably no server, and a person waits for the answer. */
+  /** Tries when nothing was ever received. */
   const FIRST_TRIES = 2
-  /** Where a server has not said how often it pings. */
+  /** Without `X-Heartbeat`. */
   const SILENCE_MS = 45_000
-  /** So many of its pings may be missing. */
+  /** Pings that may be missing. */
   const MISSED = 3
-  /** For what came while the page itself slept: it is read before anything is given up. */
+  /** For what came while the page itself slept. */
   const GRACE_MS = 3000
-  /** No timer waits longer: it would not wait at all. */
+  /** A timer's most. */
   const LONGEST_MS = 2 ** 31 - 1
-  /** A busy server, or a run that ends because its listener is gone, is waited for this often. */
+  /** Waits for a server that is busy. */
   const MAX_WAITS = 60
   const KEPT_OUTPUT = 200_000
   /** Refusals that pass: run_active, busy, overloaded. */
   const PASSING = new Set([409, 429, 503])
-  /** What shows that a run gets on: without it, the same step is being lost again and again. */
+  /** Events that count as progress. */
   const PROGRESS = new Set(['TEXT_MESSAGE_END', 'TOOL_CALL_RESULT'])
 
   /** @type {Timers} */
@@ -51,7 +51,7 @@ yaa.define('io/stream', ['core/fold', 'core/session', 'core/sse', 'io/api'], ({ 
     controller = new AbortController()
     wakeUp = () => {}
     lastSign = 0
-    /** The server's pings: how many ms are between them, as far as it says. */ beat = 0
+    /** ms between the server's pings, if it says. */ beat = 0
     /** @type {any} the timer of a silence */ watch = undefined
 
     /** @param {Session} session @param {RunOptions} options */
@@ -87,9 +87,12 @@ yaa.define('io/stream', ['core/fold', 'core/session', 'core/sse', 'io/api'], ({ 
       this.wakeUp()
     }
 
+    /** Has the server end the run and its calls. A second time it hangs up. */
     stop() {
+      const hangUp = () => this.controller.abort()
+      if (this.stopped || this.state.phase !== 'streaming') hangUp()
       this.stopped = true
-      this.controller.abort()
+      if (this.heard) this.api.stop(this.session.id).then(() => this.timers.set(hangUp, GRACE_MS), hangUp)
       this.wakeUp()
     }
 
@@ -148,7 +151,7 @@ yaa.define('io/stream', ['core/fold', 'core/session', 'core/sse', 'io/api'], ({ 
       return null
     }
 
-    /** From here on the approved calls count as started, in the document itself. */
+    /** Marks approved calls as started in the document. */
     settleMarks() {
       const { calls } = keep(this.session, this.marks)
       if (calls) this.session.calls = calls
@@ -191,7 +194,7 @@ yaa.define('io/stream', ['core/fold', 'core/session', 'core/sse', 'io/api'], ({ 
       }
     }
 
-    /** An answer does not begin. A proxy may hold it back until it is whole: it is lost only if nobody is there. */
+    /** No answer begins. A proxy may hold it back: it is lost if the server is gone. */
     wonder() {
       const { controller } = this
       const still = () => controller === this.controller && this.state.phase === 'posting'
@@ -200,7 +203,7 @@ yaa.define('io/stream', ['core/fold', 'core/session', 'core/sse', 'io/api'], ({ 
     }
 
     /**
-     * A connection that stays silent for longer than the server's pings is dead, though nobody said so.
+     * Drops a connection that is silent for longer than the server's pings.
      * @param {SseDecoder} decoder
      */
     listen(decoder) {
@@ -219,7 +222,7 @@ yaa.define('io/stream', ['core/fold', 'core/session', 'core/sse', 'io/api'], ({ 
       this.controller.abort(new DOMException('', 'TimeoutError'))
     }
 
-    /** Something changed outside: the network is back, the page is looked at. */
+    /** The network is back, or the page is visible. */
     look() {
       this.wakeUp()
       const watched = this.state.phase === 'streaming' && this.watch !== undefined

@@ -61,7 +61,7 @@ yaa.define('ui/app', [
       NARROW.addEventListener('change', draw)
       addEventListener('keydown', shortcuts(app, actions))
       addEventListener('unhandledrejection', notLoaded)
-      // of another tab; its words come with a reload: made anew here, the composer would lose its files
+      // another tab's; a composer made anew would lose its files
       addEventListener('storage', ({ key }) => { if (key === 'yaa.settings') look(settings), draw() })
       for (const type of ['dragover', 'dragleave', 'drop']) addEventListener(type, (/** @type {any} */ event) => app.views.composer.drag(event))
       // Who has switched tools of the page on may need them with the first message.

@@ -2,8 +2,9 @@
 // copied, a key is locked away), and the work behind the storage and server settings. Loaded once the page can be typed in.
 
 yaa.define('ui/ground', [
-  'ui/h', 'ui/text', 'ui/popup', 'ui/commands', 'core/keeping', 'io/download', 'io/vault', 'io/folder', 'i18n/ground', 'css/ground',
-], ({ h, icon, list, attr }, { t }, { toast, say }, { context }, keeping, download, vaults, folders) => {
+  'ui/h', 'ui/text', 'ui/popup', 'ui/commands', 'core/keeping', 'io/download', 'io/vault', 'io/folder', 'core/convert', 'core/ids', 'ui/foreign',
+  'i18n/ground', 'css/ground',
+], ({ h, icon, list, attr }, { t }, { toast, say }, { context }, keeping, download, vaults, folders, convert, { uuid }, foreign) => {
   /** @typedef {{key: string, tone: string, words: string, next?: string, buttons: any[], form?: any}} Notice */
   const vault = vaultOf()
   const folder = folders.open()
@@ -106,17 +107,36 @@ yaa.define('ui/ground', [
     app.draw()
   }
 
-  /** @param {File} file */
+  /**
+   * A copy may be anybody's: it comes in as any file does, beside what is here, until the person says that it is their own.
+   * @param {File} file
+   */
   async function restore(file) {
     const { app } = context()
     const found = keeping.readBackup(await file.text().then(JSON.parse).catch(() => null))
     if (!found) return toast(t('keep.notACopy'), { bad: true })
-    /** @type {string[]} */ const taken = []
-    for (const session of found.sessions) {
-      if (keeping.isLater(session, await app.store.get(session.id)) && await app.book.restore(session, true)) taken.push(session.id)
+    /** @type {(import('./types').Brought & {raw: Session})[]} */ const brought = []
+    for (const raw of found.sessions) {
+      const here = await app.store.get(raw.id)
+      const made = keeping.isLater(raw, here) ? convert.bring(raw, '', app.server.info()?.defaults) : null
+      if (!made) continue
+      const { session, removed } = made
+      if (here) session.id = uuid()
+      if (await app.book.restore(session, true)) brought.push({ id: session.id, title: session.title, removed, beside: Boolean(here), raw })
     }
-    await app.book.changed(...taken)
-    toast(t('keep.restored', { taken: taken.length, kept: found.sessions.length - taken.length }))
+    await app.book.changed(...brought.map(({ id }) => id))
+    toast(t('keep.restored', { taken: brought.length, kept: found.sessions.length - brought.length }))
+    foreign.show(app, brought, { own: () => takeBack(brought) })
+  }
+
+  /** The person's own copy: as it was, in the place of what came in without its permissions. @param {{id: string, raw: Session}[]} brought */
+  async function takeBack(brought) {
+    const { book } = context().app
+    for (const { id, raw } of brought) {
+      if (!await book.restore(raw, true)) continue // it runs: both stay
+      if (id !== raw.id) await book.remove(id, true)
+    }
+    await book.changed(...brought.flatMap(({ id, raw }) => [id, raw.id]))
   }
 
   /** A session that has changed goes into the folder too. @param {Session} session */

@@ -1,12 +1,13 @@
 // The page in one file: one session and the whole client. It is a guest in this browser: it calls no server and writes
 // nothing until the person asks it to. "Continue" asks for a server and its key; "Keep" moves the session into the
-// storage of this browser, after which the file opens as an ordinary client.
+// storage of this browser, after which the file opens as an ordinary client. The session in it is somebody else's, until
+// the person takes over what it wanted to allow.
 
 yaa.define('ui/guest', [
-  'ui/h', 'ui/text', 'ui/popup', 'ui/dialog', 'ui/connection', 'ui/app', 'core/convert', 'core/page', 'io/settings',
+  'ui/h', 'ui/text', 'ui/popup', 'ui/dialog', 'ui/connection', 'ui/app', 'core/foreign', 'ui/foreign', 'core/page', 'io/settings',
   'io/store-idb', 'io/store-memory', 'i18n/finding', 'i18n/settings',
 ], (
-  { h, icon, uid, text, attr }, words, { toast, say }, { openDialog }, { wordsOf }, { startApp }, { disarm }, { ID }, settings,
+  { h, icon, uid, text, attr }, words, { toast, say }, { openDialog }, { wordsOf }, { startApp }, { sanitize }, foreign, { ID }, settings,
   stores, memory,
 ) => {
   const { t } = words
@@ -24,7 +25,7 @@ yaa.define('ui/guest', [
       if (!location.hash) history.replaceState(null, '', `#s=${encodeURIComponent(data.session.id)}`)
       return null
     }
-    return { ...data, session: disarm(data.session) }
+    return { ...data, ...sanitize(data.session) }
   }
 
   /** @returns {string[]} */
@@ -37,54 +38,75 @@ yaa.define('ui/guest', [
   }
 
   /** @param {HTMLElement} root @param {any} data what `given` gave */
-  async function start(root, { session, saved }) {
+  async function start(root, { session, removed, saved }) {
     const store = memory.open()
     await store.put(session)
     const own = settings.open({ storage: null })
     own.set('side', 'closed')
     /** @type {() => void} */ let joined = () => {}
+    /** @type {(() => void)[]} */ const waiting = []
+    /** Shown once by itself, before anything is sent. @type {import('./types').Brought[]} */ let untold = [{ id: session.id, title: session.title, removed }]
+
+    /** @param {import('./types').App} app @param {import('./types').Actions} actions @param {() => void} [act] */
+    const connected = (app, actions, act) => join(app, actions, () => {
+      joined()
+      const brought = untold.splice(0)
+      foreign.show(app, brought, { onclose: () => act?.() })
+      for (const one of waiting.splice(0)) one()
+    })
     /** @type {import('./types').Guest} */
     const guest = {
       id: session.id,
       foot(app, actions, composer) {
-        const foot = footView(app, actions, composer, saved)
+        const n = foreign.told(removed).length
+        const tell = n ? () => foreign.show(app, [{ id: session.id, title: session.title, removed }]) : null
+        const foot = footView(app, composer, saved, { go: () => connected(app, actions), tell, n })
         joined = foot.show
         return foot.el
       },
-      hold: (app, actions) => holdOf(app, actions, () => joined()),
+      hold: (app, actions) => holdOf(app, actions, waiting, (act) => connected(app, actions, act)),
     }
     await startApp({ root, settings: own, store, guest }).start()
   }
 
   /**
-   * What would call a server asks for one first; then it is done.
-   * @param {import('./types').App} app @param {import('./types').Actions} actions @param {() => void} joined
+   * What would call a server asks for one first; then it is done. A file that nobody has pressed for waits until then.
+   * @param {import('./types').App} app @param {import('./types').Actions} actions @param {(() => void)[]} waiting
+   * @param {(act?: () => void) => void} connect
    */
-  function holdOf(app, actions, joined) {
+  function holdOf(app, actions, waiting, connect) {
     const held = /** @type {any} */ ({ ...actions })
+    const ready = () => met || app.server.state().ok
     for (const name of ['send', 'goOn', 'answer', 'answerAll']) {
       held[name] = (/** @type {any[]} */ ...rest) => {
         const act = () => /** @type {any} */ (actions)[name](...rest)
-        if (met || app.server.state().ok) return act()
-        join(app, actions, () => {
-          joined()
-          act()
-        })
+        if (ready()) return act()
+        connect(act)
       }
+    }
+    held.file = async (/** @type {string} */ path, asked = false) => {
+      if (!ready()) {
+        const joined = new Promise((resolve) => { waiting.push(() => resolve(undefined)) })
+        if (asked) connect()
+        await joined
+      }
+      return actions.file(path)
     }
     return held
   }
 
   /**
    * What stands in the place of the composer until there is a server to write to.
-   * @param {import('./types').App} app @param {import('./types').Actions} actions @param {any} composer its element @param {string} saved
+   * @param {import('./types').App} app @param {any} composer its element @param {string} saved
+   * @param {{go: () => void, tell: (() => void) | null, n: number}} does `tell`: show what the session wanted to allow, `n` things
    */
-  function footView(app, actions, composer, saved) {
+  function footView(app, composer, saved, { go: connect, tell, n }) {
     const date = Number.isFinite(Date.parse(saved)) ? ` (${words.moment(Date.parse(saved))})` : ''
     const note = h('p')
-    const go = h('button.button.primary', { type: 'button', onclick: () => join(app, actions, show) }, icon('send'), t('guest.continue'))
+    const go = h('button.button.primary', { type: 'button', onclick: connect }, icon('send'), t('guest.continue'))
     const keepIt = h('button.button', { type: 'button', onclick: () => keep(app) }, icon('download'), t('guest.keep'))
-    const bar = h('section.guest', { 'aria-label': t('guest.label') }, note, h('div.inline-row', null, go, keepIt))
+    const more = tell ? h('button.button.ghost', { type: 'button', onclick: tell }, icon('hand'), t('foreign.open', { n })) : null
+    const bar = h('section.guest', { 'aria-label': t('guest.label') }, note, h('div.inline-row', null, go, keepIt, more))
     const el = h('div', null, h('div.column', null, bar), composer)
 
     function show() {

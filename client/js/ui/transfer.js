@@ -1,13 +1,14 @@
 // Sessions as files, out and in. Before one is saved the person sees what looks like a secret in it; a copy of all is to
-// be kept, and whole. A file that comes in is read as text, whatever it is, and brings no permissions along (core/convert).
+// be kept, and whole. A file that comes in is read as text, whatever it is, and brings no permissions along
+// (core/foreign): what it wanted to allow is shown.
 
 yaa.define('ui/transfer', [
   'ui/h', 'ui/text', 'ui/popup', 'ui/dialog', 'ui/prompts', 'core/ids', 'core/canon', 'core/convert', 'core/page', 'core/redact',
   'core/transcript',
-  'io/download', 'io/clipboard', 'io/unzip',
+  'io/download', 'io/clipboard', 'io/unzip', 'ui/foreign',
 ], (
   dom, words, { toast }, { openDialog, button }, prompts, { uuid }, { equal }, convert, { page }, { scan, redact },
-  { markdown, focused }, download, clipboard, unzip,
+  { markdown, focused }, download, clipboard, unzip, foreign,
 ) => {
   const { h, icon, uid } = dom
   const { t } = words
@@ -123,16 +124,21 @@ yaa.define('ui/transfer', [
     if (!chosen.length) return
     /** @type {{added: Session[], same: number, copies: number, failed: string[]}} */
     const result = { added: [], same: 0, copies: 0, failed: [] }
+    /** @type {import('./types').Brought[]} */ const brought = []
+    const defaults = context.app.server.info()?.defaults
     let found = 0
     for (const file of chosen) {
       let known = false
       let why = ''
       try {
         for await (const { name, text } of textsIn(file)) {
-          const { sessions, prompts: brought = [] } = convert.read(text, name)
-          known ||= sessions.length + brought.length > 0
-          found += prompts.add(context.app.settings, brought)
-          for (const session of [...sessions].sort((a, b) => lastTime(a) - lastTime(b))) await keep(context, session, result)
+          const { sessions, removed, prompts: more = [] } = convert.read(text, name, defaults)
+          known ||= sessions.length + more.length > 0
+          found += prompts.add(context.app.settings, more)
+          const both = sessions.map((session, i) => ({ session, removed: removed[i] }))
+          for (const one of both.sort((a, b) => lastTime(a.session) - lastTime(b.session))) {
+            if (await keep(context, one.session, result)) brought.push({ id: one.session.id, title: one.session.title, removed: one.removed })
+          }
         }
       } catch (error) { // a folder, or a ZIP file that is not whole
         why = ` (${/** @type {any} */ (error).message})`
@@ -142,6 +148,7 @@ yaa.define('ui/transfer', [
     await context.app.book.changed(...result.added.map(({ id }) => id))
     context.actions.draw()
     report(context, result, found)
+    foreign.show(context.app, brought)
   }
 
   /** An export is often a ZIP file: of what is in it, all that may be sessions. @param {File} file */
@@ -153,16 +160,21 @@ yaa.define('ui/transfer', [
   /**
    * What is here already stays as it is; another state of it is kept beside it.
    * @param {CommandContext} context @param {Session} session @param {any} result
+   * @returns {Promise<boolean>} false: it was here already
    */
   async function keep({ app }, session, result) {
     const known = app.book.entry(session.id)?.session ?? await app.store.get(session.id)
     if (known?.messages.length) {
-      if (equal(known.messages, session.messages)) return void (result.same += 1)
+      if (equal(known.messages, session.messages)) {
+        result.same += 1
+        return false
+      }
       session.id = uuid()
       result.copies += 1
     }
     await app.book.restore(session, true)
     result.added.push(session)
+    return true
   }
 
   /** @param {Session} session @returns {number} */

@@ -97,8 +97,8 @@ export interface Actions {
   openSettings(tab?: string): Promise<void>
   draw(): void
   toggleSide(): void
-  /** a file that a tool of the open session made, from the server that has it */
-  file(path: string): Promise<Blob>
+  /** a file that a tool of the open session made, from the server that has it; `asked`: a person has pressed for it */
+  file(path: string, asked?: boolean): Promise<Blob>
   /** a deed of ui/branching, by name */
   branch(name: string, ...rest: any[]): Promise<void>
   asking: Asking
@@ -121,6 +121,9 @@ export interface Asking {
 }
 
 /** A page that holds one session: which, what stands at its foot until there is a server, what has to wait for one. */
+/** A session from elsewhere, once it is stored, and what was taken out of it; `beside`: another state of it was here. */
+export interface Brought { id: string; title?: string; removed: Removed[]; beside?: boolean }
+
 export interface Guest { id: string; foot(app: App, actions: Actions, composer: any): any; hold(app: App, actions: Actions): Actions }
 
 /** What a command works on. `state()` is made when it is asked for. */

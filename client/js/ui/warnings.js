@@ -8,6 +8,7 @@ yaa.define('ui/warnings', ['ui/h', 'ui/text', 'i18n/modes', 'css/modes'], ({ h, 
     ['prompt_placeholder_unknown', ['warn.placeholder', ['section', 'placeholders', 'known']]],
     ['prompt_section_unknown', ['warn.section', ['section', 'known']]],
     ['prompt_cut', ['warn.cut', ['counted', 'sent']]],
+    ['agent_narrowed', ['warn.agent', ['agent', 'left_out']]],
   ])
 
   /** In the reader's language, or in the server's words: a newer one says more, and a document may hold anything. @param {Remark} remark */

@@ -46,7 +46,8 @@ def room_for(
     budget = budget_of(session, model, facts)
     measure = measured(session, model, budget, beside)
     if due(session, budget, measure):
-        measure = measured(session, model, EXACT, beside)
+        if not measure.total:  # it was too little to be counted
+            measure = measured(session, model, EXACT, beside)
         if compaction := planned(session, budget, measure):
             return compaction, [], measure
     if not (largest := too_large(session, budget, measure)):

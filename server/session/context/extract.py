@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 from ...jsontext import JSONError, loads
@@ -43,8 +44,10 @@ def extract(messages: list[tuple[int, Message]], room: int) -> str:
     if errors:
         lines += ["Errors on the way:", *(f"- {line}" for line in errors[-MOST_ERRORS:])]
     said = "\n".join(lines)
-    if fresh := [f"{name} (m{place})" for name, place in names.items() if name not in said]:
-        lines.append(_cut("Also seen: " + ", ".join(reversed(fresh[-MOST_NAMES:])), room // 4))
+    newest = islice(reversed(names.items()), MOST_NAMES * 10)
+    unsaid = (f"{name} (m{place})" for name, place in newest if name not in said)
+    if fresh := list(islice(unsaid, MOST_NAMES)):
+        lines.append(_cut("Also seen: " + ", ".join(fresh), room // 4))
     lines.append(f'All of it is kept: {RELOAD}(handle="m{first}") to {RELOAD}(handle="m{last}").')
     return "\n".join(lines)
 

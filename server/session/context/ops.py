@@ -17,6 +17,7 @@ nothing: a client may have switched to another branch. Pure.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -87,16 +88,20 @@ def pinned(ops: Iterable[Op]) -> set[str]:
 def _folds(ops: list[Op], places: dict[Any, int]) -> dict[int, Op]:
     """Place of the first message → fold. A later fold takes in the earlier ones it covers; one
     that cuts into another is left out."""
-    chosen: list[tuple[int, int, Op]] = []
+    chosen: dict[int, Op] = {}
+    spans: list[tuple[int, int]] = []  # of those chosen, in order
     for op in reversed(ops):
         if op.get("op") != "fold":
             continue
         first, last = places.get(op["from"]), places.get(op["to"])
         if first is None or last is None or first > last:
             continue
-        if all(last < start or first > end for start, end, _ in chosen):
-            chosen.append((first, last, op))
-    return {first: op for first, _, op in chosen}
+        at = bisect_right(spans, (first, last))
+        before, after = spans[at - 1 : at], spans[at : at + 1]
+        if all(end < first for _, end in before) and all(last < start for start, _ in after):
+            chosen[first] = op
+            spans.insert(at, (first, last))
+    return chosen
 
 
 def folded_ids(messages: list[Message], ops: list[Op]) -> dict[str, Op]:

@@ -8,6 +8,7 @@ model has not seen yet, which are the cause of endless repetition when they go. 
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
@@ -60,13 +61,14 @@ class Work:
         self.turns = items[-1].turn if items else 0
         self.ops: list[Op] = []
         self._ratio, self._costs = measure.ratio, measure.costs
+        self._exempt = frozenset(options["exempt_tools"])
         self._by_id = {item.message.get("id"): item for item in items}
 
     def open_items(self) -> Iterator[Item]:
         return (i for i in self.items if not i.safe and not i.gone and i.message.get("id"))
 
     def exempt(self, item: Item) -> bool:
-        return item.message.get("name") in self.options["exempt_tools"]
+        return item.message.get("name") in self._exempt
 
     def shorten(self, op: Op) -> bool:
         """Apply an operation on one message, if it saves enough."""
@@ -82,8 +84,9 @@ class Work:
     def fold(self, items: list[Item]) -> bool:
         """Put one message in the place of several, if that is less. Not up to the middle of an
         earlier fold: of two that overlap the later one counts, and the rest would come back."""
-        behind = next((item for item in self.items if item.place > items[-1].place), None)
-        if behind and behind.gone and not behind.tokens:
+        at = bisect_right(self.items, items[-1].place, key=lambda item: item.place)
+        behind = self.items[at : at + 1]
+        if behind and behind[0].gone and not behind[0].tokens:
             return False
         op = {
             "op": "fold",

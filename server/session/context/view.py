@@ -99,7 +99,7 @@ def pairing_errors(messages: list[Message]) -> list[str]:
     repaired is the most common way in which agents break theirs.
     """
     errors: list[str] = []
-    open_calls: list[str] = []
+    open_calls: set[str] = set()
     seen: set[str] = set()
     for index, message in enumerate(messages):
         role = message.get("role")
@@ -111,16 +111,15 @@ def pairing_errors(messages: list[Message]) -> list[str]:
                 errors.append(f"message {index}: a result for {call_id!r}, which is not waiting")
             continue
         if open_calls:
-            errors.append(f"message {index}: calls {open_calls} have no result before it")
-            open_calls = []
-        if calls := message.get("tool_calls"):
-            open_calls = [call["id"] for call in calls]
-            for call_id in open_calls:
-                if call_id in seen or open_calls.count(call_id) > 1:
-                    errors.append(f"message {index}: the call id {call_id!r} is used twice")
-            seen.update(open_calls)
+            errors.append(f"message {index}: calls {sorted(open_calls)} have no result before it")
+            open_calls = set()
+        for call in message.get("tool_calls") or ():
+            if call["id"] in seen:
+                errors.append(f"message {index}: the call id {call['id']!r} is used twice")
+            seen.add(call["id"])
+            open_calls.add(call["id"])
         if role not in ("system", "user", "assistant"):
             errors.append(f"message {index}: the role {role!r} is not for a model")
     if open_calls:
-        errors.append(f"the end: calls {open_calls} have no result")
+        errors.append(f"the end: calls {sorted(open_calls)} have no result")
     return errors

@@ -138,6 +138,26 @@ class View(unittest.TestCase):
                         self.assertEqual(seen[: len(before)], before, seed)
                     before = seen if NO_RESULT not in [m.get("content") for m in seen] else []
 
+    def test_the_validator_looks_each_result_up(self) -> None:
+        compared = 0
+
+        class Id(str):
+            __hash__ = str.__hash__
+
+            def __eq__(self, other: object) -> bool:
+                nonlocal compared
+                compared += 1
+                return str.__eq__(self, other)
+
+        calls = [{"id": Id(f"c{number}"), "function": {"name": "f"}} for number in range(200)]
+        results = [
+            {"role": "tool", "tool_call_id": f"c{number}"} for number in reversed(range(200))
+        ]
+        answer: dict[str, Any] = {"role": "assistant", "content": "", "tool_calls": calls}
+        messages = [answer, *results]
+        self.assertEqual(pairing_errors(messages), [])
+        self.assertLess(compared, 1_000)  # each with every other: 40,000
+
     def test_the_validator_sees_what_providers_refuse(self) -> None:
         cases: list[tuple[str, list[Message]]] = [
             ("dangling", [said("", "a")]),

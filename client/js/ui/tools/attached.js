@@ -6,6 +6,7 @@ yaa.define('ui/tools/attached', [
 ], (dom, { t }, download, parts, { plainly }) => {
   const { h, icon, list, text, attr, fill } = dom
   const { size } = parts
+  /** `asked`: a person has pressed for it. @typedef {(path: string, asked?: boolean) => Promise<Blob>} Fetched */
   /** What an <img> may hold: nothing in it runs or is loaded. */
   const PICTURES = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp', 'image/avif', 'image/bmp', 'image/svg+xml'])
   const TEXTS = /^text\/|^application\/(?:json|xml|javascript|x-sh|x-yaml|yaml|toml|sql|x-python)$|\+(?:json|xml)$/
@@ -23,7 +24,7 @@ yaa.define('ui/tools/attached', [
     }
   })
 
-  /** @param {(path: string) => Promise<Blob>} fetched @returns {{el: any, update: (attachments: any[]) => void}} */
+  /** @param {Fetched} fetched @returns {{el: any, update: (attachments: any[]) => void}} */
   function attachedView(fetched) {
     const el = h('ul.handed', { 'aria-label': t('attached.title') })
     /** @param {any[]} all */
@@ -35,7 +36,7 @@ yaa.define('ui/tools/attached', [
     return { el, update }
   }
 
-  /** @param {any} attachment {path, name, media_type, bytes} @param {(path: string) => Promise<Blob>} fetched */
+  /** @param {any} attachment {path, name, media_type, bytes} @param {Fetched} fetched */
   function fileView({ path, name, media_type: type, bytes }, fetched) {
     const label = String(name || path.split('/').at(-1) || t('attached.unnamed'))
     const kind = PICTURES.has(type) ? 'picture' : TEXTS.test(type) ? 'text' : 'other'
@@ -48,10 +49,13 @@ yaa.define('ui/tools/attached', [
     const row = h('div.handed-row', null, icon(kind === 'picture' ? 'image' : 'file'), h('span.path', { title: plainly(path) }, plainly(label)), note, show, save)
     const el = h('li', null, row, place)
     /** @type {Promise<Blob | null> | null} */ let coming = null
+    let here = false
 
-    /** The file, asked for once; null where it did not come, which is said, and tried again when it is wanted again. */
-    function bring() {
-      coming ??= fetched(path).then((blob) => {
+    /** The file, asked for once; null where it did not come, which is said, and tried again when it is wanted again. @param {boolean} asked */
+    function bring(asked) {
+      if (coming && (here || !asked)) return coming
+      coming = fetched(path, asked).then((blob) => {
+        here = true
         const changed = Number.isFinite(bytes) && blob.size !== bytes
         text(note, changed ? t('attached.changed', { size: size(blob.size) }) : size(blob.size))
         return blob
@@ -64,19 +68,19 @@ yaa.define('ui/tools/attached', [
     }
 
     async function give() {
-      const blob = await bring()
+      const blob = await bring(true)
       if (blob) download.blob(label.split(/[\\/]/).at(-1) || 'file', blob)
     }
 
     async function toggle() {
       if (place.firstChild) place.hidden = !place.hidden
-      else await draw()
+      else await draw(true)
       attr(show, 'aria-expanded', !place.hidden)
       text(show, t(place.hidden ? 'attached.show' : 'attached.hide'))
     }
 
-    async function draw() {
-      const blob = await bring()
+    async function draw(asked = false) {
+      const blob = await bring(asked)
       if (!blob || place.firstChild) return
       if (kind === 'picture') return drawPicture(blob)
       const block = parts.block()

@@ -1,0 +1,256 @@
+"""What a run did since the user's last message, for a client that did not get it. Pure.
+
+A host keeps a record of a run from the first call on that may not run twice, until the client has
+the answer (tools/run_records.py). A client whose line broke POSTs what it has: the same messages
+up to the user's last one, and fewer of those after it. It gets the missing ones as events and the
+run goes on behind them, so that the model is not asked anew and no call is made a second time.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping
+from copy import deepcopy
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..jsontext import canonical
+from . import events
+from .events import Event, messages_filled, pointer, put, state_delta
+from .fields import ROLE_ALIASES
+from .fold import Folder
+
+Session = dict[str, Any]
+Message = dict[str, Any]
+
+COUNTERS = ("step", "tokens", "cost_micro", "wall_ms", "forgiven", "summary")  # of `run`
+STATE = ("context", "output", "plan", "title", "usage")  # besides messages, calls and `run`
+AT_ITS_END = ("done", "failed", "denied", "skipped")
+
+
+@dataclass
+class Record:
+    """base      a digest of the messages up to the user's last one
+    runs      the ids of the runs that it is about
+    messages  those that followed, whole ones only, in order
+    calls     the ledger entries of their calls
+    state     the other keys of the session that a run writes
+    """
+
+    base: str
+    runs: list[str] = field(default_factory=list)
+    messages: list[Message] = field(default_factory=list)
+    calls: dict[str, Any] = field(default_factory=dict)
+    state: dict[str, Any] = field(default_factory=dict)
+
+    def add(self, line: Mapping[str, Any]) -> None:
+        """Add what `news` returned."""
+        self.runs += line.get("runs", ())
+        for message in line.get("messages", ()):
+            self.messages.insert(self._place(message), message)
+        self.calls |= line.get("calls", {})
+        self.state |= line.get("state", {})
+
+    def _place(self, message: Message) -> int:
+        """Where the fold puts a message: a result goes behind its call and the results there."""
+        place = len(self.messages)
+        if message["role"] != "tool":
+            return place
+        call_id = message["tool_call_id"]
+        for index in range(len(self.messages) - 1, -1, -1):
+            if any(call["id"] == call_id for call in self.messages[index].get("tool_calls") or ()):
+                place = index + 1
+                while place < len(self.messages) and self.messages[place]["role"] == "tool":
+                    place += 1
+                break
+        return place
+
+
+def base_of(messages: Iterable[Message]) -> str:
+    """Return a digest of what was said up to the user's last message. Ids, times, results and what
+    a provider added are left out: a server fills them in or settles them."""
+    said = [
+        [_role(message), message.get("content"), _calls(message)]
+        for message in _split(list(messages))[0]
+        if _role(message) not in ("tool", "error") and not message.get("open")
+    ]
+    return hashlib.sha256(canonical(said).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def news(session: Session, known: set[str]) -> dict[str, Any]:
+    """Return what a record of this session lacks, and add the ids of its messages to `known`."""
+    found = []
+    for message in _split(session["messages"])[1]:
+        if not message.get("open") and _role(message) != "error" and message["id"] not in known:
+            known.add(message["id"])
+            found.append(message)
+    ledger = session["calls"]
+    calls = {
+        call_id: ledger[call_id]
+        for message in found
+        for call_id in _call_ids(message)
+        if call_id in ledger
+    }
+    state = {key: session[key] for key in STATE if key in session}
+    run = session["run"]
+    state["run"] = {name: run[name] for name in COUNTERS if name in run}
+    return {"runs": [run["id"]], "messages": found, "calls": calls, "state": state}
+
+
+def missing(document: Session, record: Record, *, resumed: str = "") -> list[Message] | None:
+    """Return the record's messages that this document lacks. None if the document is no earlier
+    state of what the record holds.
+
+    A document whose ledger knows how a missing call ended had its result: somebody has taken that
+    out, and wants another answer. `resumed` is the id of a run that the client says it goes on
+    with, in which case it counts as an earlier state all the same.
+    """
+    messages = document.get("messages") or []
+    if not record.messages or base_of(messages) != record.base:
+        return None
+    said = [m for m in _split(messages)[1] if _role(m) != "error" and not m.get("open")]
+    answers = [m for m in said if _role(m) != "tool"]
+    known = [m for m in record.messages if m["role"] != "tool"]
+    results = {m["tool_call_id"]: m for m in record.messages if m["role"] == "tool"}
+    told = {m["tool_call_id"] for m in said if _role(m) == "tool"}
+    if len(answers) > len(known):
+        return None
+    if any(_said(mine) != _said(theirs) for mine, theirs in zip(answers, known, strict=False)):
+        return None
+    for message in said:
+        if _role(message) == "tool":
+            kept = results.get(message["tool_call_id"])
+            if kept is None or kept.get("content") != message.get("content"):
+                return None
+    lacking = known[len(answers) :]
+    have = {id(message) for message in known[: len(answers)]}
+    found = [
+        message
+        for message in record.messages
+        if (message["tool_call_id"] not in told if message["role"] == "tool" else True)
+        and id(message) not in have
+    ]
+    if resumed and resumed in record.runs:
+        return found
+    ledger = document.get("calls") or {}
+    if any(call_id in ledger for message in lacking for call_id in _call_ids(message)):
+        return None
+    ended = (ledger.get(m["tool_call_id"], {}).get("state") for m in found if m["role"] == "tool")
+    return None if any(state in AT_ITS_END for state in ended) else found
+
+
+def catching_up(session: Session, lacking: list[Message], record: Record) -> list[Event]:
+    """Return the events that bring a session to the state of the record. `session` is as the
+    opening of the run leaves it; it is not changed."""
+    scratch = {**session, "messages": deepcopy(session["messages"]), "calls": {}}
+    folder, found = Folder(scratch), []
+    for message in lacking:
+        place = _index(scratch["messages"], message["id"])
+        if place is not None:  # it was cut while it was written, and is whole now
+            found.append(_filled(scratch["messages"][place], message, place))
+            folder.apply(found[-1])
+            continue
+        told = list(_told(message, record))
+        for event in told:
+            folder.apply(event)
+        folder.flush()
+        found += told
+        place = _index(scratch["messages"], message["id"])
+        if place is not None and scratch["messages"][place] != message:
+            found.append(_filled(scratch["messages"][place], message, place))
+            folder.apply(found[-1])
+    touched = [i for m in lacking for i in (*_call_ids(m), m.get("tool_call_id")) if i]
+    changes = [
+        put("calls", call_id, value=record.calls.get(call_id) or _proposed(lacking, call_id))
+        for call_id in dict.fromkeys(touched)
+        if call_id in record.calls or call_id not in session.get("calls", {})
+    ]
+    run = record.state.get("run", {})
+    changes += [put("run", name, value=value) for name, value in run.items()]
+    changes += [
+        put(name, value=record.state[name])
+        for name in STATE
+        if name in record.state and record.state[name] != session.get(name)
+    ]
+    return [*found, state_delta(*changes)]
+
+
+def _told(message: Message, record: Record) -> Iterator[Event]:
+    """One whole message as the events by which a run tells it."""
+    message_id, at = message["id"], message.get("at", 0)
+    content = message.get("content")
+    text = content if isinstance(content, str) else ""
+    if message["role"] == "tool":
+        state = record.calls.get(message["tool_call_id"], {}).get("state", "done")
+        result = events.tool_result(
+            *(message["tool_call_id"], message.get("name", ""), text, at),
+            state=state if state in AT_ITS_END else "done",
+            is_error=message.get("is_error", False),
+            result=message.get("result"),
+        )
+        yield {**result, "messageId": message_id}
+        return
+    reasoning = message.get("reasoning") or {}
+    if thought := reasoning.get("text"):
+        thought_id = reasoning.get("id") or f"{message_id}-thought"
+        yield from events.think_start(thought_id, message_id, reasoning.get("field", ""), at)
+        yield events.think_delta(thought_id, thought)
+        yield from events.think_end(thought_id)
+    yield events.text_start(message_id, at)
+    if text:
+        yield events.text_delta(message_id, text)
+    for call in message.get("tool_calls") or ():
+        yield events.tool_start(call["id"], call["function"]["name"], message_id)
+        if arguments := call["function"]["arguments"]:
+            yield events.tool_args(call["id"], arguments)
+        yield events.tool_end(call["id"], call.get("extra"))
+    yield events.text_end(message_id, message.get("meta", {}), at, reasoning.get("details"))
+
+
+def _filled(there: Message, wanted: Message, place: int) -> Event:
+    """The change of one message, in place, into what it is to be."""
+    changes = [
+        {"op": "add", "path": pointer(place, key), "value": value}
+        for key, value in wanted.items()
+        if key not in there or there[key] != value
+    ]
+    changes += [{"op": "remove", "path": pointer(place, key)} for key in there if key not in wanted]
+    return messages_filled(changes)
+
+
+def _proposed(messages: Iterable[Message], call_id: str) -> dict[str, Any]:
+    calls = (call for message in messages for call in message.get("tool_calls") or ())
+    name = next((call["function"]["name"] for call in calls if call["id"] == call_id), "")
+    return {"name": name, "state": "proposed", "attempt": 0}
+
+
+def _split(messages: list[Message]) -> tuple[list[Message], list[Message]]:
+    """The messages up to the user's last one, and those behind it."""
+    for index in range(len(messages) - 1, -1, -1):
+        if _role(messages[index]) == "user":
+            return messages[: index + 1], messages[index + 1 :]
+    return [], messages
+
+
+def _role(message: Message) -> str:
+    role = str(message.get("role"))
+    return ROLE_ALIASES.get(role, role)
+
+
+def _calls(message: Message) -> list[Any]:
+    return [[call["id"], call["function"]] for call in message.get("tool_calls") or ()]
+
+
+def _call_ids(message: Message) -> list[str]:
+    return [call["id"] for call in message.get("tool_calls") or ()]
+
+
+def _said(message: Message) -> Any:
+    return [_role(message), message.get("content"), _calls(message)]
+
+
+def _index(messages: list[Message], message_id: str) -> int | None:
+    for index in range(len(messages) - 1, -1, -1):
+        if messages[index].get("id") == message_id:
+            return index
+    return None

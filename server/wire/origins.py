@@ -1,0 +1,85 @@
+"""Which web pages may use the server and read its answers: CORS, and what stands in for a key.
+
+A page sends no key by itself, so where a key is needed any origin may ask. Where none is, the
+origin is all that tells the owner's page from any other page that the owner's browser shows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from ..errors import Problem
+
+EXPOSE_HEADERS = (
+    "allow, content-disposition, retry-after, x-heartbeat, x-request-id, x-should-retry"
+)
+_ANY = "*"
+_NO_ORIGIN = "null"  # of a page from disk, and of a sandboxed frame in any page
+
+
+class Origins:
+    """`allowed` is `server.cors_origins`. With `key_needed` false, `*` in it allows nothing, and
+    the server's own page needs no entry."""
+
+    def __init__(self, allowed: Collection[str] = (_ANY,), *, key_needed: bool = True) -> None:
+        self._allowed = frozenset(allowed) - {_ANY}
+        self._any = key_needed and _ANY in allowed
+        self._key_needed = key_needed
+
+    @classmethod
+    def of(cls, server: Mapping[str, Any]) -> Origins:
+        """From the `server` half of the configuration."""
+        return cls(server["cors_origins"], key_needed=server["auth_required"])
+
+    def headers(self, asked: Mapping[str, str]) -> dict[str, str]:
+        """Return the CORS headers of an answer. `asked` holds the headers of the request: none if
+        it could not be read."""
+        headers = {}
+        if self._any:  # no cookie is ever read here
+            headers["Access-Control-Allow-Origin"] = _ANY
+        else:
+            headers["Vary"] = "Origin"
+            origin = asked.get("origin", "")
+            if origin in self._allowed:  # so it equals a configured string: safe in a header
+                headers["Access-Control-Allow-Origin"] = origin
+        if "Access-Control-Allow-Origin" in headers:
+            headers["Access-Control-Expose-Headers"] = EXPOSE_HEADERS
+        return headers
+
+    def check(self, asked: Mapping[str, str]) -> None:
+        """Refuse what a foreign page sends to a server that needs no key. Raises Problem.
+
+        Browsers add `Origin` to each request that has a body or is answered across origins, and
+        `Sec-Fetch-Site` to all that they send to this machine; no page can change either.
+        """
+        if self._key_needed:
+            return
+        origin, site = asked.get("origin", ""), asked.get("sec-fetch-site", "")
+        if origin in self._allowed:
+            return
+        if not origin:
+            if site in ("", "none", "same-origin"):  # a program, the address bar, our own page
+                return
+            origin = "another site"
+        elif site in ("", "same-origin") and _authority(origin) == asked.get("host", "-").lower():
+            return
+        raise Problem("origin_not_allowed", _refusal(origin))
+
+
+def _authority(origin: str) -> str:
+    """Return `host:port` of an origin as `Host` spells it. Neither has a scheme's own port."""
+    return origin.partition("://")[2].lower()
+
+
+def _refusal(origin: str) -> str:
+    if origin == _NO_ORIGIN:
+        return (
+            "This server needs no key, so it cannot tell a page from disk (Origin: null) from a "
+            "frame in any web page. Open the client at the server's own address, or let the server "
+            "require a key."
+        )
+    return (
+        f"This server needs no key, so pages of {origin[:200]} may not use it. The owner can add "
+        "their origin to server.cors_origins, or require a key."
+    )

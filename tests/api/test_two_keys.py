@@ -1,0 +1,201 @@
+"""Two keys and one session id, on the server as it is started: what one key cannot see or change
+of another's."""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+import unittest
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, ClassVar
+
+from tests.bench.peers import config, start
+from tests.tooling.api import Api
+from tests.tooling.child import Child
+
+Json = dict[str, Any]
+
+SHORT = "bench tokens=3 delay_us=0"
+NAMED: dict[str, Json] = {  # by what the test calls the key
+    "ann": {"name": "ann"},
+    "ann again": {"name": "ann"},
+    "bob": {"name": "bob"},
+    "owner": {"name": "carol", "owner": True},
+    "dave": {"name": "dave", "limits": {"rate_limit": "3/1d"}},
+    "dave again": {"name": "dave", "limits": {"rate_limit": "3/1d"}},
+    "erin": {"name": "erin", "limits": {"max_runs": 1}},
+}
+KEYS = {who: f"the-key-of-{who.replace(' ', '-')}-1234" for who in NAMED} | {
+    "nobody": "a-key-that-has-no-name",
+    "nobody else": "another-key-that-has-no-name",
+}
+
+
+class TwoKeys(unittest.TestCase):
+    home: Path
+    apis: ClassVar[dict[str, Api]] = {}
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        stack = cls.enterClassContext(ExitStack())
+        cls.home = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        settings: Json = config(start(stack, "tests.bench.provider"))
+        entries = [{**NAMED[who], "key": key} if who in NAMED else key for who, key in KEYS.items()]
+        settings["server"] |= {"api_keys": entries, "sandbox": {"require": "none"}}
+        free = {name: {"auto_approve": True} for name in ("shell", "agent_save")}
+        settings["session"] = {"config": {"tool": free}}
+        (cls.home / "config.json").write_text(json.dumps(settings))
+        command = [sys.executable, "-m", "server", "--home", str(cls.home), "--port", "0"]
+        child = Child(command)
+        stack.callback(child.stop)
+        url = child.wait_for(r"^(http://127\.0\.0\.1:\d+)/$", 60)[1]
+        child.wait_for(r"^  ready ", 60)
+        cls.apis = {who: Api(url, key) for who, key in KEYS.items()}
+
+    def run_tool(self, who: str, session_id: str, tool: str, args: Json) -> Json:
+        """The envelope of one call, in a new session of this id."""
+        said = f"{SHORT} tool={tool}{json.dumps(args)}"
+        session = {"id": session_id, "messages": [{"role": "user", "content": said}]}
+        return result(self.apis[who].run(session))
+
+    def shell(self, who: str, session_id: str, command: str) -> str:
+        found = self.run_tool(who, session_id, "shell", {"command": command})
+        return str(found["result"]["output"])
+
+    # -- files ------------------------------------------------------------------------------------
+
+    def test_tools_and_files(self) -> None:
+        everybody = ("ann", "bob", "owner", "nobody", "nobody else")
+        for who in everybody:
+            with self.subTest(who):
+                self.assertEqual(self.shell(who, "same", f"ls; echo {who} > f; cat f"), f"{who}\n")
+        for who in everybody:
+            with self.subTest(who):
+                found = self.apis[who].request("POST", "/files", {"id": "same", "path": "f"})
+                self.assertEqual(found, (200, f"{who}\n"))
+        self.assertEqual(self.shell("ann again", "same", "cat f"), "ann\n")
+        self.shell("ann", "only hers", "echo canary > f")
+        status, told = self.apis["bob"].request("POST", "/files", {"id": "only hers", "path": "f"})
+        self.assertEqual((status, told["code"]), (404, "not_found"))
+
+    def test_ids_that_applications_choose(self) -> None:
+        """Each front's own id is the session's: the asking key's, and nobody else's."""
+        self.shell("ann", "chosen", "echo canary > f")
+        order = f'{SHORT} tool=shell{{"command": "cat f || echo none"}}'
+        for who, wanted in (("ann", "canary"), ("bob", "none"), ("nobody", "none")):
+            for front, told in fronts(self.apis[who], order):
+                with self.subTest(who=who, front=front):
+                    said = [word for word in ("canary", "none") if f"{word}\\n" in told]
+                    self.assertEqual(said, [wanted])
+
+    # -- agents -----------------------------------------------------------------------------------
+
+    def agents(self, who: str) -> dict[str, Json]:
+        status, info = self.apis[who].request("GET", "/info")
+        self.assertEqual(status, 200)
+        return {agent["name"]: agent for agent in info["agents"]}
+
+    def save(self, who: str, name: str, **more: Any) -> Json:
+        about = {"name": name, "definition": {"description": f"by {who}", "mode": "free"}, **more}
+        return self.run_tool(who, f"saves {name}", "agent_save", about)
+
+    def test_agents_of_one_key(self) -> None:
+        refused = self.save("bob", "default")
+        self.assertEqual(refused["status"], "error")
+        self.assertIn("there is an agent default already", refused["error"]["message"])
+        for name, replace in (("default", True), ("bobs", False)):
+            self.assertEqual(self.save("bob", name, replace=replace)["status"], "ok")
+        mine, theirs = self.agents("bob"), self.agents("ann")
+        self.assertEqual({mine[n]["origin"] for n in ("default", "bobs")}, {"key"})
+        self.assertEqual(mine["bobs"]["description"], "by bob")
+        self.assertEqual(theirs["default"]["origin"], "built in")
+        for who in ("ann", "owner", "nobody", "nobody else"):
+            self.assertNotIn("bobs", self.agents(who))
+            api = self.apis[who]
+            session = {"agent": "bobs", "messages": [{"role": "user", "content": SHORT}]}
+            status, told = api.request("POST", "/session", session)
+            self.assertEqual((status, told["code"]), (422, "agent_unknown"))
+            self.assertNotIn("bobs", told["detail"].partition("Known:")[2])
+            used = api.run({"messages": [{"role": "user", "content": SHORT}]})["config"]["agent"]
+            self.assertNotIn("bob", used["description"])
+            self.assertNotIn("bobs", json.dumps(api.request("GET", "/v1/models")[1]))
+            self.assertNotIn("bobs", json.dumps(api.request("GET", "/api/agents")[1]))
+            self.assertEqual(api.request("GET", "/v1/models/bobs")[0], 404)
+            self.assertEqual(api.request("GET", "/api/agent?agentKey=bobs")[0], 400)
+        api = self.apis["bob"]
+        used = api.run({"agent": "bobs", "messages": [{"role": "user", "content": SHORT}]})
+        self.assertEqual(used["config"]["agent"]["description"], "by bob")
+        self.assertEqual(api.request("GET", "/v1/models/bobs")[0], 200)
+        self.assertIn("bobs", json.dumps(api.request("GET", "/api/agents")[1]))
+        self.assertEqual(list((self.home / "agents").glob("*.json")), [])
+
+    def test_agents_of_the_owner(self) -> None:
+        self.assertEqual(self.save("owner", "team")["status"], "ok")
+        try:
+            for who in ("ann", "bob", "nobody"):
+                self.assertEqual(self.agents(who)["team"]["origin"], "home")
+            self.assertEqual(self.save("ann", "team")["status"], "error")
+            self.assertEqual(self.save("ann", "team", replace=True)["status"], "ok")
+            told = {who: self.agents(who)["team"]["description"] for who in ("ann", "bob", "owner")}
+            self.assertEqual(told, {"ann": "by ann", "bob": "by owner", "owner": "by owner"})
+            self.assertEqual(self.agents("ann again")["team"]["description"], "by ann")
+        finally:
+            (self.home / "agents" / "team.json").unlink()
+
+    # -- requests, runs ---------------------------------------------------------------------------
+
+    def test_rates(self) -> None:
+        asked = ["dave", "dave again", "dave", "dave again", "ann", "dave", "nobody"]
+        found = [self.apis[who].request("GET", "/info")[0] for who in asked]
+        self.assertEqual(found, [200, 200, 200, 429, 200, 429, 200])
+
+    def test_runs_at_once(self) -> None:
+        slow = {"messages": [{"role": "user", "content": "bench tokens=100000 delay_us=50000"}]}
+        with self.apis["erin"].stream(slow) as stream:
+            self.assertEqual(next(stream.events())["type"], "RUN_STARTED")
+            session = {"messages": [{"role": "user", "content": SHORT}]}
+            status, told = self.apis["erin"].request("POST", "/session", session)
+            self.assertEqual((status, told["code"]), (429, "busy"))
+            self.assertEqual(self.apis["bob"].request("POST", "/session", session)[0], 200)
+
+    def test_one_idempotency_key(self) -> None:
+        """Whoever repeats a request gets the answer that it had; another key begins a run."""
+        order = f'{SHORT} tool=shell{{"command": "true"}}'
+        body = {"model": "default", "messages": [{"role": "user", "content": order}]}
+        named, texts = {"Idempotency-Key": "the same for all"}, dict[str, str]()
+        for who in ("ann", "bob", "nobody", "nobody else", "ann again", "bob"):
+            api = Api(self.apis[who].url, KEYS[who], named)
+            status, told = api.request("POST", "/v1/chat/completions", body)
+            self.assertEqual(status, 200, told)
+            text = told["choices"][0]["message"]["content"]
+            person = who.removesuffix(" again")
+            self.assertEqual(texts.setdefault(person, text), text)
+        self.assertEqual(len(set(texts.values())), 4)  # the model says what time it is
+
+
+def result(session: Json) -> Json:
+    (found,) = (m["result"] for m in session["messages"] if m["role"] == "tool")
+    envelope: Json = found
+    return envelope
+
+
+def fronts(api: Api, order: str) -> Iterator[tuple[str, str]]:
+    """What each front answers to the order in the session `chosen`."""
+    said = [{"id": "u", "role": "user", "content": order}]
+    agui: Json = {"threadId": "chosen", "runId": "r", "messages": said, "tools": [], "context": []}
+    agui |= {"state": {}, "forwardedProps": {}}
+    for path, body in (
+        ("/agui/default", agui),
+        ("/api/query", {"message": order, "chatId": "chosen", "agentKey": "default"}),
+        ("/auto-ai/v1/chat/stream", {"messages": said, "sessionId": "chosen"}),
+        ("/session", {"messages": said, "id": "chosen"}),
+    ):
+        status, told = api.request("POST", path, body, accept="text/event-stream")
+        yield path, f"{status} {told}"
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,174 @@
+"""What a body costs as it grows: eight times the entries, about eight times the work.
+
+Work is counted, not timed: calls of functions and lines of the server that are run, the same on
+every machine. If every entry were held against every other, eight times as many would be sixty-four
+times the work. What the interpreter does in C is not in this count, so texts are also measured by
+the processor's time, with much room.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+import sys
+import tempfile
+import threading
+import time
+import unittest
+from collections.abc import Callable
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from server import log
+from server.api.auth import Keys
+from server.app import App, routes
+from server.config import Config
+from server.session import fields
+
+from . import growing
+from .api import fakes as wire
+from .fakes import DEFAULTS, Ids, ManualClock, ScriptedModel
+from .growing import Growing
+
+SERVER = str(Path(fields.__file__).parent.parent)
+FEW = 32  # entries
+TIMES = 8
+LONG = 5_000  # words
+MOST_TIMES, LEAST_S, ROUNDS = 3 * TIMES, 0.02, 3
+LEAST = 6_000  # steps; fewer cannot be told from what is kept of an earlier request
+
+
+class Model(ScriptedModel):
+    """Says one word; keeps no requests."""
+
+    async def stream(self, *args: Any) -> Any:
+        async for event in super().stream([], [], args[2]):
+            yield event
+
+
+class Server:
+    """All routes, without a socket."""
+
+    def __init__(self, home: Path) -> None:
+        server = json.loads(json.dumps(DEFAULTS["server"]))
+        server["sandbox"]["require"] = "none"
+        server["limits"]["max_runs"] = 1
+        session = json.loads(json.dumps(DEFAULTS["session"]))
+        self.app = App(Config(server, session, home), {})
+        model = Model(lambda messages: [("text", ["ok"])])
+        self.app.agent.models = model  # type: ignore[assignment]
+        self.app.agent.ids, self.app.agent.clock = Ids(), ManualClock()
+        self.app._opened.set()
+        self.router = routes(self.app, Keys([], required=False))
+
+    def post(self, growing: Growing, n: int) -> wire.Call:
+        headers = {"Content-Type": "application/json", "Accept": "application/json"}
+        return wire.Call("POST", growing.path, headers, json.dumps(growing.body(n)).encode())
+
+    def answer(self, call: wire.Call) -> None:
+        self.app.agent.ids = Ids()
+
+        async def answered() -> None:
+            await self.router(call.exchange)
+
+        asyncio.run(answered())
+
+
+def steps(work: Callable[[], None]) -> int:
+    """How many functions are called, and lines of the server run."""
+    count = 0
+
+    def in_server(frame: FrameType, event: str, arg: Any) -> Any:
+        nonlocal count
+        count += 1
+        return in_server
+
+    def called(frame: FrameType, event: str, arg: Any) -> Any:
+        nonlocal count
+        count += 1
+        return in_server if frame.f_code.co_filename.startswith(SERVER) else None
+
+    before = sys.gettrace()
+    threading.settrace(called)
+    sys.settrace(called)
+    try:
+        work()
+    finally:
+        sys.settrace(before)
+        threading.settrace(None)
+    return count
+
+
+class Growth(unittest.TestCase):
+    server: Server
+    log: io.StringIO
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        folder = tempfile.TemporaryDirectory(prefix="yaa-growth-")
+        cls.addClassCleanup(folder.cleanup)
+        cls.log = io.StringIO()
+        log.setup("error", stream=cls.log)
+        cls.addClassCleanup(log.setup, "error", stream=io.StringIO())
+        cls.server = Server(Path(folder.name))
+        for row in growing.routed():  # what is made once and kept
+            cls.server.answer(cls.server.post(row, 2))
+
+    def work(self, growing: Growing, n: int) -> int:
+        call = self.server.post(growing, n)
+        found = steps(lambda: self.server.answer(call))
+        self.assertIn(call.status // 100, (2, 4), call.answer[:500])
+        self.assertEqual(self.log.getvalue(), "")
+        return found
+
+    def check(self, growing: Growing) -> None:
+        few = min(FEW, growing.most // TIMES)
+        least, small = self.work(growing, 1), self.work(growing, few)
+        large = self.work(growing, few * TIMES)
+        self.assertLessEqual(
+            large - least,
+            growing.growth * max(small - least, LEAST),
+            f"{few} entries: {small - least:,} steps, {few * TIMES}: {large - least:,}",
+        )
+
+    def seconds(self, growing: Growing, n: int) -> float:
+        call = self.server.post(growing, n)
+        began = time.process_time()
+        self.server.answer(call)
+        return time.process_time() - began
+
+    def test_every_text_of_a_session(self) -> None:
+        for row in growing.texts():
+            with self.subTest(row.name):
+                most = MOST_TIMES * max(self.seconds(row, LONG), LEAST_S)
+                rounds = (self.seconds(row, LONG * TIMES) for _ in range(ROUNDS))
+                took = next((each for each in rounds if each <= most), None)
+                self.assertIsNotNone(took, f"more than {most:.2f} s")
+
+    def test_every_route_has_bodies_that_grow(self) -> None:
+        posted = {path for path, methods in self.server.router._routes.items() if "POST" in methods}
+        self.assertEqual(posted, growing.OF_SESSIONS | growing.SMALL)
+        tried = {row.path for row in growing.routed()} | {growing.SESSION}
+        tried = {"/agui/{agent}" if path == growing.AGUI else path for path in tried}
+        self.assertEqual(tried, growing.OF_SESSIONS)
+
+    def test_every_key_of_a_session(self) -> None:
+        for row in growing.keys():
+            with self.subTest(row.name):
+                self.check(row)
+
+    def test_lists_that_are_held_against_each_other(self) -> None:
+        for row in growing.rows():
+            with self.subTest(row.name):
+                self.check(row)
+
+    def test_every_route(self) -> None:
+        for row in growing.routed():
+            with self.subTest(row.name):
+                self.check(row)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,441 @@
+"""A client that comes back after its line was lost: what it gets, and what is not run again."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import json
+import tempfile
+import unittest
+from contextlib import aclosing
+from pathlib import Path
+from typing import Any
+
+from server.agent import STOPPED, BaseAgent, Run
+from server.session.calls import FORGOTTEN
+from server.session.events import EXEC, Event, alias
+from server.session.fold import Folder, digest
+from server.tools.jobs import RAN_BEFORE
+from server.tools.run_records import RunRecords
+from server.tools.stop_signals import StopSignals
+
+from .fakes import (
+    CountingToolbox,
+    Ids,
+    ManualClock,
+    MemoryClaims,
+    ScriptedModel,
+    agent,
+    answer,
+    user,
+)
+
+Session = dict[str, Any]
+ASKED: Session = {"id": "s", "messages": [user("go")]}
+
+
+class Case(unittest.IsolatedAsyncioTestCase):
+    """Servers that share one home folder. The model makes one call in each round."""
+
+    def setUp(self) -> None:
+        holder = tempfile.TemporaryDirectory()
+        self.addCleanup(holder.cleanup)
+        self.folder = Path(holder.name)
+        self.claims, self.clock, self.ids = MemoryClaims(), ManualClock(), Ids()
+        self.ran: list[str] = []
+        self.rounds = ["bump"] * 5
+        self.gate: asyncio.Event | None = None
+        self.asked = 0  # model calls
+
+    def host(self, owner_home: str = "home") -> BaseAgent:
+        tools = {"bump": "auto", "ask": "write", "look": "read", "other": "auto"}
+        self.toolbox = Toolbox(tools, self.ran)
+        self.toolbox.gate = self.gate
+        model = ScriptedModel(self.script)
+        model.clock = self.clock
+        home = self.folder / owner_home
+        return agent(
+            *(model, self.toolbox),
+            claims=self.claims,
+            ids=self.ids,
+            clock=self.clock,
+            records=RunRecords(home / "runs", 1000),
+            signals=StopSignals(home / "stops"),
+            limits={"disconnect_grace_s": 0.01},
+        )
+
+    def script(self, messages: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
+        self.asked += 1
+        number = sum(bool(message.get("tool_calls")) for message in messages)
+        if number >= len(self.rounds):
+            return [("text", ["Done", "."])]
+        called = ("call", self.rounds[number], json.dumps({"n": number}))
+        return [("think", ["Hm."]), ("text", [f"Step {number}. ", "☃"]), called]
+
+    async def read(self, run: Run, most: int | None = None) -> list[Event]:
+        """The events of a run; it is cut after `most`."""
+        found: list[Event] = []
+        async with aclosing(run.events()) as events:
+            async for event in events:
+                found.append(copy.deepcopy(event))
+                if most is not None and len(found) >= most:
+                    break
+        return found
+
+    def folded(self, session: Session, found: list[Event]) -> Session:
+        folder = Folder(copy.deepcopy(session))
+        for event in found:
+            folder.apply(copy.deepcopy(event))
+        folder.flush()
+        return folder.session
+
+
+class Toolbox(CountingToolbox):
+    def __init__(self, tools: dict[str, str], ran: list[str]) -> None:
+        super().__init__(tools, {})
+        self.ran = ran
+
+    async def execute(
+        self, session: Session, call: Any, args: Any, *more: Any, **owner: Any
+    ) -> Any:
+        self.ran.append(f"{call['function']['name']} {args['n']}")
+        async with aclosing(super().execute(session, call, args, *more, **owner)) as source:
+            async for event in source:
+                yield event
+
+
+class Lost(Case):
+    async def test_cut_anywhere_while_the_server_went_on_to_any_event(self) -> None:
+        """A client that slept: it has a part, the server did more, and nothing is done twice."""
+        self.rounds = ["bump"] * 3
+        total = len(await self.read(self.host().prepare(copy.deepcopy(ASKED))))
+        for cut in range(total):
+            for ahead in (cut, cut + 7, total):
+                self.setUp()
+                self.rounds = ["bump"] * 3
+                with self.subTest(cut=cut, ahead=ahead):
+                    found = await self.read(self.host().prepare(copy.deepcopy(ASKED)), ahead or 1)
+                    client = self.folded(ASKED, found[:cut])
+                    run = self.host().prepare(copy.deepcopy(client))
+                    events = await self.read(run)
+                    self.assertEqual(len(self.ran), len(set(self.ran)), self.ran)
+                    if not run.session["interrupts"]:  # else it was cut at a call that had begun
+                        self.assertEqual(self.ran, ["bump 0", "bump 1", "bump 2"])
+                    mirror = self.folded(client, events)
+                    self.assertEqual(mirror, run.session, "the client's copy and the server's")
+                    last = events[-1]["metadata"]["yaa"]["digest"]
+                    self.assertEqual(digest(mirror), last)
+
+    async def test_a_json_answer_that_was_lost(self) -> None:
+        for last in (1, 5, 9, 30, None):
+            self.setUp()
+            with self.subTest(last):
+                first = self.host().prepare(copy.deepcopy(ASKED))
+                await self.read(first, last)
+                again = self.host().prepare(copy.deepcopy(ASKED))
+                await self.read(again)
+                answer(again.session, "indeterminate", {"action": "skip"})
+                self.assertEqual(len(self.ran), len(set(self.ran)), self.ran)
+                if last is None:
+                    self.assertEqual(again.session["messages"], first.session["messages"])
+                    self.assertEqual(self.asked, 6, "the model is not asked anew")
+                    self.assertEqual(again.session["usage"], first.session["usage"])
+
+    async def test_whoever_goes_back_gets_another_answer(self) -> None:
+        """The ledger keeps the calls of what was taken out, as the page's does."""
+        first = self.host().prepare(copy.deepcopy(ASKED))
+        await self.read(first)
+        back = copy.deepcopy(first.session)
+        back["messages"] = back["messages"][:1]
+        run = self.host().prepare(back)
+        await self.read(run)
+        self.assertEqual(len(self.ran), 10)
+        again = copy.deepcopy(back)
+        resumed = self.host().prepare(again, resumed=run.id)
+        await self.read(resumed)
+        self.assertEqual(len(self.ran), 10, "unless it says that it goes on with that run")
+
+    async def test_another_question_or_an_edit_is_another_run(self) -> None:
+        first = self.host().prepare(copy.deepcopy(ASKED))
+        await self.read(first)
+        for changed in ({"content": "go on"}, {"content": [{"type": "text", "text": "go"}]}):
+            document = {"id": "s", "messages": [{**user("go"), **changed}]}
+            self.ran.clear()
+            await self.read(self.host().prepare(copy.deepcopy(document)))
+            self.assertEqual(len(self.ran), 5, changed)
+
+    async def test_an_arrived_answer_is_forgotten(self) -> None:
+        first = self.host().prepare(copy.deepcopy(ASKED))
+        await self.read(first)
+        assert first.record is not None
+        first.record.forget()
+        await self.read(self.host().prepare(copy.deepcopy(ASKED)))
+        self.assertEqual(len(self.ran), 10)
+
+    async def test_keys_do_not_meet(self) -> None:
+        await self.read(self.host().prepare(copy.deepcopy(ASKED), "a", "ann"), 25)
+        self.ran.clear()
+        run = self.host().prepare(copy.deepcopy(ASKED), "b", "bob")
+        await self.read(run)
+        self.assertEqual(self.ran, [f"bump {n}" for n in range(5)])
+        self.assertEqual(run.session["status"], "completed")
+
+    async def test_two_keys_hold_one_session_id_at_once(self) -> None:
+        host = self.host()
+        runs = [host.prepare(copy.deepcopy(ASKED), name, name) for name in ("ann", "bob")]
+        for run in runs:
+            await self.read(run)
+            self.assertEqual(run.session["status"], "completed")
+
+
+class SameIds(Case):
+    def setUp(self) -> None:
+        super().setUp()
+        self.rounds = ["bump"]
+
+    def document(self, tool: str, n: int) -> Session:
+        function = {"name": tool, "arguments": json.dumps({"n": n})}
+        calls = [{"id": "call_0", "type": "function", "function": function}]
+        asking = {"id": "a1", "role": "assistant", "content": "", "tool_calls": calls}
+        return {"id": "s", "messages": [user("go"), asking]}
+
+    async def test_another_call_under_a_claimed_id_gets_no_result_of_the_first(self) -> None:
+        host = self.host()
+        await self.read(host.prepare(self.document("bump", 1)))
+        self.assertEqual(self.ran, ["bump 1"])
+        for other in (("bump", 2), ("other", 1)):
+            run = host.prepare(self.document(*other))
+            await self.read(run)
+            (asked,) = run.session["interrupts"]
+            self.assertEqual((asked["reason"], asked["tool"]), ("indeterminate", other[0]))
+            self.assertEqual(self.ran, ["bump 1"])
+            self.assertEqual([m["role"] for m in run.session["messages"]], ["user", "assistant"])
+
+    async def test_a_call_that_ran_before_says_so(self) -> None:
+        """Whoever takes out a result and its ledger entry gets the result, and is told why."""
+        host = self.host()
+        for _ in range(2):
+            run = host.prepare(self.document("bump", 1))
+            await self.read(run)
+            assert run.record is not None
+            run.record.forget()  # the answer has arrived
+        self.assertEqual(self.ran[:2].count("bump 1"), 1)
+        result = run.session["messages"][2]["result"]
+        self.assertEqual(result["hint"], RAN_BEFORE)
+
+    async def test_a_result_that_was_taken_out_is_given_again(self) -> None:
+        host = self.host()
+        run = host.prepare(self.document("bump", 1))
+        await self.read(run)
+        session = copy.deepcopy(run.session)
+        del session["messages"][2:]
+        session["messages"][1]["content"] = "edited"
+        again = host.prepare(session)
+        await self.read(again)
+        self.assertEqual(again.session["interrupts"], [])
+        self.assertEqual(self.ran.count("bump 1"), 1)
+
+
+class Expired(Case):
+    async def test_an_approval_that_is_older_than_the_claims_asks_again(self) -> None:
+        self.rounds = ["ask"]
+        host = self.host()
+        run = host.prepare(copy.deepcopy(ASKED))
+        await self.read(run)
+        approved = copy.deepcopy(run.session)
+        answer(approved, "tool_call", {"approved": True})
+        await self.read(host.prepare(copy.deepcopy(approved)))
+        self.assertEqual(self.ran, ["ask 0"])
+        for step_ms in (0, -3_600_000, 90_000_000):  # whatever the clock says by then
+            self.clock.now += step_ms
+            self.claims.expire()
+            again = self.host("another").prepare(copy.deepcopy(approved))
+            await self.read(again)
+            self.assertEqual(self.ran, ["ask 0"])
+            (asked,) = again.session["interrupts"]
+            self.assertIn(FORGOTTEN, asked["message"])
+        answer(again.session, "tool_call", {"approved": True})
+        await self.read(self.host("another").prepare(copy.deepcopy(again.session)))
+        self.assertEqual(self.ran, ["ask 0", "ask 0"], "asked now, it runs")
+
+    async def test_a_call_that_was_not_asked_about_is_then(self) -> None:
+        host = self.host()
+        run = host.prepare(copy.deepcopy(ASKED))
+        found = await self.read(run)
+        before = next(i for i, event in enumerate(found) if alias(event) == EXEC)
+        old = self.folded(ASKED, found[:before])
+        self.claims.expire()
+        again = self.host("another").prepare(old)
+        await self.read(again)
+        self.assertEqual(self.ran.count("bump 0"), 1)
+        self.assertEqual([i["reason"] for i in again.session["interrupts"]], ["tool_call"])
+
+
+class Back(Case):
+    """A call that runs when its line is lost."""
+
+    async def cut(self, host: BaseAgent) -> Session:
+        self.gate = self.toolbox.gate = asyncio.Event()
+        run = host.prepare(copy.deepcopy(ASKED))
+        found: list[Event] = []
+        async with aclosing(run.events()) as events:
+            async for event in events:
+                found.append(copy.deepcopy(event))
+                if event["type"] == "ACTIVITY_SNAPSHOT":
+                    break
+        return self.folded(ASKED, found)
+
+    async def test_it_outlives_its_grace_while_somebody_listens(self) -> None:
+        self.rounds = ["bump"]
+        host = self.host()
+        client = await self.cut(host)
+        run = host.prepare(client)
+        reading = asyncio.create_task(self.read(run))
+        await asyncio.sleep(0.05)  # five times the grace
+        assert self.gate is not None
+        self.gate.set()
+        found = await reading
+        self.assertEqual(run.session["status"], "completed")
+        self.assertEqual(self.ran, ["bump 0"])
+        output = [event for event in found if event["type"] == "ACTIVITY_SNAPSHOT"]
+        self.assertEqual(output[0]["content"]["chunks"], ["working\n"], "what it said until then")
+
+    async def test_its_grace_begins_anew_when_the_line_is_lost_again(self) -> None:
+        self.rounds = ["bump"]
+        host = self.host()
+        client = await self.cut(host)
+        await self.read(host.prepare(copy.deepcopy(client)), 2)
+        self.assertEqual(len(host.executions.sessions), 1)
+        while host.executions.sessions:
+            await asyncio.sleep(0.005)
+        self.assertEqual(len(self.toolbox.cancelled), 1)
+
+    async def test_a_new_message_ends_it(self) -> None:
+        self.rounds = ["bump"]
+        host = self.host()
+        client = await self.cut(host)
+        client["messages"].append(user("stop that", "u2"))
+        run = host.prepare(client)
+        await self.read(run)
+        result = next(m for m in run.session["messages"] if m["role"] == "tool")
+        self.assertEqual(result["result"]["status"], "stopped")
+        self.assertIn("superseded by a new user message", result["content"])
+        self.assertEqual(len(self.toolbox.cancelled), 1)
+
+    async def test_stopped_while_somebody_listens(self) -> None:
+        host = self.host()
+        self.gate = self.toolbox.gate = asyncio.Event()
+        run = host.prepare(copy.deepcopy(ASKED))
+        found: list[Event] = []
+        stopping: asyncio.Task[bool] | None = None
+        async for event in run.events():
+            found.append(copy.deepcopy(event))
+            if event["type"] == "ACTIVITY_SNAPSHOT":
+                stopping = asyncio.create_task(host.stop_session("", "s"))
+        assert stopping is not None
+        self.assertTrue(await stopping)
+        self.assertNotIn("RUN_FINISHED", [event["type"] for event in found])
+        client = self.folded(ASKED, found)
+        self.assertEqual(client["messages"][-1]["result"]["status"], "stopped")
+        self.assertIn(STOPPED, client["messages"][-1]["content"])
+        self.assertIn("working", client["messages"][-1]["content"], "what it said until then")
+        self.assertEqual(client["status"], "in_progress")
+        self.toolbox.gate = None
+        again = host.prepare(client)
+        await self.read(again)
+        self.assertEqual(again.session["status"], "completed")
+        self.assertEqual(self.ran, [f"bump {n}" for n in range(5)])
+
+    async def test_stopped_when_nobody_listens_any_more(self) -> None:
+        host = self.host()
+        client = await self.cut(host)
+        self.assertTrue(await host.stop_session("", "s"))
+        self.assertEqual(len(self.toolbox.cancelled), 1)
+        self.toolbox.gate = None
+        run = host.prepare(client)
+        await self.read(run)
+        results = [m for m in run.session["messages"] if m["role"] == "tool"]
+        self.assertEqual(results[0]["result"]["status"], "stopped")
+        self.assertEqual(run.session["interrupts"], [], "nobody is asked what became of it")
+
+    async def test_another_process_and_another_key(self) -> None:
+        host, other = self.host(), self.host()
+        self.gate = self.toolbox.gate = asyncio.Event()
+        host.toolbox.gate = self.gate  # type: ignore[attr-defined]
+        run = host.prepare(copy.deepcopy(ASKED), "ann", "ann")
+        reading = asyncio.create_task(self.read(run))
+        while not host.executions.sessions:
+            await asyncio.sleep(0)
+        await other.stop_session("bob", "s")
+        self.assertFalse(reading.done())
+        self.assertTrue(host.executions.sessions, "it is not his")
+        await other.stop_session("ann", "s")
+        await reading
+        self.assertEqual(run.session["messages"][-1]["result"]["status"], "stopped")
+        later = host.prepare(copy.deepcopy(run.session), "ann", "ann")
+        self.gate.set()
+        await self.read(later)
+        self.assertEqual(later.session["status"], "completed", "a run that began later is not hit")
+
+
+class Clock(Case):
+    async def test_a_clock_that_is_set_is_not_time_that_passed(self) -> None:
+        for step_ms in (11 * 60_000, -3_600_000):
+            self.setUp()
+            host = self.host()
+            host.stopwatch = ManualClock()
+            document = {**copy.deepcopy(ASKED), "config": {"limits": {"max_wall_s": 600}}}
+            run = host.prepare(document)
+            async for event in run.events():
+                if event["type"] == "ACTIVITY_SNAPSHOT":
+                    self.clock.now += step_ms
+            with self.subTest(step_ms):
+                self.assertEqual(run.session["status"], "completed")
+                self.assertEqual(run.session["run"]["wall_ms"], 0)
+
+
+class Announced(Case):
+    async def test_a_call_waits_until_it_is_known_of(self) -> None:
+        self.rounds = ["look", "bump"]
+        for arrives in (True, False):
+            self.setUp()
+            self.rounds = ["look", "bump"]
+            waits: list[list[str]] = []
+
+            async def arrived(known: bool = arrives, waits: Any = waits) -> bool:
+                waits.append(list(self.ran))
+                return known
+
+            run = self.host().prepare(copy.deepcopy(ASKED))
+            run.announces(arrived)
+            await self.read(run)
+            with self.subTest(arrives):
+                self.assertEqual(waits, [["look 0"]], "one that may repeat does not wait")
+                self.assertEqual(self.ran, ["look 0", "bump 1"])
+                codes = [each["code"] for each in run.session["run"].get("warnings", ())]
+                self.assertEqual(codes, [] if arrives else ["announcement_unconfirmed"])
+
+    async def test_cut_while_it_waits_it_has_not_begun(self) -> None:
+        self.rounds = ["bump"]
+        host = self.host()
+        run = host.prepare(copy.deepcopy(ASKED))
+        waits = asyncio.Event()
+
+        async def never() -> bool:
+            waits.set()
+            await asyncio.Event().wait()
+            return True
+
+        run.announces(never)
+        reading = asyncio.create_task(self.read(run))
+        await waits.wait()
+        reading.cancel()
+        await asyncio.gather(reading, return_exceptions=True)
+        again = host.prepare(copy.deepcopy(ASKED))
+        await self.read(again)
+        self.assertEqual(self.ran, ["bump 0"])
+        self.assertEqual(again.session["status"], "completed")
+
+
+if __name__ == "__main__":
+    unittest.main()
