@@ -1,6 +1,6 @@
 /** The page that says what is wrong, for the walks that make it so: how to get there, and what it has to say. */
 const DIALOG = "dialog[open]";
-const GROUND = () => yaa.later("ground").then(() => yaa.use("ui/ground").context()?.actions);
+const GROUND = () => Promise.all(["ground", "more"].map(yaa.later)).then(() => yaa.use("ui/ground").context()?.actions);
 export const FAILURE = "section.failure:not([hidden])";
 
 /** Another server, by its address in the settings. */

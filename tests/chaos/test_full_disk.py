@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import copy
 import os
+import resource
 import subprocess
 import sys
 import tempfile
@@ -154,11 +155,13 @@ class Full(unittest.TestCase):
         """No folder for the session: the model is told, and so is the person."""
         workspaces = self.disk("workspaces", "nr_inodes=200")
         api = self.serve()
-        for number in range(300):
-            try:
-                (workspaces / f"fill-{number}").touch()
-            except OSError:
-                break
+        # The proof of the sandbox had a folder here; its inode is held until its process has gone.
+        smaller = ["mount", "-o", "remount,nr_inodes=1", str(workspaces)]
+
+        def full() -> bool:
+            return subprocess.run(smaller, capture_output=True, check=False).returncode == 0
+
+        self.assertTrue(processes.until(full, 60), list(workspaces.iterdir()))
         found = api.run(asked(2))
         self.assertEqual(found["status"], "completed")
         (result,) = [m for m in found["messages"] if m["role"] == "tool"]
@@ -179,12 +182,15 @@ class Full(unittest.TestCase):
 
     def test_results_that_cannot_be_kept(self) -> None:
         """Room for the claim, none for the result: the run has it all the same."""
-        claims = self.disk("claims", "size=4k")
-        (claims / "fill").write_bytes(bytes(4096))
+        page = resource.getpagesize()
+        claims = self.disk("claims", f"size={2 * page}")
+        (claims / "fill").write_bytes(bytes(page))
         api = self.serve()
         found = api.run(asked(3))
         self.assertEqual(found["status"], "completed")
         self.assertIn("ran", found["messages"][-1]["content"] + found["messages"][-2]["content"])
+        kept = {path.suffix for path in claims.iterdir() if path.name != "fill"}
+        self.assertEqual(kept, {""}, "the claim, and no result")
 
     def test_a_home_that_is_full_from_the_start(self) -> None:
         home = self.disk("home", "nr_inodes=3")
