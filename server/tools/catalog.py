@@ -2,8 +2,8 @@
 
 In the walk: filled once when the server starts; the toolbox reads `entries` from then on. The
 owner's files and packages are described by child processes (calling.py, imported.py), so that the
-server itself runs none of their code. The rule of the file: what is broken is left out and told to the owner in `problems`,
-and costs nothing but itself.
+server itself runs none of their code. The rule of the file: what is broken is left out and told to
+the owner in `problems`, and costs nothing but itself.
 """
 
 from __future__ import annotations

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import ctypes
 import errno
-import functools
 import importlib
 import json
 import os
@@ -220,7 +219,7 @@ def work(
         flush()
     else:
         os.set_inheritable(calls, False)
-        data = serve(calls, results, functools.partial(confine, request))
+        data = serve(request, calls, results, confine)
     try:
         write_all(results, data)
     except OSError:
@@ -228,16 +227,19 @@ def work(
     os._exit(0)
 
 
-def serve(calls: int, results: int, confine: Callable[[], None]) -> bytes:
-    """Answer calls until no more come. What each prints ends with its `mark`, which the server
-    made up; its answer names the mark, and says what the call took. Returns what is left to say."""
+def serve(
+    own: dict[str, Any], calls: int, results: int, confine: Callable[[dict[str, Any]], None]
+) -> bytes:
+    """Answer calls until no more come; `own` holds for all of them. What each prints ends with its
+    `mark`, which the server made up; its answer names the mark, and says what the call took.
+    Returns what is left to say."""
     try:
-        confine()
+        confine(own)
     except OSError as error:
         return encoded(failure(error) | {"attachments": [], "keep": None})
     with open(calls, "rb") as source:
         for line in source:
-            request = json.loads(line)
+            request = {**json.loads(line), "source": own.get("source")}
             before = allow_cpu(request["limits"]["cpu_s"])
             data = answer(request, results, lambda _: None)
             signal.signal(signal.SIGTERM, signal.SIG_DFL)

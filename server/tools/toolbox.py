@@ -165,6 +165,10 @@ class Toolbox:
         `problems`."""
         await self._catalog.add_package(name, about, self._home, self._runner)
 
+    async def settled(self) -> None:
+        """Wait until what changed files of packages say is known."""
+        await self._catalog.settled()
+
     def admit(self, session: Session) -> None:
         """Before a run. Raises Problem for tools of the page that have the name of one of the
         server's, and for edited arguments that do not fit their tool. MCP servers are asked again
