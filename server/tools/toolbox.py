@@ -260,7 +260,7 @@ class Toolbox:
         found = []
         for entry in self._tools.values():
             tool = entry.tool
-            about = {
+            about: dict[str, Any] = {
                 "name": tool.name,
                 "description": tool.description,
                 "parameters": inline(tool.parameters),

@@ -33,7 +33,7 @@ class Veil:
     def rest(self) -> str:
         """What was held back, at the end of the stream."""
         held, self._held = self._held, ""
-        return self.whole(held)
+        return str(self.whole(held))
 
     def whole(self, value: Any) -> Any:
         """A JSON-shaped value without them; a text that was cut in one loses the part."""

@@ -63,7 +63,8 @@ SERVICES = '''
 
         def get_all_orders(self, city: str = "Paris") -> list[Order]:
             """Get all orders list"""
-            print("connected to", self.database[:9], "and", self.database, "in", os.getenv("REGION"))
+            region = os.getenv("REGION")
+            print("connected to", self.database[:9], "and", self.database, "in", region)
             return [Order(1, 9.5)]
 
         def reveal(self) -> dict[str, str]:
@@ -297,12 +298,13 @@ class ExistingCode(Case):
             return stream.text
 
     def _result(self, stream: str, name: str) -> Json:
+        found = []
         for line in stream.splitlines():
             event = json.loads(line[6:]) if line.startswith("data: {") else {}
             told = event.get("metadata", {}).get("yaa", {})
             if event.get("type") == "TOOL_CALL_RESULT" and told.get("name") == name:
-                return dict(told["result"]["result"])
-        self.fail(f"no result of {name}")
+                found.append(told["result"]["result"])
+        return dict(found[0])
 
     async def test_72_what_it_may_not_reach(self) -> None:
         before = (self.code / "myapp" / "services.py").read_text()
@@ -333,11 +335,10 @@ class ExistingCode(Case):
         command = [sys.executable, "-m", "venv", "--without-pip", str(venv)]
         subprocess.run(command, check=True)
         (site,) = venv.glob("lib/python*/site-packages")
-        self.write(
-            site / "weather.py", 'def forecast(city: str) -> str:\n    return city + ": sun"'
-        )
-        entry = {"interpreter": str(venv / "bin" / "python")}
-        entry["functions"] = [{"function": "weather:forecast", "read_only": True}]  # type: ignore[assignment]
+        source = 'def forecast(city: str) -> str:\n    return city + ": sun"'
+        self.write(site / "weather.py", source)
+        reads = {"function": "weather:forecast", "read_only": True}
+        entry = {"interpreter": str(venv / "bin" / "python"), "functions": [reads]}
         await self.start(
             calls(("forecast", {"city": "Köln"})), DONE, tool_modules={"installed": entry}
         )
