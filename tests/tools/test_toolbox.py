@@ -604,7 +604,7 @@ class Owners(Case):
 
         self.assertEqual(described(), "Add the coordinates of a point.")
         self.session["config"]["yaa"]["result_schema"] = True
-        self.assertIn('Returns {"type":"integer"}', described())
+        self.assertIn('Returns {"title":"int","type":"integer"}', described())
 
 
 if __name__ == "__main__":
