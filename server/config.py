@@ -378,7 +378,7 @@ def _expand(
 def _secrets(value: Any, *, hidden: bool) -> Iterator[str]:
     if isinstance(value, dict):
         for key, item in value.items():
-            if key in ("headers", "env") and isinstance(item, dict):
+            if key in ("headers", "env", "secrets") and isinstance(item, dict):
                 yield from (text for text in item.values() if isinstance(text, str))
             elif key == "query" and isinstance(item, dict):
                 yield from masking.keys_in(item)

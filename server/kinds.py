@@ -96,6 +96,18 @@ REST: dict[str, Any] = {
     "tools": [MapOf(ANY)],
 }
 
+# Modules of the owner's own packages, whose functions are tools (tools/packages.py).
+MODULES: dict[str, Any] = {
+    "modules": [""],
+    "functions": [Either(("", MapOf(ANY)))],
+    "interpreter": "",
+    "paths": [""],
+    "read": [""],
+    "env": [""],
+    "secrets": MapOf(""),
+    "stateful": False,
+}
+
 RATE = Pattern("|[1-9][0-9]{0,8}/([1-9][0-9]*)?[smhd]", 'a rate such as "100/1m", or "" for none')
 # As browsers send it (RFC 6454 section 7): nothing behind the port, not even a slash.
 ORIGIN = Pattern(
@@ -128,6 +140,7 @@ SHAPES: dict[str, Any] = {
     "server.tools": MapOf({"ceiling": Choice(("deny", "ask", "auto")), "allow": [""]}),
     "server.mcpServers": MapOf(MapOf(ANY)),
     "server.rest": MapOf(REST),
+    "server.tool_modules": MapOf(MODULES),
     "server.sandbox.require": Choice(("none", "C", "B", "A")),
     "server.sandbox.network": Choice(("off", "proxy", "full")),
     "server.sandbox.run_as": Range(1, 2**31 - 1),
@@ -144,6 +157,8 @@ SHAPES: dict[str, Any] = {
     "server.limits.write_timeout_s": POSITIVE,
     "server.limits.max_runs": Range(1, 1_000_000),
     "server.limits.max_parallel_calls": Range(1, 1_000),
+    "server.limits.stateful_processes": Range(1, 10_000),
+    "server.limits.stateful_idle_s": POSITIVE,
     "server.tracing.headers": MapOf(""),
     "server.tracing.max_queue": Range(1, 1_000_000),
     "server.limits.rate_limit": RATE,

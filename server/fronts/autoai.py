@@ -250,7 +250,10 @@ def summary(tool: Mapping[str, Any]) -> Json:
 
 
 def detail(tool: Mapping[str, Any]) -> Json:
-    """A tool with its schema, and an example of its arguments where there is one."""
-    made = example(tool["parameters"])
-    shown = {} if made is NOTHING else {"requestExample": made}
+    """A tool with its schema, and an example of its arguments and of what it returns where there
+    is one."""
+    returned = tool.get("result_schema", {}).get("properties", {}).get("result")
+    examples = {"requestExample": tool["parameters"], "responseExample": returned}
+    made = {key: example(schema) if schema else NOTHING for key, schema in examples.items()}
+    shown = {key: value for key, value in made.items() if value is not NOTHING}
     return {**summary(tool), "parameters": tool["parameters"], **shown}

@@ -7,6 +7,7 @@ call (tools/policy.narrowed).
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -64,6 +65,11 @@ def code() -> tuple[str, ...]:
     """Folders of the interpreter and of this server, where the system's do not hold them."""
     server = Path(__file__).resolve().parents[1]
     places = [Path(sys.prefix), Path(sys.base_prefix), Path(sys.executable).resolve(), server]
+    return outermost(places)
+
+
+def outermost(places: Iterable[Path]) -> tuple[str, ...]:
+    """Those of the places that are there, and in none of the system's or of the others."""
     found: list[Path] = []
     for place in sorted({place.resolve() for place in places}):
         inside = [Path(path) for path in SYSTEM] + found

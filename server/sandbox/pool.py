@@ -33,8 +33,8 @@ NO_WORKER = "the sandbox's workers do not start"
 class Pool:
     """Workers of one policy. Raises OSError where the zygote cannot be started."""
 
-    def __init__(self, policy: Policy) -> None:
-        self.policy = policy
+    def __init__(self, policy: Policy, interpreter: str = sys.executable) -> None:
+        self.policy, self._interpreter = policy, interpreter
         self._zygote: subprocess.Popen[bytes] | None = None
         self._door: socket.socket | None = None
         self._waiting: deque[socket.socket] = deque()
@@ -96,7 +96,7 @@ class Pool:
         options = json.dumps(asdict(self.policy))
         with theirs:
             self._zygote = subprocess.Popen(
-                [sys.executable, "-I", "-S", "-B", "-c", BOOT, str(ROOT), PACKAGE]
+                [self._interpreter, "-I", "-S", "-B", "-c", BOOT, str(ROOT), PACKAGE]
                 + [str(theirs.fileno()), options],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,

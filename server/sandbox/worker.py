@@ -38,7 +38,7 @@ FIRST_LOOK_S, NEAR_S, LOOK_S = 0.01, 0.005, 0.05
 GRACE_S = 2.0  # after the deadline, should the server not have ended the call itself
 SPARE_MB = 1024  # of address space for data above the limit: the watch names the breach first
 PREPARED, GO = "prepared", b"\1"
-RESULTS, RULES = 3, 4  # the tool's descriptors besides its output
+RESULTS, RULES, CALLS = 3, 4, 5  # the tool's descriptors besides its output; the last for some
 HEADER = 8  # bytes of the length before a call
 SIOCSIFFLAGS, IFF_UP = 0x8914, 1  # netdevice(7)
 
@@ -154,9 +154,10 @@ def become_tool(door: socket.socket, policy: Policy, filter: bytes) -> NoReturn:
         request["folder"] = WORKSPACE
     if door.recv(len(GO)) != GO:
         os._exit(1)
-    output, results = descriptors
-    take_over(output, results, ruleset)
-    child.work(request, RESULTS, functools.partial(confine, policy=policy))
+    output, results, *calls = descriptors
+    take_over(output, results, ruleset, *calls)
+    confined = functools.partial(confine, policy=policy)
+    child.work(request, RESULTS, confined, CALLS if calls else -1)
 
 
 def pass_on(door: socket.socket, data: bytes, descriptors: list[int]) -> None:
@@ -171,7 +172,7 @@ def pass_on(door: socket.socket, data: bytes, descriptors: list[int]) -> None:
 def receive(control: int) -> tuple[bytes, list[int]]:
     """The call, with the pipes for its output and its results. No call: the worker's end."""
     with socket.socket(fileno=os.dup(control)) as source:
-        head, descriptors, _, _ = socket.recv_fds(source, HEADER, 2)
+        head, descriptors, _, _ = socket.recv_fds(source, HEADER, 3)
         while 0 < len(head) < HEADER:
             more = source.recv(HEADER - len(head))
             head = head + more if more else b""
@@ -324,13 +325,14 @@ def reap(tool: int) -> int | None:
 # -- the tool -------------------------------------------------------------------------------------
 
 
-def take_over(output: int, results: int, ruleset: int) -> None:
-    """The tool's own descriptors, those of the results and of the rules in their places, and no
-    others."""
-    high = [fcntl.fcntl(one, fcntl.F_DUPFD_CLOEXEC, 64) for one in (results, ruleset)]
-    for source, target in zip((output, output, *high), (1, 2, RESULTS, RULES), strict=True):
+def take_over(output: int, results: int, ruleset: int, *calls: int) -> None:
+    """The tool's own descriptors, those of the results, of the rules and of further calls in their
+    places, and no others."""
+    high = [fcntl.fcntl(one, fcntl.F_DUPFD_CLOEXEC, 64) for one in (results, ruleset, *calls)]
+    places = (1, 2, RESULTS, RULES, CALLS)[: 2 + len(high)]
+    for source, target in zip((output, output, *high), places, strict=True):
         os.dup2(source, target, inheritable=target < RESULTS)
-    os.closerange(RULES + 1, 1 << 20)
+    os.closerange(places[-1] + 1, 1 << 20)
 
 
 def prepare(policy: Policy, filter: bytes) -> int:

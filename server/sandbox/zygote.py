@@ -25,7 +25,7 @@ from .reach import NETWORKS
 
 # Loaded here once (100 ms) and not in every call.
 PRELOADED = (
-    *("..tools.calling", "..tools.builtin", "..tools.builtin.page"),
+    *("..tools.calling", "..tools.imported", "..tools.builtin", "..tools.builtin.page"),
     *(".canary", "traceback", "ctypes.util"),
 )
 

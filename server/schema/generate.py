@@ -66,10 +66,13 @@ class Signature:
         return args, {name: value for name, value in values.items() if name not in self.order}
 
 
-def schema_of(function: Callable[..., Any], *, inject: Collection[str | type] = ()) -> Signature:
+def schema_of(
+    function: Callable[..., Any], *, inject: Collection[str | type] = (), titled: bool = False
+) -> Signature:
     """Describe a function. Raises SignatureError with function, parameter, reason and way out.
 
-    `inject`: names of parameters, or classes of them, that the server provides.
+    `inject`: names of parameters, or classes of them, that the server provides. `titled`: every
+    property and item says its type's full name, as objects always do.
     """
     name = getattr(function, "__name__", type(function).__name__)
     try:
@@ -77,7 +80,7 @@ def schema_of(function: Callable[..., Any], *, inject: Collection[str | type] = 
     except (TypeError, ValueError) as error:
         raise SignatureError(f"{name}: {error}") from None
     namespace = _namespace(function)
-    shapes = Shapes(namespace, describe)
+    shapes = Shapes(namespace, describe, titled=titled)
     doc = docstrings.parse(inspect.getdoc(function))
     properties: dict[str, Schema] = {}
     arguments, injected, order = [], [], []
@@ -105,7 +108,7 @@ def schema_of(function: Callable[..., Any], *, inject: Collection[str | type] = 
         name=name,
         description=doc.description,
         parameters=schema,
-        returns=_returned(function, namespace),
+        returns=_returned(function, namespace, titled=titled),
         arguments=tuple(arguments),
         injected=tuple(injected),
         order=tuple(order),
@@ -139,7 +142,9 @@ def response_schema(returns: Schema | None) -> Schema:
     properties["logs"] = {"type": "array", "items": text}
     properties["attachments"] = {"type": "array", "items": attachment}
     properties["error"] = error
-    properties |= {name: {"type": "object"} for name in ("usage", "sandbox", "modified_args")}
+    properties |= {
+        name: {"type": "object"} for name in ("usage", "sandbox", "modified_args", "process")
+    }
     properties |= {name: {"type": "integer"} for name in ("duration_ms", "keep")}
     properties["repairs"] = properties["logs"]
     properties |= dict.fromkeys(("hint", "feedback"), text)
@@ -177,10 +182,12 @@ def _is_injected(hint: Any, inject: Collection[str | type]) -> bool:
     return any(isinstance(option, type) and issubclass(option, wanted) for option in options)
 
 
-def _returned(function: Callable[..., Any], namespace: dict[str, Any]) -> Schema | None:
+def _returned(
+    function: Callable[..., Any], namespace: dict[str, Any], *, titled: bool
+) -> Schema | None:
     """The schema of what is returned. It only informs, so a type that has none is "anything"."""
     annotation = inspect.signature(function).return_annotation
-    shapes = Shapes(namespace, describe)
+    shapes = Shapes(namespace, describe, titled=titled)
     try:
         hint = _resolved(annotation, namespace, "return")
         if hint is types.NoneType:

@@ -60,18 +60,31 @@ Describe = Callable[[type, Any, "Shapes", str], Shape | None]
 class Shapes:
     """The shapes of one function's types. Classes with members are collected in `defs`.
 
-    `namespace` resolves the names of types. `describe` knows the classes with members.
+    `namespace` resolves the names of types. `describe` knows the classes with members. `titled`:
+    every schema says its type's full name in `title`, not only those of classes with members.
     """
 
-    def __init__(self, namespace: dict[str, Any], describe: Describe) -> None:
+    def __init__(
+        self, namespace: dict[str, Any], describe: Describe, *, titled: bool = False
+    ) -> None:
         self.namespace = namespace
         self.defs: dict[str, Schema] = {}
-        self._describe = describe
-        self._known: dict[str, str] = {}  # type name -> name in defs
+        self._describe, self._titled = describe, titled
+        # By their full name, which several may have: (type, name in defs).
+        self._known: dict[str, list[tuple[Any, str]]] = {}
         self._builds: dict[str, Build] = {}
 
     def of(self, hint: Any, where: str) -> Shape:
         """Raises SignatureError; `where` is how its message begins."""
+        shape = self._of(hint, where)
+        if not self._titled or not shape.schema or "$ref" in shape.schema:
+            return shape  # what it refers to has a title
+        title = {"title": type_name(hint)}
+        named = isinstance(hint, typing.NewType) or (_ALIAS and isinstance(hint, _ALIAS))
+        schema = {**shape.schema, **title} if named else {**title, **shape.schema}
+        return Shape(schema, shape.build)
+
+    def _of(self, hint: Any, where: str) -> Shape:
         if hint is Any or hint is object:
             return Shape({}, lambda value, at: value)
         if hint is None:
@@ -116,20 +129,22 @@ class Shapes:
     def _class(self, cls: type, hint: Any, where: str) -> Shape | None:
         """A `$ref` to a description in defs, which is there before the members are looked at."""
         full = type_name(hint)
-        if full not in self._known:
+        namesakes = self._known.setdefault(full, [])
+        name = next((name for known, name in namesakes if known == hint), "")
+        if not name:
             short = cls.__name__ if hint is cls else full.rpartition(".")[2]
             name = short = re.sub(r"\W+", "_", short).strip("_")
             for number in range(2, len(self.defs) + 2):
                 name = f"{short}_{number}" if name in self.defs else name
-            self._known[full] = name
-            self.defs[name] = {"title": full}
+            namesakes.append((hint, name))
+            nth = f" ({len(namesakes)})" if len(namesakes) > 1 else ""
+            self.defs[name] = {"title": full + nth}
             shape = self._describe(cls, hint, self, f"{where}: {cls.__name__}")
             if shape is None:
-                del self._known[full], self.defs[name]
+                del namesakes[-1], self.defs[name]
                 return None
             self.defs[name].update(shape.schema)
             self._builds[name] = shape.build
-        name = self._known[full]
         return Shape({"$ref": f"#/$defs/{name}"}, lambda value, at: self._builds[name](value, at))
 
     def _annotated(self, hint: Any, metadata: Iterable[Any], where: str) -> Shape:
@@ -214,6 +229,7 @@ class Shapes:
         schema = shape.schema
         if "$ref" in schema:
             schema = self.defs[schema["$ref"].rpartition("/")[2]]
+        schema = {key: operand for key, operand in schema.items() if key != "title"}
         options = [schema["const"]] if "const" in schema else schema.get("enum")
         if options is not None:
             by_name = {str(plain(option)): option for option in options}

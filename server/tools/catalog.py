@@ -1,15 +1,17 @@
 """Which tools there are: built in, the owner's files, REST operations, MCP servers.
 
 In the walk: filled once when the server starts; the toolbox reads `entries` from then on. The
-owner's files are described by a child process (calling.py), so that the server itself runs none of
-their code. The rule of the file: what is broken is left out and told to the owner in `problems`,
-and costs nothing but itself.
+owner's files and packages are described by child processes (calling.py, imported.py), so that the
+server itself runs none of their code. The rule of the file: what is broken is left out and told to
+the owner in `problems`, and costs nothing but itself.
 """
 
 from __future__ import annotations
 
+import asyncio
 import copy
 import functools
+import os
 import re
 from contextlib import aclosing
 from dataclasses import dataclass
@@ -24,6 +26,7 @@ from ..schema.validate import Mismatch, SchemaError, Schemas, Validator
 from ..session.patch import parse_pointer
 from . import builtin
 from .mcp import Servers
+from .packages import Package, package_of
 from .rest import Operation, operations
 from .runner import Job, Outcome, Runner
 from .tool import BaseTool, Context, ToolError, hints_of, resources_of
@@ -49,6 +52,7 @@ DESCRIBE_LIMITS: dict[str, float] = {
     "open_files": 256,
 }
 
+EMPTY = "it has no @tool"  # how imported.py begins to say so
 MAX_API_COST = 2_000_000  # of the schemas of one API, in units of about 1 µs
 MAX_PROBLEMS = 500  # an MCP server could find new ones for ever
 
@@ -74,6 +78,8 @@ class Catalog:
         self.problems: list[str] = []
         self._servers: Servers | None = None
         self._by_server: dict[str, list[BaseTool]] = {}
+        self.packages: dict[str, Package] = {}
+        self._looking: dict[str, asyncio.Task[None]] = {}
         for function in (
             *builtin.PYTHON,
             *(builtin.NETWORK if network else ()),
@@ -117,7 +123,7 @@ class Catalog:
             return [str(error)]
         for about in described:
             try:
-                tool = _owned(path, about)
+                tool = _owned(path.name, ("file", str(path), about["name"]), about)
                 self.add(tool)
                 found.append(tool)
             except (ToolError, SchemaError) as error:
@@ -150,10 +156,72 @@ class Catalog:
         await servers.load(self._listed)
         self.problems += servers.problems
 
-    def look_again(self) -> None:
-        """Ask MCP servers for their tools where that is due; what they say comes in later."""
+    def look_again(self, runner: Runner) -> None:
+        """Ask MCP servers for their tools where that is due, and see whether files of packages
+        have changed; what comes of it comes in later."""
         if self._servers is not None:
             self._servers.look_again()
+        for name, package in self.packages.items():
+            if package.files and name not in self._looking:
+                task = asyncio.create_task(self._refresh(package, runner))
+                self._looking[name] = task
+                task.add_done_callback(functools.partial(self._looked, name))
+
+    def _looked(self, name: str, _task: asyncio.Task[None]) -> None:
+        del self._looking[name]
+
+    async def settled(self) -> None:
+        """Wait for what `look_again` began with packages."""
+        await asyncio.gather(*self._looking.values())
+
+    async def close(self) -> None:
+        for task in self._looking.values():
+            task.cancel()
+        await asyncio.gather(*self._looking.values(), return_exceptions=True)
+
+    async def add_package(
+        self, name: str, about: dict[str, Any], home: Path, runner: Runner
+    ) -> None:
+        """The tools of an entry of `server.tool_modules`. What is wrong with it is a problem."""
+        place = f"server.tool_modules.{name}"
+        if name in self.packages:
+            self._problem(f"{place}: there is an entry of this name already")
+            return
+        try:
+            package, remarks = await asyncio.to_thread(package_of, name, about, home, os.environ)
+        except ValueError as error:
+            self._problem(f"{place}: {error}")
+            return
+        for remark in remarks:
+            self._problem(f"{place}: {remark}")
+        if why := await runner.admit(package):
+            self._problem(f"{place}: {why}")
+            return
+        self.packages[name] = package
+        self._replace(package, *await survey(package, runner))
+
+    async def _refresh(self, package: Package, runner: Runner) -> None:
+        if await asyncio.to_thread(package.changed):
+            package.version += 1
+            self._replace(package, *await survey(package, runner))
+
+    def _replace(
+        self, package: Package, described: list[dict[str, Any]], problems: list[str]
+    ) -> None:
+        """All tools of a package, in place of those that it had."""
+        self.problems[:] = [each for each in self.problems if each not in package.problems]
+        self.version += 1
+        for name in [n for n, e in self.entries.items() if e.tool.package == package.name]:
+            del self.entries[name]
+        for about in described:
+            try:
+                where = ("import", about["target"], about["name"])
+                self.add(_owned(package.name, where, about, package))
+            except (ToolError, SchemaError) as error:
+                problems = [*problems, f"{about['name']}: {error}"]
+        package.problems = [f"server.tool_modules.{package.name}: {each}" for each in problems]
+        for each in package.problems:
+            self._problem(each)
 
     def _listed(self, server: str, tools: list[BaseTool]) -> None:
         """All tools of an MCP server, in place of those that it had. What is offered keeps its
@@ -202,12 +270,60 @@ def _validator(tool: BaseTool, schemas: Schemas) -> tuple[Validator, list[Mismat
 
 
 async def _describe(path: Path, runner: Runner) -> list[dict[str, Any]]:
-    job = Job(("describe", str(path), ""), {}, None, DESCRIBE_LIMITS)
+    return list(await _said(Job(("describe", str(path), ""), {}, None, DESCRIBE_LIMITS), runner))
+
+
+async def survey(package: Package, runner: Runner) -> tuple[list[dict[str, Any]], list[str]]:
+    """What the tools of a package look like, and what is wrong with the rest of it. All of it is
+    asked for at once; where something is broken, each module alone."""
+    wanted = {"modules": [*package.modules], "functions": [*package.functions]}
+    found: list[dict[str, Any]] = []
+    problems: list[str] = []
+    files: list[Any] = []
+
+    async def ask(kind: str, args: dict[str, Any]) -> Any:
+        job = Job(("survey", kind, ""), args, None, DESCRIBE_LIMITS, package=package)
+        return await _said(job, runner)
+
+    async def add(args: dict[str, Any]) -> None:
+        said = await ask("tools", args)
+        found.extend(said["tools"])
+        files.extend(said["files"])
+
+    try:
+        await add(wanted)
+    except ToolError as error:
+        alone: list[tuple[str, dict[str, Any]]] = []
+        for each in package.modules:
+            try:
+                names = await ask("targets", {"modules": [each]}) if each[-2:] == ".*" else [each]
+            except ToolError as broken:
+                problems.append(f"{each}: {broken}")
+                continue
+            alone += [(name, {"modules": [name], "functions": []}) for name in names]
+        for one in package.functions:
+            alone.append((one["function"], {"modules": [], "functions": [one]}))
+        if len(alone) == 1 and not problems:
+            problems.append(f"{alone[0][0]}: {error}")
+            alone = []
+        for name, args in alone:
+            try:
+                await add(args)
+            except ToolError as broken:
+                if args["modules"] and name not in package.modules and EMPTY in str(broken):
+                    continue  # of all modules below a package, some have no tools
+                problems.append(f"{name}: {broken}")
+    package.watch([*files, *package.candidates(), *package.files])
+    return found, problems
+
+
+async def _said(job: Job, runner: Runner) -> Any:
+    """The result of a call of the server's own. Raises ToolError."""
     async with aclosing(runner.run(job)) as items:
         async for item in items:
             if isinstance(item, Outcome):
                 if item.status == "ok":
-                    return list(item.result)
+                    return item.result
                 raise ToolError(f"{item.error.get('type')}: {item.error.get('message')}")
     raise ToolError("its process ended without a word")
 
@@ -230,19 +346,30 @@ def _builtin(function: Any) -> BaseTool:
     )
 
 
-def _owned(path: Path, about: dict[str, Any]) -> BaseTool:
+def _owned(
+    origin: str,
+    where: tuple[str, str, str],
+    about: dict[str, Any],
+    package: Package | None = None,
+) -> BaseTool:
     """Raises ToolError for a function that cannot be described."""
     if "problem" in about:
         raise ToolError(about["problem"])
-    options = about["options"]
+    options, (kit, of_all) = about["options"], about["toolkit"]
+    hints = hints_of(options)
+    stateful = about["stateful"] or (package is not None and package.stateful)
     return BaseTool(
         about["name"],
         about["description"],
         about["parameters"],
-        origin=path.name,
-        where=("file", str(path), about["name"]),
-        hints=hints_of(options),
+        origin=origin,
+        where=where,
+        # Side by side they could not share a process.
+        hints={**hints, "parallel_safe": hints["parallel_safe"] and not stateful},
         required_resources=resources_of(options),
         keep=options.get("keep"),
         returns=about["returns"],
+        toolkit=(kit, of_all),
+        package=package.name if package else "",
+        stateful=stateful,
     )

@@ -62,6 +62,10 @@ def described(tool: BaseTool, policy: str, most: dict[str, float]) -> Iterator[s
     yield f"  hints    {', '.join(hints) or 'none'}"
     if tool.keep is not None:
         yield f"  keep     {tool.keep}"
+    if tool.toolkit[0]:
+        yield f"  toolkit  {': '.join(filter(None, tool.toolkit)).splitlines()[0]}"
+    if tool.stateful:
+        yield "  process  one for each session, for all its calls"
     limits = {k: v for k, v in tool.required_resources.items() if k != "network"}
     if "network" in tool.required_resources:
         yield f"  network  {tool.required_resources['network']}"

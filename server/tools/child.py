@@ -38,14 +38,15 @@ LIMIT_ERRNOS = {errno.EFBIG: "file_mb", errno.EMFILE: "open_files", errno.EAGAIN
 
 
 def main(requests: int, results: int, lifeline: int) -> NoReturn:
-    """Serve the one call that is waiting in `requests`."""
-    with open(requests, "rb") as source:
-        request = json.loads(source.readline())
+    """Serve the one call that is waiting in `requests`, or all that come there."""
+    source = open(requests, "rb", buffering=0)
+    request = json.loads(source.readline())
     become_subreaper()
     worker = os.fork()
     if worker == 0:
         os.close(lifeline)
-        work(request, results, confine)
+        work(request, results, confine, requests if request["stateful"] else -1)
+    source.close()
     for output in (1, 2):  # the worker's alone: it ends when the worker and its heirs are gone
         os.close(output)
     end = keep(worker, lifeline, request["limits"])
@@ -204,11 +205,77 @@ def become_subreaper() -> None:
 
 
 def work(
-    request: dict[str, Any], results: int, confine: Callable[[dict[str, Any]], None]
+    request: dict[str, Any],
+    results: int,
+    confine: Callable[[dict[str, Any]], None],
+    calls: int = -1,
 ) -> NoReturn:
-    """Call the tool. The child's border: whatever goes wrong in it is a message."""
+    """Call the tool. With a descriptor `calls` the request says what holds for all calls that come
+    there, one a line, for as long as they come."""
     os.setpgid(0, 0)
     os.set_inheritable(results, False)
+    if calls < 0:
+        data = answer(request, results, confine)
+        flush()
+    else:
+        os.set_inheritable(calls, False)
+        data = serve(request, calls, results, confine)
+    try:
+        write_all(results, data)
+    except OSError:
+        os._exit(1)
+    os._exit(0)
+
+
+def serve(
+    own: dict[str, Any], calls: int, results: int, confine: Callable[[dict[str, Any]], None]
+) -> bytes:
+    """Answer calls until no more come; `own` holds for all of them. What each prints ends with its
+    `mark`, which the server made up; its answer names the mark, and says what the call took.
+    Returns what is left to say."""
+    try:
+        confine(own)
+    except OSError as error:
+        return encoded(failure(error) | {"attachments": [], "keep": None})
+    with open(calls, "rb") as source:
+        for line in source:
+            request = {**json.loads(line), "source": own.get("source")}
+            before = allow_cpu(request["limits"]["cpu_s"])
+            data = answer(request, results, lambda _: None)
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+            flush()
+            write_all(1, request["mark"].encode())
+            used = resource.getrusage(resource.RUSAGE_SELF)
+            took = {"cpu_ms": round((used.ru_utime + used.ru_stime - before) * 1000)}
+            end = {"done": request["mark"], "took": took | {"max_rss_kb": used.ru_maxrss}}
+            write_all(results, data + json.dumps(end).encode() + b"\n")
+    return b""
+
+
+def allow_cpu(seconds: float) -> float:
+    """Set the limit of this process's processor time for one more call; what it has used. The
+    supervisor has another one for its life."""
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    spent = used.ru_utime + used.ru_stime
+    _, hard = resource.getrlimit(resource.RLIMIT_CPU)
+    wanted = int(spent + seconds) + 1
+    soft = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    resource.setrlimit(resource.RLIMIT_CPU, (soft, hard))
+    return spent
+
+
+def flush() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (OSError, ValueError):
+            pass
+
+
+def answer(
+    request: dict[str, Any], results: int, confine: Callable[[dict[str, Any]], None]
+) -> bytes:
+    """The answer to one call. The child's border: whatever goes wrong in it is a message."""
     attached: dict[str, dict[str, Any]] = {}
 
     def write(message: dict[str, Any]) -> None:
@@ -230,18 +297,7 @@ def work(
         message = {"error": {"type": "SystemExit", "message": f"the tool exited with {error.code}"}}
     except BaseException as error:
         message = failure(error, request["where"][1])
-    message |= {"attachments": list(attached.values()), "keep": context.keep}
-    data = encoded(message)
-    for stream in (sys.stdout, sys.stderr):
-        try:
-            stream.flush()
-        except (OSError, ValueError):
-            pass
-    try:
-        write_all(results, data)
-    except OSError:
-        os._exit(1)
-    os._exit(0)
+    return encoded(message | {"attachments": list(attached.values()), "keep": context.keep})
 
 
 def encoded(message: dict[str, Any]) -> bytes:
@@ -283,6 +339,12 @@ def call(request: dict[str, Any], context: Context) -> Any:
     source = request.get("source")
     if kind == "module":
         return getattr(importlib.import_module(place), name)(context, **request["args"])
+    if kind in ("import", "survey"):
+        imported = importlib.import_module(".imported", __package__)
+        imported.enter(tuple(request["paths"] or ()))
+        if kind == "survey":
+            return getattr(imported, place)(**request["args"])
+        return imported.call(place, name, request["args"], context)
     calling = importlib.import_module(".calling", __package__)
     if kind == "describe":
         return calling.describe(place, source)

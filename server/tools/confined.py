@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import os
 import socket
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +19,7 @@ from typing import Any
 from ..sandbox.netproxy import ENV, NetProxy
 from ..sandbox.reach import Reach
 from .child import MAX_RESULT
-from .running import CHUNK, KEEPER_S, Child, Job, Outcome, environment, message_of
+from .running import CHUNK, KEEPER_S, Child, Job, Outcome, environment, message_of, request_of
 
 
 class Words(asyncio.Protocol):
@@ -68,13 +69,10 @@ class Confined(Child):
         network that the worker has."""
         filtered = reach.network == "proxy"
         request = {
-            "where": job.where,
-            "args": job.args,
+            **request_of(job),
             "folder": str(folder),
             "inode": folder.stat().st_ino,
-            "limits": job.limits,
-            "state": job.state,
-            "env": {**environment(folder), **(ENV if filtered else {})},
+            "env": {**environment(folder, job.package), **(ENV if filtered else {})},
             "source": source,
         }
         data = json.dumps(request).encode()
@@ -83,11 +81,12 @@ class Confined(Child):
             with contextlib.ExitStack() as theirs:
                 child._output, output = await child._piped(theirs, CHUNK)
                 child._results, said = await child._piped(theirs, MAX_RESULT)
+                calls = child._to_come(theirs) if job.stateful else []
                 if filtered:
                     await child._open_proxy(worker)
                 # Where these are no use to it any more, it has said why.
                 with contextlib.suppress(BrokenPipeError, ConnectionResetError):
-                    socket.send_fds(worker, [len(data).to_bytes(8, "big")], [output, said])
+                    socket.send_fds(worker, [len(data).to_bytes(8, "big")], [output, said, *calls])
                     if len(data) < 64 * 1024:
                         worker.sendall(data)
                     else:
@@ -100,6 +99,13 @@ class Confined(Child):
             child.kill()
             raise
         return child
+
+    def _to_come(self, theirs: contextlib.ExitStack) -> list[int]:
+        """The end of a new pipe for calls, which is the child's."""
+        end, ours = os.pipe()
+        theirs.callback(os.close, end)
+        self._asks = os.fdopen(ours, "wb")
+        return [end]
 
     async def _open_proxy(self, worker: socket.socket) -> None:
         """Take the socket that listens in the worker's network, and serve on it."""
@@ -133,9 +139,15 @@ class Confined(Child):
         if self.lost and self._breach is None:
             text = "the sandbox's worker ended before the call began; nothing was run"
             return Outcome("error", error={"type": "error", "message": text})
+        return replace(super()._judged(said, end, logs), **self.network())
+
+    @property
+    def runs(self) -> bool:
+        return not self._words.ended.done()
+
+    def network(self) -> dict[str, Any]:
         refused = tuple(self._proxy.refused) if self._proxy else ()
-        found = super()._judged(said, end, logs)
-        return replace(found, network=self._reach.network, refused=refused)
+        return {"network": self._reach.network, "refused": refused}
 
     def kill(self) -> None:
         super().kill()

@@ -18,24 +18,32 @@ from .tool import BaseTool
 MAX_LINE = 100  # characters of the one line
 
 
-def offer(tool: BaseTool, *, in_brief: bool, results: bool) -> Constant:
+def offer(tool: BaseTool, *, in_brief: bool, results: bool, kit: bool = False) -> Constant:
     """What a model is told of a tool, with its text for every request that has it."""
-    return Constant(brief(tool) if in_brief else declaration(tool, results=results))
+    return Constant(brief(tool) if in_brief else declaration(tool, results=results, kit=kit))
 
 
-def declaration(tool: BaseTool, *, results: bool) -> dict[str, Any]:
+def declaration(tool: BaseTool, *, results: bool, kit: bool = False) -> dict[str, Any]:
     """What a model is offered, in words that every provider takes. There is no field for what comes
-    back, so with `results`, and where anything is known of it, the description says it."""
+    back, so with `results`, and where anything is known of it, the description says it; nor for
+    what the tools of a toolkit have in common, which `kit` says of the first of them."""
     # The calls of a page's tool go out as the model wrote them, to programs that know their names.
     parameters, more = portable(tool.parameters, rename=tool.kind != "client")
     returned = f"Returns {dumps(inline(tool.returns))}" if results and tool.returns else ""
-    told = "\n\n".join(filter(None, (tool.description, more, returned)))
+    name, of_all = tool.toolkit
+    common = f"All tools {name}_*: {of_all}" if kit and of_all else ""
+    told = "\n\n".join(filter(None, (tool.description, common, more, returned)))
     return _function(tool.name, told, parameters)
 
 
 def result_schema(tool: BaseTool) -> dict[str, Any]:
     """The envelope that results of this tool come in, for people and programs."""
     return inline(response_schema(tool.returns))
+
+
+def toolkit(tool: BaseTool) -> dict[str, str]:
+    """What it belongs to, and what that says of all its tools."""
+    return dict(zip(("name", "description"), tool.toolkit, strict=True))
 
 
 def brief(tool: BaseTool) -> dict[str, Any]:
@@ -54,6 +62,8 @@ def detail(tool: BaseTool) -> dict[str, Any]:
         "description": tool.description,
         "parameters": inline(tool.parameters),
     }
+    if tool.toolkit[1]:
+        found["toolkit"] = toolkit(tool)
     if tool.returns:
         found["returns"] = inline(tool.returns)
     shown = example(found["parameters"])

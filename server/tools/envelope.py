@@ -1,7 +1,7 @@
 """What comes back of a call: the envelope for people, and the compact text that a model reads.
 
 envelope  {status, result?, error?, logs, attachments, duration_ms, usage, sandbox, keep?,
-           repairs?, modified_args?, modified_by?, hint?}
+           process?, repairs?, modified_args?, modified_by?, hint?}
 """
 
 from __future__ import annotations
@@ -50,6 +50,8 @@ def envelope(
         found["sandbox"]["refused"] = list(outcome.refused)
     if outcome.keep is not None:
         found["keep"] = outcome.keep
+    if outcome.process is not None:
+        found["process"] = outcome.process
     if repairs:
         found["repairs"] = repairs
     if modified is not None:
@@ -80,6 +82,9 @@ def text_for_model(found: dict[str, Any], instead: str = "") -> str:
     hint = f"\n{found['hint']}" if "hint" in found else ""
     if refused := found.get("sandbox", {}).get("refused"):
         hint = f"\n[the sandbox's network refused: {', '.join(refused)}]{hint}"
+    process = found.get("process", {})
+    if why := process.get("restarted"):
+        hint = f"\n[{process['of']} was started anew, without what it had kept: {why}]{hint}"
     return shortened(text, MAX_TEXT) + hint
 
 

@@ -8,6 +8,7 @@ plain child (tier `none`); after it, in a worker of the strongest sandbox that w
 from __future__ import annotations
 
 import asyncio
+import functools
 import hashlib
 import os
 import platform
@@ -16,16 +17,20 @@ import shutil
 import time
 from collections.abc import AsyncGenerator
 from contextlib import aclosing, suppress
+from dataclasses import replace
 from importlib.util import decode_source
 from pathlib import Path
 from typing import Any
 
 from ..sandbox import canary
+from ..sandbox.policy import outermost
 from ..sandbox.pool import Pool
-from ..sandbox.probe import Proof, about, prove, proven
+from ..sandbox.probe import Proof, about, outside, prove, proven, verdict
 from ..sandbox.reach import Reach
 from .confined import Confined
+from .packages import Package, closed_to
 from .running import Child, Job, Outcome
+from .stateful import Processes
 
 __all__ = ["Job", "Outcome", "Runner"]
 
@@ -46,9 +51,14 @@ STALE_S = 600
 
 class Runner:
     """Runs jobs in child processes. `home` holds the workspaces. `pool`: where they run, None for
-    plain children. `host`: the system they run on."""
+    plain children. `host`: the system they run on. `most`, `idle_s`: of the processes that stay
+    (stateful.py)."""
 
-    def __init__(self, home: Path, pool: Pool | None = None) -> None:
+    def __init__(
+        self, home: Path, pool: Pool | None = None, *, most: int = 16, idle_s: float = 600
+    ) -> None:
+        self._processes = Processes(most, idle_s)
+        self._pools: list[Pool] = []  # of the owner's packages
         self.workspaces = home.resolve() / "workspaces"
         self.pool = pool
         self.sandbox = about(pool.policy.tier if pool else "none", "off", {})
@@ -81,9 +91,38 @@ class Runner:
                     shutil.rmtree(folder, ignore_errors=True)
 
     def close(self) -> None:
-        """End the workers that wait. Calls end with their generators."""
-        if self.pool is not None:
-            self.pool.close()
+        """End the workers that wait, and the processes that stay. Calls end with their
+        generators."""
+        self._processes.close()
+        for pool in (*self._pools, *([self.pool] if self.pool else ())):
+            pool.close()
+
+    async def admit(self, package: Package) -> str:
+        """Make the sandbox that calls of a package run in, and prove it like the server's own. Why
+        there can be none; "" where there is."""
+        if self.pool is None:
+            return ""
+        policy = self.pool.policy
+        if policy.run_as and (place := closed_to(policy.run_as, package)):
+            user = f"user {policy.run_as} (server.sandbox.run_as)"
+            return f"{user} may not read {place}: allow it with chmod -R o+rX {place}"
+        read = outermost(map(Path, (*policy.read, *package.roots)))
+        pool = Pool(replace(policy, read=read), package.interpreter)
+        try:
+            with outside(self.workspaces.parent) as facts:
+                found = await self._attempt(pool, policy.network, facts)
+            wrong = verdict(policy.tier, policy.network, found)
+        except OSError as error:
+            wrong = error.strerror or str(error)
+        except BaseException:  # stopped while it starts
+            pool.close()
+            raise
+        if wrong:
+            pool.close()
+            return f"its sandbox: {wrong}"
+        package.pool = pool
+        self._pools.append(pool)
+        return ""
 
     async def _attempt(
         self, pool: Pool, network: str, facts: dict[str, Any]
@@ -122,14 +161,18 @@ class Runner:
                 shutil.rmtree(folder, ignore_errors=True)
 
     async def _run(self, job: Job, folder: Path) -> AsyncGenerator[str | Outcome, None]:
+        pool = job.package.pool if job.package else self.pool
         for once_more in (True, False):
             try:
-                folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-                if folder.stat().st_mode & 0o700 != 0o700:  # a tool shut itself out
-                    folder.chmod(0o700)
-                with suppress(OSError):  # its owner sees by it what is no longer used
-                    os.utime(folder)
-                child = await self._start(job, folder)
+                source = await self._source(job)
+                if job.stateful:
+                    code = source or str(job.package.version if job.package else 0)
+                    start = functools.partial(self._started, folder=folder, source=source)
+                    async with aclosing(self._processes.run(job, code, start)) as items:
+                        async for item in items:
+                            yield item
+                    return
+                child = await self._started(job, folder, source)
             except (OSError, SyntaxError, UnicodeDecodeError) as error:
                 why = error.strerror if isinstance(error, OSError) else error
                 said = {"type": "error", "message": f"the tool could not be started: {why}"}
@@ -141,25 +184,38 @@ class Runner:
                 outcome = await child.outcome()
             finally:
                 child.kill()
-                if self.pool is not None:
-                    self.pool.refill()
+                if pool is not None:
+                    pool.refill()
             if not (child.lost and once_more):
                 yield outcome
                 return
-            if self.pool is not None:
-                self.pool.renew()
+            if pool is not None:
+                pool.renew()
 
-    async def _start(self, job: Job, folder: Path) -> Child:
+    async def _source(self, job: Job) -> str | None:
+        """The text of the owner's file, which a worker cannot open. Raises OSError, SyntaxError,
+        UnicodeDecodeError."""
+        if job.where[0] not in ("file", "describe") or (self.pool is None and not job.stateful):
+            return None
+        return decode_source(await asyncio.to_thread(Path(job.where[1]).read_bytes))
+
+    async def _started(self, job: Job, folder: Path, source: str | None) -> Child:
+        """The process of a call, or of all calls. Raises OSError."""
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if folder.stat().st_mode & 0o700 != 0o700:  # a tool shut itself out
+            folder.chmod(0o700)
+        with suppress(OSError):  # its owner sees by it what is no longer used
+            os.utime(folder)
         if self.pool is None:
             return await Child.start(job, folder)
-        policy = self.pool.policy
-        if policy.run_as:
+        pool = self.pool
+        if job.package is not None:
+            if job.package.pool is None:
+                raise OSError(0, "its package has no sandbox")
+            pool = job.package.pool
+        if pool.policy.run_as:
             # Its name is ours alone to give: nobody else may write beside it.
-            os.chown(folder, policy.run_as, policy.run_as, follow_symlinks=False)
-        source = None
-        if job.where[0] != "module":  # the owner's file, which the worker cannot open
-            path = Path(job.where[1])
-            source = decode_source(await asyncio.to_thread(path.read_bytes))
+            os.chown(folder, pool.policy.run_as, pool.policy.run_as, follow_symlinks=False)
         reach = job.reach or self.reach
-        worker = self.pool.take(reach.network)
-        return await Confined.begin(job, folder, source, worker, policy.tier, reach)
+        worker = pool.take(reach.network)
+        return await Confined.begin(job, folder, source, worker, pool.policy.tier, reach)

@@ -23,6 +23,8 @@ from typing import Any, BinaryIO
 from .. import log
 from ..sandbox.reach import Reach
 from .child import MAX_RESULT
+from .packages import Package
+from .veil import Veil
 
 KEEPER_S = 5.0  # how long the keeper may take to end what is left
 CHUNK = 64 * 1024
@@ -55,13 +57,16 @@ class Job:
     state: dict[str, Any] = field(default_factory=dict)
     reach: Reach | None = None  # None: the server's own
     owner: str = ""
+    package: Package | None = None  # whose code it is, where that is no file or part of the server
+    stateful: str = ""  # what has a process of its own for each session; "" for a process a call
+    before: dict[str, Any] | None = None  # what the session last heard of that process
 
 
 @dataclass(frozen=True)
 class Outcome:
     """How a call ended. `status`: ok, error, timeout, limit, or broken where the child died.
     `text`: what the model reads in place of the result. `refused`: the hosts that the sandbox's
-    network did not let it reach."""
+    network did not let it reach. `process`: of a stateful toolkit, as stateful.py says it."""
 
     status: str
     result: Any = None
@@ -74,6 +79,7 @@ class Outcome:
     text: str = ""
     network: str = ""
     refused: tuple[str, ...] = ()
+    process: dict[str, Any] | None = None
 
 
 class Child:
@@ -90,6 +96,8 @@ class Child:
         self._breach: dict[str, Any] | None = None
         self._given_up = False
         self._last_words = ""
+        self._veil = Veil(job.package.secrets if job.package else ())
+        self._asks: BinaryIO | None = None  # for the calls to come, where it takes several
         self._output: asyncio.StreamReader
         self._results: asyncio.StreamReader
         self._transports: list[asyncio.BaseTransport] = []
@@ -105,14 +113,15 @@ class Child:
             nothing = os.open(os.devnull, os.O_RDONLY)
             ends.append(nothing)
             process = subprocess.Popen(
-                [sys.executable, "-I", "-S", "-c", BOOT, str(ROOT), PACKAGE]
+                [job.package.interpreter if job.package else sys.executable]
+                + ["-I", "-S", "-c", BOOT, str(ROOT), PACKAGE]
                 + [str(requests), str(results), str(lifeline)],
                 stdin=nothing,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
                 pass_fds=(requests, results, lifeline),
                 start_new_session=True,
-                env=environment(folder),
+                env=environment(folder, job.package),
             )
         except OSError:
             for end in ends:
@@ -123,13 +132,7 @@ class Child:
         child = cls(job, process, hold)
         assert process.stdout is not None
         said = os.fdopen(tell, "rb", buffering=0)
-        request = {
-            "where": job.where,
-            "args": job.args,
-            "folder": str(folder),
-            "limits": job.limits,
-            "state": job.state,
-        }
+        request = {**request_of(job), "folder": str(folder)}
         asks = os.fdopen(ask, "wb")
         try:
             child._output = await child._reader(process.stdout, CHUNK)
@@ -141,8 +144,10 @@ class Child:
             process.stdout.close()
             raise
         data = json.dumps(request).encode() + b"\n"
+        if job.stateful:
+            child._asks = asks
         try:
-            await asyncio.shield(asyncio.to_thread(_write_all, asks, data))
+            await asyncio.shield(asyncio.to_thread(write_all, asks, data, last=not job.stateful))
         except BaseException:
             child.kill()
             raise
@@ -167,7 +172,7 @@ class Child:
                     deadline = self._deadline_passed()
                 if reading in done and (data := reading.result()):
                     printed += len(data)
-                    text = decoder.decode(data)
+                    text = self._veil.passing(decoder.decode(data))
                     self._last_words = (self._last_words + text)[-LAST_WORDS:]
                     yield text
                     if printed <= most:
@@ -185,6 +190,9 @@ class Child:
         finally:
             for waiting in (reading, telling):
                 waiting.cancel()
+        if rest := self._veil.rest():
+            self._last_words = (self._last_words + rest)[-LAST_WORDS:]
+            yield rest
 
     async def outcome(self) -> Outcome:
         """What the child said at last, or what its silence means."""
@@ -192,7 +200,15 @@ class Child:
         logs = tuple(message["log"] for message in messages if "log" in message)
         said = next((m for m in messages if "result" in m or "error" in m), None)
         end = await self._end_of(messages)
-        return replace(self._judged(said, end, logs), tier=self.tier)
+        found, shown = self._judged(said, end, logs), self._veil.whole
+        return replace(
+            found,
+            tier=self.tier,
+            result=shown(found.result),
+            error=shown(found.error),
+            logs=shown(found.logs),
+            attachments=shown(found.attachments),
+        )
 
     async def _end_of(self, messages: list[dict[str, Any]]) -> dict[str, Any]:
         """The keeper's last word, whatever the tool said in its name before."""
@@ -224,18 +240,30 @@ class Child:
         if "error" not in said:
             return outcome
         if "trace" in said:
-            logger.debug("a tool failed: %s", said["trace"])
+            logger.debug("a tool failed: %s", self._veil.whole(said["trace"]))
         if (name := said["error"].pop("limit", None)) in self.job.limits:
             allowed = self.job.limits[name]
             breach = {"limit": name, "allowed": allowed, "observed": f"over {allowed:g}"}
             return Outcome(*limit_error(breach, self._last_words), logs=logs, usage=usage)
         return replace(outcome, status="error", result=None, error=said["error"])
 
+    @property
+    def runs(self) -> bool:
+        """Whether there still is a process for further calls."""
+        return self._process is not None and self._process.poll() is None
+
+    def network(self) -> dict[str, Any]:
+        """`network` and `refused` of an Outcome, where a sandbox makes them."""
+        return {}
+
     def kill(self) -> None:
         """End everything the call started: the keeper does it when its lifeline goes."""
         self._cut_lifeline()
         for transport in self._transports:
             transport.close()
+        if self._asks is not None:
+            with contextlib.suppress(OSError):  # with a call in it that nobody took
+                self._asks.close()
         if self._process is not None:
             asyncio.get_running_loop().run_in_executor(None, _bury, self._process)
 
@@ -259,7 +287,7 @@ class Child:
             return ""
         self._messages += line
         message = message_of(line)
-        return message["log"] + "\n" if "log" in message else ""
+        return str(self._veil.whole(message["log"])) + "\n" if "log" in message else ""
 
     def _deadline_passed(self) -> float:
         if self._breach is None:
@@ -299,14 +327,28 @@ class Child:
         return reader
 
 
-def environment(folder: Path) -> dict[str, str]:
-    """All that a tool sees of ours: where programs are, its own folder, and the language."""
+def request_of(job: Job) -> dict[str, Any]:
+    """What a child is told of every call."""
+    return {
+        "where": job.where,
+        "args": job.args,
+        "limits": job.limits,
+        "state": job.state,
+        "paths": job.package.paths if job.package else None,
+        "stateful": bool(job.stateful),
+    }
+
+
+def environment(folder: Path, package: Package | None = None) -> dict[str, str]:
+    """All that a tool sees of ours: where programs are, its own folder, and the language; and the
+    variables that its package is given."""
     kept = {
         name: os.environ[name] for name in ("PATH", "LANG", "LC_ALL", "TZ") if name in os.environ
     }
     kept.setdefault("PATH", os.defpath)
     kept.setdefault("LANG", "C.UTF-8")
-    return {**kept, "HOME": str(folder), "TMPDIR": "/tmp", "TERM": "dumb"}
+    own = package.env if package else {}
+    return {**kept, "TERM": "dumb", **own, "HOME": str(folder), "TMPDIR": "/tmp"}
 
 
 def message_of(line: bytes | bytearray) -> dict[str, Any]:
@@ -345,10 +387,16 @@ def limit_error(breach: dict[str, Any], printed: str = "") -> tuple[str, None, d
     return status, None, {"type": status, "message": text, "details": breach}
 
 
-def _write_all(pipe: BinaryIO, data: bytes) -> None:
-    """The request, which may be larger than a pipe holds; a child that died early gets nothing."""
-    with contextlib.suppress(BrokenPipeError), pipe:
-        pipe.write(data)
+def write_all(pipe: BinaryIO, data: bytes, *, last: bool) -> None:
+    """The request, which may be larger than a pipe holds; a child that died early gets nothing.
+    `last`: close the pipe behind it."""
+    with contextlib.suppress(BrokenPipeError):
+        try:
+            pipe.write(data)
+            pipe.flush()
+        finally:
+            if last:
+                pipe.close()
 
 
 def _bury(process: subprocess.Popen[bytes]) -> None:

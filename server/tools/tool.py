@@ -19,6 +19,7 @@ NETWORKS = ("off", "proxy", "full")  # sandbox/reach.py, which a tool's process 
 HINTS = ("read_only", "destructive", "idempotent", "parallel_safe")
 SETTINGS = dict[str, type](name=str, description=str, required_resources=Mapping, keep=int)
 SETTINGS |= dict.fromkeys(HINTS, bool)
+KIT_SETTINGS = dict[str, type](description=str, keep=int, stateful=bool)
 
 
 class ToolError(Exception):
@@ -108,14 +109,26 @@ def tool(function: Any = None, **options: Any) -> Any:
 @overload
 def toolkit(cls: C) -> C: ...
 @overload
-def toolkit(*, keep: int | None = None) -> Callable[[C], C]: ...
-def toolkit(cls: Any = None, *, keep: int | None = None) -> Any:
+def toolkit(
+    *, description: str | None = None, keep: int | None = None, stateful: bool = False
+) -> Callable[[C], C]: ...
+def toolkit(
+    cls: Any = None,
+    *,
+    description: str | None = None,
+    keep: int | None = None,
+    stateful: bool = False,
+) -> Any:
     """Mark a class whose @tool methods become tools named `<class>_<method>`. It is made once for
-    each call, without arguments. `keep` is for those of its tools that have none of their own."""
+    each call, without arguments; with `stateful` once for each session, in a process that stays.
+    `description`: what the tools have in common, for the model; without it the class's docstring.
+    `keep` is for those of its tools that have none of their own."""
     check_setting("keep", keep)
+    check_setting("description", description)
+    check_setting("stateful", stateful)
 
     def mark(cls: C) -> C:
-        setattr(cls, KIT, {"keep": keep})
+        setattr(cls, KIT, {"keep": keep, "description": description, "stateful": stateful})
         return cls
 
     return mark if cls is None else mark(cls)
@@ -123,7 +136,7 @@ def toolkit(cls: Any = None, *, keep: int | None = None) -> Any:
 
 def check_setting(name: str, value: Any) -> None:
     """Raises TypeError for what is not of its kind: `read_only="no"` would be taken for a yes."""
-    kind = SETTINGS[name]
+    kind = (SETTINGS | KIT_SETTINGS)[name]
     fits = isinstance(value, kind) and isinstance(value, bool) == (kind is bool)
     if value is not None and not fits:
         raise TypeError(f"{name} is {value!r:.60}, wanted {kind.__name__}")
@@ -138,9 +151,12 @@ class BaseTool:
     `history` reads the session, `plan` and
     `output` write in it, `question` is answered by a person, `client` runs in the page.
     wait: whether a `client` tool's result is waited for; without, the page is only told.
-    where: ("module", name, function) or ("file", path, function).
+    where: ("module", name, function), ("file", path, function) or ("import", target, name), the
+    last of the owner's `package` (packages.py).
     parameters, returns: JSON Schemas, with `$ref` where a type is used twice or contains itself.
     `returns` is None where nothing is returned and {} where nothing is known of it.
+    toolkit: the name of the class that it belongs to, and what that says of all its tools.
+    stateful: whether its calls of one session share a process (stateful.py).
     """
 
     name: str
@@ -154,6 +170,9 @@ class BaseTool:
     keep: int | None = None
     returns: dict[str, Any] | None = field(default_factory=dict)
     wait: bool = True
+    toolkit: tuple[str, str] = ("", "")
+    package: str = ""
+    stateful: bool = False
 
     @property
     def read_only(self) -> bool:

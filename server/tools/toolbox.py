@@ -39,13 +39,14 @@ from ..wire.client import Client
 from . import builtin, failures, mcp, page
 from .arguments import fitted, misfits
 from .catalog import Catalog, Entry
-from .disclosure import detail, offer, result_schema
+from .disclosure import detail, offer, result_schema, toolkit
 from .download import Piece, read_piece
 from .ending import as_wanted, of_no_use, planned, recalled
 from .envelope import envelope, text_for_model
 from .perform import Performer
 from .policy import Grants, Verdict, decide, enforceable, exceeded, fingerprint, narrowed, reach_of
 from .runner import Job, Outcome, Runner
+from .stateful import last_process
 from .templates import Pending, Results, fill
 from .tool import BaseTool
 
@@ -112,7 +113,11 @@ class Toolbox:
         self._sandbox: dict[str, Any] = server["sandbox"]
         self._addable: list[str] = []  # hosts, in a sandbox that can filter
         self._withheld = self._sandbox["require"] != "none"  # until `open` has proven enough
-        self._runner = Runner(config.home)
+        stays = server["limits"]
+        self._runner = Runner(
+            config.home, most=stays["stateful_processes"], idle_s=stays["stateful_idle_s"]
+        )
+        self._modules: dict[str, Any] = server["tool_modules"]
         self.host = ""  # what the tools that run here run on; nothing where none can
         self._mcp = mcp.Servers(server["mcpServers"], client or Client(), self._most["wall_s"])
         self._catalog = Catalog(network=client is not None)
@@ -135,6 +140,7 @@ class Toolbox:
 
     async def close(self) -> None:
         """End every process that waits for a call."""
+        await self._catalog.close()
         self._runner.close()
         await self._mcp.close()
 
@@ -142,6 +148,8 @@ class Toolbox:
         """Add what the owner brought: files, REST operations, MCP servers."""
         if not self._withheld:
             await self._catalog.add_files(self._home / "tools", self._runner)
+            for name, about in self._modules.items():
+                await self.register(name, about)
         self._catalog.add_rest(self._rest, self._home)
         await self._catalog.add_mcp(self._mcp)
         for text in definition.unmatched(self._ceilings, self._tools, exact=True):
@@ -150,6 +158,16 @@ class Toolbox:
     async def load(self, path: Path) -> list[BaseTool | str]:
         """Add the tools of one file. Each of them, or why it is refused."""
         return await self._catalog.add_file(path, self._runner)
+
+    async def register(self, name: str, about: dict[str, Any]) -> None:
+        """Add tools of modules that can be imported: `about` as an entry of `server.tool_modules`,
+        such as packages.registration makes of classes and functions. What is wrong with it is in
+        `problems`."""
+        await self._catalog.add_package(name, about, self._home, self._runner)
+
+    async def settled(self) -> None:
+        """Wait until what changed files of packages say is known."""
+        await self._catalog.settled()
 
     def admit(self, session: Session) -> None:
         """Before a run. Raises Problem for tools of the page that have the name of one of the
@@ -160,7 +178,7 @@ class Toolbox:
             text = "The edited arguments do not fit"
             detail = f"{text} {errors[0]['pointer']}: {errors[0]['detail']}"
             raise Problem("answer_invalid", detail, errors=errors)
-        self._catalog.look_again()
+        self._catalog.look_again(self._runner)
 
     def _edited(self, session: Session) -> Iterator[dict[str, str]]:
         """What is wrong with arguments that a person put in the place of a call's, by its place."""
@@ -214,11 +232,16 @@ class Toolbox:
         session, grants = reading.session, reading.grants
         wanted = session["config"]["yaa"]
         in_brief, results = wanted.get("tool_detail", False), wanted.get("result_schema", False)
-        return [
-            offer(tool, in_brief=in_brief and tool.name not in CONTROL, results=results)
-            for tool in tools
-            if tool.name not in out and self.policy(tool, session, grants) != "deny"
-        ]
+        found: list[Constant] = []
+        kits: set[tuple[str, str]] = set()  # of which one tool says what all have in common
+        for tool in tools:
+            if tool.name in out or self.policy(tool, session, grants) == "deny":
+                continue
+            brief = bool(in_brief) and tool.name not in CONTROL
+            kit = tool.toolkit not in kits
+            found.append(offer(tool, in_brief=brief, results=bool(results), kit=kit))
+            kits.add(tool.toolkit)
+        return found
 
     def _left_out(self, session: Session, reading: Reading) -> set[str]:
         """Names of tools that would be of no use now."""
@@ -237,7 +260,7 @@ class Toolbox:
         found = []
         for entry in self._tools.values():
             tool = entry.tool
-            about = {
+            about: dict[str, Any] = {
                 "name": tool.name,
                 "description": tool.description,
                 "parameters": inline(tool.parameters),
@@ -246,6 +269,10 @@ class Toolbox:
                 "policy": self.policy(tool, None),
                 "origin": tool.origin,
             }
+            if tool.toolkit[0]:
+                about["toolkit"] = toolkit(tool)
+            if tool.stateful:
+                about["stateful"] = True
             reason = self.unavailable(tool)
             found.append({**about, "unavailable": reason} if reason else about)
         return found
@@ -420,7 +447,11 @@ class Toolbox:
         limits = narrowed(wanted, tool.required_resources, self._most)
         limits["wall_s"] = min(limits["wall_s"], seconds)
         state = session.get("ext", {})
-        job = Job(tool.where, args, session["id"], limits, state, owner=owner)
+        package = self._catalog.packages.get(tool.package)
+        job = Job(tool.where, args, session["id"], limits, state, owner=owner, package=package)
+        if tool.stateful:
+            before = last_process(session, tool.origin)
+            job = replace(job, stateful=tool.origin, before=before)
         if tool.kind == "python":
             job, beyond = self._reached(job, session, tool.name, ledger.get("policy"))
             if beyond:

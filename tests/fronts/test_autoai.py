@@ -191,6 +191,10 @@ class Tools(unittest.TestCase):
         self.assertEqual((found["parameters"], list(found["requestExample"])), (schema, ["n"]))
         never = {**tool, "parameters": {"type": "object", "required": ["a"], "maxProperties": 0}}
         self.assertNotIn("requestExample", autoai.detail(never))
+        for returned, shown in (({"type": "integer"}, 1), ({}, None), (None, None)):
+            properties = {} if returned is None else {"result": returned}
+            told = {**tool, "result_schema": {"properties": properties}}
+            self.assertEqual(autoai.detail(told).get("responseExample"), shown)
 
 
 if __name__ == "__main__":

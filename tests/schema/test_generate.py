@@ -139,6 +139,36 @@ class Parts(unittest.TestCase):
         )
         self.assertEqual(schema_of(function(source)).parameters["$defs"]["P"]["title"], "case.P")
 
+    def test_titles_everywhere(self) -> None:
+        source = (
+            "from dataclasses import dataclass\nfrom typing import NewType, Annotated, Any\n"
+            "Id = NewType('Id', int)\n@dataclass\nclass P:\n    x: list[int]\n"
+            "def f(p: list[P], i: Id, m: dict[str, P | None], w: Annotated[int, {'title': 'W'}],"
+            " a: Any, t: tuple[int, str]) -> set[str]: ..."
+        )
+        signature = schema_of(function(source), titled=True)
+        found = signature.parameters["properties"]
+        named = {name: schema.get("title") for name, schema in found.items()}
+        self.assertEqual(
+            named,
+            {
+                "p": "list[case.P]",
+                "i": "case.Id",
+                "m": "dict[str, case.P | None]",
+                "w": "W",
+                "a": None,
+                "t": "tuple[int, str]",
+            },
+        )
+        self.assertNotIn("propertyNames", found["m"])
+        self.assertEqual(found["m"]["additionalProperties"]["title"], "case.P | None")
+        self.assertEqual([each["title"] for each in found["t"]["prefixItems"]], ["int", "str"])
+        self.assertEqual(
+            signature.parameters["$defs"]["P"]["properties"]["x"]["title"], "list[int]"
+        )
+        assert signature.returns is not None
+        self.assertEqual(signature.returns["items"], {"title": "str", "type": "string"})
+
     def test_returns(self) -> None:
         for annotation, expected in (
             ("", {}),

@@ -89,6 +89,29 @@ class Classes(unittest.TestCase):
         self.assertEqual(parameters["properties"]["b"], {"$ref": "#/$defs/P_2"})
         self.assertEqual(parameters["$defs"]["P_2"]["title"], "case.Space.P")
 
+    def test_two_types_of_the_very_same_name(self) -> None:
+        source = (
+            f"{HEAD}@dataclass\nclass P:\n    x: int\nA = P\n@dataclass\nclass P:\n    x: str\n"
+            "def f(a: A, b: P, c: list[P]): ..."
+        )
+        parameters = schema_of(function(source)).parameters
+        one, two = parameters["$defs"]["P"], parameters["$defs"]["P_2"]
+        self.assertEqual((one["title"], two["title"]), ("case.P",
+                                                        "case.P (2)"))  # fmt: skip
+        self.assertEqual([one["properties"]["x"]["type"], two["properties"]["x"]["type"]],
+                         ["integer", "string"])  # fmt: skip
+        self.assertEqual(parameters["properties"]["c"]["items"], {"$ref": "#/$defs/P_2"})
+
+    def test_generics_that_differ_in_what_bounds_them(self) -> None:
+        source = (
+            f"{HEAD}from typing import Annotated, Generic, TypeVar\nT = TypeVar('T')\n"
+            "@dataclass\nclass Box(Generic[T]):\n    x: T\n"
+            "def f(a: Box[int], b: Box[Annotated[int, {'minimum': 1}]]): ..."
+        )
+        parameters = schema_of(function(source)).parameters
+        refs = [schema["$ref"] for schema in parameters["properties"].values()]
+        self.assertEqual(len(set(refs)), 2)
+
     def test_defaults(self) -> None:
         source = (
             f"{HEAD}@dataclass\nclass P:\n    x: int = 1\n    y: object = object()\n"

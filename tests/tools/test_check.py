@@ -52,7 +52,7 @@ class Checking(unittest.TestCase):
             "  better   a description of b",
             "there is no limit wal_s",
             '"description": "First"',
-            '  result\n    {\n      "type": "integer"\n    }\n',
+            '  result\n    {\n      "title": "int",\n      "type": "integer"\n    }\n',
             "refused  unclear: ",
             "refused  shell: there is a tool named shell already",
             "refused  größe: a tool's name has",

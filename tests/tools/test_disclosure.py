@@ -53,6 +53,15 @@ class Results(unittest.TestCase):
             {"type": "integer"},
         )
 
+    def test_what_a_toolkit_says_of_all_its_tools(self) -> None:
+        tool = BaseTool("Kit_add", "Add.", FIELDS, toolkit=("Kit", "For sums."))
+        told = declaration(tool, results=False, kit=True)["function"]["description"]
+        self.assertEqual(told, "Add.\n\nAll tools Kit_*: For sums.")
+        self.assertEqual(declaration(tool, results=False)["function"]["description"], "Add.")
+        self.assertEqual(detail(tool)["toolkit"], {"name": "Kit", "description": "For sums."})
+        silent = BaseTool("Kit_add", "Add.", FIELDS, toolkit=("Kit", ""))
+        self.assertNotIn("toolkit", detail(silent))
+
     def test_what_a_provider_would_refuse_is_said_in_words(self) -> None:
         choice = [{"required": ["city"]}, {"required": ["zip"]}]
         tool = BaseTool(

@@ -68,7 +68,7 @@ class Decorators(unittest.TestCase):
         for thing in vars(module).values():
             if isinstance(thing, type):
                 thing.__module__ = "owned"
-        kept = {name: options["keep"] for name, _, options in declared(module)}
+        kept = {each.name: each.options["keep"] for each in declared(module)}
         self.assertEqual(kept, {"Kit_a": 2, "Kit_b": 0, "Other_a": None})
 
 

@@ -594,7 +594,7 @@ class Owners(Case):
         toolbox = self.toolbox()
         await toolbox.load_owner_tools()
         about = {tool["name"]: tool["result_schema"]["properties"] for tool in toolbox.info()}
-        self.assertEqual(about["add"]["result"], {"type": "integer"})
+        self.assertEqual(about["add"]["result"], {"title": "int", "type": "integer"})
         self.assertNotIn("result", about["change"])
         self.assertIn("status", about["change"])
 
@@ -604,7 +604,7 @@ class Owners(Case):
 
         self.assertEqual(described(), "Add the coordinates of a point.")
         self.session["config"]["yaa"]["result_schema"] = True
-        self.assertIn('Returns {"type":"integer"}', described())
+        self.assertIn('Returns {"title":"int","type":"integer"}', described())
 
 
 if __name__ == "__main__":

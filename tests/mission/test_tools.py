@@ -1,0 +1,535 @@
+"""The tools of AutoAi (seed 000) and Anahata (seed 002): existing code, toolkits, schemas. Their
+own definitions, in Python."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import textwrap
+import unittest
+from pathlib import Path
+from typing import Any
+
+from server.api.auth import Keys
+from server.app import App, routes
+from server.config import Config
+from server.tools.packages import registration
+from server.wire.listener import BaseServer, Limits
+from tests.fakes import DEFAULTS
+from tests.llm.fakes import STOP, Server, answer, said, serving, sse
+from tests.mission import existing
+from tests.tooling.api import Api
+
+Json = dict[str, Any]
+
+KEY = "a-key-of-this-test-1234"
+SECRET = "postgres://shop:hunter22@db"
+DONE = answer(sse(said("Done."), STOP))
+
+# The document's CalculatorTools and OrderController, its packages and its special class.
+CALCULATOR = """
+    from yaa import tool, toolkit
+
+    class CalculatorTools:
+        @tool(read_only=True, description="Calculate the sum of two integers")
+        def add(self, a: int, b: int) -> int:
+            return a + b
+
+    class SpecialTool:
+        @tool(read_only=True)
+        def special(self) -> str:
+            "Something special."
+            return "special"
+"""
+SERVICES = '''
+    import os
+    from dataclasses import dataclass
+
+    @dataclass
+    class Order:
+        id: int
+        total: float
+
+    class OrderService:
+        """Nothing here knows of any agent."""
+
+        def __init__(self) -> None:
+            self.database = os.environ["SHOP_DB"]
+
+        def get_all_orders(self, city: str = "Paris") -> list[Order]:
+            """Get all orders list"""
+            region = os.getenv("REGION")
+            print("connected to", self.database[:9], "and", self.database, "in", region)
+            return [Order(1, 9.5)]
+
+        def reveal(self) -> dict[str, str]:
+            """What it is given."""
+            return {"database": self.database, "half": self.database[:12], **dict(os.environ)}
+
+    def may_write() -> str:
+        """Try to change the package."""
+        with open(__file__, "a") as file:
+            file.write("# changed")
+        return "written"
+
+    def read(path: str) -> str:
+        """Read a file."""
+        return open(path).read()
+'''
+NOTES = '''
+    from dataclasses import dataclass
+    from typing import Annotated
+    from yaa import tool, toolkit
+
+    @dataclass
+    class Address:
+        street: str
+        zip: int | None = None
+
+    @dataclass
+    class Person:
+        name: str
+        homes: list[Address]
+
+    @toolkit(stateful=True)
+    class Notes:
+        """Keeps notes of one conversation. Call Notes_list before you add one."""
+
+        def __init__(self) -> None:
+            self.notes: list[str] = []
+
+        @tool(read_only=True)
+        def add(self, text: Annotated[str, "The note"]) -> int:
+            "Add a note."
+            self.notes.append(text)
+            print("kept", len(self.notes))
+            return len(self.notes)
+
+        @tool(read_only=True)
+        def list(self) -> list[str]:
+            "All notes."
+            return self.notes
+
+        @tool(read_only=True)
+        def crash(self) -> None:
+            "End badly."
+            import os, signal
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    @tool(read_only=True)
+    def move(who: Person, to: Address, tags: dict[str, int]) -> list[Person]:
+        "Move a person."
+        who.homes.append(to)
+        return [who]
+'''
+
+
+def calls(*wanted: tuple[str, Json]) -> bytes:
+    """A model's answer that calls tools."""
+    deltas = [
+        {
+            "index": index,
+            "id": f"c{index}-{name}",
+            "type": "function",
+            "function": {"name": name, "arguments": json.dumps(args)},
+        }
+        for index, (name, args) in enumerate(wanted)
+    ]
+    delta = {"index": 0, "delta": {"tool_calls": deltas}, "finish_reason": None}
+    end = {"choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]}
+    return answer(sse({"choices": [delta]}, end))
+
+
+class Case(unittest.IsolatedAsyncioTestCase):
+    """`self.code` is a folder with the packages of an application, `self.home` the owner's."""
+
+    def setUp(self) -> None:
+        self.home = self.folder()
+        self.code = self.folder()
+        self.write(self.code / "myapp" / "__init__.py", "")
+        self.write(self.code / "myapp" / "tools" / "__init__.py", "")
+        self.write(self.code / "myapp" / "tools" / "calculator.py", CALCULATOR)
+        self.write(self.code / "myapp" / "services.py", SERVICES)
+
+    def folder(self) -> Path:
+        """A new folder that another user may read, too."""
+        made = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        made.chmod(0o755)
+        return made
+
+    def write(self, path: Path, text: str) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(textwrap.dedent(text))
+
+    async def start(self, *scripts: Any, **settings: Any) -> Api:
+        """A server with these settings, and a model that answers so."""
+        self.model: Server = await self.enterAsyncContext(serving(*(scripts or (DONE,))))
+        server = copy.deepcopy(DEFAULTS["server"])
+        server |= {"discover": False, "api_keys": [KEY], "default_provider": "main"}
+        server["providers"] = {"main": {"api_url": self.model.url, "model_name": "m"}}
+        server["client_providers"] = {"allow": True, "hosts": ["127.0.0.1"]}
+        server["sandbox"] |= {"require": "none"}
+        for name, value in settings.items():
+            server[name] = {**server[name], **value} if isinstance(value, dict) else value
+        self.app = App(Config(server, DEFAULTS["session"], self.home), {})
+        await self.app.open()
+        self.addAsyncCleanup(self.app.close)
+        listener = BaseServer(
+            routes(self.app, Keys(server["api_keys"])), Limits.of(server["limits"])
+        )
+        await listener.listen("127.0.0.1", 0)
+        self.addAsyncCleanup(listener.close)
+        self.api = Api(f"http://127.0.0.1:{listener.port}", KEY)
+        return self.api
+
+    def application(self, **more: Any) -> Json:
+        """Settings of one entry for the application."""
+        entry = {"paths": [str(self.code)], "secrets": {"SHOP_DB": SECRET}, **more}
+        return {"tool_modules": {"app": entry}}
+
+    async def run_session(self, session: Json | None = None, **tools: Json) -> Json:
+        document = session or {"messages": []}
+        document["messages"].append({"role": "user", "content": "Hello"})
+        document.setdefault("config", {})["tool"] = tools
+        return await asyncio.to_thread(self.api.run, document)
+
+    async def get(self, path: str) -> Json:
+        status, body = await asyncio.to_thread(self.api.request, "GET", path)
+        self.assertEqual(status, 200, body)
+        assert isinstance(body, dict)
+        return body
+
+    async def tools(self) -> dict[str, Json]:
+        return {tool["name"]: tool for tool in (await self.get("/info"))["tools"]}
+
+    def offered(self) -> dict[str, Json]:
+        """What the model was told in its last request."""
+        return {each["function"]["name"]: each["function"] for each in self._sent()["tools"]}
+
+    def _sent(self) -> Json:
+        found: Json = self.model.requests[-1].json
+        return found
+
+    def results(self, session: Json) -> list[Json]:
+        return [m for m in session["messages"] if m["role"] == "tool"]
+
+
+class HelloWorlds(Case):
+    async def test_000_a_method_with_one_annotation(self) -> None:
+        await self.start(
+            calls(("CalculatorTools_add", {"a": 2, "b": 40})),
+            DONE,
+            **self.application(modules=["myapp.tools.calculator:CalculatorTools"]),
+        )
+        session = await self.run_session()
+        self.assertEqual(self.app.toolbox.problems, [])
+        self.assertEqual(self.results(session)[0]["content"], "42")
+        told = self.offered()["CalculatorTools_add"]
+        self.assertEqual(told["description"], "Calculate the sum of two integers")
+        self.assertEqual(session["messages"][-1]["content"], "Done.")
+
+    async def test_002_a_toolkit_with_its_tools_and_parameters(self) -> None:
+        self.write(self.home / "tools" / "notes.py", NOTES)
+        await self.start(calls(("Notes_add", {"text": "买茶 🍵"})), DONE)
+        session = await self.run_session()
+        self.assertEqual(self.app.toolbox.problems, [])
+        (result,) = self.results(session)
+        self.assertEqual((result["content"], result["result"]["status"]), ("1", "ok"))
+        schema = self.offered()["Notes_add"]["parameters"]
+        self.assertEqual(schema["properties"]["text"]["description"], "The note")
+
+
+class ExistingCode(Case):
+    async def test_72_methods_of_an_application_without_a_line_changed(self) -> None:
+        os.environ["REGION"] = "eu"
+        self.addCleanup(os.environ.pop, "REGION")
+        await self.start(
+            calls(("OrderService_get_all_orders", {})),
+            DONE,
+            **self.application(
+                functions=["myapp.services:OrderService.get_all_orders"], env=["REGION"]
+            ),
+        )
+        allowed = {"OrderService_get_all_orders": {"auto_approve": True}}
+        session = await self.run_session(**allowed)
+        (result,) = self.results(session)
+        self.assertEqual(json.loads(result["content"]), [{"id": 1, "total": 9.5}])
+        self.assertEqual(self.offered()["OrderService_get_all_orders"]["description"],
+                         "Get all orders list")  # fmt: skip
+        self.assertNotIn("myapp", sys.modules, "the server imports none of it")
+        self.assertNotIn("myapp.services", sys.modules)
+
+    async def test_72_an_unmarked_function_asks_first(self) -> None:
+        await self.start(
+            calls(("OrderService_get_all_orders", {})),
+            **self.application(functions=["myapp.services:OrderService.get_all_orders"]),
+        )
+        session = await self.run_session()
+        self.assertEqual(session["interrupts"][0]["reason"], "tool_call")
+
+    async def test_72_secrets_are_in_no_result_and_no_session(self) -> None:
+        reads = {"function": "myapp.services:OrderService.reveal", "read_only": True}
+        orders = {"function": "myapp.services:OrderService.get_all_orders", "read_only": True}
+        await self.start(
+            calls(("OrderService_reveal", {}), ("OrderService_get_all_orders", {})),
+            DONE,
+            **self.application(functions=[reads, orders]),
+        )
+        stream = await asyncio.to_thread(self._streamed)
+        self.assertIn("OrderService_reveal", stream)
+        self.assertNotIn(SECRET, stream)
+        self.assertIn("connected to postgres: and *** in None", stream)
+        self.assertNotIn(SECRET, json.dumps(await self.get("/info")))
+        self.assertNotIn(SECRET, self.model.requests[-1].body.decode())
+        given = self._result(stream, "OrderService_reveal")
+        self.assertEqual((given["database"], given["SHOP_DB"], given["half"]), ("***",) * 3)
+        wanted = {"database", "half", "SHOP_DB", "HOME", "LANG", "PATH", "TERM", "TMPDIR"}
+        self.assertLessEqual(given.keys() - {"LC_ALL", "TZ", "LC_CTYPE"}, wanted)
+
+    def _streamed(self) -> str:
+        with self.api.stream({"messages": [{"role": "user", "content": "Go"}]}) as stream:
+            for _ in stream.events():
+                pass
+            return stream.text
+
+    def _result(self, stream: str, name: str) -> Json:
+        found = []
+        for line in stream.splitlines():
+            event = json.loads(line[6:]) if line.startswith("data: {") else {}
+            told = event.get("metadata", {}).get("yaa", {})
+            if event.get("type") == "TOOL_CALL_RESULT" and told.get("name") == name:
+                found.append(told["result"]["result"])
+        return dict(found[0])
+
+    async def test_72_what_it_may_not_reach(self) -> None:
+        before = (self.code / "myapp" / "services.py").read_text()
+        key = self.home / "key-of-the-owner"
+        key.write_text("the owner's")
+        write = {"function": "myapp.services:may_write", "read_only": True}
+        read = {"function": "myapp.services:read", "read_only": True}
+        await self.start(
+            calls(
+                ("may_write", {}),
+                ("read", {"path": str(key)}),
+                ("read", {"path": str(self.code / "myapp" / "services.py")}),
+            ),
+            DONE,
+            **self.application(functions=[write, read]),
+        )
+        if self.app.toolbox.sandbox()["tier"] not in ("A", "B"):
+            self.skipTest("no sandbox here")
+        session = await self.run_session()
+        written, owners, own = (each["result"] for each in self.results(session))
+        self.assertEqual((written["status"], owners["status"]), ("error", "error"))
+        self.assertEqual((self.code / "myapp" / "services.py").read_text(), before)
+        self.assertIn("OrderService", own["result"])
+
+    async def test_72_an_environment_of_the_owners(self) -> None:
+        """A virtual environment with a package in it, which is on no path of the server's."""
+        venv = self.folder() / "venv"
+        command = [sys.executable, "-m", "venv", "--without-pip", str(venv)]
+        subprocess.run(command, check=True)
+        (site,) = venv.glob("lib/python*/site-packages")
+        source = 'def forecast(city: str) -> str:\n    return city + ": sun"'
+        self.write(site / "weather.py", source)
+        reads = {"function": "weather:forecast", "read_only": True}
+        entry = {"interpreter": str(venv / "bin" / "python"), "functions": [reads]}
+        await self.start(
+            calls(("forecast", {"city": "Köln"})), DONE, tool_modules={"installed": entry}
+        )
+        session = await self.run_session()
+        self.assertEqual(self.app.toolbox.problems, [])
+        self.assertEqual(self.results(session)[0]["content"], "Köln: sun")
+
+    async def test_72_files_that_change_are_read_again(self) -> None:
+        self.write(self.code / "late.py", "def one(a: int) -> int:\n    return a")
+        await self.start(**self.application(functions=[{"function": "late:one"}, "late:two"]))
+        tools = await self.tools()
+        self.assertIn("one", tools)
+        self.assertIn("late has no two", "".join(self.app.toolbox.problems))
+        self.write(
+            self.code / "late.py",
+            "def one(a: int, b: str) -> int:\n    return a\ndef two() -> None: ...",
+        )
+        await self.run_session()
+        await self.app.toolbox.settled()
+        tools = await self.tools()
+        self.assertIn("b", tools["one"]["parameters"]["properties"])
+        self.assertIn("two", tools)
+        self.assertEqual(self.app.toolbox.problems, [])
+
+    async def test_74_by_class_by_package_and_mixed(self) -> None:
+        for wanted, names in (
+            (["myapp.tools.calculator:SpecialTool"], {"SpecialTool_special"}),
+            (["myapp.tools.*"], set()),
+            (["myapp.tools.marked", "myapp.tools.calculator:SpecialTool"],
+             {"now", "SpecialTool_special"}),
+        ):  # fmt: skip
+            marked = "from yaa import tool\n@tool\ndef now() -> str: return ''"
+            self.write(self.code / "myapp" / "tools" / "marked.py", marked)
+            with self.subTest(wanted):
+                await self.start(**self.application(modules=wanted))
+                found = {n for n, tool in (await self.tools()).items() if tool["origin"] == "app"}
+                self.assertEqual(found, names or {"now"})
+                self.assertEqual(self.app.toolbox.problems, [])
+
+    async def test_74_a_broken_module_costs_only_itself(self) -> None:
+        marked = "from yaa import tool\n@tool\ndef now() -> str: return ''"
+        self.write(self.code / "myapp" / "tools" / "marked.py", marked)
+        self.write(self.code / "myapp" / "tools" / "broken.py", "import nothing_here")
+        self.write(self.code / "myapp" / "tools" / "leaves.py", "raise SystemExit(3)")
+        await self.start(**self.application(modules=["myapp.tools.*", "gone"]))
+        self.assertIn("now", await self.tools())
+        place = "server.tool_modules.app: "
+        self.assertEqual(
+            self.app.toolbox.problems,
+            [
+                f"{place}myapp.tools.broken: ModuleNotFoundError: No module named 'nothing_here'",
+                f"{place}myapp.tools.leaves: SystemExit: the tool exited with 3",
+                f"{place}gone: ModuleNotFoundError: No module named 'gone'",
+            ],
+        )
+
+    async def test_116_classes_and_functions_that_a_program_registers(self) -> None:
+        entry = registration(existing.Inventory, existing.stock)
+        await self.start(
+            calls(("Inventory_count", {"item": "tea"}), ("stock", {})),
+            DONE,
+            tool_modules={"program": entry},
+        )
+        self.assertEqual(self.app.toolbox.problems, [])
+        allowed: Any = {"stock": {"auto_approve": True}}
+        session = await self.run_session(**allowed)
+        self.assertEqual([each["content"] for each in self.results(session)], ["3", '["tea"]'])
+        with self.assertRaisesRegex(ValueError, "in no module of a file"):
+            registration(lambda: 1)
+
+
+class Stateful(Case):
+    async def asyncSetUp(self) -> None:
+        self.write(self.home / "tools" / "notes.py", NOTES)
+
+    async def test_116_a_toolkit_keeps_its_state_from_call_to_call(self) -> None:
+        one, two, three = (calls(("Notes_add", {"text": str(n)})) for n in range(3))
+        both = calls(("Notes_add", {"text": "a"}), ("Notes_list", {}))
+        await self.start(one, DONE, two, three, DONE, both, DONE)
+        session = await self.run_session(await self.run_session(await self.run_session()))
+        results = self.results(session)
+        self.assertEqual([each["content"] for each in results[:4]], ["1", "2", "3", "4"])
+        self.assertEqual(json.loads(results[4]["content"]), ["0", "1", "2", "a"])
+        self.assertEqual({each["result"]["process"]["id"] for each in results},
+                         {results[0]["result"]["process"]["id"]})  # fmt: skip
+        self.assertTrue((await self.tools())["Notes_add"]["stateful"])
+
+    async def test_116_sessions_and_keys_share_nothing(self) -> None:
+        await self.start(calls(("Notes_add", {"text": "x"})), DONE, calls(("Notes_list", {})), DONE)
+        first = await self.run_session()
+        other = await self.run_session()
+        self.assertNotEqual(first["id"], other["id"])
+        self.assertEqual(self.results(other)[0]["content"], "[]")
+
+    async def test_116_a_process_that_ended_is_started_again_and_that_is_said(self) -> None:
+        add = calls(("Notes_add", {"text": "x"}))
+        await self.start(add, calls(("Notes_crash", {})), add, DONE)
+        added, crashed, again = self.results(await self.run_session())
+        self.assertEqual(crashed["result"]["status"], "error")
+        self.assertNotEqual(added["result"]["process"]["id"], again["result"]["process"]["id"])
+        self.assertIn("ended without a result", again["result"]["process"]["restarted"])
+        self.assertIn("1\n[notes.py was started anew, without what it had kept:", again["content"])
+
+    async def test_116_a_session_that_goes_back_does_not_meet_what_came_later(self) -> None:
+        add = calls(("Notes_add", {"text": "x"}))
+        await self.start(add, DONE, add, DONE, add, DONE)
+        first = await self.run_session()
+        earlier = copy.deepcopy(first)
+        later = await self.run_session(first)
+        self.assertEqual(self.results(later)[-1]["content"], "2")
+        branched = await self.run_session(earlier)
+        self.assertTrue(self.results(branched)[-1]["content"].startswith("1\n["))
+        self.assertIn("another place", self.results(branched)[-1]["result"]["process"]["restarted"])
+
+    async def test_116_there_are_only_so_many_processes(self) -> None:
+        add = calls(("Notes_add", {"text": "x"}))
+        await self.start(add, DONE, limits={"stateful_processes": 1})
+        first = await self.run_session()
+        self.model.scripts[:] = [*self.model.scripts, add, DONE, add, DONE]
+        await self.run_session()
+        again = await self.run_session(first)
+        process = self.results(again)[-1]["result"]["process"]
+        self.assertEqual(process["restarted"], "others needed its place")
+
+
+class Schemas(Case):
+    async def asyncSetUp(self) -> None:
+        self.write(self.home / "tools" / "notes.py", NOTES)
+        self.write(
+            self.home / "tools" / "shop.py", NOTES.replace("Notes", "Shop").replace("move", "ship")
+        )
+
+    async def test_76_examples_of_requests_and_responses(self) -> None:
+        await self.start()
+        status, body = await asyncio.to_thread(self.api.request, "GET", "/auto-ai/v1/tools/move")
+        self.assertEqual(status, 200, body)
+        address = {"street": "text"}
+        self.assertEqual(body["requestExample"]["to"], address)
+        self.assertEqual(body["responseExample"], [{"name": "Ada", "homes": [address]}])
+        _, void = await asyncio.to_thread(self.api.request, "GET", "/auto-ai/v1/tools/Notes_crash")
+        self.assertNotIn("responseExample", void)
+
+    async def test_115_what_a_toolkit_says_reaches_the_model_and_info(self) -> None:
+        await self.start()
+        await self.run_session()
+        of_all = "Keeps notes of one conversation. Call Notes_list before you add one."
+        kit = {"name": "Notes", "description": of_all}
+        self.assertEqual((await self.tools())["Notes_list"]["toolkit"], kit)
+        told = [n for n, each in self.offered().items() if of_all in each["description"]]
+        self.assertEqual(len(told), 1, "once is enough")
+        self.assertTrue(told[0].startswith("Notes_"))
+        denied: Any = {told[0]: {"deny": True}}
+        await self.run_session(**denied)
+        others = [n for n, each in self.offered().items() if of_all in each["description"]]
+        self.assertEqual(len(others), 1, "another one says it then")
+
+    async def test_119_the_real_names_of_types_everywhere(self) -> None:
+        await self.start()
+        await self.run_session()
+        tools = await self.tools()
+        for schema in (
+            tools["move"]["parameters"],
+            tools["move"]["result_schema"]["properties"]["result"],
+            self.offered()["move"]["parameters"],
+        ):
+            with self.subTest(schema):
+                self.assertEqual([*untitled(schema)], [])
+        move = tools["move"]["parameters"]["properties"]
+        self.assertEqual(move["to"]["title"], "tools.notes.Address")
+        self.assertEqual(move["who"]["properties"]["homes"]["title"], "list[tools.notes.Address]")
+        self.assertEqual(move["to"]["properties"]["zip"]["title"], "int | None")
+        self.assertEqual(move["tags"]["additionalProperties"]["title"], "int")
+        ship = tools["ship"]["parameters"]["properties"]
+        self.assertEqual(
+            ship["to"]["title"], "tools.shop.Address", "and not that of the other file"
+        )
+
+
+def untitled(schema: Json, top: bool = True) -> Any:
+    """Schemas of properties, items and objects that say no type's name."""
+    if not top and "title" not in schema and "$ref" not in schema:
+        yield schema
+    for key in ("properties", "$defs"):
+        for each in schema.get(key, {}).values():
+            yield from untitled(each, False)
+    for key in ("items", "additionalProperties"):
+        if isinstance(schema.get(key), dict):
+            yield from untitled(schema[key], False)
+    for each in schema.get("anyOf", ()):
+        yield from untitled(each, False)
+
+
+if __name__ == "__main__":
+    unittest.main()
