@@ -215,7 +215,7 @@ class App:
         return found
 
     def agent_problems(self, owner: str = "") -> list[str]:
-        return self.agents.problems(self.toolbox.names(), owner)
+        return self.agents.problems(self.toolbox.nameable(), owner)
 
     def facts(self, owner: str) -> dict[str, Any]:
         """What `/info` tells a key of this owner beside the configuration, as it is now."""
@@ -267,7 +267,7 @@ def routes(app: App, keys: Keys) -> Router:
         ("POST", "/agui/{agent}"): Route(agui.post, refusal=agui.refusal),
         ("POST", "/files"): Route(downloads.post),
         **AutoAi(runs, openai, app.toolbox.info, app.toolbox.names, app.agent.clock).routes(),
-        **Gateway(runs, app.agents, app.toolbox.info, app.agent.clock).routes(),
+        **Gateway(runs, app.agents, app.toolbox, app.agent.clock, session).routes(),
         **openai.routes(),
     }
     rates = Rates(server["limits"]["rate_limit"])

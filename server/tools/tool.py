@@ -141,6 +141,7 @@ class BaseTool:
     where: ("module", name, function) or ("file", path, function).
     parameters, returns: JSON Schemas, with `$ref` where a type is used twice or contains itself.
     `returns` is None where nothing is returned and {} where nothing is known of it.
+    like: another tool that does the same; what is said of that one holds for this one too.
     """
 
     name: str
@@ -154,6 +155,7 @@ class BaseTool:
     keep: int | None = None
     returns: dict[str, Any] | None = field(default_factory=dict)
     wait: bool = True
+    like: str = ""
 
     @property
     def read_only(self) -> bool:
