@@ -130,7 +130,7 @@ class Toolbox:
         self._offers: dict[bytes, list[Constant]] = {}
         self.problems = self._catalog.problems  # what could not be loaded, for the owner
         allowed = self._ceilings.get("fetch_url", {}).get("allow", ())
-        agents = Folders(config.home / "agents", owners)
+        agents = Folders(config.agents_folder, owners)
         self._performer = Performer(self._runner, client, self._mcp, allowed, agents)
 
     async def open(self, most: str = "A", proof: Proof | None = None) -> None:
