@@ -65,7 +65,7 @@ class Call:
         self._calls: dict[str, dict[str, str]] = {}
 
     def see(self, event: Event) -> None:
-        """An event of the answer; the one that ends it, or says that there is none, ends the call."""
+        """An event of the answer; what ends it, or says that there is none, ends the call."""
         if not self._open:
             return
         kind = event["type"]
