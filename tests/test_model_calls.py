@@ -37,7 +37,10 @@ class Lines(unittest.TestCase):
         return [json.loads(line) for line in self.text.getvalue().splitlines()]
 
     def test_an_answer(self) -> None:
-        asked = [{"role": "user", "content": "问" * 5}, {"role": "user", "content": None}]
+        asked: list[Any] = [
+            {"role": "user", "content": "问" * 5},
+            {"role": "user", "content": None},
+        ]
         asked.append({"role": "user", "content": [{"type": "text", "text": "abc"}, 5]})
         call = Calls("m", on=True).begin("step 1", asked, [{}])
         for event in ANSWER:
@@ -65,7 +68,7 @@ class Lines(unittest.TestCase):
     def test_the_whole_at_debug_without_secrets(self) -> None:
         self.log_at("debug")
         picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64," + "A" * 9999}}
-        first = [
+        first: list[Any] = [
             {"role": "system", "content": f"key {SECRET}"},
             {"role": "user", "content": [picture, {"type": "text", "text": "x" * 100_000}]},
             {"role": "user", "content": '{"api_key": "hunter22"}', "token": "hunter22"},
