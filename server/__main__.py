@@ -152,6 +152,8 @@ def _config_file(option: str | None, env: Mapping[str, str]) -> Path | None:
 def _serve(config: Config, env: Mapping[str, str], *, opens: bool, prints_link: bool) -> int:
     """`prints_link`: with the key, also where output is no terminal but may be kept."""
     server = config.server
+    for text in config.remarks:
+        log.get("config").warning(text)
     make_home(config.home)
     allow_files(server["limits"])
     entries = server["api_keys"]

@@ -118,6 +118,7 @@ class BaseAgent:
         self._watch: asyncio.TimerHandle | None = None  # the next look for sessions to stop
         self.hooks = hooks or Hooks()
         self.tells_deltas: bool = config.server["log"]["model_deltas"]
+        self.tells_calls: bool = config.server["log"]["model_calls"]
         self.metrics = metrics or Metrics().row(0)
         self._active: WeakValueDictionary[SessionKey, Run] = WeakValueDictionary()
 
@@ -267,8 +268,8 @@ class Run:
         self._limits: dict[str, Any] = {}  # as soon as the session is filled in
         self._used: dict[str, int] = dict(session.get("usage", {}))  # before this POST
         self._facts = Facts(model.model, model.facts)
-        tells_deltas = agent.tells_deltas
-        self._witness = Witness(session, model, key, agent.sink, tells_deltas=tells_deltas)
+        tells = {"tells_deltas": agent.tells_deltas, "tells_calls": agent.tells_calls}
+        self._witness = Witness(session, model, key, agent.sink, **tells)
         about = {"run": self.id, "model": model.model, "key_name": key, "owner": owner}
         self._points = Points(agent.hooks, session, agent.toolbox, about)
         self._beside = Beside(
@@ -446,6 +447,7 @@ class Run:
         async with aclosing(self._model.api.stream(messages, tools, options)) as source:
             async for event in source:
                 if event["type"] == "RUN_ERROR":
+                    self._witness.not_answered(event)
                     began = find_message(session, options.message_id) is not None
                     async for each in self._not_answered(event, began=began):
                         yield each

@@ -98,7 +98,7 @@ class App:
         trusted = owners(server["api_keys"])
         self.toolbox = Toolbox(config, self.client, trusted)
         self.agents = Agents(
-            *(config.home / "agents", config.session["agent"], trusted),
+            *(config.agents_folder, config.session["agent"], trusted),
             limits=config.session["config"]["limits"],
         )
         self.locks = Locks(config.home / "claims.lock")
@@ -215,7 +215,10 @@ class App:
         return found
 
     def agent_problems(self, owner: str = "") -> list[str]:
-        return self.agents.problems(self.toolbox.names(), owner)
+        found = self.agents.problems(self.toolbox.nameable(), owner)
+        if self.config.server["agents_dir"] and not self.config.agents_folder.is_dir():
+            found.append("server.agents_dir: there is no such folder")
+        return found
 
     def facts(self, owner: str) -> dict[str, Any]:
         """What `/info` tells a key of this owner beside the configuration, as it is now."""
@@ -267,7 +270,7 @@ def routes(app: App, keys: Keys) -> Router:
         ("POST", "/agui/{agent}"): Route(agui.post, refusal=agui.refusal),
         ("POST", "/files"): Route(downloads.post),
         **AutoAi(runs, openai, app.toolbox.info, app.toolbox.names, app.agent.clock).routes(),
-        **Gateway(runs, app.agents, app.toolbox.info, app.agent.clock).routes(),
+        **Gateway(runs, app.agents, app.toolbox, app.agent.clock, session).routes(),
         **openai.routes(),
     }
     rates = Rates(server["limits"]["rate_limit"])

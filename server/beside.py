@@ -54,7 +54,7 @@ class Beside:
         {}) if it does not say it in time."""
         options = Options.of(self.session, self.ids, seconds_left=timeout_s)
         text = ""
-        with suppress(TimeoutError), self.witness.aside() as see:
+        with suppress(TimeoutError), self.witness.aside(messages) as see:
             async with asyncio.timeout(timeout_s):
                 async with aclosing(self.api.stream(messages, [], options)) as source:
                     async for event in source:

@@ -1,4 +1,4 @@
-"""The configuration: defaults < home config.json < YAA_* variables < command line, then checked.
+"""The configuration: defaults < home config.json < variables < command line, then checked.
 
 `config.default.json` is the only place where a default is written; its two halves are `server`,
 which never leaves the server, and `session`, which is filled into sessions and travels.
@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from . import handwritten, jsontext, masking
+from . import gateway_env, handwritten, jsontext, masking
 from .kinds import Anything, At, Choice, Either, MapOf, Pattern, check, kinds_of, say
 from .sandbox import reach
 from .wire.headers import is_loopback
@@ -58,7 +58,8 @@ class Unavailable(ConfigError):
 
 
 class Config:
-    """What `load` found: `server` and `session`, the `home` folder, and the `sources` it used.
+    """What `load` found: `server` and `session`, the `home` folder, the `sources` it used, and
+    `remarks` on variables of another system, for the log.
 
     `server` and `session` are a fresh copy at each read: editing the session that was made from
     the defaults must not edit the defaults.
@@ -70,11 +71,13 @@ class Config:
         session: Mapping[str, Any],
         home: Path,
         sources: tuple[str, ...] = (),
+        remarks: tuple[str, ...] = (),
     ) -> None:
         self._server = copy.deepcopy(dict(server))
         self._session = copy.deepcopy(dict(session))
         self.home = home
         self.sources = sources
+        self.remarks = remarks
 
     @property
     def server(self) -> dict[str, Any]:
@@ -83,6 +86,12 @@ class Config:
     @property
     def session(self) -> dict[str, Any]:
         return copy.deepcopy(self._session)
+
+    @property
+    def agents_folder(self) -> Path:
+        """Where the owner's agents are. Raises ConfigError."""
+        given = self._server.get("agents_dir")
+        return expanded(given, "server.agents_dir") if given else self.home / "agents"
 
     def secrets(self) -> list[str]:
         """Every string of the server half that no log, event or answer may hold."""
@@ -102,6 +111,8 @@ def load(home: Path, path: Path | None, env: Mapping[str, str], flags: Mapping[s
     file = path or home / "config.json"
     if path is not None or _is_there(file):
         layers[str(file)] = _expand(_read(file), env, str(file), problems)
+    theirs, remarks = gateway_env.read(env)
+    layers["the environment, as a gateway's"] = _from_flags(theirs)
     layers["the environment"] = _from_env(env, kinds, problems)
     layers["the command line"] = _from_flags(flags)
     for source, layer in layers.items():
@@ -112,7 +123,7 @@ def load(home: Path, path: Path | None, env: Mapping[str, str], flags: Mapping[s
     if problems:
         raise ConfigError(*problems)
     sources = tuple(source for source, layer in layers.items() if layer)
-    return Config(merged["server"], merged["session"], home, sources)
+    return Config(merged["server"], merged["session"], home, sources, tuple(remarks))
 
 
 def merge(base: Any, over: Any, at: At = ()) -> Any:

@@ -96,7 +96,8 @@ class Points:
     async def _acting(self, job: Job) -> Job:
         if not isinstance(job, Execute):
             return job
-        told = {"id": job.call["id"], "name": job.call["function"]["name"], "args": job.args}
+        name = job.like or job.call["function"]["name"]  # a hook that guards it guards all like it
+        told = {"id": job.call["id"], "name": name, "args": job.args}
         given = await self._calls.ask("pre_acting", told, has(("args", dict)))
         if refused := given.get("refused"):
             return Reply(job.call, f"not run: {refused}", "denied", status="denied")

@@ -6,11 +6,11 @@ rule of the file: it looks and never acts; a run is the same whoever looks.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
-from . import deltas, log, tracing
+from . import deltas, log, model_calls, tracing
 from .llm.registry import Model
 from .session import account
 from .session.fold import extra
@@ -24,7 +24,8 @@ logger = log.get("run")
 
 
 class Witness:
-    """Of one run. `key_name`: whose API key it was; `tells_deltas`: `server.log.model_deltas`.
+    """Of one run. `key_name`: whose API key it was; `tells_deltas`: `server.log.model_deltas`,
+    `tells_calls`: `server.log.model_calls`.
 
     results  how each call ended that has got its result, as the ledger has it
     """
@@ -37,6 +38,7 @@ class Witness:
         sink: tracing.Sink | None,
         *,
         tells_deltas: bool,
+        tells_calls: bool = True,
     ) -> None:
         self._session = session
         self._about = {"key_name": key_name, "model": model.model}
@@ -44,12 +46,19 @@ class Witness:
         self._first_message = len(session.get("messages") or [])
         self.results: list[str] = []
         self._deltas = deltas.Deltas() if tells_deltas and deltas.wanted() else None
+        self._calls = model_calls.Calls(model.model, on=tells_calls)
+        self._call: model_calls.Call | None = None
+        self._stage = ""
         self._trace = tracing.of_run(sink, session, model.model, model.api)
 
     def see(self, event: Event) -> None:
         """An event that the session has folded."""
         self._trace.see(event)
         kind = event["type"]
+        if kind == "STEP_STARTED":
+            self._stage = event["stepName"]
+        elif self._call is not None:
+            self._call.see(event)
         if kind == "TOOL_CALL_RESULT":
             self.results.append(extra(event).get("state", "done"))
         elif self._deltas is None:
@@ -62,15 +71,36 @@ class Witness:
     def asks(self, messages: list[dict[str, Any]], tools: list[dict[str, Any]]) -> None:
         """What the model is about to be asked."""
         self._trace.asks(messages, tools)
+        self._call = self._calls.begin(self._stage, messages, tools)
 
-    def aside(self) -> AbstractContextManager[Callable[[Event], None]]:
-        """A call of the model beside the conversation; see tracing.Trace."""
-        return self._trace.aside()
+    def not_answered(self, error: Event) -> None:
+        """A RUN_ERROR of the model, with which the run may go on."""
+        if self._call is not None:
+            self._call.see(error)
+
+    @contextmanager
+    def aside(self, messages: Sequence[Event] = ()) -> Iterator[Callable[[Event], None]]:
+        """A call of the model beside the conversation; its events are shown to what this gives."""
+        calls = model_calls.Calls(self._about["model"], on=self._calls.on)
+        call = calls.begin("beside", messages, [])
+
+        with self._trace.aside() as trace:
+
+            def see(event: Event) -> None:
+                trace(event)
+                call.see(event)
+
+            try:
+                yield see
+            finally:
+                call.end("timeout")
 
     def end(self, run_id: str, session_id: str, ms: int) -> None:
         """Nothing follows: the run's line in the log."""
         if self._deltas:
             self._deltas.flush()
+        if self._call is not None:
+            self._call.end(model_calls.CUT)
         made = len(self.results)
         told = account.told(self._session, self._used, self._first_message, made)
         logger.info({"run": run_id, "session": session_id, **self._about, "ms": ms, **told})

@@ -62,6 +62,7 @@ class Verdict:
     repairs: list[str] = field(default_factory=list)
     offer: dict[str, Any] = field(default_factory=dict)
     may_ask: bool = False
+    like: str = ""
 
 
 class ScriptedModel(BaseAPI):

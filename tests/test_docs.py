@@ -19,7 +19,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from server import errors, hooks, jsontext, kinds, metrics
+from server import errors, hooks, jsontext, kinds, metrics, model_calls
 from server.agents.registry import Agents
 from server.config import SHORT_NAMES, Config
 from server.fronts import chat, responses
@@ -71,6 +71,9 @@ class Reference(unittest.TestCase):
         run = {*members("server/session/account.py", "told"), *account.TOKEN_COUNTS}
         run |= set(members("server/witness.py", "end")) | {"key_name", "model"}
         self.assert_rows("logs.md", "Run member", run)
+        call = {*members("server/model_calls.py", "begin"), *model_calls.TOKENS}
+        call |= {"answer_chars", "first_ms", "ms", "finish_reason", "code"}
+        self.assert_rows("logs.md", "Call member", call)
 
     def test_hooks(self) -> None:
         self.assert_rows("hooks.md", "Point", set(hooks.POINTS))

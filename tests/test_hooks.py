@@ -9,6 +9,7 @@ import tempfile
 import textwrap
 import threading
 import unittest
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -225,6 +226,23 @@ class Points(Case):
         await collect(run)
         result = next(m for m in run.session["messages"] if m["role"] == "tool")
         self.assertIn("rm has given no result yet", result["content"])
+        self.assertEqual(self.counts, {})
+
+    async def test_a_hook_that_guards_a_tool_guards_what_is_like_it(self) -> None:
+        class Alike(CountingToolbox):
+            def verdict(self, session: dict[str, Any], call: dict[str, Any]) -> Verdict:
+                return replace(super().verdict(session, call), like="shell")
+
+        def guard(value: Any, ctx: Any) -> Any:
+            return {**value, "refused": "no force"} if value["name"] == "shell" else value
+
+        self.add("pre_acting", guard)
+        host = self.host()
+        host.toolbox = Alike(TOOLS, self.counts)  # type: ignore[assignment]
+        run = host.prepare({"messages": [user("go")]})
+        await collect(run)
+        result = next(m for m in run.session["messages"] if m["role"] == "tool")
+        self.assertIn("no force", result["content"])
         self.assertEqual(self.counts, {})
 
     async def test_a_call_is_refused(self) -> None:

@@ -74,6 +74,8 @@ FLOORS = {
     "server.rotation": 0,
     "server.masking": 0,
     "server.deltas": 0,
+    "server.model_calls": 0,
+    "server.gateway_env": 0,
     "server.collector": 0,
     "server.offload": 0,
     "server.spans": 0,

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import Problem
+from ..jsontext import JSONError, loads
 from ..session import definition
 from ..session.events import pointer
 from ..session.modes import mode_named
@@ -22,6 +23,18 @@ Json = dict[str, Any]
 SUCCESS = "success"
 SCENE = "The user is looking at the page"  # how the environment's line about a scene begins
 MAX_URL = 2000  # characters of a reference's address that the model is told
+WINDOW = 20  # runs that the model is sent where nobody says how many: a gateway's memory.chat.k
+WAIT_S = 30  # for a submit, where a body does not say how long
+MAX_WAIT_S = 300
+NO_CHATS = (
+    "This server keeps no chats: the session that a query ends with is the chat, and its client"
+    " keeps it."
+)
+NO_HISTORY = (
+    "missing; this server keeps no chats, so send the session that the chat's last run.complete"
+    " had, or {} to begin a chat with this chatId"
+)
+NOT_WAITING = "Send the session that the run.complete of that query had along with this body."
 
 _TEXT = {"type": "string"}
 _NAME = {"type": ["string", "null"]}
@@ -34,6 +47,7 @@ _SESSION = {
         "ext": {"type": "object"},
     },
 }
+_GIVEN = {**_SESSION, "type": ["object", "null"]}
 QUERY: Json = {
     "type": "object",
     "properties": {
@@ -44,7 +58,8 @@ QUERY: Json = {
         "scene": {"type": ["object", "null"], "properties": {"url": _NAME, "title": _NAME}},
         "stream": {"type": ["boolean", "null"]},
         "tools": {"type": "array", "items": {"type": "object"}},
-        "session": _SESSION,
+        "wait": {"type": ["number", "null"], "minimum": 0, "maximum": MAX_WAIT_S},
+        "session": _GIVEN,
     },
 }
 SUBMIT: Json = {
@@ -53,10 +68,10 @@ SUBMIT: Json = {
         **dict.fromkeys(("requestId", "chatId", "runId", "viewId"), _NAME),
         "toolId": {"type": "string", "minLength": 1},
         "payload": {"not": {"type": "null"}},
-        "isError": {"type": "boolean"},
-        "session": _SESSION,
+        "isError": {"type": ["boolean", "null"]},
+        "session": _GIVEN,
     },
-    "required": ["toolId", "payload", "session"],
+    "required": ["toolId", "payload"],
 }
 CHAT: Json = {
     "type": "object",
@@ -68,12 +83,14 @@ CHAT: Json = {
 @dataclass
 class Asked:
     """What a body means: `document` for the run, `told` for the event that repeats the request,
-    and `places`, where in the body each part of the document came from."""
+    and `places`, where in the body each part of the document came from. `wait`: seconds that the
+    stream stays open for what the run waits for."""
 
     document: Json
     places: list[tuple[str, str]]
     told: Json = field(default_factory=dict)
     new: bool = False  # a chat begins
+    wait: float = 0
 
     def in_body(self, problem: Problem) -> Problem:
         """A problem of the document as one of the body: its places are the body's, and a value
@@ -88,16 +105,21 @@ class Asked:
         return problem
 
 
-def query(body: Json) -> Asked:
+def query(body: Json, window: int | None = None) -> Asked:
     """`POST /api/query`: a message for a new chat, or for the one whose `session` comes along.
-    Without a message a session goes on where it is. Raises Problem."""
+    Without a message a session goes on where it is. `window`: how many runs the model is sent where
+    the session does not say. Raises Problem."""
     check(body, QUERY)
-    brought = "session" in body
-    session: Json = {**body.get("session", {})}
+    brought = body.get("session") is not None
+    session: Json = {**(body.get("session") or {})}
+    if body.get("chatId") and not brought:
+        raise _invalid("/session", NO_HISTORY)
     _same_chat(body, session)
     message = body.get("message") or ""
-    if not message.strip() and not brought:
+    if not message.strip() and not session.get("messages"):
         raise _invalid("/message", "must not be blank")
+    if window is not None:
+        _windowed(session, window)
     if body.get("agentKey"):
         session["agent"] = body["agentKey"]
     if "tools" in body:
@@ -117,34 +139,74 @@ def query(body: Json) -> Asked:
         *((ours, f"/{key}") for key, ours in _PLACES.items() if body.get(key)),
         ("", "/session"),
     ]
-    return Asked(session, places, told, new=not brought)
+    wait = body.get("wait")
+    if wait is None:
+        wait = 0 if brought or "tools" in body else WAIT_S
+    return Asked(session, places, told, new=not index, wait=wait)
 
 
 def submit(body: Json) -> Asked:
     """`POST /api/submit`: what a call of the session has waited for: the result of a page's tool,
-    a decision, an answer. Raises Problem."""
+    a decision, an answer. Without a `session` the document is empty, and what is answered is a
+    query that waits here (`waits_for`). Raises Problem."""
     check(body, SUBMIT)
+    told = {"type": "request.submit", "toolId": body["toolId"], "payload": body["payload"]}
+    told |= {key: body[key] for key in ("requestId", "viewId") if body.get(key)}
+    if body.get("session") is None:
+        return Asked({}, [], told)
     session: Json = {**body["session"]}
     _same_chat(body, session)
     waiting = session.get("interrupts", [])
-    named = [body["toolId"] in (item.get("call_id"), item.get("id")) for item in waiting]
-    if not any(named):
+    index = _waiting_at(waiting, body["toolId"])
+    if index is None:
         raise _invalid("/toolId", f"nothing waits for {body['toolId'][:80]!r} in this session")
-    index = named.index(True)
     item = waiting[index]
     answer = {"status": "resolved", "payload": _payload(item, body)}
     session["interrupts"] = [*waiting[:index], {**item, "answer": answer}, *waiting[index + 1 :]]
-    told = {"type": "request.submit", "toolId": body["toolId"], "payload": body["payload"]}
-    told |= {key: body[key] for key in ("requestId", "viewId") if body.get(key)}
     at = pointer("interrupts", index, "answer")
     places = [(f"{at}/payload", "/payload"), (at, "/toolId"), ("", "/session")]
     return Asked(session, places, told)
 
 
+def waits_for(session: Json, body: Json) -> Json | None:
+    """The interrupt of a session that a submit without one means, if it waits there; None if it
+    has an answer already."""
+    if body.get("chatId") not in (None, "", session.get("id")):
+        return None
+    waiting: list[Json] = session.get("interrupts", [])
+    index = _waiting_at(waiting, body["toolId"])
+    return None if index is None or "answer" in waiting[index] else waiting[index]
+
+
+def _waiting_at(waiting: list[Json], tool_id: str) -> int | None:
+    named = [tool_id in (item.get("call_id"), item.get("id")) for item in waiting]
+    return named.index(True) if any(named) else None
+
+
+def not_waiting(body: Json) -> Problem:
+    """The refusal of a submit for which no open query of this process waits."""
+    detail = f"Nothing waits here for {body['toolId'][:80]!r}. {NOT_WAITING}"
+    errors = [{"pointer": "/session", "detail": NOT_WAITING}]
+    return Problem("request_invalid", detail, errors=errors, status=409)
+
+
 def chat(body: Json) -> Asked:
-    """`POST /api/chat`: the session to tell the details of. Raises Problem."""
+    """`/api/chat`: the session to tell the details of. Raises Problem."""
     check(body, CHAT)
     return Asked(body["session"], [("", "/session")])
+
+
+def chat_in(parameters: Json) -> Json:
+    """The body that the query string of `GET /api/chat` stands for. Raises Problem."""
+    text = parameters.get("session", "")
+    if not text:
+        error = {"pointer": "/session", "detail": "missing; send it as JSON, here or in the body"}
+        raise Problem("not_found", f"{NO_CHATS} Send the session.", errors=[error])
+    try:
+        session = loads(text)
+    except JSONError as problem:
+        raise _invalid("/session", f"this is no JSON: {problem}") from None
+    return {"session": session, "includeEvents": parameters.get("includeEvents") == "true"}
 
 
 def one_agent(key: str) -> Asked:
@@ -154,8 +216,8 @@ def one_agent(key: str) -> Asked:
     return Asked({"agent": key}, [("/agent", "/agentKey")])
 
 
-def envelope(data: Any) -> Json:
-    return {"code": 0, "msg": SUCCESS, "data": data}
+def envelope(data: Any, msg: str = SUCCESS) -> Json:
+    return {"code": 0, "msg": msg, "data": data}
 
 
 def refusal(problem: Problem) -> Json:
@@ -172,9 +234,11 @@ def refusal(problem: Problem) -> Json:
 # -- agents ---------------------------------------------------------------------------------------
 
 
-def summary(about: Mapping[str, Any], tools: Iterable[str]) -> Json:
-    """An agent in a list; `about` is a definition. `tools` are the server's."""
-    meta = {"model": about.get("model", ""), "mode": _mode(about), "tools": usable(about, tools)}
+def summary(about: Mapping[str, Any], tools: Iterable[str], named: Iterable[str] = ()) -> Json:
+    """An agent in a list; `about` is a definition. `tools` are the server's, `named` those that an
+    agent has only if it names them."""
+    found = usable(about, tools) + [name for name in named if definition.names(dict(about), name)]
+    meta = {"model": about.get("model", ""), "mode": _mode(about), "tools": found}
     return {
         "key": about["name"],
         "name": about["name"],
@@ -183,8 +247,8 @@ def summary(about: Mapping[str, Any], tools: Iterable[str]) -> Json:
     }
 
 
-def detail(about: Mapping[str, Any], tools: Iterable[str]) -> Json:
-    found = summary(about, tools)
+def detail(about: Mapping[str, Any], tools: Iterable[str], named: Iterable[str] = ()) -> Json:
+    found = summary(about, tools, named)
     provider = {"providerType": about.get("provider", "").upper()}
     instructions = {"instructions": about.get("systemPrompt", "")}
     return {**found, **instructions, "meta": {**provider, **found["meta"]}}
@@ -220,6 +284,14 @@ def _same_chat(body: Json, session: Json) -> None:
     chat = body.get("chatId")
     if chat and session.setdefault("id", chat) != chat:
         raise _invalid("/chatId", "the session that came along has another id")
+
+
+def _windowed(session: Json, window: int) -> None:
+    """Send the model the last so many runs. What is no object is left for the check to name."""
+    config = session.get("config", {})
+    context = config.get("context", {}) if isinstance(config, dict) else None
+    if isinstance(context, dict) and "window_runs" not in context:
+        session["config"] = {**config, "context": {**context, "window_runs": window}}
 
 
 def _scene(scene: Json) -> list[str]:

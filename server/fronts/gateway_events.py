@@ -23,11 +23,18 @@ _FINISH = {"completed": "end_turn"}  # the gateway's word for it; it has none fo
 
 
 class Telling:
-    """The events of one run. `session` is the live document, `told` the event that repeats the
-    request, `new` whether the chat begins with it."""
+    """The events of one query. `session` is the live document, `told` the event that repeats the
+    request, `new` whether the chat begins with it. `holds`: the end of a run that waits for
+    somebody is held back, so that it can go on with what is submitted.
 
-    def __init__(self, session: Json, told: Json, *, new: bool) -> None:
-        self._session, self._told, self._new = session, told, new
+    waiting  whether an end is held back
+    ended    whether the last event of a run was told, or is held back
+    """
+
+    def __init__(self, session: Json, told: Json, *, new: bool, holds: bool = False) -> None:
+        self._session, self._told, self._new, self._holds = session, [told], new, holds
+        self._held: Event | None = None
+        self.ended = False
         self._run = ""
         self._seq = 0
         self._content = ""  # the open block of text
@@ -36,11 +43,13 @@ class Telling:
 
     def tell(self, event: Event, name: str, now_ms: int) -> list[Json]:
         """What to send for an event whose alias is `name`: each has seq, type and timestamp."""
-        found = self._worded(event, name)
+        return self._numbered(self._worded(event, name), event.get("timestamp", now_ms))
+
+    def _numbered(self, found: list[Json], stamp_ms: int) -> list[Json]:
         out = []
         for each in found:
             self._seq += 1
-            stamp = {"timestamp": event.get("timestamp", now_ms)}
+            stamp = {"timestamp": stamp_ms}
             out.append({"seq": self._seq, "type": each.pop("type"), **each, **stamp})
         return out
 
@@ -49,7 +58,24 @@ class Telling:
         it is sent, and what has run must not be lost with it."""
         return self.tell(run_error(STOPPING, "overloaded", retryable=True), "run.error", now_ms)
 
+    @property
+    def waiting(self) -> bool:
+        return self._held is not None
+
+    def goes_on(self, told: list[Json]) -> None:
+        """Another run of the session follows in this stream, with what was submitted (`told`)."""
+        self._held, self._told, self.ended = None, told, False
+
+    def last(self, now_ms: int) -> list[Json]:
+        """What ends the stream: the end that is held back; nothing where the end has been told; or
+        the words of a server that stops."""
+        if self._held is not None:
+            held, self._held = self._held, None
+            return self._numbered([self._end(held)], now_ms)
+        return [] if self.ended else self.cut(now_ms)
+
     def _worded(self, event: Event, name: str) -> list[Json]:
+        self.ended = self.ended or name in ("run.end", "run.error")
         match name:
             case "run.start":
                 return self._start(event)
@@ -91,21 +117,34 @@ class Telling:
     # -- the run ----------------------------------------------------------------------------------
 
     def _start(self, event: Event) -> list[Json]:
-        self._run, chat = event["runId"], {"chatId": event["threadId"]}
-        request = {"requestId": self._told.get("requestId") or self._run}
-        found = [{**self._told, **request, **chat}]
+        chat, goes_on = {"chatId": event["threadId"]}, bool(self._run)
+        self._run = self._run or event["runId"]
+        found = [{**told, **self._request(told), **chat} for told in self._told]
+        if goes_on:  # for its client it is one run
+            return found
+        request = self._request(self._told[0])
         if self._new:
             found.append({"type": "chat.start", **chat})
         agent = self._session.get("agent")
         named = {"agentKey": agent} if agent else {}
         return [*found, {"type": "run.start", "runId": self._run, **request, **chat, **named}]
 
+    def _request(self, told: Json) -> Json:
+        return {"requestId": told.get("requestId") or self._run}
+
     def _finish(self, event: Event) -> list[Json]:
+        waits = asked(self._session)
+        if self._holds and waits and event["outcome"]["type"] != "cancelled":
+            self._held = event
+            return waits
+        return [*waits, self._end(event)]
+
+    def _end(self, event: Event) -> Json:
         cancelled = event["outcome"]["type"] == "cancelled"
         reason = self._session.get("finish_reason", "")
         end = {"finishReason": _FINISH.get(reason, reason), **self._document()}
         kind = "run.cancel" if cancelled else "run.complete"
-        return [*asked(self._session), {"type": kind, "runId": self._run, **end}]
+        return {"type": kind, "runId": self._run, **end}
 
     def _error(self, event: Event) -> list[Json]:
         """The words of the failure, and the session, which may be sent again as it is."""
@@ -209,7 +248,7 @@ def chat(session: Json, *, with_events: bool) -> Json:
         "chatId": session.get("id", ""),
         "chatName": session.get("title") or "",
         "messages": told,
-        **({"events": snapshots(session)} if with_events else {}),
+        "events": snapshots(session) if with_events else [],
         "references": [],
     }
 

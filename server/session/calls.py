@@ -477,6 +477,7 @@ def execute(
         *(call, verdict.args or {}, started, verdict.repeatable, grant, verdict.parallel_safe),
         repairs=tuple(verdict.repairs),
         approved=verdict.action == "ask",
+        like=verdict.like,
     )
 
 

@@ -172,6 +172,11 @@ def of(session: Session) -> Definition:
     return found
 
 
+def names(definition: Definition, tool: str) -> bool:
+    """Whether an agent lists this tool by its name, and not by a pattern."""
+    return any(each.casefold() == tool for each in definition.get("tools") or ())
+
+
 def word(session: Session, tool: str, *, page: bool) -> str:
     """What the agent says of a tool: auto, ask, deny, or nothing. `page`: it is one of the page's,
     which come and go with the page and are not listed by anybody."""

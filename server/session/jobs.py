@@ -40,6 +40,8 @@ class Verdict(Protocol):
     @property
     def may_ask(self) -> bool: ...  # its tool may ask the person in the middle of a call
     @property
+    def like(self) -> str: ...  # the tool that hooks know it as, if that is another name
+    @property
     def offer(self) -> dict[str, Any]: ...  # what an approval may change of the call's network
 
 
@@ -54,7 +56,7 @@ class Toolbox(Protocol):
 class Execute:
     """Run the tool. `entry` is the ledger entry that says so, written before it starts; `repairs`
     says what was changed in the arguments so that they fit; `approved`, that a person allowed what
-    the policy asks about."""
+    the policy asks about; `like`, the tool that hooks know it as, if that is another name."""
 
     call: Call
     args: dict[str, Any]
@@ -65,6 +67,7 @@ class Execute:
     repairs: tuple[str, ...] = ()
     since_ms: int | None = None  # when it was asked about, or else made; None where nobody knows
     approved: bool = False
+    like: str = ""
 
 
 @dataclass(frozen=True)

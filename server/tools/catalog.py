@@ -34,6 +34,7 @@ from .tool import BaseTool, Context, ToolError, hints_of, resources_of
 # Where a built-in tool runs, if not in a child. What is inline is bounded and harmless.
 KINDS = {
     **dict.fromkeys(("calculator", "datetime", "finish"), "inline"),
+    **dict.fromkeys(("city_datetime", "mock_city_weather"), "inline"),
     "tool_detail": "detail",
     **dict.fromkeys(("context_reload", "context_retain"), "history"),
     "agent_save": "agents",
@@ -69,7 +70,8 @@ class Entry:
 
 
 class Catalog:
-    """The tools by name, in the order they were found. `problems`: what could not be loaded."""
+    """The tools by name, in the order they were found. `named`: those that an agent has only if it
+    names them. `problems`: what could not be loaded."""
 
     def __init__(self, *, network: bool) -> None:
         """The built-in tools; those that need the network only with one."""
@@ -87,6 +89,10 @@ class Catalog:
             *builtin.CONTROL,
         ):
             self.add(_builtin(function))
+        self.named = {
+            tool.name: Entry(tool, _validator(tool, Schemas())[0])
+            for tool in map(_builtin, builtin.NAMED)
+        }
 
     def add(
         self,
@@ -343,6 +349,7 @@ def _builtin(function: Any) -> BaseTool:
         required_resources=resources_of(options),
         keep=options.get("keep"),
         returns=signature.returns,
+        like=builtin.LIKE.get(signature.name, ""),
     )
 
 

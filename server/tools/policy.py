@@ -21,6 +21,7 @@ from .tool import BaseTool
 
 Session = dict[str, Any]
 
+STRICTER = ("", "auto", "ask", "deny")
 MAX_WORK = 20_000_000  # about 20 ms
 
 
@@ -42,6 +43,7 @@ class Verdict:
     repairs: list[str] = field(default_factory=list)
     offer: dict[str, Any] = field(default_factory=dict)
     may_ask: bool = False
+    like: str = ""  # the tool that hooks and policies know it as, if that is another name
 
 
 def fingerprint(name: str, args: dict[str, Any]) -> str:
@@ -91,7 +93,9 @@ def decide(
     the session's, if they were looked through before. Where nobody can be asked, whatever would ask
     is denied: never the other way round."""
     grants = Grants(session["grants"]) if grants is None else grants
-    action, reason = _decided(tool, args, ceiling, session, grants.decisions(tool.name, args))
+    granted = grants.decisions(tool.name, args)
+    granted |= grants.decisions(tool.like, args) if tool.like else set()
+    action, reason = _decided(tool, args, ceiling, session, granted)
     asks = action == "ask" or (action == "run" and tool.kind == "question")
     if asks and unattended(session):
         return "deny", f"nobody can be asked about {tool.name} here"
@@ -101,10 +105,13 @@ def decide(
 def _decided(
     tool: BaseTool, args: dict[str, Any], ceiling: str, session: Session, granted: set[str]
 ) -> tuple[str, str]:
-    own = session["config"].get("tool", {}).get(tool.name, {})
+    own = own_words(session, tool)
     if ceiling == "deny":
         return "deny", f"this server does not allow {tool.name}"
     agents = definition.word(session, tool.name, page=tool.kind == "client")
+    if tool.like:
+        theirs = str(definition.of(session).get("policy", {}).get(tool.like, ""))
+        agents = max(agents, theirs, key=STRICTER.index)
     if agents == "deny":
         return "deny", f"the agent {definition.of(session)['name']} does not use {tool.name}"
     if own.get("deny") or "deny" in granted:
@@ -124,6 +131,15 @@ def _decided(
     return ("run", "it only reads") if tool.read_only else ("ask", "it may change things")
 
 
+def own_words(session: Session, tool: BaseTool) -> dict[str, Any]:
+    """What a session says of a tool: its own words over those of the tool that it is like, except
+    that either may deny it."""
+    said = session["config"].get("tool", {})
+    own, like = said.get(tool.name, {}), said.get(tool.like, {}) if tool.like else {}
+    denied = {"deny": True} if own.get("deny") or like.get("deny") else {}
+    return {**like, **own, **denied}
+
+
 def narrowed(
     wanted: dict[str, Any], required: dict[str, Any], most: dict[str, Any]
 ) -> dict[str, Any]:
@@ -134,12 +150,19 @@ def narrowed(
 
 
 def reach_of(
-    base: Reach, session: Session, name: str, asked: dict[str, Any] | None, addable: list[str]
+    base: Reach,
+    session: Session,
+    name: str,
+    asked: dict[str, Any] | None,
+    addable: list[str],
+    like: str = "",
 ) -> Reach | str:
     """The network of one call: the server's, narrowed by the session for this tool, and widened by
     what a person approved for this call out of `addable`; or why that cannot be."""
-    own = session["config"].get("tool", {}).get(name, {})
-    narrower = reach.narrowed(base, own.get("network"))
+    said = session["config"].get("tool", {})
+    narrower = base
+    for each in filter(None, (name, like)):
+        narrower = reach.narrowed(narrower, said.get(each, {}).get("network"))
     return reach.widened(narrower, asked, addable) if asked else narrower
 
 

@@ -157,6 +157,7 @@ class BaseTool:
     `returns` is None where nothing is returned and {} where nothing is known of it.
     toolkit: the name of the class that it belongs to, and what that says of all its tools.
     stateful: whether its calls of one session share a process (stateful.py).
+    like: another tool that does the same; what is said of that one holds for this one too.
     """
 
     name: str
@@ -173,6 +174,7 @@ class BaseTool:
     toolkit: tuple[str, str] = ("", "")
     package: str = ""
     stateful: bool = False
+    like: str = ""
 
     @property
     def read_only(self) -> bool:

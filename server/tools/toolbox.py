@@ -44,7 +44,17 @@ from .download import Piece, read_piece
 from .ending import as_wanted, of_no_use, planned, recalled
 from .envelope import envelope, text_for_model
 from .perform import Performer
-from .policy import Grants, Verdict, decide, enforceable, exceeded, fingerprint, narrowed, reach_of
+from .policy import (
+    STRICTER,
+    Grants,
+    Verdict,
+    decide,
+    enforceable,
+    exceeded,
+    fingerprint,
+    narrowed,
+    reach_of,
+)
 from .runner import Job, Outcome, Runner
 from .stateful import last_process
 from .templates import Pending, Results, fill
@@ -125,7 +135,7 @@ class Toolbox:
         self._offers: dict[bytes, list[Constant]] = {}
         self.problems = self._catalog.problems  # what could not be loaded, for the owner
         allowed = self._ceilings.get("fetch_url", {}).get("allow", ())
-        agents = Folders(config.home / "agents", owners)
+        agents = Folders(config.agents_folder, owners)
         self._performer = Performer(self._runner, client, self._mcp, allowed, agents)
 
     async def open(self, most: str = "A", proof: Proof | None = None) -> None:
@@ -152,7 +162,7 @@ class Toolbox:
                 await self.register(name, about)
         self._catalog.add_rest(self._rest, self._home)
         await self._catalog.add_mcp(self._mcp)
-        for text in definition.unmatched(self._ceilings, self._tools, exact=True):
+        for text in definition.unmatched(self._ceilings, self.nameable(), exact=True):
             self.problems.append(f"server.tools: {text}")
 
     async def load(self, path: Path) -> list[BaseTool | str]:
@@ -187,7 +197,8 @@ class Toolbox:
         calls = {call["id"]: call for m in messages for call in m.get("tool_calls") or ()}
         for place, call_id, args in edited:
             call = calls[call_id]
-            entry = self._tools.get(call["function"]["name"])
+            name = call["function"]["name"]
+            entry = self._tools.get(name) or self._named(session).get(name)
             if entry is None or entry.tool.name == FINISH:  # its schema is the session's
                 continue
             for error in misfits(args, entry.validator, partial(fill, session, call)):
@@ -216,12 +227,14 @@ class Toolbox:
         kept, by these settings."""
         session, config = reading.session, reading.session["config"]
         said = [config["yaa"], config.get("agent"), config.get("tool"), session["grants"]]
-        here = [sorted(left_out), self._catalog.version, self._withheld]
+        named = self._named(session)
+        here = [sorted(left_out), self._catalog.version, self._withheld, sorted(named)]
         key = hashlib.blake2b(dumps([said, here]).encode("utf-8", "surrogatepass")).digest()
         if key not in self._offers:
             if len(self._offers) >= MOST_OFFERS:
                 self._offers.clear()
-            entries = [as_wanted(entry, session) for entry in self._tools.values()]
+            there = [*self._tools.values(), *named.values()]
+            entries = [as_wanted(entry, session) for entry in there]
             usable = [entry.tool for entry in entries if not self.unavailable(entry.tool)]
             self._offers[key] = self._offered(usable, reading, left_out)
         return self._offers[key]
@@ -257,29 +270,51 @@ class Toolbox:
     def info(self) -> list[dict[str, Any]]:
         """For `/info`: name, description, parameters, result_schema, hints, policy, origin;
         `unavailable` with the reason for a tool that no call may use."""
-        found = []
-        for entry in self._tools.values():
-            tool = entry.tool
-            about: dict[str, Any] = {
-                "name": tool.name,
-                "description": tool.description,
-                "parameters": inline(tool.parameters),
-                "result_schema": result_schema(tool),
-                "hints": tool.hints,
-                "policy": self.policy(tool, None),
-                "origin": tool.origin,
-            }
-            if tool.toolkit[0]:
-                about["toolkit"] = toolkit(tool)
-            if tool.stateful:
-                about["stateful"] = True
-            reason = self.unavailable(tool)
-            found.append({**about, "unavailable": reason} if reason else about)
-        return found
+        return [self._about(entry.tool) for entry in self._tools.values()]
+
+    def info_named(self) -> list[dict[str, Any]]:
+        """The same for tools that an agent has only if it names them."""
+        return [self._about(entry.tool) for entry in self._only_named().values()]
+
+    def _about(self, tool: BaseTool) -> dict[str, Any]:
+        about: dict[str, Any] = {
+            "name": tool.name,
+            "description": tool.description,
+            "parameters": inline(tool.parameters),
+            "result_schema": result_schema(tool),
+            "hints": tool.hints,
+            "policy": self.policy(tool, None),
+            "origin": tool.origin,
+        }
+        if tool.toolkit[0]:
+            about["toolkit"] = toolkit(tool)
+        if tool.stateful:
+            about["stateful"] = True
+        reason = self.unavailable(tool)
+        return {**about, "unavailable": reason} if reason else about
 
     def names(self) -> frozenset[str]:
-        """The server's own tools, whether or not a session may use them."""
+        """The server's own tools, whether or not a session may use them, but for those that an
+        agent has only if it names them: pages may have tools of such names."""
         return frozenset(self._tools)
+
+    def nameable(self) -> frozenset[str]:
+        """All that the definition of an agent may name."""
+        return frozenset((*self._tools, *self._catalog.named))
+
+    def _only_named(self) -> dict[str, Entry]:
+        """The owner's tools come before those of the same name."""
+        return {n: entry for n, entry in self._catalog.named.items() if n not in self._tools}
+
+    def _named(self, session: Session) -> dict[str, Entry]:
+        """Those of them that the session's agent names, and its page has not got itself."""
+        agent = definition.of(session)
+        theirs = {tool["name"] for tool in session.get("tools", ())}
+        return {
+            name: entry
+            for name, entry in self._only_named().items()
+            if definition.names(agent, name) and name not in theirs
+        }
 
     def unattended(self) -> list[str]:
         """What no model is offered where nobody can be asked, unless an agent's policy allows."""
@@ -299,11 +334,12 @@ class Toolbox:
     def policy(self, tool: BaseTool, session: Session | None, grants: Grants | None = None) -> str:
         """deny, ask or run for this tool's next call, as far as that is known beforehand."""
         nothing: Session = {"config": {}, "grants": []}
-        ceiling = self._ceiling(tool.name)
+        ceiling = self._ceiling(tool)
         return decide(tool, {}, ceiling, session or nothing, grants)[0]
 
-    def _ceiling(self, name: str) -> str:
-        return str(self._ceilings.get(name, {}).get("ceiling", "auto"))
+    def _ceiling(self, tool: BaseTool) -> str:
+        said = (self._ceilings.get(each, {}) for each in (tool.name, tool.like))
+        return max((str(own.get("ceiling", "auto")) for own in said), key=STRICTER.index)
 
     def unavailable(self, tool: BaseTool) -> str:
         """Why no call of this tool may run here, whoever approves it; empty if one may. Begins
@@ -342,12 +378,12 @@ class Toolbox:
             args, error, repairs = fitted(raw, validator, filled)
         except Pending as pending:
             return Verdict("wait", str(pending))
-        if error and self._ceiling(name) == "deny":
+        if error and self._ceiling(tool) == "deny":
             return Verdict("deny", f"this server does not allow {name}")
         if error:
             return Verdict("error", _joined(error, reading.failures.note(call)))
         mark = fingerprint(name, args)
-        action, reason = decide(tool, args, self._ceiling(name), session, reading.grants)
+        action, reason = decide(tool, args, self._ceiling(tool), session, reading.grants)
         if tool.kind == "client" and action != "deny":
             return page.handed(tool, action, reason, args=args, fingerprint=mark, repairs=repairs)
         if tool.kind == "question" and action == "run":
@@ -356,7 +392,11 @@ class Toolbox:
         offer = self._offer(session, tool) if action == "ask" else {}
         asks = tool.kind == "mcp"  # no other kind has a way to ask in the middle of a call
         return Verdict(
-            *(action, reason, args, mark, *may), repairs=repairs, offer=offer, may_ask=asks
+            *(action, reason, args, mark, *may),
+            repairs=repairs,
+            offer=offer,
+            may_ask=asks,
+            like=tool.like,
         )
 
     def _known(self, name: str, reading: Reading) -> tuple[BaseTool, Validator] | None:
@@ -370,11 +410,13 @@ class Toolbox:
 
     def _entry(self, name: str, session: Session) -> Entry | None:
         entry = self._tools.get(name)
+        if entry is None and name in self._catalog.named:
+            entry = self._named(session).get(name)
         return as_wanted(entry, session) if entry else None
 
     def _offer(self, session: Session, tool: BaseTool) -> dict[str, Any]:
         """The network of a call, where an approval may change it."""
-        reach = reach_of(self._runner.reach, session, tool.name, None, [])
+        reach = reach_of(self._runner.reach, session, tool.name, None, [], tool.like)
         if tool.kind != "python" or not self._addable or isinstance(reach, str):
             return {}
         return {
@@ -453,7 +495,7 @@ class Toolbox:
             before = last_process(session, tool.origin)
             job = replace(job, stateful=tool.origin, before=before)
         if tool.kind == "python":
-            job, beyond = self._reached(job, session, tool.name, ledger.get("policy"))
+            job, beyond = self._reached(job, session, tool, ledger.get("policy"))
             if beyond:
                 said = {"type": "policy_exceeded", "message": f"not run: {beyond}"}
                 yield Outcome("policy_exceeded", error=said)
@@ -462,10 +504,11 @@ class Toolbox:
             async for item in items:
                 yield item
 
-    def _reached(self, job: Job, session: Session, name: str, asked: Any) -> tuple[Job, str]:
+    def _reached(self, job: Job, session: Session, tool: BaseTool, asked: Any) -> tuple[Job, str]:
         """The job with its network, and why that cannot be. `asked`: what a person approved."""
         wanted = asked if isinstance(asked, dict) else None
-        reach = reach_of(self._runner.reach, session, name, wanted, self._addable)
+        about = (wanted, self._addable, tool.like)
+        reach = reach_of(self._runner.reach, session, tool.name, *about)
         if isinstance(reach, Reach):
             return replace(job, reach=reach), enforceable(reach, self._runner.sandbox["tier"])
         return job, reach
@@ -492,7 +535,7 @@ class Toolbox:
         )
 
     def _detail(self, session: Session, name: str) -> Outcome:
-        entry, reading = self._tools.get(name), self.reading(session)
+        entry, reading = self._entry(name, session), self.reading(session)
         if found := entry.tool if entry else reading.page.get(name):
             return Outcome("ok", detail(found))
         error = {"type": "error", "message": self._unknown(name, reading)}

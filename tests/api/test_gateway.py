@@ -211,12 +211,9 @@ class Gateway(unittest.TestCase):
         self.assertEqual((status, answer["code"]), (400, 400))
 
     def test_chats_are_their_clients(self) -> None:
-        for path in ("/api/chats", "/api/chat?chatId=1"):
-            status, answer = self.api.request("GET", path)
-            self.assertEqual((status, answer["code"]), (404, 404))
-            self.assertIn("POST /api/chat", answer["msg"])
         end = self.told("/api/query", {"message": SHORT})[-1]
-        status, answer = self.post("/api/chat", {"session": end["session"]})
+        body = {"session": end["session"], "includeEvents": True}
+        status, answer = self.post("/api/chat", body)
         kinds = [each["type"] for each in answer["data"]["events"]]
         self.assertEqual(kinds, ["message.snapshot"] * 2)
         self.assertEqual(answer["data"]["chatName"], end["chatName"])

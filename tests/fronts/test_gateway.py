@@ -24,7 +24,9 @@ WAITING: dict[str, Any] = {
 
 class Query(unittest.TestCase):
     def test_a_new_chat(self) -> None:
-        asked = gateway.query({"message": "你好", "agentKey": "coder", "chatId": "c-1"})
+        asked = gateway.query(
+            {"message": "你好", "agentKey": "coder", "chatId": "c-1", "session": {}}
+        )
         self.assertTrue(asked.new)
         self.assertEqual(
             asked.document,
@@ -84,11 +86,45 @@ class Query(unittest.TestCase):
             ({"message": "x", "session": {"messages": {}}}, "/session/messages"),
             ({"message": "x", "session": {"environment": [1]}}, "/session/environment/0"),
             ({"message": "x", "chatId": "a", "session": {"id": "b"}}, "/chatId"),
+            ({"message": "x", "chatId": "a"}, "/session"),
+            ({"message": "x", "chatId": "a", "session": None}, "/session"),
+            ({"message": " ", "session": {}}, "/message"),
+            ({"message": "x", "wait": -1}, "/wait"),
+            ({"message": "x", "wait": 301}, "/wait"),
         ):
             with self.subTest(body), self.assertRaises(Problem) as caught:
                 gateway.query(body)
             self.assertEqual(caught.exception.status, 400)
             self.assertEqual(caught.exception.errors[0]["pointer"], place)
+
+    def test_how_much_the_model_is_sent(self) -> None:
+        for config, expected in (
+            (None, {"context": {"window_runs": 20}}),
+            ({"context": {"budget": 9}}, {"context": {"budget": 9, "window_runs": 20}}),
+            ({"context": {"window_runs": None}}, {"context": {"window_runs": None}}),
+            ({"context": {"window_runs": 2}}, {"context": {"window_runs": 2}}),
+            ({"context": 5}, {"context": 5}),
+            (7, 7),
+        ):
+            with self.subTest(config):
+                session = {} if config is None else {"config": config}
+                before = copy.deepcopy(session)
+                asked = gateway.query({"message": "x", "session": session}, 20)
+                self.assertEqual(asked.document["config"], expected)
+                self.assertEqual(session, before)
+        self.assertNotIn("config", gateway.query({"message": "x"}).document)
+
+    def test_how_long_a_stream_waits(self) -> None:
+        for more, expected in (
+            ({}, gateway.WAIT_S),
+            ({"wait": None}, gateway.WAIT_S),
+            ({"session": {}}, 0),
+            ({"tools": []}, 0),
+            ({"tools": [], "wait": 5}, 5),
+            ({"wait": 0}, 0),
+        ):
+            with self.subTest(more):
+                self.assertEqual(gateway.query({"message": "x", **more}).wait, expected)
 
     def test_places_of_the_session_are_told_as_places_of_the_body(self) -> None:
         body = {"message": "x", "agentKey": "a", "tools": [{}], "session": WAITING}
@@ -132,7 +168,7 @@ class Submit(unittest.TestCase):
             ({**whole, "toolId": ""}, "/toolId"),
             ({**whole, "payload": None}, "/payload"),
             ({**whole, "chatId": "other"}, "/chatId"),
-            ({"toolId": "c1", "payload": 1}, "/session"),
+            ({**whole, "session": 1}, "/session"),
         ):
             with self.subTest(body), self.assertRaises(Problem) as caught:
                 gateway.submit(body)
@@ -143,6 +179,39 @@ class Submit(unittest.TestCase):
         at = "/interrupts/1/answer/payload/approved"
         problem = Problem("answer_invalid", "no", errors=[{"pointer": at, "detail": "d"}])
         self.assertEqual(asked.in_body(problem).errors[0]["pointer"], "/payload/approved")
+
+
+class Waits(unittest.TestCase):
+    def test_what_a_submit_without_a_session_means(self) -> None:
+        asked = gateway.submit({"toolId": "c1", "payload": 1, "requestId": "r"})
+        self.assertEqual(asked.document, {})
+        self.assertEqual(asked.told["requestId"], "r")
+        for body, found in (
+            ({"toolId": "c1"}, "int-c1"),
+            ({"toolId": "int-c1", "chatId": ""}, "int-c1"),
+            ({"toolId": "c9"}, None),
+            ({"toolId": "c1", "chatId": "another"}, None),
+        ):
+            with self.subTest(body):
+                item = gateway.waits_for(WAITING, body)
+                self.assertEqual(item and item["id"], found)
+        there = copy.deepcopy(WAITING)
+        for item in there["interrupts"]:
+            item["answer"] = {"status": "resolved"}
+        self.assertIsNone(gateway.waits_for(there, {"toolId": "c1"}))
+        refused = gateway.refusal(gateway.not_waiting({"toolId": "c1"}))
+        self.assertEqual((refused["code"], [*refused["data"]["fields"]]), (409, ["session"]))
+
+
+class ChatInTheQuery(unittest.TestCase):
+    def test_the_session_as_json(self) -> None:
+        found = gateway.chat_in({"session": '{"id":"c"}', "includeEvents": "true"})
+        self.assertEqual(found, {"session": {"id": "c"}, "includeEvents": True})
+        for text, status in (("", 404), ("{", 400), ("\ud800", 400)):
+            with self.subTest(text), self.assertRaises(Problem) as caught:
+                gateway.chat_in({"session": text})
+            self.assertEqual(caught.exception.status, status)
+            self.assertEqual(caught.exception.errors[0]["pointer"], "/session")
 
 
 class Envelope(unittest.TestCase):

@@ -262,7 +262,7 @@ class Chats(unittest.TestCase):
                 },
             ],
         )
-        self.assertNotIn("events", chat({}, with_events=False))
+        self.assertEqual(chat(at, with_events=False)["events"], [])
         self.assertEqual(chat({}, with_events=True)["events"], [])
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..tool import MARK
-from . import agents, calculator, clock, control, files, search, shell, web
+from . import agents, calculator, clock, control, files, named, search, shell, web
 
 PYTHON: tuple[Callable[..., Any], ...] = (
     calculator.calculator,
@@ -22,6 +22,12 @@ PYTHON: tuple[Callable[..., Any], ...] = (
     files.list_files,
     search.search_files,
 )
+NAMED: tuple[Callable[..., Any], ...] = (  # for agents that name them
+    named.bash,
+    named.city_datetime,
+    named.mock_city_weather,
+)
+LIKE = {"bash": "shell"}  # whose policy it has
 AGENTS: tuple[Callable[..., Any], ...] = (agents.agent_save,)  # written by the server itself
 NETWORK: tuple[Callable[..., Any], ...] = (web.fetch_url,)  # made by the server itself ...
 READS = (f"{__name__}.page", "readable")  # ... and what it got, read by this in the child

@@ -1,0 +1,64 @@
+"""The variables of an agent gateway's deployment, as settings of this server. Pure.
+
+In the walk: config.py lays them under the YAA_* ones. The rule of the file: a variable of this kind
+never keeps the server from starting, for others set some of them too: in a cluster a service that
+is called `server` makes SERVER_PORT=tcp://10.0.0.7:80 for every container.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+SETTINGS = {
+    "SERVER_PORT": ("server.port",),
+    "AGENT_EXTERNAL_DIR": ("server.agents_dir",),
+    "MEMORY_CHAT_K": ("session.config.context.window_runs",),
+    "AGENT_LLM_INTERACTION_LOG_ENABLED": ("server.log.model_calls", "server.log.model_deltas"),
+}
+MEANS_NOTHING = {
+    "MEMORY_CHAT_DIR": "this server keeps no chats; their clients do",
+    "AGENT_REFRESH_INTERVAL_MS": "the files of agents are looked at before every run",
+    "AGENT_LLM_INTERACTION_LOG_MASK_SENSITIVE": "secrets are always masked",
+    "AGENT_BASH_WORKING_DIRECTORY": "every session has a folder of its own",
+    "AGENT_BASH_ALLOWED_PATHS": "tools see the session's folder, and the system's to read",
+}
+FAMILIES = ("MEMORY_CHAT_", "AGENT_LLM_", "AGENT_REFRESH_", "AGENT_BASH_")
+_COUNT = re.compile(r"[0-9]{1,9}", re.ASCII)
+_TRUTH = {"true": True, "1": True, "false": False, "0": False}
+
+
+def read(env: Mapping[str, str]) -> tuple[dict[str, Any], list[str]]:
+    """(settings by dotted key, what to tell the owner: a line for each variable that was read, or
+    that changes nothing here). No line has a value."""
+    found: dict[str, Any] = {}
+    said: list[str] = []
+    for name in sorted(env):
+        if keys := SETTINGS.get(name):
+            value = _value(name, env[name])
+            if value is None:
+                said.append(f"{name} is not read: its value is none for {keys[0]}")
+                continue
+            found |= dict.fromkeys(keys, value)
+            said.append(f"{name} is read as {' and '.join(keys)}")
+        elif why := MEANS_NOTHING.get(name):
+            said.append(f"{name} changes nothing here: {why}")
+        elif name.startswith(FAMILIES):
+            said.append(f"{name[:80]} changes nothing here")
+    return found, said
+
+
+def _value(name: str, text: str) -> Any:
+    """The value that a variable spells; None where it spells none."""
+    text = text.strip()
+    match name:
+        case "SERVER_PORT":
+            port = int(text) if _COUNT.fullmatch(text) else -1
+            return port if 0 <= port < 65536 else None
+        case "MEMORY_CHAT_K":
+            return (int(text) or None) if _COUNT.fullmatch(text) else None
+        case "AGENT_EXTERNAL_DIR":
+            plain = text.isprintable() and text.encode("utf-8", "replace").decode() == text
+            return text if text and plain else None
+    return _TRUTH.get(text.lower())
