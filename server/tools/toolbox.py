@@ -135,17 +135,24 @@ class Toolbox:
 
     async def close(self) -> None:
         """End every process that waits for a call."""
+        self._catalog.close()
         self._runner.close()
         await self._mcp.close()
 
     async def load_owner_tools(self) -> None:
         """Add what the owner brought: files, REST operations, MCP servers."""
-        if not self._withheld:
-            await self._catalog.add_files(self._home / "tools", self._runner)
+        await self._catalog.add_files(
+            self._home / "tools", self._runner, sandboxed=not self._withheld
+        )
         self._catalog.add_rest(self._rest, self._home)
         await self._catalog.add_mcp(self._mcp)
         for text in definition.unmatched(self._ceilings, self._tools, exact=True):
             self.problems.append(f"server.tools: {text}")
+
+    def add(self, things: Iterable[Any]) -> None:
+        """Add tools of the program that this runs in: BaseTools (objects.py) or functions. Raises
+        ToolError and SchemaError for what is none."""
+        self._catalog.add_objects(things, "program")
 
     async def load(self, path: Path) -> list[BaseTool | str]:
         """Add the tools of one file. Each of them, or why it is refused."""
