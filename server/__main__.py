@@ -44,6 +44,7 @@ server exits with 2 when its configuration cannot be used, with 1 when its addre
 
 
 STORE = "keep sessions in this folder; FILE is the id of one then"
+BLOCKS = "write the messages with content blocks of this shape"
 TRUST = "the session is my own: keep its approvals, settings and agent"
 NOT_NOW = 1  # starting again may help; after BAD_CONFIGURATION it does not (docs/deploy)
 PASSING = (errno.EADDRINUSE, errno.EADDRNOTAVAIL, socket.EAI_AGAIN)  # why an address is not had
@@ -130,6 +131,8 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     run.add_argument("file", nargs="?", help="a session (default: standard input)")
     run.add_argument("--say", metavar="TEXT", help="a message to append, or to begin with")
     run.add_argument("--trust", action="store_true", help=TRUST)
+    run.add_argument("--store", metavar="FOLDER", help=STORE)
+    run.add_argument("--blocks", choices=["agentscope", "anthropic"], help=BLOCKS)
     forms = run.add_mutually_exclusive_group()
     forms.add_argument("--events", action="store_true", help="write its events, one JSON a line")
     forms.add_argument("--text", action="store_true", help="write the answer, not the session")

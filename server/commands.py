@@ -17,6 +17,7 @@ import shlex
 import signal
 import sys
 from collections.abc import Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,7 @@ from .console import (
     read_session,
     run_once,
     to_run,
+    with_message,
     write_session,
 )
 from .door import certificate
@@ -113,7 +115,22 @@ async def _doctor(config: Config, env: Mapping[str, str]) -> int:
 def _run(config: Config, env: Mapping[str, str], options: argparse.Namespace) -> int:
     """Diagnostics go to stderr only: stdout is the next program's input."""
     log.setup("warning")
-    document = given = to_run(options.file, options.say)
+    with ExitStack() as held:
+        return _run_kept(config, env, options, held)
+
+
+def _run_kept(
+    config: Config, env: Mapping[str, str], options: argparse.Namespace, held: ExitStack
+) -> int:
+    kept = None
+    if options.store is not None:
+        if not options.file:
+            raise Problem("bad_request", "run --store FOLDER ID: the id of a session is missing")
+        kept = held.enter_context(store.JsonSession(options.store).kept(options.file))
+        before = kept.load() if kept.exists() else {"id": options.file, "messages": []}
+        document = given = with_message(before, options.say)
+    else:
+        document = given = to_run(options.file, options.say)
     if not options.trust:
         document, lines = as_foreign(given, config.session)
         if lines:
@@ -132,13 +149,15 @@ def _run(config: Config, env: Mapping[str, str], options: argparse.Namespace) ->
             asyncio.get_running_loop().add_signal_handler(number, task.cancel)
         async with App(config, env) as app:
             begun = True
-            return await run_once(app.agent, document, sys.stdout, form)
+            return await run_once(app.agent, document, sys.stdout, form, kept, options.blocks)
 
     try:
         return run(main())
     except (KeyboardInterrupt, asyncio.CancelledError):
         if not begun and form == "session":
-            write_session(given, sys.stdout)  # `> session.json` must not lose what it held
+            write_session(
+                given, sys.stdout, options.blocks
+            )  # `> session.json` must not lose what it held
         return INTERRUPTED
 
 

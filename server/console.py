@@ -20,6 +20,7 @@ from .api.runs import Agent, Run
 from .errors import Problem
 from .fronts.outcome import finished
 from .jsontext import browser_safe, dumps
+from .session.blocks import to_blocks
 from .session.ending import ended_by
 from .session.events import alias
 from .session.foreign import Item, sanitize
@@ -100,8 +101,12 @@ def to_run(file: str | None, text: str | None) -> dict[str, Any]:
     `text`. A text alone begins a session. Raises Problem."""
     if text is None:
         return read_session(file or "-")
-    document = read_session(file) if file else {}
-    if isinstance(messages := document.setdefault("messages", []), list):
+    return with_message(read_session(file) if file else {}, text)
+
+
+def with_message(document: dict[str, Any], text: str | None) -> dict[str, Any]:
+    """The session with a message of `text` behind it, if there is one."""
+    if text is not None and isinstance(messages := document.setdefault("messages", []), list):
         # Bytes of an argument that are no UTF-8 come as surrogates, which no JSON can hold.
         messages.append({"role": "user", "content": browser_safe(text)})
     return document
@@ -119,9 +124,11 @@ async def run_once(
     out: TextIO,
     form: str = "session",
     kept: store.Kept | None = None,
+    blocks: str | None = None,
 ) -> int:
     """Run a session and write to `out` the updated one, its "events", one a line, or its "text".
-    `kept`: where it is saved after every event.
+    `kept`: where it is saved after every event. `blocks`: the shape of content blocks in which the
+    session's messages are written.
 
     Returns the exit code. Cancelled, it still writes the session as far as it came.
     Raises Problem when the session cannot be run.
@@ -144,7 +151,7 @@ async def run_once(
             if kept.failed:
                 print(f"yaa: {kept.file}: {kept.failed}", file=sys.stderr)
         if form == "session":
-            write_session(run.session, out)
+            write_session(run.session, out, blocks)
     if form == "text":
         write_answer(run.session, out)
     return EXITS.get(run.session.get("status", ""), INTERRUPTED)
@@ -158,8 +165,10 @@ SHORT = {
 }
 
 
-def write_session(session: dict[str, Any], out: TextIO) -> None:
-    """As JSON that people can read and edit."""
+def write_session(session: dict[str, Any], out: TextIO, blocks: str | None = None) -> None:
+    """As JSON that people can read and edit; `blocks`: see run_once."""
+    if blocks and isinstance(session.get("messages"), list):
+        session = {**session, "messages": to_blocks(session["messages"], blocks)}
     out.write(json.dumps(session, ensure_ascii=False, indent=2) + "\n")
     out.flush()
 
