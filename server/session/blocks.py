@@ -40,10 +40,18 @@ def settled(document: dict[str, Any]) -> tuple[list[Any], list[int]] | None:
 
 
 def from_blocks(messages: Iterable[Message]) -> list[Message]:
-    """Return messages with content blocks, of either shape, as a session has them."""
+    """Return messages with content blocks, of either shape, as a session has them; a single text
+    as a text."""
     given = list(messages)
     converted = settled({"messages": given})
-    return given if converted is None else converted[0]
+    return [_of_text(message) for message in (given if converted is None else converted[0])]
+
+
+def _of_text(message: Message) -> Message:
+    match message.get("content"):
+        case [{"type": "text", "text": str(text), **rest}] if not rest:
+            return {**message, "content": text}
+    return message
 
 
 def to_blocks(messages: Iterable[Message], shape: str = "agentscope") -> list[Message]:
