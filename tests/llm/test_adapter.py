@@ -111,9 +111,12 @@ class Giving(Case):
 
     async def test_what_it_is_asked(self) -> None:
         seen: list[dict[str, Any]] = []
-        await self.events(
-            Gives(lambda data: seen.append(data) or "x"), session_id="ses", max_tokens=5
-        )
+
+        def see(data: dict[str, Any]) -> str:
+            seen.append(data)
+            return "x"
+
+        await self.events(Gives(see), session_id="ses", max_tokens=5)
         (data,) = seen
         self.assertEqual([m["content"] for m in data["messages"]], ["s", "hé"])
         self.assertEqual(data["tools"][0]["function"]["name"], "t")
@@ -149,7 +152,15 @@ class Failing(Case):
         event = await self.error(Gives(secret))
         self.assertNotIn("secret", event["message"])
         self.assertIn("mine failed: ValueError", event["message"])
-        for given in (5, None, [], {"tool_calls": [5]}, {"content": object()}, {"tool_calls": 5}):
+        odd: tuple[Any, ...] = (
+            5,
+            None,
+            [],
+            {"tool_calls": [5]},
+            {"content": object()},
+            {"tool_calls": 5},
+        )
+        for given in odd:
             with self.subTest(given):
                 event = await self.error(Gives(lambda data, given=given: given))
                 self.assertEqual(event["code"], "upstream_error")

@@ -36,7 +36,7 @@ from tests.tooling.tools import ROOT
 Json = dict[str, Any]
 
 
-class Scripted(BaseAPI):
+class Scripted(BaseAPI):  # type: ignore[misc]
     """Answers what it was asked; `write …` calls a tool, a result is repeated."""
 
     model_name = "scripted-1"
@@ -58,7 +58,7 @@ class Scripted(BaseAPI):
         return {"content": f"You said {last['content']}", "usage": {"prompt_tokens": 5}}
 
 
-class WriteFileTool(BaseTool):
+class WriteFileTool(BaseTool):  # type: ignore[misc]
     """Writes a file."""
 
     input_schema = {
@@ -178,7 +178,7 @@ class Library(Case):
     def test_116_tools_of_a_program(self) -> None:
         """`registerClasses`: objects, classes and functions; the policy still asks."""
 
-        @tool(read_only=True)
+        @tool(read_only=True)  # type: ignore[untyped-decorator]
         def add(a: int, b: int) -> int:
             """Add two numbers."""
             return a + b

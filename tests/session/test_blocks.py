@@ -21,7 +21,7 @@ def result(**more: Any) -> dict[str, Any]:
 
 class In(unittest.TestCase):
     def test_a_session_of_our_own_is_not_touched(self) -> None:
-        messages = [
+        messages: list[dict[str, Any]] = [
             {"role": "user", "content": [{"type": "text", "text": "x"}]},
             {"role": "user", "content": [{"type": "image_url", "image_url": {"url": "u"}}]},
             {
