@@ -1,7 +1,7 @@
 """yaa: a self-hosted AI agent. A session goes in, an agent runs, the session comes back.
 
-Installed, this is the package `yaa`, and authors of tools and hooks
-`from yaa import tool, hook, Context`.
+Installed, this is the package `yaa`: authors of tools and hooks `from yaa import tool, hook,
+Context`, and programs of one's own `from yaa import BaseAgent, BaseServer, run` (library.py).
 """
 
 import importlib
@@ -23,6 +23,13 @@ if sys.platform == "win32":
 _FOR_AUTHORS = {
     **dict.fromkeys(("Context", "ToolError", "tool", "toolkit"), "tools.tool"),
     "hook": "hooks",
+    **dict.fromkeys(("BaseAgent", "BaseServer", "OpenAIAPI", "OpenAI_API", "run"), "library"),
+    **dict.fromkeys(("BaseAPI", "ModelError"), "llm.adapter"),
+    "BaseTool": "tools.objects",
+    "ConfigError": "config",
+    "Problem": "errors",
+    **dict.fromkeys(("JsonSession", "SessionManager"), "store"),
+    **dict.fromkeys(("from_blocks", "to_blocks"), "session.blocks"),
 }
 
 
@@ -33,7 +40,11 @@ def later(name: str) -> ModuleType:
 
 
 def __getattr__(name: str) -> Any:
-    """What tools and hooks are written with, loaded only for who asks (PEP 562)."""
+    """What tools, hooks and programs are written with, loaded only for who asks (PEP 562)."""
     if name in _FOR_AUTHORS:
         return getattr(later(_FOR_AUTHORS[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_FOR_AUTHORS})

@@ -43,6 +43,8 @@ with 0 when every tool of the file can be used, `doctor` when nothing is missing
 server exits with 2 when its configuration cannot be used, with 1 when its address cannot now."""
 
 
+STORE = "keep sessions in this folder; FILE is the id of one then"
+BLOCKS = "write the messages with content blocks of this shape"
 TRUST = "the session is my own: keep its approvals, settings and agent"
 NOT_NOW = 1  # starting again may help; after BAD_CONFIGURATION it does not (docs/deploy)
 PASSING = (errno.EADDRINUSE, errno.EADDRNOTAVAIL, socket.EAI_AGAIN)  # why an address is not had
@@ -129,6 +131,8 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     run.add_argument("file", nargs="?", help="a session (default: standard input)")
     run.add_argument("--say", metavar="TEXT", help="a message to append, or to begin with")
     run.add_argument("--trust", action="store_true", help=TRUST)
+    run.add_argument("--store", metavar="FOLDER", help=STORE)
+    run.add_argument("--blocks", choices=["agentscope", "anthropic"], help=BLOCKS)
     forms = run.add_mutually_exclusive_group()
     forms.add_argument("--events", action="store_true", help="write its events, one JSON a line")
     forms.add_argument("--text", action="store_true", help="write the answer, not the session")
@@ -139,7 +143,8 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     one.add_argument("file", nargs="?", default="yaa.pyz", help="the file to write (yaa.pyz)")
     commands.add_parser("doctor", parents=[common], help="say what works and what is missing")
     chat = commands.add_parser("chat", parents=[common], help="talk on this terminal")
-    chat.add_argument("file", nargs="?", help="a session to go on with")
+    chat.add_argument("file", nargs="?", help="a session to go on with, saved after every event")
+    chat.add_argument("--store", metavar="FOLDER", help=STORE)
     chat.add_argument("--trust", action="store_true", help=TRUST)
     return parser.parse_args(arguments, argparse.Namespace(home=None, config=None))
 

@@ -143,6 +143,7 @@ class BaseAgent:
             text = "This server is stopping. Ask again in a moment, or another one."
             raise Problem("overloaded", text, headers={"Retry-After": "1"})
         session: Session = document if checked_size else intake.accept(document)
+        told = intake.converted(session)
         self.toolbox.admit(session)
         agent, remarks = self.agents.resolved(session, owner)
         own = session.get("config", {}).get("llm_api", {}).get("provider")
@@ -151,6 +152,7 @@ class BaseAgent:
         run_id = self.ids("run")
         now, ids, host = self.clock(), self.ids, self.toolbox.host
         opening = intake.opening(session, self.defaults, agent, run_id, now, ids, host, remarks)
+        opening[1:1] = told
         run = Run(self, session, model, opening, key, owner)
         run.size = checked_size
         self._begin(run)

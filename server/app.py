@@ -9,7 +9,7 @@ nothing.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import TracebackType
 from typing import Any
 
@@ -34,6 +34,7 @@ from .config import Config, ConfigError, make_home, shipped
 from .errors import Problem
 from .exporter import Exporter
 from .hooks import Hooks
+from .llm.adapter import BaseAPI, adapters
 from .llm.discover import Found, discover
 from .llm.registry import Models
 from .metrics import Metrics, Row
@@ -60,8 +61,9 @@ class App:
     """What an agent runs on: `async with App(config, env) as app`, then `app.agent`.
 
     Making one takes almost no time, because the port is open already; `open` does what takes long.
-    `proof` is what the parent of several workers has proven of the sandbox. Raises ConfigError when
-    the home folder or the configuration cannot be used.
+    `proof` is what the parent of several workers has proven of the sandbox. `tools` and `models`
+    are those of a program of which this is a part (library.py). Raises ConfigError when the home
+    folder or the configuration cannot be used, ToolError and SchemaError for a tool that cannot.
     """
 
     def __init__(
@@ -70,6 +72,9 @@ class App:
         env: Mapping[str, str],
         metrics: Row | None = None,
         proof: Proof | None = None,
+        *,
+        tools: Iterable[Any] = (),
+        models: Mapping[str, BaseAPI] | None = None,
     ) -> None:
         self.config = config
         self.metrics = metrics or Metrics().row(0)
@@ -90,6 +95,8 @@ class App:
         self.client = Client(env)
         self.found = Found()
         self.models = Models(server, self.client, env)
+        self.models.adopt(models or {}, preferred=True)
+        self._adapter_problems: list[str] = []
         rotation = Rotation.of(server["log"])
         logs = config.home / "logs"
         self.exporter = Exporter(server["tracing"], logs, self.client, VERSION, rotation)
@@ -97,6 +104,7 @@ class App:
         self.claims = Claims(config.home / "claims", limits["claim_ttl_s"], limits["result_ttl_s"])
         trusted = owners(server["api_keys"])
         self.toolbox = Toolbox(config, self.client, trusted)
+        self.toolbox.add(tools)
         self.agents = Agents(
             *(config.agents_folder, config.session["agent"], trusted),
             limits=config.session["config"]["limits"],
@@ -119,6 +127,8 @@ class App:
         """Prove the sandbox, load what the owner brought, and look around for models."""
         self.exporter.open()
         self.hooks.load(self.config.home / "hooks")
+        own, self._adapter_problems = adapters(self.config.home / "models", self.models.names())
+        self.models.adopt(own)
         found, _ = await asyncio.gather(
             discover(self.config.server, self.client, self._env), self._open_tools()
         )
@@ -160,6 +170,7 @@ class App:
         await self.agent.close()
         self.locks.close()
         await self.toolbox.close()
+        await self.models.close()
         await self.exporter.close()
         await self.client.close()
 
@@ -183,7 +194,7 @@ class App:
     def problems(self) -> dict[str, list[str]]:
         """What the owner has to mend, by the part that it is wrong with."""
         return {
-            "model": self._model_problems(),
+            "model": [*self._adapter_problems, *self._model_problems()],
             "tools": self.toolbox.problems,
             "agents": self.agent_problems(),
             "hooks": self.hooks.problems,

@@ -12,13 +12,16 @@ import asyncio
 import errno
 import io
 import os
+import secrets
 import shlex
 import signal
 import sys
 from collections.abc import Mapping
+from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
-from . import VERSION, doctor, log
+from . import VERSION, doctor, log, store
 from .app import App
 from .config import Config, ConfigError, expanded, make_home
 from .console import (
@@ -31,6 +34,7 @@ from .console import (
     read_session,
     run_once,
     to_run,
+    with_message,
     write_session,
 )
 from .door import certificate
@@ -111,7 +115,22 @@ async def _doctor(config: Config, env: Mapping[str, str]) -> int:
 def _run(config: Config, env: Mapping[str, str], options: argparse.Namespace) -> int:
     """Diagnostics go to stderr only: stdout is the next program's input."""
     log.setup("warning")
-    document = given = to_run(options.file, options.say)
+    with ExitStack() as held:
+        return _run_kept(config, env, options, held)
+
+
+def _run_kept(
+    config: Config, env: Mapping[str, str], options: argparse.Namespace, held: ExitStack
+) -> int:
+    kept = None
+    if options.store is not None:
+        if not options.file:
+            raise Problem("bad_request", "run --store FOLDER ID: the id of a session is missing")
+        kept = held.enter_context(store.JsonSession(options.store).kept(options.file))
+        before = kept.load() if kept.exists() else {"id": options.file, "messages": []}
+        document = given = with_message(before, options.say)
+    else:
+        document = given = to_run(options.file, options.say)
     if not options.trust:
         document, lines = as_foreign(given, config.session)
         if lines:
@@ -130,13 +149,15 @@ def _run(config: Config, env: Mapping[str, str], options: argparse.Namespace) ->
             asyncio.get_running_loop().add_signal_handler(number, task.cancel)
         async with App(config, env) as app:
             begun = True
-            return await run_once(app.agent, document, sys.stdout, form)
+            return await run_once(app.agent, document, sys.stdout, form, kept, options.blocks)
 
     try:
         return run(main())
     except (KeyboardInterrupt, asyncio.CancelledError):
         if not begun and form == "session":
-            write_session(given, sys.stdout)  # `> session.json` must not lose what it held
+            write_session(
+                given, sys.stdout, options.blocks
+            )  # `> session.json` must not lose what it held
         return INTERRUPTED
 
 
@@ -150,25 +171,74 @@ def _check_tools(config: Config, options: argparse.Namespace) -> int:
 
 def _chat(config: Config, env: Mapping[str, str], options: argparse.Namespace) -> int:
     log.setup("error")
-    session = read_session(options.file) if options.file else {"messages": []}
-    left_out: list[str] = []
-    if not options.trust:
-        session, left_out = as_foreign(session, config.session)
     terminal = Terminal()
-    with asyncio.Runner(loop_factory=Loop) as runner:
-        app = App(config, env)
-        runner.run(app.open())
-        try:
-            for line in (
-                f"yaa {VERSION}",
-                "",
-                *describe(app),
-                "",
-                "/help lists the commands; Ctrl-C stops a run.",
-            ):
-                terminal.line(line, "dim")
+    lines: list[str] = []
+    kept, folder = _kept(options, lines)
+    try:
+        session: dict[str, Any] = {"messages": []}
+        if kept is not None and kept.exists():
+            session = kept.load()
+        elif kept is None and options.file:
+            session = read_session(options.file)
+        elif folder is not None and options.file:
+            session["id"] = options.file
+
+        def admitted(session: dict[str, Any]) -> dict[str, Any]:
+            found, left_out = (
+                (session, []) if options.trust else as_foreign(session, config.session)
+            )
+            if left_out and kept is not None:
+                left_out += _put_aside(kept.file)
             if left_out:
                 terminal.line("\n".join(["", *left_out]))
-            return Chat(app.agent, runner, terminal, session).talk()
-        finally:
-            runner.run(app.close())
+            return found
+
+        with asyncio.Runner(loop_factory=Loop) as runner:
+            app = App(config, env)
+            runner.run(app.open())
+            try:
+                head = ("/help lists the commands; Ctrl-C stops a run.", *lines)
+                for line in (f"yaa {VERSION}", "", *describe(app), "", *head):
+                    terminal.line(line, "dim")
+                session = admitted(session)
+                chat = Chat(app.agent, runner, terminal, session, kept, folder, admitted)
+                return chat.talk()
+            finally:
+                runner.run(app.close())
+    finally:
+        if kept is not None:
+            kept.close()
+
+
+def _kept(
+    options: argparse.Namespace, lines: list[str]
+) -> tuple[store.Kept | None, store.JsonSession | None]:
+    """Where the conversation is saved, and the store that is in; `lines` gets what to tell of it.
+    Raises Problem."""
+    if options.store is not None:
+        folder = store.JsonSession(expanded(options.store, "--store"))
+        name = options.file or f"ses_{secrets.token_hex(12)}"
+        kept = folder.kept(name)
+        options.file = name
+        lines.append(f"This session is saved as {name}; /sessions lists the others.")
+        return kept, folder
+    if not options.file or options.file == "-":
+        return None, None
+    try:
+        kept = store.Kept(store.file_of(options.file))
+    except OSError as error:
+        lines.append(f"This session is not saved: {options.file}: {error.strerror or error}")
+        return None, None
+    lines.append(f"This session is saved in {options.file} after every event.")
+    return kept, None
+
+
+def _put_aside(file: Path) -> list[str]:
+    """Keep a file as it is, before what was left out of it is lost; the line that tells it."""
+    copy = file.with_name(f"{file.name}~")
+    try:
+        if not copy.exists():
+            store.write_whole(copy, file.read_bytes())
+    except OSError as error:
+        return [f"{copy}: {error.strerror}"]
+    return [f"the file as it was is kept as {copy.name}"]

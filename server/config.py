@@ -26,7 +26,7 @@ from .kinds import Anything, At, Choice, Either, MapOf, Pattern, check, kinds_of
 from .sandbox import reach
 from .wire.headers import is_loopback
 
-FOLDERS = ("agents", "tools", "hooks", "workspaces", "claims", "logs")
+FOLDERS = ("agents", "tools", "models", "hooks", "workspaces", "claims", "logs")
 
 LEAST_KEY = 16  # characters of a key that is configured as it is
 
@@ -98,11 +98,18 @@ class Config:
         return [value for value in _secrets(self._server, hidden=False) if value]
 
 
-def load(home: Path, path: Path | None, env: Mapping[str, str], flags: Mapping[str, Any]) -> Config:
+def load(
+    home: Path,
+    path: Path | None,
+    env: Mapping[str, str],
+    flags: Mapping[str, Any],
+    last: str = "the command line",
+) -> Config:
     """Read, merge and check everything.
 
     `path` is read instead of `home`'s config.json, which may be missing; `flags` maps dotted keys
-    to values of the command line, None meaning "not given". Raises ConfigError.
+    to values of the command line, or of whatever `last` says, None meaning "not given". Raises
+    ConfigError.
     """
     merged = _read(shipped("config.default.json"))
     kinds = kinds_of(merged)
@@ -114,12 +121,12 @@ def load(home: Path, path: Path | None, env: Mapping[str, str], flags: Mapping[s
     theirs, remarks = gateway_env.read(env)
     layers["the environment, as a gateway's"] = _from_flags(theirs)
     layers["the environment"] = _from_env(env, kinds, problems)
-    layers["the command line"] = _from_flags(flags)
+    layers[last] = _from_flags(flags)
     for source, layer in layers.items():
         problems += check(layer, kinds, (), source)
         merged = merge(merged, layer)
     if not problems:
-        problems += [*_contradictions(merged["server"]), *_no_defaults(layers)]
+        problems += [*_contradictions(merged["server"], home), *_no_defaults(layers)]
     if problems:
         raise ConfigError(*problems)
     sources = tuple(source for source, layer in layers.items() if layer)
@@ -205,7 +212,7 @@ def _is_address(url: str) -> bool:
         return False
 
 
-def _contradictions(server: Mapping[str, Any]) -> Iterator[str]:
+def _contradictions(server: Mapping[str, Any], home: Path) -> Iterator[str]:
     """What is wrong only when taken together, or in a way that no kind shows."""
     host = server["host"]
     if not server["auth_required"] and not is_loopback(host.lower()):
@@ -221,8 +228,9 @@ def _contradictions(server: Mapping[str, Any]) -> Iterator[str]:
     if server["tls"]["key"] and not server["tls"]["cert"]:
         yield "server.tls.key is given without server.tls.cert, the certificate it belongs to"
     named = server["default_provider"]
-    if named and named not in server["providers"]:
-        known = ", ".join(server["providers"]) or "none"
+    adapters = [path.stem for path in sorted((home / "models").glob("*.py"))] if named else []
+    if named and named not in server["providers"] and named not in adapters:
+        known = ", ".join([*server["providers"], *adapters]) or "none"
         yield f"server.default_provider is {named}, but the providers configured are: {known}"
     for name, own in server["tools"].items():
         for entry in own.get("allow", ()):

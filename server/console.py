@@ -7,19 +7,20 @@ session is a document here too; whatever happens, the one that is printed or kep
 from __future__ import annotations
 
 import asyncio
-import errno
 import json
 import secrets
 import sys
-from contextlib import aclosing, suppress
+from collections.abc import Callable
+from contextlib import aclosing
 from pathlib import Path
 from typing import Any, TextIO
 
-from . import handwritten
+from . import store
 from .api.runs import Agent, Run
 from .errors import Problem
 from .fronts.outcome import finished
-from .jsontext import JSONError, browser_safe, dumps, loads
+from .jsontext import browser_safe, dumps
+from .session.blocks import to_blocks
 from .session.ending import ended_by
 from .session.events import alias
 from .session.foreign import Item, sanitize
@@ -33,24 +34,23 @@ Write, and press Enter to send; a \\ at the end of a line goes on to the next on
   /help        this text
   /clear       begin a new session
   /save FILE   write the session as JSON; `run` and `chat` take it back
+  /sessions    list those of the store (chat --store FOLDER)
+  /open ID     go on with another one of the store
+  /delete ID   delete one of the store
   /exit        leave (or Ctrl-D)
 Ctrl-C stops the run, not the program."""
 
 
 def read_session(file: str) -> dict[str, Any]:
-    """The session in `file`, `-` being standard input. Raises Problem that names the place."""
-    name = "standard input" if file == "-" else file
+    """The session in `file`, `-` being standard input, to the last event that a conversation which
+    was killed has saved beside it. Raises Problem that names the place."""
+    if file != "-":
+        return store.read(Path(file))
     try:
-        data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
-        document = loads(data)
+        data = sys.stdin.buffer.read()
     except OSError as error:
-        raise Problem("bad_request", f"{name}: {error.strerror}") from None
-    except JSONError as error:
-        place, message = handwritten.wrong(data, error)
-        raise Problem("bad_json", f"{name}{place}: {message}") from None
-    if not isinstance(document, dict):
-        raise Problem("session_invalid", f"{name}: a session is one JSON object")
-    return document
+        raise Problem("bad_request", f"standard input: {error.strerror}") from None
+    return store.parsed(data, "standard input")
 
 
 # What a session from elsewhere wanted, by the kind of what was taken out of it.
@@ -101,8 +101,12 @@ def to_run(file: str | None, text: str | None) -> dict[str, Any]:
     `text`. A text alone begins a session. Raises Problem."""
     if text is None:
         return read_session(file or "-")
-    document = read_session(file) if file else {}
-    if isinstance(messages := document.setdefault("messages", []), list):
+    return with_message(read_session(file) if file else {}, text)
+
+
+def with_message(document: dict[str, Any], text: str | None) -> dict[str, Any]:
+    """The session with a message of `text` behind it, if there is one."""
+    if text is not None and isinstance(messages := document.setdefault("messages", []), list):
         # Bytes of an argument that are no UTF-8 come as surrogates, which no JSON can hold.
         messages.append({"role": "user", "content": browser_safe(text)})
     return document
@@ -115,9 +119,16 @@ def explain(problem: Problem) -> str:
 
 
 async def run_once(
-    agent: Agent, document: dict[str, Any], out: TextIO, form: str = "session"
+    agent: Agent,
+    document: dict[str, Any],
+    out: TextIO,
+    form: str = "session",
+    kept: store.Kept | None = None,
+    blocks: str | None = None,
 ) -> int:
     """Run a session and write to `out` the updated one, its "events", one a line, or its "text".
+    `kept`: where it is saved after every event. `blocks`: the shape of content blocks in which the
+    session's messages are written.
 
     Returns the exit code. Cancelled, it still writes the session as far as it came.
     Raises Problem when the session cannot be run.
@@ -128,13 +139,19 @@ async def run_once(
             number = 0
             async for event in events:
                 number += 1
+                if kept is not None:
+                    kept.saw(event, run.session)
                 if form == "events":
                     frame = {"id": f"{run.id}/{number}", "event": alias(event), "data": event}
                     out.write(dumps(frame) + "\n")
                     out.flush()
     finally:
+        if kept is not None:
+            kept.save(run.session)
+            if kept.failed:
+                print(f"yaa: {kept.file}: {kept.failed}", file=sys.stderr)
         if form == "session":
-            write_session(run.session, out)
+            write_session(run.session, out, blocks)
     if form == "text":
         write_answer(run.session, out)
     return EXITS.get(run.session.get("status", ""), INTERRUPTED)
@@ -148,8 +165,10 @@ SHORT = {
 }
 
 
-def write_session(session: dict[str, Any], out: TextIO) -> None:
-    """As JSON that people can read and edit."""
+def write_session(session: dict[str, Any], out: TextIO, blocks: str | None = None) -> None:
+    """As JSON that people can read and edit; `blocks`: see run_once."""
+    if blocks and isinstance(session.get("messages"), list):
+        session = {**session, "messages": to_blocks(session["messages"], blocks)}
     out.write(json.dumps(session, ensure_ascii=False, indent=2) + "\n")
     out.flush()
 
@@ -178,20 +197,40 @@ def write_answer(session: dict[str, Any], out: TextIO) -> None:
 
 class Chat:
     """A conversation on a terminal. `loop` runs one coroutine at a time: between runs nothing
-    goes on, so reading a line may block."""
+    goes on, so reading a line may block. `kept`: the file in which it is saved after every event;
+    `folder`: the store that this file is in; `admitted`: what may be run of a stored session."""
 
     def __init__(
-        self, agent: Agent, loop: asyncio.Runner, terminal: Terminal, session: dict[str, Any]
+        self,
+        agent: Agent,
+        loop: asyncio.Runner,
+        terminal: Terminal,
+        session: dict[str, Any],
+        kept: store.Kept | None = None,
+        folder: store.JsonSession | None = None,
+        admitted: Callable[[dict[str, Any]], dict[str, Any]] = lambda session: session,
     ) -> None:
         self._agent = agent
         self._loop = loop
         self._terminal = terminal
         self.session = session
         self._run: Run | None = None
+        self._kept, self._folder, self._admitted = kept, folder, admitted
+        self._told = ""  # of what keeps the file from being written
 
     def talk(self) -> int:
         """Read and answer until the person leaves. Returns the exit code."""
+        try:
+            return self._talk()
+        finally:
+            if self._kept is not None:
+                self._kept.close()
+
+    def _talk(self) -> int:
         if self._open():
+            self._converse()
+        elif self.session.get("status") == "in_progress" and self.session.get("messages"):
+            self._terminal.line("going on where it was ended", "dim")
             self._converse()
         while True:
             try:
@@ -222,42 +261,100 @@ class Chat:
             case "/help":
                 self._terminal.line(HELP)
             case "/clear":
-                self.session = {"messages": [], "config": self.session.get("config", {})}
-                self._terminal.line("a new session", "dim")
+                self._begin()
             case "/save" if rest.strip():
                 self._save(rest.strip())
             case "/save":
                 self._terminal.line("/save FILE", "red")
+            case "/sessions" | "/open" | "/delete" if self._folder is not None:
+                try:
+                    self._stored(self._folder, name, rest.strip())
+                except Problem as problem:
+                    self._terminal.line(explain(problem), "red")
+            case "/sessions" | "/open" | "/delete":
+                self._terminal.line(f"{name} is for a store: chat --store FOLDER", "red")
             case _:
                 self._terminal.line(f"{name} is not known; /help lists what is", "red")
+
+    def _begin(self) -> None:
+        """A new session: in a store under an id of its own, else in no file."""
+        if self._kept is not None:
+            self._kept.close()
+            self._kept = None
+        self.session = {"messages": [], "config": self.session.get("config", {})}
+        self._terminal.line("a new session", "dim")
+        if self._folder is not None:
+            self.session["id"] = session_id = f"ses_{secrets.token_hex(12)}"
+            self._keep(self._folder, session_id)
+
+    def _keep(self, folder: store.JsonSession, session_id: str) -> None:
+        self._kept = folder.kept(session_id)
+        self._terminal.line(f"it is saved as {visible(session_id)}", "dim")
+
+    def _stored(self, folder: store.JsonSession, name: str, session_id: str) -> None:
+        """What there is in the store, and another session of it. Raises Problem."""
+        if name == "/sessions":
+            for each in folder.list_sessions():
+                self._terminal.line(self._listed(folder, each))
+        elif not session_id:
+            self._terminal.line(f"{name} ID", "red")
+        elif not folder.session_exists(session_id):
+            self._terminal.line(f"there is no session {visible(session_id)}; /sessions", "red")
+        elif self._kept is not None and self._kept.file == folder.file(session_id):
+            self._terminal.line("this is the session that is open", "red")
+        elif name == "/delete":
+            folder.delete_session(session_id)
+            self._terminal.line("deleted", "dim")
+        else:
+            kept = folder.kept(session_id)
+            try:
+                session = kept.load()
+            except Problem:
+                kept.close()
+                raise
+            if self._kept is not None:
+                self._kept.close()
+            self._kept, self.session = kept, self._admitted(session)
+            self._terminal.line(f"{len(self.session.get('messages') or ())} messages", "dim")
+            if self._open():
+                self._converse()
+
+    def _listed(self, folder: store.JsonSession, session_id: str) -> str:
+        try:
+            about = folder.get_session_info(session_id)
+        except Problem as problem:
+            return visible(f"  {session_id}  {problem.detail}")
+        return visible(f"  {session_id}  {about['messages']} messages  {about['title']}")
 
     def _save(self, name: str) -> None:
         """Whatever is wrong with the name, the conversation goes on."""
         try:
-            file = Path(name).expanduser().resolve()  # a link stays one
-            if file.exists() and not file.is_file():  # of a device nothing would be left
-                raise OSError(errno.EINVAL, "is no file")
-            draft = file.with_name(f".{file.name}.{secrets.token_hex(4)}")
-            try:
-                text = json.dumps(self.session, ensure_ascii=False, indent=2) + "\n"
-                draft.write_text(text, encoding="utf-8")
-                draft.replace(file)
-            except OSError:
-                with suppress(OSError):
-                    draft.unlink()
-                raise
-        except (OSError, RuntimeError, ValueError) as error:
-            why = error.strerror if isinstance(error, OSError) else error
-            self._terminal.line(f"{name}: {why}", "red")
+            file = store.file_of(name)
+            store.write_whole(file, store.as_text(self.session))
+        except OSError as error:
+            self._terminal.line(f"{name}: {error.strerror}", "red")
         else:
             self._terminal.line(f"saved to {file}", "dim")
+
+    def _store(self) -> None:
+        """Save it where it is kept; what keeps it from that is told once."""
+        if self._kept is not None:
+            self._kept.save(self.session)
+            self._tell_failure(self._kept)
+
+    def _tell_failure(self, kept: store.Kept) -> None:
+        if kept.failed and kept.failed != self._told:
+            self._terminal.line(f"not saved: {kept.file}: {kept.failed}", "red")
+        self._told = kept.failed
 
     def _say(self, text: str) -> None:
         messages = self.session.setdefault("messages", [])
         message = {"id": f"msg_{secrets.token_hex(12)}", "role": "user", "content": text}
         messages.append(message)
+        self._store()
         if not self._converse():
             messages.remove(message)
+            self._store()
 
     def _converse(self) -> bool:
         """Run, ask what the run waits for, run again; until nothing more is asked or answered.
@@ -281,6 +378,7 @@ class Chat:
             finally:
                 if self._run is not None:
                     self.session, self._run = self._run.session, None
+                    self._store()
             try:
                 answered = [interrupt for interrupt in self._open() if self._ask(interrupt)]
             except (EOFError, KeyboardInterrupt):
@@ -295,6 +393,9 @@ class Chat:
         try:
             async with aclosing(self._run.events()) as events:
                 async for event in events:
+                    if self._kept is not None:
+                        self._kept.saw(event, self._run.session)
+                        self._tell_failure(self._kept)
                     printer.show(event)
         finally:
             printer.end()

@@ -13,22 +13,15 @@ from __future__ import annotations
 
 import asyncio
 import copy
-import importlib.util
 import inspect
-import os
 import secrets
-import stat
-import sys
-import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from contextvars import copy_context
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
-from . import log, spans
+from . import log, spans, trusted
 from .jsontext import dumps
 
 SECURITY = 50  # seed 004's bands: 0-50 security, 51-100 system, 101-500 usual, 501-1000 last
@@ -154,17 +147,9 @@ class Hooks:
 
 def _load(path: Path) -> list[Hook] | str:
     """The hooks of one file, or why it is refused."""
-    if why := _untrusted(path):
-        return why
-    sys.modules.setdefault("yaa", sys.modules[__package__])  # `from yaa import hook` in a checkout
-    spec = importlib.util.spec_from_file_location(f"yaa_hooks_{path.stem}", path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    with _Outcome() as outcome:
-        spec.loader.exec_module(module)
-    if error := outcome.error:
-        where = f" in line {error.lineno}" if isinstance(error, SyntaxError) else ""
-        return f"{type(error).__name__}{where}: {str(error)[:200]}"
+    module = trusted.load(path, "hooks")
+    if isinstance(module, str):
+        return module
     found = [
         Hook(f"{path.name}:{name}", point, priority, timeout_s, function)
         for name, function in vars(module).items()
@@ -172,23 +157,6 @@ def _load(path: Path) -> list[Hook] | str:
         if getattr(function, "__module__", "") == module.__name__
     ]
     return found or "there is no hook in it: put @hook above a function (from yaa import hook)"
-
-
-def _untrusted(path: Path) -> str:
-    """Why nobody should run this file: another user may have written it."""
-    try:
-        about = path.stat()
-        folder = path.parent.stat()
-    except OSError as error:
-        return str(error.strerror)
-    if not stat.S_ISREG(about.st_mode):
-        return "it is no file"
-    for each, what in ((about, "it"), (folder, "its folder")):
-        if each.st_uid not in (os.getuid(), 0):
-            return f"{what} belongs to another user"
-        if each.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-            return f"{what} can be written by others: chmod go-w"
-    return ""
 
 
 # -- calling --------------------------------------------------------------------------------------
@@ -250,7 +218,7 @@ async def _called(
     if each.stuck >= MOST_STUCK:
         return None, f"is not called: {each.stuck} earlier calls have not come back", None
     is_async = inspect.iscoroutinefunction(each.function)
-    call = _awaited if is_async else _in_thread
+    call = trusted.awaited if is_async else trusted.in_thread
     task = asyncio.ensure_future(call(each.function, value, context))
     try:
         await asyncio.wait({task}, timeout=each.timeout_s)
@@ -265,7 +233,7 @@ async def _called(
     return outcome.value, "", None
 
 
-def _abandon(each: Hook, task: asyncio.Future[_Outcome], is_async: bool) -> None:
+def _abandon(each: Hook, task: asyncio.Future[trusted.Outcome], is_async: bool) -> None:
     """Nobody waits for it any more. A thread cannot be ended, so those are counted."""
     each.stuck += 1
 
@@ -275,55 +243,6 @@ def _abandon(each: Hook, task: asyncio.Future[_Outcome], is_async: bool) -> None
     task.add_done_callback(back)
     if is_async:
         task.cancel()
-
-
-async def _awaited(function: Function, value: Any, context: HookContext) -> _Outcome:
-    with _Outcome() as outcome:
-        outcome.value = await function(value, context)
-    return outcome
-
-
-async def _in_thread(function: Function, value: Any, context: HookContext) -> _Outcome:
-    """In a thread of its own, which does not keep the process from ending."""
-    loop = asyncio.get_running_loop()
-    done: asyncio.Future[None] = loop.create_future()
-    outcome = _Outcome()
-
-    def settle() -> None:
-        if not done.done():
-            done.set_result(None)
-
-    def work() -> None:
-        with outcome:
-            outcome.value = function(value, context)
-        with suppress(RuntimeError):  # the loop is closed: the server has stopped
-            loop.call_soon_threadsafe(settle)
-
-    threading.Thread(target=copy_context().run, args=(work,), daemon=True).start()
-    await done
-    return outcome
-
-
-@dataclass
-class _Outcome:
-    """Foreign code ran inside of this: what it raised is kept. The border of the file."""
-
-    value: Any = None
-    error: BaseException | None = field(default=None)
-
-    def __enter__(self) -> _Outcome:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> bool:
-        if isinstance(error, Exception | SystemExit):
-            self.error = error
-            return True
-        return False
 
 
 # -- what fits ------------------------------------------------------------------------------------

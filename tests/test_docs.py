@@ -9,9 +9,14 @@ Beyond that: JSON blocks parse, relative links and their anchors lead somewhere.
 from __future__ import annotations
 
 import ast
+import asyncio
+import contextlib
 import dataclasses
+import inspect
+import io
 import json
 import re
+import sys
 import tempfile
 import unittest
 from collections.abc import Iterator
@@ -19,6 +24,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import server
 from server import errors, hooks, jsontext, kinds, metrics, model_calls
 from server.agents.registry import Agents
 from server.config import SHORT_NAMES, Config
@@ -77,6 +83,19 @@ class Reference(unittest.TestCase):
 
     def test_hooks(self) -> None:
         self.assert_rows("hooks.md", "Point", set(hooks.POINTS))
+
+    def test_library(self) -> None:
+        self.assert_rows("library.md", "Name", set(server._FOR_AUTHORS))
+        rows = re.findall(r"^\| `(\w+)` \| [^|]*?`\1(\([^`]+\))`", self.page("library.md"), re.M)
+        self.assertGreater(len(rows), 8)
+        for name, told in rows:
+            signature = inspect.signature(getattr(server, name))
+            plain = [each.replace(annotation=each.empty) for each in signature.parameters.values()]
+            with self.subTest(name):
+                self.assertEqual(told, str(inspect.Signature(plain)))
+
+    def page(self, name: str) -> str:
+        return (REFERENCE / name).read_text()
 
     def test_traces(self) -> None:
         texts = set(strings("server/tracing.py"))
@@ -198,6 +217,32 @@ class Examples(unittest.IsolatedAsyncioTestCase):
             assert verdict.args is not None
             found = [e async for e in toolbox.execute(session, call, verdict.args, {})]
         self.assertEqual(json.loads(found[-1]["content"]), {"a": 2, "b": 1})
+
+    async def test_the_programs_of_the_how_to_run(self) -> None:
+        sources = [
+            source for _, source in fenced((DOCS / "howto" / "library.md").read_text(), "python")
+        ]
+        found: dict[str, Any] = {"__name__": "example"}
+        sys.modules.setdefault("yaa", server)
+        for source in sources:
+            if "qwen3" not in source:  # that one needs a model
+                exec(compile(source, "library.md", "exec"), found)
+        with tempfile.TemporaryDirectory() as folder:
+            call = asyncio.to_thread
+            with contextlib.redirect_stdout(io.StringIO()):
+                self.assertIn("42", await call(found["main"], folder))
+            self.assertIn("4", await call(found["talk"], folder, f"{folder}/s", "calc 2+2"))
+            self.assertRegex((await call(found["serve"], folder))[0], r"^http://127\.0\.0\.1:\d+$")
+
+    def test_examples_are_what_the_how_tos_show(self) -> None:
+        for page, example in (("own-model", "echo_model"), ("add-a-tool", "tool_source")):
+            shown = [
+                source
+                for _, source in fenced((DOCS / "howto" / f"{page}.md").read_text(), "python")
+            ]
+            file = (DOCS / "examples" / f"{example}.py").read_text()
+            with self.subTest(example):
+                self.assertIn(file.split('"""\n\n', 1)[1].strip(), [each.strip() for each in shown])
 
     async def test_the_hooks_of_the_how_to_load_and_do_what_they_say(self) -> None:
         _, source = next(fenced((DOCS / "howto" / "hooks.md").read_text(), "python"))

@@ -49,7 +49,7 @@ class Sessions:
             before = {**run.session, "messages": list(run.session.get("messages") or ())}
             session = await self._runs.collect(call, run)
             delta = session["config"]["yaa"].get("reply") == "delta"
-            reply = delta_reply(session, before) if delta else session
+            reply = delta_reply(session, before, run.first_message) if delta else session
             await call.json(reply, headers={"x-should-retry": "false"})
 
     async def stop(self, call: Call) -> None:
@@ -102,12 +102,17 @@ def wants_stream(accept: str, otherwise: bool) -> bool:
     return stream > whole
 
 
-def delta_reply(session: Mapping[str, Any], before: Mapping[str, Any]) -> dict[str, Any]:
+def delta_reply(
+    session: Mapping[str, Any], before: Mapping[str, Any], first: int = 0
+) -> dict[str, Any]:
     """Seed 003's reply: only what this run added to the session, and what it used. `before` has the
     messages that were there: the last ones need not be the new ones, since the result of a call
-    goes behind that call, also when the user has spoken since."""
+    goes behind that call, also when the user has spoken since. Where content blocks were parted,
+    all messages are others: then those from number `first` on are new."""
     there = {id(message) for message in before["messages"]}  # the fold keeps each where it changes
     messages = [message for message in session["messages"] if id(message) not in there]
+    if there and len(messages) == len(session["messages"]):
+        messages = messages[first:]
     spent = before.get("usage") or {}
     usage = {
         name: value - spent.get(name, 0) if isinstance(value, int) else value

@@ -14,13 +14,17 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any
 from urllib.parse import urlsplit
 
+from .. import log
 from ..config import ConfigError
 from ..errors import Problem
 from ..jsontext import LARGEST_COUNT
+from ..trusted import in_thread
 from ..wire.client import Client
 from ..wire.headers import is_loopback
 from ..wire.ssrf import address_of, is_public
 from . import BaseAPI
+from .adapter import AdapterAPI
+from .adapter import BaseAPI as Adapter
 from .anthropic import AnthropicAPI
 from .demo import DemoAPI
 from .discover import Found, host_of, host_of_keys
@@ -29,6 +33,8 @@ from .presets import PATHS, PRESETS, Api, Preset, Provider, address, find_preset
 from .remote import Peer, RemoteAPI
 from .responses import ResponsesAPI
 from .retry import Pace
+
+logger = log.get("llm")
 
 POINTER = "/config/llm_api/provider"
 DEMO = "demo"
@@ -79,6 +85,7 @@ class Models:
             name: _with_key(entry, env) for name, entry in configured.items()
         }
         self._found: set[str] = set()
+        self._adapters: dict[str, Adapter] = {}
         self._known: dict[str, Known] = {}  # by owner
         self._preferred: str = server.get("default_provider") or ""
         for name, entry in self._entries.items():
@@ -94,9 +101,27 @@ class Models:
                 self._found.add(name)
                 _check(name, entry)
 
+    def adopt(self, adapters: Mapping[str, Adapter], *, preferred: bool = False) -> None:
+        """Models behind Python code (adapter.py), before those that discovery finds; `preferred`:
+        the first one is the default."""
+        self._adapters.update(adapters)
+        if preferred:
+            self._preferred = next(iter(adapters), self._preferred)
+
+    def names(self) -> list[str]:
+        """Every provider that a session can name."""
+        return [*self._entries, *self._adapters, DEMO]
+
+    async def close(self) -> None:
+        """Let adapters end what they hold open."""
+        for name, adapter in self._adapters.items():
+            if (outcome := await in_thread(adapter.close)).error is not None:
+                logger.error("adapter %s: close failed", name, exc_info=outcome.error)
+
     @property
     def _default(self) -> str:
-        return self._preferred or next(iter(self._entries), DEMO)
+        configured = (name for name in self._entries if name not in self._found)
+        return self._preferred or next(iter((*configured, *self._adapters, *self._entries, DEMO)))
 
     def resolve(self, provider: Any, owner: str = "") -> Model:
         """The model of a session's `config.llm_api.provider`, for a key of this owner
@@ -127,6 +152,12 @@ class Models:
             listed.append(
                 {"name": name, "model": model, "models": models, "origin": origin} | facts
             )
+        for name, adapter in self._adapters.items():
+            model, models = adapter.model_name or name, list(adapter.models)
+            listed.append(
+                {"name": name, "model": model, "models": models or [model], "origin": "adapter"}
+                | _adapter_facts(adapter)
+            )
         demo = {"name": DEMO, "model": DEMO, "models": [DEMO], "origin": "built in", "demo": True}
         listed.append(demo)
         for item in listed:
@@ -140,13 +171,16 @@ class Models:
         """The default provider, or the one that lists the model a session names."""
         model = _text(wanted, "model_name")
         if model and not self._serves(self._default, model):
-            for name in self._entries:
+            for name in (*self._entries, *self._adapters):
                 if self._serves(name, model):
                     return self._named(name, wanted, owner)
         return self._named(self._default, wanted, owner)
 
     def _serves(self, name: str, model: str) -> bool:
         entry = self._entries.get(name)
+        if name in self._adapters:
+            adapter = self._adapters[name]
+            return model in (adapter.models or [adapter.model_name or name])
         if entry is None:
             return name == model == DEMO
         return model in (_offered(entry) or [entry.get("model_name") or _preset(entry).model_name])
@@ -154,10 +188,12 @@ class Models:
     def _named(self, name: str, wanted: dict[str, Any], owner: str) -> Model:
         entry = self._entries.get(name)
         model = _text(wanted, "model_name")
+        if name in self._adapters:
+            return self._adapted(name, wanted, model, owner)
         if entry is None and name == DEMO and model in ("", DEMO):
             return self._demo
         if entry is None:
-            known = [*self._entries, DEMO]
+            known = self.names()
             what = f"the model {model!r}" if name == DEMO else f"a provider named {name!r}"
             raise _unknown(f"This server does not have {what}.", name, known)
         preset = _preset(entry)
@@ -179,11 +215,31 @@ class Models:
         )
         return self._model(provider, entry, self._peer(name, owner))
 
+    def _adapted(self, name: str, wanted: dict[str, Any], model: str, owner: str) -> Model:
+        adapter = self._adapters[name]
+        offered = list(adapter.models)
+        if model and offered and model not in offered:
+            raise _unknown(f"The provider {name!r} does not offer {model!r}.", model, offered)
+        kind, settings = _mapping(wanted, "model_type"), _mapping(wanted, "model_settings")
+        settings.pop("extra_body", None)
+        limits = [each for each in (adapter.max_tokens, _number(wanted, "max_tokens")) if each]
+        provider = Provider(
+            *(name, "", model or adapter.model_name or name, PRESETS["custom"]),
+            is_function_call=adapter.is_function_call and kind.get("is_function_call") is not False,
+            is_reasoning=adapter.is_reasoning,
+            max_tokens=min(limits, default=None),
+            settings=settings,
+            costs=dict(adapter.costs),
+            cost_unit=adapter.cost_unit if adapter.costs else "",
+        )
+        api = AdapterAPI(adapter, provider, self._client, self._peer(name, owner))
+        return Model(name, provider.model, api, _adapter_facts(adapter))
+
     # -- a session's own --------------------------------------------------------------------------
 
     def _own(self, wanted: dict[str, Any], owner: str) -> Model:
         if not self._rules.get("allow"):
-            known = ", ".join([*self._entries, DEMO])
+            known = ", ".join(self.names())
             detail = (
                 "This server calls only its own providers. Leave api_url and api_key out and"
                 f" choose one by name: {known}."
@@ -348,6 +404,12 @@ def _facts(entry: Mapping[str, Any], preset: Preset) -> dict[str, Any]:
         if entry.get(key):
             facts[key] = entry[key]
     return facts
+
+
+def _adapter_facts(adapter: Adapter) -> dict[str, Any]:
+    given = {key: getattr(adapter, key) for key in ("max_context", "max_tokens", "cost_unit")}
+    facts = {"is_function_call": adapter.is_function_call, "is_reasoning": adapter.is_reasoning}
+    return {"tool_mode": "auto", **facts, **{key: value for key, value in given.items() if value}}
 
 
 def _costs(entry: Mapping[str, Any]) -> dict[str, float]:

@@ -15,7 +15,7 @@ from typing import Any
 from ..errors import Problem
 from ..jsontext import LARGEST_COUNT
 from ..schema.validate import SchemaError, Schemas
-from . import definition, offers, prompts
+from . import blocks, definition, offers, prompts, snapshot
 from .answers import ANSWERS
 from .events import Event, Patch, drop, messages_filled, pointer, put, run_started, state_delta
 from .fields import MAX_ERRORS, ROLE_ALIASES, VERSION
@@ -36,7 +36,8 @@ SPENT = {  # which counter a limit is measured on
 
 
 def accept(document: Any) -> Session:
-    """The document, if it is a session that this server can run.
+    """The document, if it is a session that this server can run; content blocks in it are still
+    there (`converted`).
 
     Raises Problem: session_invalid and answer_invalid with every misfit's place, session_version.
     Nothing has happened yet when it does (rule 3).
@@ -50,7 +51,11 @@ def accept(document: Any) -> Session:
             f"The session has version {version}; this server reads up to {VERSION}. Update it.",
             errors=[{"pointer": "/version", "detail": f"expected at most {VERSION}"}],
         )
+    given, places = document, list[int]()
+    if (found := blocks.settled(document)) is not None:
+        document, places = {**document, "messages": found[0]}, found[1]
     if errors := check(document):
+        errors = [_as_sent(error, places) for error in errors]
         raise Problem("session_invalid", _summary(errors), errors=errors)
     schemas = Schemas()
     tools = document.get("tools", [])
@@ -58,7 +63,24 @@ def accept(document: Any) -> Session:
         raise Problem("session_invalid", _summary(errors), errors=errors)
     if errors := list(islice(_bad_answers(document, schemas), MAX_ERRORS)):
         raise Problem("answer_invalid", _summary(errors), errors=errors)
-    return document
+    return given
+
+
+def _as_sent(error: dict[str, str], places: list[int]) -> dict[str, str]:
+    """An error at the place that the message was sent at, before its blocks were parted."""
+    parts = error["pointer"].split("/")
+    if places and parts[1:2] == ["messages"] and len(parts) > 2 and parts[2].isdecimal():
+        parts[2] = str(places[int(parts[2])])
+    return {**error, "pointer": "/".join(parts)}
+
+
+def converted(session: Session) -> list[Event]:
+    """Put messages in the place of content blocks, and return the event that tells the client so;
+    none where there are no blocks. For an accepted document that belongs to the run."""
+    if (found := blocks.settled(session)) is None:
+        return []
+    session["messages"] = found[0]
+    return [snapshot.messages(session)]
 
 
 def opening(

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from . import blocks
 from .events import (
     SNAPSHOT,
     Event,
@@ -31,17 +32,17 @@ def events(session: dict[str, Any]) -> list[Event]:
     """The events of a session whose shape has been checked. One without messages gets an empty
     list of them."""
     session = {"messages": [], **session}
+    if (found := blocks.settled(session)) is not None:
+        session["messages"] = found[0]
     run = session.get("run") or {}
     run_id = run.get("id") if isinstance(run.get("id"), str) else "snapshot"
     at = run.get("started_at")
     thread = session.get("id", "")
     started = run_started(thread, {**run, "id": run_id}, at if type(at) is int else 0)
-    taken = {message["id"] for message in session["messages"] if "id" in message}
-    told = [each for item in enumerate(session["messages"]) for each in _told(*item, taken)]
     return [
         started,
         state_snapshot(session),
-        messages_snapshot(told),
+        messages(session),
         {
             "type": "RUN_FINISHED",
             "threadId": thread,
@@ -50,6 +51,13 @@ def events(session: dict[str, Any]) -> list[Event]:
             "metadata": {"yaa": {"digest": digest(session)}},
         },
     ]
+
+
+def messages(session: dict[str, Any]) -> Event:
+    """The messages of a session, whole."""
+    taken = {message["id"] for message in session["messages"] if "id" in message}
+    told = [each for item in enumerate(session["messages"]) for each in _told(*item, taken)]
+    return messages_snapshot(told)
 
 
 def _told(index: int, message: Message, taken: set[str]) -> Iterator[Message]:

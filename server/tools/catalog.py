@@ -13,6 +13,7 @@ import copy
 import functools
 import os
 import re
+from collections.abc import Iterable
 from contextlib import aclosing
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,9 +27,12 @@ from ..schema.validate import Mismatch, SchemaError, Schemas, Validator
 from ..session.patch import parse_pointer
 from . import builtin
 from .mcp import Servers
+from .objects import BaseTool as Object
+from .objects import as_object, record
 from .packages import Package, package_of
 from .rest import Operation, operations
 from .runner import Job, Outcome, Runner
+from .sources import Source, is_source, load_source
 from .tool import BaseTool, Context, ToolError, hints_of, resources_of
 
 # Where a built-in tool runs, if not in a child. What is inline is bounded and harmless.
@@ -62,11 +66,13 @@ logger = log.get("tools")
 
 @dataclass(frozen=True)
 class Entry:
-    """A tool, its compiled schema, and the request that it is where it is one (kind `rest`)."""
+    """A tool, its compiled schema, and the request or the object of this process that it is where
+    it is one (kinds `rest` and `object`)."""
 
     tool: BaseTool
     validator: Validator
     operation: Operation | None = None
+    thing: Object | None = None
 
 
 class Catalog:
@@ -82,6 +88,7 @@ class Catalog:
         self._by_server: dict[str, list[BaseTool]] = {}
         self.packages: dict[str, Package] = {}
         self._looking: dict[str, asyncio.Task[None]] = {}
+        self._sources: list[Source] = []
         for function in (
             *builtin.PYTHON,
             *(builtin.NETWORK if network else ()),
@@ -99,6 +106,7 @@ class Catalog:
         tool: BaseTool,
         operation: Operation | None = None,
         schemas: Schemas | None = None,
+        thing: Object | None = None,
     ) -> None:
         """`schemas`: the budget that the tool shares with others of a stranger. Raises ToolError
         for a name that is taken or that models do not accept, SchemaError for a schema nobody can
@@ -110,18 +118,25 @@ class Catalog:
         validator, unread = _validator(tool, schemas or Schemas())
         for error in unread:
             self._problem(f"{tool.origin}: {tool.name}: not checked: {error}")
-        self.entries[tool.name] = Entry(tool, validator, operation)
+        self.entries[tool.name] = Entry(tool, validator, operation, thing)
         self.version += 1
 
-    async def add_files(self, folder: Path, runner: Runner) -> None:
-        """The owner's tools: every function marked in `<folder>/*.py`."""
+    async def add_files(self, folder: Path, runner: Runner, *, sandboxed: bool = True) -> None:
+        """The owner's tools: every function marked in `<folder>/*.py`, and what sources give.
+        `sandboxed`: there is a sandbox for the former; without, only the latter."""
         for path in sorted(folder.glob("*.py")) if folder.is_dir() else ():
+            if not sandboxed and not is_source(path):
+                continue
             for item in await self.add_file(path, runner):
                 if isinstance(item, str):
                     self._problem(f"tools/{path.name}: {item}")
 
     async def add_file(self, path: Path, runner: Runner) -> list[BaseTool | str]:
-        """The tools of one file: each of them, or why it is refused."""
+        """The tools of one file: each of them, or why it is refused. A file with a `tools()` of its
+        own is a source; any other is run in a child only."""
+        if await asyncio.to_thread(is_source, path):
+            source = load_source(path)
+            return [source] if isinstance(source, str) else await self._add_source(source)
         found: list[BaseTool | str] = []
         try:
             described = await _describe(path, runner)
@@ -135,6 +150,61 @@ class Catalog:
             except (ToolError, SchemaError) as error:
                 found.append(f"{about['name']}: {error}")
         return found
+
+    def add_objects(self, things: Iterable[Any], origin: str) -> None:
+        """Tools of this process: BaseTools (objects.py) or functions. Raises ToolError and
+        SchemaError."""
+        for each in things:
+            thing = as_object(each)
+            self.add(record(thing, origin), thing=thing)
+
+    async def _add_source(self, source: Source) -> list[BaseTool | str]:
+        self._sources.append(source)
+        try:
+            return self._gave(source, await source.ask())
+        except ToolError as error:
+            return [str(error)]
+
+    def _gave(self, source: Source, things: list[Object | str]) -> list[BaseTool | str]:
+        """All tools of a source, in the place of those that it had: each, or why it is refused. The
+        others keep their order: providers cache a prompt up to its first difference."""
+        before, version = dict(self.entries), self.version
+        theirs = [name for name, e in before.items() if e.tool.origin == source.name]
+        for name in theirs:
+            del self.entries[name]
+        rest, found, schemas = dict(self.entries), list[BaseTool | str](), Schemas()
+        for thing in things:
+            if isinstance(thing, str):
+                found.append(thing)
+                continue
+            try:
+                made = record(thing, source.name)
+                self.add(made, schemas=schemas, thing=thing)
+                found.append(made)
+            except (ToolError, SchemaError) as error:
+                found.append(f"{thing.name or type(thing).__name__}: {error}")
+        new = {name: entry for name, entry in self.entries.items() if name not in rest}
+        order = [*before]
+        at = order.index(theirs[0]) if theirs else len(order)
+        first = {name: rest[name] for name in order[:at] if name in rest}
+        last = {name: entry for name, entry in rest.items() if name not in first}
+        self.entries.clear()
+        self.entries.update({**first, **new, **last})
+        if [(name, e.tool) for name, e in self.entries.items()] == [
+            (name, e.tool) for name, e in before.items()
+        ]:
+            self.version = version
+        return found
+
+    async def _ask_again(self, source: Source) -> None:
+        try:
+            for item in self._gave(source, await source.ask()):
+                if isinstance(item, str):
+                    self._problem(f"tools/{source.name}: {item}")
+        except ToolError as error:
+            self._problem(f"tools/{source.name}: {error}")
+        finally:
+            source.running = None
 
     def add_rest(self, configured: dict[str, Any], home: Path) -> None:
         """The operations of `server.rest`, read from <home>/<openapi> where that is named."""
@@ -163,8 +233,11 @@ class Catalog:
         self.problems += servers.problems
 
     def look_again(self, runner: Runner) -> None:
-        """Ask MCP servers for their tools where that is due, and see whether files of packages
-        have changed; what comes of it comes in later."""
+        """Ask sources and MCP servers for their tools where that is due, and see whether files of
+        packages have changed. What comes of it comes in later."""
+        for source in self._sources:
+            if source.due(asyncio.get_running_loop().time()):
+                source.running = asyncio.create_task(self._ask_again(source))
         if self._servers is not None:
             self._servers.look_again()
         for name, package in self.packages.items():
@@ -181,9 +254,12 @@ class Catalog:
         await asyncio.gather(*self._looking.values())
 
     async def close(self) -> None:
-        for task in self._looking.values():
+        """Wait for no source and no package any more."""
+        tasks = [*self._looking.values()]
+        tasks += [source.running for source in self._sources if source.running is not None]
+        for task in tasks:
             task.cancel()
-        await asyncio.gather(*self._looking.values(), return_exceptions=True)
+        await asyncio.gather(*tasks, return_exceptions=True)
 
     async def add_package(
         self, name: str, about: dict[str, Any], home: Path, runner: Runner

@@ -18,6 +18,7 @@ from .agent_save import save
 from .catalog import Entry
 from .fetch import fetch_page
 from .mcp import Question, Servers
+from .objects import Objects
 from .rest import call as rest_call
 from .runner import Job, Outcome, Runner
 from .tool import BaseTool, Context, ToolError
@@ -36,7 +37,7 @@ class Performer:
         agents: Folders,
     ) -> None:
         self._runner, self._client, self._mcp, self._allowed = runner, client, mcp, allowed
-        self._agents = agents
+        self._agents, self._objects = agents, Objects()
 
     async def perform(
         self, entry: Entry, job: Job, question: dict[str, Any] | None
@@ -49,6 +50,8 @@ class Performer:
             yield run_inline(tool, job.args)
         elif tool.kind == "agents":
             yield save(self._agents.of(job.owner), **job.args)
+        elif entry.thing is not None:
+            yield await self._objects.perform(entry.thing, job.args, job.state, limits["wall_s"])
         elif entry.operation and self._client:
             yield await rest_call(self._client, entry.operation, job.args, limits["wall_s"])
         elif tool.kind == "fetch" and self._client:

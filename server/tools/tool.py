@@ -146,7 +146,8 @@ def check_setting(name: str, value: Any) -> None:
 class BaseTool:
     """One tool as the server knows it; its code is reached by `where` in the child.
 
-    kind: `python` runs in the child, `inline` in the server, `fetch` is fetched by the server and
+    kind: `python` runs in the child, `inline` in the server, `object` is code of the program that
+    the server is part of (objects.py), `fetch` is fetched by the server and
     read in the child, `rest` is a request (rest.py), `agents` writes a definition,
     `history` reads the session, `plan` and
     `output` write in it, `question` is answered by a person, `client` runs in the page.

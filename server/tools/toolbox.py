@@ -156,14 +156,21 @@ class Toolbox:
 
     async def load_owner_tools(self) -> None:
         """Add what the owner brought: files, REST operations, MCP servers."""
+        await self._catalog.add_files(
+            self._home / "tools", self._runner, sandboxed=not self._withheld
+        )
         if not self._withheld:
-            await self._catalog.add_files(self._home / "tools", self._runner)
             for name, about in self._modules.items():
                 await self.register(name, about)
         self._catalog.add_rest(self._rest, self._home)
         await self._catalog.add_mcp(self._mcp)
         for text in definition.unmatched(self._ceilings, self.nameable(), exact=True):
             self.problems.append(f"server.tools: {text}")
+
+    def add(self, things: Iterable[Any]) -> None:
+        """Add tools of the program that this runs in: BaseTools (objects.py) or functions. Raises
+        ToolError and SchemaError for what is none."""
+        self._catalog.add_objects(things, "program")
 
     async def load(self, path: Path) -> list[BaseTool | str]:
         """Add the tools of one file. Each of them, or why it is refused."""
