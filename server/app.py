@@ -225,6 +225,7 @@ class App:
             "modes": catalog(),
             "tools": self.toolbox.info(),
             "models": self.models.catalog(),
+            "client_providers": self.models.of_sessions,
             "sandbox": self.toolbox.sandbox(),
             "hooks": self.hooks.info(),
             "tracing": self.exporter.info(),

@@ -1,0 +1,194 @@
+"""What a session says about itself in `config`, as the document of yaa (seed 003) has it."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import json
+import tempfile
+import unittest
+from pathlib import Path
+from typing import Any
+
+from server.api.auth import Keys
+from server.app import App, routes
+from server.config import Config
+from server.wire.client import Client
+from server.wire.listener import BaseServer, Limits
+from tests.fakes import DEFAULTS
+from tests.llm.fakes import STOP, Server, answer, said, serving, sse
+from tests.tooling.api import Api
+
+Json = dict[str, Any]
+
+KEY = "a-key-of-this-test-1234"
+MINE = "sk-the-key-of-the-session"
+OWNERS = "sk-the-key-of-the-owner"
+SECRET = "canary-header-of-the-owner"
+HELLO = [{"role": "user", "content": "你好"}]
+USAGE: Json = {
+    "choices": [],
+    "usage": {"prompt_tokens": 3000, "completion_tokens": 500, "total_tokens": 3500},
+}
+GREETING = answer(sse(said("你好！"), STOP, USAGE))
+
+
+class Case(unittest.IsolatedAsyncioTestCase):
+    """`self.start(**server)` is a server with these settings; `self.ask` one request to it."""
+
+    async def start(self, keys: list[Any] | None = None, **settings: Any) -> Api:
+        home = self.enterContext(tempfile.TemporaryDirectory())
+        server = copy.deepcopy(DEFAULTS["server"])
+        server |= {"discover": False, "api_keys": keys or [KEY]}
+        for name, value in settings.items():
+            server[name] = {**server[name], **value} if isinstance(value, dict) else value
+        self.app = App(Config(server, DEFAULTS["session"], Path(home)), {})
+        await self.app.open()
+        self.addAsyncCleanup(self.app.close)
+        table = routes(self.app, Keys(server["api_keys"]))
+        listener = BaseServer(table, Limits.of(server["limits"]))
+        await listener.listen("127.0.0.1", 0)
+        self.addAsyncCleanup(listener.close)
+        return Api(f"http://127.0.0.1:{listener.port}", KEY)
+
+    async def model(self, *scripts: Any) -> Server:
+        """A provider on this machine that answers so."""
+        return await self.enterAsyncContext(serving(*(scripts or (GREETING,))))
+
+    async def ask(self, api: Api, session: Json, path: str = "/session") -> tuple[int, Json]:
+        return await asyncio.to_thread(api.request, "POST", path, session)
+
+    def own(self, url: str, **more: Any) -> Json:
+        """A session with a provider of its own."""
+        provider = {"api_url": url, "api_key": MINE, "model_name": "m-1", **more}
+        return {"messages": HELLO, "config": {"llm_api": {"provider": provider, "retry": NONE}}}
+
+
+NONE = {"times": 0, "delay": 0}
+
+
+class OwnProvider(Case):
+    """Rows 2 and 3."""
+
+    async def test_2_a_public_host_over_https_is_allowed_out_of_the_box(self) -> None:
+        """The name leads into this machine, so the run ends where a public one would be called."""
+        model = await self.model()
+        api = await self.start()
+        for host in ("localhost.localdomain.", "127.1", "0x7f000001", "2130706433"):
+            with self.subTest(host):
+                status, ended = await self.ask(api, self.own(f"https://{host}:{model.port}/v1"))
+                self.assertEqual(status, 200, ended)
+                self.assertEqual(ended["status"], "failed")
+                self.assertEqual(ended["messages"][-1]["role"], "error")
+        self.assertEqual(model.connections, 0)
+
+    async def test_2_hosts_inside_and_plain_http_are_refused_before_anything_runs(self) -> None:
+        model = await self.model()
+        api = await self.start()
+        inside = ["127.0.0.1", "localhost", "[::1]", "10.0.0.1", "192.168.1.1", "169.254.169.254"]
+        inside += ["[fe80::1]", "[fd00::1]", "[::ffff:127.0.0.1]", "[64:ff9b::7f00:1]", "0.0.0.0"]
+        urls = [f"https://{host}:{model.port}/v1" for host in inside]
+        for url in [*urls, f"http://127.0.0.1:{model.port}/v1", "http://api.example.org/v1"]:
+            with self.subTest(url):
+                status, problem = await self.ask(api, self.own(url))
+                self.assertEqual((status, problem["code"]), (422, "provider_not_allowed"))
+                self.assertIn("server.client_providers.hosts", problem["detail"])
+                self.assertNotIn(MINE, json.dumps(problem))
+        self.assertEqual(model.connections, 0)
+
+    async def test_2_a_host_that_the_owner_lists_is_called_with_the_sessions_key_alone(
+        self,
+    ) -> None:
+        model = await self.model()
+        ours = {
+            "main": {"api_url": "https://api.example.org/v1", "api_key": OWNERS, "model_name": "m"}
+            | {"headers": {"X-Thing": SECRET}, "extra_body": {"user": SECRET}}
+        }
+        rules = {"hosts": ["*", f"127.0.0.1:{model.port}"]}
+        api = await self.start(providers=ours, default_provider="main", client_providers=rules)
+        status, ended = await self.ask(api, self.own(model.url))
+        self.assertEqual((status, ended["status"]), (200, "completed"), ended)
+        (request,) = model.requests
+        self.assertEqual(request.headers["authorization"], f"Bearer {MINE}")
+        seen = f"{request.line}{request.headers}{request.body!r}"
+        self.assertNotIn(OWNERS, seen)
+        self.assertNotIn(SECRET, seen)
+        self.assertEqual(ended["config"]["llm_api"]["provider"]["api_key"], MINE)
+
+    async def test_2_the_servers_key_is_not_borrowed(self) -> None:
+        model = await self.model()
+        ours = {"main": {"api_url": model.url, "api_key": OWNERS, "model_name": "m"}}
+        api = await self.start(providers=ours, client_providers={"hosts": ["*", "127.0.0.1"]})
+        foreign = await self.model()
+        for provider in (
+            {"api_url": foreign.url, "model_name": "m"},
+            {"api_url": foreign.url, "model_name": "m", "api_key": None},
+            {"api_url": foreign.url, "model_name": "m", "api_key": " "},
+            {"name": "main", "api_url": foreign.url},
+            {"name": "main", "api_key": MINE},
+        ):
+            with self.subTest(provider):
+                session = {"messages": HELLO, "config": {"llm_api": {"provider": provider}}}
+                status, problem = await self.ask(api, session)
+                self.assertEqual(status, 422, problem)
+        self.assertEqual((model.requests, foreign.requests), ([], []))
+
+    async def test_2_a_redirect_is_not_followed(self) -> None:
+        inside = await self.model()
+        away = answer(b"", "307 Temporary Redirect", f"Location: {inside.url}/chat/completions")
+        model = await self.model(away)
+        api = await self.start(client_providers={"hosts": [f"127.0.0.1:{model.port}"]})
+        _, ended = await self.ask(api, self.own(model.url))
+        self.assertEqual(ended["status"], "failed")
+        self.assertEqual((len(model.requests), inside.connections), (1, 0))
+
+    async def test_2_a_name_that_changes_its_mind_leads_nowhere(self) -> None:
+        """DNS rebinding: what was judged is what is called, and one address inside is too many."""
+        model = await self.model()
+        answers = [["192.0.2.1", "127.0.0.1"], ["127.0.0.1"], ["8.8.8.8", "::1"]]
+        asked: list[str] = []
+
+        async def resolve(host: str, _port: int) -> list[str]:
+            asked.append(host)
+            return answers[len(asked) - 1]
+
+        client = Client(resolve=resolve)
+        self.addAsyncCleanup(client.close)
+        api = await self.start()
+        self.app.models._client = client
+        for _ in answers:
+            _, ended = await self.ask(api, self.own(f"https://api.example.org:{model.port}/v1"))
+            self.assertIn("not on the public internet", ended["messages"][-1]["content"])
+        self.assertEqual((asked, model.connections), (["api.example.org"] * 3, 0))
+
+    async def test_3_no_provider_at_all_and_one_of_the_sessions(self) -> None:
+        """A demo server; the provider as the document writes it."""
+        model = await self.model()
+        api = await self.start(client_providers={"hosts": ["127.0.0.1"]})
+        session = self.own(
+            model.url,
+            model_type={"is_function_call": True, "is_reasoning": False},
+            cost_per_ktoken=0.5,
+            cost_unit="CNY",
+            max_tokens=100,
+            model_settings={"use_costum_temp": True, "temperature": 0.5},
+        )
+        status, ended = await self.ask(api, session)
+        self.assertEqual((status, ended["status"]), (200, "completed"), ended)
+        body = model.requests[0].json
+        self.assertEqual((body["model"], body["temperature"]), ("m-1", 0.5))
+        self.assertEqual(
+            (ended["usage"]["cost_micro"], ended["usage"]["cost_unit"]), (1750000, "CNY")
+        )
+        self.assertNotIn("warnings", ended["run"])
+        _, info = await asyncio.to_thread(api.request, "GET", "/info")
+        self.assertEqual(info["client_providers"], "listed")
+
+    async def test_2_the_owner_can_switch_it_off(self) -> None:
+        api = await self.start(client_providers={"allow": False})
+        status, problem = await self.ask(api, self.own("https://api.example.org/v1"))
+        self.assertEqual((status, problem["code"]), (422, "provider_not_allowed"))
+
+
+if __name__ == "__main__":
+    unittest.main()
