@@ -30,7 +30,7 @@ from .llm.registry import Model, Models
 from .metrics import Metrics, Row
 from .offload import offload
 from .points import Points
-from .session import account, definition, events, intake, prompts, run_record
+from .session import account, definition, events, intake, prompts, run_record, unknown_keys
 from .session.context import changes as context
 from .session.context.view import pairing_errors, view
 from .session.decide import (
@@ -144,6 +144,7 @@ class BaseAgent:
         session: Session = document if checked_size else intake.accept(document)
         self.toolbox.admit(session)
         agent, remarks = self.agents.resolved(session, owner)
+        remarks = [*remarks, *unknown_keys.remarks(session, self.toolbox.names())]
         own = session.get("config", {}).get("llm_api", {}).get("provider")
         default = self.defaults["config"]["llm_api"]["provider"]
         model = self.models.resolve(definition.provider(agent, own, default), owner)

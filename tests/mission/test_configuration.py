@@ -13,6 +13,7 @@ from typing import Any
 from server.api.auth import Keys
 from server.app import App, routes
 from server.config import Config
+from server.schema.validate import validate
 from server.wire.client import Client
 from server.wire.listener import BaseServer, Limits
 from tests.fakes import DEFAULTS
@@ -188,6 +189,48 @@ class OwnProvider(Case):
         api = await self.start(client_providers={"allow": False})
         status, problem = await self.ask(api, self.own("https://api.example.org/v1"))
         self.assertEqual((status, problem["code"]), (422, "provider_not_allowed"))
+
+
+class Misspelt(Case):
+    """Rows 38 and 39, as far as they are the server's."""
+
+    async def test_38_an_unknown_key_is_told_of_with_the_nearest(self) -> None:
+        api = await self.start()
+        config = {
+            "limts": {"max_steps": 1},
+            "langauge": "中文",
+            "tool": {"calculater": {"deny": True}, "calculator": {"deny": True}},
+            "yaa": {"stream": True},
+        }
+        status, ended = await self.ask(api, {"messages": HELLO, "config": config})
+        self.assertEqual(status, 200)
+        told = {each["key"]: each["nearest"] for each in ended["run"]["warnings"]}
+        self.assertEqual(
+            told,
+            {
+                "limts": "limits",
+                "langauge": "yaa.language",
+                "tool.calculater": "tool.calculator",
+            },
+        )
+        self.assertEqual(ended["config"]["limts"], {"max_steps": 1})
+        del ended["config"]["limts"], ended["config"]["langauge"]
+        del ended["config"]["tool"]["calculater"]
+        ended["messages"].append({"role": "user", "content": "再见"})
+        _, again = await self.ask(api, ended)
+        self.assertNotIn("warnings", again["run"])
+
+    async def test_39_one_schema_describes_every_setting(self) -> None:
+        api = await self.start()
+        _, info = await asyncio.to_thread(api.request, "GET", "/info")
+        schema = info["config_schema"]
+        self.assertEqual(schema["x-order"][0], "/llm_api/provider/name")
+        self.assertEqual(validate(info["defaults"]["config"], schema), [])
+        for pointer in schema["x-order"]:
+            node = schema
+            for name in pointer.strip("/").split("/"):
+                node = node["properties"][name]
+            self.assertTrue(node["title"] and node["description"], pointer)
 
 
 if __name__ == "__main__":
