@@ -25,7 +25,7 @@ from .beside import Beside
 from .config import Config
 from .errors import Problem
 from .hooks import HookFailed, Hooks
-from .llm import Options
+from .llm import Options, text_calls
 from .llm.registry import Model, Models
 from .metrics import Metrics, Row
 from .offload import offload
@@ -145,6 +145,7 @@ class BaseAgent:
         self.toolbox.admit(session)
         agent, remarks = self.agents.resolved(session, owner)
         remarks = [*remarks, *unknown_keys.remarks(session, self.toolbox.names())]
+        remarks += text_calls.remarks(prompts.custom({**session.get("config", {}), "agent": agent}))
         own = session.get("config", {}).get("llm_api", {}).get("provider")
         default = self.defaults["config"]["llm_api"]["provider"]
         model = self.models.resolve(definition.provider(agent, own, default), owner)

@@ -100,6 +100,7 @@ class Reference(unittest.TestCase):
         self.assert_rows("agents.md", "Agent", {item["name"] for item in Agents().info()})
         self.assert_rows("agents.md", "Mode", set(MODES))
         self.assert_rows("agents.md", "Section", set(prompts.SECTIONS))
+        self.assert_rows("agents.md", "Tool section", set(prompts.PROTOCOL))
 
     def test_session(self) -> None:
         names = set(fields.TOP) - SPELLINGS | UNCHECKED
@@ -108,6 +109,7 @@ class Reference(unittest.TestCase):
         warnings = {prompts.UNKNOWN_SECTION, prompts.UNKNOWN_PLACEHOLDER, changes.PROMPT_CUT}
         warnings.add(jobs.UNCONFIRMED)
         warnings |= {definition.AGENT_NARROWED, unknown_keys.UNKNOWN_KEY}
+        warnings.add(prompts.UNREADABLE_CALL)
         self.assert_rows("session.md", "Warning", warnings)
 
     def test_routes(self) -> None:

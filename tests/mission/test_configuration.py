@@ -191,6 +191,45 @@ class OwnProvider(Case):
         self.assertEqual((status, problem["code"]), (422, "provider_not_allowed"))
 
 
+PROTOCOL = {
+    "tools": "您可以使用工具。写法（一次一个，写完就停）：\n{call}\n可用的工具：\n{tools}",
+    "call": "<{name}>\n{parameters}\n</{name}>",
+    "result": "工具 {name} 的结果：\n{result}",
+    "error": "工具 {name} 出错：\n{result}",
+}
+
+
+class OwnWords(Case):
+    """Row 22: 函数调用的提示词模板."""
+
+    async def test_22_the_words_of_tool_calls(self) -> None:
+        called = "<calculator>\n<expression>6*7</expression>\n</calculator>"
+        wrong = "<calculator>\n<expression>6*</expression>\n</calculator>"
+        model = await self.model(*(answer(sse(said(text), STOP)) for text in (called, wrong, "42")))
+        api = await self.start(client_providers={"hosts": ["127.0.0.1"]})
+        session = self.own(model.url)
+        session["config"] |= {"yaa": {"tool_mode": "text"}, "prompt": PROTOCOL}
+        status, ended = await self.ask(api, session)
+        self.assertEqual((status, ended["status"]), (200, "completed"), ended)
+        self.assertEqual(ended["messages"][-1]["content"], "42")
+        self.assertNotIn("warnings", ended["run"])
+        system, *turns = model.requests[-1].json["messages"]
+        self.assertIn("您可以使用工具", system["content"])
+        self.assertIn("<tool_name>\n<parameter>value</parameter>\n</tool_name>", system["content"])
+        self.assertIn("- calculator: ", system["content"])
+        self.assertNotIn("You can use tools", system["content"])
+        self.assertEqual(turns[1], {"role": "assistant", "content": called})
+        self.assertTrue(turns[2]["content"].startswith("工具 calculator 的结果：\n"))
+        self.assertTrue(turns[4]["content"].startswith("工具 calculator 出错：\n"))
+
+    async def test_22_a_call_that_nobody_would_understand(self) -> None:
+        api = await self.start()
+        config = {"prompt": {"call": "【{name}】{arguments}", "tools": "{toolz}"}}
+        _, ended = await self.ask(api, {"messages": HELLO, "config": config})
+        codes = [remark["code"] for remark in ended["run"]["warnings"]]
+        self.assertEqual(codes, ["prompt_call_unreadable", "prompt_placeholder_unknown"])
+
+
 class Misspelt(Case):
     """Rows 38 and 39, as far as they are the server's."""
 
