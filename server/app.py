@@ -17,9 +17,8 @@ from . import VERSION, masking
 from .agent import BaseAgent
 from .agents.registry import Agents
 from .api.agui import Agui
-from .api.auth import Keys, owners
+from .api.auth import Keys, own_limits, owners
 from .api.autoai import AutoAi
-from .api.body import Sizes
 from .api.files import Downloads
 from .api.gateway import Gateway
 from .api.info import Health, Info
@@ -41,6 +40,7 @@ from .recent import Recent
 from .rotation import Rotated, Rotation
 from .sandbox.policy import TIERS
 from .sandbox.probe import Proof
+from .session.ceilings import Ceilings
 from .session.modes import catalog
 from .session.shape import check
 from .tools.claims import Claims
@@ -96,7 +96,8 @@ class App:
         self.hooks = Hooks()
         self.claims = Claims(config.home / "claims", limits["claim_ttl_s"], limits["result_ttl_s"])
         trusted = owners(server["api_keys"])
-        self.toolbox = Toolbox(config, self.client, trusted)
+        self.ceilings = Ceilings.of_keys(limits, own_limits(server["api_keys"]))
+        self.toolbox = Toolbox(config, self.client, trusted, self.ceilings)
         self.agents = Agents(
             *(config.home / "agents", config.session["agent"], trusted),
             limits=config.session["config"]["limits"],
@@ -107,6 +108,7 @@ class App:
         self.agent = BaseAgent(
             *(config, self.models, self.toolbox, self.claims),
             agents=self.agents,
+            ceilings=self.ceilings,
             locks=self.locks,
             metrics=self.metrics,
             sink=self.exporter,
@@ -220,6 +222,7 @@ class App:
     def facts(self, owner: str) -> dict[str, Any]:
         """What `/info` tells a key of this owner beside the configuration, as it is now."""
         return {
+            "limits": dict(self.ceilings.of(owner)),
             "agents": self.agents.info(owner),
             "agent_problems": self.agent_problems(owner),
             "modes": catalog(),
@@ -246,12 +249,12 @@ def routes(app: App, keys: Keys) -> Router:
     """Every address of the server."""
     server, session = app.config.server, app.config.session
     health = Health(VERSION, lambda: app.is_open)
-    info = Info(VERSION, server["limits"], session, app.facts)
+    info = Info(VERSION, session, app.facts)
     streams = session["config"]["yaa"]["stream"]
-    runs = Runs(app.agent, server["limits"])
+    runs = Runs(app.agent, server["limits"], app.ceilings)
     sessions = Sessions(runs, streams=streams)
     agui = Agui(runs)
-    downloads = Downloads(app.toolbox, Sizes.of(server["limits"]))
+    downloads = Downloads(app.toolbox, app.ceilings)
     files = Files(shipped("client"))
     ttl_s, most = server["limits"]["response_ttl_s"], server["limits"]["max_request_size"]
     recent = Recent(app.config.home / "responses", ttl_s, most)

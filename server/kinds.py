@@ -109,7 +109,21 @@ KEY: dict[str, Any] = {
     "name": "",
     "key": "",
     "owner": False,
-    "limits": {"max_runs": 0, "rate_limit": RATE},
+    "limits": {
+        "max_runs": 0,
+        "rate_limit": RATE,
+        "max_parallel_calls": Range(1, 1_000),
+        "max_request_size": Range(1, 1 << 40),
+        "max_values": Range(1, 1 << 40),
+        "session": dict.fromkeys(
+            ("max_steps", "max_tokens", "max_cost_micro", "max_wall_s", "max_consecutive_errors")
+        ),
+        "tool": dict.fromkeys(
+            ("wall_s", "cpu_s", "memory_mb", "file_mb", "disk_mb", "output_kb")
+            + ("processes", "open_files"),
+            0,
+        ),
+    },
 }
 
 # What a session may say about its provider by default. It travels, so it holds no secret.

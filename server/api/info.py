@@ -27,18 +27,18 @@ class Health:
 
 
 class Info:
-    """`facts` is asked at every request, with the owner of the key (auth.Key): agents are not the
-    same for all keys, and models and tools may change while the server runs. `defaults` is the
-    session half of the configuration; `config_schema` says what its `config` may hold."""
+    """`facts` is asked at every request, with the owner of the key (auth.Key): agents and
+    limits are not the same for all keys, and models and tools may change while the server runs.
+    `defaults` is the session half of the configuration; `config_schema` says what its `config` may
+    hold."""
 
     def __init__(
         self,
         version: str,
-        limits: Mapping[str, Any],
         defaults: Mapping[str, Any],
         facts: Facts,
     ) -> None:
-        self._fixed: dict[str, Any] = {"version": version, "limits": dict(limits)}
+        self._fixed: dict[str, Any] = {"version": version}
         self._fixed["defaults"] = dict(defaults)
         self._fixed["config_schema"] = config_schema()
         self._facts = facts

@@ -47,7 +47,7 @@ def _choice(title: str, about: str, names: tuple[str, ...]) -> Schema:
     return _key(title, about, type="string", enum=list(names))
 
 
-def _object(title: str, about: str, /, is_open: bool = False, **properties: Any) -> Schema:
+def _object(title: str, about: str, /, is_open: Any = False, **properties: Any) -> Schema:
     """`is_open`: any further member means something, and is no mistake."""
     members = {"properties": properties, "additionalProperties": is_open}
     return _key(title, about, type="object", **members)

@@ -17,7 +17,7 @@ from .fakes import run_async
 class InfoCase(unittest.TestCase):
     def setUp(self) -> None:
         self.models = [{"name": "main"}]
-        self.info = Info("1.2", {"max_runs": 4}, {"agent": "default"}, self.facts)
+        self.info = Info("1.2", {"agent": "default"}, self.facts)
 
     def facts(self, owner: str) -> dict[str, Any]:
         return {"models": self.models, "asked by": owner}
@@ -38,7 +38,6 @@ class InfoCase(unittest.TestCase):
                 asked.json,
                 {
                     "version": "1.2",
-                    "limits": {"max_runs": 4},
                     "defaults": {"agent": "default"},
                     "config_schema": config_schema(),
                     "models": models,

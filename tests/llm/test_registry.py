@@ -276,7 +276,7 @@ class Own(Case):
 
     def test_hosts(self) -> None:
         everyone = {"allow": True, "hosts": ["*"]}
-        mixed = {"allow": True, "hosts": ["*", *OPEN["hosts"]]}
+        mixed: dict[str, Any] = {"allow": True, "hosts": ["*", "api.good.example", "10.0.0.5"]}
         cases: list[tuple[Any, str, bool | None]] = [  # None: refused; else public_only
             (OPEN, "https://api.good.example/v1", False),
             (OPEN, "https://API.GOOD.example:444/v1", False),

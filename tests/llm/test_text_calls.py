@@ -169,7 +169,7 @@ class OwnWords(unittest.TestCase):
             "content": "x",
             "is_error": True,
         }
-        messages = [
+        messages: list[dict[str, Any]] = [
             {"role": "user", "content": "hi"},
             {"role": "assistant", "content": None, "tool_calls": [call]},
             {"role": "tool", "tool_call_id": "c1", "content": "{name} {result}"},

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import copy
+import http.client
 import json
 import tempfile
 import unittest
@@ -228,6 +229,191 @@ class OwnWords(Case):
         _, ended = await self.ask(api, {"messages": HELLO, "config": config})
         codes = [remark["code"] for remark in ended["run"]["warnings"]]
         self.assertEqual(codes, ["prompt_call_unreadable", "prompt_placeholder_unknown"])
+
+
+class Interval(Case):
+    """Row 9."""
+
+    async def test_9_an_interval_delays_no_other_session_and_no_other_key(self) -> None:
+        model = await self.model()
+        ours = {"main": {"api_url": model.url, "api_key": OWNERS, "model_name": "m"}}
+        keys = [{"name": name, "key": f"the-key-of-{name}-1234567"} for name in ("ann", "bob")]
+        ann = await self.start(keys, providers=ours)
+        ann.key, bob = keys[0]["key"], Api(ann.url, keys[1]["key"])
+        paced: Json = {"id": "same", "messages": HELLO, "config": {"llm_api": {"interval": 60}}}
+        await self.ask(ann, paced)
+        for _ in range(4):  # each hangs up while it waits
+            writer = await self.waiting(ann, paced)
+            writer.close()
+            await writer.wait_closed()
+        self.assertEqual(len(model.requests), 1)
+        others = [(ann, {**paced, "id": "other"}), (bob, paced), (ann, {"messages": HELLO})]
+        for api, session in others:
+            status, ended = await self.ask(api, session)
+            self.assertEqual((status, ended["status"]), (200, "completed"))
+        self.assertEqual(len(model.requests), 4)
+
+    async def waiting(self, api: Api, session: Json) -> asyncio.StreamWriter:
+        """A request whose run has begun, and waits for its turn to call the model."""
+        body = json.dumps(session).encode()
+        head = f"POST /session HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {api.key}\r\n"
+        head += "Content-Type: application/json\r\nAccept: text/event-stream\r\n"
+        head += f"Content-Length: {len(body)}\r\n\r\n"
+        while True:
+            port = int(api.url.rpartition(":")[2])
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            writer.write(head.encode() + body)
+            if b" 200 " in await reader.readline():
+                await reader.readuntil(b"RUN_STARTED")
+                return writer
+            writer.close()  # the run before it is still there
+
+
+LOW = {
+    "session": {**DEFAULTS["server"]["limits"]["session"], "max_steps": 3},
+    "tool": {**DEFAULTS["server"]["limits"]["tool"], "memory_mb": 512},
+}
+FUNCTION = {"name": "calculator", "arguments": '{"expression": "6*7"}'}
+CALLED = [{"index": 0, "id": "c1", "type": "function", "function": FUNCTION}]
+CALL: Json = {"choices": [{"index": 0, "delta": {"tool_calls": CALLED}}]}
+
+
+class KeyLimits(Case):
+    """Row 27: 身份验证 ->> 资源限制器: 设置 CPU/内存阈值."""
+
+    async def test_27_each_key_has_limits_of_its_own_under_the_servers(self) -> None:
+        call = answer(sse(CALL, STOP))
+        model = await self.model(call, call, GREETING)
+        ours = {"main": {"api_url": model.url, "api_key": OWNERS, "model_name": "m"}}
+        few = {"session": {"max_steps": 1}, "tool": {"memory_mb": 64}, "max_request_size": 2000}
+        wide = {"session": {"max_steps": 999}, "tool": {"memory_mb": 9999}}
+        keys: list[Json] = [
+            {"name": "few", "key": "the-key-of-few-1234567", "limits": few},
+            {"name": "wide", "key": "the-key-of-wide-1234567", "limits": wide},
+        ]
+        first = await self.start(keys, providers=ours, limits=LOW)
+        apis = {entry["name"]: Api(first.url, entry["key"]) for entry in keys}
+        told: dict[str, tuple[int, int]] = {}
+        ended: dict[str, str] = {}
+        for name, api in apis.items():
+            _, info = await asyncio.to_thread(api.request, "GET", "/info")
+            limits = info["limits"]
+            told[name] = (limits["session"]["max_steps"], limits["tool"]["memory_mb"])
+            wanted = {"limits": {"max_steps": 50, "on_limit": "stop"}}
+            _, session = await self.ask(api, {"messages": HELLO, "config": wanted})
+            ended[name] = session["finish_reason"]
+        self.assertEqual(told, {"few": (1, 64), "wide": (3, 512)})
+        self.assertEqual(ended, {"few": "limit", "wide": "completed"})
+        large = {"messages": [{"role": "user", "content": "x" * 3000}]}
+        status, problem = await self.ask(apis["few"], large)
+        self.assertEqual((status, problem["code"]), (413, "body_too_large"))
+        self.assertEqual((await self.ask(apis["wide"], large))[0], 200)
+
+    async def test_27_the_memory_of_a_tool_is_the_keys(self) -> None:
+        model = await self.model(answer(sse(EATS, STOP)), GREETING)
+        ours = {"main": {"api_url": model.url, "api_key": OWNERS, "model_name": "m"}}
+        key = {"name": "few", "key": KEY, "limits": {"tool": {"output_kb": 1}}}
+        api = await self.start([key], providers=ours, sandbox={"require": "none"})
+        session = {"messages": HELLO, "config": {"tool": {"shell": {"auto_approve": True}}}}
+        _, ended = await self.ask(api, session)
+        (result,) = [each["result"] for each in ended["messages"] if each["role"] == "tool"]
+        self.assertEqual(result["status"], "limit")
+        self.assertIn("output_kb", json.dumps(result["error"]))
+
+
+MANY = {"name": "shell", "arguments": '{"command": "head -c 100000 /dev/zero | tr \'\\\\0\' x"}'}
+EATS: Json = {"choices": [{"index": 0, "delta": {"tool_calls": [{**CALLED[0], "function": MANY}]}}]}
+
+
+class HelloWorld(Case):
+    """The document's own session, as its client sends it to `POST /`."""
+
+    async def test_hello_world(self) -> None:
+        model = await self.model()
+        api = await self.start(client_providers={"hosts": ["127.0.0.1"]})
+        session = document(model.url)
+        connection = http.client.HTTPConnection("127.0.0.1", int(api.url.rpartition(":")[2]))
+        self.addCleanup(connection.close)
+
+        def send() -> tuple[int, Json]:
+            headers = {"Authorization": f"YAA-API-KEY {KEY}", "Content-Type": "application/json"}
+            headers["Accept"] = "application/json"
+            connection.request("POST", "/", json.dumps(session), headers)
+            reply = connection.getresponse()
+            return reply.status, json.loads(reply.read())
+
+        status, ended = await asyncio.to_thread(send)
+        self.assertEqual(status, 200, ended)
+        self.assertEqual((ended["status"], ended["finish_reason"]), ("completed", "completed"))
+        self.assertEqual([each["role"] for each in ended["messages"]], ["user", "assistant"])
+        self.assertEqual(ended["messages"][-1]["content"], "你好！")
+        self.assertLessEqual(USAGE["usage"].items(), ended["usage"].items())
+        self.assertEqual((ended["usage"]["cost_micro"], ended["usage"]["cost_unit"]), (7000, "CNY"))
+        for name in ("id", "title", "start_time", "character"):
+            self.assertEqual(ended[name], session[name])
+        told = model.requests[0].json
+        self.assertEqual((told["model"], told["temperature"]), ("deepseek-chat", 0.3))
+        self.assertIn("您是 yaa，一个智能体。", told["messages"][0]["content"])
+        self.assertIn("中文", told["messages"][0]["content"])
+        remarks = [(each["code"], each["section"]) for each in ended["run"]["warnings"]]
+        self.assertEqual(remarks, [("prompt_section_unknown", "todo")])
+
+    async def test_hello_world_delta(self) -> None:
+        """智能体回复数据: what this run added, and its usage."""
+        model = await self.model()
+        api = await self.start(client_providers={"hosts": ["127.0.0.1"]})
+        session = document(model.url)
+        session["config"]["yaa"]["reply"] = "delta"
+        status, reply = await self.ask(api, session, "/")
+        self.assertEqual(status, 200)
+        wanted = {"id", "title", "start_time", "finish_reason", "messages", "usage"}
+        self.assertEqual(set(reply), wanted)
+        self.assertEqual([each["content"] for each in reply["messages"]], ["你好！"])
+        self.assertLessEqual(USAGE["usage"].items(), reply["usage"].items())
+
+    async def test_hello_world_statuses_and_keys(self) -> None:
+        model = await self.model()
+        ours = {"main": {"api_url": model.url, "api_key": OWNERS, "model_name": "m"}}
+        api = await self.start(providers=ours)
+        for spelled in ("进行中", "已中断", "已完成", "in-progress", "interrupted", "completed"):
+            status, ended = await self.ask(api, {"messages": HELLO, "status": spelled}, "/")
+            self.assertEqual((status, ended["status"]), (200, "completed"))
+        api.key = "a-wrong-key-1234567890"
+        status, problem = await self.ask(api, {"messages": HELLO}, "/")
+        self.assertEqual((status, problem["code"]), (401, "unauthorized"))
+
+
+def document(url: str) -> Json:
+    """The session of the document, with its spellings, and values in the place of types."""
+    return {
+        "id": "7d2f2f2e-9f6c-4c43-8a56-1d3f6f6d2c11",
+        "title": "问候",
+        "start_time": "2025-03-01T08:00:00Z",
+        "character": "您是 yaa，一个智能体。",
+        "status": "进行中",
+        "messages": [{"role": "用户", "content": "你好"}],
+        "config": {
+            "yaa": {"stream": False, "language": "中文"},
+            "llm_api": {
+                "provider": {
+                    "api_url": url,
+                    "api_key": MINE,
+                    "model_name": "deepseek-chat",
+                    "model_type": {"is_function_call": True, "is_reasoning": False},
+                    "cost_per_ktoken": 0.002,
+                    "cost_unit": "CNY",
+                    "max_tokens": 4096,
+                    "model_settings": {"use_costum_temp": True, "temperature": 0.3},
+                },
+                "stream": True,
+                "request_timeout": 60,
+                "interval": 1,
+                "retry": {"times": 3, "delay": 2},
+            },
+            "prompt": {"todo": "todo"},
+            "tool": {"base_tool": {"auto_approve": True}, "finish": {"auto_approve": True}},
+        },
+    }
 
 
 class Misspelt(Case):

@@ -72,7 +72,7 @@ class UnknownKeys(unittest.TestCase):
         self.assertEqual(remark["message"], said)
 
     def test_many_and_long_keys_stay_few_and_short(self) -> None:
-        config = {f"{number}{'x' * 100_000}": {} for number in range(100)}
+        config: dict[str, Any] = {f"{number}{'x' * 100_000}": {} for number in range(100)}
         found = unknown_keys.remarks({"config": config})
         self.assertEqual(len(found), unknown_keys.MOST_TOLD)
         self.assertLess(len(json.dumps(found)), 10_000)
