@@ -44,15 +44,16 @@ from .session.ceilings import Ceilings
 from .session.modes import catalog
 from .session.shape import check
 from .tools.claims import Claims
+from .tools.kept import Kept, Workspaces, files_kept
 from .tools.locks import Locks
 from .tools.run_records import RunRecords
 from .tools.runner import Runner
-from .tools.stop_signals import StopSignals
+from .tools.stop_signals import KEPT_S, StopSignals
 from .tools.toolbox import Toolbox
 from .wire.client import Client
 from .wire.origins import Origins
 
-SWEEP_EVERY_S = 600.0
+SWEEP_EVERY_S, SWEEP_LEAST_S = 600.0, 5.0
 START_S = 20.0  # how long a request waits for a server that opens
 
 
@@ -105,6 +106,9 @@ class App:
         self.locks = Locks(config.home / "claims.lock")
         self.records = RunRecords(config.home / "runs", limits["claim_ttl_s"])
         self._sweeping: asyncio.Task[None] | None = None
+        self.signals = StopSignals(config.home / "stops")
+        days, wall_s = server["keep_days"], limits["tool"]["wall_s"]
+        self.workspaces = Workspaces(config.home / "workspaces", days, wall_s)
         self.agent = BaseAgent(
             *(config, self.models, self.toolbox, self.claims),
             agents=self.agents,
@@ -114,7 +118,7 @@ class App:
             sink=self.exporter,
             hooks=self.hooks,
             records=self.records,
-            signals=StopSignals(config.home / "stops"),
+            signals=self.signals,
         )
 
     async def open(self) -> None:
@@ -130,11 +134,25 @@ class App:
         self._opened.set()
 
     async def _sweep(self) -> None:
-        """Remove claims, results and records that have expired, now and then, in a thread."""
+        """Remove what has expired, in a thread: as often as a result may expire."""
+        every_s = min(max(self.claims.result_ttl_s, SWEEP_LEAST_S), SWEEP_EVERY_S)
         while True:
-            await asyncio.to_thread(self.claims.sweep)
-            await asyncio.to_thread(self.records.sweep)
-            await asyncio.sleep(SWEEP_EVERY_S)
+            await asyncio.to_thread(self.clean)
+            await asyncio.sleep(every_s)
+
+    def clean(self) -> int:
+        """Remove claims, results, records, requests to stop and workspaces that have expired;
+        returns how many workspaces that were."""
+        self.claims.sweep()
+        self.records.sweep()
+        self.signals.sweep()
+        return self.workspaces.sweep()
+
+    def kept(self) -> list[Kept]:
+        """What there is of sessions in the home folder, and how much of it has expired."""
+        limits = self.config.server["limits"]
+        times = (limits["claim_ttl_s"], limits["result_ttl_s"], KEPT_S)
+        return [self.workspaces.kept(), *files_kept(self.config.home, *times)]
 
     async def _open_tools(self) -> None:
         await self.toolbox.open(self._most, self._proof)

@@ -142,6 +142,7 @@ SHAPES: dict[str, Any] = {
     "server.tools": MapOf({"ceiling": Choice(("deny", "ask", "auto")), "allow": [""]}),
     "server.mcpServers": MapOf(MapOf(ANY)),
     "server.rest": MapOf(REST),
+    "server.keep_days": Range(0, 36_500),
     "server.sandbox.require": Choice(("none", "C", "B", "A")),
     "server.sandbox.network": Choice(("off", "proxy", "full")),
     "server.sandbox.run_as": Range(1, 2**31 - 1),

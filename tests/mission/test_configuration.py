@@ -6,8 +6,12 @@ import asyncio
 import copy
 import http.client
 import json
+import os
+import sys
 import tempfile
+import time
 import unittest
+from asyncio.subprocess import PIPE
 from pathlib import Path
 from typing import Any
 
@@ -414,6 +418,52 @@ def document(url: str) -> Json:
             "tool": {"base_tool": {"auto_approve": True}, "finish": {"auto_approve": True}},
         },
     }
+
+
+class Expiry(Case):
+    """Row 91."""
+
+    async def test_91_what_a_host_keeps_expires(self) -> None:
+        api = await self.start(keep_days=30, limits={"result_ttl_s": 1})
+        home = self.app.config.home
+        old = time.time() - 40 * 86400
+        stale, fresh = home / "workspaces" / ("a" * 32), home / "workspaces" / ("b" * 32)
+        for folder in (stale, fresh):
+            folder.mkdir()
+            (folder / "report.txt").write_text("x")
+        self.app.claims.store(("", "s"), "c1", 0, {"status": "ok"})
+        (home / "stops").mkdir()
+        (home / "runs").mkdir(exist_ok=True)
+        files = [home / "stops" / "s.1", home / "runs" / "r", next((home / "claims").iterdir())]
+        for path in files[:2]:
+            path.write_text("")
+        for path in (stale, *files):
+            os.utime(path, (old, old))
+        expired = {each.name: each.expired for each in self.app.kept()}
+        self.assertEqual(
+            expired, {"workspaces": 1, "claims": 0, "results": 1, "runs": 1, "stops": 1}
+        )
+        self.assertEqual(self.app.clean(), 1)
+        self.assertEqual([path for path in (stale, *files) if path.exists()], [])
+        self.assertTrue((fresh / "report.txt").exists())
+        self.assertEqual((await self.ask(api, {"messages": HELLO}))[0], 200)
+
+    async def test_91_a_command_shows_and_cleans(self) -> None:
+        home = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        folder = home / "workspaces" / ("a" * 32)
+        folder.mkdir(parents=True)
+        os.utime(folder, (0, 0))
+        command = [sys.executable, "-m", "server", "kept", "--home", str(home)]
+        said = []
+        for more in ([], ["--days", "30"], ["--days", "30", "--clean"]):
+            process = await asyncio.create_subprocess_exec(*command, *more, stdout=PIPE)
+            out, _ = await process.communicate()
+            self.assertEqual(process.returncode, 0)
+            said.append(next(line for line in out.decode().splitlines() if "workspaces " in line))
+        self.assertRegex(said[0], r"workspaces +1 .* 0 expired")
+        self.assertRegex(said[1], r"workspaces +1 .* 1 expired")
+        self.assertRegex(said[2], r"workspaces +0 .* 1 removed")
+        self.assertFalse(folder.exists())
 
 
 class Misspelt(Case):
