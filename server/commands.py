@@ -111,7 +111,7 @@ def _kept(config: Config, env: Mapping[str, str], options: argparse.Namespace) -
             raise ConfigError(f"--days is {options.days}, wanted 1 or more")
         wall_s = config.server["limits"]["tool"]["wall_s"]
         app.workspaces = Workspaces(config.home / "workspaces", options.days, wall_s)
-    before = {each.name: each.count for each in app.kept()}
+    before = {each.name: each.number for each in app.kept()}
     if options.clean:
         app.clean()
     print(f"{config.home}\n")

@@ -29,10 +29,10 @@ logger = log.get("kept")
 
 
 class Kept(NamedTuple):
-    """`name`: what it is. `count` of them, the oldest of `oldest_s` seconds, `expired` of them."""
+    """`name`: what it is. `number` of them, the oldest of `oldest_s` seconds, `expired` of them."""
 
     name: str
-    count: int
+    number: int
     oldest_s: float
     expired: int
 

@@ -64,7 +64,7 @@ class Swept(unittest.TestCase):
         self.assertEqual(self.workspaces(0).kept().expired, 0)
         self.assertEqual(Workspaces(self.folder / "none", 1, 0).sweep(), 0)
         found = files_kept(self.folder / "none", 1, 1, 1)
-        self.assertEqual([each.count for each in found], [0, 0, 0, 0])
+        self.assertEqual([each.number for each in found], [0, 0, 0, 0])
 
 
 if __name__ == "__main__":
