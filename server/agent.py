@@ -25,12 +25,13 @@ from .beside import Beside
 from .config import Config
 from .errors import Problem
 from .hooks import HookFailed, Hooks
-from .llm import Options
+from .llm import Options, text_calls
 from .llm.registry import Model, Models
 from .metrics import Metrics, Row
 from .offload import offload
 from .points import Points
-from .session import account, definition, events, intake, prompts, run_record
+from .session import account, definition, events, intake, prompts, run_record, unknown_keys
+from .session.ceilings import Ceilings, capped
 from .session.context import changes as context
 from .session.context.view import pairing_errors, view
 from .session.decide import (
@@ -41,7 +42,6 @@ from .session.decide import (
     RunTools,
     Step,
     Stop,
-    capped,
     next_step,
 )
 from .session.decide import Model as Facts
@@ -94,6 +94,7 @@ class BaseAgent:
         claims: Claims,
         *,
         agents: Agents | None = None,
+        ceilings: Ceilings | None = None,
         locks: Locks | None = None,
         metrics: Row | None = None,
         clock: Callable[[], int] = now_ms,
@@ -106,11 +107,11 @@ class BaseAgent:
     ) -> None:
         limits = config.server["limits"]
         self.defaults = config.session
-        self.ceilings: dict[str, Any] = limits["session"]
+        self.ceilings = ceilings or Ceilings(limits, {})
         self.models, self.toolbox = models, toolbox
         self.agents = agents or Agents(limits=config.session["config"]["limits"])
-        grace_s, most = limits["disconnect_grace_s"], limits["max_parallel_calls"]
-        self.executions = Executions(claims, grace_s, most, locks or Locks())
+        grace_s = limits["disconnect_grace_s"]
+        self.executions = Executions(claims, grace_s, self.ceilings, locks or Locks())
         self.clock, self.ids, self.sink = clock, ids, sink
         self.stopwatch = stopwatch or monotonic_ms
         self.records = records or RunRecords()
@@ -146,6 +147,8 @@ class BaseAgent:
         told = intake.converted(session)
         self.toolbox.admit(session)
         agent, remarks = self.agents.resolved(session, owner)
+        remarks = [*remarks, *unknown_keys.remarks(session, self.toolbox.names())]
+        remarks += text_calls.remarks(prompts.custom({**session.get("config", {}), "agent": agent}))
         own = session.get("config", {}).get("llm_api", {}).get("provider")
         default = self.defaults["config"]["llm_api"]["provider"]
         model = self.models.resolve(definition.provider(agent, own, default), owner)
@@ -378,7 +381,7 @@ class Run:
         self._limits = capped(
             self.session["config"]["limits"],
             definition.of(self.session).get("limits", {}),
-            self._agent.ceilings,
+            self._agent.ceilings.of(self.session_key[0])["session"],
         )
         while True:
             step = await offload(self.size, self._next_step)

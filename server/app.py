@@ -17,9 +17,8 @@ from . import VERSION, masking
 from .agent import BaseAgent
 from .agents.registry import Agents
 from .api.agui import Agui
-from .api.auth import Keys, owners
+from .api.auth import Keys, own_limits, owners
 from .api.autoai import AutoAi
-from .api.body import Sizes
 from .api.files import Downloads
 from .api.gateway import Gateway
 from .api.info import Health, Info
@@ -42,18 +41,20 @@ from .recent import Recent
 from .rotation import Rotated, Rotation
 from .sandbox.policy import TIERS
 from .sandbox.probe import Proof
+from .session.ceilings import Ceilings
 from .session.modes import catalog
 from .session.shape import check
 from .tools.claims import Claims
+from .tools.kept import Kept, Workspaces, files_kept
 from .tools.locks import Locks
 from .tools.run_records import RunRecords
 from .tools.runner import Runner
-from .tools.stop_signals import StopSignals
+from .tools.stop_signals import KEPT_S, StopSignals
 from .tools.toolbox import Toolbox
 from .wire.client import Client
 from .wire.origins import Origins
 
-SWEEP_EVERY_S = 600.0
+SWEEP_EVERY_S, SWEEP_LEAST_S = 600.0, 5.0
 START_S = 20.0  # how long a request waits for a server that opens
 
 
@@ -103,7 +104,8 @@ class App:
         self.hooks = Hooks()
         self.claims = Claims(config.home / "claims", limits["claim_ttl_s"], limits["result_ttl_s"])
         trusted = owners(server["api_keys"])
-        self.toolbox = Toolbox(config, self.client, trusted)
+        self.ceilings = Ceilings.of_keys(limits, own_limits(server["api_keys"]))
+        self.toolbox = Toolbox(config, self.client, trusted, self.ceilings)
         self.toolbox.add(tools)
         self.agents = Agents(
             *(config.agents_folder, config.session["agent"], trusted),
@@ -112,15 +114,19 @@ class App:
         self.locks = Locks(config.home / "claims.lock")
         self.records = RunRecords(config.home / "runs", limits["claim_ttl_s"])
         self._sweeping: asyncio.Task[None] | None = None
+        self.signals = StopSignals(config.home / "stops")
+        days, wall_s = server["keep_days"], limits["tool"]["wall_s"]
+        self.workspaces = Workspaces(config.home / "workspaces", days, wall_s)
         self.agent = BaseAgent(
             *(config, self.models, self.toolbox, self.claims),
             agents=self.agents,
+            ceilings=self.ceilings,
             locks=self.locks,
             metrics=self.metrics,
             sink=self.exporter,
             hooks=self.hooks,
             records=self.records,
-            signals=StopSignals(config.home / "stops"),
+            signals=self.signals,
         )
 
     async def open(self) -> None:
@@ -138,11 +144,25 @@ class App:
         self._opened.set()
 
     async def _sweep(self) -> None:
-        """Remove claims, results and records that have expired, now and then, in a thread."""
+        """Remove what has expired, in a thread: as often as a result may expire."""
+        every_s = min(max(self.claims.result_ttl_s, SWEEP_LEAST_S), SWEEP_EVERY_S)
         while True:
-            await asyncio.to_thread(self.claims.sweep)
-            await asyncio.to_thread(self.records.sweep)
-            await asyncio.sleep(SWEEP_EVERY_S)
+            await asyncio.to_thread(self.clean)
+            await asyncio.sleep(every_s)
+
+    def clean(self) -> int:
+        """Remove claims, results, records, requests to stop and workspaces that have expired;
+        returns how many workspaces that were."""
+        self.claims.sweep()
+        self.records.sweep()
+        self.signals.sweep()
+        return self.workspaces.sweep()
+
+    def kept(self) -> list[Kept]:
+        """What there is of sessions in the home folder, and how much of it has expired."""
+        limits = self.config.server["limits"]
+        times = (limits["claim_ttl_s"], limits["result_ttl_s"], KEPT_S)
+        return [self.workspaces.kept(), *files_kept(self.config.home, *times)]
 
     async def _open_tools(self) -> None:
         await self.toolbox.open(self._most, self._proof)
@@ -234,11 +254,13 @@ class App:
     def facts(self, owner: str) -> dict[str, Any]:
         """What `/info` tells a key of this owner beside the configuration, as it is now."""
         return {
+            "limits": dict(self.ceilings.of(owner)),
             "agents": self.agents.info(owner),
             "agent_problems": self.agent_problems(owner),
             "modes": catalog(),
             "tools": self.toolbox.info(),
             "models": self.models.catalog(),
+            "client_providers": self.models.of_sessions,
             "sandbox": self.toolbox.sandbox(),
             "hooks": self.hooks.info(),
             "tracing": self.exporter.info(),
@@ -259,12 +281,12 @@ def routes(app: App, keys: Keys) -> Router:
     """Every address of the server."""
     server, session = app.config.server, app.config.session
     health = Health(VERSION, lambda: app.is_open)
-    info = Info(VERSION, server["limits"], session, app.facts)
+    info = Info(VERSION, session, app.facts)
     streams = session["config"]["yaa"]["stream"]
-    runs = Runs(app.agent, server["limits"])
+    runs = Runs(app.agent, server["limits"], app.ceilings)
     sessions = Sessions(runs, streams=streams)
     agui = Agui(runs)
-    downloads = Downloads(app.toolbox, Sizes.of(server["limits"]))
+    downloads = Downloads(app.toolbox, app.ceilings)
     files = Files(shipped("client"))
     ttl_s, most = server["limits"]["response_ttl_s"], server["limits"]["max_request_size"]
     recent = Recent(app.config.home / "responses", ttl_s, most)

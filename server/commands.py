@@ -1,4 +1,4 @@
-"""What the command line does beside serving: check, run, chat, doctor, pack, tools check.
+"""What the command line does beside serving: check, run, chat, doctor, kept, pack, tools check.
 
 In the walk: below `__main__`, which imports this file only for these (all of them begin with an
 agent, a server that serves does not). The rule of the file: each command is a function that
@@ -43,6 +43,7 @@ from .greeting import describe
 from .pack import pack
 from .terminal import Terminal
 from .tools.check import check_file
+from .tools.kept import DAY_S, Workspaces
 from .wire.loop import Loop, run
 from .workers import hears_hangup
 
@@ -77,6 +78,8 @@ def _perform(config: Config, env: Mapping[str, str], options: argparse.Namespace
             return _chat(config, env, options)
         case "pack":
             return _pack(Path(options.file))
+        case "kept":
+            return _kept(config, env, options)
         case "doctor":
             return run(_doctor(config, env))
         case "tools":
@@ -100,6 +103,26 @@ def _pack(target: Path) -> int:
     except OSError as error:
         raise ConfigError(f"{target}: {error.strerror}") from None
     print(f"{target}: {size >> 10} KiB; start it with python3 {shlex.quote(str(target))}")
+    return 0
+
+
+def _kept(config: Config, env: Mapping[str, str], options: argparse.Namespace) -> int:
+    """What is kept in the home folder of sessions. Safe beside a server that runs."""
+    log.setup("warning")
+    app = App(config, env)
+    if options.days is not None:
+        if options.days < 1:
+            raise ConfigError(f"--days is {options.days}, wanted 1 or more")
+        wall_s = config.server["limits"]["tool"]["wall_s"]
+        app.workspaces = Workspaces(config.home / "workspaces", options.days, wall_s)
+    before = {each.name: each.number for each in app.kept()}
+    if options.clean:
+        app.clean()
+    print(f"{config.home}\n")
+    for name, count, oldest_s, expired in app.kept():
+        removed = before[name] - count
+        said = f"{removed} removed" if options.clean else f"{expired} expired"
+        print(f"  {name:<12}{count:>7}   oldest {oldest_s / DAY_S:5.1f} days   {said}")
     return 0
 
 

@@ -121,7 +121,21 @@ KEY: dict[str, Any] = {
     "name": "",
     "key": "",
     "owner": False,
-    "limits": {"max_runs": 0, "rate_limit": RATE},
+    "limits": {
+        "max_runs": 0,
+        "rate_limit": RATE,
+        "max_parallel_calls": Range(1, 1_000),
+        "max_request_size": Range(1, 1 << 40),
+        "max_values": Range(1, 1 << 40),
+        "session": dict.fromkeys(
+            ("max_steps", "max_tokens", "max_cost_micro", "max_wall_s", "max_consecutive_errors")
+        ),
+        "tool": dict.fromkeys(
+            ("wall_s", "cpu_s", "memory_mb", "file_mb", "disk_mb", "output_kb")
+            + ("processes", "open_files"),
+            0,
+        ),
+    },
 }
 
 # What a session may say about its provider by default. It travels, so it holds no secret.
@@ -141,6 +155,7 @@ SHAPES: dict[str, Any] = {
     "server.mcpServers": MapOf(MapOf(ANY)),
     "server.rest": MapOf(REST),
     "server.tool_modules": MapOf(MODULES),
+    "server.keep_days": Range(0, 36_500),
     "server.sandbox.require": Choice(("none", "C", "B", "A")),
     "server.sandbox.network": Choice(("off", "proxy", "full")),
     "server.sandbox.run_as": Range(1, 2**31 - 1),

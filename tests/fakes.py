@@ -174,6 +174,9 @@ class CountingToolbox:
     def judge(self, session: Session) -> CountingToolbox:
         return self
 
+    def names(self) -> frozenset[str]:
+        return frozenset(self.tools)
+
     def declared(self, session: Session) -> list[dict[str, Any]]:
         return [{"type": "function", "function": {"name": name}} for name in self.tools]
 

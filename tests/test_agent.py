@@ -19,7 +19,7 @@ from server.collector import LARGE
 from server.config import Config
 from server.errors import Problem
 from server.jsontext import LARGEST_COUNT, canonical
-from server.session.decide import capped
+from server.session.ceilings import capped
 from server.session.events import ALIASES, EXEC, Event, alias
 from server.session.fields import MAX_ID
 from server.session.fold import Folder, digest

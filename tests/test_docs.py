@@ -30,7 +30,7 @@ from server.agents.registry import Agents
 from server.config import SHORT_NAMES, Config
 from server.fronts import chat, responses
 from server.llm import presets
-from server.session import account, definition, events, fields, prompts
+from server.session import account, definition, events, fields, prompts, unknown_keys
 from server.session.context import changes
 from server.session.modes import MODES
 from server.tools import jobs
@@ -122,6 +122,7 @@ class Reference(unittest.TestCase):
         self.assert_rows("agents.md", "Agent", {item["name"] for item in Agents().info()})
         self.assert_rows("agents.md", "Mode", set(MODES))
         self.assert_rows("agents.md", "Section", set(prompts.SECTIONS))
+        self.assert_rows("agents.md", "Tool section", set(prompts.PROTOCOL))
 
     def test_session(self) -> None:
         names = set(fields.TOP) - SPELLINGS | UNCHECKED
@@ -129,7 +130,8 @@ class Reference(unittest.TestCase):
         self.assert_rows("session.md", "Reason", set(fields.REASONS))
         warnings = {prompts.UNKNOWN_SECTION, prompts.UNKNOWN_PLACEHOLDER, changes.PROMPT_CUT}
         warnings.add(jobs.UNCONFIRMED)
-        warnings.add(definition.AGENT_NARROWED)
+        warnings |= {definition.AGENT_NARROWED, unknown_keys.UNKNOWN_KEY}
+        warnings.add(prompts.UNREADABLE_CALL)
         self.assert_rows("session.md", "Warning", warnings)
 
     def test_routes(self) -> None:

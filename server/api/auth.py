@@ -14,7 +14,7 @@ import hmac
 import os
 import re
 import secrets
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -85,6 +85,13 @@ def owners(entries: Iterable[Entry]) -> frozenset[str]:
     marked = {_owner(entry) for entry in found if entry.get("owner")}
     people = {_owner(entry) for entry in found}
     return frozenset({"", *(marked or (people if len(people) == 1 else ()))})
+
+
+def own_limits(entries: Iterable[Entry]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield (`Key.owner`, limits) of the configured keys that have any of their own."""
+    for entry in map(_whole, entries):
+        if limits := entry.get("limits"):
+            yield _owner(entry), limits
 
 
 def home_key(home: Path) -> str:

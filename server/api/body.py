@@ -46,7 +46,12 @@ async def read_object(call: Call, sizes: Sizes, code: str = "session_invalid") -
             "Content-Encoding: gzip, or none at all",
             headers={"Accept-Encoding": "gzip"},  # RFC 9110 section 15.5.16
         )
+    length = headers.get("content-length", "")
+    _check_size(
+        int(length) if length.isdigit() else 0, sizes
+    )  # of this key: before it is asked for
     data = await call.exchange.body()
+    _check_size(len(data), sizes)
     packed, size = coding in GZIP, len(data)
     if packed:
         size = min(sizes.bytes, max(FREE, RATIO * size))
@@ -66,6 +71,12 @@ async def read_object(call: Call, sizes: Sizes, code: str = "session_invalid") -
             errors=[{"pointer": "", "detail": "wanted an object"}],
         )
     return value
+
+
+def _check_size(size: int, sizes: Sizes) -> None:
+    if size > sizes.bytes:
+        detail = f"The body has {size} bytes; this key may send {sizes.bytes} (max_request_size)"
+        raise Problem("body_too_large", detail)
 
 
 def _counted(data: bytes, packed: bool, most: int, max_values: int) -> tuple[str, int]:

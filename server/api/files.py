@@ -13,6 +13,7 @@ from typing import Protocol
 from urllib.parse import quote
 
 from ..errors import Problem
+from ..session.ceilings import Ceilings
 from .body import Sizes, read_object
 from .router import Call
 
@@ -45,13 +46,14 @@ class Toolbox(Protocol):
 class Downloads:
     """The handler of `POST /files`."""
 
-    def __init__(self, toolbox: Toolbox, sizes: Sizes) -> None:
-        self._toolbox, self._sizes = toolbox, sizes
+    def __init__(self, toolbox: Toolbox, ceilings: Ceilings) -> None:
+        self._toolbox, self._ceilings = toolbox, ceilings
         self._places = asyncio.Semaphore(AT_ONCE)
 
     async def post(self, call: Call) -> None:
         """Raises Problem for what is not there, before anything is sent."""
-        body = await read_object(call, self._sizes, "request_invalid")
+        sizes = Sizes.of(self._ceilings.of(call.key.owner))
+        body = await read_object(call, sizes, "request_invalid")
         session_id, path = _text(body, "id", MAX_ID), _text(body, "path", MAX_PATH)
         owner = call.key.owner
         piece = await self._read(owner, session_id, path, 0, "")

@@ -20,6 +20,7 @@ from .. import log
 from ..collector import LARGE
 from ..errors import Problem
 from ..offload import offload
+from ..session.ceilings import Ceilings
 from ..session.events import EXEC, Event, alias
 from ..session.intake import accept
 from ..wire import sse
@@ -79,18 +80,21 @@ class Agent(Protocol):
 
 
 class Runs:
-    """The runs of all handlers, which share the slots. `limits` is `server.limits`."""
+    """The runs of all handlers, which share the slots. `limits` is `server.limits`, `ceilings`
+    what keys have of their own."""
 
-    def __init__(self, agent: Agent, limits: Mapping[str, Any]) -> None:
+    def __init__(
+        self, agent: Agent, limits: Mapping[str, Any], ceilings: Ceilings | None = None
+    ) -> None:
         self._agent = agent
         self._slots = Slots(limits["max_runs"])
-        self._sizes = Sizes.of(limits)
+        self._ceilings = ceilings or Ceilings(limits, {})
         self._heartbeat_s: float = limits["heartbeat_s"]
         self._announce_s: float = limits["announce_s"]
 
     async def read(self, call: Call, code: str = "session_invalid") -> dict[str, Any]:
         """The body as one JSON object. Raises Problem, JSONError or ProtocolError."""
-        return await read_object(call, self._sizes, code)
+        return await read_object(call, Sizes.of(self._ceilings.of(call.key.owner)), code)
 
     @asynccontextmanager
     async def begin(self, call: Call, document: dict[str, Any]) -> AsyncGenerator[Run, None]:

@@ -14,6 +14,7 @@ from time import time_ns
 from typing import Any
 
 from ..session.events import Event
+from ..session.prompts import custom
 
 Message = dict[str, Any]
 Tool = dict[str, Any]
@@ -40,6 +41,7 @@ class Options:
     first_byte_timeout: float | None = None
     idle_timeout: float | None = None
     request_timeout: float | None = None
+    prompts: Mapping[str, str] = field(default_factory=dict)  # sections that replace the default
     session_id: str = ""
     interval: float = 0  # least gap between two calls of the session
     retry_times: int = 0  # extra attempts
@@ -75,6 +77,7 @@ class Options:
             first_byte_timeout=api.get("first_byte_timeout"),
             idle_timeout=api.get("idle_timeout"),
             request_timeout=min(limits, default=None),
+            prompts=custom(config),
             session_id=session.get("id") or "",
             interval=api.get("interval") or 0,
             retry_times=retry.get("times") or 0,

@@ -47,7 +47,7 @@ def request(
 ) -> dict[str, Any]:
     """See RemoteAPI."""
     wish = options.tool_choice
-    messages, tools, wish = build.prepared(provider, messages, tools, mode, wish)
+    messages, tools, wish = build.prepared(provider, messages, tools, mode, options, wish)
     offered = tools if mode == "native" else []
     wanted = build.settings(provider, options, tools=bool(offered))
     system, turns = _turns(provider, messages, names)

@@ -61,7 +61,7 @@ def request(
     names: Names,
 ) -> dict[str, Any]:
     """The body of one call. `mode` is native, json_schema or text, never auto."""
-    messages, tools, wish = prepared(provider, messages, tools, mode, options.tool_choice)
+    messages, tools, wish = prepared(provider, messages, tools, mode, options, options.tool_choice)
     choice = _tool_choice(provider, wish, names)
     offered = tools if mode == "native" else []
     preset = provider.preset
@@ -84,7 +84,12 @@ def request(
 
 
 def prepared(
-    provider: Provider, messages: list[Message], tools: list[Tool], mode: str, choice: str | None
+    provider: Provider,
+    messages: list[Message],
+    tools: list[Tool],
+    mode: str,
+    options: Options,
+    choice: str | None,
 ) -> tuple[list[Message], list[Tool], str | None]:
     """All as this provider understands them, still session-shaped: schemas without references,
     calls as text."""
@@ -95,7 +100,7 @@ def prepared(
     if mode != "native" or not provider.preset.references:
         tools = [_written_out(tool) for tool in tools]
     if mode != "native":
-        messages = text_calls.transcript(messages, tools, mode)
+        messages = text_calls.transcript(messages, tools, mode, options.prompts)
     return messages, tools, choice
 
 

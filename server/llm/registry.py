@@ -80,6 +80,7 @@ class Models:
         self._client = client
         self._demo = Model(DEMO, DEMO, DemoAPI(), {"demo": True})
         self._rules: Mapping[str, Any] = server.get("client_providers") or {}
+        self._hosts = [str(each).lower() for each in self._rules.get("hosts") or ()]
         configured = server.get("providers") or {}
         self._entries: dict[str, dict[str, Any]] = {
             name: _with_key(entry, env) for name, entry in configured.items()
@@ -258,7 +259,7 @@ class Models:
         except ValueError as error:
             raise _invalid("/api_url", str(error)) from None
         host = urlsplit(url).hostname or ""
-        public_only = self._admit(host, urlsplit(url).netloc)
+        public_only = self._admit(url)
         key, model = _text(wanted, "api_key"), _text(wanted, "model_name") or preset.model_name
         if not key:
             raise _invalid("/api_key", "A provider of your own needs its own api_key.")
@@ -273,21 +274,40 @@ class Models:
         )
         return self._model(provider, wanted, self._peer("", owner))
 
-    def _admit(self, host: str, netloc: str) -> bool:
-        """Whether only public addresses may be meant by this host; Problem if it is not allowed.
+    def _admit(self, url: str) -> bool:
+        """Whether only public addresses may be meant by this URL; Problem if it is not allowed.
 
-        `*` lets in every public host; a host of the local network must be named.
+        `*` lets in every public host, over https; a host of the local network must be named, and a
+        named one may be called without TLS.
         """
-        hosts = [str(each).lower() for each in self._rules.get("hosts") or ()]
-        suffixes = [each[1:] for each in hosts if each.startswith("*.")]
-        if host in hosts or netloc in hosts or any(host.endswith(each) for each in suffixes):
+        parts = urlsplit(url)
+        host = (parts.hostname or "").rstrip(".")
+        if self._lists(host, parts.netloc):
             return False
-        private = is_loopback(host) or (address_of(host) is not None and not is_public(host))
-        if "*" not in hosts or private:
+        by_name = "; the owner can name it in server.client_providers.hosts"
+        if "*" not in self._hosts:
+            raise _refused(f"This server does not call {host!r}{by_name}.")
+        if is_loopback(host) or (address_of(host) is not None and not is_public(host)):
+            raise _refused(f"{host!r} is not on the public internet{by_name}.")
+        if parts.scheme != "https":
             raise _refused(
-                f"This server does not call {host!r}: it is not in client_providers.hosts."
+                f"{host!r} is called over https only, as its key must not be read"
+                f" on the way. Use https://{by_name}."
             )
         return True
+
+    def _lists(self, host: str, netloc: str) -> bool:
+        """Whether the owner names this host."""
+        suffixes = [each[1:] for each in self._hosts if each.startswith("*.")]
+        listed = host in self._hosts or netloc.lower() in self._hosts
+        return listed or any(host.endswith(each) for each in suffixes)
+
+    @property
+    def of_sessions(self) -> str:
+        """What a session may bring: "none", a provider on hosts that are "listed", or "public"."""
+        if not self._rules.get("allow") or not self._hosts:
+            return "none"
+        return "public" if "*" in self._hosts else "listed"
 
     def _peer(self, name: str, owner: str) -> Peer:
         """What one person's keys have taught of a provider of ours; of a session's own ("") nothing

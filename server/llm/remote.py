@@ -171,7 +171,13 @@ class RemoteAPI(BaseAPI):
         call = make()
         pause = self._peer.pace.wait(call.options.session_id, call.options.interval)
         if pause > 0:
-            await self._sleep(pause)
+            waited = False
+            try:
+                await self._sleep(pause)
+                waited = True
+            finally:
+                if not waited:  # hung up: no call was made, so the next one need not wait for it
+                    self._peer.pace.give_back(call.options.session_id, call.options.interval)
         answer = self._answer(call)
         try:
             try:

@@ -65,6 +65,11 @@ class Pace:
             self._room = max(LEAST_PACED, 2 * len(self._free_at))
         return start - now
 
+    def give_back(self, session_id: str, interval: float) -> None:
+        """Undo a reservation whose call was not made."""
+        if session_id in self._free_at:
+            self._free_at[session_id] -= interval
+
 
 async def attempts(
     attempt: Callable[[float | None], AsyncGenerator[Event, None]],

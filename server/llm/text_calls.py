@@ -3,7 +3,7 @@
 In the walk: where the tool mode is `json_schema` or `text`, `build` sends the history through
 `transcript` (calls and results become plain turns) and `decode` sends the answer through a scanner
 (tags.py, json_reply.py), which turns calls back into native ones. So sessions look the same
-whatever the model can do.
+whatever the model can do. The words of the mode text are sections of the prompt (prompts.PROTOCOL).
 
 json_schema   {"tool": "add", "arguments": {"a": 1}}   or   {"answer": "text"}
 text          <add><a>1</a></add>    (seed 003's syntax)
@@ -12,11 +12,18 @@ text          <add><a>1</a></add>    (seed 003's syntax)
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from ..jsontext import dumps
+from ..session.prompts import PROTOCOL, UNREADABLE_CALL
 from . import Message, Tool
+from .tags import TagScanner
+
+Templates = Mapping[str, str]
+NOTHING: Templates = MappingProxyType({})
 
 # llama.cpp refuses grammars with {0,2000} nested in an object (issue 25746); without any limit a
 # small model rambles inside a string until its tokens run out (2 of 20 calls measured).
@@ -27,13 +34,8 @@ You can use tools. Answer with one JSON object and nothing else:
 {"tool": "<name>", "arguments": {…}} to use a tool, or {"answer": "<text>"} to answer the user.
 After you have used a tool its result comes in the next message."""
 
-_TAG_RULES = """\
-You can use tools. To use one, write its name as a tag and each parameter as a tag inside it:
-<tool_name>
-<parameter>value</parameter>
-</tool_name>
-Write values as they are, without escaping. Use one tool at a time and stop after the closing tag:
-its result comes in the next message. To answer the user, write plain text without these tags."""
+_PLACEHOLDER = re.compile(r"\{([a-z]+)\}")  # each section knows its own, the rest is text
+_EXAMPLE = "<parameter>value</parameter>", '{"parameter": "value"}'
 
 
 def response_format(
@@ -53,8 +55,11 @@ def response_format(
     return {"type": "json_schema", "json_schema": schema}
 
 
-def transcript(messages: list[Message], tools: list[Tool], mode: str) -> list[Message]:
-    """The history as plain turns, with the rules of calling in the system message.
+def transcript(
+    messages: list[Message], tools: list[Tool], mode: str, own: Templates = NOTHING
+) -> list[Message]:
+    """The history as plain turns, with the rules of calling in the system message. `own`: sections
+    of prompts.PROTOCOL that replace the default; `tools` and `call` are of the mode text.
 
     Neighbouring turns of one role are joined: templates of small models want them to alternate.
     """
@@ -63,13 +68,15 @@ def transcript(messages: list[Message], tools: list[Tool], mode: str) -> list[Me
     for message in messages:
         role, content = message.get("role"), message.get("content")
         if role == "assistant":
-            content = _spoken(message, mode, with_rules=bool(tools))
+            content = _spoken(message, mode, own, with_rules=bool(tools))
             names |= {
                 call["id"]: call["function"]["name"] for call in message.get("tool_calls") or ()
             }
         elif role == "tool":
             name = message.get("name") or names.get(message["tool_call_id"], "tool")
-            role, content = "user", f"Result of {name}:\n{_text(content)}"
+            section = "error" if message.get("is_error") else "result"
+            facts = {"name": name, "result": _text(content)}
+            role, content = "user", _filled(section, own, facts)
         turn = {**message, "role": role, "content": content}
         for key in ("tool_calls", "tool_call_id", "reasoning"):
             turn.pop(key, None)
@@ -78,14 +85,22 @@ def transcript(messages: list[Message], tools: list[Tool], mode: str) -> list[Me
             turns[-1] = {**last, "content": f"{last['content']}\n\n{content}"}
         else:
             turns.append(turn)
-    return _with_rules(turns, prompt(tools, mode)) if tools else turns
+    return _with_rules(turns, prompt(tools, mode, own)) if tools else turns
 
 
-def prompt(tools: list[Tool], mode: str) -> str:
+def prompt(tools: list[Tool], mode: str, own: Templates = NOTHING) -> str:
     """The section of the system message that tells a model what it can call and how."""
-    lines = [_JSON_RULES if mode == "json_schema" else _TAG_RULES, "", "Tools:"]
+    listed = "\n".join(_lines(tools))
+    if mode == "json_schema":
+        return f"{_JSON_RULES}\n\nTools:\n{listed}"
+    parameters, arguments = _EXAMPLE
+    facts = {"name": "tool_name", "parameters": parameters, "arguments": arguments}
+    return _filled("tools", own, {"tools": listed, "call": _filled("call", own, facts)})
+
+
+def _lines(tools: list[Tool]) -> Iterable[str]:
     for name, description, schema in _described(tools):
-        lines.append(f"- {name}: {description}".rstrip(": "))
+        yield f"- {name}: {description}".rstrip(": ")
         required = schema.get("required") or ()
         for key, parameter in (schema.get("properties") or {}).items():
             if parameter is False:  # it must not be there
@@ -94,11 +109,10 @@ def prompt(tools: list[Tool], mode: str) -> str:
             shape = {k: v for k, v in parameter.items() if k not in ("description", "title")}
             says = parameter.get("description", "")
             need = "required" if key in required else "optional"
-            lines.append(f"    {key} ({need}, {dumps(shape)}): {says}".rstrip(": "))
-    return "\n".join(lines)
+            yield f"    {key} ({need}, {dumps(shape)}): {says}".rstrip(": ")
 
 
-def call_text(name: str, arguments: str, mode: str) -> str:
+def call_text(name: str, arguments: str, mode: str, own: Templates = NOTHING) -> str:
     """One call as the model would have written it."""
     try:
         values = json.loads(arguments or "{}")
@@ -106,13 +120,46 @@ def call_text(name: str, arguments: str, mode: str) -> str:
         values = None
     if mode == "json_schema":
         return dumps({"tool": name, "arguments": {} if values is None else values})
-    if not isinstance(values, dict):
-        return f"<{name}>\n{arguments}\n</{name}>"
-    lines = [
-        f"<{key}>{value if isinstance(value, str) else dumps(value)}</{key}>"
-        for key, value in values.items()
-    ]
-    return "\n".join([f"<{name}>", *lines, f"</{name}>"])
+    lines = [arguments]
+    if isinstance(values, dict):
+        lines = [
+            f"<{key}>{value if isinstance(value, str) else dumps(value)}</{key}>"
+            for key, value in values.items()
+        ]
+    facts = {"name": name, "parameters": "\n".join(lines), "arguments": arguments or "{}"}
+    return _filled("call", own, facts)
+
+
+def remarks(own: Templates) -> list[dict[str, Any]]:
+    """What is odd about a `call` of one's own: a model that writes calls so is not understood.
+    Entries of `run.warnings`."""
+    if not isinstance(own.get("call"), str):
+        return []
+    wanted = {"text": "value"}
+    properties = {"text": {"type": "string"}}
+    probe = {"name": "probe", "parameters": {"type": "object", "properties": properties}}
+    scanner = TagScanner([{"type": "function", "function": probe}])
+    written = call_text("probe", dumps(wanted), "text", own)
+    pieces = [*scanner.feed(written), *scanner.end()]
+    names = [text for kind, text in pieces if kind == "call"]
+    arguments = "".join(text for kind, text in pieces if kind == "args")
+    if names == ["probe"] and arguments == dumps(wanted):
+        return []
+    said = (
+        "prompt.call is not understood as a call when a model writes one so. Write"
+        " <{name}>{parameters}</{name}>, or"
+        ' <tool_call>{"name": "{name}", "arguments": {arguments}}</tool_call>'
+    )
+    return [{"code": UNREADABLE_CALL, "message": said, "section": "call"}]
+
+
+def _filled(section: str, own: Templates, facts: dict[str, str]) -> str:
+    """One pass: what a fact holds is never read as a template itself. A call without parameters
+    has no empty line for them."""
+    template = own.get(section, PROTOCOL[section])
+    if not facts.get("parameters", "-"):
+        template = template.replace("{parameters}\n", "")
+    return _PLACEHOLDER.sub(lambda match: facts.get(match[1], match[0]), template)
 
 
 def _variant(properties: dict[str, Any]) -> dict[str, Any]:
@@ -151,11 +198,11 @@ def _described(tools: list[Tool]) -> Iterable[tuple[str, str, dict[str, Any]]]:
         yield function["name"], function.get("description") or "", schema
 
 
-def _spoken(message: Message, mode: str, *, with_rules: bool) -> str:
+def _spoken(message: Message, mode: str, own: Templates, *, with_rules: bool) -> str:
     """What an assistant said, calls included, in the syntax it is asked to use."""
     text = _text(message.get("content"))
     calls = [
-        call_text(call["function"]["name"], call["function"].get("arguments") or "", mode)
+        call_text(call["function"]["name"], call["function"].get("arguments") or "", mode, own)
         for call in message.get("tool_calls") or ()
     ]
     if mode == "json_schema" and not calls and with_rules:

@@ -20,6 +20,7 @@ from typing import Any
 from . import output, prompts
 from .answers import ANSWERS
 from .calls import FORGOTTEN, LOST, Begun, approval, asked_about, never, plan, unanswered
+from .ceilings import capped
 from .context.compact import Compaction, room_for
 from .context.size import Measure
 from .definition import wants_finish
@@ -352,17 +353,6 @@ def out_of_time(
 def takes_time(job: Job) -> bool:
     """Whether a job is a call that runs; `finish` is an answer, and those are never withheld."""
     return isinstance(job, Execute) and job.call["function"]["name"] != FINISH
-
-
-def capped(wanted: Mapping[str, Any], *ceilings: Mapping[str, Any]) -> dict[str, Any]:
-    """Limits under others, such as a session's under the server's: those may only be narrowed.
-    None means no limit."""
-    limits = dict(wanted)
-    for name, ceiling in (item for each in ceilings for item in each.items()):
-        if ceiling is not None:
-            own = limits.get(name)
-            limits[name] = ceiling if own is None else min(own, ceiling)
-    return limits
 
 
 def consecutive_errors(session: Session) -> int:

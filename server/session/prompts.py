@@ -60,11 +60,51 @@ TITLE = (
     "Write a title of at most six words for this conversation, in its language."
     " Answer with the title alone."
 )
-# What `config.prompt` and an agent's `prompt` may hold.
-NAMES = (*SECTIONS, "system", "title")
+# What a model without function calling is told and shown of tools (llm/text_calls.py), by section,
+# and the placeholders of each.
+PROTOCOL: dict[str, str] = {
+    "tools": """\
+You can use tools. To use one, write its name as a tag and each parameter as a tag inside it:
+{call}
+Write values as they are, without escaping. Use one tool at a time and stop after the closing tag:
+its result comes in the next message. To answer the user, write plain text without these tags.
+
+Tools:
+{tools}""",
+    "call": "<{name}>\n{parameters}\n</{name}>",
+    "result": "Result of {name}:\n{result}",
+    "error": "Result of {name}:\n{result}",
+}
+PROTOCOL_FACTS: dict[str, tuple[str, ...]] = {
+    "tools": ("tools", "call"),
+    "call": ("name", "parameters", "arguments"),
+    "result": ("name", "result"),
+    "error": ("name", "result"),
+}
+# What `config.prompt` and an agent's `prompt` may hold, and what each is, for a person.
+ABOUT: dict[str, str] = {
+    "persona": "Who the agent is.",
+    "agent": "What the agent of the session is told.",
+    "rules": "How to work with tools.",
+    "mode": "The rules of the mode.",
+    "output": "How to give an answer that has a schema.",
+    "host": "What the server's tools run on.",
+    "date": "The date on which the run began.",
+    "environment": "Facts of the user's environment.",
+    "language": "The answer language.",
+    "append": "Whatever is to stand at the end.",
+    "system": "The whole system prompt, instead of all the sections above.",
+    "title": "How to name a session, for the extra call that does it.",
+    "tools": "Text tool mode: how to call tools, and which there are.",
+    "call": "Text tool mode: how a call is written.",
+    "result": "Text tool mode: how the result of a call is shown.",
+    "error": "Text tool mode: how a result that is an error is shown.",
+}
+NAMES = tuple(ABOUT)
 FACTS = ("character", "output_schema", "date", *_OPTIONAL_FACTS)
 # Codes of what `run.warnings` of a session says of its templates.
 UNKNOWN_SECTION, UNKNOWN_PLACEHOLDER = "prompt_section_unknown", "prompt_placeholder_unknown"
+UNREADABLE_CALL = "prompt_call_unreadable"
 
 MOST_NAMED, MAX_NAME = 20, 100  # placeholders of a remark, and characters of a name in it
 
@@ -77,7 +117,7 @@ def system(session: Session) -> str:
     `system` replaces everything, any section's name replaces that section, and `append` is added
     at the end. Unknown placeholders stay as they are and `remarks` names them.
     """
-    own = custom(session)
+    own = custom(session["config"])
     facts = values(session, own)
     if "system" in own:
         return fill(own["system"], facts)
@@ -90,10 +130,22 @@ def system(session: Session) -> str:
     return "\n\n".join(part for part in parts if part)
 
 
-def custom(session: Session) -> dict[str, str]:
-    """The templates of the session, and of its agent where the session has none."""
-    agents = (session["config"].get("agent") or {}).get("prompt", {})
-    both = {**agents, **session["config"].get("prompt", {})}
+def default(name: str) -> str:
+    """Return the template of a section that nobody has replaced; "" where there is none."""
+    if name == "append":  # its template is what somebody has appended
+        return ""
+    return {**SECTIONS, **PROTOCOL, "title": TITLE}.get(name, "")
+
+
+def named(name: str) -> tuple[str, ...]:
+    """Return the placeholders that a section may name."""
+    return () if name in ("append", "title", "systemPrompt") else PROTOCOL_FACTS.get(name, FACTS)
+
+
+def custom(config: Mapping[str, Any]) -> dict[str, str]:
+    """The templates of a session's settings, and of its agent where the session has none."""
+    agents = (config.get("agent") or {}).get("prompt") or {}
+    both = {**agents, **(config.get("prompt") or {})}
     return {name: text for name, text in both.items() if isinstance(text, str)}
 
 
@@ -134,14 +186,14 @@ def remarks(templates: Mapping[str, Any]) -> list[Remark]:
             said = f"prompt.{name} is no section; there are {', '.join(NAMES)}"
             about = {"section": name, "known": list(NAMES)}
             found.append({"code": UNKNOWN_SECTION, "message": said, **about})
-        elif isinstance(text, str) and name not in ("append", "systemPrompt"):
-            named = sorted(set(_PLACEHOLDER.findall(text)) - set(FACTS))[:MOST_NAMED]
-            if placeholders := [f"{{{each[:MAX_NAME]}}}" for each in named]:
+        elif isinstance(text, str) and (known := named(name)):
+            wrong = sorted(set(_PLACEHOLDER.findall(text)) - set(known))[:MOST_NAMED]
+            if placeholders := [f"{{{each[:MAX_NAME]}}}" for each in wrong]:
                 listed = ", ".join(placeholders)
                 said = (
-                    f"prompt.{name} names {listed}, which means nothing; known: {', '.join(FACTS)}"
+                    f"prompt.{name} names {listed}, which means nothing; known: {', '.join(known)}"
                 )
-                about = {"section": name, "placeholders": placeholders, "known": list(FACTS)}
+                about = {"section": name, "placeholders": placeholders, "known": list(known)}
                 found.append({"code": UNKNOWN_PLACEHOLDER, "message": said, **about})
     return found
 
@@ -154,6 +206,6 @@ def title_request(session: Session, messages: list[dict[str, Any]]) -> list[dict
         if message["role"] in ("user", "assistant") and isinstance(message.get("content"), str)
     ]
     return [
-        {"role": "system", "content": custom(session).get("title", TITLE)},
+        {"role": "system", "content": custom(session["config"]).get("title", TITLE)},
         {"role": "user", "content": "\n\n".join(lines[:4])},
     ]

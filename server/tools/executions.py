@@ -18,6 +18,7 @@ from typing import Any
 
 from ..jsontext import dumps
 from ..session import events
+from ..session.ceilings import Ceilings
 from .claims import Claims
 from .locks import Locks
 
@@ -70,12 +71,17 @@ class Execution:
 
 
 class Executions:
-    """The calls of one process. `most`: calls of one run that may go on side by side."""
+    """The calls of one process."""
 
-    def __init__(self, claims: Claims, grace_s: float, most: int, locks: Locks) -> None:
-        self.claims, self.grace_s, self.most, self.locks = claims, grace_s, most, locks
+    def __init__(self, claims: Claims, grace_s: float, ceilings: Ceilings, locks: Locks) -> None:
+        self.claims, self.grace_s, self.locks = claims, grace_s, locks
+        self._ceilings = ceilings
         self.stopping = False  # no call is begun any more
         self._running: dict[Key, Execution] = {}
+
+    def most(self, owner: str) -> int:
+        """Calls of one run of this owner that may go on side by side."""
+        return int(self._ceilings.of(owner)["max_parallel_calls"])
 
     def knows(self, key: Key, fingerprint: str) -> bool:
         """Say whether `attach` may have something: the call runs on this host, or ran and its

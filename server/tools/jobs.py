@@ -167,11 +167,12 @@ class Jobs:
         """Claim, announce and run calls, as many at once as allowed. Closing this ends those that
         still run. Raises Unclaimed when those that run have ended."""
         waiting, unclaimed = deque(jobs), None
+        most = self._executions.most(self._owner)
         with Batch(self._executions) as batch:
             while waiting or batch.running:
                 if self._ends:
                     waiting.clear()
-                while waiting and batch.running < self._executions.most:
+                while waiting and batch.running < most:
                     job = waiting.popleft()
                     seconds = self._patience(job, left)
                     if takes_time(job) and seconds <= 0:  # next_step stops for it

@@ -50,6 +50,16 @@ class StopSignals:
         self._seen = there
         return {name.partition(".")[0] for name in new}
 
+    def sweep(self) -> None:
+        """Remove requests that no process has taken, as where none was running."""
+        if self._folder is None:
+            return
+        with contextlib.suppress(OSError):
+            for entry in os.scandir(self._folder):
+                with contextlib.suppress(OSError):
+                    if time.time() - entry.stat().st_mtime > KEPT_S:
+                        Path(entry.path).unlink()
+
     @staticmethod
     def name(session: tuple[str, str]) -> str:
         """Return the name that requests for this session begin with."""

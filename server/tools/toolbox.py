@@ -30,6 +30,7 @@ from ..sandbox.reach import NETWORKS, Reach
 from ..schema.inline import inline
 from ..schema.validate import Validator, remembered
 from ..session import definition, events
+from ..session.ceilings import Ceilings
 from ..session.context.compact import RETAIN
 from ..session.context.ops import RELOAD, ops_of
 from ..session.events import Event
@@ -110,14 +111,20 @@ class Toolbox:
     configured; without them only the built-in tools are there, and below `require` not even all."""
 
     def __init__(
-        self, config: Config, client: Client | None = None, owners: Collection[str] = ("",)
+        self,
+        config: Config,
+        client: Client | None = None,
+        owners: Collection[str] = ("",),
+        ceilings: Ceilings | None = None,
     ) -> None:
         """Without a `client` the tools that need the network are absent. `owners`: whose keys may
-        change the agents of everybody (agents/folders.py)."""
+        change the agents of everybody (agents/folders.py). `ceilings`: where keys have limits of
+        their own."""
         server = config.server
         self._client = client
         self._home = config.home
         self._ceilings: dict[str, Any] = server["tools"]
+        self._limits = ceilings or Ceilings(server["limits"], {})
         self._most: dict[str, float] = server["limits"]["tool"]
         self._rest: dict[str, Any] = server["rest"] if client else {}
         self._sandbox: dict[str, Any] = server["sandbox"]
@@ -493,7 +500,8 @@ class Toolbox:
                 yield said
             return
         wanted = session["config"].get("limits", {}).get("tool", {})
-        limits = narrowed(wanted, tool.required_resources, self._most)
+        most = self._limits.of(owner)["tool"]
+        limits = narrowed(wanted, tool.required_resources, most)
         limits["wall_s"] = min(limits["wall_s"], seconds)
         state = session.get("ext", {})
         package = self._catalog.packages.get(tool.package)

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from server.api.auth import Keys
-from server.api.body import Sizes
 from server.api.files import AT_ONCE, Downloads, disposition
 from server.api.router import Call
 from server.app import App, routes
 from server.config import load
 from server.errors import Problem
+from server.session.ceilings import Ceilings
 from server.tools.download import Piece
 
 from ..fakes import DEFAULTS
@@ -24,6 +24,9 @@ from . import fakes
 from .fakes import run_async
 
 KIND = {"Content-Type": "application/json"}
+
+
+CEILINGS = Ceilings({"max_request_size": 100_000, "max_values": 1_000}, {})
 
 
 class Pieces:
@@ -51,7 +54,7 @@ class Pieces:
 class Case(unittest.TestCase):
     def post(self, pieces: Pieces, body: Any) -> fakes.Call:
         asked = fakes.Call("POST", "/files", KIND, json.dumps(body).encode())
-        run_async(Downloads(pieces, Sizes(100_000, 1_000)).post(Call(asked.exchange, {})))
+        run_async(Downloads(pieces, CEILINGS).post(Call(asked.exchange, {})))
         return asked
 
 
@@ -76,7 +79,7 @@ class Answers(Case):
 
     def test_many_readers_share_a_few_processes(self) -> None:
         pieces = Pieces(*[b"x"] * 20, size=1)
-        downloads = Downloads(pieces, Sizes(100_000, 1_000))
+        downloads = Downloads(pieces, CEILINGS)
 
         async def all_at_once() -> None:
             body = json.dumps({"id": "s", "path": "f"}).encode()

@@ -8,6 +8,7 @@ from typing import Any
 
 from server.api.info import Health, Info
 from server.api.router import Call
+from server.session.config_schema import config_schema
 
 from . import fakes
 from .fakes import run_async
@@ -16,7 +17,7 @@ from .fakes import run_async
 class InfoCase(unittest.TestCase):
     def setUp(self) -> None:
         self.models = [{"name": "main"}]
-        self.info = Info("1.2", {"max_runs": 4}, {"agent": "default"}, self.facts)
+        self.info = Info("1.2", {"agent": "default"}, self.facts)
 
     def facts(self, owner: str) -> dict[str, Any]:
         return {"models": self.models, "asked by": owner}
@@ -37,8 +38,8 @@ class InfoCase(unittest.TestCase):
                 asked.json,
                 {
                     "version": "1.2",
-                    "limits": {"max_runs": 4},
                     "defaults": {"agent": "default"},
+                    "config_schema": config_schema(),
                     "models": models,
                     "asked by": "",
                 },

@@ -276,6 +276,7 @@ class Own(Case):
 
     def test_hosts(self) -> None:
         everyone = {"allow": True, "hosts": ["*"]}
+        mixed: dict[str, Any] = {"allow": True, "hosts": ["*", "api.good.example", "10.0.0.5"]}
         cases: list[tuple[Any, str, bool | None]] = [  # None: refused; else public_only
             (OPEN, "https://api.good.example/v1", False),
             (OPEN, "https://API.GOOD.example:444/v1", False),
@@ -290,6 +291,14 @@ class Own(Case):
             (OPEN, "https://odd.example:8443/v1", False),
             (OPEN, "https://odd.example/v1", None),
             (everyone, "https://anything.example/v1", True),
+            (everyone, "https://8.8.8.8/v1", True),
+            (everyone, "http://anything.example/v1", None),
+            (everyone, "https://localhost./v1", None),
+            (everyone, "https://[::1]./v1", None),
+            (mixed, "http://10.0.0.5:11434", False),
+            (mixed, "https://10.0.0.6:11434", None),
+            (mixed, "https://anything.example/v1", True),
+            (mixed, "http://api.good.example/v1", False),
             (everyone, "http://127.0.0.1:11434", None),
             (everyone, "http://localhost:11434", None),
             (everyone, "http://[::1]:1", None),
@@ -313,6 +322,16 @@ class Own(Case):
         self.assertEqual(found.url, "https://api.deepseek.com/v1/chat/completions")
         self.assertEqual((found.model, found.key), ("deepseek-chat", THEIRS))
 
+    def test_what_sessions_may_bring(self) -> None:
+        cases: list[tuple[Any, str]] = [
+            ({"allow": False, "hosts": ["*"]}, "none"),
+            ({"allow": True, "hosts": []}, "none"),
+            (OPEN, "listed"),
+            ({"allow": True, "hosts": ["*", "10.0.0.5"]}, "public"),
+        ]
+        for rules, wanted in cases:
+            self.assertEqual(models(rules=rules).of_sessions, wanted)
+
     def test_incomplete(self) -> None:
         rules = {"allow": True, "hosts": ["*"]}
         cases = [
@@ -320,6 +339,7 @@ class Own(Case):
             ({"api_key": THEIRS, "api_url": "https://h.example"}, "session_invalid"),
             ({"api_key": THEIRS, "api_url": "ftp://h.example"}, "session_invalid"),
             ({"api_key": THEIRS, "api_url": "https://u:p@h.example"}, "session_invalid"),
+            ({"api_url": "https://h.example", "model_name": "x"}, "session_invalid"),
             ({"api_key": THEIRS, "preset": "nonsense"}, "provider_unknown"),
         ]
         for wanted, code in cases:
@@ -453,7 +473,7 @@ class Called(unittest.IsolatedAsyncioTestCase):
             client = Client()
             made = Models({"client_providers": rules}, client, {})
             for host in ("localhost.", "127.1", "0x7f000001"):
-                url = f"http://{host}:{server.port}/v1"
+                url = f"https://{host}:{server.port}/v1"
                 wanted = {"api_url": url, "api_key": THEIRS, "model_name": "x"}
                 with self.subTest(host):
                     try:

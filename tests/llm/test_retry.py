@@ -63,6 +63,16 @@ class Pauses(unittest.TestCase):
         clock.now += 100
         self.assertEqual([pace.wait("s", 0), pace.wait("s", 0)], [0, 0])
 
+    def test_a_call_that_was_not_made_is_not_waited_for(self) -> None:
+        clock = FakeTime()
+        pace = Pace(clock)
+        pace.wait("s", 5)
+        for _ in range(4):
+            self.assertEqual(pace.wait("s", 5), 5)
+            pace.give_back("s", 5)
+        pace.give_back("nobody", 5)
+        self.assertEqual(pace.wait("s", 5), 5)
+
     def test_no_session_waits_for_another(self) -> None:
         clock = FakeTime()
         pace = Pace(clock)

@@ -7,6 +7,7 @@ import unittest
 from typing import Any
 
 from server.llm import text_calls
+from server.session import prompts
 from tests.llm.fakes import tool
 
 ADD = tool("add", {"a": {"type": "integer", "description": "first"}, "s": {"type": "string"}})
@@ -146,6 +147,65 @@ class Schema(unittest.TestCase):
         for name in ("one", "when", "default"):
             self.assertEqual(found[name], properties[name])
         self.assertEqual(json.dumps(properties), before)
+
+
+CHINESE = {
+    "tools": "可以使用工具，写法：\n{call}\n工具：\n{tools}",
+    "call": '<tool_call>{"name": "{name}", "arguments": {arguments}}</tool_call>',
+    "result": "工具 {name} 的结果：\n{result}",
+    "error": "工具 {name} 出错：\n{result}",
+}
+
+
+class OwnWords(unittest.TestCase):
+    """Sections of the prompt that replace what a model is told of tools."""
+
+    def test_all_four(self) -> None:
+        call = {"id": "c1", "type": "function", "function": {"name": "add", "arguments": '{"a":1}'}}
+        failed = {
+            "role": "tool",
+            "tool_call_id": "c2",
+            "name": "f",
+            "content": "x",
+            "is_error": True,
+        }
+        messages: list[dict[str, Any]] = [
+            {"role": "user", "content": "hi"},
+            {"role": "assistant", "content": None, "tool_calls": [call]},
+            {"role": "tool", "tool_call_id": "c1", "content": "{name} {result}"},
+            failed,
+        ]
+        rules, _, called, results = text_calls.transcript(messages, TOOLS, "text", CHINESE)
+        example = (
+            '<tool_call>{"name": "tool_name", "arguments": {"parameter": "value"}}</tool_call>'
+        )
+        self.assertTrue(rules["content"].startswith(f"可以使用工具，写法：\n{example}\n工具：\n- "))
+        written = '<tool_call>{"name": "add", "arguments": {"a":1}}</tool_call>'
+        self.assertEqual(called["content"], written)
+        told = "工具 add 的结果：\n{name} {result}\n\n工具 f 出错：\nx"
+        self.assertEqual(results["content"], told)
+
+    def test_under_a_schema_calls_stay_json(self) -> None:
+        self.assertEqual(
+            text_calls.prompt(TOOLS, "json_schema", CHINESE),
+            text_calls.prompt(TOOLS, "json_schema"),
+        )
+        found = text_calls.call_text("add", '{"a": 1}', "json_schema", CHINESE)
+        self.assertEqual(json.loads(found), {"tool": "add", "arguments": {"a": 1}})
+
+    def test_a_call_without_parameters(self) -> None:
+        self.assertEqual(text_calls.call_text("f", "", "text"), "<f>\n</f>")
+        written = '<tool_call>{"name": "f", "arguments": {}}</tool_call>'
+        self.assertEqual(text_calls.call_text("f", "", "text", CHINESE), written)
+
+    def test_a_call_that_would_not_be_understood_is_told_of(self) -> None:
+        good = ("<{name}>{parameters}</{name}>", "<{name}>{arguments}</{name}>", "好：\n{name}")
+        for template in (*good[:2], CHINESE["call"], prompts.PROTOCOL["call"]):
+            self.assertEqual(text_calls.remarks({"call": template}), [], template)
+        for template in ("[[{name} {arguments}]]", "", "<{name}>", good[2], "<shell>{parameters}"):
+            (remark,) = text_calls.remarks({"call": template})
+            self.assertEqual((remark["code"], remark["section"]), (prompts.UNREADABLE_CALL, "call"))
+        self.assertEqual(text_calls.remarks({}), [])
 
 
 if __name__ == "__main__":

@@ -8,13 +8,13 @@ from dataclasses import replace
 from typing import Any
 
 from server.session.calls import LOST, SUPERSEDED, granted
+from server.session.ceilings import capped
 from server.session.decide import (
     CallModel,
     Model,
     NameSession,
     RunTools,
     Stop,
-    capped,
     consecutive_errors,
     next_step,
     over_limit,

@@ -98,13 +98,22 @@ class System(unittest.TestCase):
             ),
             ({"append": "{x}", "mode": "{{tool.field}} {mode} {X} {}", "title": "t"}, [], ""),
             ({"rules": 7, "system": "{character}"}, [], ""),
+            (
+                {"tools": "{tools} {name}", "call": "{name} {arguments}", "title": "{x}"},
+                [{"code": placeholder, "section": "tools", "placeholders": ["{name}"]}],
+                "prompt.tools names {name}, which means nothing; known: tools, call",
+            ),
         ]
         known = {placeholder: list(prompts.FACTS), section: list(prompts.NAMES)}
         for templates, expected, begins in cases:
             with self.subTest(templates):
                 found = prompts.remarks(templates)
                 messages = [remark.pop("message") for remark in found]
-                self.assertEqual(found, [{**one, "known": known[one["code"]]} for one in expected])
+                for one in expected:
+                    one["known"] = known[one["code"]]
+                    if one["section"] in prompts.PROTOCOL:
+                        one["known"] = list(prompts.PROTOCOL_FACTS[one["section"]])
+                self.assertEqual(found, expected)
                 self.assertTrue(all(messages))
                 self.assertTrue("".join(messages).startswith(begins), messages)
 
