@@ -273,8 +273,14 @@ def routes(app: App, keys: Keys) -> Router:
     rates = Rates(server["limits"]["rate_limit"])
     origins = Origins.of(server)
     count = app.metrics.answered
+    forward = {name for api in server["rest"].values() for name in api.get("forward", ())}
     return Router(
-        *(table, files.get, keys), origins=origins, rates=rates, count=count, opened=app.opened
+        *(table, files.get, keys),
+        origins=origins,
+        rates=rates,
+        count=count,
+        opened=app.opened,
+        forward=forward,
     )
 
 

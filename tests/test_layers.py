@@ -73,6 +73,7 @@ FLOORS = {
     "server.log": 0,
     "server.rotation": 0,
     "server.masking": 0,
+    "server.caller": 0,
     "server.deltas": 0,
     "server.collector": 0,
     "server.offload": 0,

@@ -28,6 +28,7 @@ class Sending(unittest.TestCase):
             {"authorization": "yaa-api-key first"},
             {"yaa-api-key": "first"},
             {"authorization": "Basic eDp5", "yaa-api-key": "first"},
+            {"authorization": "Bearer of-somebody-else", "yaa-api-key": "first"},
         ):
             with self.subTest(headers=headers):
                 self.assertEqual(self.keys.check(headers).name, "key-1")
@@ -45,7 +46,7 @@ class Sending(unittest.TestCase):
             {"authorization": "Bearer FIRST"},
             {"authorization": "Bearer first, Bearer first"},
             {"authorization": "Basic first"},
-            {"authorization": "Bearer wrong", "yaa-api-key": "first"},
+            {"authorization": "Bearer first", "yaa-api-key": "wrong"},
             {"yaa-api-key": "f\xefrst"},
             {"yaa-api-key": "x" * 30_000},
             {"cookie": "key=first"},
