@@ -266,7 +266,10 @@ def routes(app: App, keys: Keys) -> Router:
         ("POST", "/"): Route(sessions.post),
         ("POST", "/agui/{agent}"): Route(agui.post, refusal=agui.refusal),
         ("POST", "/files"): Route(downloads.post),
-        **AutoAi(runs, openai, app.toolbox.info, app.toolbox.names, app.agent.clock).routes(),
+        **AutoAi(
+            *(runs, openai, app.toolbox.info, app.toolbox.names, app.agent.clock),
+            server["limits"]["page_wait_s"],
+        ).routes(),
         **Gateway(runs, app.agents, app.toolbox.info, app.agent.clock).routes(),
         **openai.routes(),
     }
