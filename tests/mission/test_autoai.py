@@ -191,7 +191,10 @@ class Protocol(unittest.TestCase):
         self.assertLess(len(self.model.asked[-1][-1]["content"]), len(huge))
 
     def test_88_the_first_result_counts(self) -> None:
-        twice = {"role": "user", "content": 'call getLocalStorage {}\ncall getLocalStorage {"a":1}'}
+        twice = {
+            "role": "user",
+            "content": 'call getLocalStorage {"key":"a"}\ncall getLocalStorage {"key":"b"}',
+        }
         messages = iter(self.ask("w-twice", twice))
         first, second = self.called(messages)["callId"], self.called(messages)["callId"]
         self.assertEqual(self.give("w-twice", "/v1", callId=first, result="one")[0], 200)
@@ -214,7 +217,10 @@ class Protocol(unittest.TestCase):
         self.assertEqual((session["status"], session["interrupts"]), ("completed", []))
 
     def test_88_of_two_calls_only_the_one_without_a_result_is_an_error(self) -> None:
-        twice = {"role": "user", "content": 'call getLocalStorage {}\ncall getLocalStorage {"a":1}'}
+        twice = {
+            "role": "user",
+            "content": 'call getLocalStorage {"key":"a"}\ncall getLocalStorage {"key":"b"}',
+        }
         stream = self.ask("w-half", twice, wait=4)
         messages = iter(stream)
         first = self.called(messages)["callId"]
