@@ -71,6 +71,7 @@ FLOORS = {
     "server.recent": 0,
     "server.errors": 0,
     "server.log": 0,
+    "server.renamed": 0,
     "server.rotation": 0,
     "server.masking": 0,
     "server.caller": 0,

@@ -32,7 +32,6 @@ NOT_AWAITED = (
     "The run of this session waits for no such result: it was too late, came before, or belongs to"
     " another call."
 )
-PREFIXES = ("/auto-ai/v1", "/v1")  # behind the base path, and where the protocol itself says
 MOST_KNOWN = 10_000  # sessions of which it is known that there is more than a beginning
 
 
@@ -58,15 +57,16 @@ class AutoAi:
         table = {
             ("GET", "/auto-ai/v1/models"): self._openai.models,
             ("POST", "/auto-ai/v1/chat/completions"): self.completions,
+            ("POST", "/auto-ai/v1/chat/stream"): self.stream,
+            ("DELETE", "/auto-ai/v1/chat/stream/{task}"): self.abort,
+            ("POST", "/auto-ai/v1/chat/tool-result"): self.tool_result,
+            # The protocol itself names them without the base path.
+            ("POST", "/v1/chat/stream"): self.stream,
+            ("DELETE", "/v1/chat/stream/{task}"): self.abort,
+            ("POST", "/v1/chat/tool-result"): self.tool_result,
             ("GET", "/auto-ai/v1/tools"): self.tools,
             ("GET", "/auto-ai/v1/tools/{name}"): self.tool,
         }
-        for prefix in PREFIXES:
-            table |= {
-                ("POST", f"{prefix}/chat/stream"): self.stream,
-                ("DELETE", f"{prefix}/chat/stream/{{task}}"): self.abort,
-                ("POST", f"{prefix}/chat/tool-result"): self.tool_result,
-            }
         routes = {at: Route(handler, refusal=openai.refusal) for at, handler in table.items()}
         return {**routes, ("GET", "/auto-ai/v1/health"): Route(self.health, open=True)}
 

@@ -22,7 +22,8 @@ globalThis.heard = [];
 globalThis.chatWidget = new AutoAiChatWidget({
   container: document.getElementById("chat"),
   baseUrl: "SERVER/auto-ai",
-  headers: () => ({ "YAA-API-KEY": "@KEY@", "X-User-Id": "user-123", "Authorization": "Bearer xxx" }),
+  headers: () => ({ "YAA-API-KEY": "@KEY@", "X-User-Id": "user-123",
+    "Authorization": "Bearer xxx" }),
   environmentContext: () => ["Current user: user-123"],
   title: "Shop assistant",
   frontendTools: [{

@@ -437,6 +437,35 @@ class Callers(unittest.TestCase):
             self.configured({"base_url": "https://a.example", **both})
         self.configured({"base_url": "https://a.example", "forward": FORWARD})
 
+    def test_113_its_names_of_settings_are_told_as_ours(self) -> None:
+        """8.2, 8.3 and 11.3, as JSON and as they stand there."""
+        react = {
+            "enable-compression": True,
+            "compression-threshold-tokens": 64000,
+            "session-expire-minutes": 60,
+            "system-prompt": "You are a professional AI assistant",
+        }
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "config.json"
+            file.write_text(
+                json.dumps({"autoai": {"react": react, "model": {"api-key": "s3cret"}}})
+            )
+            with self.assertRaises(ConfigError) as caught:
+                load(Path(folder), file, {}, {})
+            said = "\n".join(caught.exception.problems)
+            self.assertEqual(len(caught.exception.problems), 5)
+            self.assertNotIn("s3cret", said)
+            for line in (
+                "autoai.model.api-key is server.providers here",
+                "autoai.react.compression-threshold-tokens is session.config.context.budget here",
+                "autoai.react.session-expire-minutes is no setting here",
+            ):
+                self.assertIn(line, said)
+            file = Path(folder) / "application.yml"
+            file.write_text("autoai:\n  react:\n    enable-compression: true\n")
+            with self.assertRaisesRegex(ConfigError, "the configuration is JSON"):
+                load(Path(folder), file, {}, {})
+
     def configured(self, about: Json) -> None:
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / "config.json"
