@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unittest
 from pathlib import Path
+from typing import Any
 
 from server import renamed
 
@@ -13,13 +14,14 @@ DOC = Path(__file__).parents[1] / "docs" / "reference" / "other-names.md"
 
 class Renamed(unittest.TestCase):
     def test_every_spelling(self) -> None:
-        for layer in (
+        layers: tuple[dict[str, Any], ...] = (
             {"autoai": {"react": {"max-steps": 1}}},
             {"autoai": {"react": {"maxSteps": 1}}},
             {"autoai": {"react": {"max_steps": {}}}},
             {"autoai.react.max-steps": 1},
             {"autoai.react": {"max-steps": None}},
-        ):
+        )
+        for layer in layers:
             with self.subTest(layer):
                 own, names = renamed.split({"server": {}, **layer})
                 self.assertEqual(own, {"server": {}})

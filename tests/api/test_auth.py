@@ -62,6 +62,15 @@ class Sending(unittest.TestCase):
                 self.keys.check(headers)
             self.assertIn("Send a key: Authorization: Bearer", caught.exception.body()["detail"])
 
+    def test_where_a_key_is_in_a_header(self) -> None:
+        """What holds one is told to nobody, whatever is around it."""
+        for text in ("first", " first ", "Bearer first", "a=first; b", '"second"', "x:f%69rst,y"):
+            self.assertTrue(self.keys.is_key(text), text)
+        for text in ("", "firstly", "Bearer", "FIRST", "f irst"):
+            self.assertFalse(self.keys.is_key(text), text)
+        odd = Keys(["k,e=y;with:marks"])
+        self.assertTrue(odd.is_key("Bearer k,e=y;with:marks"))
+
     def test_the_answer_tells_nothing_about_the_key(self) -> None:
         with self.assertRaises(Problem) as caught:
             self.keys.check({"yaa-api-key": "canary-key"})

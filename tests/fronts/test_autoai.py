@@ -76,7 +76,7 @@ class Bodies(unittest.TestCase):
 
     def test_a_beginning(self) -> None:
         answered = [HI, {"role": "assistant", "content": "Hello"}, {**HI, "content": "more"}]
-        for body, wanted in (
+        cases: tuple[tuple[Json, str | None], ...] = (
             ({"messages": [HI]}, None),
             ({"messages": [HI], "sessionId": ""}, None),
             ({"messages": [HI], "sessionId": 5}, None),
@@ -85,18 +85,20 @@ class Bodies(unittest.TestCase):
             ({"messages": [{"role": "system", "content": "x"}, HI], "sessionId": "w"}, '"hi"'),
             ({"messages": [5, HI], "sessionId": "w"}, '"hi"'),
             ({"messages": {"a": 1}, "sessionId": "w"}, "null"),
-        ):
+        )
+        for body, wanted in cases:
             with self.subTest(body):
                 self.assertEqual(autoai.opening(body), wanted)
-        for body in ({"sessionId": "w"}, {"sessionId": "w", "messages": []}):
-            with self.subTest(body), self.assertRaises(Problem) as caught:
-                autoai.opening(body)
+        nothing: tuple[Json, ...] = ({}, {"messages": []})
+        for more in nothing:
+            with self.subTest(more), self.assertRaises(Problem) as caught:
+                autoai.opening({"sessionId": "w", **more})
             self.assertIn("Send all messages so far", caught.exception.detail)
             self.assertEqual(caught.exception.status, 400)
 
     def test_what_has_not_come_is_an_error(self) -> None:
         came = {"status": "resolved", "payload": {"content": 1}}
-        session = {"interrupts": [{**PENDING, "answer": came}, {**PENDING}, {**QUESTION}]}
+        session: Json = {"interrupts": [{**PENDING, "answer": came}, {**PENDING}, {**QUESTION}]}
         autoai.given_up(session, 30)
         first, second, question = session["interrupts"]
         self.assertEqual(first["answer"], came)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import concurrent.futures
 import http.client
 import json
+import posixpath
+import re
 import tempfile
 import unittest
 from collections.abc import Iterator
@@ -233,7 +235,7 @@ class Protocol(unittest.TestCase):
         (*_, last) = self.ask("w-89", wait=0.05)
         first = [ASK]
         more = {"role": "user", "content": "and now?"}
-        refused = {
+        refused: dict[str, Json] = {
             "only what is new": {"messages": [more]},
             "nothing": {},
             "no message": {"messages": []},
@@ -246,14 +248,41 @@ class Protocol(unittest.TestCase):
                     said = answer["error"]["message"]
                     self.assertIn("keeps no sessions", said)
                     self.assertIn("Send all messages so far, or as `session`", said)
-        for body in (
+        taken: tuple[Json, ...] = (
             {"messages": [*first, {"role": "assistant", "content": "done"}, more]},
             {"messages": [more], "session": last["session"]},
             {"messages": first},  # once more from the beginning
-        ):
+        )
+        for body in taken:
             with closing(Stream(self.api, "/v1/chat/stream", {"sessionId": "w-89", **body})) as one:
                 self.assertEqual(one.status, 200)
                 self.assertEqual(list(one)[-1]["type"], "SESSION")
+
+    def test_100_the_static_files(self) -> None:
+        """3.1: index.html, autoai-chat.js and sidebar-demo.html, and all that they name."""
+        place = urlsplit(self.api.url)
+        with closing(http.client.HTTPConnection(place.hostname or "", place.port)) as connection:
+            found = {}
+            for path in ("", "/", "/index.html", "/autoai-chat.js", "/sidebar-demo.html"):
+                connection.request("GET", f"/auto-ai{path}")
+                answer = connection.getresponse()
+                found[path] = answer.status, answer.read().decode()
+                kind = answer.getheader("content-type") or ""
+                wanted = "text/javascript" if path.endswith(".js") else "text/html"
+                self.assertTrue(kind.startswith(wanted) or not path, path)
+                if not path:
+                    self.assertEqual(answer.getheader("location"), "auto-ai/")
+            self.assertEqual([s for s, _ in found.values()], [308, 200, 200, 200, 200])
+            self.assertEqual(found["/"], found["/index.html"])
+            self.assertIn("export const { AutoAiChatWidget }", found["/autoai-chat.js"][1])
+            texts = [text for _, text in found.values()]
+            named = set(re.findall(r"""(?:src="|href="|import ')([\w./-]+)["']""", str(texts)))
+            self.assertGreater(len(named), 20)
+            for name in named:
+                connection.request("GET", posixpath.normpath(f"/auto-ai/{name}"))
+                answer = connection.getresponse()
+                answer.read()
+                self.assertEqual(answer.status, 200, name)
 
     def test_111_the_files_are_public_and_the_protocol_needs_a_key(self) -> None:
         anyone = Api(self.api.url)
