@@ -302,15 +302,24 @@ def routes(app: App, keys: Keys) -> Router:
         ("POST", "/"): Route(sessions.post),
         ("POST", "/agui/{agent}"): Route(agui.post, refusal=agui.refusal),
         ("POST", "/files"): Route(downloads.post),
-        **AutoAi(runs, openai, app.toolbox.info, app.toolbox.names, app.agent.clock).routes(),
+        **AutoAi(
+            *(runs, openai, app.toolbox.info, app.toolbox.names, app.agent.clock),
+            server["limits"]["page_wait_s"],
+        ).routes(),
         **Gateway(runs, app.agents, app.toolbox, app.agent.clock, session).routes(),
         **openai.routes(),
     }
     rates = Rates(server["limits"]["rate_limit"])
     origins = Origins.of(server)
     count = app.metrics.answered
+    forward = {name for api in server["rest"].values() for name in api.get("forward", ())}
     return Router(
-        *(table, files.get, keys), origins=origins, rates=rates, count=count, opened=app.opened
+        *(table, files.get, keys),
+        origins=origins,
+        rates=rates,
+        count=count,
+        opened=app.opened,
+        forward=forward,
     )
 
 

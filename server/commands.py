@@ -196,7 +196,7 @@ def _chat(config: Config, env: Mapping[str, str], options: argparse.Namespace) -
     log.setup("error")
     terminal = Terminal()
     lines: list[str] = []
-    kept, folder = _kept(options, lines)
+    kept, folder = _saved(options, lines)
     try:
         session: dict[str, Any] = {"messages": []}
         if kept is not None and kept.exists():
@@ -233,7 +233,7 @@ def _chat(config: Config, env: Mapping[str, str], options: argparse.Namespace) -
             kept.close()
 
 
-def _kept(
+def _saved(
     options: argparse.Namespace, lines: list[str]
 ) -> tuple[store.Kept | None, store.JsonSession | None]:
     """Where the conversation is saved, and the store that is in; `lines` gets what to tell of it.

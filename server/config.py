@@ -40,6 +40,7 @@ SHORT_NAMES = {
     "YAA_API_KEYS": "server.api_keys",
     "YAA_LOG_LEVEL": "server.log.level",
 }
+AUTOAI = "autoai"  # begins the names of another server's settings (renamed.py)
 ENV_PROVIDER = "main"  # YAA_PROVIDER_API_KEY is server.providers.main.api_key
 NOT_SETTINGS = ("YAA_HOME", "YAA_CONFIG", "YAA_SANDBOX_FORCE", "YAA_TEST_")  # read elsewhere
 
@@ -117,7 +118,8 @@ def load(
     layers: dict[str, dict[str, Any]] = {}
     file = path or home / "config.json"
     if path is not None or _is_there(file):
-        layers[str(file)] = _expand(_read(file), env, str(file), problems)
+        given = _expand(_read(file), env, str(file), problems)
+        layers[str(file)] = _ours(given, file, problems)
     theirs, remarks = gateway_env.read(env)
     layers["the environment, as a gateway's"] = _from_flags(theirs)
     layers["the environment"] = _from_env(env, kinds, problems)
@@ -190,11 +192,22 @@ def _read(file: Path) -> dict[str, Any]:
     try:
         value = jsontext.loads(data)
     except jsontext.JSONError as error:
+        if file.suffix.lower() in (".yml", ".yaml", ".properties"):
+            raise ConfigError(f"{file}: the configuration is JSON, with other names") from None
         place, message = handwritten.wrong(data, error)
         raise ConfigError(f"{file}{place}: {message}") from None
     if not isinstance(value, dict):
         raise ConfigError(f"{file}: wanted one object with `server` and `session` in it")
     return value
+
+
+def _ours(layer: dict[str, Any], file: Path, problems: list[str]) -> dict[str, Any]:
+    """A file without what it says in AutoAi's names, each of which is a problem."""
+    if any(str(key).startswith(AUTOAI) for key in layer):
+        renamed = importlib.import_module(".renamed", __package__)
+        layer, theirs = renamed.split(layer)
+        problems += [renamed.problem(name, str(file)) for name in theirs]
+    return layer
 
 
 def _is_there(file: Path) -> bool:
@@ -232,6 +245,13 @@ def _contradictions(server: Mapping[str, Any], home: Path) -> Iterator[str]:
     if named and named not in server["providers"] and named not in adapters:
         known = ", ".join([*server["providers"], *adapters]) or "none"
         yield f"server.default_provider is {named}, but the providers configured are: {known}"
+    for name, own in server["rest"].items():
+        ours = {header.lower() for header in own.get("headers", {})}
+        if twice := [n for n in own.get("forward", ()) if n.lower().partition(":")[0] in ours]:
+            yield (
+                f"server.rest.{name}.forward: {twice[0]} is in headers too, and a request can say"
+                " only once who is asking"
+            )
     for name, own in server["tools"].items():
         for entry in own.get("allow", ()):
             if "/" in entry and not _is_network(entry):

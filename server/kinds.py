@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from . import jsontext, log, masking
+from . import caller, jsontext, log, masking
 
 At = tuple[str, ...]
 
@@ -84,11 +84,18 @@ PROVIDER: dict[str, Any] = {
     "quirks": MapOf(ANY),
 }
 
+FORWARD = Pattern(
+    caller.NAME,
+    "a header that callers send, such as X-User-Id, or cookie:NAME; none that belongs to the"
+    " message, its way, or this server",
+)
+
 # An HTTP API whose operations are tools (tools/rest.py).
 REST: dict[str, Any] = {
     "base_url": "",
     "headers": MapOf(""),
     "query": MapOf(""),
+    "forward": [FORWARD],
     "timeout_s": 0.5,
     "max_kb": 0,
     "openapi": "",

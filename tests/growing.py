@@ -423,14 +423,16 @@ def _begun(n: int) -> Json:
 
 CHAT, RESPONSES = "/v1/chat/completions", "/v1/responses"
 AUTOAI_CHAT, AUTOAI = "/auto-ai/v1/chat/completions", "/auto-ai/v1/chat/stream"
+AUTOAI_ROOT = "/v1/chat/stream"
 QUERY, SUBMIT, DETAILS = "/api/query", "/api/submit", "/api/chat"
 AGUI, EVENTS = "/agui/default", "/session/events"
 OF_SESSIONS = {SESSION, "/", EVENTS, CHAT, RESPONSES, AUTOAI_CHAT, AUTOAI, QUERY, SUBMIT, DETAILS}
-OF_SESSIONS |= {"/agui/{agent}"}
+OF_SESSIONS |= {"/agui/{agent}", AUTOAI_ROOT}
 SMALL = {
     "/files",
     "/session/stop",
     "/auto-ai/v1/chat/tool-result",
+    "/v1/chat/tool-result",
 }  # nothing in these bodies is looked through
 
 
@@ -465,6 +467,7 @@ def routed() -> Iterator[Growing]:
     reference = {"name": "x", "mimeType": "text/plain", "url": "http://x"}
     body: Callable[[int], Json] = lambda n: {"message": "x", "references": [reference] * n}  # noqa: E731
     yield Growing(f"{QUERY}: references", body, QUERY)
+    yield Growing(f"{AUTOAI_ROOT}: messages", _chat(_plain), AUTOAI_ROOT)
     yield Growing(f"{AUTOAI}: results", _page_results, AUTOAI, most=calls)
     for name, messages in {"turns": _turns, "words": _words, "calls": _superseded}.items():
         most = fields.MAX_OPEN_CALLS if messages is _superseded else 1 << 30

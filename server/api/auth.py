@@ -1,10 +1,10 @@
 """Who may ask: API keys, compared in constant time, before a byte of the body is read.
 
 A key comes as `Authorization: Bearer <key>`, as `Authorization: YAA-API-KEY <key>` (seed 003) or in
-a `YAA-API-KEY` header. Only BLAKE2b hashes are kept, so every comparison takes the same time
-whatever was sent, and a configuration may hold the hash alone. The log sees a key's name and
-nothing else of it. What is kept between requests belongs to its `owner`: the person whose key it
-is, who may have several.
+a `YAA-API-KEY` header, beside which `Authorization` is for somebody else. Only BLAKE2b hashes are
+kept, so every comparison takes the same time whatever was sent, and a configuration may hold the
+hash alone. The log sees a key's name and nothing else of it. What is kept between requests belongs
+to its `owner`: the person whose key it is, who may have several.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import unquote
 
 from ..errors import Problem
 
@@ -76,6 +77,18 @@ class Keys:
             raise Problem("unauthorized", "This key is not valid here", headers=_CHALLENGE)
         return found
 
+    def is_key(self, text: str) -> bool:
+        """Whether a header's value is or holds one of the keys, which are told to nobody."""
+        sent = [_digest(piece) for piece in _pieces(text)]
+        return any(hmac.compare_digest(known, each) for each in sent for known, _ in self._keys)
+
+
+def _pieces(text: str) -> set[str]:
+    """What of a header's value may be a key: all of it, all behind a scheme, and each word."""
+    plain = unquote(text)
+    whole = (text.strip(), text.partition(" ")[2].strip(), plain)
+    return {*whole, *re.split(r"[\s,;=:\"']+", plain)} - {""}
+
 
 def owners(entries: Iterable[Entry]) -> frozenset[str]:
     """Return which `Key.owner` are the server's owner: the empty one, and of the configured keys
@@ -111,10 +124,10 @@ def home_key(home: Path) -> str:
 
 
 def _sent(headers: Mapping[str, str]) -> str:
+    if named := headers.get("yaa-api-key", "").strip():
+        return named
     scheme, _, key = headers.get("authorization", "").partition(" ")
-    if scheme.lower() in SCHEMES:
-        return key.strip()
-    return headers.get("yaa-api-key", "").strip()
+    return key.strip() if scheme.lower() in SCHEMES else ""
 
 
 def _entry(entry: Entry, number: int, trusted: frozenset[str]) -> tuple[bytes, Key]:

@@ -8,6 +8,7 @@ open request and nowhere else; once that is gone, the session in its hands is wh
 from __future__ import annotations
 
 import asyncio
+import hashlib
 from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
@@ -26,10 +27,17 @@ from .runs import Run, Runs
 DONE = b"data:[DONE]\n\n"  # the widget compares the line, and its own server wrote no space
 ABORTED = "The task was aborted."
 STOPPING = "This server is stopping. Send the session again: it goes on."
+RESUME = "Nothing waits for it here. Send the session with tool_results to /chat/stream."
+NOT_AWAITED = (
+    "The run of this session waits for no such result: it was too late, came before, or belongs to"
+    " another call."
+)
+MOST_KNOWN = 10_000  # sessions of which it is known that there is more than a beginning
 
 
 class AutoAi:
-    """The handlers. `tools` and `names`: the server's; `clock`: the time in milliseconds."""
+    """The handlers. `tools` and `names`: the server's; `clock`: the time in milliseconds;
+    `wait_s`: how long a stream waits for its page at most."""
 
     def __init__(
         self,
@@ -38,7 +46,9 @@ class AutoAi:
         tools: Callable[[], list[Json]],
         names: Callable[[], Collection[str]],
         clock: Callable[[], int],
+        wait_s: float,
     ) -> None:
+        self._wait_s, self._known = wait_s, Known()
         self._runs, self._openai, self._tools = runs, openai_front, tools
         self._names, self._clock = names, clock
         self._live: dict[str, Live] = {}  # open streams by task
@@ -50,6 +60,10 @@ class AutoAi:
             ("POST", "/auto-ai/v1/chat/stream"): self.stream,
             ("DELETE", "/auto-ai/v1/chat/stream/{task}"): self.abort,
             ("POST", "/auto-ai/v1/chat/tool-result"): self.tool_result,
+            # The protocol itself names them without the base path.
+            ("POST", "/v1/chat/stream"): self.stream,
+            ("DELETE", "/v1/chat/stream/{task}"): self.abort,
+            ("POST", "/v1/chat/tool-result"): self.tool_result,
             ("GET", "/auto-ai/v1/tools"): self.tools,
             ("GET", "/auto-ai/v1/tools/{name}"): self.tool,
         }
@@ -75,25 +89,33 @@ class AutoAi:
     async def completions(self, call: Call) -> None:
         with spoken():
             body = await self._runs.read(call, "request_invalid")
+            opened = self._known.check(call, body)
             await self._openai.complete(call, autoai.completions(body))
+            if call.status == 200:
+                self._known.add(call, body, opened)
 
     async def stream(self, call: Call) -> None:
         """A run in typed pieces. Where it waits for the page, the stream stays open for the
-        results (`tool_result`) as long as the body says, and goes on with them."""
+        results (`tool_result`) for a while, and goes on with them, or with the error that one has
+        not come."""
         body = await self._runs.read(call, "request_invalid")
+        opened = self._known.check(call, body)
         asked = autoai.stream(body, self._names())
         with in_body(asked):
             async with self._runs.begin(call, asked.document) as run:
-                live = self._live[run.id] = Live(call, run, asked)
+                wait_s = self._wait_s if asked.wait is None else min(asked.wait, self._wait_s)
+                live = self._live[run.id] = Live(call, run, asked, wait_s)
                 try:
                     frame = live.frames(self._clock)
                     await self._runs.stream(call, run, frame, live.last, self._next(live))
+                    if any(m["role"] == "assistant" for m in live.run.session["messages"]):
+                        self._known.add(call, body, opened)
                 finally:
                     del self._live[run.id]
 
     def _next(self, live: Live) -> Callable[[], Any]:
         async def go_on() -> Run | None:
-            """The run that goes on with the page's results, if all of them come in time."""
+            """The run that goes on with the page's results, if they are waited for."""
             if not await live.results():
                 return None
             try:
@@ -118,30 +140,63 @@ class AutoAi:
         """The result of a page's tool, for a stream that waits for it here."""
         body = await self._runs.read(call, "request_invalid")
         check(body, autoai.SUBMIT)
-        for live in self._live.values():
-            session = live.run.session
-            ours = live.call.key.owner == call.key.owner
-            if ours and session.get("id") == body["sessionId"]:
-                if live.waiting and autoai.answer(session, body["toolCall"]):
-                    live.arrived.set()
-                    await call.json({"success": True, "message": "The result has arrived."})
-                    return
-        message = "Nothing waits for it here. Send the session with tool_results to /chat/stream."
-        gone = {"success": False, "code": "resume_required", "message": message}
-        await call.json(gone, status=409)
+        theirs = [
+            live
+            for live in self._live.values()
+            if live.call.key.owner == call.key.owner
+            and live.run.session.get("id") == body["sessionId"]
+        ]
+        if any(live.take(body["toolCall"]) for live in theirs):
+            await call.json({"success": True, "message": "The result has arrived."})
+            return
+        code, message = ("not_awaited", NOT_AWAITED) if theirs else ("resume_required", RESUME)
+        await call.json({"success": False, "code": code, "message": message}, status=409)
+
+
+class Known:
+    """How sessions began that have had an answer here, so that one whose client relies on a memory
+    is told what to send. It is a courtesy: losing it loses nothing else."""
+
+    def __init__(self) -> None:
+        self._openings: dict[bytes, bytes] = {}  # digests
+
+    def check(self, call: Call, body: Json) -> bytes | None:
+        """The digest of a beginning; None where a body brings more. Raises Problem for another
+        beginning of a session that has had an answer."""
+        if (said := autoai.opening(body)) is None:
+            return None
+        digest = _digest(said)
+        if self._openings.get(_session(call, body), digest) != digest:
+            what = "has had an answer that this request does not bring"
+            raise autoai.no_history(body, what)
+        return digest
+
+    def add(self, call: Call, body: Json, opened: bytes | None) -> None:
+        if opened is not None:
+            self._openings[_session(call, body)] = opened
+            if len(self._openings) > MOST_KNOWN:
+                del self._openings[next(iter(self._openings))]
+
+
+def _session(call: Call, body: Json) -> bytes:
+    return _digest(dumps([call.key.owner, body["sessionId"]]))
+
+
+def _digest(text: str) -> bytes:
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
 class Live:
     """One open stream: its request, its run, and what has come for it meanwhile."""
 
-    def __init__(self, call: Call, run: Run, asked: Asked) -> None:
+    def __init__(self, call: Call, run: Run, asked: Asked, wait_s: float) -> None:
         self.call, self.run = call, run
         self.waiting = False
         self.arrived = asyncio.Event()
         self._task = asyncio.current_task()
         self._aborted = self._ended = False
         self._telling = Telling(asked.names)
-        self._wait = asked.wait
+        self._wait_s = wait_s
 
     def frames(self, clock: Callable[[], int]) -> Callable[[Event, str, int], bytes]:
         def frame(event: Event, name: str, number: int) -> bytes:
@@ -153,17 +208,30 @@ class Live:
         return frame
 
     async def results(self) -> bool:
-        """Wait for what the page has been asked for. Whether all of it came."""
+        """Wait for what the page has been asked for; what has not come in time is an error. False
+        where nothing is waited for."""
+        if not (self.waiting and self._wait_s):
+            self.waiting = False
+            return False
         try:
-            async with asyncio.timeout(self._wait):
-                while self.waiting and not self._answered():
+            async with asyncio.timeout(self._wait_s):
+                while not self._answered():
                     self.arrived.clear()
                     await self.arrived.wait()
         except TimeoutError:
-            return False
+            autoai.given_up(self.run.session, self._wait_s)
         finally:
-            came, self.waiting = self.waiting, False
-        return came
+            self.waiting = False
+        return True
+
+    def take(self, result: Json) -> bool:
+        """Put a result where it is waited for; False where it is not. The first one counts."""
+        asked = (i["call_id"] for i in self.run.session["interrupts"] if "answer" not in i)
+        if not self.waiting or result["callId"] not in asked:
+            return False
+        autoai.answer(self.run.session, result)
+        self.arrived.set()
+        return True
 
     def _answered(self) -> bool:
         return all("answer" in item for item in self.run.session["interrupts"])

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from types import TracebackType
 from typing import Any, NamedTuple, Protocol
 from urllib.parse import unquote
 
-from .. import log, spans
+from .. import caller, log, spans
 from ..errors import Problem
 from ..jsontext import JSONError, dumps
 from ..wire.arrival import arrived
@@ -124,6 +124,7 @@ class Router:
         rates: Rates | None = None,
         count: Callable[[int], None] = lambda status: None,
         opened: Callable[[], Awaitable[None]] | None = None,
+        forward: Collection[str] = (),
     ) -> None:
         self._routes: dict[str, dict[str, Route]] = {}
         for (method, path), route in routes.items():
@@ -140,11 +141,15 @@ class Router:
         self._origins = origins or Origins()
         self._rates = rates or Rates("")
         self._count = count  # called with the status of every answer
+        self._forward = frozenset(forward)  # what tools may tell of a caller (caller.py)
+        named = (name.lower() for name in sorted(self._forward) if not caller.is_cookie(name))
+        self._allow_headers = ", ".join(dict.fromkeys((*ALLOW_HEADERS.split(", "), *named)))
         self._opened = opened  # waits until all is there that a route with a key may need
 
     async def __call__(self, exchange: Exchange) -> None:
         began, clock = time.time(), time.perf_counter()
         spans.current.set(spans.begin(exchange.request.headers.get("traceparent", "")))
+        caller.current.set(None)
         call = Call(exchange, _PLAIN | self._origins.headers(exchange.request.headers))
         try:
             async with Border(call):
@@ -152,6 +157,8 @@ class Router:
                 if call.record is not None and await arrived(exchange):
                     call.record.forget()
         finally:
+            if held := caller.current.get():
+                held.forget()
             _write_access(call, began, time.perf_counter() - clock)
             self._count(call.status or CLIENT_GONE)
 
@@ -166,6 +173,9 @@ class Router:
             self._origins.check(request.headers)
             call.key = self._keys.check(request.headers)
             self._rates.take(call.key)
+            if self._forward:
+                held = caller.Caller(request.headers, self._forward, self._keys.is_key)
+                caller.current.set(held)
             if self._opened is not None:
                 await self._opened()
         await route.handler(call)
@@ -205,7 +215,7 @@ class Router:
         if "Access-Control-Allow-Origin" in self._origins.headers(call.request.headers):
             headers |= {
                 "Access-Control-Allow-Methods": allowed,
-                "Access-Control-Allow-Headers": ALLOW_HEADERS,
+                "Access-Control-Allow-Headers": self._allow_headers,
                 "Access-Control-Max-Age": "3600",
             }
         await call.reply(204, headers=headers)

@@ -81,6 +81,10 @@ class Files:
     async def get(self, call: Call) -> None:
         """Raises Problem("not_found") for all that is not a file here, whatever the reason."""
         name = file_name(call.request.path)
+        if not Path(name).suffix and self.has(f"{call.request.path}/"):
+            # What its page names is beside it. Relative, since a proxy may have taken a prefix.
+            await call.reply(308, headers={"Location": f"{name.rpartition('/')[2]}/"})
+            return
         with self._open(name) as file:
             await _serve(call, name, file)
 
@@ -156,7 +160,8 @@ def _digest(file: BinaryIO) -> str:
 
 
 def file_name(path: str) -> str:
-    """The relative name that a percent-encoded request path means. Raises Problem."""
+    """The relative name that a percent-encoded request path means: of a folder, that of its page.
+    Raises Problem."""
     if re.search(r"%(?:2f|5c|00)|\\|%(?![0-9a-f]{2})", path, re.IGNORECASE):
         raise nothing(path)
     try:
@@ -165,7 +170,9 @@ def file_name(path: str) -> str:
         raise nothing(path) from None
     if not decoded.startswith("/") or not decoded.isprintable():
         raise nothing(path)
-    name = decoded[1:] or INDEX
+    name = decoded[1:]
+    if not name or name.endswith("/"):
+        name += INDEX
     if any(not part or part.startswith(".") for part in name.split("/")):
         raise nothing(path)
     return name

@@ -19,12 +19,11 @@ from ..session.events import Event
 from ..session.fold import extra
 from . import chat
 from .asked import check
+from .openai_body import shown
 
 Json = dict[str, Any]
 
-FRONTEND = "[FRONTEND_TOOL_CALL]"  # how the widget knows a call that is for it
-WAIT_S = 30  # for the results of the page's tools, unless the body says otherwise
-MAX_WAIT_S = 60
+FRONTEND = "[Frontend Tool Call]"  # how the widget knows a call that is for it
 OUTING_MS = 1000  # between two tellings of how long a call has become
 MARKED = ("marks", "think_tags")  # reasoning.field of what stood in tags in the answer itself
 RESULT: Json = {
@@ -48,7 +47,7 @@ EXTRAS: Json = {
             },
         },
         "tool_results": {"type": ["array", "null"], "items": RESULT},
-        "wait": {"type": ["number", "null"], "minimum": 0, "maximum": MAX_WAIT_S},
+        "wait": {"type": ["number", "null"], "minimum": 0},
     },
 }
 SUBMIT: Json = {
@@ -61,11 +60,11 @@ SUBMIT: Json = {
 @dataclass
 class Asked:
     """What a body means. `names`: what the page calls its tools, by our names of them; `wait`: how
-    long to wait for their results; `brought`: whether the session came along."""
+    long it wants their results to be waited for; `brought`: whether the session came along."""
 
     document: Json
     names: Mapping[str, str]
-    wait: float
+    wait: float | None
     brought: bool
 
     def in_body(self, problem: Problem) -> Problem:
@@ -97,8 +96,32 @@ def stream(body: Json, taken: Collection[str]) -> Asked:
     if session is not None:
         document = _continued(session, document, new=messages[-1] is not _NOTHING)
         answer(document, *(body.get("tool_results") or ()))
-    wait = body.get("wait")
-    return Asked(document, wish.names, WAIT_S if wait is None else wait, session is not None)
+    return Asked(document, wish.names, body.get("wait"), session is not None)
+
+
+def opening(body: Json) -> str | None:
+    """The user's first words, where a body with a `sessionId` brings neither an answer nor the
+    session; None where it does. Raises Problem for one that brings nothing at all."""
+    messages = body.get("messages")
+    named = body.get("sessionId")
+    if not isinstance(named, str) or not named or body.get("session") is not None:
+        return None
+    if not messages:
+        raise no_history(body, "comes without messages")
+    listed = messages if isinstance(messages, list) else []
+    roles = {m.get("role"): m for m in reversed(listed) if isinstance(m, dict)}
+    return None if "assistant" in roles else dumps(roles.get("user", {}).get("content"))
+
+
+def no_history(body: Json, what: str) -> Problem:
+    """The refusal of a body that trusts in a memory which is not there."""
+    text = (
+        f"This server keeps no sessions, and sessionId {shown(body['sessionId'])} {what}. Send all"
+        " messages so far, or as `session` what the last stream ended with. A new conversation has"
+        " another sessionId."
+    )
+    error = {"pointer": "/messages", "detail": text}
+    return Problem("request_invalid", text, errors=[error], status=400)
 
 
 def answer(session: Json, *results: Json) -> bool:
@@ -114,6 +137,15 @@ def answer(session: Json, *results: Json) -> bool:
         if item := waiting.get(result["callId"]):
             item["answer"] = {"status": "resolved", "payload": payload}
     return all(result["callId"] in waiting for result in results)
+
+
+def given_up(session: Json, seconds: float) -> None:
+    """Put an error where a result of the page's has not come in time: the model reads it."""
+    text = f"The page sent no result within {seconds:g} seconds. Whether it ran is not known."
+    for item in session["interrupts"]:
+        if item["reason"] == "client_tool" and "answer" not in item:
+            payload = {"content": text, "is_error": True}
+            item["answer"] = {"status": "resolved", "payload": payload}
 
 
 def _nothing(call_id: str) -> None:

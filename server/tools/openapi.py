@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 from urllib.parse import unquote
 
@@ -32,9 +32,11 @@ _JSON = re.compile(r"application/(.+\+)?json(;.*)?", re.IGNORECASE)
 _FORM = re.compile(r"application/x-www-form-urlencoded(;.*)?", re.IGNORECASE)
 
 
-def tools_in(document: Any, wanted: list[str]) -> Iterator[dict[str, Any] | str]:
+def tools_in(
+    document: Any, wanted: list[str], cookies: Collection[str] = ()
+) -> Iterator[dict[str, Any] | str]:
     """Each operation as rest.operation takes it, or why it is left out. `wanted`: names of
-    operations; all, where it is empty."""
+    operations; all, where it is empty. `cookies`: those that come from the caller."""
     version = document.get("openapi") if isinstance(document, dict) else None
     if not isinstance(version, str) or not version.startswith("3."):
         yield "this is no OpenAPI 3 document"
@@ -54,7 +56,7 @@ def tools_in(document: Any, wanted: list[str]) -> Iterator[dict[str, Any] | str]
             yield f"only the first {MAX_OPERATIONS} operations are taken; choose by `operations`"
             return
         try:
-            yield _tool(document, name, path, method, item)
+            yield _tool(document, name, path, method, item, cookies)
         except ValueError as error:
             yield f"{name}: {error}"
     for name in wanted:
@@ -86,7 +88,12 @@ def _name(item: dict[str, Any], method: str, path: str) -> str:
 
 
 def _tool(
-    document: dict[str, Any], name: str, path: str, method: str, item: dict[str, Any]
+    document: dict[str, Any],
+    name: str,
+    path: str,
+    method: str,
+    item: dict[str, Any],
+    cookies: Collection[str],
 ) -> dict[str, Any]:
     """Raises ValueError for what has no place in a tool."""
     parameters: dict[str, Any] = {}
@@ -94,7 +101,7 @@ def _tool(
         if place == "header" and wire.lower() in NOT_PARAMETERS:
             continue
         if place not in ("path", "query", "header"):
-            if about.get("required") is True:
+            if about.get("required") is True and not (place == "cookie" and wire in cookies):
                 raise ValueError(f"it needs a parameter in {place}")
             continue
         described = about.get("schema", _content(about, _JSON)[0])

@@ -3,19 +3,20 @@
 In the walk: the toolbox asks `operations` what there is and `call` to make one request. The rule of
 the file: the owner's base URL decides where a request goes, its headers and query who it is from;
 what a model writes is escaped into its place and can change none. Redirects are not followed, and
-an answer that echoes those comes back without what they keep secret.
+an answer that echoes those comes back without what they keep secret. Who asks is told by what
+`forward` names of the caller's own request, which is in nothing that comes back either.
 """
 
 from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from .. import masking, spans
+from .. import caller, masking, spans
 from ..jsontext import JSONError, dumps, loads
 from ..wire.client import Client, ClientError, Response, Timeouts
 from .openapi import tools_in
@@ -38,7 +39,7 @@ NOT_FOR_MODELS = re.compile(
 )
 MEANINGS = {
     400: "the request was not understood",
-    401: "the credentials in the server's configuration are missing or wrong",
+    401: "the credentials, of the configuration or of the caller, are missing or wrong",
     403: "this is not allowed",
     404: "there is no such thing",
     405: "this cannot be done here",
@@ -65,6 +66,7 @@ class Operation:
     max_kb: float = MAX_KB
     styles: dict[str, str] = field(default_factory=dict)
     query: dict[str, str] = field(default_factory=dict)
+    forward: tuple[str, ...] = ()  # of the caller's headers and cookies (caller.py)
 
     def secrets(self) -> list[str]:
         """What the service knows the owner by."""
@@ -74,7 +76,9 @@ class Operation:
 def operations(api: str, about: dict[str, Any], document: Any = None) -> Iterator[Operation | str]:
     """The operations of `server.rest.<api>`, written out in `tools` or described by an OpenAPI
     `document`; of each that cannot be used, why."""
-    described = tools_in(document, about.get("operations", [])) if document is not None else ()
+    described: Iterable[dict[str, Any] | str] = ()
+    if document is not None:
+        described = tools_in(document, about.get("operations", []), _cookies(about))
     for each in (*about.get("tools", ()), *described):
         if isinstance(each, str):
             yield f"server.rest.{api}: {each}"
@@ -142,13 +146,21 @@ def operation(api: str, about: dict[str, Any], each: dict[str, Any]) -> Operatio
         about.get("max_kb", MAX_KB),
         styles,
         dict(about.get("query", {})),
+        tuple(about.get("forward", ())),
     )
 
 
+def _cookies(about: dict[str, Any]) -> list[str]:
+    """Names of the cookies that come from the caller."""
+    named = filter(caller.is_cookie, about.get("forward", ()))
+    return [name[len(caller.COOKIE) :] for name in named]
+
+
 def _is_told(wire: str, about: dict[str, Any], schema: dict[str, Any]) -> bool:
-    """Whether a header needs no argument: the owner sets it, or a document does not insist on one
-    that is not for models."""
-    ours = wire.lower() in (name.lower() for name in about.get("headers", {}))
+    """Whether a header needs no argument: the owner sets it, the caller brings it, or a document
+    does not insist on one that is not for models."""
+    told = (*about.get("headers", {}), *about.get("forward", ()))
+    ours = wire.lower() in (name.lower() for name in told)
     return ours or (schema.get("needed") is False and bool(NOT_FOR_MODELS.fullmatch(wire)))
 
 
@@ -165,11 +177,16 @@ async def call(client: Client, op: Operation, args: dict[str, Any], wall_s: floa
     seconds = min(op.timeout_s, wall_s)
     timeouts = Timeouts(connect=min(10.0, seconds), idle=seconds, total=seconds)
     try:
-        url, headers, body = request(op, args)
+        brought = caller.forwarded(op.forward)
+        url, headers, body = request(op, args, brought)
         response = await client.request(op.method, url, headers, body, timeouts=timeouts)
         async with response:
             data = await response.read(int(op.max_kb * 1024))
-        status, said = "ok", answer(response, data, op.secrets())
+        secrets = [*caller.secrets(brought), *op.secrets()]
+        status, said = "ok", answer(response, data, secrets)
+    except caller.Over:
+        status = "error"
+        said = "it was not sent: the request that says who is asking is over; ask once more"
     except (ToolError, ClientError) as error:
         late = isinstance(error, ClientError) and error.kind == "timeout"
         status, said = "timeout" if late else "error", str(error)
@@ -179,8 +196,11 @@ async def call(client: Client, op: Operation, args: dict[str, Any], wall_s: floa
     return Outcome(status, error={"type": status, "message": said}, usage=usage)
 
 
-def request(op: Operation, args: dict[str, Any]) -> tuple[str, dict[str, str], bytes]:
-    """(URL, headers, body) of a call. Raises ToolError for a value that has no safe form."""
+def request(
+    op: Operation, args: dict[str, Any], brought: Mapping[str, str] | None = None
+) -> tuple[str, dict[str, str], bytes]:
+    """(URL, headers, body) of a call. `brought`: headers of the caller's. Raises ToolError for a
+    value that has no safe form."""
     path, query, headers = op.path, list[tuple[str, str]](), {"accept": "application/json, text/*"}
     fields: dict[str, Any] = {}
     content: Any = None
@@ -211,7 +231,8 @@ def request(op: Operation, args: dict[str, Any]) -> tuple[str, dict[str, str], b
         headers["content-type"] = "application/json"
         body = dumps(fields if content is None else content).encode()
     headers |= spans.outgoing()
-    # The owner's headers come last: none of them can be replaced by an argument.
+    # The caller's and the owner's headers come last: no argument can replace one of them.
+    headers |= brought or {}
     headers |= {name.lower(): value for name, value in op.headers.items()}
     return op.base_url + path + (f"?{urlencode(query)}" if query else ""), headers, body
 

@@ -36,7 +36,7 @@ class Origins:
         """Return the CORS headers of an answer. `asked` holds the headers of the request: none if
         it could not be read."""
         headers = {}
-        if self._any:  # no cookie is ever read here
+        if self._any:  # and no credentials: a foreign page sends no cookie
             headers["Access-Control-Allow-Origin"] = _ANY
         else:
             headers["Vary"] = "Origin"

@@ -28,6 +28,7 @@ class Sending(unittest.TestCase):
             {"authorization": "yaa-api-key first"},
             {"yaa-api-key": "first"},
             {"authorization": "Basic eDp5", "yaa-api-key": "first"},
+            {"authorization": "Bearer of-somebody-else", "yaa-api-key": "first"},
         ):
             with self.subTest(headers=headers):
                 self.assertEqual(self.keys.check(headers).name, "key-1")
@@ -45,7 +46,7 @@ class Sending(unittest.TestCase):
             {"authorization": "Bearer FIRST"},
             {"authorization": "Bearer first, Bearer first"},
             {"authorization": "Basic first"},
-            {"authorization": "Bearer wrong", "yaa-api-key": "first"},
+            {"authorization": "Bearer first", "yaa-api-key": "wrong"},
             {"yaa-api-key": "f\xefrst"},
             {"yaa-api-key": "x" * 30_000},
             {"cookie": "key=first"},
@@ -60,6 +61,15 @@ class Sending(unittest.TestCase):
             with self.subTest(headers=headers), self.assertRaises(Problem) as caught:
                 self.keys.check(headers)
             self.assertIn("Send a key: Authorization: Bearer", caught.exception.body()["detail"])
+
+    def test_where_a_key_is_in_a_header(self) -> None:
+        """What holds one is told to nobody, whatever is around it."""
+        for text in ("first", " first ", "Bearer first", "a=first; b", '"second"', "x:f%69rst,y"):
+            self.assertTrue(self.keys.is_key(text), text)
+        for text in ("", "firstly", "Bearer", "FIRST", "f irst"):
+            self.assertFalse(self.keys.is_key(text), text)
+        odd = Keys(["k,e=y;with:marks"])
+        self.assertTrue(odd.is_key("Bearer k,e=y;with:marks"))
 
     def test_the_answer_tells_nothing_about_the_key(self) -> None:
         with self.assertRaises(Problem) as caught:

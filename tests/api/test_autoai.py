@@ -135,8 +135,10 @@ class AutoAi(unittest.TestCase):
         results = []
         with closing(Stream(self.api, body)) as stream:
             for message in stream.messages():
-                if message["type"] == "ACTION" and message["content"].startswith("[FRONTEND_TOOL"):
-                    call = json.loads(message["content"].split(" ", 1)[1])
+                if message["type"] == "ACTION" and message["content"].startswith(
+                    "[Frontend Tool Call] "
+                ):
+                    call = json.loads(message["content"].split("] ", 1)[1])
                     wrong = {"sessionId": name, "toolCall": {"callId": "other"}}
                     self.assertEqual(self.ask("POST", "/chat/tool-result", wrong)[0], 409)
                     result = {"callId": call["callId"], "result": {"title": "标题"}}
@@ -155,7 +157,7 @@ class AutoAi(unittest.TestCase):
         """Nobody waits; the next request brings the session and the result."""
         body = {"messages": said(CALLS_PAGE), "frontend_tools": [PAGE], "sessionId": name}
         found = self.told({**body, "wait": 0})
-        call = json.loads(found[-2]["content"].split(" ", 1)[1])
+        call = json.loads(found[-2]["content"].split("] ", 1)[1])
         result = {"callId": call["callId"], "result": {"title": "标题"}}
         late = {"sessionId": name, "toolCall": result}
         status, refused = self.ask("POST", "/chat/tool-result", late)
@@ -167,8 +169,14 @@ class AutoAi(unittest.TestCase):
         return ended
 
     def test_a_result_that_does_not_come_in_time(self) -> None:
-        body = {"messages": said(CALLS_PAGE), "frontend_tools": [PAGE], "wait": 0.05}
-        found = self.told(body)
+        """The run goes on with an error; and where nothing is waited for, the stream ends."""
+        body = {"messages": said(CALLS_PAGE), "frontend_tools": [PAGE]}
+        session = self.told({**body, "wait": 0.05})[-1]["session"]
+        self.assertEqual(session["status"], "completed")
+        [result] = [m for m in session["messages"] if m["role"] == "tool"]
+        self.assertEqual(result["is_error"], True)
+        self.assertIn("within 0.05 seconds", result["content"])
+        found = self.told({**body, "wait": 0})
         self.assertEqual(found[-1]["session"]["finish_reason"], "awaiting")
 
     def test_an_abort_ends_the_stream_at_once(self) -> None:
@@ -240,8 +248,8 @@ class TwoKeys(unittest.TestCase):
         with closing(Stream(mine, body)) as stream:
             messages = stream.messages()
             task = next(messages)["taskId"]
-            asked = next(m for m in messages if m["content"].startswith("[FRONTEND_TOOL"))
-            call = json.loads(asked["content"].split(" ", 1)[1])["callId"]
+            asked = next(m for m in messages if m["content"].startswith("[Frontend Tool Call] "))
+            call = json.loads(asked["content"].split("] ", 1)[1])["callId"]
 
             def give(api: Api, result: str) -> int:
                 given = {"sessionId": "w-mine", "toolCall": {"callId": call, "result": result}}

@@ -10,7 +10,7 @@ import unittest
 from collections.abc import Mapping
 from typing import Any
 
-from server import log
+from server import caller, log
 from server.api.auth import Keys
 from server.api.router import Call, Route, Router
 from server.errors import CODES, Problem
@@ -67,6 +67,31 @@ class Case(unittest.TestCase):
     def access(self) -> list[dict[str, Any]]:
         lines = [line for line in self.log.getvalue().splitlines() if " yaa.access " in line]
         return [json.loads(line[line.index("{") :]) for line in lines]
+
+
+class Callers(Case):
+    """What tools may tell of a caller: behind the key, and only while the request lasts."""
+
+    def router(self, **options: Any) -> Router:
+        async def told(call: Call) -> None:
+            self.held = caller.current.get()
+            await call.json(caller.forwarded(["X-User-Id", "cookie:SID"]))
+
+        routes = {("GET", "/closed"): Route(told), ("GET", "/open"): Route(told, open=True)}
+        return Router(routes, self.files, Keys(["k" * 16]), **options)
+
+    def test_it_is_there_and_then_gone(self) -> None:
+        sent = {"YAA-API-KEY": "k" * 16, "X-User-Id": "anna", "Cookie": "SID=1; x=2"}
+        named = ["X-User-Id", "cookie:SID"]
+        asked = self.ask("GET", "/closed", sent, forward=named)
+        self.assertEqual(asked.json, {"x-user-id": "anna", "cookie": "SID=1"})
+        assert self.held is not None
+        self.assertRaises(caller.Over, self.held.forwarded, ["X-User-Id"])
+        self.assertNotIn("anna", self.log.getvalue())
+        self.assertEqual(self.ask("GET", "/open", sent, forward=named).json, {})
+        self.assertEqual(self.ask("GET", "/closed", sent).json, {}, "nothing is configured")
+        self.assertIsNone(self.held)
+        self.assertEqual(self.ask("GET", "/closed", {}, forward=named).status, 401)
 
 
 class Routes(Case):

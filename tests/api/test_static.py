@@ -84,6 +84,23 @@ class Serving(Case):
         for name in ("jsconfig.json", "types.d.ts"):
             self.assertFalse(Files(shipped("client")).has(f"/{name}"), name)
 
+    def test_a_folder_with_a_page(self) -> None:
+        """Its address ends with a slash, so that what the page names is found beside it."""
+        (self.root / "room").mkdir()
+        (self.root / "room" / "index.html").write_text("<p>room")
+        (self.root / "bare").mkdir()
+        self.assertEqual(self.get("/room/").answer, b"<p>room")
+        moved = self.get("/room")
+        self.assertEqual((moved.status, moved.headers["location"]), (308, "room/"))
+        for path in ("/bare", "/bare/", "/room//", "//room", "/room/index.html/", "/none/", "//"):
+            with self.subTest(path):
+                self.refused(path)
+        (self.base / "out").mkdir()
+        (self.base / "out" / "index.html").write_text("canary")
+        (self.root / "link").symlink_to(self.base / "out")
+        self.refused("/link")
+        self.refused("/link/")
+
     def test_files_and_their_types(self) -> None:
         for path, body, kind in (
             ("/", b"<p>hello", "text/html; charset=utf-8"),

@@ -42,7 +42,7 @@ class Bodies(unittest.TestCase):
         self.assertEqual([m["role"] for m in document["messages"]], ["user", "assistant", "user"])
         self.assertEqual(document["environment"], ["Theme: dark"])
         self.assertEqual([tool["name"] for tool in document["tools"]], ["caller_shell"])
-        self.assertEqual((asked.names, asked.wait), ({"caller_shell": "shell"}, 30))
+        self.assertEqual((asked.names, asked.wait), ({"caller_shell": "shell"}, None))
         self.assertIs(document["config"]["yaa"]["unattended"], False)
 
     def test_the_session_and_what_is_new(self) -> None:
@@ -74,12 +74,44 @@ class Bodies(unittest.TestCase):
             self.assertEqual(answer, {"status": "resolved", "payload": payload})
             self.assertEqual(asked.wait, 0)
 
+    def test_a_beginning(self) -> None:
+        answered = [HI, {"role": "assistant", "content": "Hello"}, {**HI, "content": "more"}]
+        cases: tuple[tuple[Json, str | None], ...] = (
+            ({"messages": [HI]}, None),
+            ({"messages": [HI], "sessionId": ""}, None),
+            ({"messages": [HI], "sessionId": 5}, None),
+            ({"messages": answered, "sessionId": "w"}, None),
+            ({"messages": [HI], "sessionId": "w", "session": {}}, None),
+            ({"messages": [{"role": "system", "content": "x"}, HI], "sessionId": "w"}, '"hi"'),
+            ({"messages": [5, HI], "sessionId": "w"}, '"hi"'),
+            ({"messages": {"a": 1}, "sessionId": "w"}, "null"),
+        )
+        for body, wanted in cases:
+            with self.subTest(body):
+                self.assertEqual(autoai.opening(body), wanted)
+        nothing: tuple[Json, ...] = ({}, {"messages": []})
+        for more in nothing:
+            with self.subTest(more), self.assertRaises(Problem) as caught:
+                autoai.opening({"sessionId": "w", **more})
+            self.assertIn("Send all messages so far", caught.exception.detail)
+            self.assertEqual(caught.exception.status, 400)
+
+    def test_what_has_not_come_is_an_error(self) -> None:
+        came = {"status": "resolved", "payload": {"content": 1}}
+        session: Json = {"interrupts": [{**PENDING, "answer": came}, {**PENDING}, {**QUESTION}]}
+        autoai.given_up(session, 30)
+        first, second, question = session["interrupts"]
+        self.assertEqual(first["answer"], came)
+        self.assertNotIn("answer", question)
+        payload = second["answer"]["payload"]
+        self.assertEqual((payload["is_error"], "within 30 seconds" in payload["content"]), (1, 1))
+
     def test_what_is_wrong_is_named_by_its_field(self) -> None:
         for body, place in (
             ({}, "/messages"),
             ({"messages": []}, "/messages"),
             ({"messages": [HI], "sessionId": 5}, "/sessionId"),
-            ({"messages": [HI], "wait": 1000}, "/wait"),
+            ({"messages": [HI], "wait": -1}, "/wait"),
             ({"messages": [HI], "session": []}, "/session"),
             ({"session": {"interrupts": {}}}, "/session/interrupts"),
             ({"session": {}, "tool_results": [{}]}, "/tool_results/0"),
@@ -169,8 +201,8 @@ class Told(unittest.TestCase):
         end = e.run_finished(session, "interrupted", "awaiting", [], 8)
         frontend, allow, question = self.told([end], session)
         self.assertEqual(frontend["type"], "ACTION")
-        mark, _, text = frontend["content"].partition(" ")
-        self.assertEqual(mark, "[FRONTEND_TOOL_CALL]")
+        mark, _, text = frontend["content"].partition("] ")
+        self.assertEqual(mark, "[Frontend Tool Call")
         function = {"name": "shell", "arguments": '{"a":"ü"}'}
         call = {"id": "c1", "type": "function", "function": function}
         wanted = {"type": "FRONTEND_TOOL_CALL", "callId": "c1", "toolCall": call}

@@ -69,6 +69,26 @@ class Imported(unittest.TestCase):
         self.problems = [item for item in found if isinstance(item, str)]
         self.found = {item.tool.name: item for item in found if isinstance(item, Operation)}
 
+    def test_what_the_caller_brings_need_not_be_written(self) -> None:
+        """A cookie, or a header that is not for models, that the document insists on."""
+        needs = [
+            {"name": "SID", "in": "cookie", "required": True},
+            {"name": "X-Api-Token", "in": "header", "required": True},
+        ]
+        document = {
+            "openapi": "3.1.0",
+            "paths": {"/me": {"get": {"operationId": "me", "parameters": needs}}},
+        }
+        about = {"base_url": BASE, "openapi": "x"}
+        (left_out,) = operations("api", about, document)
+        self.assertIn("it needs a parameter in cookie", str(left_out))
+        (left_out,) = operations("api", {**about, "forward": ["cookie:SID"]}, document)
+        self.assertIn("may not write the header", str(left_out))
+        both = {"forward": ["cookie:SID", "x-api-token"]}
+        (op,) = operations("api", about | both, document)
+        assert isinstance(op, Operation)
+        self.assertEqual((op.tool.name, op.places), ("api_me", {}))
+
     def test_operations(self) -> None:
         self.assertEqual(set(self.found), {"pets_getPet", "pets_pets_replace", "pets_get_pets"})
         get = self.found["pets_getPet"]

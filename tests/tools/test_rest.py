@@ -9,6 +9,7 @@ import unittest
 from pathlib import Path
 from typing import Any
 
+from server import caller
 from server.config import Config
 from server.tools.catalog import Catalog
 from server.tools.rest import Operation, call, operation, operations, request
@@ -26,7 +27,10 @@ ABOUT: dict[str, Any] = {
 TEXT = {"type": "string"}
 REFUSALS = (  # what a status means, where the service itself says nothing
     (400, "400: the request was not understood"),
-    (401, "401: the credentials in the server's configuration are missing or wrong"),
+    (
+        401,
+        "401: the credentials, of the configuration or of the caller, are missing or wrong",
+    ),
     (403, "403: this is not allowed"),
     (404, "404: there is no such thing"),
     (405, "405: this cannot be done here"),
@@ -92,6 +96,16 @@ class Requests(unittest.TestCase):
         op = operation("api", about, {"name": "op", "path": "/", "parameters": parameters})
         self.assertEqual(list(op.tool.parameters["properties"]), ["q"])
         self.assertEqual(request(op, {"trace": "theirs"})[1]["x-trace"], "ours")
+
+    def test_what_the_caller_brings_is_no_argument(self) -> None:
+        about = {**ABOUT, "forward": ["X-User-Id", "cookie:SID"]}
+        parameters = {"user": {"in": "header", "as": "x-user-id", "needed": True}, "q": TEXT}
+        op = operation("api", about, {"name": "op", "path": "/", "parameters": parameters})
+        self.assertEqual(list(op.tool.parameters["properties"]), ["q"])
+        brought = {"x-user-id": "anna", "cookie": "SID=1", "authorization": "Bearer theirs"}
+        headers = request(op, {"user": "bert", "q": "1"}, brought)[1]
+        self.assertEqual((headers["x-user-id"], headers["cookie"]), ("anna", "SID=1"))
+        self.assertEqual(headers["authorization"], "Bearer canary", "the owner's is the last")
 
     def test_a_key_in_the_query_is_the_owners(self) -> None:
         """As many APIs want it: it is no argument, and no answer repeats it."""
@@ -244,6 +258,20 @@ class Answers(unittest.IsolatedAsyncioTestCase):
                         self.assertTrue(target.startswith("/v1/a/"))
                         self.assertEqual(request.headers["authorization"], "Bearer canary")
                         self.assertEqual(request.headers["host"], server.url.split("/")[2])
+
+    async def test_a_call_after_its_request_is_not_sent_without_its_caller(self) -> None:
+        held = caller.Caller({"x-user-id": "anna"}, ["x-user-id"], lambda text: False)
+        token = caller.current.set(held)
+        self.addCleanup(caller.current.reset, token)
+        async with serving(*[answer(b"{}")] * 2) as server:
+            about = {"base_url": server.url, "forward": ["X-User-Id"]}
+            op = operation("api", about, {"name": "op", "path": "/"})
+            await call(self.client, op, {}, 5)
+            self.assertEqual(server.requests[-1].headers["x-user-id"], "anna")
+            held.forget()
+            outcome = await call(self.client, op, {}, 5)
+            self.assertIn("the request that says who is asking is over", str(outcome.error))
+            self.assertEqual(len(server.requests), 1)
 
     async def test_credentials_do_not_follow_a_redirect(self) -> None:
         async with serving(*[answer(b"stolen")] * 5) as trap:

@@ -76,6 +76,9 @@ yaa.define('widget/view', ['core/session', 'widget/texts', 'widget/style', 'widg
     talk.goOn()
     return {
       reset,
+      show(/** @type {boolean} */ on) {
+        if (!container) show(on)
+      },
       destroy() {
         removeEventListener('pagehide', talk.leave)
         cancelAnimationFrame(frame)

@@ -11,3 +11,19 @@ interface WidgetOptions {
   tools?: { name: string; description?: string; parameters?: any; run: (args: any) => any }[]
 }
 declare var YaaWidget: any
+
+/** A tool of a page, as AutoAi's pages declare it. */
+interface AutoAiTool { name: string; description?: string; parameters?: any; fn: (args: any) => any }
+
+/** What `new AutoAiChatWidget(options)` takes. AutoAi's `subtitle` and `healthCheckInterval` mean nothing here. */
+interface AutoAiOptions {
+  container?: Element | string | null
+  /** Address of the server's `/auto-ai`; without it the server is at this page's origin. */
+  baseUrl?: string
+  headers?: WidgetOptions['headers']
+  environmentContext?: WidgetOptions['environment']
+  title?: string | null
+  frontendTools?: AutoAiTool[]
+  subtitle?: string | null
+  healthCheckInterval?: number
+}
