@@ -448,7 +448,7 @@ class Cases(unittest.TestCase):
         exact = Measure(0, now, 1.0)
         self.assertFalse(due(session, Budget(now + 1, now // 2, None, 10**9), exact))
         self.assertTrue(due(session, Budget(now, now // 2, None, 10**9), exact))
-        count = len(session["messages"])
+        count = len(view(session))
         for most, expected in ((count + 1, False), (count, True), (None, False)):
             session["config"]["context"]["max_messages"] = most
             plan = Budget(10**9, 10**8, None, 10**9)
