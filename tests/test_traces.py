@@ -62,7 +62,9 @@ CASES: dict[str, Case] = {
     "plain, an answer at once": Case({"mode": "plain"}, [words("Hi", ".")]),
     "plain, one call": Case({"mode": "plain"}, [sums("1+1"), words("2")]),
     "plain, two calls at once": Case({"mode": "plain"}, [sums("1+1", "2+2"), words("2")]),
-    "plain, a second call is never run": Case({"mode": "plain"}, [sums("1+1"), sums("2+2")]),
+    "plain, a second call is never run": Case(
+        {"mode": "plain"}, [sums("1+1"), sums("2+2"), words("2")]
+    ),
     "react, one call in each round": Case(
         {"mode": "react"}, [sums("1+1", "2+2"), sums("2+2"), words("4")]
     ),
@@ -301,7 +303,9 @@ class Golden(unittest.IsolatedAsyncioTestCase):
 
     async def test_a_plan_goes_on_at_another_server(self) -> None:
         agent = {"mode": "plan_execute", "limits": {"max_steps": 1}}
-        case = Case(agent, [[call("plan_set", goal="Done", tasks=["a", "b"])], words("made a plan")])
+        case = Case(
+            agent, [[call("plan_set", goal="Done", tasks=["a", "b"])], words("made a plan")]
+        )
         first = await traced(case)
         answer(first.session, "limit", {"continue": True})
         update = call("plan_update", task="2", status="completed")

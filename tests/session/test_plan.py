@@ -17,7 +17,9 @@ def task(number: str, title: str, status: str = "todo", **more: Any) -> dict[str
 class Plans(unittest.TestCase):
     def test_made_and_made_anew(self) -> None:
         first = plan.set_plan({}, " All\nread ", ["Read", " Write\n it "])
-        self.assertEqual(first, {"goal": "All read", "tasks": [task("1", "Read"), task("2", "Write it")]})
+        self.assertEqual(
+            first, {"goal": "All read", "tasks": [task("1", "Read"), task("2", "Write it")]}
+        )
         done = plan.update({"plan": first}, "1", "completed", "two files")
         anew = plan.set_plan({"plan": done}, "More", ["Look", "Read", "Read"])
         read = task("2", "Read", "completed", result="two files")

@@ -196,17 +196,14 @@ class Work:
         before = sum(item.tokens for item in items)
         wanted = max(int(before * self.options["summary_ratio"]), LEAST_ROOM)
         room = self.room if kind == "turns" else min(wanted * CHARS, self.room)
+        saving = LEAST
         if self.crowded:
-            room = min(room, before * CHARS)
-        op = {
-            "op": "fold",
-            "from": items[0].message["id"],
-            "to": items[-1].message["id"],
-            "text": extract([(item.place, item.message) for item in items], room),
-            "source": "extract",
-        }
-        tokens = of_message(folded(op), self._costs)
-        if before - tokens < (-LEAST if self.crowded else LEAST):
+            room, saving = min(room, before * CHARS), -LEAST
+        op, tokens = self._folded(items, room)
+        while before - tokens < saving and self.crowded and room > LEAST_ROOM:
+            room //= 2
+            op, tokens = self._folded(items, room)
+        if before - tokens < saving:
             return False
         self.count -= sum(not item.gone or bool(item.tokens) for item in items) - 1
         self._undraft({item.message["id"] for item in items})
@@ -217,6 +214,17 @@ class Work:
         allowed = max(tokens * 2, LEAST_ROOM) if kind == "turns" else wanted
         self._drafted(Draft(len(self.ops) - 1, kind, min(allowed, before - LEAST), tokens))
         return True
+
+    def _folded(self, items: list[Item], room: int) -> tuple[Op, int]:
+        """The operation that puts these together in so many characters, and what it then costs."""
+        op = {
+            "op": "fold",
+            "from": items[0].message["id"],
+            "to": items[-1].message["id"],
+            "text": extract([(item.place, item.message) for item in items], room),
+            "source": "extract",
+        }
+        return op, of_message(folded(op), self._costs)
 
     def undo(self, made: int, size: int) -> None:
         """Forget the operations after the first `made`. The items are not to be used again."""
