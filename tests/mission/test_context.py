@@ -47,7 +47,8 @@ def says(text: str) -> Json:
 
 def calls(*asked: tuple[str, Json]) -> Json:
     made = [
-        {"id": f"call_{n}", "type": "function", "function": {"name": name, "arguments": json.dumps(args)}}
+        {"id": f"call_{n}", "type": "function", "function": {"name": name,
+         "arguments": json.dumps(args)}}
         for n, (name, args) in enumerate(asked)
     ]  # fmt: skip
     return {"role": "assistant", "content": None, "tool_calls": made}

@@ -294,7 +294,7 @@ yaa.define('ui/asks', ['ui/h', 'ui/text', 'ui/form', 'core/usage'], (dom, { t, c
   }
 
   /**
-   * More than may be sent, and nothing is left to leave out: the largest messages are named, to be opened.
+   * More than may be sent: the largest messages are named, to be opened.
    * @param {any} interrupt @param {Give} answer @param {any} _call @param {Does} does @returns {Body}
    */
   function overflow(interrupt, answer, _call, does) {
