@@ -170,8 +170,8 @@ class Context(unittest.TestCase):
         config = {"agent": agent, "context": context, "limits": limits or {}}
         session: Json = {"messages": messages, "agent": "mine", "config": config}
         found = self.api.run(session)
-        self.assertEqual([m["content"] for m in found["messages"][: len(messages)]],
-                         [m["content"] for m in messages], "messages are never changed")  # fmt: skip
+        kept = [message["content"] for message in found["messages"][: len(messages)]]
+        self.assertEqual(kept, [message["content"] for message in messages])
         return found
 
     def asked(self) -> list[Json]:
@@ -256,7 +256,11 @@ class Context(unittest.TestCase):
         self.assertEqual(len(self.asked()), 2)
 
     def test_139_the_number_of_messages_triggers_by_itself(self) -> None:
-        for kind in (lambda n: chat(n // 2), lambda n: working(1, n // 2, 2, last="")):
+        kinds: tuple[Callable[[int], list[Json]], ...] = (
+            lambda n: chat(n // 2),
+            lambda n: working(1, n // 2, 2, last=""),
+        )
+        for kind in kinds:
             for count in (31, 61, 121):
                 messages = kind(count)
                 self.model.requests.clear()
@@ -323,7 +327,7 @@ class Context(unittest.TestCase):
         self.model.script = lambda request: says(
             "Called note with t0-0 to t0-5; 结果 all fine." if summing(request) else "Done."
         )
-        options = {"budget": 8_000, "strategies": one, "keep_turns": 1, "min_saving": 0}
+        options: Json = {"budget": 8_000, "strategies": one, "keep_turns": 1, "min_saving": 0}
         found = self.run_session(working(3, 6, 60), summary="llm", **options)
         folds = [op for op in found["context"]["ops"] if op["op"] == "fold"]
         self.assertTrue(folds)
@@ -349,7 +353,12 @@ class Context(unittest.TestCase):
             for reply in ("", "far too long " * 3_000):
                 self.model.requests.clear()
                 self.model.script = lambda r, reply=reply: says(reply if summing(r) else "Done.")  # type: ignore[misc]
-                options = {"budget": 8_000, "strategies": [name], "keep_turns": 1, "min_saving": 0}
+                options: Json = {
+                    "budget": 8_000,
+                    "strategies": [name],
+                    "keep_turns": 1,
+                    "min_saving": 0,
+                }
                 last = "And now?" if turns > 1 else ""
                 found = self.run_session(working(turns, steps, 120, last), summary="llm", **options)
                 folds = [op for op in found["context"]["ops"] if op["op"] == "fold"]
@@ -363,7 +372,7 @@ class Context(unittest.TestCase):
         for reply, kind in (("The table says 42.", "summary"), ("", "preview")):
             self.model.requests.clear()
             self.model.script = lambda r, reply=reply: says(reply if summing(r) else "Done.")  # type: ignore[misc]
-            options = {"budget": 12_000, "strategies": one, "min_saving": 0}
+            options: Json = {"budget": 12_000, "strategies": one, "min_saving": 0}
             found = self.run_session(working(1, 4, 400, ""), summary="llm", **options)
             ops = [op for op in found["context"]["ops"] if op.get("id") == "r0-0"]
             self.assertEqual(ops[-1]["op"], kind)
@@ -375,7 +384,7 @@ class Context(unittest.TestCase):
     def test_145_the_current_turn_is_pressed_to_the_ratio(self) -> None:
         for ratio in (0.1, 0.3):
             self.model.requests.clear()
-            options = {"budget": 8_000, "strategies": [STRATEGIES[5]], "min_saving": 0}
+            options: Json = {"budget": 8_000, "strategies": [STRATEGIES[5]], "min_saving": 0}
             messages = working(1, 12, 120, "")
             found = self.run_session(messages, summary="llm", summary_ratio=ratio, **options)
             (fold,) = [op for op in found["context"]["ops"] if op["op"] == "fold"]
@@ -390,8 +399,8 @@ class Context(unittest.TestCase):
     # -- the hello world of seed 004 --------------------------------------------------------------
 
     def test_hello_world(self) -> None:
-        """帮我创建hello.txt并读取内容: reasoning and acting, what each step is sent, and the session
-        that goes on at another server with all of its history."""
+        """Reasoning and acting, what each step is sent, and the session that goes on at another
+        server with all of its history."""
         self.steps(
             calls(("write_file", {"path": "hello.txt", "content": "Hello"})),
             calls(("read_file", {"path": "hello.txt"})),
