@@ -17,6 +17,7 @@ from .llm import BaseAPI, Options
 from .points import Points
 from .session import account, intake, prompts
 from .session.context import changes as context
+from .session.context import summaries
 from .session.context.compact import Compaction
 from .session.context.view import view
 from .session.decide import Model
@@ -85,18 +86,19 @@ class Beside:
                     yield event
 
     async def compact(self, compaction: Compaction) -> AsyncGenerator[Event, None]:
-        """Make the view smaller as was planned; with `context.summary: llm` a model's summary goes
-        in the place of an extract, unless it fails, is empty, or is no shorter than its source."""
+        """Make the view smaller as was planned; with `context.summary: llm` a model's summaries go
+        in the place of what was made without one, where they fit. After a request that fails no
+        other is made."""
         session = self.session
         await self.points.compressing(list(compaction.ops), compaction.record)
-        wanted = session["config"]["context"]
-        ops: list[dict[str, Any]] = []
-        for op in compaction.ops:
-            if op["op"] == "fold" and wanted["summary"] == "llm":
-                messages = context.summary_request(session, op)
-                text, usage = await self._ask(messages, wanted["summary_timeout_s"])
-                yield state_delta(*account.aside(session, usage))
-                op = context.summarised(op, text)
-            ops.append(op)
-        record = {**compaction.record, "timestamp": self.clock()}
-        yield context.compressed(session, ops, record)
+        timeout_s = session["config"]["context"]["summary_timeout_s"]
+        texts: dict[int, str] = {}
+        for draft in compaction.drafts:
+            if not (messages := summaries.request(session, compaction, draft)):
+                continue
+            texts[draft.at], usage = await self._ask(messages, timeout_s)
+            yield state_delta(*account.aside(session, usage))
+            if not texts[draft.at].strip():
+                break
+        ops, record = summaries.settled(session, compaction, texts)
+        yield context.compressed(session, ops, {**record, "timestamp": self.clock()})

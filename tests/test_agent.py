@@ -156,7 +156,8 @@ class Flow(unittest.IsolatedAsyncioTestCase):
     async def test_an_agent_says_which_model_and_how_far(self) -> None:
         host = self.agent(lambda _: [("call", "time", ["{}"])])
         copied = {"name": "mine", "provider": "p", "model": "m", "limits": {"max_steps": 2}}
-        session = {"messages": [user("go")], "agent": "mine", "config": {"agent": copied}}
+        config = {"agent": copied, "limits": {"on_limit": "stop"}}
+        session = {"messages": [user("go")], "agent": "mine", "config": config}
         await self.post(session, host)
         self.assertEqual(self.model.providers, [{"name": "p", "model_name": "m"}])
         self.assertEqual(len(self.model.requests), 2)
@@ -613,7 +614,7 @@ class Limits(Flow):
         self.assertEqual(self.session["usage"]["cost_micro"], 1600)
 
     async def test_more_steps_when_a_person_says_so(self) -> None:
-        await self.looped({"max_steps": 3})
+        await self.looped({"max_steps": 3, "on_limit": "stop"})
         for payload, calls in (
             ({"continue": True}, 6),
             ({"continue": True, "extend": {"max_steps": 1}}, 7),
@@ -630,7 +631,7 @@ class Limits(Flow):
     async def test_a_resume_does_not_refill_a_budget(self) -> None:
         await self.looped({"max_steps": 3})
         await self.post(self.session, self.host)
-        self.assertEqual(len(self.model.requests), 3)
+        self.assertEqual(len(self.model.requests), 4, "three steps and the sum, once")
 
     async def test_wall_time(self) -> None:
         clock = ManualClock()

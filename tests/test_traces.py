@@ -62,7 +62,9 @@ CASES: dict[str, Case] = {
     "plain, an answer at once": Case({"mode": "plain"}, [words("Hi", ".")]),
     "plain, one call": Case({"mode": "plain"}, [sums("1+1"), words("2")]),
     "plain, two calls at once": Case({"mode": "plain"}, [sums("1+1", "2+2"), words("2")]),
-    "plain, a second call is never run": Case({"mode": "plain"}, [sums("1+1"), sums("2+2")]),
+    "plain, a second call is never run": Case(
+        {"mode": "plain"}, [sums("1+1"), sums("2+2"), words("2")]
+    ),
     "react, one call in each round": Case(
         {"mode": "react"}, [sums("1+1", "2+2"), sums("2+2"), words("4")]
     ),
@@ -84,7 +86,7 @@ CASES: dict[str, Case] = {
     "plan_execute, a plan carried out": Case(
         {"mode": "plan_execute"},
         [
-            [call("plan_set", tasks=["Add", "Double it"])],
+            [call("plan_set", goal="Done", tasks=["Add", "Double it"])],
             [
                 call("plan_update", task="1", status="in_progress"),
                 call("datetime", at="2026-02-28T12:00:00Z"),
@@ -98,7 +100,7 @@ CASES: dict[str, Case] = {
     "plan_execute, a failed task ends the run": Case(
         {"mode": "plan_execute"},
         [
-            [call("plan_set", tasks=["Fly"])],
+            [call("plan_set", goal="Done", tasks=["Fly"])],
             [call("plan_update", task="1", status="failed", result="no wings")],
         ],
     ),
@@ -106,7 +108,7 @@ CASES: dict[str, Case] = {
         {"mode": "plan_execute"},
         [
             [call("plan_update", task="1", status="completed")],
-            [call("plan_set", tasks=[])],
+            [call("plan_set", goal="Done", tasks=[])],
             [call("plan_update", task="9", status="started")],
             words("no"),
         ],
@@ -270,9 +272,11 @@ class Golden(unittest.IsolatedAsyncioTestCase):
 
     async def test_a_sum_wherever_it_is_wanted(self) -> None:
         for mode, wanted, rounds in (
-            ("free", "auto", 1),
+            ("free", "auto", 2),
             ("free", "summarize", 2),
             ("react", "stop", 1),
+            ("plain", "summarize", 2),
+            ("free", "stop", 1),
             ("plan_execute", "auto", 2),
         ):
             case = Case({"mode": mode}, [sums("1+1"), words("so far")])
@@ -299,7 +303,9 @@ class Golden(unittest.IsolatedAsyncioTestCase):
 
     async def test_a_plan_goes_on_at_another_server(self) -> None:
         agent = {"mode": "plan_execute", "limits": {"max_steps": 1}}
-        case = Case(agent, [[call("plan_set", tasks=["a", "b"])], words("made a plan")])
+        case = Case(
+            agent, [[call("plan_set", goal="Done", tasks=["a", "b"])], words("made a plan")]
+        )
         first = await traced(case)
         answer(first.session, "limit", {"continue": True})
         update = call("plan_update", task="2", status="completed")

@@ -63,7 +63,7 @@ yaa.define('css/inspector', ['ui/h'], ({ css }) => css`
   .lens-tokens { font-variant-numeric: tabular-nums; color: var(--ink-3); font-size: var(--t1); }
   .lens-sum { font-size: var(--t3); }
   [data-lens="whole"] { --rail: var(--part-history); }
-  :is([data-lens="preview"], [data-lens="args"]) { --rail: var(--part-summaries); }
+  :is([data-lens="preview"], [data-lens="args"], [data-lens="summary"]) { --rail: var(--part-summaries); }
   [data-lens="fold"] { --rail: var(--part-system); }
   [data-lens="stub"] { --rail: var(--edge); }
   [data-lens="never"] { --rail: var(--bad); }

@@ -17,12 +17,12 @@ from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from . import output, prompts
+from . import output, overflow, prompts
 from .answers import ANSWERS
 from .calls import FORGOTTEN, LOST, Begun, approval, asked_about, never, plan, unanswered
 from .ceilings import capped
 from .context.compact import Compaction, room_for
-from .context.size import Measure
+from .context.size import Measure, budget_of
 from .definition import wants_finish
 from .jobs import Ask, Call, Execute, Job, Reply, Session, Toolbox, Wait, unattended
 from .modes import FINISH, Mode, answers, beyond, exhausted, mode_of, places, used
@@ -126,7 +126,7 @@ def next_step(
         return lost
     limits = limits if mode.most_rounds is None else capped(limits, {"max_steps": mode.most_rounds})
     if limit := over_limit(session, limits, elapsed_ms):  # after answers: one is never withheld
-        if limit["limit"] == "max_steps" and sums_up(session, mode, limits):
+        if limit["limit"] == "max_steps" and sums_up(session, limits):
             return with_room(session, (), model, note=SUM_UP, sums_up=True)
         return Stop("interrupted", "limit", interrupts=(limit,))
     tools, note = offered(session, toolbox, mode), progress(session, limits)
@@ -226,11 +226,14 @@ def with_room(
     def beside() -> tuple[str, list[dict[str, Any]]]:
         return prompts.system(session), list(tools)
 
-    compaction, too_large, measure = room_for(session, model.name, model.facts, beside)
+    facts = (model.name, model.facts, beside)
+    compaction, too_large, measure = room_for(session, *facts, more.get("note", ""))
     if compaction:
         return Compact(compaction)
     if too_large:
-        return Stop("interrupted", "limit", interrupts=(overflow_interrupt(too_large, measure),))
+        budget = budget_of(session, model.name, model.facts)
+        over = overflow.interrupt(session, budget, too_large, measure.total)
+        return Stop("interrupted", "limit", interrupts=(over,))
     return CallModel(measure, tools, **more)
 
 
@@ -307,12 +310,12 @@ def wants_title(session: Session) -> bool:
 # -- limits ---------------------------------------------------------------------------------------
 
 
-def sums_up(session: Session, mode: Mode, limits: Mapping[str, Any]) -> bool:
-    """Whether the model is to say how far it came, and has not done so since it last went on."""
-    wanted = limits.get("on_limit") or "auto"
+def sums_up(session: Session, limits: Mapping[str, Any]) -> bool:
+    """Whether the model is to say how far it came, has come anywhere, and has not done so since it
+    last went on."""
     last = next(answers(session), None)
-    done = last is not None and last["id"] == session["run"].get("summary")
-    return not done and (mode.sums_up if wanted == "auto" else wanted == "summarize")
+    done = last is None or last["id"] == session["run"].get("summary")
+    return not done and limits.get("on_limit") != "stop"
 
 
 def over_limit(
@@ -368,22 +371,6 @@ def consecutive_errors(session: Session) -> int:
         elif role != "assistant":
             break
     return count
-
-
-def overflow_interrupt(largest: list[dict[str, Any]], measure: Measure) -> dict[str, Any]:
-    return {
-        "id": "int-context_overflow",
-        "reason": "limit",
-        "limit": "context_overflow",
-        "observed": measure.total,
-        "largest": largest,
-        "message": (
-            f"The next request would have about {measure.total} tokens, more than the model takes,"
-            " and nothing more can be left out. Unpin or shorten the largest messages, or choose a"
-            " model with a larger window."
-        ),
-        "response_schema": ANSWERS["limit"],
-    }
 
 
 def limit_interrupt(name: str, allowed: float, observed: float) -> dict[str, Any]:

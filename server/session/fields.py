@@ -44,7 +44,7 @@ STATES = (
 REASONS = ("tool_call", "client_tool", "input_required", "indeterminate", "limit", "model_error")
 REPLIES = ("full", "delta")
 SUMMARIES = ("extract", "llm")
-ON_LIMIT = ("auto", "summarize", "stop")
+ON_LIMIT = ("summarize", "stop", "auto")  # the last is the first: what documents of before have
 TOOL_MODES = ("auto", "native", "json_schema", "text")
 LIMITS = ("max_steps", "max_tokens", "max_cost_micro", "max_wall_s", "max_consecutive_errors")
 
@@ -287,7 +287,7 @@ CONFIG: dict[str, Fields] = {
     "context": {
         "enabled": _BOOL,
         "budget": (lambda value: _count(value) and value > 0, "a whole number, 1 or more"),
-        **dict.fromkeys(("trigger_ratio", "target_ratio", "min_saving"), _SHARE),
+        **dict.fromkeys(("trigger_ratio", "target_ratio", "min_saving", "summary_ratio"), _SHARE),
         **dict.fromkeys(("max_messages", "ingest_tokens", "window_runs"), _MAYBE_COUNT),
         **dict.fromkeys(("keep_turns", "keep_messages", "large_chars", "preview_chars"), _COUNT),
         "exempt_tools": _TEXTS,
@@ -315,6 +315,7 @@ OPS: dict[str, Fields] = {
     "stub": {"ids": _TEXTS},
     "preview": {"id": _TEXT, "head": _COUNT, "tail": _COUNT},
     "args": {"id": _TEXT, "keep": _COUNT},
+    "summary": {"id": _TEXT, "text": _TEXT},
     "fold": {"from": _TEXT, "to": _TEXT, "text": _TEXT},
     "pin": {"ids": _TEXTS},
     "unpin": {"ids": _TEXTS},

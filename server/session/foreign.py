@@ -39,7 +39,14 @@ FREE: dict[str, tuple[str, ...]] = {
     "context": (
         *("enabled", "trigger_ratio", "target_ratio", "max_messages", "keep_turns"),
         *("keep_messages", "large_chars", "preview_chars", "ingest_tokens", "min_saving"),
-        *("window_runs", "exempt_tools", "strategies", "summary", "summary_timeout_s"),
+        *(
+            "window_runs",
+            "exempt_tools",
+            "strategies",
+            "summary",
+            "summary_ratio",
+            "summary_timeout_s",
+        ),
         "retain_tool",
     ),
 }

@@ -30,7 +30,6 @@ class Mode:
     most_rounds: int | None = None  # model calls, whatever anybody says
     in_order: bool = False  # one call after another, also those that may go side by side
     plans: bool = False  # the tools of PLANNING are offered, and a failed task ends the run
-    sums_up: bool = False  # when its rounds are used up the model may say how far it came
 
 
 FREE = Mode("free", "Any number of tools, round after round.")
@@ -42,8 +41,8 @@ MODES: dict[str, Mode] = {
     for mode in (
         FREE,
         Mode("plain", PLAIN, per_round=1, per_run=1, most_rounds=2),
-        Mode("react", REACT, per_round=1, rounds=6, sums_up=True),
-        Mode("plan_execute", PLAN_EXECUTE, in_order=True, plans=True, sums_up=True),
+        Mode("react", REACT, per_round=1, rounds=6),
+        Mode("plan_execute", PLAN_EXECUTE, in_order=True, plans=True),
     )
 }
 # Seed 001's names, old and new, and those of its later versions; `-`, `_` and case do not matter.

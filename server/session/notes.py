@@ -59,7 +59,7 @@ _ADVICE = (
 
 def _behind(session: Session, message: Message) -> str:
     schema = output.schema_of(session)
-    if schema is None or message.get("id") == session["run"].get("summary"):
+    if schema is None or message.get("id") in (None, session["run"].get("summary")):
         return GO_ON
     _, wrong = output.read(message.get("content"), schema)
     return f"This is not the output that is wanted: {wrong}\nCall finish with one that fits."

@@ -1,4 +1,5 @@
-"""The plan of a session: tasks in order, each with what became of it. Kept by the model, by tools.
+"""The plan of a session: its goal, and tasks in order, each with what became of it. Kept by the
+model, by tools.
 
 In the walk: the toolbox performs `plan_set` and `plan_update` here; the new plan is an event and
 lives in the document, so it survives any server. Each result shows the whole plan, which is how the
@@ -23,8 +24,10 @@ class BadPlan(Exception):
     """What is asked for cannot be done; the text is for the model."""
 
 
-def set_plan(session: Session, tasks: list[str]) -> Plan:
+def set_plan(session: Session, goal: str, tasks: list[str]) -> Plan:
     """A new plan. A task of the old one that is named again keeps what became of it, once."""
+    if not (goal := " ".join(goal.split())[:MAX_TEXT]):
+        raise BadPlan("say the goal first: what is to be true when the task is done")
     if not 1 <= len(tasks) <= MAX_TASKS:
         raise BadPlan(f"a plan has 1 to {MAX_TASKS} tasks, not {len(tasks)}")
     titles = [" ".join(task.split())[:MAX_TEXT] for task in tasks]
@@ -35,7 +38,7 @@ def set_plan(session: Session, tasks: list[str]) -> Plan:
     for number, title in enumerate(titles, 1):
         old = known.pop(title, {"status": TODO})
         made.append({**old, "id": str(number), "title": title})
-    return {"tasks": made}
+    return {"goal": goal, "tasks": made}
 
 
 def update(session: Session, task: str, status: str, result: str = "") -> Plan:
@@ -47,7 +50,15 @@ def update(session: Session, task: str, status: str, result: str = "") -> Plan:
             f"there is no task {task[:40]!r}; there are {known}" if known else "call plan_set first"
         )
     changed = {"status": status, **({"result": result[:MAX_TEXT]} if result else {})}
-    return {"tasks": [{**each, **changed} if each["id"] == task else each for each in tasks]}
+    tasks = [{**each, **changed} if each["id"] == task else each for each in tasks]
+    goal = goal_of(session)
+    return {**({"goal": goal} if goal else {}), "tasks": tasks}
+
+
+def goal_of(session: Session) -> str:
+    """What the plan is for; empty where nobody said, or a stranger's document has no text there."""
+    goal = (session.get("plan") or {}).get("goal")
+    return goal if isinstance(goal, str) and len(goal) <= MAX_TEXT else ""
 
 
 def tasks_of(session: Session) -> list[dict[str, Any]]:
@@ -69,7 +80,7 @@ def _is_text(value: Any) -> bool:
 
 def told(plan: Plan) -> str:
     """A plan as the model reads it."""
-    lines = []
+    lines = [f"Goal: {plan['goal']}"] if plan.get("goal") else []
     for task in plan["tasks"]:
         said = f": {task['result']}" if task.get("result") else ""
         lines.append(f"[{_MARKS.get(task['status'], '?')}] {task['id']}. {task['title']}{said}")

@@ -49,7 +49,8 @@ MODE_RULES = {
     "plain": "You may use one tool, once. Then answer.",
     "react": "Use one tool at a time, look at its result, and go on until you can answer.",
     "plan_execute": (
-        "Begin with plan_set: the tasks that lead to the goal, in order. Say with plan_update when"
+        "Begin with plan_set: work out the goal of the task first, then the tasks that lead to it,"
+        " in order. Say with plan_update when"
         " you begin a task and when it is completed, failed or cancelled, and what came of it."
         " Tools you call together run one after another; an argument that is {{tool.field}} takes"
         " what an earlier one gave. Mark a task failed only when the goal cannot be reached any"

@@ -113,7 +113,7 @@ await main(async (walk, job) => {
     await walk.press("New session", ".side button");
     await page.select(".composer-bar select[aria-label=Model]", "small");
     await send(walk, `bench tokens=4 delay_us=0 ${LONG}`);
-    await walk.sees(OVERFLOW, "Too large for the model");
+    await walk.sees(OVERFLOW, "Too large to send");
     await walk.sees(`${OVERFLOW} .largest`, "bench tokens=4");
     await walk.rest();
     await walk.clean();
@@ -129,7 +129,7 @@ await main(async (walk, job) => {
     const before = posted;
     await walk.press("Try again", `${OVERFLOW} button`);
     await page.waitForFunction(() => !document.querySelector(".feed[aria-busy=true]"));
-    await walk.sees(OVERFLOW, "Too large for the model");
+    await walk.sees(OVERFLOW, "Too large to send");
     if (posted !== before + 1) throw new Error(`${posted - before} requests`);
   });
 
@@ -147,7 +147,7 @@ await main(async (walk, job) => {
     await walk.press("New session", ".side button");
     await page.select(".composer-bar select[aria-label=Model]", "small");
     await send(walk, `bench tokens=5 delay_us=0 ${LONG}`);
-    await walk.sees(OVERFLOW, "Too large for the model");
+    await walk.sees(OVERFLOW, "Too large to send");
     await walk.press("Leave it here", `${OVERFLOW} button`);
     await page.waitForFunction((css) => !document.querySelector(css) && !document.querySelector(".feed[aria-busy=true]"), {}, OVERFLOW);
     const { interrupts } = await stored(page);

@@ -129,3 +129,12 @@ test('a person pins a message, and has one sent whole again; the records go on t
   pin(session, 't1', false)
   assert.strictEqual(lens(session)[2].pinned, false)
 })
+
+test('a summary of one message stands for it, and goes when the message is to be whole', () => {
+  const ops = [{ op: 'summary', id: 't1', text: 'k'.repeat(40), source: 'llm' }]
+  const session = { id: 's', messages: messages(), context: { ops, events: [{ id: 'c1', at: 4, ops: 1 }] } }
+  const row = lens(session).find(({ message }) => message.id === 't1')
+  assert.deepStrictEqual([row.state, row.sent <= 30, markers(session)[0].ops[0].known], ['summary', true, true])
+  restore(session, 't1')
+  assert.deepStrictEqual(session.context.ops, [])
+})

@@ -740,7 +740,7 @@ class Next(unittest.TestCase):
                 self.assertEqual(capped(wanted, *ceilings), found)
 
     def test_no_other_budget_is_exceeded_to_sum_up(self) -> None:
-        made = session([user("go")])
+        made = session([user("go"), *asked(call("read")), result()])
         made["run"] |= {"step": 1, "tokens": 5}
         limits = {"max_steps": 1, "on_limit": "summarize"}
         self.assertTrue(self.step(made, limits=limits).sums_up)

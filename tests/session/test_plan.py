@@ -16,22 +16,37 @@ def task(number: str, title: str, status: str = "todo", **more: Any) -> dict[str
 
 class Plans(unittest.TestCase):
     def test_made_and_made_anew(self) -> None:
-        first = plan.set_plan({}, ["Read", " Write\n it "])
-        self.assertEqual(first, {"tasks": [task("1", "Read"), task("2", "Write it")]})
+        first = plan.set_plan({}, " All\nread ", ["Read", " Write\n it "])
+        self.assertEqual(
+            first, {"goal": "All read", "tasks": [task("1", "Read"), task("2", "Write it")]}
+        )
         done = plan.update({"plan": first}, "1", "completed", "two files")
-        anew = plan.set_plan({"plan": done}, ["Look", "Read", "Read"])
+        anew = plan.set_plan({"plan": done}, "More", ["Look", "Read", "Read"])
         read = task("2", "Read", "completed", result="two files")
         self.assertEqual(anew["tasks"], [task("1", "Look"), read, task("3", "Read")])
 
     def test_told(self) -> None:
         made = {"tasks": [task("1", "a", "completed", result="b"), task("2", "c", "odd")]}
         self.assertEqual(plan.told(made), "[x] 1. a: b\n[?] 2. c")
+        self.assertEqual(plan.told({"goal": "目标", **made}), "Goal: 目标\n[x] 1. a: b\n[?] 2. c")
+
+    def test_the_goal_of_a_strangers_plan(self) -> None:
+        for odd in (None, {}, {"goal": 1}, {"goal": "x" * 2_001}, {"goal": ["a"]}):
+            with self.subTest(str(odd)[:20]):
+                self.assertEqual(plan.goal_of({"plan": odd}), "")
+        made = plan.set_plan({}, "b", ["a"])
+        self.assertEqual(plan.update({"plan": made}, "1", "completed")["goal"], "b")
+        old = {"tasks": [task("1", "a")]}
+        self.assertNotIn("goal", plan.update({"plan": old}, "1", "completed"))
 
     def test_refused(self) -> None:
-        made = plan.set_plan({}, ["a"])
+        made = plan.set_plan({}, "b", ["a"])
         for tasks in ([], ["a"] * (plan.MAX_TASKS + 1), ["a", "  "]):
             with self.assertRaises(plan.BadPlan):
-                plan.set_plan({}, tasks)
+                plan.set_plan({}, "b", tasks)
+        with self.assertRaises(plan.BadPlan) as caught:
+            plan.set_plan({}, " \n", ["a"])
+        self.assertIn("goal", str(caught.exception))
         for session, said in (({}, "plan_set"), ({"plan": made}, "there are 1")):
             with self.assertRaises(plan.BadPlan) as caught:
                 plan.update(session, "7" * 9999, "todo")
@@ -47,9 +62,9 @@ class Plans(unittest.TestCase):
         self.assertEqual(plan.tasks_of({"plan": long}), [whole])
 
     def test_nothing_is_changed_in_place(self) -> None:
-        made = plan.set_plan({}, ["a"])
+        made = plan.set_plan({}, "b", ["a"])
         plan.update({"plan": made}, "1", "failed", "no")
-        self.assertEqual(made, {"tasks": [task("1", "a")]})
+        self.assertEqual(made, {"goal": "b", "tasks": [task("1", "a")]})
 
     def test_failed(self) -> None:
         def told(result: Any, name: str = "plan_update") -> dict[str, Any]:

@@ -5,7 +5,7 @@
 // Tokens are estimated from the text, then brought in line with what the provider counted for the last answer.
 
 yaa.define('core/context', ['core/usage'], ({ ofMessage }) => {
-  const KNOWN = new Set(['stub', 'preview', 'args', 'fold', 'pin', 'unpin', 'expire'])
+  const KNOWN = new Set(['stub', 'preview', 'args', 'summary', 'fold', 'pin', 'unpin', 'expire'])
   /** What a placeholder in place of a result costs. */
   const STUB = 20
   /** An image or a file, whatever its size, as the server reckons: providers scale it to about this. */
@@ -97,6 +97,7 @@ yaa.define('core/context', ['core/usage'], ({ ofMessage }) => {
     else if (kind === 'stub' && row.message.role === 'tool') set(row, kind, Math.min(row.full, STUB), op)
     else if (row.state === 'stub') return
     else if (kind === 'preview') set(row, kind, Math.min(row.full, Math.ceil(((op.head ?? 0) + (op.tail ?? 0)) / 4) + STUB), op)
+    else if (kind === 'summary') set(row, kind, Math.min(row.full, estimate(op.text) + STUB), op)
     else if (kind === 'args') set(row, kind, Math.min(row.full, contentTokens(row.message.content) + STUB), op)
   }
 
@@ -262,7 +263,7 @@ yaa.define('core/context', ['core/usage'], ({ ofMessage }) => {
     const folds = (/** @type {any} */ op) => kindOf(op) === 'fold' && (at.get(op.from) ?? Infinity) <= place && place <= (at.get(op.to) ?? -1)
     /** @param {any} op @returns {any} null: nothing of it is left */
     const without = (op) => {
-      if (folds(op) || (['preview', 'args'].includes(kindOf(op)) && op.id === id)) return null
+      if (folds(op) || (['preview', 'args', 'summary'].includes(kindOf(op)) && op.id === id)) return null
       if (kindOf(op) !== 'stub' || !idsOf(op).includes(id)) return op
       const ids = idsOf(op).filter((one) => one !== id)
       return ids.length ? { ...op, ids } : null

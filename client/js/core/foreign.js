@@ -14,7 +14,7 @@ yaa.define('core/foreign', ['core/patch'], ({ pointer, parsePointer, put, own })
     limits: ['on_limit'],
     context: [
       'enabled', 'trigger_ratio', 'target_ratio', 'max_messages', 'keep_turns', 'keep_messages', 'large_chars', 'preview_chars', 'ingest_tokens', 'min_saving',
-      'window_runs', 'exempt_tools', 'strategies', 'summary', 'summary_timeout_s', 'retain_tool',
+      'window_runs', 'exempt_tools', 'strategies', 'summary', 'summary_ratio', 'summary_timeout_s', 'retain_tool',
     ],
   }
   /** @type {Record<string, string[]>} */

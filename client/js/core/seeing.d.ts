@@ -32,7 +32,7 @@ declare global {
 
   /** How a message is sent: `never` is for errors and what was cut off. */
   interface LensRow {
-    message: Message; state: 'whole' | 'preview' | 'stub' | 'args' | 'fold' | 'never'; full: number; sent: number; pinned: boolean; op?: any
+    message: Message; state: 'whole' | 'preview' | 'stub' | 'args' | 'summary' | 'fold' | 'never'; full: number; sent: number; pinned: boolean; op?: any
   }
   interface Gauge { used: number; window: number | null; free: number | null; parts: Record<string, number>; measured: boolean; share: number | null }
   interface Marker {

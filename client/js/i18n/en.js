@@ -219,8 +219,8 @@ yaa.define('i18n/en', [], () => {
     'client.send': 'Send answer',
     'client.error': 'Answer with an error',
 
-    'overflow.title': 'Too large for the model',
-    'overflow.text': 'The next request would have about {observed} tokens, more than the model takes, and nothing more can be left out. Shorten or unpin the largest messages, or choose a model with a larger window.',
+    'overflow.title': 'Too large to send',
+    'overflow.text': 'The next request would have about {observed} tokens; {allowed} may be sent, and nothing more can be left out. Shorten or unpin the largest messages, raise the budget, or choose a larger model.',
     'limit.title': 'The limit was reached',
     'limit.text': '{name}: {observed} of {allowed} used.',
     'limit.steps': 'More steps',

@@ -219,8 +219,8 @@ yaa.define('i18n/zh', [], () => {
     'client.send': '发送回答',
     'client.error': '以错误回答',
 
-    'overflow.title': '超出模型的窗口',
-    'overflow.text': '下一次请求约有 {observed} 个词元，超过模型能接受的长度，而且已没有可以省略的内容。请缩短或取消固定最大的消息，或者换一个窗口更大的模型。',
+    'overflow.title': '过大，无法发送',
+    'overflow.text': '下一次请求约有 {observed} 个词元，最多可发送 {allowed} 个，而且已没有可以省略的内容。请缩短或取消固定最大的消息、提高预算，或者换一个窗口更大的模型。',
     'limit.title': '到达上限',
     'limit.text': '{name}：已用 {observed} / {allowed}。',
     'limit.steps': '增加步数',

@@ -294,7 +294,7 @@ yaa.define('ui/asks', ['ui/h', 'ui/text', 'ui/form', 'core/usage'], (dom, { t, c
   }
 
   /**
-   * More than the model takes, and nothing is left to leave out: the largest messages are named, to be opened.
+   * More than may be sent: the largest messages are named, to be opened.
    * @param {any} interrupt @param {Give} answer @param {any} _call @param {Does} does @returns {Body}
    */
   function overflow(interrupt, answer, _call, does) {
@@ -303,7 +303,7 @@ yaa.define('ui/asks', ['ui/h', 'ui/text', 'ui/form', 'core/usage'], (dom, { t, c
     const actions = h('div.ask-actions', null,
       button('fail.retry', '.primary', () => answer({ continue: true })), button('limit.stop', '.ghost', () => answer({ continue: false })),
       h('span.end', null, button('model.change', '.ghost', does.chooseModel)))
-    return { icon: 'limit', title: t('overflow.title'), text: t('overflow.text', { observed: count(interrupt.observed ?? 0) }), content: [holder, actions] }
+    return { icon: 'limit', title: t('overflow.title'), text: t('overflow.text', { observed: count(interrupt.observed ?? 0), allowed: count(interrupt.allowed ?? 0) }), content: [holder, actions] }
   }
 
   /** @param {any} interrupt @param {Give} answer @param {any} _call @param {Does} does @returns {Body} */

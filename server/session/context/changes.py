@@ -1,8 +1,7 @@
 """What compactions, reports and refusals change in `session.context`, as events of the run.
 
 In the walk: the loop performs a Compact step and tells what a model call cost; this file says what
-to write. It also has the one request that asks a model to sum up, and the judgement of its answer.
-Pure.
+to write. Pure.
 """
 
 from __future__ import annotations
@@ -13,7 +12,6 @@ from typing import Any
 from ...jsontext import LARGEST_COUNT
 from ..events import Event, put, state_delta
 from .compact import Compaction, planned
-from .extract import transcript
 from .ops import Op
 from .size import (
     Beside,
@@ -42,14 +40,6 @@ LEAST_CUT = 1000  # tokens
 LEAST_WINDOW = 1000  # tokens: who counts less counts something else
 
 REFUSED_TARGET = 0.35  # of the high watermark, after a provider has refused a request
-SUMMARY = (
-    "You keep the notes of a long conversation between a user and an agent with tools. Sum up the"
-    " part below for the agent, which will go on without seeing it. Write these five sections:"
-    " Task (what the user wants, in their words where they are precise); State (what is done, what"
-    " is not); Findings (facts, decisions and their reasons); Next steps; Verbatim (paths, names,"
-    " identifiers, addresses, numbers and dates that must not be lost). Keep the handles like m12"
-    " where they stand. Use absolute dates. Be short. Write nothing else."
-)
 
 
 def compressed(session: Session, ops: list[Op], record: dict[str, Any], *others: Change) -> Event:
@@ -119,31 +109,3 @@ def after_refusal(
     wiser = {**session, "context": {**session["context"], "windows": windows}}
     compaction = planned(wiser, budget_of(wiser, model, facts), sent, target=REFUSED_TARGET)
     return put("context", "windows", value=windows), compaction
-
-
-def summary_request(session: Session, fold: Op) -> list[dict[str, Any]]:
-    """The messages of the extra call that sums up what a fold takes away. Plain text: not every
-    provider takes a response_format there."""
-    places = {message.get("id"): place for place, message in enumerate(session["messages"])}
-    first, last = places[fold["from"]], places[fold["to"]]
-    earlier = [
-        op["text"]
-        for op in session["context"].get("ops", ())
-        if op.get("op") == "fold" and places.get(op["from"], -1) == first
-    ]
-    part = transcript(list(enumerate(session["messages"]))[first : last + 1])
-    notes = f"Notes of an even earlier part:\n{earlier[-1]}\n\n" if earlier else ""
-    return [
-        {"role": "system", "content": SUMMARY},
-        {"role": "user", "content": f"{notes}The part to sum up:\n{part}"},
-    ]
-
-
-def summarised(fold: Op, text: str) -> Op:
-    """The fold with a model's summary, or as it was: an extract, if the summary is empty or longer.
-    What a model left out is named, so that it can be reloaded."""
-    text = text.strip()
-    reach = fold["text"].rpartition("\n")[2]
-    if not text or len(text) >= len(fold["text"]) * 2:
-        return fold
-    return {**fold, "text": f"{text}\n{reach}", "source": "llm"}

@@ -1,9 +1,9 @@
 """When and how the view is made smaller: `planned` answers with a compaction, or with nothing.
 
-A step of the loop before a model call. At the high watermark the strategies run one after the other
-until the view is under the low one, never just until one of them did something; so that the next
-compaction is far away and the provider's cache of the prefix lasts. What was decided is recorded in
-`context.events`, and the operations in `context.ops`. Pure.
+A step of the loop before a model call. At the high watermark of tokens or of messages the
+strategies run one after the other until the view is under the low one, never just until one of them
+did something; so that the next compaction is far away and the provider's cache of the prefix lasts.
+What was decided is recorded in `context.events`, and the operations in `context.ops`. Pure.
 """
 
 from __future__ import annotations
@@ -11,40 +11,47 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from .ops import Op, changed, changes_of, folded, folded_ids, ids_of, ops_of, pinned, text_of
 from .size import EXACT, Beside, Budget, Measure, budget_of, measured
-from .strategies import STRATEGIES, Item, Work
-from .tokens import Costs, of_message
+from .strategies import CHARS, STRATEGIES, Draft, Item, Work
+from .tokens import Costs, estimate, of_message
+from .view import view
 
 Session = dict[str, Any]
 Message = dict[str, Any]
 
 PIN_SHARE = 4  # pins hold at most a quarter of the budget
-EAGER_KEEP = 1  # results to be kept no longer than this go at once, where that costs little
-EAGER_TAIL = 1_000  # tokens behind a result up to which its going breaks little of the prefix
-LOOK_BACK = 24  # messages at the end that are looked at for results to retire
-CHARS = 3  # of a fold's text to a token, about
+LOOK_BACK = 24  # messages at the end that are looked at for results too large to come in whole
 RETAIN = "context_retain"
 
 
 @dataclass(frozen=True)
 class Compaction:
-    """Operations to append, and their record for `context.events`."""
+    """Operations to append, and their record for `context.events`. `drafts`: which of them a model
+    may write better, in requests of at most `bound` tokens, as long as the view has at most `most`
+    then; reckoned as in `measure`."""
 
     ops: tuple[Op, ...]
     record: dict[str, Any]
+    drafts: tuple[Draft, ...] = ()
+    measure: Measure = Measure(0, 0, 1.0)
+    bound: int | None = None
+    most: int = 0
 
 
 def room_for(
-    session: Session, model: str, facts: Mapping[str, Any], beside: Beside
+    session: Session, model: str, facts: Mapping[str, Any], beside: Beside, note: str = ""
 ) -> tuple[Compaction | None, list[dict[str, Any]], Measure]:
     """What to do before the next call of this model: a compaction, or nothing; the largest messages
-    where nothing helps; and what the request then has."""
+    where nothing helps; and what the request then has, with the `note` behind its messages."""
     budget = budget_of(session, model, facts)
     measure = measured(session, model, budget, beside)
+    if note and measure.total:
+        of_note = estimate(note, measure.costs)
+        measure = replace(measure, guessed=measure.guessed + of_note)
     if due(session, budget, measure):
         if not measure.total:  # it was too little to be counted
             measure = measured(session, model, EXACT, beside)
@@ -65,28 +72,38 @@ def planned(
     if not due(session, budget, measure, refused=target is not None):
         return None
     options = session["config"]["context"]
-    work = _work(session, budget, measure, options)
+    low = budget.low if target is None else int(budget.high * target)
+    work = _work(session, budget, measure, options, low)
     ingested(work, budget)
     trigger = "ingest" if work.ops else ""
     if target is None:
         retired(work)
         trigger = trigger or ("retention" if work.ops else "")
-    forced = target is not None or (budget.window is not None and work.size > budget.window)
-    full = work.size >= budget.high or _many(session)
+    bound = math.inf if budget.bound is None else budget.bound
+    forced = target is not None or work.size > bound
+    large = work.size >= budget.high
     helped: list[str] = []
-    if forced or (full and not _just_done(session)):
-        had, before = len(work.ops), work.size
-        helped = _until(work, budget.low if target is None else int(budget.high * target))
-        if not forced and before - work.size < budget.high * options["min_saving"]:
+    if forced or ((large or work.crowded) and not _just_done(session)):
+        had, before, count = len(work.ops), work.size, work.count
+        if not (forced or large):
+            work.low = budget.high  # there are only too many of them
+        helped = _until(work)
+        if work.size > bound:
+            work.show_less([item for item in work.items if item.unseen], int(bound))
+        share = options["min_saving"]
+        few = work.count > count - max(work.few * share, 1)
+        if not forced and few and before - work.size < budget.high * share:
             work.undo(had, before)  # too little to break the prefix for
         elif len(work.ops) > had:
-            trigger = "overflow" if target is not None else "size"
+            trigger = "size" if large or forced else "messages"
+            trigger = "overflow" if target is not None else trigger
     if not work.ops:
         return None
     record = _record(session, trigger, measure, work)
-    if trigger in ("size", "overflow"):
+    if trigger in ("size", "messages", "overflow"):
         record["strategies"] = helped
-    return Compaction(tuple(work.ops), record)
+    most = (work.low + budget.high) // 2
+    return Compaction(tuple(work.ops), record, tuple(work.drafts), measure, budget.bound, most)
 
 
 def due(session: Session, budget: Budget, measure: Measure, *, refused: bool = False) -> bool:
@@ -101,19 +118,18 @@ def due(session: Session, budget: Budget, measure: Measure, *, refused: bool = F
             unseen = unseen and not _answers(message)
         elif unseen and len(text_of(message.get("content"))) > budget.ingest:
             return True
-        elif _keep(message) <= EAGER_KEEP or message.get("name") == RETAIN:
-            return True
-    return False
+    return _overdue(session)
 
 
 def _many(session: Session) -> bool:
+    """Whether a model would be sent as many messages as call for a compaction."""
     most = session["config"]["context"]["max_messages"]
-    return most is not None and len(session["messages"]) >= most
+    return bool(most) and len(session["messages"]) >= most and len(view(session)) >= most
 
 
 def too_large(session: Session, budget: Budget, measure: Measure) -> list[dict[str, Any]]:
     """The largest messages of a view that fits no window, or nothing if it fits."""
-    if budget.window is None or measure.total <= budget.window:
+    if budget.bound is None or measure.total <= budget.bound:
         return []
     items = sorted(_items(session, measure.costs), key=lambda item: -item.tokens)
     return [
@@ -122,15 +138,15 @@ def too_large(session: Session, budget: Budget, measure: Measure) -> list[dict[s
     ]
 
 
-def _until(work: Work, low: int) -> list[str]:
+def _until(work: Work) -> list[str]:
     """Run the strategies that are switched on until the view is small enough. The names of those
     that did something."""
     helped = []
     for name, strategy in STRATEGIES.items():
-        if name in work.options["strategies"] and work.size > low:
+        if name in work.options["strategies"] and (work.large or work.crowded):
             had = len(work.ops)
             for _ in strategy(work):
-                if work.size <= low:
+                if not (work.large or work.crowded):
                     break
             if len(work.ops) > had:
                 helped.append(name)
@@ -155,26 +171,26 @@ def ingested(work: Work, budget: Budget) -> None:
 
 
 def retired(work: Work) -> None:
-    """Results whose tool said that they are of use once: gone after the model has seen them, as
-    long as little stands behind them. The others wait for a compaction (97 % of a prompt's tokens
-    were cached that way, 86 % when everything went at once)."""
-    behind = 0
-    for item in reversed(work.items):
-        if item.brief and item.message.get("id") in work.expired and not item.safe:
-            work.shorten({"op": "stub", "ids": [item.message["id"]], "why": "expired"})
-        behind += item.tokens
-        if behind > max(EAGER_TAIL, work.size // 10):
-            return
+    """Results whose time is over by their tool's word or the model's: gone after so many model
+    calls, pinned ones excepted. What stands behind one that goes is not cached for one call."""
+    for item in work.items:
+        if item.message.get("id") in work.expired and not (item.pinned or item.unseen or item.gone):
+            if not work.exempt(item):
+                work.retire(item)
 
 
 # -- the work -------------------------------------------------------------------------------------
 
 
-def _work(session: Session, budget: Budget, measure: Measure, options: dict[str, Any]) -> Work:
+def _work(
+    session: Session, budget: Budget, measure: Measure, options: dict[str, Any], low: int
+) -> Work:
     items = _items(session, measure.costs)
     _protect(session, items, budget)
     room = max(budget.low * CHARS // 4, 800)
-    return Work(items, measure, options, _expired(session, items), room)
+    most = options["max_messages"] or math.inf
+    few = most * options["target_ratio"] if _many(session) else math.inf
+    return Work(items, measure, options, _expired(session), room, low, few)
 
 
 def _items(session: Session, costs: Costs) -> list[Item]:
@@ -218,9 +234,11 @@ def _protect(session: Session, items: list[Item], budget: Budget) -> None:
         calls = item.message.get("tool_calls") or ()
         if any(call["id"] not in results for call in calls) or item.message["role"] == "system":
             item.safe = True
-        if item.message.get("id") in wanted and item.tokens <= room:
-            item.safe = True
-            room -= item.tokens
+        if item.message.get("id") in wanted:
+            item.pinned = True
+            if item.tokens <= room:
+                item.safe = True
+                room -= item.tokens
 
 
 def _answers(message: Message) -> bool:
@@ -228,7 +246,17 @@ def _answers(message: Message) -> bool:
     return message["role"] == "assistant" and not message.get("open")
 
 
-def _expired(session: Session, items: list[Item]) -> set[str]:
+def _overdue(session: Session) -> bool:
+    """Whether a result is still in the view whose time is over."""
+    if not (expired := _expired(session)):
+        return False
+    ops = ops_of(session)
+    expired -= _retained(session)[1] | pinned(ops)
+    expired -= {id_ for id_, op in changes_of(ops).items() if op["op"] == "stub"}
+    return bool(expired) and not expired <= folded_ids(session["messages"], ops).keys()
+
+
+def _expired(session: Session) -> set[str]:
     """Ids of results that have been seen as often as they were to be: by their tool's word, by the
     model's (`context_retain`), or by an `expire` operation."""
     wanted, _ = _retained(session)
@@ -238,16 +266,13 @@ def _expired(session: Session, items: list[Item]) -> set[str]:
             wanted.update(dict.fromkeys(ids_of(op), after))
     found: set[str] = set()
     seen = 0  # model calls since
-    for item in reversed(items):
-        message = item.message
-        if message["role"] == "assistant":
+    for message in reversed(session["messages"]):
+        if _answers(message):
             seen += 1
-        elif message["role"] == "tool":
-            keep = wanted.get(message.get("id", ""), _keep(message))
-            item.brief = keep <= EAGER_KEEP
-            if seen > 0 and seen >= keep:
+        elif message["role"] == "tool" and seen > 0:
+            if seen >= wanted.get(message.get("id", ""), _keep(message)):
                 found.add(message.get("id", ""))
-    return found
+    return found - {""}
 
 
 def _keep(message: Message) -> float:

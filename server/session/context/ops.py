@@ -7,7 +7,8 @@ which is the message's place in the session and brings it back whole (reload.py)
     stub     {ids, why}            results → one line
     preview  {id, head, tail}      a long text → its beginning and end, so many characters of each
     args     {id, keep}            long values in a call's arguments → their beginning
-    fold     {from, to, text}      whole turns → one message that sums them up
+    summary  {id, text}            a long text → a summary of it
+    fold     {from, to, text}      several messages → one that sums them up
     pin, unpin {ids}               not to be made smaller
     expire   {ids, after}          results that may go after so many model calls
 
@@ -27,7 +28,7 @@ Session = dict[str, Any]
 Message = dict[str, Any]
 Op = dict[str, Any]
 
-KINDS = ("stub", "preview", "args", "fold", "pin", "unpin", "expire")
+KINDS = ("stub", "preview", "args", "summary", "fold", "pin", "unpin", "expire")
 RELOAD = "context_reload"
 FOLDED = (
     "[What happened earlier in this conversation, in short. It is a note, not your own words.]\n"
@@ -65,7 +66,7 @@ def changes_of(ops: Iterable[Op]) -> dict[str, Op]:
     for op in ops:
         if op.get("op") == "stub":
             found.update(dict.fromkeys(ids_of(op), op))
-        elif op.get("op") in ("preview", "args"):
+        elif op.get("op") in ("preview", "args", "summary"):
             if found.get(op["id"], {}).get("op") != "stub":  # nothing is less than one line
                 found[op["id"]] = op
     return found
@@ -129,6 +130,10 @@ def changed(message: Message, op: Op, place: int) -> Message:
         text = text_of(message.get("content"))
         short = preview_text(text, op.get("head", 0), op.get("tail", 0), place)
         return {**message, "content": short} if len(short) < len(text) else message
+    if kind == "summary":
+        text = text_of(message.get("content"))
+        short = summary_text(text, op["text"], place)
+        return {**message, "content": short} if len(short) < len(text) else message
     if kind == "args" and message.get("tool_calls"):
         calls = [shortened_call(call, op.get("keep", 0), place) for call in message["tool_calls"]]
         return {**message, "tool_calls": calls}
@@ -159,6 +164,13 @@ def preview_text(text: str, head: int, tail: int, place: int) -> str:
         f' {RELOAD}(handle="m{place}") shows them. …]'
     )
     return "\n".join(filter(None, (begin, note, end)))
+
+
+def summary_text(text: str, summary: str, place: int) -> str:
+    return (
+        f'[A summary of {len(text):,} characters. {RELOAD}(handle="m{place}") shows them.]\n'
+        f"{summary}"
+    )
 
 
 def _to_line_end(text: str) -> str:

@@ -34,12 +34,14 @@ Beside = Callable[[], tuple[str, list[dict[str, Any]]]]
 @dataclass(frozen=True)
 class Budget:
     """In tokens. A request at `high` or more is made smaller until it is at most `low`, and one
-    above `window` is never sent. `ingest`: the largest result that comes in whole."""
+    above `bound` is never sent. `ingest`: the largest result that comes in whole. `window`: the
+    model's, as far as it is known."""
 
     high: int
     low: int
-    window: int | None
+    bound: int | None
     ingest: int
+    window: int | None = None
 
 
 EXACT = Budget(0, 0, None, 0)  # to measure against: nothing is too little to matter
@@ -47,7 +49,8 @@ EXACT = Budget(0, 0, None, 0)  # to measure against: nothing is too little to ma
 
 def budget_of(session: Session, model: str, facts: Mapping[str, Any]) -> Budget:
     """The budget of a session with one model. `facts`: what is known of the model (`max_context`);
-    the smallest window that anybody knows of counts, one learned from a refusal included."""
+    the smallest window that anybody knows of counts, one learned from a refusal included. Where the
+    context is not looked after (`enabled: false`), only the window is a bound."""
     wanted = session["config"]["context"]
     known = (
         facts.get("max_context"),
@@ -55,13 +58,14 @@ def budget_of(session: Session, model: str, facts: Mapping[str, Any]) -> Budget:
         session.get("context", {}).get("windows", {}).get(model),
     )
     window = min((int(each) for each in known if each), default=None)
-    high = wanted["budget"]
+    bound = min(filter(None, (window, wanted["enabled"] and wanted["budget"])), default=None)
+    high = int(wanted["budget"] * wanted["trigger_ratio"])
     if window is not None:
         answer = min(facts.get("max_tokens") or 0, window // 4)
         high = min(high, int(window * wanted["trigger_ratio"]) - answer)
     high = max(high, 1)
     ingest = wanted["ingest_tokens"] or max(high // 10, 500)
-    return Budget(high, int(high * wanted["target_ratio"]), window, ingest)
+    return Budget(high, int(high * wanted["target_ratio"]), bound, ingest, window)
 
 
 @dataclass(frozen=True)

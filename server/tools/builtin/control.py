@@ -51,10 +51,12 @@ def context_retain(
 
 @tool(read_only=True)
 def plan_set(
-    ctx: Context, tasks: Annotated[list[str], "The tasks in order, a line each"]
+    ctx: Context,
+    goal: Annotated[str, "What is to be true when the task is done; determine it first"],
+    tasks: Annotated[list[str], "The tasks that lead there in order, a line each"],
 ) -> dict[str, Any]:
-    """Make the plan, or a new one. Tasks that are named again keep their status. Answers with the
-    plan and the ids of its tasks."""
+    """Make the plan, or a new one: its goal, then its tasks. Tasks that are named again keep their
+    status. Answers with the plan and the ids of its tasks."""
     raise AssertionError("answered by the toolbox")
 
 

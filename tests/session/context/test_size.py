@@ -56,13 +56,13 @@ class Sizes(unittest.TestCase):
     def test_budgets(self) -> None:
         """(max_context of the model, of the session, learned, max_tokens) → (high, window)"""
         cases = [
-            ((None, None, None, None), (100_000, None)),
+            ((None, None, None, None), (80_000, None)),
             ((8_000, None, None, None), (6_400, 8_000)),
             ((8_000, None, None, 1_000), (5_400, 8_000)),
             ((8_000, None, None, 10**9), (4_400, 8_000)),  # an answer has a quarter at most
             ((8_000, 4_000, None, None), (3_200, 4_000)),
             ((8_000, None, 2_000, None), (1_600, 2_000)),
-            ((10**6, None, None, None), (100_000, 10**6)),
+            ((10**6, None, None, None), (80_000, 10**6)),
         ]
         for (own, wanted, refused, answer), expected in cases:
             with self.subTest(own=own, wanted=wanted, refused=refused, answer=answer):
