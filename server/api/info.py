@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from ..session.config_schema import config_schema
 from .router import Call
 
 Facts = Callable[[str], dict[str, Any]]
@@ -28,7 +29,7 @@ class Health:
 class Info:
     """`facts` is asked at every request, with the owner of the key (auth.Key): agents are not the
     same for all keys, and models and tools may change while the server runs. `defaults` is the
-    session half of the configuration."""
+    session half of the configuration; `config_schema` says what its `config` may hold."""
 
     def __init__(
         self,
@@ -39,6 +40,7 @@ class Info:
     ) -> None:
         self._fixed: dict[str, Any] = {"version": version, "limits": dict(limits)}
         self._fixed["defaults"] = dict(defaults)
+        self._fixed["config_schema"] = config_schema()
         self._facts = facts
 
     async def get(self, call: Call) -> None:

@@ -60,8 +60,22 @@ TITLE = (
     "Write a title of at most six words for this conversation, in its language."
     " Answer with the title alone."
 )
-# What `config.prompt` and an agent's `prompt` may hold.
-NAMES = (*SECTIONS, "system", "title")
+# What `config.prompt` and an agent's `prompt` may hold, and what each is, for a person.
+ABOUT: dict[str, str] = {
+    "persona": "Who the agent is.",
+    "agent": "What the agent of the session is told.",
+    "rules": "How to work with tools.",
+    "mode": "The rules of the mode.",
+    "output": "How to give an answer that has a schema.",
+    "host": "What the server's tools run on.",
+    "date": "The date on which the run began.",
+    "environment": "Facts of the user's environment.",
+    "language": "The answer language.",
+    "append": "Whatever is to stand at the end.",
+    "system": "The whole system prompt, instead of all the sections above.",
+    "title": "How to name a session, for the extra call that does it.",
+}
+NAMES = tuple(ABOUT)
 FACTS = ("character", "output_schema", "date", *_OPTIONAL_FACTS)
 # Codes of what `run.warnings` of a session says of its templates.
 UNKNOWN_SECTION, UNKNOWN_PLACEHOLDER = "prompt_section_unknown", "prompt_placeholder_unknown"
@@ -88,6 +102,16 @@ def system(session: Session) -> str:
         template = template if name == "append" else own.get(name, template)
         parts.append(fill(template, facts).strip())
     return "\n\n".join(part for part in parts if part)
+
+
+def default(name: str) -> str:
+    """Return the template of a section that nobody has replaced; "" where there is none."""
+    return TITLE if name == "title" else "" if name == "append" else SECTIONS.get(name, "")
+
+
+def named(name: str) -> tuple[str, ...]:
+    """Return the placeholders that a section may name."""
+    return () if name in ("append", "title") else FACTS
 
 
 def custom(session: Session) -> dict[str, str]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from server.api.info import Health, Info
 from server.api.router import Call
+from server.session.config_schema import config_schema
 
 from . import fakes
 from .fakes import run_async
@@ -39,6 +40,7 @@ class InfoCase(unittest.TestCase):
                     "version": "1.2",
                     "limits": {"max_runs": 4},
                     "defaults": {"agent": "default"},
+                    "config_schema": config_schema(),
                     "models": models,
                     "asked by": "",
                 },
