@@ -154,7 +154,7 @@ interface Run {
   retryNow(): void
 }
 
-interface Head { id: string; title: string; status: string; updated: number; messages: number; waiting: number; pinned?: boolean; tags?: string[] }
+interface Head { id: string; title: string; status: string; updated: number; messages: number; waiting: number; pinned?: boolean; tags?: string[]; archived?: number }
 interface StoreError { code: 'quota' | 'blocked' | 'failed' | 'unread'; message: string }
 interface Store {
   readonly kind: 'idb' | 'memory'
@@ -259,6 +259,15 @@ interface Modules {
     perform(tool: PageTool, args: Json, signal: AbortSignal): Promise<Outcome>
     gestureNeeded(): Error
     openDesk(options: DeskOptions): Desk
+  }
+  'core/prepare': {
+    prepare(session: Session, settings: Pick<Settings, 'get' | 'keys'>, info: Json): void
+    defaultsOf(settings: Pick<Settings, 'get' | 'keys'>, info?: Json): Json
+    keepDefaults(settings: Pick<Settings, 'set' | 'keepKey'>, config: Json): void
+    withRule(entry: Json, rule: string): Json
+    isOwn(provider: Json): boolean
+    secretOf(provider: Json): string
+    answers(config: Json, info: Json): boolean
   }
   'core/session': {
     create(options?: { id?: string; title?: string; character?: string; agent?: string; config?: Json; tools?: Json[]; now?: number }): Session
