@@ -64,7 +64,6 @@ yaa.define('ui/app', [
       addEventListener('unhandledrejection', notLoaded)
       // another tab's; a composer made anew would lose its files
       addEventListener('storage', ({ key }) => { if (key === 'yaa.settings') look(settings), draw() })
-      for (const type of ['dragover', 'dragleave', 'drop']) addEventListener(type, (/** @type {any} */ event) => app.views.composer.drag(event))
       // Who has switched tools of the page on may need them with the first message.
       if (Object.values(settings.get('pageTools') ?? {}).includes(true)) pageTools(app)
       else if (!guest) idle(() => pageTools(app))

@@ -284,7 +284,7 @@ declare global {
       wordsOf(server: ServerState): string
     }
     'ui/thread': { threadView(actions: Actions): View<State> & { toEnd: any; follow(): void; showAsk(): void; reveal(id: string): HTMLElement | null } }
-    'ui/composer': { draftOf(session: Session): string; composerView(actions: Actions): View<State> & { write(words: string): void; insert(words: string): void; read(): string; attach(files: File[]): Promise<void>; bringBack(): void; drag(event: DragEvent): void; focus(): void } }
+    'ui/composer': { draftOf(session: Session): string; composerView(actions: Actions): View<State> & { write(words: string): void; insert(words: string): void; read(): string; attach(files: File[]): Promise<void>; bringBack(): void; focus(): void } }
     'ui/sidebar': { sidebarView(actions: Actions): View<State> & { search(): void }; headerView(actions: Actions): View<State> }
     'ui/settings': { settingsDialog(actions: Actions): View<State> & { show(tab?: string): void } }
     'ui/clienttools': { open(app: App, store: Store): void; switches(actions: Actions): View<any> }
