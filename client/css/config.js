@@ -2,6 +2,7 @@
 
 yaa.define('css/config', ['ui/h'], ({ css }) => css`
 @layer dialogs {
+  .panel .field-icon .input { padding-inline-start: 2.25rem; }
   .config-groups { display: grid; gap: var(--s2); grid-template-columns: minmax(0, 1fr); }
   .config-group { border: 1px solid var(--line); border-radius: var(--r2); background: var(--bg); }
   .config-group > summary {
@@ -19,7 +20,7 @@ yaa.define('css/config', ['ui/h'], ({ css }) => css`
   .config-head .label { flex: 1; min-inline-size: 0; overflow-wrap: anywhere; }
   .config-head .check { color: var(--ink-2); font-size: var(--t2); }
   .config-key { margin-inline-start: var(--s2); font-size: var(--t1); color: var(--ink-3); overflow-wrap: anywhere; }
-  .config-standard { overflow-wrap: anywhere; white-space: pre-wrap; max-block-size: 4.5em; overflow-y: auto; }
+  .config-standard:not([hidden]) { overflow-wrap: anywhere; display: -webkit-box; -webkit-box-orient: vertical; -webkit-line-clamp: 3; overflow: hidden; }
   .config-field textarea.input { field-sizing: content; max-block-size: 40dvh; }
   .config-field summary { font-size: var(--t2); color: var(--ink-2); cursor: pointer; }
   .config-preview {

@@ -311,7 +311,6 @@ async function put(walk, session) {
 function config(page, holds) {
   return page.waitForFunction(`(${holds})(yaa.use("ui/commands").context().app.current.session.config)`);
 }
-  .catch(async (error) => { throw new Error(`${holds}: ${JSON.stringify(await page.evaluate(() => yaa.use("ui/commands").context().app.current.session.config))} ${error}`); });
 
 /** Opens the group of a field. */
 function open(page, pointer) {

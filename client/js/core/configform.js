@@ -130,13 +130,15 @@ yaa.define('core/configform', ['core/patch', 'core/prepare'], ({ parsePointer, p
   }
 
   /**
-   * What was typed, as a value of the field's kind.
+   * What was typed, as a value of the field's kind; of a choice its number.
    * @param {string} raw @param {ConfigField} field @returns {{value?: any, problem?: string, facts?: any}} `problem`: key of a text
    */
   function parse(raw, { schema, kind }) {
     const text = raw.trim()
     if (!text) return {}
     if (kind === 'template') return { value: raw }
+    if (kind === 'flag') return { value: text === 'true' }
+    if (kind === 'choice') return { value: schema.enum[Number(text)] }
     if (kind === 'number') return number(text, schema)
     if (kind === 'lines') {
       const lines = [...new Set(text.split('\n').map((line) => line.trim()).filter(Boolean))]

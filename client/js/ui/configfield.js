@@ -5,10 +5,12 @@ yaa.define('ui/configfield', ['ui/h', 'ui/text', 'core/configform', 'core/redact
 ) => {
   /** Templates show so much of what they stand for. */
   const SHOWN = 400
+  /** A box beside the field says it. */
+  const NONE = /\s*null is none\./
 
   /** Title, and what it does, in the language of the page where there is one. @param {ConfigField} field @returns {string[]} */
   function wordsOf({ pointer, schema, rest, parts }) {
-    const [title, about] = titleOf(language(), pointer) ?? [schema.title ?? parts.at(-1) ?? '', schema.description ?? '']
+    const [title, about] = titleOf(language(), pointer) ?? [schema.title ?? parts.at(-1) ?? '', String(schema.description ?? '').replace(NONE, '')]
     return [rest ? t('config.rest', { name: title }) : title, about]
   }
 
@@ -51,7 +53,9 @@ yaa.define('ui/configfield', ['ui/h', 'ui/text', 'core/configform', 'core/redact
     /** @param {{config: any, lower: any[], scope: string}} state */
     function update({ config, lower, scope }) {
       now = form.read(config, field)
-      const other = lower.map((one) => form.read(one, field)).find((one) => one !== undefined)
+      // a provider is taken whole: what another one has is not added to it
+      const whole = field.parts[1] === 'provider' && config.llm_api?.provider
+      const other = whole ? undefined : lower.map((one) => form.read(one, field)).find((one) => one !== undefined)
       const isEmpty = now === undefined
       reset.hidden = isEmpty
       if (none) none.checked = now === null

@@ -48,7 +48,10 @@ yaa.define('ui/configfile', [
       const tools = { ...(ofPage ? page.tools : settings.get('tools')), ...(allowed ? Object.fromEntries(risks.allowed.map((name) => [name, 'allow'])) : {}) }
       if (library) prompts.add(settings, { format: 'yaa.prompts', prompts: texts })
       el.close()
-      actions.set({ ...(ofPage ? page : {}), ...(ofPage || allowed ? { tools } : {}) })
+      const taken = { ...(ofPage ? page : {}), ...(ofPage || allowed ? { tools: tools ?? {} } : {}) }
+      // the page is made anew where its language changes
+      const changed = Object.entries(taken).filter(([name, value]) => JSON.stringify(value) !== JSON.stringify(settings.get(name)))
+      actions.set(Object.fromEntries(changed))
       toast(t('config.imported'))
       then()
     }
