@@ -212,7 +212,7 @@ await main(async (walk, job) => {
     await walk.press("Delete it", ".dialog-foot button");
     await page.waitForFunction(() => !yaa.use("ui/commands").context().app.book.heads().some(({ id }) => id === "ancient"));
     await close(page);
-    await walk.press("Undo", ".toast button");
+    await page.evaluate(() => [...document.querySelectorAll(".toast")].find((one) => one.innerText.includes("Deleted")).querySelector("button").click());
     await page.waitForFunction(() => yaa.use("ui/commands").context().app.book.heads().some(({ id }) => id === "ancient"));
     const listed = await page.$$eval(".side .row-title", (all) => all.map((one) => one.textContent));
     if (listed.includes("Old a") || !listed.includes("Old pinned")) throw new Error(listed.join());
