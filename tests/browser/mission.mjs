@@ -245,8 +245,8 @@ await main(async (walk, job) => {
 
   await walk.step("on a phone, in the dark, in Chinese, with keys alone", async () => {
     await page.setViewport({ width: 390, height: 844 });
-    await page.evaluate(() => yaa.use("ui/commands").context().actions.set({ theme: "dark", language: "zh" }));
-    await page.waitForFunction(() => document.documentElement.lang === "zh");
+    await page.evaluate(() => yaa.use("ui/commands").context().actions.set({ theme: "dark" }));
+    await speak(page, "zh");
     await tab(walk, "config");
     await page.waitForSelector(field("/llm_api/provider/api_url"), { visible: true });
     await walk.sees(`${field("/llm_api/provider/api_url")} .label`, "地址");
@@ -262,8 +262,9 @@ await main(async (walk, job) => {
     await walk.rest();
     await walk.clean();
     await walk.shot("9-phone-storage");
-    await page.evaluate(() => yaa.use("ui/commands").context().actions.set({ theme: "light", language: "en" }));
-    await page.waitForFunction(() => document.documentElement.lang === "en");
+    await close(page);
+    await page.evaluate(() => yaa.use("ui/commands").context().actions.set({ theme: "light" }));
+    await speak(page, "en");
     await tab(walk, "config");
     await page.waitForSelector(field("/llm_api/provider/api_url"), { visible: true });
     await walk.shot("9-phone-light");
