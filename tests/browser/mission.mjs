@@ -14,30 +14,30 @@ const field = (pointer) => `.config-field[data-pointer="${pointer}"]`;
 
 await main(async (walk, job) => {
   const { page } = walk;
-  /** What was sent to /session, parsed. */
-  const sent = [];
-  page.on("request", (request) => {
-    if (request.method() === "POST" && request.url().endsWith("/session")) sent.push(JSON.parse(request.postData()));
-  });
-  const last = () => sent.at(-1)?.config;
+  /** The settings that the last run was sent with. */
+  const last = () => page.evaluate(() => globalThis.sentWith);
 
   await walk.step("13: titles by the model are on where a real model answers, and are switched in the settings", async () => {
     await page.goto(job.url);
     await page.waitForSelector(COMPOSER, { visible: true });
     await page.waitForFunction(() => yaa.use("ui/commands").context().app.server.info());
+    await page.evaluate(() => {
+      const begins = ({ session }) => { globalThis.sentWith = structuredClone(session.config); };
+      yaa.use("ui/commands").context().app.book.hooks.push({ begins, hears() {}, rests() {} });
+    });
     await tab(walk, "model");
     await page.waitForFunction(() => [...document.querySelectorAll("dialog[open] .panel input[type=checkbox]")].some((one) => one.checked));
     await walk.clean();
     await walk.shot("1-model");
     await close(page);
     await ask(walk, "bench tokens=3 delay_us=0", 1);
-    same(last().yaa.auto_title, true);
+    same((await last()).yaa.auto_title, true);
     await tab(walk, "model");
     await page.click("dialog[open] .panel input[type=checkbox]");
     await close(page);
     await fresh(walk);
     await ask(walk, "bench tokens=3 delay_us=0", 1);
-    same(last().yaa.auto_title, false);
+    same((await last()).yaa.auto_title, false);
   });
 
   await walk.step("19: the language of answers is not that of the page, and what a session says is sent", async () => {
@@ -47,13 +47,13 @@ await main(async (walk, job) => {
     await page.waitForFunction(() => yaa.use("ui/commands").context().app.current.session.config.yaa.language === "Français");
     await speak(page, "zh");
     await ask(walk, "bench tokens=3 delay_us=0", 2);
-    same(last().yaa.language, "Français");
+    same((await last()).yaa.language, "Français");
     const own = { api_url: job.own, api_key: SECRET, model_name: "own-model" };
     const config = { yaa: { language: "Deutsch", auto_title: false }, llm_api: { provider: own, retry: { times: 1, delay: 0 } }, limits: { max_steps: 7 } };
     await put(walk, { id: "own", title: "Its own", messages: [], config, start_time: "2026-01-01T00:00:00Z" });
     await ask(walk, "bench tokens=3 delay_us=0", 1);
-    same(last().llm_api.provider, own);
-    same([last().yaa.language, last().limits.max_steps], ["Deutsch", 7]);
+    same((await last()).llm_api.provider, own);
+    same([(await last()).yaa.language, (await last()).limits.max_steps], ["Deutsch", 7]);
     await speak(page, "en");
     await walk.sees(".composer-bar select[aria-label=Model]", "own-model");
     await page.select(".composer-bar select[aria-label=Model]", "small");
@@ -100,7 +100,7 @@ await main(async (walk, job) => {
     await page.click(`${field("/yaa/output_schema")} .config-head button`);
     await close(page);
     await ask(walk, "bench tokens=3 delay_us=0", 2);
-    same([last().llm_api.model_settings.temperature, last().limits.max_steps, last().llm_api.provider.api_key], [0.4, 11, SECRET]);
+    same([(await last()).llm_api.model_settings.temperature, (await last()).limits.max_steps, (await last()).llm_api.provider.api_key], [0.4, 11, SECRET]);
   });
 
   await walk.step("39: sections of the prompt, with a preview, as default of new sessions", async () => {
@@ -120,8 +120,8 @@ await main(async (walk, job) => {
     await close(page);
     await fresh(walk);
     await ask(walk, "bench tokens=3 delay_us=0", 1);
-    same([last().prompt.append, last().llm_api.retry.times, last().prompt.persona], ["Say “ok” 好。", 2, "You are {character} on {date}, {charakter}."]);
-    if (last().llm_api.model_settings?.temperature) throw new Error("the other session’s");
+    same([(await last()).prompt.append, (await last()).llm_api.retry.times, (await last()).prompt.persona], ["Say “ok” 好。", 2, "You are {character} on {date}, {charakter}."]);
+    if ((await last()).llm_api.model_settings?.temperature) throw new Error("the other session’s");
     await walk.sees(".warnings", "remark");
     await page.click(".warnings summary");
     await walk.sees(".warnings", "{charakter}");
