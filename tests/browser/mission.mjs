@@ -55,7 +55,7 @@ await main(async (walk, job) => {
     same((await last()).llm_api.provider, own);
     same([(await last()).yaa.language, (await last()).limits.max_steps], ["Deutsch", 7]);
     await speak(page, "en");
-    await walk.sees(".composer-bar select[aria-label=Model]", "own-model");
+    await page.waitForFunction(() => document.querySelector(".composer-bar select[aria-label=Model]")?.selectedOptions[0]?.textContent === "own-model");
     await page.select(".composer-bar select[aria-label=Model]", "small");
     await walk.press("Undo", ".toast button");
     await page.waitForFunction((url) => yaa.use("ui/commands").context().app.current.session.config.llm_api.provider.api_url === url, {}, job.own);
