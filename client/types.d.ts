@@ -154,7 +154,12 @@ interface Run {
   retryNow(): void
 }
 
-interface Head { id: string; title: string; status: string; updated: number; messages: number; waiting: number; pinned?: boolean; tags?: string[] }
+/** One key of `session.config`, as it is edited: `rest` for what its schema leaves open, `none` where null may stand. */
+interface ConfigField {
+  pointer: string; parts: string[]; schema: Json; rest: boolean; none: boolean; group: string
+  kind: 'choice' | 'flag' | 'number' | 'text' | 'template' | 'secret' | 'lines' | 'json'
+}
+interface Head { id: string; title: string; status: string; updated: number; messages: number; waiting: number; pinned?: boolean; tags?: string[]; archived?: number }
 interface StoreError { code: 'quota' | 'blocked' | 'failed' | 'unread'; message: string }
 interface Store {
   readonly kind: 'idb' | 'memory'
@@ -259,6 +264,27 @@ interface Modules {
     perform(tool: PageTool, args: Json, signal: AbortSignal): Promise<Outcome>
     gestureNeeded(): Error
     openDesk(options: DeskOptions): Desk
+  }
+  'core/configform': {
+    fields(schema: Json): ConfigField[]
+    groups(schema: Json): { name: string; fields: ConfigField[] }[]
+    read(config: Json, field: ConfigField): Json
+    change(config: Json, field: ConfigField, value: Json): Json
+    pruned(value: Json): Json
+    parse(raw: string, field: ConfigField): { value?: Json; problem?: string; facts?: Json }
+    typed(value: Json, field: ConfigField): string
+    preview(template: string, known: string[], facts: Record<string, string>): { text: string; unknown: string[] }
+    together(values: Record<string, Json>, config: Json, prompts: Json[]): Json
+    readFile(value: Json): { config: Json; page: Record<string, Json>; prompts: Json[]; risks: { provider: Json; allowed: string[]; tool: Json; prompt: Json } } | null
+  }
+  'core/prepare': {
+    prepare(session: Session, settings: Pick<Settings, 'get' | 'keys'>, info: Json): void
+    defaultsOf(settings: Pick<Settings, 'get' | 'keys'>, info?: Json): Json
+    keepDefaults(settings: Pick<Settings, 'set' | 'keepKey'>, config: Json): void
+    withRule(entry: Json, rule: string): Json
+    isOwn(provider: Json): boolean
+    secretOf(provider: Json): string
+    answers(config: Json, info: Json): boolean
   }
   'core/session': {
     create(options?: { id?: string; title?: string; character?: string; agent?: string; config?: Json; tools?: Json[]; now?: number }): Session

@@ -16,6 +16,7 @@ yaa.define('css/ground', ['ui/h'], ({ css }) => css`
   .keep-note .inline-row { flex: 1 1 14rem; }
   .later { display: contents; }
   .later > .group { display: grid; gap: var(--s5); }
+  .expiring { max-block-size: 40dvh; overflow-y: auto; padding-inline-start: var(--s5); overflow-wrap: anywhere; font-size: var(--t3); }
   .servers, .differences { list-style: none; display: grid; gap: var(--s1); padding: 0; }
   .servers li { display: flex; align-items: center; gap: var(--s2); min-block-size: 2.25rem; }
   .server-name { flex: 1; min-inline-size: 0; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; font-family: var(--mono); font-size: var(--t3); }

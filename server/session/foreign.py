@@ -297,7 +297,7 @@ def _ext(document: Json, removed: list[Item]) -> Json:
         found["tree"] = {"branches": branches, "active": active}
     elif branches:
         found["tree"] = {"branches": branches}
-    known = (*EXT, "held", "tree", "limits", "temporary", "yaa_diverged")
+    known = (*EXT, "held", "tree", "limits", "temporary", "archived", "yaa_diverged")
     removed += [_item("unknown", ("ext", key)) for key in ext if key not in known]
     return found
 

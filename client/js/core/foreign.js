@@ -241,7 +241,7 @@ yaa.define('core/foreign', ['core/patch'], ({ pointer, parsePointer, put, own })
     const active = only(object(tree.active), ACTIVE)
     if (size(active)) found.tree = { branches, active }
     else if (branches.length) found.tree = { branches }
-    const known = [...EXT, 'held', 'tree', 'limits', 'temporary', 'yaa_diverged']
+    const known = [...EXT, 'held', 'tree', 'limits', 'temporary', 'archived', 'yaa_diverged']
     for (const key of Object.keys(ext)) if (!known.includes(key)) removed.push(item('unknown', ['ext', key]))
     return found
   }

@@ -21,6 +21,18 @@ yaa.define('core/keeping', ['core/crc32'], ({ crc32 }) => {
     return { due, days, changed: changed.length }
   }
 
+  /**
+   * What has not been used for so many days. What is in the archive counts from when it was last used, not from then.
+   * @param {{now: number, heads: Head[], keep?: Set<string>, archive?: number, remove?: number}} known `archive`, `remove`: days; none: never
+   * @returns {{archive: Head[], remove: Head[]}} neither holds a pinned one, nor one to `keep`
+   */
+  function expired({ now, heads, keep = new Set(), archive, remove }) {
+    const old = (/** @type {Head} */ head, /** @type {number | undefined} */ days) => Number(days) >= 1 && now - (head.archived || head.updated) > Number(days) * DAY
+    const free = heads.filter((head) => !head.pinned && !keep.has(head.id))
+    const gone = free.filter((head) => old(head, remove))
+    return { remove: gone, archive: free.filter((head) => !head.archived && !gone.includes(head) && old(head, archive)) }
+  }
+
   /** @param {Session[]} sessions @param {number} now */
   function backup(sessions, now) {
     return { yaa_backup: /** @type {const} */ (1), made: new Date(now).toISOString(), sessions }
@@ -54,5 +66,5 @@ yaa.define('core/keeping', ['core/crc32'], ({ crc32 }) => {
     return `${short}.${/^[A-Za-z0-9_-]{1,12}$/.test(id) ? id : crc32(id)}.yaa.json`
   }
 
-  return { reminder, backup, readBackup, isLater, fileName }
+  return { reminder, expired, backup, readBackup, isLater, fileName }
 })

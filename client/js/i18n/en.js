@@ -277,6 +277,7 @@ yaa.define('i18n/en', [], () => {
     'side.pick': 'Select “{title}”',
     'side.filter': 'Show only',
     'side.waiting': 'Waiting for you ({n})',
+    'side.archived': 'Archived ({n})',
     'side.temporary': 'temporary',
     'side.temporaryNote': 'Not kept: it goes when this page is closed.',
     'session.menu': 'More about this session',

@@ -276,6 +276,7 @@ yaa.define('i18n/zh', [], () => {
     'side.select': '选择',
     'side.pick': '选择“{title}”',
     'side.filter': '筛选',
+    'side.archived': '已归档（{n}）',
     'side.waiting': '等待处理（{n}）',
     'side.temporary': '临时',
     'side.temporaryNote': '不会保存，关闭此页面后即消失。',

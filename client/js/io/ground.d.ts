@@ -16,6 +16,7 @@ interface Slots {
 interface Modules {
   'core/keeping': {
     reminder(known: { now: number; heads: Head[]; copied?: number; snoozed?: number; persisted: boolean; folder: boolean }): Reminder
+    expired(known: { now: number; heads: Head[]; keep?: Set<string>; archive?: number; remove?: number }): { archive: Head[]; remove: Head[] }
     backup(sessions: Session[], now: number): { yaa_backup: 1; made: string; sessions: Session[] }
     readBackup(value: any): { sessions: Session[]; broken: number } | null
     isLater(incoming: Session, here: Session | null): boolean

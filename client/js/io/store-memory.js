@@ -38,7 +38,7 @@ yaa.define('io/store-memory', ['core/fold', 'core/session'], ({ fold }, { open: 
     const { id, title, status, messages, ext } = session
     const counts = { messages: messages.length, waiting: waiting(session).length }
     const tags = Array.isArray(ext?.tags) ? ext.tags.map(String) : []
-    return { id, title: title || firstWords(messages), status: status ?? '', updated, ...counts, pinned: Boolean(ext?.pinned), tags }
+    return { id, title: title || firstWords(messages), status: status ?? '', updated, ...counts, pinned: Boolean(ext?.pinned), archived: Number(ext?.archived) || 0, tags }
   }
 
   /** Until a run has given the session a title. @param {Message[]} messages */

@@ -6,7 +6,7 @@ yaa.define('ui/app', [
   'ui/commands', 'ui/notes', 'ui/state',
 ], (
   { h, fill, attr }, words, { toast, say }, { openBook, isActive }, { openServer }, { markOf, announce },
-  { sidebarView, headerView }, { threadView }, { composerView, draftOf }, { failurePanel }, commands, { notesView, queueOf }, { stateOf, prepare, NARROW },
+  { sidebarView, headerView }, { threadView }, { composerView, draftOf }, { failurePanel }, commands, { notesView, queueOf }, { stateOf, NARROW },
 ) => {
   /** @typedef {import('./types').App} App */
   /** @typedef {import('./types').How} How */
@@ -21,7 +21,8 @@ yaa.define('ui/app', [
   function startApp({ root, settings, store, guest }) {
     const server = openServer({ settings, onChange: () => draw() })
     const book = openBook({
-      store, api: server.api, prepare: (session) => prepare(session, settings, server.info()), onChange,
+      store, api: server.api, onChange,
+      prepare: async (session) => (await yaa.later('prepare'), yaa.use('core/prepare').prepare(session, settings, server.info())),
       onEnd: (entry) => {
         onEnd(entry, server)
         keepEvents(entry, store)
@@ -63,11 +64,10 @@ yaa.define('ui/app', [
       addEventListener('unhandledrejection', notLoaded)
       // another tab's; a composer made anew would lose its files
       addEventListener('storage', ({ key }) => { if (key === 'yaa.settings') look(settings), draw() })
-      for (const type of ['dragover', 'dragleave', 'drop']) addEventListener(type, (/** @type {any} */ event) => app.views.composer.drag(event))
       // Who has switched tools of the page on may need them with the first message.
       if (Object.values(settings.get('pageTools') ?? {}).includes(true)) pageTools(app)
       else if (!guest) idle(() => pageTools(app))
-      idle(() => more().then(() => { for (const name of ['ui/focus', 'ui/modes', 'ui/warnings']) yaa.use(name).start(context) }, console.warn))
+      idle(() => Promise.all([more(), yaa.later('prepare')]).then(() => { for (const name of ['ui/drops', 'ui/focus', 'ui/modes', 'ui/warnings']) yaa.use(name).start(context) }, console.warn))
       if (!guest) idle(() => Promise.all([yaa.later('ground'), yaa.later('more')]).then(() => yaa.use('ui/ground').start(), console.warn))
       idle(() => yaa.later('seeing').then(() => yaa.use('ui/inspector/watch').start(context), console.warn))
       // what a key opens should be open before the keys that are meant for it
@@ -230,6 +230,14 @@ yaa.define('ui/app', [
       await yaa.use('ui/branching').deeds(app, actions)[name](...rest)
     }
 
+    /** For new sessions and the open one. @param {string} what @param {any[]} rest */
+    async function choose(what, ...rest) {
+      const entry = app.current
+      await yaa.later('prepare')
+      yaa.use('ui/chosen').choose(app, entry, what, ...rest)
+      draw()
+    }
+
     /** @type {import('./types').Actions} */
     const actions = {
       set, open, remove, draw, branch, queue: app.queue, file: (path) => server.api().file(app.current.session.id, path),
@@ -263,10 +271,11 @@ yaa.define('ui/app', [
       draft: (text, draft) => settings.setDraft(draft, text),
       connect: () => server.connect(),
       signIn: (key) => set({ key }),
-      setProvider: (name) => set({ provider: name }),
+      choose,
+      setProvider: (name) => choose('provider', name),
       setAgent: (name) => { book.edit(app.current, (one) => { one.agent = name }), set({ agent: name }) },
-      setTool: (name, rule) => set({ tools: withEntry(settings.get('tools'), name, rule) }),
-      setLimit: (name, value) => set({ limits: withEntry(settings.get('limits'), name, Number(value) > 0 ? Number(value) : '') }),
+      setTool: (name, rule) => choose('tool', name, rule),
+      setLimit: (name, value) => choose('limit', name, value),
       async openSettings(tab) {
         await Promise.all([yaa.later('settings'), yaa.later('commands'), pageTools(app)])
         if (!app.views.settings) {
@@ -374,12 +383,6 @@ yaa.define('ui/app', [
     const bare = location.pathname + location.search
     const place = messages.length && !ext?.temporary ? `#s=${encodeURIComponent(id)}` : bare
     if (place !== (location.hash || bare) || (place === bare && history.state !== id)) history[how](id, '', place)
-  }
-
-  /** @param {Record<string, any> | undefined} map @param {string} name @param {any} value '' takes the entry out */
-  function withEntry(map, name, value) {
-    const { [name]: _, ...rest } = map ?? {}
-    return value === '' ? rest : { ...rest, [name]: value }
   }
 
   /** @param {Session} session */

@@ -13,11 +13,11 @@ yaa.define('ui/book', ['core/session', 'io/stream', 'io/lock', 'io/channel', 'io
    * @typedef {object} Entry an open session
    * @property {Session} session @property {Run | null} run @property {RunState | null} state
    * @property {Promise<any> | null} going its run, until it rests @property {boolean} [elsewhere] another tab is running it
-   * @property {Map<string, Answer>} given answers that wait for that
+   * @property {Map<string, Answer>} given answers that wait for that @property {((session: Session) => void)[]} [later] changes too
    */
 
   /**
-   * @param {{store: Store, api: () => Api, prepare: (session: Session) => void, onChange: (id: string, whole: boolean) => void,
+   * @param {{store: Store, api: () => Api, prepare: (session: Session) => any, onChange: (id: string, whole: boolean) => void,
    *   onEnd: (entry: Entry) => void, onElsewhere: () => void, onUnsaid: (entry: Entry, words: any) => void}} options
    *   `prepare` writes the person's settings into a session before it is sent; `whole`: more than its last turn changed
    */
@@ -125,7 +125,8 @@ yaa.define('ui/book', ['core/session', 'io/stream', 'io/lock', 'io/channel', 'io
       try {
         await takeOver(entry)
         sessions.continued(entry.session)
-        prepare(entry.session)
+        settle(entry)
+        await prepare(entry.session)
         for (const hook of hooks) hook.begins(entry)
         if (!isTemporary(entry.session)) remember(id, true)
         const free = !stopped && await slot(entry)
@@ -167,6 +168,7 @@ yaa.define('ui/book', ['core/session', 'io/stream', 'io/lock', 'io/channel', 'io
       entry.state = end
       entry.elsewhere = !end
       if (end) {
+        settle(entry)
         takeBackRefused(entry)
         // at once: what goes on by itself is not drawn as a question first
         for (const hook of hooks) hook.rests(entry)
@@ -232,6 +234,25 @@ yaa.define('ui/book', ['core/session', 'io/stream', 'io/lock', 'io/channel', 'io
       onChange(entry.session.id, true)
       save(entry.session).then(() => changed(entry.session.id))
       return done
+    }
+
+    /**
+     * Change what the person has set in it: at once, or when no run has it any more. One that nobody has written in is not kept.
+     * @param {Entry} entry @param {(session: Session) => void} work
+     */
+    function amend(entry, work) {
+      entry.later = [...entry.later ?? [], work]
+      if (!isActive(entry) && !entry.elsewhere) settle(entry)
+    }
+
+    /** @param {Entry} entry */
+    function settle(entry) {
+      const { session, later = [] } = entry
+      entry.later = []
+      for (const work of later) work(session)
+      if (!later.length) return
+      onChange(session.id, true)
+      if (heads.some(({ id }) => id === session.id)) save(session)
     }
 
     /** @param {string} id @param {string} title */
@@ -306,7 +327,7 @@ yaa.define('ui/book', ['core/session', 'io/stream', 'io/lock', 'io/channel', 'io
     }
 
     const entry = (/** @type {string} */ id) => entries.get(id)
-    return { refresh, open, fresh, setTemporary, send, answer, retry, edit, rename, change, remove, restore, changed, heads: () => heads, entry, hooks }
+    return { refresh, open, fresh, setTemporary, send, answer, retry, edit, amend, rename, change, remove, restore, changed, heads: () => heads, entry, hooks }
   }
 
   /** @param {Entry | undefined} entry */

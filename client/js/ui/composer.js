@@ -193,16 +193,6 @@ yaa.define('ui/composer', ['ui/h', 'ui/text', 'ui/form', 'ui/commands'], ({ h, i
       attach(files)
     }
 
-    /** Files over the page, and let go there: it would be left for them. @param {DragEvent} event */
-    function drag(event) {
-      if (event.type === 'dragleave' && event.relatedTarget) return
-      const holds = event.dataTransfer?.types.includes('Files') && !event.defaultPrevented
-      attr(form, 'data-drop', holds && event.type === 'dragover' ? 'true' : null)
-      if (!holds) return
-      event.preventDefault()
-      if (event.type === 'drop') attach([...event.dataTransfer?.files ?? []])
-    }
-
     /** A click on the empty part of the box means the field. @param {MouseEvent} event */
     function focusArea(event) {
       if (/** @type {Element} */ (event.target).matches('.composer, .composer-bar, .gap')) area.focus()
@@ -223,7 +213,7 @@ yaa.define('ui/composer', ['ui/h', 'ui/text', 'ui/form', 'ui/commands'], ({ h, i
       oninput()
     }
 
-    return { el, update, write, insert, attach, bringBack, drag, read: () => area.value, focus: () => area.focus() }
+    return { el, update, write, insert, attach, bringBack, read: () => area.value, focus: () => area.focus() }
   }
 
   /**

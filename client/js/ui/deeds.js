@@ -60,6 +60,7 @@ yaa.define('ui/deeds', ['ui/commands', 'i18n/finding', 'ui/deeds-session', 'css/
       id: 'session.tags', title: 'side.tags', icon: 'tag', keys: 't', menu: 'session',
       when: hasMessages, run: by('more', 'ui/manage', 'tags'),
     },
+    { id: 'session.archive', title: 'deed.archive', icon: 'folder', menu: 'session', when: hasMessages, run: by('more', 'ui/manage', 'archive') },
     {
       id: 'session.export', title: 'deed.export', icon: 'download', keys: 'e', slash: 'export', menu: 'session',
       when: hasMessages, run: by('more', 'ui/transfer', 'save'),

@@ -33,6 +33,7 @@ yaa.define('ui/ground', [
     if (app.store.kind === 'memory') troubled({ code: 'blocked', message: '' })
     if (vault.possible && vault.exists() && !app.settings.key()) notice(locked())
     remind()
+    yaa.use(/** @type {any} */ ('ui/expiry')).start(notice, (/** @type {string} */ key) => put(key, null))
     place()
   }
 

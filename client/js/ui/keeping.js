@@ -1,6 +1,6 @@
 // The storage tab of the settings: where sessions are, copies of them, a folder, the key under a passphrase.
 
-yaa.define('ui/keeping', ['ui/h', 'ui/text', 'ui/popup', 'ui/ground'], ({ h, icon, text, fill }, { t }, { toast }, ground) => {
+yaa.define('ui/keeping', ['ui/h', 'ui/text', 'ui/popup', 'ui/ground', 'ui/expiry'], ({ h, icon, text, fill }, { t }, { toast }, ground, expiry) => {
   const DAY = 86_400_000
 
   /** @param {number} bytes */
@@ -15,12 +15,14 @@ yaa.define('ui/keeping', ['ui/h', 'ui/text', 'ui/popup', 'ui/ground'], ({ h, ico
   /** @param {import('./types').Actions} actions */
   function panel(actions) {
     const place = placePart()
+    const old = expiry.part(actions)
     const copies = copiesPart()
     const folder = folderPart()
     const vault = vaultPart(actions)
-    const el = h('div.group', null, place.el, copies.el, folder.el, vault.el)
+    const el = h('div.group', null, place.el, old.el, copies.el, folder.el, vault.el)
     /** @param {import('./types').State} state */
     function update(state) {
+      old.update()
       for (const part of [place, copies, folder, vault]) part.update(state)
     }
     return { el, update }

@@ -16,6 +16,26 @@ yaa.define('ui/manage', [
   }
 
   /**
+   * Into the archive, or out of it where all of them are there. When each was last used is kept: by that it counts as old.
+   * @param {CommandContext} context @param {string[]} [ids] @param {boolean} [old] it was not a person who chose them
+   */
+  async function archive({ app }, ids = [app.current.session.id], old = false) {
+    const used = new Map(app.book.heads().map((head) => [head.id, head.archived || head.updated]))
+    const out = !old && ids.every((id) => app.book.heads().find((head) => head.id === id)?.archived)
+    /** @param {boolean} into */
+    async function put(into) {
+      for (const id of ids) await app.book.change(id, (session) => {
+        const { archived: _, ...ext } = session.ext ?? {}
+        session.ext = into ? { ...ext, archived: used.get(id) ?? Date.now() } : ext
+      }, true)
+      await app.book.changed(...ids)
+      app.draw()
+    }
+    await put(!out)
+    if (!out) toast(t(old ? 'archive.old' : 'archive.done', { n: ids.length }), { label: t('side.undo'), action: () => put(false) })
+  }
+
+  /**
    * Give sessions their tags: all that are in use can be switched, new ones typed. What is switched holds, however the dialog
    * is left.
    * @param {CommandContext} context @param {string[]} [ids]
@@ -103,7 +123,7 @@ yaa.define('ui/manage', [
       pick.set(null)
     }
     const some = [
-      act('tag', 'side.tags', () => commands.run('session.tags', ids)),
+      act('tag', 'side.tags', () => commands.run('session.tags', ids)), act('folder', 'side.archive', () => commands.run('session.archive', ids)),
       act('download', 'side.export', () => commands.run('sessions.export', ids)),
       compare, act('trash', 'side.delete', remove),
     ]
@@ -128,6 +148,7 @@ yaa.define('ui/manage', [
     for (const id of ids) {
       const session = await app.book.remove(id, true)
       if (session) gone.push(session)
+      yaa.later('journal').then(() => yaa.use('io/journal').forget(id)).catch(console.warn)
     }
     await app.book.changed(...ids)
     if (ids.includes(app.current.session.id)) app.show(app.book.fresh())
@@ -139,5 +160,5 @@ yaa.define('ui/manage', [
     toast(t('select.deleted', { n: gone.length }), { label: t('side.undo'), action: undo })
   }
 
-  return { pin, tags, select }
+  return { pin, tags, select, archive, removeAll }
 })

@@ -1,9 +1,9 @@
 // The settings dialog: server, model, tools, limits, appearance. Every change is kept at once; there is no "Save".
 // What comes from the server (models, tools) is drawn from /info and says so while it is not there.
 
-yaa.define('ui/settings', ['ui/h', 'ui/text', 'ui/connection', 'ui/looks', 'ui/clienttools', 'io/settings', 'i18n/settings', 'css/more'], (dom, { t }, { toneOf, wordsOf }, { lookPanel }, { switches }, { linkOf }) => {
+yaa.define('ui/settings', ['ui/h', 'ui/text', 'ui/connection', 'ui/looks', 'ui/clienttools', 'io/settings', 'i18n/settings', 'i18n/config', 'css/more'], (dom, { t }, { toneOf, wordsOf }, { lookPanel }, { switches }, { linkOf }) => {
   const { h, icon, iconButton, list, text, attr, fill, uid } = dom
-  const TABS = ['server', 'model', 'tools', 'limits', 'look', 'storage']
+  const TABS = ['server', 'model', 'tools', 'limits', 'config', 'look', 'storage']
   const LIMITS = [
     ['max_steps', 'maxSteps'], ['max_tokens', 'maxTokens'], ['max_wall_s', 'maxWall'], ['max_consecutive_errors', 'maxErrors'],
   ]
@@ -15,7 +15,7 @@ yaa.define('ui/settings', ['ui/h', 'ui/text', 'ui/connection', 'ui/looks', 'ui/c
     /** @type {Record<string, import('./types').View>} */
     const panels = {
       server: serverPanel(actions), model: modelPanel(actions), tools: toolsPanel(actions), limits: limitsPanel(actions),
-      look: lookPanel(actions), storage: laterView('ground', 'ui/ground', 'storagePanel', actions),
+      config: laterView('config', 'ui/config', 'panel', actions), look: lookPanel(actions), storage: laterView('ground', 'ui/ground', 'storagePanel', actions),
     }
     const panel = h('div.panel', { role: 'tabpanel', tabIndex: -1 })
     const tab = (/** @type {string} */ name) => (
@@ -79,7 +79,7 @@ yaa.define('ui/settings', ['ui/h', 'ui/text', 'ui/connection', 'ui/looks', 'ui/c
     /** @type {any} */ let last = null
     let coming = false
     async function come() {
-      await Promise.all([yaa.later(group), yaa.later('more')])
+      await Promise.all([yaa.later(group), yaa.later('more'), yaa.later('prepare')])
       view = yaa.use(/** @type {any} */ (module))[name](actions)
       fill(el, view.el)
       view.update(last)
@@ -153,11 +153,14 @@ yaa.define('ui/settings', ['ui/h', 'ui/text', 'ui/connection', 'ui/looks', 'ui/c
     const select = h('select.input', { id: uid('provider'), onchange: () => actions.setProvider(select.value) })
     const none = h('p.hint', null, t('settings.modelsNone'))
     const known = h('datalist', { id: uid('models') })
-    const model = textField('settings.modelName', 'settings.modelHint', (value) => actions.set({ model: value.trim() }), { list: known.id })
+    const model = textField('settings.modelName', 'settings.modelHint', (value) => actions.choose('model', value.trim()), { list: known.id })
     const demo = h('p.hint', { hidden: true }, t('demo.note'))
+    const tongue = textField('config.language', 'config.languageHint', (value) => actions.choose('yaa', 'language', value.trim()))
+    const title = h('input', { type: 'checkbox', onchange: () => actions.choose('yaa', 'auto_title', title.checked) })
+    const titles = h('div.field', null, h('label.check', null, title, t('config.autoTitle')), h('p.hint', null, t('config.autoTitleHint')))
     const character = areaField('settings.character', 'settings.characterHint', 'settings.characterPlaceholder', saveCharacter)
     const provider = h('div.field', null, h('label', { htmlFor: select.id }, t('settings.provider')), select, none, demo)
-    const el = h('div.group', null, provider, model.el, known, character.el)
+    const el = h('div.group', null, provider, model.el, known, tongue.el, titles, character.el, h('p.hint', null, t('settings.scope')))
     let drawn = ''
 
     /** @param {string} value */
@@ -166,7 +169,7 @@ yaa.define('ui/settings', ['ui/h', 'ui/text', 'ui/connection', 'ui/looks', 'ui/c
     }
 
     /** @param {import('./types').State} state */
-    function update({ settings, models, provider: current, demo: isDemo }) {
+    function update({ session, settings, models, provider: current, demo: isDemo, info }) {
       const key = JSON.stringify([models, current])
       if (key !== drawn) {
         fill(select, models.map((one) => h('option', { value: one.name, selected: one.name === current }, one.label)))
@@ -176,7 +179,10 @@ yaa.define('ui/settings', ['ui/h', 'ui/text', 'ui/connection', 'ui/looks', 'ui/c
       select.hidden = !models.length
       none.hidden = models.length > 0
       demo.hidden = !isDemo
-      model.write(settings.model ?? '')
+      model.write((session.config?.llm_api?.provider ?? settings.config?.llm_api?.provider ?? { model_name: settings.model }).model_name ?? '')
+      tongue.write(session.config?.yaa?.language ?? settings.config?.yaa?.language ?? '')
+      tongue.input.placeholder = info?.defaults?.config?.yaa?.language ?? ''
+      title.checked = settings.config?.yaa?.auto_title ?? (info?.defaults?.config?.yaa?.auto_title || (models.length > 0 && !isDemo))
       character.write(settings.character ?? '')
     }
 

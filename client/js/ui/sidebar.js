@@ -23,7 +23,6 @@ yaa.define('ui/sidebar', [
         iconButton('plus', t('side.new'), { onclick: () => actions.newSession() }, 'small')),
       h('div.side-find', null, find.el, chips.el), scroll,
       h('div.side-foot', null, server.el))
-    dropZone(el)
     /** @type {any[]} */ let sessions = []
     let filter = ''
 
@@ -144,29 +143,14 @@ yaa.define('ui/sidebar', [
     return { el, focus }
   }
 
-  /** Files let go over the list are imported. @param {any} el */
-  function dropZone(el) {
-    const holds = (/** @type {DragEvent} */ event) => event.dataTransfer?.types.includes('Files')
-    const mark = (/** @type {boolean} */ on) => attr(el, 'data-drop', on ? 'true' : null)
-
-    el.addEventListener('dragover', (/** @type {DragEvent} */ event) => {
-      if (!holds(event)) return
-      event.preventDefault()
-      mark(true)
-    })
-    el.addEventListener('dragleave', (/** @type {any} */ event) => { if (!el.contains(event.relatedTarget)) mark(false) })
-    el.addEventListener('drop', (/** @type {DragEvent} */ event) => {
-      mark(false)
-      if (!holds(event)) return
-      event.preventDefault()
-      commands.run('sessions.import', [...event.dataTransfer?.files ?? []])
-    })
+  /** @param {any} row @param {string} filter */
+  function fits(row, filter) {
+    if (filter === 'asking') return row.mark === 'asking'
+    if (filter === 'archived') return row.archived
+    return filter ? row.tags.includes(filter.slice(1)) : !row.archived || row.current
   }
 
-  /** @param {any} row @param {string} filter */
-  const fits = (row, filter) => !filter || (filter === 'asking' ? row.mark === 'asking' : row.tags.includes(filter.slice(1)))
-
-  /** What the list can be narrowed to: those that wait, and each tag. @param {(value: string) => void} choose */
+  /** What the list can be narrowed to: those that wait, each tag, and what is in the archive. @param {(value: string) => void} choose */
   function chipRow(choose) {
     const el = h('div.chips', { role: 'group', 'aria-label': t('side.filter') })
 
@@ -175,6 +159,8 @@ yaa.define('ui/sidebar', [
       const waiting = rows.filter((row) => row.mark === 'asking').length
       const tags = [...new Set(rows.flatMap((row) => row.tags))].sort((a, b) => a.localeCompare(b))
       const all = tags.map((tag) => ({ value: `#${tag}`, label: tag }))
+      const archived = rows.filter((row) => row.archived).length
+      if (archived) all.push({ value: 'archived', label: t('side.archived', { n: archived }) })
       if (waiting && rows.length > 1) all.unshift({ value: 'asking', label: t('side.waiting', { n: waiting }) })
       el.hidden = !all.length
       list(el, all.map((one) => ({ ...one, on: one.value === filter })), (one) => one.value, chip)
@@ -241,6 +227,7 @@ yaa.define('ui/sidebar', [
     const entries = () => [
       { label: t(row.pinned ? 'side.unpin' : 'side.pin'), icon: 'pin', action: () => commands.run('session.pin', row.id) },
       { label: t('side.tags'), icon: 'tag', action: () => commands.run('session.tags', [row.id]) },
+      { label: t(row.archived ? 'side.unarchive' : 'side.archive'), icon: 'folder', action: () => commands.run('session.archive', [row.id]) },
       { label: t('side.rename'), icon: 'pencil', action: rename },
       { label: t('side.export'), icon: 'download', action: () => commands.run('session.export', row.id) },
       { label: t('side.select'), icon: 'check', action: () => select(row.id) },

@@ -1,10 +1,10 @@
-// What every view is drawn from: one object, put together from settings, server and sessions for each drawing. And what
-// the settings say of a run, put into its session.
+// What every view is drawn from: one object, put together from settings, server and sessions for each drawing.
 
 yaa.define('ui/state', ['ui/text', 'ui/book', 'ui/server', 'ui/line', 'core/session'], (
   { t, language }, { isActive }, { modelsOf, agentsOf, toolsOf }, { statusLine, markOf }, sessions,
 ) => {
   const NARROW = matchMedia('(max-width: 48rem)')
+  const NO_DEMO = { models: [], demo: false, first: false }
 
   /**
    * @param {import('./types').App} app
@@ -27,8 +27,11 @@ yaa.define('ui/state', ['ui/text', 'ui/book', 'ui/server', 'ui/line', 'core/sess
     const info = server.info()
     const offered = modelsOf(info)
     const first = offered.find((one) => one.first) ?? offered[0]
-    const models = offered.length > 1 ? [{ ...first, name: 'auto', label: t('compose.auto') }, ...offered] : offered
-    const provider = settings.get('provider') || 'auto'
+    const models = offered.length > 1 ? [{ ...first, name: 'auto', label: t('compose.auto') }, ...offered] : [...offered]
+    const said = session.config?.llm_api?.provider ?? settings.get('config')?.llm_api?.provider
+    const own = said?.api_url || said?.preset || ''
+    const provider = own || (said ?? { name: settings.get('provider') }).name || 'auto'
+    if (provider !== 'auto' && models.every((one) => one.name !== provider)) models.push({ ...NO_DEMO, name: provider, label: said?.model_name || provider })
     return {
       models, provider, ...agentsOf(info, session.agent, settings.get('agent')),
       // a fresh branch has not been cut off: it waits for the person (ui/branches)
@@ -54,29 +57,9 @@ yaa.define('ui/state', ['ui/text', 'ui/book', 'ui/server', 'ui/line', 'core/sess
   /** @param {Head} head @param {string} current @param {import('./types').Entry | undefined} entry */
   function rowOf(head, current, entry) {
     const mark = entry ? markOf(entry) : head.waiting ? 'asking' : ''
-    const labels = { pinned: Boolean(head.pinned), tags: head.tags ?? [], temporary: entry?.session.ext?.temporary === true }
+    const labels = { pinned: Boolean(head.pinned), tags: head.tags ?? [], archived: Boolean(head.archived), temporary: entry?.session.ext?.temporary === true }
     return { id: head.id, title: entry?.session.title || head.title || t('session.untitled'), updated: head.updated, current: head.id === current, mark, ...labels }
   }
 
-  /**
-   * Settings travel in the session's configuration; what is left empty is filled in by the server.
-   * @param {Session} session @param {Settings} settings @param {any} info what the server told of itself
-   */
-  function prepare(session, settings, info) {
-    sessions.release(session)
-    const config = (session.config ??= {})
-    const model = settings.get('model') ? { model_name: settings.get('model') } : {}
-    config.llm_api = { ...config.llm_api, provider: { name: settings.get('provider') || 'auto', ...model } }
-    config.yaa = { ...config.yaa, stream: true, language: language() }
-    config.limits = { ...config.limits, ...settings.get('limits'), ...session.ext?.limits }
-    config.tool = { ...config.tool }
-    for (const [name, rule] of Object.entries(settings.get('tools') ?? {})) {
-      config.tool[name] = rule === 'deny' ? { deny: true } : { auto_approve: rule === 'allow' }
-    }
-    if (!session.agent && settings.get('agent')) session.agent = agentsOf(info, '', settings.get('agent')).agent || undefined
-    if (settings.get('character') && !session.character) session.character = settings.get('character')
-    if (settings.get('paused')) sessions.hold(session, toolsOf(info).filter((tool) => tool.policy !== 'deny').map((tool) => tool.name))
-  }
-
-  return { stateOf, prepare, NARROW }
+  return { stateOf, NARROW }
 })

@@ -32,6 +32,8 @@ export interface Entry {
   given: Map<string, Answer>
   /** another tab is running it */
   elsewhere?: boolean
+  /** changes that wait until no run has it */
+  later?: ((session: Session) => void)[]
 }
 
 /** An agent a session can name. `first`: that of a session which names none. */
@@ -61,7 +63,7 @@ export interface State {
   queue: { id: string; text: string }[]
   server: ServerState
   sideOpen: boolean
-  sessions: { id: string; title: string; updated: number; current: boolean; mark: string; pinned: boolean; tags: string[]; temporary: boolean }[]
+  sessions: { id: string; title: string; updated: number; current: boolean; mark: string; pinned: boolean; tags: string[]; archived: boolean; temporary: boolean }[]
   models: Offer[]
   provider: string
   agents: AgentOffer[]
@@ -90,6 +92,8 @@ export interface Actions {
   connect(): void
   signIn(key: string): void
   set(changes: Record<string, any>): void
+  /** kept for new sessions, and written into the open one: see ui/chosen */
+  choose(what: string, ...rest: any[]): Promise<void>
   setProvider(name: string): void
   setAgent(name: string): void
   setTool(name: string, rule: string): void
@@ -170,6 +174,7 @@ export interface Book {
   answer(entry: Entry, answers: [string, Answer | null][]): Promise<void>
   retry(entry: Entry): void
   edit<T>(entry: Entry, work: (session: Session) => T): T | null
+  amend(entry: Entry, work: (session: Session) => void): void
   rename(id: string, title: string): Promise<void>
   change(id: string, edit: (session: Session) => void, quiet?: boolean): Promise<void>
   remove(id: string, quiet?: boolean): Promise<Session | null>
@@ -279,7 +284,7 @@ declare global {
       wordsOf(server: ServerState): string
     }
     'ui/thread': { threadView(actions: Actions): View<State> & { toEnd: any; follow(): void; showAsk(): void; reveal(id: string): HTMLElement | null } }
-    'ui/composer': { draftOf(session: Session): string; composerView(actions: Actions): View<State> & { write(words: string): void; insert(words: string): void; read(): string; attach(files: File[]): Promise<void>; bringBack(): void; drag(event: DragEvent): void; focus(): void } }
+    'ui/composer': { draftOf(session: Session): string; composerView(actions: Actions): View<State> & { write(words: string): void; insert(words: string): void; read(): string; attach(files: File[]): Promise<void>; bringBack(): void; focus(): void } }
     'ui/sidebar': { sidebarView(actions: Actions): View<State> & { search(): void }; headerView(actions: Actions): View<State> }
     'ui/settings': { settingsDialog(actions: Actions): View<State> & { show(tab?: string): void } }
     'ui/clienttools': { open(app: App, store: Store): void; switches(actions: Actions): View<any> }
@@ -296,7 +301,7 @@ declare global {
       openBook(options: {
         store: Store
         api: () => Api
-        prepare: (session: Session) => void
+        prepare: (session: Session) => any
         onChange: (id: string, whole: boolean) => void
         onEnd: (entry: Entry) => void
         onElsewhere: () => void
@@ -323,7 +328,10 @@ declare global {
       keysOf(command: Command): string[]
       label(keys: string): string[]
     }
-    'ui/state': { stateOf(app: App, whole: boolean): State; prepare(session: Session, settings: Settings, info: any): void; NARROW: MediaQueryList }
+    'ui/chosen': {
+      choose(app: App, entry: Entry, what: string, ...rest: any[]): void
+    }
+    'ui/state': { stateOf(app: App, whole: boolean): State; NARROW: MediaQueryList }
     'ui/app': { startApp(given: { root: HTMLElement; settings: Settings; store: Store; guest?: Guest }): { start(): Promise<void> } }
     'main': { main(): Promise<void> }
   }

@@ -8,6 +8,7 @@ yaa.define('ui/warnings', ['ui/h', 'ui/text', 'i18n/modes', 'css/modes'], ({ h, 
     ['prompt_placeholder_unknown', ['warn.placeholder', ['section', 'placeholders', 'known']]],
     ['prompt_section_unknown', ['warn.section', ['section', 'known']]],
     ['prompt_cut', ['warn.cut', ['counted', 'sent']]],
+    ['config_key_unknown', ['warn.key', ['key', 'nearest']]],
     ['agent_narrowed', ['warn.agent', ['agent', 'left_out']]],
   ])
 
