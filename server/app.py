@@ -85,12 +85,7 @@ class App:
         self._most = strongest(env)
         server = config.server
         _check_defaults(config.session)
-        masking.register(config.secrets())
-        masking.register(
-            value
-            for name, value in env.items()
-            if masking.is_secret(name) and name not in ("PWD", "OLDPWD")
-        )
+        masking.register([*config.secrets(), *_secrets_of(env)])
         make_home(config.home)
         limits = server["limits"]
         self.client = Client(env)
@@ -267,6 +262,12 @@ class App:
             "demo": self.demo,
             "fronts": {"openai": {"withheld": self.toolbox.unattended()}},
         }
+
+
+def _secrets_of(env: Mapping[str, str]) -> list[str]:
+    """Return the values of variables whose names say that they are secret."""
+    names = (name for name in env if masking.is_secret(name) and name not in ("PWD", "OLDPWD"))
+    return [env[name] for name in names]
 
 
 def _check_defaults(session: dict[str, Any]) -> None:
