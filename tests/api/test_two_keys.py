@@ -189,7 +189,10 @@ def fronts(api: Api, order: str) -> Iterator[tuple[str, str]]:
     agui |= {"state": {}, "forwardedProps": {}}
     for path, body in (
         ("/agui/default", agui),
-        ("/api/query", {"message": order, "chatId": "chosen", "agentKey": "default"}),
+        (
+            "/api/query",
+            {"message": order, "chatId": "chosen", "agentKey": "default", "session": {}},
+        ),
         ("/auto-ai/v1/chat/stream", {"messages": said, "sessionId": "chosen"}),
         ("/session", {"messages": said, "id": "chosen"}),
     ):
