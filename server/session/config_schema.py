@@ -217,7 +217,7 @@ _CONTEXT = _object(
     min_saving=_number("Least saving", "Share; a pass that saves less is not made.", maximum=1),
     window_runs=_count("Last runs only", f"Send so many. {_NONE}", none=True),
     summary=_choice("Summaries", "extract: made of sentences; llm: by a model.", fields.SUMMARIES),
-    summary_ratio=_number("Length of a summary", "Share of what it stands for, by a model."),
+    summary_ratio=_number("Length of a summary", "Share of what it stands for.", maximum=1),
     summary_timeout_s=_number("Time for a summary", "Seconds."),
     strategies=_key(
         "Strategies",
