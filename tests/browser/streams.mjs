@@ -19,6 +19,10 @@ await main(async (walk, job) => {
       await page.goto(address);
       await page.waitForSelector(".first-line .dot.good");
       tabs.push(page);
+      if (tabs.length > 1) continue;
+      // rows are found by what was typed, so no model names the sessions
+      await page.waitForFunction(() => { try { return Boolean(yaa.use("ui/commands").context()) } catch { return false } });
+      await page.evaluate(() => yaa.use("ui/commands").context().actions.choose("yaa", "auto_title", false));
     }
   });
   const [one, two] = tabs;
