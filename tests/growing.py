@@ -69,6 +69,7 @@ OPS = {
     "stub": {"op": "stub", "ids": ["r0"]},
     "preview": {"op": "preview", "id": "u0", "head": 1, "tail": 1},
     "args": {"op": "args", "id": "a0", "keep": 1},
+    "summary": {"op": "summary", "id": "u0", "text": "t"},
     "fold": {"op": "fold", "from": "u0", "to": "u0", "text": "t"},
     "pin": {"op": "pin", "ids": ["u0"]},
     "unpin": {"op": "unpin", "ids": ["u0"]},
@@ -256,7 +257,6 @@ def rows() -> Iterator[Growing]:
         ("other unknown calls", calls, _unknown, {}),
         ("calls that ask", calls, lambda n: _together(n, "shell", '{"command":"ls"}'), {}),
         ("calls of the page", calls, lambda n: _together(n, "page"), {"tools": [{"name": "page"}]}),
-        ("calls in a mode", calls, _together, {"config": {"yaa": {"mode": "react"}}}),
         ("calls in a mode with a limit", calls, _together, {"config": {"yaa": {"mode": "plain"}}}),
         ("calls that fail", calls, lambda n: _together(n, "calculator", '{"expression":"x"}'), {}),
         ("calls that are misspelt", calls, lambda n: _together(n, "calculator", "{"), {}),
@@ -281,6 +281,9 @@ def rows() -> Iterator[Growing]:
         yield Growing(name, _session(messages, more), most=most)
     # Each is judged when the one before has its result, which is a step of its own.
     yield Growing("values of earlier results", _session(_chain, {}), most=calls, growth=40)
+    # The tokens of many are estimated one by one, those of few are only bounded.
+    react = _session(_together, {"config": {"yaa": {"mode": "react"}}})
+    yield Growing("calls in a mode", react, most=calls, growth=32)
     yield from _asked()
     yield from _shortened()
     yield Growing("grants of the tool", lambda n: _granted(n, "shell"), most=MOST["grants"])
@@ -444,7 +447,8 @@ def routed() -> Iterator[Growing]:
         yield Growing(f"{path}: results in turns", _chat(_chat_turns), path)
         yield Growing(f"{path}: same ids", _chat(lambda n: _chat_turns(n, same=True)), path)
         yield Growing(f"{path}: one message", _chat(_chat_calls), path, most=calls)
-        yield Growing(f"{path}: tools", _chat(lambda n: [_said()], _chat_tools), path, most=tools)
+        offered = _chat(lambda n: [_said()], _chat_tools)
+        yield Growing(f"{path}: tools", offered, path, most=tools, growth=20)
         yield Growing(f"{path}: parts", _chat(lambda n: [_said([_part()] * n)]), path)
     for name, items in {"items": _plain, "calls": _items}.items():
         yield Growing(f"{RESPONSES}: {name}", _responses(items), RESPONSES)
