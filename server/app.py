@@ -42,6 +42,7 @@ from .rotation import Rotated, Rotation
 from .sandbox.policy import TIERS
 from .sandbox.probe import Proof
 from .session.ceilings import Ceilings
+from .session.config_schema import config_schema
 from .session.modes import catalog
 from .session.shape import check
 from .tools.claims import Claims
@@ -282,7 +283,7 @@ def routes(app: App, keys: Keys) -> Router:
     """Every address of the server."""
     server, session = app.config.server, app.config.session
     health = Health(VERSION, lambda: app.is_open)
-    info = Info(VERSION, session, app.facts)
+    info = Info(VERSION, session, config_schema(), app.facts)
     streams = session["config"]["yaa"]["stream"]
     runs = Runs(app.agent, server["limits"], app.ceilings)
     sessions = Sessions(runs, streams=streams)

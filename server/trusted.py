@@ -17,8 +17,9 @@ from collections.abc import Callable
 from contextlib import suppress
 from contextvars import copy_context
 from dataclasses import dataclass, field
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
-from types import ModuleType, TracebackType
+from types import CodeType, ModuleType, TracebackType
 from typing import Any
 
 MAX_TOLD = 200  # characters of what a file says of its mistake
@@ -54,13 +55,22 @@ class Outcome:
         return f"{type(self.error).__name__}{where}: {str(self.error)[:MAX_TOLD]}"
 
 
+class _Source(SourceFileLoader):
+    """Compiles the file each time. Cached bytecode is told apart by seconds and size alone, and a
+    file may change more often."""
+
+    def get_code(self, fullname: str) -> CodeType:
+        return self.source_to_code(self.get_data(self.path), self.path)
+
+
 def load(path: Path, kind: str) -> ModuleType | str:
     """Return the file as a module, or why it is refused. `kind` keeps the names of modules of
     different folders apart."""
     if why := untrusted(path):
         return why
     sys.modules.setdefault("yaa", sys.modules[__package__])  # `from yaa import …` in a checkout
-    spec = importlib.util.spec_from_file_location(f"yaa_{kind}_{path.stem}", path)
+    name = f"yaa_{kind}_{path.stem}"
+    spec = importlib.util.spec_from_file_location(name, path, loader=_Source(name, str(path)))
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     with Outcome() as outcome:

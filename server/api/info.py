@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ..session.config_schema import config_schema
 from .router import Call
 
 Facts = Callable[[str], dict[str, Any]]
@@ -29,18 +28,19 @@ class Health:
 class Info:
     """`facts` is asked at every request, with the owner of the key (auth.Key): agents and
     limits are not the same for all keys, and models and tools may change while the server runs.
-    `defaults` is the session half of the configuration; `config_schema` says what its `config` may
-    hold."""
+    `defaults` is the session half of the configuration, and `config_schema` the JSON Schema of its
+    `config`."""
 
     def __init__(
         self,
         version: str,
         defaults: Mapping[str, Any],
+        config_schema: Mapping[str, Any],
         facts: Facts,
     ) -> None:
         self._fixed: dict[str, Any] = {"version": version}
         self._fixed["defaults"] = dict(defaults)
-        self._fixed["config_schema"] = config_schema()
+        self._fixed["config_schema"] = config_schema
         self._facts = facts
 
     async def get(self, call: Call) -> None:

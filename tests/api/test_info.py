@@ -8,7 +8,6 @@ from typing import Any
 
 from server.api.info import Health, Info
 from server.api.router import Call
-from server.session.config_schema import config_schema
 
 from . import fakes
 from .fakes import run_async
@@ -17,7 +16,7 @@ from .fakes import run_async
 class InfoCase(unittest.TestCase):
     def setUp(self) -> None:
         self.models = [{"name": "main"}]
-        self.info = Info("1.2", {"agent": "default"}, self.facts)
+        self.info = Info("1.2", {"agent": "default"}, {"type": "object"}, self.facts)
 
     def facts(self, owner: str) -> dict[str, Any]:
         return {"models": self.models, "asked by": owner}
@@ -39,7 +38,7 @@ class InfoCase(unittest.TestCase):
                 {
                     "version": "1.2",
                     "defaults": {"agent": "default"},
-                    "config_schema": config_schema(),
+                    "config_schema": {"type": "object"},
                     "models": models,
                     "asked by": "",
                 },

@@ -106,7 +106,7 @@ await main(async (walk, job) => {
     await page.waitForFunction(() => !document.querySelector(".warnings")?.checkVisibility());
     await send(walk, "bench tokens=3 delay_us=0");
     await answered(walk, 3);
-    if (await page.$eval(".warnings", (one) => one.checkVisibility())) throw new Error("it is there again");
+    if (await page.$eval(".warnings", (one) => one.checkVisibility())) throw new Error(`it is there again: ${await page.$eval(".warnings", (one) => one.textContent)}`);
   });
 
   await walk.step("too large for the model: what it says", async () => {
