@@ -74,7 +74,7 @@ class Pyz(unittest.TestCase):
         run([sys.executable, "-m", "server", "pack", str(packed)], checkout)
         self.assertEqual(packed.read_bytes(), self.file.read_bytes())
         names = [Path(name) for name in zipfile.ZipFile(packed).namelist()]
-        self.assertEqual({name.suffix for name in names}, {".py", ".json", ".js", ".html"})
+        self.assertEqual({name.suffix for name in names}, {".py", ".json", ".js", ".html", ".css"})
         self.assertNotIn(Path("yaa/client/jsconfig.json"), names)
 
     def test_what_is_no_file_is_left_alone(self) -> None:
