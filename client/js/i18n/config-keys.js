@@ -103,6 +103,7 @@ yaa.define('i18n/config-keys', [], () => {
       '/context/ingest_tokens': ['最大的完整结果', '词元数；“无”为预算的十分之一。'],
       '/context/min_saving': ['最少节省', '比例；节省更少时不压缩。'],
       '/context/window_runs': ['只发最近的运行', '发送这么多次运行。'],
+      '/context/summary_ratio': ['摘要的长度', '占所替代内容的份额。'],
       '/context/summary_timeout_s': ['摘要的时限', '秒。'],
       '/context/strategies': ['策略', '可以使用的策略。'],
       '/context/exempt_tools': ['结果保持完整的工具', '按名称。'],
