@@ -1,7 +1,8 @@
 """yaa: a self-hosted AI agent. A session goes in, an agent runs, the session comes back.
 
 Installed, this is the package `yaa`: authors of tools and hooks `from yaa import tool, hook,
-Context`, and programs of one's own `from yaa import BaseAgent, BaseServer, run` (library.py).
+Context`, and programs of one's own `from yaa import BaseAgent, BaseServer, run`
+(library/program.py).
 """
 
 import importlib
@@ -22,14 +23,16 @@ if sys.platform == "win32":
 
 _FOR_AUTHORS = {
     **dict.fromkeys(("Context", "ToolError", "tool", "toolkit"), "tools.tool"),
-    "hook": "hooks",
-    **dict.fromkeys(("BaseAgent", "BaseServer", "OpenAIAPI", "OpenAI_API", "run"), "library"),
-    **dict.fromkeys(("BaseAPI", "ModelError"), "llm.adapter"),
-    "BaseTool": "tools.objects",
+    "hook": "agent.hooks",
+    **dict.fromkeys(
+        ("BaseAgent", "BaseServer", "OpenAIAPI", "OpenAI_API", "run"), "library.program"
+    ),
+    **dict.fromkeys(("BaseAPI", "ModelError"), "models.adapter"),
+    "BaseTool": "tools.program_tools",
     "ConfigError": "config",
     "Problem": "errors",
-    **dict.fromkeys(("JsonSession", "SessionManager"), "store"),
-    **dict.fromkeys(("from_blocks", "to_blocks"), "session.blocks"),
+    **dict.fromkeys(("JsonSession", "SessionManager"), "cli.session_files"),
+    **dict.fromkeys(("from_blocks", "to_blocks"), "session.content_blocks"),
 }
 
 

@@ -3,7 +3,7 @@
 In the walk: the front door. It finds the configuration, says what it found in words that a person
 can act on, and hands over to `door` or `commands`. The rule of the file: every way to fail at start
 ends in one sentence on stderr with the next step, and with 2, or 1 where a later start may succeed;
-and what a port can be opened without is not imported here (door.py).
+and what a port can be opened without is not imported here (cli/serve.py).
 """
 
 from __future__ import annotations
@@ -23,15 +23,16 @@ from pathlib import Path
 if not __package__:  # `python3 server`: as a folder, which cannot find its own modules
     sys.exit("yaa: start it with python3 -m server, in the folder that holds server/")
 
-from . import VERSION, later, log
+from . import VERSION, later
 from .api.auth import KEY_FILE, Keys, home_key
+from .cli.banner import links, sign_in
+from .cli.serve import Door, allow_files, certificate
+from .cli.workers import BAD_CONFIGURATION, Workers
 from .config import Config, ConfigError, Unavailable, expanded, home_folder, load, make_home
-from .door import Door, allow_files, certificate
-from .greeting import links, sign_in
-from .metrics import Metrics
-from .rotation import Rotated, Rotation
-from .wire.listener import bind
-from .workers import BAD_CONFIGURATION, Workers
+from .http.listener import bind
+from .telemetry import log
+from .telemetry.log_file import Rotated, Rotation
+from .telemetry.metrics import Metrics
 
 EPILOG = """\
 Settings come from config.default.json, then config.json in the home folder (or --config), then
@@ -75,7 +76,7 @@ def main(arguments: list[str] | None = None) -> int:
             wanted = config.server["log"]
             log.setup(wanted["level"], style=wanted["format"], file=_log_file(config))
         if options.command or options.check:
-            code: int = later("commands").perform(config, env, options)
+            code: int = later("cli.commands").perform(config, env, options)
             return code
         return _serve(config, env, opens=options.open, prints_link=options.print_link)
     except ConfigError as error:

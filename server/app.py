@@ -2,7 +2,7 @@
 
 Read this first to see which part gets what. `App` opens what the agent needs, with or without a
 network in front of it; `routes` is the table of addresses. When this file is imported, the port of
-a server is open already (door.py). The rule of the file: it makes and connects, and decides
+a server is open already (cli/serve.py). The rule of the file: it makes and connects, and decides
 nothing.
 """
 
@@ -13,47 +13,48 @@ from collections.abc import Iterable, Mapping
 from types import TracebackType
 from typing import Any
 
-from . import VERSION, masking
-from .agent import BaseAgent
+from . import VERSION
+from .agent.hooks import Hooks
+from .agent.loop import BaseAgent
+from .agent.run_records import RunRecords
+from .agent.stop_signals import KEPT_S, StopSignals
 from .agents.registry import Agents
-from .api.agui import Agui
 from .api.auth import Keys, own_limits, owners
-from .api.autoai import AutoAi
 from .api.files import Downloads
-from .api.gateway import Gateway
 from .api.info import Health, Info
 from .api.metrics import Scrape
-from .api.openai import OpenAI
-from .api.rates import Rates
+from .api.rate_limit import Rates
 from .api.router import Route, Router
-from .api.runs import Runs
-from .api.session import Sessions
+from .api.run_stream import Runs
+from .api.sessions import Sessions
 from .api.static import Files
 from .config import Config, ConfigError, make_home, shipped
 from .errors import Problem
-from .exporter import Exporter
-from .hooks import Hooks
-from .llm.adapter import BaseAPI, adapters
-from .llm.discover import Found, discover
-from .llm.registry import Models
-from .metrics import Metrics, Row
-from .recent import Recent
-from .rotation import Rotated, Rotation
+from .http.client import Client
+from .http.cors import Origins
+from .models.adapter import BaseAPI, adapters
+from .models.discover import Found, discover
+from .models.registry import Models
+from .protocols.agui.routes import Agui
+from .protocols.autoai.routes import AutoAi
+from .protocols.gateway.routes import Gateway
+from .protocols.openai.response_store import Recent
+from .protocols.openai.routes import OpenAI
 from .sandbox.policy import TIERS
 from .sandbox.probe import Proof
-from .session.ceilings import Ceilings
 from .session.config_schema import config_schema
+from .session.limits import Ceilings
 from .session.modes import catalog
-from .session.shape import check
-from .tools.claims import Claims
-from .tools.kept import Kept, Workspaces, files_kept
-from .tools.locks import Locks
-from .tools.run_records import RunRecords
+from .session.schema import check
+from .telemetry import redact
+from .telemetry.log_file import Rotated, Rotation
+from .telemetry.metrics import Metrics, Row
+from .telemetry.otlp import Exporter
+from .tools.execution_claims import Claims
+from .tools.execution_locks import Locks
+from .tools.retention import Kept, Workspaces, files_kept
 from .tools.runner import Runner
-from .tools.stop_signals import KEPT_S, StopSignals
 from .tools.toolbox import Toolbox
-from .wire.client import Client
-from .wire.origins import Origins
 
 SWEEP_EVERY_S, SWEEP_LEAST_S = 600.0, 5.0
 START_S = 20.0  # how long a request waits for a server that opens
@@ -64,8 +65,9 @@ class App:
 
     Making one takes almost no time, because the port is open already; `open` does what takes long.
     `proof` is what the parent of several workers has proven of the sandbox. `tools` and `models`
-    are those of a program of which this is a part (library.py). Raises ConfigError when the home
-    folder or the configuration cannot be used, ToolError and SchemaError for a tool that cannot.
+    are those of a program of which this is a part (library/program.py). Raises ConfigError when the
+    home folder or the configuration cannot be used, ToolError and SchemaError for a tool that
+    cannot.
     """
 
     def __init__(
@@ -86,7 +88,7 @@ class App:
         self._most = strongest(env)
         server = config.server
         _check_defaults(config.session)
-        masking.register([*config.secrets(), *_secrets_of(env)])
+        redact.register([*config.secrets(), *_secrets_of(env)])
         make_home(config.home)
         limits = server["limits"]
         self.client = Client(env)
@@ -267,7 +269,7 @@ class App:
 
 def _secrets_of(env: Mapping[str, str]) -> list[str]:
     """Return the values of variables whose names say that they are secret."""
-    names = (name for name in env if masking.is_secret(name) and name not in ("PWD", "OLDPWD"))
+    names = (name for name in env if redact.is_secret(name) and name not in ("PWD", "OLDPWD"))
     return [env[name] for name in names]
 
 

@@ -21,10 +21,12 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from . import gateway_env, handwritten, jsontext, masking
-from .kinds import Anything, At, Choice, Either, MapOf, Pattern, check, kinds_of, say
-from .sandbox import reach
-from .wire.headers import is_loopback
+from . import strict_json
+from .http.headers import is_loopback
+from .sandbox import network_policy
+from .settings import gateway_variables, json_errors
+from .settings.schema import Anything, At, Choice, Either, MapOf, Pattern, check, kinds_of, say
+from .telemetry import redact
 
 FOLDERS = ("agents", "tools", "models", "hooks", "workspaces", "claims", "logs")
 
@@ -40,7 +42,7 @@ SHORT_NAMES = {
     "YAA_API_KEYS": "server.api_keys",
     "YAA_LOG_LEVEL": "server.log.level",
 }
-AUTOAI = "autoai"  # begins the names of another server's settings (renamed.py)
+AUTOAI = "autoai"  # begins the names of another server's settings (settings/autoai_names.py)
 ENV_PROVIDER = "main"  # YAA_PROVIDER_API_KEY is server.providers.main.api_key
 NOT_SETTINGS = ("YAA_HOME", "YAA_CONFIG", "YAA_SANDBOX_FORCE", "YAA_TEST_")  # read elsewhere
 
@@ -120,7 +122,7 @@ def load(
     if path is not None or _is_there(file):
         given = _expand(_read(file), env, str(file), problems)
         layers[str(file)] = _ours(given, file, problems)
-    theirs, remarks = gateway_env.read(env)
+    theirs, remarks = gateway_variables.read(env)
     layers["the environment, as a gateway's"] = _from_flags(theirs)
     layers["the environment"] = _from_env(env, kinds, problems)
     layers[last] = _from_flags(flags)
@@ -190,11 +192,11 @@ def _read(file: Path) -> dict[str, Any]:
     except OSError as error:
         raise ConfigError(f"{file}: {error.strerror}") from None
     try:
-        value = jsontext.loads(data)
-    except jsontext.JSONError as error:
+        value = strict_json.loads(data)
+    except strict_json.JSONError as error:
         if file.suffix.lower() in (".yml", ".yaml", ".properties"):
             raise ConfigError(f"{file}: the configuration is JSON, with other names") from None
-        place, message = handwritten.wrong(data, error)
+        place, message = json_errors.wrong(data, error)
         raise ConfigError(f"{file}{place}: {message}") from None
     if not isinstance(value, dict):
         raise ConfigError(f"{file}: wanted one object with `server` and `session` in it")
@@ -204,7 +206,7 @@ def _read(file: Path) -> dict[str, Any]:
 def _ours(layer: dict[str, Any], file: Path, problems: list[str]) -> dict[str, Any]:
     """A file without what it says in AutoAi's names, each of which is a problem."""
     if any(str(key).startswith(AUTOAI) for key in layer):
-        renamed = importlib.import_module(".renamed", __package__)
+        renamed = importlib.import_module(".settings.autoai_names", __package__)
         layer, theirs = renamed.split(layer)
         problems += [renamed.problem(name, str(file)) for name in theirs]
     return layer
@@ -258,7 +260,7 @@ def _contradictions(server: Mapping[str, Any], home: Path) -> Iterator[str]:
                 yield f"server.tools.{name}.allow: {entry} is no network such as 192.168.1.0/24"
     for key in ("hosts", "hosts_on_approval"):
         for entry in server["sandbox"][key]:
-            if wrong := reach.problem(entry):
+            if wrong := network_policy.problem(entry):
                 yield f"server.sandbox.{key}: {wrong}"
     if (url := server["tracing"]["url"]) and not _is_address(url):
         yield f"server.tracing.url is {url}, wanted an address such as http://127.0.0.1:4318"
@@ -295,7 +297,7 @@ def _no_defaults(layers: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
     for source, layer in layers.items():
         if "session" not in layer:  # then the port is open sooner without what knows sessions
             continue
-        shape = importlib.import_module(".session.shape", __package__)
+        shape = importlib.import_module(".session.schema", __package__)
         for error in shape.check(layer["session"]):
             yield f"{source}: session{error['pointer'].replace('/', '.')}: {error['detail']}"
 
@@ -329,7 +331,7 @@ def _from_env(env: Mapping[str, str], kinds: dict[str, Any], problems: list[str]
         try:
             _put(layer, at, _from_text(env[variable], kind))
         except ValueError:
-            shown = masking.masked({at[-1]: env[variable]})[at[-1]]
+            shown = redact.masked({at[-1]: env[variable]})[at[-1]]
             problems.append(f"the environment: {variable} is {shown}, wanted {say(kind, at)}")
     return layer
 
@@ -367,8 +369,8 @@ def _from_text(text: str, kind: Any) -> Any:
     if isinstance(kind, list) and not text.lstrip().startswith("["):
         return [part.strip() for part in text.split(",") if part.strip()]
     try:
-        return jsontext.loads(text)
-    except jsontext.JSONError:
+        return strict_json.loads(text)
+    except strict_json.JSONError:
         if isinstance(kind, Anything | Either):
             return text
         raise
@@ -420,9 +422,9 @@ def _secrets(value: Any, *, hidden: bool) -> Iterator[str]:
             if key in ("headers", "env", "secrets") and isinstance(item, dict):
                 yield from (text for text in item.values() if isinstance(text, str))
             elif key == "query" and isinstance(item, dict):
-                yield from masking.keys_in(item)
+                yield from redact.keys_in(item)
             else:
-                yield from _secrets(item, hidden=masking.is_secret(key))
+                yield from _secrets(item, hidden=redact.is_secret(key))
     elif isinstance(value, list):
         for item in value:
             yield from _secrets(item, hidden=hidden)

@@ -13,16 +13,16 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from server.agent import BaseAgent
+from server.agent.loop import BaseAgent
+from server.agent.run_records import RunRecords
+from server.agent.stop_signals import StopSignals
 from server.config import Config
-from server.jsontext import canonical
-from server.llm import BaseAPI, Options
+from server.models import BaseAPI, Options
 from server.session import events
 from server.session.events import Event
-from server.tools.claims import Scope
-from server.tools.run_records import RunRecords
-from server.tools.stop_signals import StopSignals
-from server.tracing import Sink
+from server.strict_json import canonical
+from server.telemetry.trace import Sink
+from server.tools.execution_claims import Scope
 
 Session = dict[str, Any]
 Script = Callable[[list[dict[str, Any]]], list[Event]]

@@ -13,7 +13,7 @@ from typing import Any
 
 from server.session import fields
 from server.session.fields import MOST, Fields
-from server.session.shape import check
+from server.session.schema import check
 
 Json = dict[str, Any]
 

@@ -17,15 +17,15 @@ from pathlib import Path
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
-from server import log
 from server.api.auth import Keys
 from server.api.router import Route, Router
-from server.api.runs import Runs
-from server.api.session import Sessions
+from server.api.run_stream import Runs
+from server.api.sessions import Sessions
 from server.app import App, routes
 from server.config import ConfigError, load
 from server.errors import Problem
 from server.sandbox.policy import TIERS
+from server.telemetry import log
 
 from . import fakes
 from .api import fakes as wire

@@ -9,18 +9,18 @@ import unittest
 from collections.abc import AsyncGenerator
 from typing import Any
 
-from server.agent import BaseAgent
-from server.jsontext import canonical, dumps
-from server.llm import Options
+from server.agent.loop import BaseAgent
+from server.context.tokens import estimate, of_message
+from server.context.view import pairing_errors
+from server.models import Options
 from server.session import events
-from server.session.context.tokens import estimate, of_message
-from server.session.context.view import pairing_errors
 from server.session.events import Event, alias
 from server.session.fold import Folder
-from server.session.shape import check
+from server.session.schema import check
+from server.strict_json import canonical, dumps
 
+from .context.sessions import refusals
 from .fakes import CountingToolbox, ScriptedModel, agent, user
-from .session.context.sessions import refusals
 
 Session = dict[str, Any]
 

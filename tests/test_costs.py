@@ -17,9 +17,11 @@ import unittest
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from server import handwritten, jsontext, masking
+from server import strict_json
 from server.api.body import inflate
 from server.errors import Problem
+from server.http import parser, sse
+from server.http.headers import Framing
 from server.schema.convert import parse
 from server.schema.example import example
 from server.schema.inline import inline
@@ -29,11 +31,11 @@ from server.schema.references import Unresolved
 from server.schema.regex import PatternError
 from server.schema.repair import repair
 from server.schema.validate import SchemaError, Validator, check_schema
-from server.session.intake import accept
-from server.tools import mcp_message
+from server.session.accept import accept
+from server.settings import json_errors
+from server.telemetry import redact
+from server.tools.mcp import messages
 from server.tools.openapi import tools_in
-from server.wire import http11, sse
-from server.wire.headers import Framing
 
 TIMES = 8
 MOST = 16
@@ -49,7 +51,7 @@ def cpu(work: Work) -> float:
     began = time.process_time()
     try:
         work()
-    except (jsontext.JSONError, SchemaError, Problem, PatternError, Unresolved):
+    except (strict_json.JSONError, SchemaError, Problem, PatternError, Unresolved):
         pass  # a refusal has its cost, too
     return time.process_time() - began
 
@@ -66,7 +68,7 @@ def growth(make: Callable[[int], Work], size: int) -> float:
 
 
 def loads(text: str) -> Work:
-    return lambda: jsontext.loads(text)
+    return lambda: strict_json.loads(text)
 
 
 def duplicates(count: int) -> str:
@@ -134,8 +136,8 @@ def answers(count: int) -> dict[str, Any]:
 
 def body_of(data: bytes, framing: Framing) -> Work:
     def work() -> None:
-        buffer = http11.Buffer()
-        body = http11.Body(buffer, framing, http11.Limits(body=1 << 30))
+        buffer = parser.Buffer()
+        body = parser.Body(buffer, framing, parser.Limits(body=1 << 30))
         for byte in range(0, len(data), 7):
             buffer.feed(data[byte : byte + 7])
             body.pull()
@@ -171,10 +173,10 @@ CASES: list[tuple[str, Callable[[int], Work], int]] = [
     ("escapes", lambda n: loads('"' + "\\u00e9\\\\" * n + '"'), 10_000),
     ("half pairs", lambda n: loads("[" + '"\\ud83d\\ude00",' * n + '"\\ud800"]'), 5_000),
     ("lines before a fault", lambda n: loads("[" + "1,\n" * n + "x]"), 10_000),
-    ("values counted", lambda n: lambda: jsontext.count_values('"[{,\\""' * n), 40_000),
-    ("quotes counted", lambda n: lambda: jsontext.count_values('"' * n), 300_000),
-    ("backslashes counted", lambda n: lambda: jsontext.count_values('"' + "\\" * n), 300_000),
-    ("canonical floats", lambda n: lambda: jsontext.canonical([1.5, "a\\"] * n), 3_000),
+    ("values counted", lambda n: lambda: strict_json.count_values('"[{,\\""' * n), 40_000),
+    ("quotes counted", lambda n: lambda: strict_json.count_values('"' * n), 300_000),
+    ("backslashes counted", lambda n: lambda: strict_json.count_values('"' + "\\" * n), 300_000),
+    ("canonical floats", lambda n: lambda: strict_json.canonical([1.5, "a\\"] * n), 3_000),
     ("a model's arguments", lambda n: lambda: parse(duplicates(n)), 2_000),
     ("a string of JSON", lambda n: lambda: parse(json.dumps(keys(n))), 4_000),
     ("a file with a fault", lambda n: wrong(duplicates(n)), 300),
@@ -197,7 +199,7 @@ CASES: list[tuple[str, Callable[[int], Work], int]] = [
     ("names", value_of({"patternProperties": {"^k": {}}}, lambda n: json.loads(keys(n))), 2_000),
     ("unique items", value_of({"uniqueItems": True}, lambda n: list(range(n))), 10_000),
     ("repairs", lambda n: lambda: repair(["1"] * n, {"items": {"type": "integer"}}), 3_000),
-    ("messages of MCP", lambda n: lambda: mcp_message.parsed("[" + '{"id":1},' * n + "0]"), 4_000),
+    ("messages of MCP", lambda n: lambda: messages.parsed("[" + '{"id":1},' * n + "0]"), 4_000),
     ("an OpenAPI file", openapi, 60),
     ("events in small reads", lambda n: events_of(b"data: x\n\n" * n, 5), 2_000),
     ("one event in small reads", lambda n: events_of(b"data: " + b"x" * n, 5), 20_000),
@@ -217,9 +219,9 @@ def tools(count: int) -> list[dict[str, Any]]:
 def wrong(text: str) -> Work:
     def work() -> None:
         try:
-            jsontext.loads(text)
-        except jsontext.JSONError as error:
-            handwritten.wrong(text.encode(), error)
+            strict_json.loads(text)
+        except strict_json.JSONError as error:
+            json_errors.wrong(text.encode(), error)
 
     return work
 
@@ -298,7 +300,7 @@ class Masking(unittest.TestCase):
     EXAMPLES = 250
 
     def test_beginnings(self) -> None:
-        tables = {name: made() for name, made in vars(masking).items() if is_late(made)}
+        tables = {name: made() for name, made in vars(redact).items() if is_late(made)}
         self.assertIn("_SHAPE", tables)
         self.assertIn("_JWT", tables)
         for name, pattern in tables.items():
@@ -311,7 +313,7 @@ class Masking(unittest.TestCase):
     def test_a_providers_error_page(self) -> None:
         for unit in ("eyJsk-", "-key-eyJ", "eyJ-", "eyJaaaaaaaa-", "sk-eyJ", "eyJ_-eyJ"):
             with self.subTest(unit=unit):
-                work = growth(lambda n, unit=unit: lambda: masking.mask(unit * n), 1_000)  # type: ignore[misc]
+                work = growth(lambda n, unit=unit: lambda: redact.mask(unit * n), 1_000)  # type: ignore[misc]
                 self.assertLessEqual(work, MOST)
 
     def look(self, search: Callable[[str], object], unit: str) -> None:
@@ -321,7 +323,7 @@ class Masking(unittest.TestCase):
 
 
 def is_late(value: Any) -> bool:
-    return hasattr(value, "cache_info") and value.__module__ == "server.masking"
+    return hasattr(value, "cache_info") and value.__module__ == "server.telemetry.redact"
 
 
 def beginnings(pattern: str, flags: int) -> set[str]:

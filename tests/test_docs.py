@@ -25,18 +25,20 @@ from pathlib import Path
 from typing import Any
 
 import server
-from server import errors, hooks, jsontext, kinds, metrics, model_calls
+from server import errors, strict_json
+from server.agent import call_runner, hooks, model_call_log
 from server.agents.registry import Agents
 from server.config import SHORT_NAMES, Config
-from server.fronts import chat, responses
-from server.llm import presets
-from server.session import account, definition, events, fields, prompts, unknown_keys
-from server.session.context import changes
+from server.context import updates
+from server.models import vendors
+from server.protocols.openai import chat, responses
+from server.session import agent_definition, events, fields, prompts, unknown_keys, usage
 from server.session.modes import MODES
-from server.tools import jobs
+from server.settings import schema as kinds
+from server.telemetry import metrics
 from server.tools.toolbox import Toolbox
 
-from .test_layers import FLOORS
+from .test_layers import LAYERS
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
@@ -74,10 +76,10 @@ class Reference(unittest.TestCase):
     def test_log_lines(self) -> None:
         access = set(members("server/api/router.py", "_write_access"))
         self.assert_rows("logs.md", "Access member", access)
-        run = {*members("server/session/account.py", "told"), *account.TOKEN_COUNTS}
-        run |= set(members("server/witness.py", "end")) | {"key_name", "model"}
+        run = {*members("server/session/usage.py", "told"), *usage.TOKEN_COUNTS}
+        run |= set(members("server/agent/observer.py", "end")) | {"key_name", "model"}
         self.assert_rows("logs.md", "Run member", run)
-        call = {*members("server/model_calls.py", "begin"), *model_calls.TOKENS}
+        call = {*members("server/agent/model_call_log.py", "begin"), *model_call_log.TOKENS}
         call |= {"answer_chars", "first_ms", "ms", "finish_reason", "code"}
         self.assert_rows("logs.md", "Call member", call)
 
@@ -98,7 +100,7 @@ class Reference(unittest.TestCase):
         return (REFERENCE / name).read_text()
 
     def test_traces(self) -> None:
-        texts = set(strings("server/tracing.py"))
+        texts = set(strings("server/telemetry/trace.py"))
         prefixes = ("gen_ai.", "server.", "error.", "yaa.")
         names = {text for text in texts if text.startswith(prefixes) and not text.endswith(".")}
         names |= {f"yaa.{key}" for key in ("status", "finish_reason")}
@@ -118,7 +120,7 @@ class Reference(unittest.TestCase):
         self.assertEqual(types, set(events.ALIASES), "second column of the same table")
 
     def test_agents(self) -> None:
-        self.assert_rows("agents.md", "Agent key", set(definition.SCHEMA["properties"]))
+        self.assert_rows("agents.md", "Agent key", set(agent_definition.SCHEMA["properties"]))
         self.assert_rows("agents.md", "Agent", {item["name"] for item in Agents().info()})
         self.assert_rows("agents.md", "Mode", set(MODES))
         self.assert_rows("agents.md", "Section", set(prompts.SECTIONS))
@@ -128,25 +130,25 @@ class Reference(unittest.TestCase):
         names = set(fields.TOP) - SPELLINGS | UNCHECKED
         self.assert_rows("session.md", "Key", names)
         self.assert_rows("session.md", "Reason", set(fields.REASONS))
-        warnings = {prompts.UNKNOWN_SECTION, prompts.UNKNOWN_PLACEHOLDER, changes.PROMPT_CUT}
-        warnings.add(jobs.UNCONFIRMED)
-        warnings |= {definition.AGENT_NARROWED, unknown_keys.UNKNOWN_KEY}
+        warnings = {prompts.UNKNOWN_SECTION, prompts.UNKNOWN_PLACEHOLDER, updates.PROMPT_CUT}
+        warnings.add(call_runner.UNCONFIRMED)
+        warnings |= {agent_definition.AGENT_NARROWED, unknown_keys.UNKNOWN_KEY}
         warnings.add(prompts.UNREADABLE_CALL)
         self.assert_rows("session.md", "Warning", warnings)
 
     def test_routes(self) -> None:
-        fronts = set(method_and_path("server/api/openai.py"))
-        self.assert_rows("fronts-openai.md", "Route", fronts)
+        fronts = set(method_and_path("server/protocols/openai/routes.py"))
+        self.assert_rows("protocol-openai.md", "Route", fronts)
         routes = set(method_and_path("server/app.py")) | fronts
         self.assertTrue(routes, "found none in server/app.py: does this test still read it right?")
         self.assert_rows("http.md", "Route", routes)
-        gateway = set(method_and_path("server/api/gateway.py"))
-        self.assert_rows("fronts-gateway.md", "Route", gateway)
-        autoai = set(method_and_path("server/api/autoai.py"))
-        self.assert_rows("fronts-autoai.md", "Route", autoai)
+        gateway = set(method_and_path("server/protocols/gateway/routes.py"))
+        self.assert_rows("protocol-gateway.md", "Route", gateway)
+        autoai = set(method_and_path("server/protocols/autoai/routes.py"))
+        self.assert_rows("protocol-autoai.md", "Route", autoai)
 
     def test_fields_of_openai_and_what_becomes_of_them(self) -> None:
-        page = (REFERENCE / "fronts-openai.md").read_text()
+        page = (REFERENCE / "protocol-openai.md").read_text()
         for head, front, more in (
             ("Chat field", chat, {chat.STOP}),
             ("Responses field", responses, set()),
@@ -171,15 +173,15 @@ class Reference(unittest.TestCase):
 
     def test_providers(self) -> None:
         self.assert_rows("providers.md", "Provider key", set(kinds.PROVIDER))
-        self.assert_rows("providers.md", "API", set(presets.PATHS))
-        self.assert_rows("providers.md", "Preset", set(presets.PRESETS))
+        self.assert_rows("providers.md", "API", set(vendors.PATHS))
+        self.assert_rows("providers.md", "Preset", set(vendors.PRESETS))
         of_the_entry = {"name", "base_url", "key_env", "model_name", "api", "urls"}
-        flags = {each.name for each in dataclasses.fields(presets.Preset)} - of_the_entry
+        flags = {each.name for each in dataclasses.fields(vendors.Preset)} - of_the_entry
         self.assert_rows("providers.md", "Flag", flags)
         page = (REFERENCE / "providers.md").read_text()
         (table,) = [rows for rows in tables(page) if rows[0][0] == "Preset"]
         for name, api, address, keys, messages in table[1:]:
-            preset = presets.PRESETS[name.strip("`")]
+            preset = vendors.PRESETS[name.strip("`")]
             with self.subTest(preset.name):
                 told = (api, address.replace("none: give api_url", ""), keys, messages)
                 of_keys = ", ".join(preset.key_env) or "–"
@@ -273,8 +275,8 @@ class Text(unittest.TestCase):
         for page in pages():
             for line, block in fenced(page.read_text(), "json"):
                 try:
-                    jsontext.loads(block)
-                except jsontext.JSONError as error:
+                    strict_json.loads(block)
+                except strict_json.JSONError as error:
                     wrong.append(f"{page.relative_to(ROOT)}:{line + error.line} {error.message}")
         self.assertEqual(wrong, [])
 
@@ -295,20 +297,13 @@ class Text(unittest.TestCase):
         self.assertTrue(list(DOCS.rglob("*.md")), "docs/ holds no page")
 
 
-class Floors(unittest.TestCase):
-    def test_each_file_stands_where_it_is(self) -> None:
-        rows: dict[str, list[str]] = {}
-        for table in tables((DOCS / "design" / "walk.md").read_text()):
-            if table[0][0] == "Floor":
-                rows = {row[0]: re.findall(r"`([^`]+)`", row[1]) for row in table[1:]}
-        floors: dict[str, list[str]] = {number: [] for number in rows}
-        for name, floor in FLOORS.items():
-            place = name.removeprefix("server.").replace(".", "/")
-            if place != "server":
-                folder = (ROOT / "server" / place).is_dir()
-                floors[str(floor)].append(f"{place}/*" if folder else place)
-        for number, names in floors.items():
-            self.assertEqual(sorted(rows[number]), sorted(names), f"floor {number} of walk.md")
+class Layers(unittest.TestCase):
+    def test_each_package_stands_where_it_is(self) -> None:
+        rows: dict[str, set[str]] = {}
+        for table in tables((DOCS / "design" / "architecture.md").read_text()):
+            if table[0][0] == "Layer":
+                rows = {row[0]: set(re.findall(r"`([^`]+)`", row[1])) for row in table[1:]}
+        self.assertEqual(rows, {str(n): set(names) for n, names in enumerate(LAYERS)})
 
 
 class Size(unittest.TestCase):
@@ -322,21 +317,23 @@ class Size(unittest.TestCase):
             number = int(said.replace(",", ""))
             self.assertLess(abs(number - count), count / 7, f"{page.name} says {said}, not {count}")
 
-    def test_the_walk_and_all_of_the_server(self) -> None:
-        walk = DOCS / "design" / "walk.md"
-        names = first_column(walk.read_text(), "Read")
+    def test_what_to_read_and_all_of_the_server(self) -> None:
+        page = DOCS / "design" / "architecture.md"
+        names = first_column(page.read_text(), "Read")
         core = sum(lines_of(ROOT / "server" / f"{name}.py") for name in names)
         every = sorted((ROOT / "server").rglob("*.py"))
         whole = sum(map(lines_of, every))
-        self.assert_said(walk, r"these (\d+) files, about ([\d,]+) lines with", len(names), core)
-        self.assert_said(walk, r"server is about ([\d,]+) lines in (\d+) files", whole, len(every))
+        self.assert_said(page, r"these (\d+) files, about ([\d,]+) lines with", len(names), core)
+        self.assert_said(page, r"server is about ([\d,]+) lines in (\d+) files", whole, len(every))
         readme = ROOT / "README.md"
         self.assert_said(readme, r"\[(\d+) files, about ([\d,]+) lines\]", len(names), core)
         self.assert_said(readme, r"about ([\d,]+) lines in (\d+) files", whole, len(every))
         self.assertLess(core, 7_000, "more than an afternoon")
-        drawn = re.findall(r"\b(?:wire|api|session|llm|tools|context)/\w+", walk.read_text())
+        drawn = re.findall(
+            r"\b(?:http|api|session|models|tools|context|agent)/\w+", page.read_text()
+        )
         missing = {name for name in drawn if not list((ROOT / "server").rglob(f"{name}.py"))}
-        self.assertEqual(missing, {"session/context"}, "no such file in server/")
+        self.assertEqual(missing, set(), "no such file in server/")
 
 
 # -- reading the code -----------------------------------------------------------------------------

@@ -21,11 +21,11 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from server import log
 from server.api.auth import Keys
 from server.app import App, routes
 from server.config import Config
 from server.session import fields
+from server.telemetry import log
 
 from . import growing
 from .api import fakes as wire

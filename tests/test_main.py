@@ -23,9 +23,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from .http.test_tls import pair
 from .tooling.api import Api
 from .tooling.child import Child, Yaa
-from .wire.test_tls import pair
 
 ROOT = Path(__file__).resolve().parents[1]
 SECONDS = 30

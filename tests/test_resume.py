@@ -11,13 +11,13 @@ from contextlib import aclosing
 from pathlib import Path
 from typing import Any
 
-from server.agent import STOPPED, BaseAgent, Run
-from server.session.calls import FORGOTTEN
+from server.agent.call_decisions import FORGOTTEN
+from server.agent.call_runner import RAN_BEFORE
+from server.agent.loop import STOPPED, BaseAgent, Run
+from server.agent.run_records import RunRecords
+from server.agent.stop_signals import StopSignals
 from server.session.events import EXEC, Event, alias
 from server.session.fold import Folder, digest
-from server.tools.jobs import RAN_BEFORE
-from server.tools.run_records import RunRecords
-from server.tools.stop_signals import StopSignals
 
 from .fakes import (
     CountingToolbox,

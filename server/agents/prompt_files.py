@@ -12,7 +12,7 @@ import stat
 from pathlib import Path
 from typing import Any
 
-from ..session.definition import MAX_FILE, files_named
+from ..session.agent_definition import MAX_FILE, files_named
 
 Stamp = tuple[int, int, int]  # of a file: another one means that it was written
 

@@ -15,12 +15,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from .. import log
 from ..errors import Problem
-from ..jsontext import JSONError, dumps, loads
-from ..session import definition as definitions
-from ..session.definition import DEFAULT, MAX_FILE, Definition
+from ..session import agent_definition as definitions
+from ..session.agent_definition import DEFAULT, MAX_FILE, Definition
 from ..session.patch import own
+from ..strict_json import JSONError, dumps, loads
+from ..telemetry import log
 from .folders import BUILT_IN, Folders
 from .prompt_files import Stamp, included, stamp_of
 

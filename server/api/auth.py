@@ -32,10 +32,10 @@ _CHALLENGE = {"WWW-Authenticate": 'Bearer realm="yaa"'}
 
 
 class Key(NamedTuple):
-    """What a valid key stands for. `max_runs` at once, `rate_limit` of requests (rates.py); None
-    for the server's own. `owner` names whose workspaces, claims, kept results and agents the key
-    reaches: empty for the key that the server made itself, and where no key is needed. `is_owner`:
-    it may change what other keys get."""
+    """What a valid key stands for. `max_runs` at once, `rate_limit` of requests (rate_limit.py);
+    None for the server's own. `owner` names whose workspaces, claims, kept results and agents the
+    key reaches: empty for the key that the server made itself, and where no key is needed.
+    `is_owner`: it may change what other keys get."""
 
     name: str = ""
     max_runs: int | None = None

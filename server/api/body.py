@@ -10,9 +10,9 @@ import zlib
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from .. import jsontext
+from .. import strict_json
 from ..errors import Problem
-from ..offload import offload
+from ..runtime.offload import offload
 from .router import Call
 
 GZIP = ("gzip", "x-gzip")  # the same (RFC 9110 section 8.4.1.3)
@@ -29,7 +29,7 @@ class Sizes(NamedTuple):
 
     @classmethod
     def of(cls, limits: Mapping[str, Any]) -> Sizes:
-        return cls(limits["max_request_size"], limits.get("max_values", jsontext.MAX_VALUES))
+        return cls(limits["max_request_size"], limits.get("max_values", strict_json.MAX_VALUES))
 
 
 async def read_object(call: Call, sizes: Sizes, code: str = "session_invalid") -> dict[str, Any]:
@@ -63,7 +63,7 @@ async def read_object(call: Call, sizes: Sizes, code: str = "session_invalid") -
     call.exchange.hold(2 * len(text) + PER_VALUE * seen)
     call.size = len(text)
     del data
-    value = await offload(len(text), jsontext.loads, text, max_values=len(text))
+    value = await offload(len(text), strict_json.loads, text, max_values=len(text))
     if not isinstance(value, dict):
         raise Problem(
             code,
@@ -81,8 +81,8 @@ def _check_size(size: int, sizes: Sizes) -> None:
 
 def _counted(data: bytes, packed: bool, most: int, max_values: int) -> tuple[str, int]:
     """The text of a body, and how many JSON values it has, exact if more than `max_values`."""
-    text = jsontext.decode(inflate(data, most) if packed else data)
-    return text, jsontext.count_values(text, max_values)
+    text = strict_json.decode(inflate(data, most) if packed else data)
+    return text, strict_json.count_values(text, max_values)
 
 
 def inflate(data: bytes, limit: int) -> bytes:

@@ -13,7 +13,7 @@ from typing import Protocol
 from urllib.parse import quote
 
 from ..errors import Problem
-from ..session.ceilings import Ceilings
+from ..session.limits import Ceilings
 from .body import Sizes, read_object
 from .router import Call
 
@@ -27,7 +27,7 @@ MAX_ID = 128  # of a session, as in its document
 
 
 class Piece(Protocol):
-    """Some of a file (tools/download.py)."""
+    """Some of a file (tools/file_download.py)."""
 
     @property
     def data(self) -> bytes: ...

@@ -15,14 +15,15 @@ from types import TracebackType
 from typing import Any, NamedTuple, Protocol
 from urllib.parse import unquote
 
-from .. import caller, log, spans
 from ..errors import Problem
-from ..jsontext import JSONError, dumps
-from ..wire.arrival import arrived
-from ..wire.exchange import Exchange, Stream, problem_of
-from ..wire.origins import Origins
+from ..http.cors import Origins
+from ..http.delivery import arrived
+from ..http.exchange import Exchange, Stream, problem_of
+from ..settings import forwarding
+from ..strict_json import JSONError, dumps
+from ..telemetry import log, spans
 from .auth import ANYONE, Key, Keys
-from .rates import Rates
+from .rate_limit import Rates
 
 CLIENT_GONE = 499  # nginx's number for "the client hung up first"; only ever in the log
 
@@ -56,7 +57,7 @@ _log = log.get("api")
 
 
 class Record(Protocol):
-    """What this host keeps of a run (tools/run_records.py)."""
+    """What this host keeps of a run (agent/run_records.py)."""
 
     def forget(self) -> None: ...
 
@@ -142,14 +143,14 @@ class Router:
         self._rates = rates or Rates("")
         self._count = count  # called with the status of every answer
         self._forward = frozenset(forward)  # what tools may tell of a caller (caller.py)
-        named = (name.lower() for name in sorted(self._forward) if not caller.is_cookie(name))
+        named = (name.lower() for name in sorted(self._forward) if not forwarding.is_cookie(name))
         self._allow_headers = ", ".join(dict.fromkeys((*ALLOW_HEADERS.split(", "), *named)))
         self._opened = opened  # waits until all is there that a route with a key may need
 
     async def __call__(self, exchange: Exchange) -> None:
         began, clock = time.time(), time.perf_counter()
         spans.current.set(spans.begin(exchange.request.headers.get("traceparent", "")))
-        caller.current.set(None)
+        forwarding.current.set(None)
         call = Call(exchange, _PLAIN | self._origins.headers(exchange.request.headers))
         try:
             async with Border(call):
@@ -157,7 +158,7 @@ class Router:
                 if call.record is not None and await arrived(exchange):
                     call.record.forget()
         finally:
-            if held := caller.current.get():
+            if held := forwarding.current.get():
                 held.forget()
             _write_access(call, began, time.perf_counter() - clock)
             self._count(call.status or CLIENT_GONE)
@@ -174,8 +175,8 @@ class Router:
             call.key = self._keys.check(request.headers)
             self._rates.take(call.key)
             if self._forward:
-                held = caller.Caller(request.headers, self._forward, self._keys.is_key)
-                caller.current.set(held)
+                held = forwarding.Caller(request.headers, self._forward, self._keys.is_key)
+                forwarding.current.set(held)
             if self._opened is not None:
                 await self._opened()
         await route.handler(call)

@@ -15,8 +15,8 @@ from typing import BinaryIO
 from urllib.parse import unquote_to_bytes
 
 from ..errors import Problem
-from ..offload import offload
-from ..wire.exchange import PIECE
+from ..http.exchange import PIECE
+from ..runtime.offload import offload
 from .router import Call, nothing
 
 INDEX = "index.html"

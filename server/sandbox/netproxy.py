@@ -17,8 +17,8 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
 
-from ..wire.ssrf import is_public, resolve
-from .reach import Reach
+from ..http.ssrf import is_public, resolve
+from .network_policy import Reach
 
 PORT = 3128  # in the tool's own network, where nothing else is
 ENV = {

@@ -37,9 +37,10 @@ SCRATCH_FILES = 65_536  # each: a file without a byte takes 1 KB of the kernel's
 @dataclass(frozen=True)
 class Policy:
     """tier: A namespaces, a built root, Landlock where there is one, and a filter; B Landlock and
-    a filter; C limits only. network: off, proxy or full (reach.py), of a call that asks for no
-    other. run_as: the user of tools when the server is root. read: what else a tool may read: the
-    interpreter and the tools' own code. workspaces: the folder that holds the sessions' own."""
+    a filter; C limits only. network: off, proxy or full (network_policy.py), of a call that asks
+    for no other. run_as: the user of tools when the server is root. read: what else a tool may
+    read: the interpreter and the tools' own code. workspaces: the folder that holds the sessions'
+    own."""
 
     tier: str
     network: str = "off"

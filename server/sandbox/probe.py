@@ -1,6 +1,6 @@
 """Which sandbox this machine really gives: tried at start, strongest first, and published.
 
-A tier counts as proven when every attempt of canary.py to get out of it failed and every control
+A tier counts as proven when every attempt of selftest.py to get out of it failed and every control
 worked. The rule of the file: no version, name or file of the system is taken as proof of anything.
 """
 
@@ -19,7 +19,7 @@ from typing import Any
 
 from . import syscalls
 from .policy import TIERS, Policy, code
-from .pool import Pool
+from .worker_pool import Pool
 
 PR_SET_DUMPABLE = 4
 STALE_S = 600

@@ -1,6 +1,6 @@
 """The kernel's words that Python has none for: namespaces, mounts, Landlock, seccomp, capabilities.
 
-Called by worker.py and root.py, after a fork and before a tool. The rule of the file: one thin
+Called by worker.py and mounts.py, after a fork and before a tool. The rule of the file: one thin
 function for each call, every failure an OSError that names the call. Linux only; importing it
 elsewhere does no harm. Numbers above 423 are the same on all architectures.
 """
@@ -16,7 +16,7 @@ import stat
 import struct
 from collections.abc import Iterable
 
-from .numbers import NUMBERS
+from .syscall_numbers import NUMBERS
 
 NEWNS, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET = (
     0x20000,
@@ -206,7 +206,7 @@ class _Program(ctypes.Structure):
 
 
 def seccomp(filter: bytes) -> None:
-    """Put a filter of 8-byte instructions (bpf.py) before every system call from now on."""
+    """Put a filter of 8-byte instructions (seccomp.py) before every system call from now on."""
     program = _Program(len(filter) // 8, filter)
     prctl(PR_SET_SECCOMP, 2, ctypes.addressof(program))
 

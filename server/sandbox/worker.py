@@ -26,11 +26,10 @@ import struct
 import time
 from typing import Any, NoReturn
 
-from ..tools import child
-from . import netproxy, syscalls, watch
+from . import child, netproxy, syscalls, usage
+from .mounts import build, choose
 from .policy import SCRATCH, WORKSPACE, Policy
-from .rehearsal import rehearse
-from .root import build, choose
+from .warmup import rehearse
 
 # Between two looks at the call: the first comes when a short call has ended (a look is 1 ms of
 # work), then ever fewer, but many while memory is near its limit.
@@ -201,11 +200,11 @@ def keep(
 ) -> dict[str, Any]:
     """Wait for the tool, within limits; leave nothing running. Says how it ended."""
     limits = request["limits"]
-    disk = watch.Disk(request["folder"], limits)
+    disk = usage.Disk(request["folder"], limits)
     over = functools.partial(breach_of, limits, disk, started, scratch)
     breach: dict[str, Any] | None = None
     status: int | None = None
-    most = watch.Use(0, 0, 0)
+    most = usage.Use(0, 0, 0)
     poll = select.poll()
     poll.register(os.pidfd_open(tool), select.POLLIN)
     poll.register(control, select.POLLIN)
@@ -225,7 +224,7 @@ def keep(
             there = len(os.listdir("/proc"))  # noqa: PTH208
             if crowded := there > crowd:
                 signal_to(group, signal.SIGSTOP)
-            use = watch.measure(os.getpid(), scratch)
+            use = usage.measure(os.getpid(), scratch)
             most = most.peak(use)
             if breach := over(use):
                 break
@@ -254,16 +253,16 @@ def keep(
 
 def breach_of(
     limits: dict[str, float],
-    disk: watch.Disk,
+    disk: usage.Disk,
     started: float,
     scratch: tuple[str, ...],
-    use: watch.Use,
+    use: usage.Use,
 ) -> dict[str, Any] | None:
     """The first limit that the call is over, those first that take no time to judge."""
     if use.processes > limits["processes"]:
         return found("processes", limits, use.processes)
     if use.memory_kb // 1024 > limits["memory_mb"]:
-        fair = watch.shared_fairly(os.getpid(), scratch) // 1024
+        fair = usage.shared_fairly(os.getpid(), scratch) // 1024
         if fair > limits["memory_mb"]:
             return found("memory_mb", limits, fair)
     if use.cpu_s > limits["cpu_s"] + 0.5:  # a single process gets its own signal before
@@ -276,8 +275,8 @@ def breach_of(
 
 
 def full(limits: dict[str, float], size: int) -> dict[str, Any]:
-    many = f"more than {watch.MOST_FILES} files"
-    return found("disk_mb", limits, many if size >= watch.TOO_MANY else size >> 20)
+    many = f"more than {usage.MOST_FILES} files"
+    return found("disk_mb", limits, many if size >= usage.TOO_MANY else size >> 20)
 
 
 def found(limit: str, limits: dict[str, float], observed: float | str) -> dict[str, Any]:
@@ -293,7 +292,7 @@ def end_all(tool: int, status: int | None) -> int:
         else:
             # Stopped processes do not fork while the others are looked for.
             for number in (signal.SIGSTOP, signal.SIGKILL):
-                for pid in watch.tree(me):
+                for pid in usage.tree(me):
                     signal_to(pid, number)
         try:
             pid, code = os.waitpid(-1, 0 if me == 1 else os.WNOHANG)
@@ -367,7 +366,7 @@ def confine(request: Request, *, policy: Policy) -> None:
     """The rest: limits and the folder. Raises OSError, and then no tool runs."""
     gc.enable()
     limits = request["limits"]
-    crowd = 0 if policy.tier == "A" else watch.users_tasks(os.getuid())
+    crowd = 0 if policy.tier == "A" else usage.users_tasks(os.getuid())
     child.confine(request)
     lower(resource.RLIMIT_DATA, round((limits["memory_mb"] + SPARE_MB) * 1024 * 1024))
     # Twice the limit and room for threads: the watch names the breach, this stops a fast bomb.

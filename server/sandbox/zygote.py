@@ -1,7 +1,7 @@
 """The process that workers are forked from: started once, with everything a tool call imports.
 
-Started by pool.py as `python -I -S` with an empty environment, so that it holds nothing of the
-server's: no key, no session, no descriptor but its door. Each message at the door carries the
+Started by worker_pool.py as `python -I -S` with an empty environment, so that it holds nothing of
+the server's: no key, no session, no descriptor but its door. Each message at the door carries the
 control socket of a new worker, and says which network it has. The rule of the file: one thread, no
 state, no word from a tool; it ends when the door closes.
 """
@@ -18,15 +18,14 @@ import socket
 import sys
 from dataclasses import replace
 
-from ..tools import child
-from . import bpf, syscalls, worker
+from . import child, seccomp, syscalls, worker
+from .network_policy import NETWORKS
 from .policy import Policy
-from .reach import NETWORKS
 
 # Loaded here once (100 ms) and not in every call.
 PRELOADED = (
-    *("..tools.calling", "..tools.imported", "..tools.builtin", "..tools.builtin.page"),
-    *(".canary", "traceback", "ctypes.util"),
+    *("..tools.user_tools", "..tools.package_code", "..tools.builtin", "..tools.builtin.html"),
+    *(".selftest", "traceback", "ctypes.util"),
 )
 
 
@@ -35,7 +34,7 @@ def main(door: int, options: str) -> None:
     syscalls.prctl(syscalls.PR_SET_DUMPABLE, 0)
     policy = Policy(**{**json.loads(options), "read": tuple(json.loads(options)["read"])})
     filters = {
-        network: bpf.packed(bpf.compile(syscalls.arch(), network=network))
+        network: seccomp.packed(seccomp.compile(syscalls.arch(), network=network))
         if policy.tier in ("A", "B")
         else b""
         for network in NETWORKS

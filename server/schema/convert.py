@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..jsontext import JSONError, loads
+from ..strict_json import JSONError, loads
 from .generate import Signature
 from .repair import repair
 from .report import Mismatch, describe, pointer

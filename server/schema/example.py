@@ -1,6 +1,6 @@
 """An example of what fits a schema, for models and people who read rather than infer.
 
-Where it sits: beside `inline`, for whoever shows a schema (tools/disclosure.py). Rule of the file:
+Where it sits: beside `inline`, for whoever shows a schema (tools/tool_schema.py). Rule of the file:
 the same schema gives the same example, and one that would not fit is not given at all.
 """
 

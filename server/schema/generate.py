@@ -117,7 +117,7 @@ def schema_of(
 
 
 def response_schema(returns: Schema | None) -> Schema:
-    """The envelope that every result comes in (tools/envelope.py); without `result` if nothing is
+    """The envelope that every result comes in (tools/result.py); without `result` if nothing is
     returned."""
     text: Schema = {"type": "string"}
     attachment = {

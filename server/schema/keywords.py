@@ -20,19 +20,7 @@ from typing import Any
 from .compile import Builder, Site
 from .formats import EXAMPLES
 from .patterns import Pattern, PatternError
-from .report import (
-    Check,
-    Finding,
-    Node,
-    Place,
-    Run,
-    Seen,
-    describe,
-    either,
-    nearest,
-    one_of,
-    show,
-)
+from .report import Check, Finding, Node, Place, Run, Seen, describe, either, nearest, one_of, show
 
 # ------------------------------------------------------------------------------- any value
 

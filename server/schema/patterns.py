@@ -14,17 +14,7 @@ from dataclasses import replace
 from functools import lru_cache, partial
 from typing import NoReturn
 
-from .regex import (
-    ANY,
-    MAX_COST,
-    Part,
-    PatternError,
-    Ranges,
-    overlap,
-    parse_and_cost,
-    union,
-    write,
-)
+from .regex import ANY, MAX_COST, Part, PatternError, Ranges, overlap, parse_and_cost, union, write
 
 __all__ = ["MAX_COST", "Pattern", "PatternError"]
 

@@ -1,12 +1,12 @@
 """A tool's schema in the words that every provider takes.
 
-Where it sits: between a tool and what a model is offered of it (tools/disclosure.py); arguments are
-checked against the schema as its author wrote it. One tool that a provider refuses costs the whole
-request, and with it every other tool. So what some refuse is said otherwise: OpenAI and llama.cpp
-read only some patterns, and no object without properties; OpenAI and Gemini no array without
-items; Anthropic no tuple of draft-07, and no `filter[id]` or `$top` among the names of arguments;
-several no `true` in the place of a schema, and no choice at the top. Rule of the file: the meaning
-stays, in words where it cannot be said otherwise.
+Where it sits: between a tool and what a model is offered of it (tools/tool_schema.py); arguments
+are checked against the schema as its author wrote it. One tool that a provider refuses costs the
+whole request, and with it every other tool. So what some refuse is said otherwise: OpenAI and
+llama.cpp read only some patterns, and no object without properties; OpenAI and Gemini no array
+without items; Anthropic no tuple of draft-07, and no `filter[id]` or `$top` among the names of
+arguments; several no `true` in the place of a schema, and no choice at the top. Rule of the file:
+the meaning stays, in words where it cannot be said otherwise.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from ..jsontext import dumps
+from ..strict_json import dumps
 from .inline import inline
 from .references import IN_LIST, IN_MAP, IN_ONE
 

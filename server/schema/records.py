@@ -15,15 +15,7 @@ from typing import Any, get_args, get_origin
 from . import docstrings
 from .plain import Schema, plain
 from .report import Place
-from .shapes import (
-    Build,
-    Refused,
-    Shape,
-    Shapes,
-    SignatureError,
-    array_builder,
-    constants,
-)
+from .shapes import Build, Refused, Shape, Shapes, SignatureError, array_builder, constants
 
 # What Python itself writes into a class; nothing that helps a model.
 _AUTOMATIC_DOCS = {"An enumeration.", "Enum where members are also (and must be) ints"}

@@ -18,7 +18,7 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Any
 
-from .. import jsontext
+from .. import strict_json
 from .keywords import TYPES, identity, is_number
 from .report import NOTHING, Finding, Mismatch, Node, Run, describe, path, pointer, show
 from .validate import Validator, remembered
@@ -203,8 +203,8 @@ def _container(value: Any) -> Any:
     if not isinstance(value, str) or value.lstrip()[:1] not in ("{", "["):
         return NOTHING
     try:
-        return jsontext.loads(value)
-    except jsontext.JSONError:
+        return strict_json.loads(value)
+    except strict_json.JSONError:
         return NOTHING
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from ..jsontext import quote
+from ..strict_json import quote
 
 # A run may visit this many nodes: about half a second of CPython. Schemas whose $refs double at
 # each level ask for 2^n visits; the count, not the clock, stops them, so verdicts are repeatable.

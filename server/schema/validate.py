@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-from ..jsontext import depth_exceeds, dumps
+from ..strict_json import depth_exceeds, dumps
 from . import keywords, members
 from .compile import Compiler, Format, Keywords, Shape
 from .formats import FORMATS

@@ -12,7 +12,7 @@ from typing import Any
 
 from ..schema.references import DRAFT_2020
 from . import fields, prompts
-from .context.strategies import STRATEGIES
+from .fields import STRATEGIES
 from .modes import MODES
 
 Schema = dict[str, Any]

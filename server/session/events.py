@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from ..jsontext import dumps as _dumps
-from ..jsontext import quote
+from ..strict_json import dumps as _dumps
+from ..strict_json import quote
 
 Event = dict[str, Any]
 Patch = list[dict[str, Any]]

@@ -1,4 +1,4 @@
-"""The words of a session, and for each key what may stand there. Tables; shape.py reads them."""
+"""The words of a session, and for each key what may stand there. Tables; schema.py reads them."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from collections.abc import Callable
 from types import NoneType
 from typing import Any
 
-from ..jsontext import LARGEST_COUNT
-from .context.strategies import STRATEGIES
+from ..strict_json import LARGEST_COUNT
 from .modes import MODES, mode_named
 
 VERSION = 1
@@ -36,6 +35,17 @@ MAX_PATTERN = 1_000  # characters of a pattern of a grant
 
 STATUSES = ("in_progress", "interrupted", "completed", "failed")
 FINISH_REASONS = ("completed", "awaiting", "limit", "cancelled", "failed")
+OP_KINDS = ("stub", "preview", "args", "fold", "pin", "unpin", "expire")  # of `context.ops`
+# In the order in which they are tried; context/strategies.py has what each does.
+STRATEGIES = (
+    "tool_invocation_compress",
+    "large_message_offload_with_protection",
+    "large_message_offload",
+    "previous_round_conversation_summary",
+    "current_round_large_message_summary",
+    "current_round_message_compress",
+)
+
 ROLES = ("system", "user", "assistant", "tool", "error")
 STATES = (
     *("proposed", "asking", "allowed", "denied", "started", "done"),
@@ -292,7 +302,7 @@ CONFIG: dict[str, Fields] = {
         **dict.fromkeys(("keep_turns", "keep_messages", "large_chars", "preview_chars"), _COUNT),
         "exempt_tools": _TEXTS,
         "strategies": (
-            lambda value: _texts(value) and set(value) <= STRATEGIES.keys(),
+            lambda value: _texts(value) and set(value) <= {*STRATEGIES},
             f"an array of names: {', '.join(STRATEGIES)}",
         ),
         "summary": (_one_of(*SUMMARIES), f"one of {', '.join(SUMMARIES)}"),

@@ -12,11 +12,11 @@ import zlib
 from collections.abc import Callable
 from typing import Any
 
-from ..jsontext import canonical_in_browser
+from ..strict_json import canonical_in_browser
 from .events import FILLED, SNAPSHOT, Event, Patch
 from .patch import own, patch
 from .patch import parse_pointer as parse_pointer
-from .places import Places, calls_of
+from .result_places import Places, calls_of
 
 Session = dict[str, Any]
 Message = dict[str, Any]

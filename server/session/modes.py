@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from .jobs import Call, Reply, Session
+from .call_actions import Call, Reply, Session
 
 FINISH = "finish"  # the tool that ends a run by being called
 PLANNING = ("plan_set", "plan_update")

@@ -12,9 +12,9 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from ..jsontext import dumps
+from ..strict_json import dumps
 from .modes import mode_of
-from .output import schema_of
+from .structured_output import schema_of
 
 Session = dict[str, Any]
 Remark = dict[str, Any]
@@ -61,8 +61,8 @@ TITLE = (
     "Write a title of at most six words for this conversation, in its language."
     " Answer with the title alone."
 )
-# What a model without function calling is told and shown of tools (llm/text_calls.py), by section,
-# and the placeholders of each.
+# What a model without function calling is told and shown of tools (models/text_tools/history.py),
+# by section, and the placeholders of each.
 PROTOCOL: dict[str, str] = {
     "tools": """\
 You can use tools. To use one, write its name as a tag and each parameter as a tag inside it:

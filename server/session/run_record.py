@@ -1,7 +1,7 @@
 """What a run did since the user's last message, for a client that did not get it. Pure.
 
 A host keeps a record of a run from the first call on that may not run twice, until the client has
-the answer (tools/run_records.py). A client whose line broke POSTs what it has: the same messages
+the answer (agent/run_records.py). A client whose line broke POSTs what it has: the same messages
 up to the user's last one, and fewer of those after it. It gets the missing ones as events and the
 run goes on behind them, so that the model is not asked anew and no call is made a second time.
 """
@@ -14,7 +14,7 @@ from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..jsontext import canonical
+from ..strict_json import canonical
 from . import events
 from .events import Event, messages_filled, pointer, put, state_delta
 from .fields import ROLE_ALIASES

@@ -10,18 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from . import blocks
-from .events import (
-    SNAPSHOT,
-    Event,
-    messages_snapshot,
-    outcome,
-    run_started,
-    sealed,
-    state_snapshot,
-)
+from . import content_blocks
+from .events import SNAPSHOT, Event, messages_snapshot, outcome, run_started, sealed, state_snapshot
 from .fold import LIFTED, digest
-from .shape import role_of
+from .schema import role_of
 
 Message = dict[str, Any]
 
@@ -32,7 +24,7 @@ def events(session: dict[str, Any]) -> list[Event]:
     """The events of a session whose shape has been checked. One without messages gets an empty
     list of them."""
     session = {"messages": [], **session}
-    if (found := blocks.settled(session)) is not None:
+    if (found := content_blocks.settled(session)) is not None:
         session["messages"] = found[0]
     run = session.get("run") or {}
     run_id = run.get("id") if isinstance(run.get("id"), str) else "snapshot"

@@ -1,6 +1,6 @@
 """`agent_save`: a definition that the model wrote and a person approved, as a file.
 
-In the walk: perform.py calls `save` in the server itself, for the folder is out of every sandbox's
+In the walk: dispatch.py calls `save` in the server itself, for the folder is out of every sandbox's
 reach. The server's owner saves for everybody, each other key for itself (agents/folders.py). The
 rule of the file: only what a file may say is written, under a name that can be nothing but a name,
 and whole or not at all. What a model writes never lowers a policy.
@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from ..agents.registry import parsed
-from ..jsontext import JSONError
-from ..session import definition as definitions
-from ..session.definition import WORDS, Definition
+from ..session import agent_definition as definitions
+from ..session.agent_definition import WORDS, Definition
+from ..strict_json import JSONError
 from .runner import Outcome
 from .tool import ToolError
 

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..jsontext import depth_exceeds
 from ..schema.convert import error_text, parse
 from ..schema.portable import renamed
 from ..schema.repair import repair
 from ..schema.report import Mismatch
 from ..schema.validate import Validator
-from .envelope import MAX_NESTED
-from .templates import Pending, Unfilled
+from ..strict_json import depth_exceeds
+from .argument_templates import Pending, Unfilled
+from .result import MAX_NESTED
 
 Fill = Callable[[dict[str, Any]], tuple[dict[str, Any], list[str]]]
 

@@ -1,9 +1,9 @@
 """Which tools there are: built in, the owner's files, REST operations, MCP servers.
 
 In the walk: filled once when the server starts; the toolbox reads `entries` from then on. The
-owner's files and packages are described by child processes (calling.py, imported.py), so that the
-server itself runs none of their code. The rule of the file: what is broken is left out and told to
-the owner in `problems`, and costs nothing but itself.
+owner's files and packages are described by child processes (user_tools.py, package_code.py), so
+that the server itself runs none of their code. The rule of the file: what is broken is left out and
+told to the owner in `problems`, and costs nothing but itself.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .. import log
-from ..jsontext import JSONError, loads
+from ..sandbox.packages import Package, package_of
 from ..schema.generate import schema_of
 from ..schema.references import member
 from ..schema.validate import Mismatch, SchemaError, Schemas, Validator
 from ..session.patch import parse_pointer
+from ..strict_json import JSONError, loads
+from ..telemetry import log
 from . import builtin
-from .mcp import Servers
-from .objects import BaseTool as Object
-from .objects import as_object, record
-from .packages import Package, package_of
-from .rest import Operation, operations
+from .http_api import Operation, operations
+from .mcp.servers import Servers
+from .program_tools import BaseTool as Object
+from .program_tools import as_object, record
 from .runner import Job, Outcome, Runner
-from .sources import Source, is_source, load_source
 from .tool import BaseTool, Context, ToolError, hints_of, resources_of
+from .tool_sources import Source, is_source, load_source
 
 # Where a built-in tool runs, if not in a child. What is inline is bounded and harmless.
 KINDS = {
@@ -57,7 +57,7 @@ DESCRIBE_LIMITS: dict[str, float] = {
     "open_files": 256,
 }
 
-EMPTY = "it has no @tool"  # how imported.py begins to say so
+EMPTY = "it has no @tool"  # how package_code.py begins to say so
 MAX_API_COST = 2_000_000  # of the schemas of one API, in units of about 1 µs
 MAX_PROBLEMS = 500  # an MCP server could find new ones for ever
 
@@ -152,7 +152,7 @@ class Catalog:
         return found
 
     def add_objects(self, things: Iterable[Any], origin: str) -> None:
-        """Tools of this process: BaseTools (objects.py) or functions. Raises ToolError and
+        """Tools of this process: BaseTools (program_tools.py) or functions. Raises ToolError and
         SchemaError."""
         for each in things:
             thing = as_object(each)

@@ -1,9 +1,9 @@
 """Calls that are running in this process, and what becomes of them when nobody listens any more.
 
 When a run is cut, its repeatable calls end with it. Other calls have a grace in which to end, and
-their result is kept on this host (claims.py), so that the next POST of the session finds a result
-and not a question (resume rule 9). A client that comes back listens again: the grace is over, and
-the live output goes on.
+their result is kept on this host (execution_claims.py), so that the next POST of the session finds
+a result and not a question (resume rule 9). A client that comes back listens again: the grace is
+over, and the live output goes on.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any
 
-from ..jsontext import dumps
 from ..session import events
-from ..session.ceilings import Ceilings
-from .claims import Claims
-from .locks import Locks
+from ..session.limits import Ceilings
+from ..strict_json import dumps
+from .execution_claims import Claims
+from .execution_locks import Locks
 
 Event = dict[str, Any]
 SessionKey = tuple[str, str]  # owner, session id

@@ -2,7 +2,7 @@
 
 In the walk: the toolbox asks `fetch` for the bytes and gives them to a child to read. The rule of
 the file: every hop, the first and each redirect, goes to a public address that was resolved once
-(wire/ssrf.py), or to one the owner listed; nothing that could identify anybody is sent along.
+(http/ssrf.py), or to one the owner listed; nothing that could identify anybody is sent along.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from contextlib import aclosing
 from dataclasses import dataclass, replace
 from urllib.parse import urljoin, urlsplit
 
-from ..wire.client import Client, ClientError, Response, Timeouts
-from ..wire.ssrf import address_of
+from ..http.client import Client, ClientError, Response, Timeouts
+from ..http.ssrf import address_of
 from .runner import Job, Outcome, Runner
 from .tool import ToolError
 

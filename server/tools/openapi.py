@@ -1,8 +1,8 @@
 """An OpenAPI 3 document as the tools of an API: every operation one tool.
 
-Where it sits: beside rest.py, which makes the requests. The document is turned into what an owner
-could have written under `server.rest.<api>.tools`, so there is one way from there on. What cannot
-be a tool is said and left out. Pure.
+Where it sits: beside http_api.py, which makes the requests. The document is turned into what an
+owner could have written under `server.rest.<api>.tools`, so there is one way from there on. What
+cannot be a tool is said and left out. Pure.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from collections.abc import Collection, Iterator
 from typing import Any
 from urllib.parse import unquote
 
-from ..jsontext import dumps
 from ..schema.inline import inline
+from ..strict_json import dumps
 
 TABLES = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")
 DATA = ("default", "const", "enum", "examples", "required")
@@ -142,7 +142,8 @@ def _parameters(
 
 
 def _style(place: str, about: dict[str, Any]) -> str:
-    """How rest.py writes a list or object into a query, where it is not by repeating the name."""
+    """How http_api.py writes a list or object into a query, where it is not by repeating the
+    name."""
     style, explode = about.get("style", "form"), about.get("explode")
     if place != "query" or "content" in about:
         return ""
@@ -153,8 +154,8 @@ def _style(place: str, about: dict[str, Any]) -> str:
 
 
 def _body(body: dict[str, Any]) -> tuple[Any, dict[str, str]] | None:
-    """(the schema of a body, where and how rest.py sends it); None for one that cannot be sent and
-    need not be. Raises ValueError for one that must."""
+    """(the schema of a body, where and how http_api.py sends it); None for one that cannot be sent
+    and need not be. Raises ValueError for one that must."""
     schema, about = _content(body, _JSON)
     if about is not None:
         return schema, {"in": "content"}

@@ -3,7 +3,7 @@
 The order (docs/reference/tools.md, "Asking first"): the server denies → the agent denies → the
 session denies → the server's ceiling or the agent says ask → grants and `auto_approve` → the agent
 says auto → the tool's own default. A stored approval for the same fingerprint is consulted by
-session/calls.py, which can turn an `ask` into a run and nothing else. Pure.
+agent/call_decisions.py, which can turn an `ask` into a run and nothing else. Pure.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ import hashlib
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..jsontext import canonical
-from ..sandbox import reach
-from ..sandbox.reach import NETWORKS, Reach
-from ..session import definition, patterns
-from ..session.jobs import unattended
+from ..sandbox import network_policy
+from ..sandbox.network_policy import NETWORKS, Reach
+from ..session import agent_definition, patterns
+from ..session.call_actions import unattended
+from ..strict_json import canonical
 from .tool import BaseTool
 
 Session = dict[str, Any]
@@ -108,24 +108,24 @@ def _decided(
     own = own_words(session, tool)
     if ceiling == "deny":
         return "deny", f"this server does not allow {tool.name}"
-    agents = definition.word(session, tool.name, page=tool.kind == "client")
+    agents = agent_definition.word(session, tool.name, page=tool.kind == "client")
     if tool.like:
-        theirs = str(definition.of(session).get("policy", {}).get(tool.like, ""))
+        theirs = str(agent_definition.of(session).get("policy", {}).get(tool.like, ""))
         agents = max(agents, theirs, key=STRICTER.index)
     if agents == "deny":
-        return "deny", f"the agent {definition.of(session)['name']} does not use {tool.name}"
+        return "deny", f"the agent {agent_definition.of(session)['name']} does not use {tool.name}"
     if own.get("deny") or "deny" in granted:
         return "deny", f"this session does not allow {tool.name}"
     if ceiling == "ask":
         return "ask", "this server asks about it always"
     if agents == "ask":
-        return "ask", f"the agent {definition.of(session)['name']} asks about it always"
+        return "ask", f"the agent {agent_definition.of(session)['name']} asks about it always"
     if "allow" in granted:
         return "run", "granted for this session"
     if "auto_approve" in own:
         return ("run", "auto_approve") if own["auto_approve"] else ("ask", "auto_approve is off")
     if agents == "auto":
-        return "run", f"the agent {definition.of(session)['name']} need not ask"
+        return "run", f"the agent {agent_definition.of(session)['name']} need not ask"
     if tool.kind == "client":
         return "run", "the page asks where it has to"
     return ("run", "it only reads") if tool.read_only else ("ask", "it may change things")
@@ -162,8 +162,8 @@ def reach_of(
     said = session["config"].get("tool", {})
     narrower = base
     for each in filter(None, (name, like)):
-        narrower = reach.narrowed(narrower, said.get(each, {}).get("network"))
-    return reach.widened(narrower, asked, addable) if asked else narrower
+        narrower = network_policy.narrowed(narrower, said.get(each, {}).get("network"))
+    return network_policy.widened(narrower, asked, addable) if asked else narrower
 
 
 def enforceable(wanted: Reach, tier: str) -> str:

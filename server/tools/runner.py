@@ -22,14 +22,14 @@ from importlib.util import decode_source
 from pathlib import Path
 from typing import Any
 
-from ..sandbox import canary
+from ..sandbox import selftest
+from ..sandbox.network_policy import Reach
+from ..sandbox.packages import Package, closed_to
+from ..sandbox.parent import Child, Job, Outcome
 from ..sandbox.policy import outermost
-from ..sandbox.pool import Pool
 from ..sandbox.probe import Proof, about, outside, prove, proven, verdict
-from ..sandbox.reach import Reach
-from .confined import Confined
-from .packages import Package, closed_to
-from .running import Child, Job, Outcome
+from ..sandbox.sandboxed import Confined
+from ..sandbox.worker_pool import Pool
 from .stateful import Processes
 
 __all__ = ["Job", "Outcome", "Runner"]
@@ -127,7 +127,7 @@ class Runner:
     async def _attempt(
         self, pool: Pool, network: str, facts: dict[str, Any]
     ) -> dict[str, dict[str, str]]:
-        where = ("module", canary.__name__, canary.attempts.__name__)
+        where = ("module", selftest.__name__, selftest.attempts.__name__)
         reach = Reach(network)
         job = Job(where, {"facts": facts}, None, CANARY_LIMITS, reach=reach)
         async with aclosing(Runner(self.workspaces.parent, pool).run(job)) as items:

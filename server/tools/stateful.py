@@ -19,7 +19,7 @@ from contextlib import aclosing, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from .running import Child, Job, Outcome, message_of, request_of, write_all
+from ..sandbox.parent import Child, Job, Outcome, message_of, request_of, write_all
 
 LIFE_S = 24 * 3600.0  # of a process, by the clock
 LIFE_CPU_S = 3600.0  # and by its processor time

@@ -1,7 +1,7 @@
 """What a tool is: a plain Python function with a few hints, and what the server knows of it.
 
 `@tool` only marks a function; types and docstring make its schema (schema/generate.py). Tools run
-in a child process (child.py), so nothing here may cost the child much to import.
+in a child process (sandbox/child.py), so nothing here may cost the child much to import.
 """
 
 from __future__ import annotations
@@ -10,61 +10,24 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar, overload
 
+from ..sandbox.tool_context import Context as Context
+from ..sandbox.tool_context import LimitReached as LimitReached
+from ..sandbox.tool_context import ToolError as ToolError
+
 F = TypeVar("F", bound=Callable[..., Any])
 C = TypeVar("C", bound=type)
 
 MARK = "__yaa_tool__"
 KIT = "__yaa_toolkit__"
-NETWORKS = ("off", "proxy", "full")  # sandbox/reach.py, which a tool's process need not import
+NETWORKS = (
+    "off",
+    "proxy",
+    "full",
+)  # sandbox/network_policy.py, which a tool's process need not import
 HINTS = ("read_only", "destructive", "idempotent", "parallel_safe")
 SETTINGS = dict[str, type](name=str, description=str, required_resources=Mapping, keep=int)
 SETTINGS |= dict.fromkeys(HINTS, bool)
 KIT_SETTINGS = dict[str, type](description=str, keep=int, stateful=bool)
-
-
-class ToolError(Exception):
-    """A failure a tool explains itself: the model gets the message and nothing else."""
-
-
-class LimitReached(Exception):
-    """The kernel ended a program of the tool at one of the call's limits, which this names."""
-
-    def __init__(self, limit: str) -> None:
-        super().__init__(f"a program was ended at the limit {limit}")
-        self.limit = limit
-
-
-class Context:
-    """What a tool can do beyond returning a value. Ask for it with a parameter typed `Context`.
-
-    log(text)        a line for people, at once
-    attach(path)     offer a file of the session's folder as part of the result
-    keep             how many model calls the result stays in the model's view; None: the default
-    state            the session's `ext`, to read
-    cancelled        whether the call is being ended: what still has to be done has a moment
-    limits           what this call may use, by the names of `required_resources`
-    """
-
-    def __init__(
-        self,
-        state: Mapping[str, Any],
-        write: Callable[[dict[str, Any]], None],
-        limits: Mapping[str, float] | None = None,
-    ) -> None:
-        self.state = state
-        self.limits = limits or {}
-        self.keep: int | None = None
-        self.cancelled = False
-        self._write = write
-
-    def log(self, *values: object) -> None:
-        """A line for people; the model does not see it."""
-        self._write({"log": " ".join(map(str, values))})
-
-    def attach(self, path: str, name: str | None = None) -> None:
-        """Offer a file of the session's folder to the person, who can download it. Raises ToolError
-        for what is none."""
-        self._write({"attach": {"path": str(path), "name": name or str(path).rpartition("/")[2]}})
 
 
 @overload
@@ -147,13 +110,13 @@ class BaseTool:
     """One tool as the server knows it; its code is reached by `where` in the child.
 
     kind: `python` runs in the child, `inline` in the server, `object` is code of the program that
-    the server is part of (objects.py), `fetch` is fetched by the server and
-    read in the child, `rest` is a request (rest.py), `agents` writes a definition,
+    the server is part of (program_tools.py), `fetch` is fetched by the server and
+    read in the child, `rest` is a request (http_api.py), `agents` writes a definition,
     `history` reads the session, `plan` and
     `output` write in it, `question` is answered by a person, `client` runs in the page.
     wait: whether a `client` tool's result is waited for; without, the page is only told.
     where: ("module", name, function), ("file", path, function) or ("import", target, name), the
-    last of the owner's `package` (packages.py).
+    last of the owner's `package` (sandbox/packages.py).
     parameters, returns: JSON Schemas, with `$ref` where a type is used twice or contains itself.
     `returns` is None where nothing is returned and {} where nothing is known of it.
     toolkit: the name of the class that it belongs to, and what that says of all its tools.

@@ -1,8 +1,8 @@
 """All tools of this server: what a model is offered, what the policy says of a call, and its
 execution.
 
-In the walk: `session/decide` asks for a `verdict`, the loop `execute`s. catalog.py has the tools,
-perform.py runs the calls. If the sandbox is weaker than the configuration requires, tools that
+In the walk: `agent/decide` asks for a `verdict`, the loop `execute`s. catalog.py has the tools,
+dispatch.py runs the calls. If the sandbox is weaker than the configuration requires, tools that
 would run on this machine are neither offered nor run.
 """
 
@@ -22,29 +22,28 @@ from typing import Any
 
 from ..agents.folders import Folders
 from ..config import Config
+from ..context.compact import RETAIN
+from ..context.ops import RELOAD, ops_of
 from ..errors import Problem
-from ..jsontext import Constant, browser_safe, dumps
+from ..http.client import Client
+from ..sandbox.network_policy import NETWORKS, Reach
 from ..sandbox.policy import TIERS
 from ..sandbox.probe import Proof
-from ..sandbox.reach import NETWORKS, Reach
 from ..schema.inline import inline
 from ..schema.validate import Validator, remembered
-from ..session import definition, events
-from ..session.ceilings import Ceilings
-from ..session.context.compact import RETAIN
-from ..session.context.ops import RELOAD, ops_of
+from ..session import agent_definition, events
 from ..session.events import Event
 from ..session.fields import MAX_ERRORS
+from ..session.limits import Ceilings
 from ..session.modes import FINISH
-from ..wire.client import Client
-from . import builtin, failures, mcp, page
+from ..strict_json import Constant, browser_safe, dumps
+from . import builtin, circuit_breaker, client_tools
+from .argument_templates import Pending, Results, fill
 from .arguments import fitted, misfits
 from .catalog import Catalog, Entry
-from .disclosure import detail, offer, result_schema, toolkit
-from .download import Piece, read_piece
-from .ending import as_wanted, of_no_use, planned, recalled
-from .envelope import envelope, text_for_model
-from .perform import Performer
+from .dispatch import Performer
+from .file_download import Piece, read_piece
+from .mcp import servers
 from .policy import (
     STRICTER,
     Grants,
@@ -56,10 +55,12 @@ from .policy import (
     narrowed,
     reach_of,
 )
+from .result import envelope, text_for_model
 from .runner import Job, Outcome, Runner
+from .session_tools import as_wanted, of_no_use, planned, recalled
 from .stateful import last_process
-from .templates import Pending, Results, fill
 from .tool import BaseTool
+from .tool_schema import detail, offer, result_schema, toolkit
 
 Json = dict[str, Any]
 Session = dict[str, Any]
@@ -83,13 +84,13 @@ class Reading:
         self.tools: dict[str, tuple[BaseTool, Validator]] = {}  # those that were judged before
 
     @cached_property
-    def failures(self) -> failures.Failures:
-        return failures.Failures(self.session)
+    def failures(self) -> circuit_breaker.Failures:
+        return circuit_breaker.Failures(self.session)
 
     @cached_property
     def page(self) -> dict[str, BaseTool]:
         """The tools of the page; `names` are those of the server's own."""
-        return page.tools(self.session, self._names)
+        return client_tools.tools(self.session, self._names)
 
 
 class Judge:
@@ -136,7 +137,7 @@ class Toolbox:
         )
         self._modules: dict[str, Any] = server["tool_modules"]
         self.host = ""  # what the tools that run here run on; nothing where none can
-        self._mcp = mcp.Servers(server["mcpServers"], client or Client(), self._most["wall_s"])
+        self._mcp = servers.Servers(server["mcpServers"], client or Client(), self._most["wall_s"])
         self._catalog = Catalog(network=client is not None)
         self._tools = self._catalog.entries
         self._offers: dict[bytes, list[Constant]] = {}
@@ -171,12 +172,12 @@ class Toolbox:
                 await self.register(name, about)
         self._catalog.add_rest(self._rest, self._home)
         await self._catalog.add_mcp(self._mcp)
-        for text in definition.unmatched(self._ceilings, self.nameable(), exact=True):
+        for text in agent_definition.unmatched(self._ceilings, self.nameable(), exact=True):
             self.problems.append(f"server.tools: {text}")
 
     def add(self, things: Iterable[Any]) -> None:
-        """Add tools of the program that this runs in: BaseTools (objects.py) or functions. Raises
-        ToolError and SchemaError for what is none."""
+        """Add tools of the program that this runs in: BaseTools (program_tools.py) or functions.
+        Raises ToolError and SchemaError for what is none."""
         self._catalog.add_objects(things, "program")
 
     async def load(self, path: Path) -> list[BaseTool | str]:
@@ -197,7 +198,7 @@ class Toolbox:
         """Before a run. Raises Problem for tools of the page that have the name of one of the
         server's, and for edited arguments that do not fit their tool. MCP servers are asked again
         for their tools; what they answer counts from the next run on."""
-        page.admit(session, self._tools)
+        client_tools.admit(session, self._tools)
         if errors := list(islice(self._edited(session), MAX_ERRORS)):
             text = "The edited arguments do not fit"
             detail = f"{text} {errors[0]['pointer']}: {errors[0]['detail']}"
@@ -322,12 +323,12 @@ class Toolbox:
 
     def _named(self, session: Session) -> dict[str, Entry]:
         """Those of them that the session's agent names, and its page has not got itself."""
-        agent = definition.of(session)
+        agent = agent_definition.of(session)
         theirs = {tool["name"] for tool in session.get("tools", ())}
         return {
             name: entry
             for name, entry in self._only_named().items()
-            if definition.names(agent, name) and name not in theirs
+            if agent_definition.names(agent, name) and name not in theirs
         }
 
     def unattended(self) -> list[str]:
@@ -386,7 +387,7 @@ class Toolbox:
         if reason := self.unavailable(tool):
             return Verdict("error", reason, status=reason.partition(":")[0])
         if name not in CONTROL and reading.failures.is_withheld(call):
-            return Verdict("error", failures.refusal(name), status="not_found")
+            return Verdict("error", circuit_breaker.refusal(name), status="not_found")
         try:
             filled = partial(fill, session, call, results=reading.results)
             args, error, repairs = fitted(raw, validator, filled)
@@ -399,7 +400,9 @@ class Toolbox:
         mark = fingerprint(name, args)
         action, reason = decide(tool, args, self._ceiling(tool), session, reading.grants)
         if tool.kind == "client" and action != "deny":
-            return page.handed(tool, action, reason, args=args, fingerprint=mark, repairs=repairs)
+            return client_tools.handed(
+                tool, action, reason, args=args, fingerprint=mark, repairs=repairs
+            )
         if tool.kind == "question" and action == "run":
             action = "question"
         may = (tool.repeatable, tool.hints.get("parallel_safe", False))
@@ -458,7 +461,7 @@ class Toolbox:
         source = self._performed(session, call, args, ledger, seconds, owner)
         async with aclosing(source) as performed:
             async for item in performed:
-                if isinstance(item, mcp.Question):
+                if isinstance(item, servers.Question):
                     waiting = {**ledger, "state": "waiting", "input": browser_safe(item.input)}
                     yield events.state_delta(events.put("calls", call_id, value=waiting))
                     return
@@ -475,7 +478,7 @@ class Toolbox:
 
     async def _performed(
         self, session: Session, call: Call, args: Json, ledger: Json, seconds: float, owner: str
-    ) -> AsyncGenerator[str | Event | Outcome | mcp.Question, None]:
+    ) -> AsyncGenerator[str | Event | Outcome | servers.Question, None]:
         name = call["function"]["name"]
         if (entry := self._entry(name, session)) is None:  # an MCP server has just taken it away
             message = self._unknown(name, self.reading(session))
@@ -537,7 +540,7 @@ class Toolbox:
         if entry and entry.tool.keep is not None:
             found.setdefault("keep", entry.tool.keep)
         failed = outcome.status != "ok"
-        if failed and (hint := failures.note(session, call)):
+        if failed and (hint := circuit_breaker.note(session, call)):
             found["hint"] = hint
         return events.tool_result(
             call["id"],

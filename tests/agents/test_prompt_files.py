@@ -8,7 +8,7 @@ import unittest
 from typing import Any
 
 from server.agents.registry import Agents
-from server.session.definition import MAX_FILE
+from server.session.agent_definition import MAX_FILE
 
 from .test_registry import Case
 

@@ -12,7 +12,7 @@ from typing import Any
 from server.agents.folders import Folders
 from server.agents.registry import Agents
 from server.errors import Problem
-from server.session.definition import MAX_FILE
+from server.session.agent_definition import MAX_FILE
 
 
 class Case(unittest.TestCase):

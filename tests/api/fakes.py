@@ -8,10 +8,10 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Mapp
 from typing import Any
 
 from server.errors import Problem
+from server.http.exchange import Exchange
+from server.http.headers import NO_BODY, ProtocolError
+from server.http.parser import Body, Buffer, Limits, Request, Response, advance, parse_response
 from server.session.events import Event
-from server.wire.exchange import Exchange
-from server.wire.headers import NO_BODY, ProtocolError
-from server.wire.http11 import Body, Buffer, Limits, Request, Response, advance, parse_response
 
 
 def request(

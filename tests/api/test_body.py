@@ -10,10 +10,10 @@ import zlib
 
 from server.api.body import FREE, PER_VALUE, RATIO, inflate
 from server.errors import Problem
-from server.wire.headers import ProtocolError
+from server.http.headers import ProtocolError
 
 from .fakes import run_async
-from .test_session import DOCUMENT, JSON, LIMITS, Case
+from .test_sessions import DOCUMENT, JSON, LIMITS, Case
 
 
 class Refusing(Case):

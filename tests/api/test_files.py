@@ -16,8 +16,8 @@ from server.api.router import Call
 from server.app import App, routes
 from server.config import load
 from server.errors import Problem
-from server.session.ceilings import Ceilings
-from server.tools.download import Piece
+from server.session.limits import Ceilings
+from server.tools.file_download import Piece
 
 from ..fakes import DEFAULTS
 from . import fakes

@@ -10,13 +10,14 @@ import unittest
 from collections.abc import Mapping
 from typing import Any
 
-from server import caller, log
 from server.api.auth import Keys
 from server.api.router import Call, Route, Router
 from server.errors import CODES, Problem
-from server.jsontext import JSONError
-from server.wire.headers import ProtocolError
-from server.wire.origins import Origins
+from server.http.cors import Origins
+from server.http.headers import ProtocolError
+from server.settings import forwarding
+from server.strict_json import JSONError
+from server.telemetry import log
 
 from . import fakes
 from .fakes import run_async
@@ -74,8 +75,8 @@ class Callers(Case):
 
     def router(self, **options: Any) -> Router:
         async def told(call: Call) -> None:
-            self.held = caller.current.get()
-            await call.json(caller.forwarded(["X-User-Id", "cookie:SID"]))
+            self.held = forwarding.current.get()
+            await call.json(forwarding.forwarded(["X-User-Id", "cookie:SID"]))
 
         routes = {("GET", "/closed"): Route(told), ("GET", "/open"): Route(told, open=True)}
         return Router(routes, self.files, Keys(["k" * 16]), **options)
@@ -86,7 +87,7 @@ class Callers(Case):
         asked = self.ask("GET", "/closed", sent, forward=named)
         self.assertEqual(asked.json, {"x-user-id": "anna", "cookie": "SID=1"})
         assert self.held is not None
-        self.assertRaises(caller.Over, self.held.forwarded, ["X-User-Id"])
+        self.assertRaises(forwarding.Over, self.held.forwarded, ["X-User-Id"])
         self.assertNotIn("anna", self.log.getvalue())
         self.assertEqual(self.ask("GET", "/open", sent, forward=named).json, {})
         self.assertEqual(self.ask("GET", "/closed", sent).json, {}, "nothing is configured")

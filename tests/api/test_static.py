@@ -14,7 +14,7 @@ from server.api.router import Call
 from server.api.static import CSP, Files, byte_range, file_name
 from server.config import shipped
 from server.errors import Problem
-from server.wire.exchange import PIECE
+from server.http.exchange import PIECE
 
 from . import fakes
 from .fakes import run_async

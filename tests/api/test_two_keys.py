@@ -12,9 +12,9 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, ClassVar
 
-from tests.bench.peers import config, start
-from tests.tooling.api import Api
-from tests.tooling.child import Child
+from ..bench.peers import config, start
+from ..tooling.api import Api
+from ..tooling.child import Child
 
 Json = dict[str, Any]
 

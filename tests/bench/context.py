@@ -21,11 +21,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from server.session.context.compact import room_for
-from server.session.context.reload import reload
-from server.session.context.size import learned
-from server.session.context.tokens import FAMILIES, of_message
-from server.session.context.view import pairing_errors, view
+from server.context.budget import learned
+from server.context.compact import room_for
+from server.context.reload import reload
+from server.context.tokens import FAMILIES, of_message
+from server.context.view import pairing_errors, view
 
 Session = dict[str, Any]
 Message = dict[str, Any]

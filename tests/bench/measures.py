@@ -16,8 +16,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.tooling.child import Yaa
-
+from ..tooling.child import Yaa
 from . import others
 from .peers import (
     REPLY_S,

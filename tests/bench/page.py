@@ -11,10 +11,9 @@ import sys
 from contextlib import ExitStack
 from typing import Any
 
-from tests.browser.walks import walk
-from tests.tooling import tools
-from tests.tooling.child import Yaa
-
+from ..browser.walks import walk
+from ..tooling import tools
+from ..tooling.child import Yaa
 from . import peers
 
 PAGE = tools.ROOT / "client" / "index.html"

@@ -21,8 +21,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from tests.tooling.child import Child, Yaa
-
+from ..tooling.child import Child, Yaa
 from . import others
 
 STAMP = re.compile(rb"@(\d+)@")

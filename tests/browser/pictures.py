@@ -10,9 +10,8 @@ import argparse
 import re
 from pathlib import Path
 
-from tests.tooling import tools
-from tests.tooling.child import Yaa
-
+from ..tooling import tools
+from ..tooling.child import Yaa
 from .walks import walk
 
 IMAGES = tools.ROOT / "docs" / "images"

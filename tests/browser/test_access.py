@@ -5,8 +5,7 @@ from __future__ import annotations
 import unittest
 from contextlib import ExitStack
 
-from tests.tooling.child import Yaa
-
+from ..tooling.child import Yaa
 from . import walks
 
 # The second server allows less, so that something is different there.

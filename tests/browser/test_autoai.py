@@ -7,10 +7,9 @@ import unittest
 from contextlib import ExitStack
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from tests.mission.autoai_peers import Echo, Model, config
-from tests.tooling import tools
-from tests.tooling.child import Yaa
-
+from ..mission.autoai_peers import Echo, Model, config
+from ..tooling import tools
+from ..tooling.child import Yaa
 from . import walks
 
 # A page as AutoAi's readers have it, on another origin. The application's own token goes along.

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import unittest
 
-from tests.tooling import tools
-
+from ..tooling import tools
 from . import walks
 
 PAGE = tools.ROOT / "tests" / "browser" / "selftest.html"

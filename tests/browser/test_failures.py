@@ -6,9 +6,8 @@ import unittest
 from contextlib import ExitStack
 from urllib.parse import urlsplit
 
-from tests.tooling.child import Yaa
-from tests.tooling.relay import Relay
-
+from ..tooling.child import Yaa
+from ..tooling.relay import Relay
 from . import walks
 
 

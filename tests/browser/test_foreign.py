@@ -5,8 +5,7 @@ from __future__ import annotations
 import tempfile
 import unittest
 
-from tests.tooling.child import Yaa
-
+from ..tooling.child import Yaa
 from . import walks
 
 

@@ -11,8 +11,7 @@ import threading
 import unittest
 from contextlib import ExitStack
 
-from tests.tooling.child import Yaa
-
+from ..tooling.child import Yaa
 from . import walks
 
 PORTS = 100  # at least as many as leaks.mjs has ways

@@ -9,8 +9,7 @@ import tempfile
 import unittest
 import zipfile
 
-from tests.tooling.child import Yaa
-
+from ..tooling.child import Yaa
 from . import walks
 
 # A page from disk asks at the usual port before it is told another; a wrong key is refused.

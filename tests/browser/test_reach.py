@@ -15,9 +15,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from tests.tooling.child import Yaa
-from tests.wire.test_tls import pair
-
+from ..http.test_tls import pair
+from ..tooling.child import Yaa
 from . import walks
 
 PLAIN: dict[str, Any] = {"server": {"discover": False}}

@@ -8,10 +8,9 @@ import unittest
 from contextlib import ExitStack
 from pathlib import Path
 
-from tests.bench import peers
-from tests.tooling import tools
-from tests.tooling.child import Yaa
-
+from ..bench import peers
+from ..tooling import tools
+from ..tooling.child import Yaa
 from . import walks
 
 MCP = tools.ROOT / "tests" / "tools" / "mcp_server.py"

@@ -10,8 +10,7 @@ import unittest
 from contextlib import ExitStack
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from tests.tooling.child import Yaa
-
+from ..tooling.child import Yaa
 from . import walks
 
 QUIET = {"words stay words", "streamed, the page is the same as at once", "a preview"}

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import unittest
 
-from tests.tooling.child import Yaa
-
+from ..tooling.child import Yaa
 from . import walks
 
 

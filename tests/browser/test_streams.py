@@ -5,9 +5,8 @@ from __future__ import annotations
 import unittest
 from contextlib import ExitStack
 
-from tests.bench import peers
-from tests.tooling.child import Yaa
-
+from ..bench import peers
+from ..tooling.child import Yaa
 from . import walks
 
 

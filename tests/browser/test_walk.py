@@ -14,10 +14,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from tests.bench import peers
-from tests.tooling.child import Yaa
-from tests.tooling.relay import Relay
-
+from ..bench import peers
+from ..tooling.child import Yaa
+from ..tooling.relay import Relay
 from . import walks
 
 TOOL = "datetime"

@@ -8,10 +8,9 @@ from __future__ import annotations
 import unittest
 from contextlib import ExitStack
 
-from tests.bench import peers
-from tests.tooling import tools
-from tests.tooling.child import Yaa
-
+from ..bench import peers
+from ..tooling import tools
+from ..tooling.child import Yaa
 from .walks import SHOTS
 from .webkit import ENTER, WebKit
 

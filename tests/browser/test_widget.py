@@ -7,9 +7,8 @@ import unittest
 from contextlib import ExitStack
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from tests.bench import peers
-from tests.tooling.child import Yaa
-
+from ..bench import peers
+from ..tooling.child import Yaa
 from . import walks
 
 TOOL = "page_time"

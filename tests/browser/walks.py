@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.tooling import tools
+from ..tooling import tools
 
 SHOTS = tools.CACHE / "screenshots"
 LIMIT_S = 240.0  # of a walk: 50 on an idle machine

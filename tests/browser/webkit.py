@@ -19,7 +19,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from tests.tooling import tools
+from ..tooling import tools
 
 WAIT_S = 30.0
 ELEMENT = "element-6066-11e4-a52e-4f735466cecf"  # the key of a reference: section 12.1

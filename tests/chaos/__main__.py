@@ -23,11 +23,11 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
+from server.http.sse import Decoder
 from server.session.fold import Folder, digest
-from server.wire.sse import Decoder
 
+from ..agent.test_loop import Client, complete
 from ..fakes import answer
-from ..test_agent import Client, complete
 from ..tooling import tools
 from . import processes
 from .cluster import KEY, KINDS, Cluster

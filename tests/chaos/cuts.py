@@ -24,15 +24,15 @@ from contextlib import aclosing
 from pathlib import Path
 from typing import Any
 
-from server.agent import BaseAgent
+from server.agent.call_decisions import FORGOTTEN
+from server.agent.loop import BaseAgent
+from server.agent.run_records import RunRecords
+from server.agent.stop_signals import StopSignals
 from server.errors import Problem
-from server.llm import Options
-from server.llm.calls import Calls
-from server.session.calls import FORGOTTEN
+from server.models import Options
+from server.models.tool_call_assembler import Calls
 from server.session.events import Event
 from server.session.fold import Folder
-from server.tools.run_records import RunRecords
-from server.tools.stop_signals import StopSignals
 
 from ..fakes import (
     CountingToolbox,

@@ -13,16 +13,16 @@ from typing import Any
 
 from server.api.auth import Keys
 from server.api.router import Route, Router
-from server.api.runs import Runs
-from server.api.session import Sessions
-from server.jsontext import canonical
+from server.api.run_stream import Runs
+from server.api.sessions import Sessions
+from server.http.listener import BaseServer, Limits
+from server.http.sse import Decoder
 from server.session.events import Event
 from server.session.fold import Folder
-from server.wire.listener import BaseServer, Limits
-from server.wire.sse import Decoder
+from server.strict_json import canonical
 
+from ..agent.test_loop import TOOLS, Client, complete, plan
 from ..fakes import DEFAULTS, CountingToolbox, Ids, ScriptedModel, agent, answer, user
-from ..test_agent import TOOLS, Client, complete, plan
 
 LIMITS = DEFAULTS["server"]["limits"]
 READ_SIZE = 1 << 16

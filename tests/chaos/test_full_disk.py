@@ -15,10 +15,10 @@ import unittest
 from pathlib import Path
 from typing import Any
 
-from server.fronts import agui
-from server.jsontext import loads
+from server.protocols.agui import request
 from server.session import snapshot
 from server.session.fold import Folder
+from server.strict_json import loads
 from server.tools.runner import Runner
 
 from ..tooling.api import Api
@@ -132,7 +132,7 @@ class Full(unittest.TestCase):
             status, text = api.request("POST", "/agui/default", given, accept="text/event-stream")
             self.assertEqual(status, 200)
             self.assertEqual('"code":"claim_failed"' in text, not room, text)
-            session = agui.read(given, "default").session
+            session = request.read(given, "default").session
             folder = Folder(session)
             for line in text.splitlines():
                 if line.startswith("data: "):

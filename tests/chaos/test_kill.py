@@ -17,13 +17,13 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from server.jsontext import canonical
+from server.http.sse import Decoder
 from server.session.events import Event
 from server.session.fold import Folder, digest
+from server.strict_json import canonical
 from server.tools.runner import Runner
-from server.wire.sse import Decoder
 
-from ..test_agent import Client, complete
+from ..agent.test_loop import Client, complete
 from ..tooling.child import Yaa
 
 # Asks first, and never runs twice; beside others of its kind it may.

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from ..test_exporter import Receiver, attributes, spans_in
-from ..test_masking import corpus
+from ..telemetry.test_otlp import Receiver, attributes, spans_in
+from ..telemetry.test_redact import corpus
 from ..tooling.child import Yaa
 
 TRACE = "4b" * 16

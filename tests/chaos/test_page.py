@@ -15,9 +15,9 @@ from collections import Counter
 from contextlib import aclosing
 from typing import Any
 
-from server.agent import BaseAgent
-from server.jsontext import canonical
+from server.agent.loop import BaseAgent
 from server.session.fold import Folder
+from server.strict_json import canonical
 
 from ..fakes import CountingToolbox, Ids, ScriptedModel, agent, answer, user
 

@@ -12,9 +12,9 @@ from http.server import ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+from server.http.sse import Decoder
 from server.session.fold import Folder
 from server.tools.runner import Runner
-from server.wire.sse import Decoder
 
 from ..fakes import user
 from ..tooling.child import Yaa

@@ -8,7 +8,7 @@ const { use } = require('./load.js')
 const { fold, digest } = use('core/fold')
 const encoder = new TextEncoder()
 
-/** Events of one POST, as server/agent.py makes them; `started` runs when the tool gets the call. */
+/** Events of one POST, as server/agent/loop.py makes them; `started` runs when the tool gets the call. */
 function* conversation(session, run, started) {
   const emit = (event) => {
     fold(session, event)

@@ -1,5 +1,5 @@
 // Reads documents from standard input, a JSON array, and writes what the page's import makes of each: the session, what was
-// taken out, and the session once more with each of its branches as the open path. For tests/session/test_foreign.py.
+// taken out, and the session once more with each of its branches as the open path. For tests/session/test_sanitize.py.
 'use strict'
 
 const fs = require('node:fs')

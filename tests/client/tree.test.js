@@ -347,10 +347,10 @@ test('a run writes the active path as if there were no branches, and never what 
 /** What the server says of each session: its misfits, and the calls it would still have to settle. */
 const SERVER = `
 import json, sys
-from server.session.calls import unanswered
+from server.agent.call_decisions import unanswered
 from server.schema.validate import Schemas
-from server.session.intake import _bad_answers
-from server.session.shape import check
+from server.session.accept import _bad_answers
+from server.session.schema import check
 for line in sys.stdin:
     session = json.loads(line)
     found = check(session) + list(_bad_answers(session, Schemas()))

@@ -12,18 +12,18 @@ import json
 import random
 from typing import Any
 
-from server.jsontext import canonical
-from server.llm.answer import Answer
-from server.llm.anthropic_decode import AnthropicDecoder
-from server.llm.failure import Failure
-from server.llm.reader import Reader
-from server.llm.responses_decode import ResponsesDecoder
+from server.models.anthropic_decoder import AnthropicDecoder
+from server.models.decoder import Answer
+from server.models.failure import Failure
+from server.models.responses_decoder import ResponsesDecoder
+from server.models.stream_reader import Reader
 from server.session.events import Event
-from server.session.shape import check
+from server.session.schema import check
+from server.strict_json import canonical
 
-from ..llm.fakes import check_brackets, fold, options, provider
-from ..llm.speakers import SPEAKERS, Messages, Responses
-from ..llm.test_decode import SCANNERS, SENT, VECTORS, decoder_of, wire
+from ..models.fakes import check_brackets, fold, options, provider
+from ..models.speakers import SPEAKERS, Messages, Responses
+from ..models.test_chat_decoder import SCANNERS, SENT, VECTORS, decoder_of, wire
 from .mutate import broken_bytes, broken_json, cut
 
 PARTS: list[list[tuple[Any, ...]]] = [

@@ -20,25 +20,26 @@ from contextlib import aclosing
 from pathlib import Path
 from typing import Any
 
-from server import jsontext, log
-from server.agent import BaseAgent
+from server import strict_json
+from server.agent.loop import BaseAgent
 from server.agents.registry import Agents
 from server.config import Config
 from server.errors import Problem
-from server.jsontext import JSONError, canonical
-from server.llm.discover import Found
-from server.llm.registry import Models
+from server.http.client import Client
+from server.models.discover import Found
+from server.models.registry import Models
 from server.session.events import Event
 from server.session.fold import Folder, digest
+from server.strict_json import JSONError, canonical
+from server.telemetry import log
 from server.tools.catalog import Entry
-from server.tools.mcp import Question
-from server.tools.perform import Performer
+from server.tools.dispatch import Performer
+from server.tools.mcp.servers import Question
 from server.tools.runner import Job, Outcome
 from server.tools.toolbox import Toolbox
-from server.wire.client import Client
 
+from ..agent.test_loop import complete
 from ..fakes import DEFAULTS, Ids, ManualClock, MemoryClaims, ScriptedModel, user
-from ..test_agent import complete
 from ..test_app import FULL
 from .mutate import TEXTS, broken_json, spelled
 
@@ -68,7 +69,7 @@ def trial(chance: random.Random) -> str:
 
 async def posted(raw: bytes, chance: random.Random) -> str:
     try:
-        document = jsontext.loads(raw)
+        document = strict_json.loads(raw)
     except JSONError:
         return "not JSON"
     host, outcome = agent(chance), ""
@@ -78,7 +79,7 @@ async def posted(raw: bytes, chance: random.Random) -> str:
             document = await run(host, document, chance)
         except Problem as problem:
             assert 400 <= problem.status < 500, problem.body()
-            jsontext.loads(jsontext.dumps(problem.body()))
+            strict_json.loads(strict_json.dumps(problem.body()))
             assert number == 0, f"what came of it is refused: {problem.body()} of {before!r:.1500}"
             return f"refused: {problem.code}"
         outcome = f"{number + 1} runs: {document['status']}, {document.get('finish_reason')}"

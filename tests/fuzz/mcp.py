@@ -19,16 +19,16 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from server.jsontext import browser_safe, canonical
+from server.http.client import Client
+from server.sandbox.parent import Outcome
 from server.schema.validate import SchemaError, Validator, check_schema
 from server.session import events
 from server.session.fold import fold
-from server.session.shape import check
-from server.tools.envelope import envelope, text_for_model
-from server.tools.mcp import Question, Servers
-from server.tools.running import Outcome
+from server.session.schema import check
+from server.strict_json import browser_safe, canonical
+from server.tools.mcp.servers import Question, Servers
+from server.tools.result import envelope, text_for_model
 from server.tools.tool import BaseTool
-from server.wire.client import Client
 
 from ..chaos import processes
 from .liar import ID, Lies, written

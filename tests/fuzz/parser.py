@@ -10,12 +10,12 @@ import random
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from server.wire.headers import ProtocolError, Truncated
-from server.wire.http11 import Body, Buffer, Limits, advance, parse_request, parse_response
-from server.wire.sse import Decoder, EventTooLarge
+from server.http.headers import ProtocolError, Truncated
+from server.http.parser import Body, Buffer, Limits, advance, parse_request, parse_response
+from server.http.sse import Decoder, EventTooLarge
 
-from ..wire.test_http11 import BAD_RESPONSES, REFUSED, REQUESTS, RESPONSES, SMALL, TRUNCATED
-from ..wire.test_sse import STREAMS
+from ..http.test_parser import BAD_RESPONSES, REFUSED, REQUESTS, RESPONSES, SMALL, TRUNCATED
+from ..http.test_sse import STREAMS
 from .mutate import broken_bytes, cut
 
 ASKED = [

@@ -18,8 +18,9 @@ import ag_ui.core
 from ag_ui_validate import create_validator
 from pydantic import TypeAdapter, ValidationError
 
-from server.wire import sse
-from tests.tooling import tools
+from server.http import sse
+
+from ..tooling import tools
 
 Json = dict[str, Any]
 

@@ -13,11 +13,11 @@ import subprocess
 import unittest
 from typing import Any
 
-from server.fronts import agui
+from server.protocols.agui import request
 from server.session.fold import Folder, find_call, find_message, reasoning_of
-from tests.tooling import tools
-from tests.tooling.child import Yaa
 
+from ..tooling import tools
+from ..tooling.child import Yaa
 from . import agui_peers as peers
 
 Json = dict[str, Any]
@@ -121,7 +121,7 @@ class Thread:
 
     def folded(self, found: Json) -> Json:
         """The session that was asked to run, with the events that came."""
-        session = copy.deepcopy(agui.read(found["sent"], "default").session)
+        session = copy.deepcopy(request.read(found["sent"], "default").session)
         folder = Folder(session)
         for event in peers.events_of(found["text"]):
             folder.apply(event)
@@ -133,7 +133,7 @@ class Thread:
     def held(self) -> Json:
         """The session as which the next request would be read."""
         thread = {"threadId": self.name, "runId": "next", "messages": self.messages}
-        return agui.read(copy.deepcopy({**thread, "state": self.state}), "default").session
+        return request.read(copy.deepcopy({**thread, "state": self.state}), "default").session
 
     def said(self) -> str:
         return str(self.messages[-1].get("content", ""))

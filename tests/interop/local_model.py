@@ -15,8 +15,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from tests.tooling import tools
-from tests.tooling.child import Child
+from ..tooling import tools
+from ..tooling.child import Child
 
 MODEL_SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
 MODEL_FILE = "SmolLM2-135M-Instruct.Q4_1.gguf"

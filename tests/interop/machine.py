@@ -19,7 +19,7 @@ from types import TracebackType
 from typing import Self
 from unittest import SkipTest
 
-from tests.tooling.child import Child
+from ..tooling.child import Child
 
 SYSTEMD = Path("/lib/systemd/systemd")
 CGROUPS = Path("/sys/fs/cgroup")

@@ -12,10 +12,10 @@ import os
 import sys
 from typing import Any
 
-from server.tools.mcp import Question, Servers
+from server.http.client import Client
+from server.tools.mcp.servers import Question, Servers
 from server.tools.runner import Outcome
 from server.tools.tool import BaseTool
-from server.wire.client import Client
 
 LIMITS = {"wall_s": 20.0, "output_kb": 256.0}
 SAMPLES: dict[str, Any] = {

@@ -7,13 +7,14 @@ import unittest
 from contextlib import ExitStack
 from typing import Any
 
+from server.http import sse
 from server.session import events, snapshot
 from server.session.fold import Folder
-from server.wire import sse
-from tests.bench.peers import config, start
-from tests.tooling import tools
-from tests.tooling.api import Api
-from tests.tooling.child import Yaa
+
+from ..bench.peers import config, start
+from ..tooling import tools
+from ..tooling.api import Api
+from ..tooling.child import Yaa
 
 NEEDED = (
     tools.module("ag_ui"),

@@ -17,18 +17,18 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from server.fronts import agui, agui_events
-from server.session import intake
+from server.http import sse
+from server.protocols.agui import events, request
+from server.session import accept
 from server.session.events import dumps
 from server.session.fold import Folder
 from server.tools.runner import Runner
-from server.wire import sse
-from tests.bench.peers import config, start
-from tests.test_docs import fenced
-from tests.tooling import tools
-from tests.tooling.api import Api
-from tests.tooling.child import Yaa
 
+from ..bench.peers import config, start
+from ..test_docs import fenced
+from ..tooling import tools
+from ..tooling.api import Api
+from ..tooling.child import Yaa
 from .test_agui import USER, first_run
 
 NEEDED = (
@@ -254,10 +254,10 @@ class Inputs(unittest.TestCase):
             "forwardedProps": {"x": 1},
             "resume": [{"interruptId": "int-c", "status": "cancelled"}],
         }
-        said = [agui.read(each, "default") for each in (body, *peers.written(body))]
+        said = [request.read(each, "default") for each in (body, *peers.written(body))]
         for given in said:
             self.assertEqual(given, said[0])
-            intake.accept(given.session)
+            accept.accept(given.session)
         roles = [message["role"] for message in said[0].session["messages"]]
         self.assertEqual(roles, ["system", "system", "user", "assistant", "tool"])
 
@@ -485,12 +485,12 @@ class Cut(Case):
         """Thoughts, words, calls and their output: whatever arrived is what our own fold has."""
         thread = self.thread(name="ses_1")
         said = {"threadId": "ses_1", "runId": "r", "messages": [USER]}
-        given = agui.read(said, "default")
+        given = request.read(said, "default")
         session = copy.deepcopy(given.session)
         frames, folder = list[str](), Folder(session)
         for event in first_run():
             folder.apply(event)
-            told = agui_events.told(event, session, given)
+            told = events.told(event, session, given)
             frames.append("".join(sse.encode(dumps(each)).decode() for each in told))
         for cut in range(1, len(frames) + 1):
             with self.subTest(cut=cut):

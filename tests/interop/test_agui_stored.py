@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from server.tools.runner import Runner
-from tests.fronts.scripted import Scripted
-from tests.tooling import tools
-from tests.tooling.api import Api
-from tests.tooling.child import Yaa
 
+from ..protocols.scripted import Scripted
+from ..tooling import tools
+from ..tooling.api import Api
+from ..tooling.child import Yaa
 from .test_agui_front import MARK, NEEDED, YES
 
 if all(tool.path for tool in NEEDED):

@@ -18,10 +18,9 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from tests.tooling import tools
-from tests.tooling.child import Yaa
-from tests.wire.test_tls import pair
-
+from ..http.test_tls import pair
+from ..tooling import tools
+from ..tooling.child import Yaa
 from . import machine
 
 DEPLOY = tools.ROOT / "docs" / "deploy"

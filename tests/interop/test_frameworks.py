@@ -21,8 +21,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar
 
-from tests.fronts import served
-from tests.tooling import tools
+from ..protocols import served
+from ..tooling import tools
 
 Json = dict[str, Any]
 PROGRAMS = Path(__file__).with_name("frameworks")

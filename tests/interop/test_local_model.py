@@ -15,10 +15,10 @@ from typing import Any
 
 from server.schema.validate import validate
 from server.session.fold import Folder
-from tests.tooling import tools
-from tests.tooling.api import Api
-from tests.tooling.child import Yaa
 
+from ..tooling import tools
+from ..tooling.api import Api
+from ..tooling.child import Yaa
 from .local_model import NEEDED, LocalModel
 
 Json = dict[str, Any]

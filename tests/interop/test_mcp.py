@@ -15,11 +15,12 @@ import unittest
 from pathlib import Path
 from typing import Any
 
-from server.tools.mcp import Question, Servers
+from server.http.client import Client
+from server.tools.mcp.servers import Question, Servers
 from server.tools.runner import Outcome
 from server.tools.tool import BaseTool
-from server.wire.client import Client
-from tests.tooling import tools
+
+from ..tooling import tools
 
 SCRIPT = str(Path(__file__).with_name("mcp_peer.py"))
 START_S = 30.0

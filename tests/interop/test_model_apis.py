@@ -10,15 +10,16 @@ import json
 import unittest
 from typing import Any
 
-from server.llm import anthropic as messages_api
-from server.llm import responses as responses_api
-from server.llm.anthropic_decode import AnthropicDecoder
-from server.llm.build import Names
-from server.llm.reader import Reader
-from server.llm.responses_decode import ResponsesDecoder
-from tests.llm.fakes import answer, message, options, provider, serving, tool
-from tests.llm.speakers import Messages, Part, Responses, Speaker
-from tests.tooling import tools
+from server.models import anthropic as messages_api
+from server.models import responses as responses_api
+from server.models.anthropic_decoder import AnthropicDecoder
+from server.models.chat_request import Names
+from server.models.responses_decoder import ResponsesDecoder
+from server.models.stream_reader import Reader
+
+from ..models.fakes import answer, message, options, provider, serving, tool
+from ..models.speakers import Messages, Part, Responses, Speaker
+from ..tooling import tools
 
 Json = dict[str, Any]
 OPENAI, ANTHROPIC = tools.module("openai"), tools.module("anthropic")

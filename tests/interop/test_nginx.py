@@ -23,15 +23,15 @@ from http.server import ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+from server.http.sse import Decoder
 from server.session.fold import Folder, digest
 from server.tools.runner import Runner
-from server.wire.sse import Decoder
 
+from ..agent.test_loop import Client, complete
 from ..chaos.test_kill import OWNED, PAGE_TOOL, Model
-from ..test_agent import Client, complete
+from ..http.test_tls import pair
 from ..tooling import tools
 from ..tooling.child import Child, Yaa
-from ..wire.test_tls import pair
 
 SITE = tools.ROOT / "docs" / "deploy" / "nginx.conf"
 NAME = "yaa.example.org"

@@ -12,10 +12,10 @@ import unittest
 from contextlib import ExitStack
 from typing import Any
 
-from tests.bench import peers
-from tests.tooling import tools
-from tests.tooling.api import Api
-from tests.tooling.child import Yaa
+from ..bench import peers
+from ..tooling import tools
+from ..tooling.api import Api
+from ..tooling.child import Yaa
 
 Json = dict[str, Any]
 NEEDED = (tools.module("openai"),)

@@ -9,8 +9,8 @@ import unittest
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from tests.fronts.served import Served
-from tests.tooling import tools
+from ..protocols.served import Served
+from ..tooling import tools
 
 Json = dict[str, Any]
 NEEDED = (tools.module("openai"),)

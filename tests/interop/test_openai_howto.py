@@ -8,9 +8,9 @@ import subprocess
 import unittest
 from typing import Any, ClassVar
 
-from tests.fronts.served import Served
-from tests.test_docs import DOCS, fenced
-from tests.tooling import tools
+from ..protocols.served import Served
+from ..test_docs import DOCS, fenced
+from ..tooling import tools
 
 Json = dict[str, Any]
 PAGE = DOCS / "howto" / "openai-sdk.md"

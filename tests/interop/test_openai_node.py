@@ -7,9 +7,8 @@ import subprocess
 import unittest
 from typing import Any, ClassVar
 
-from tests.fronts.served import Served
-from tests.tooling import tools
-
+from ..protocols.served import Served
+from ..tooling import tools
 from .test_openai_fronts import script
 
 Json = dict[str, Any]

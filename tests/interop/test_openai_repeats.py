@@ -13,11 +13,11 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, ClassVar
 
-from tests.chaos import processes
-from tests.fronts.served import Served
-from tests.tooling import tools
-from tests.tooling.child import Yaa
-from tests.tooling.relay import Relay
+from ..chaos import processes
+from ..protocols.served import Served
+from ..tooling import tools
+from ..tooling.child import Yaa
+from ..tooling.relay import Relay
 
 Json = dict[str, Any]
 NEEDED = (tools.module("openai"),)

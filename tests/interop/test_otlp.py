@@ -10,9 +10,10 @@ import json
 import unittest
 from typing import Any
 
-from server import spans, tracing
-from server.exporter import encode
-from tests.tooling.source import modules
+from server.telemetry import spans, trace
+from server.telemetry.otlp import encode
+
+from ..tooling.source import modules
 
 
 def official(name: str) -> Any:
@@ -59,7 +60,7 @@ class Protocol(unittest.TestCase):
 class Names(unittest.TestCase):
     def test_every_name_is_in_the_list(self) -> None:
         known = {value for value in vars(CONVENTIONS).values() if isinstance(value, str)}
-        nodes = ast.walk(modules()[tracing.__name__])
+        nodes = ast.walk(modules()[trace.__name__])
         texts = [node.value for node in nodes if isinstance(node, ast.Constant)]
         ours = {text for text in texts if str(text).startswith("gen_ai.")}
         self.assertGreater(len(ours), 15)

@@ -11,16 +11,16 @@ import subprocess
 import sys
 import unittest
 
-from tests.tooling import tools
+from ..tooling import tools
 
-GUARDS = ("tests.wire.test_ssrf", "tests.tools.test_fetch.Guarded")
+GUARDS = ("tests.http.test_ssrf", "tests.tools.test_fetch.Guarded")
 DIFFERS = (
     *GUARDS,
-    "tests.wire.test_tls",
-    "tests.wire.test_listener",
+    "tests.http.test_tls",
+    "tests.http.test_listener",
     "tests.schema.test_convert",
-    "tests.llm.test_remote",
-    "tests.test_agent",
+    "tests.models.test_http_model",
+    "tests.agent.test_loop",
 )
 
 

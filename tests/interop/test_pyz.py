@@ -12,10 +12,11 @@ import unittest
 import zipfile
 from pathlib import Path
 
-from server.pack import STARTER
-from tests.tooling import tools
-from tests.tooling.api import Api
-from tests.tooling.child import Yaa
+from server.cli.bundle import STARTER
+
+from ..tooling import tools
+from ..tooling.api import Api
+from ..tooling.child import Yaa
 
 # What editors, systems and people leave in a checkout.
 LEFT = (

@@ -10,18 +10,18 @@ import unittest
 from dataclasses import replace
 from typing import Any
 
-from server.jsontext import dumps
-from server.llm import Options
-from server.llm.openai import OpenAIAPI
-from server.llm.presets import PRESETS, Provider, endpoint
+from server.context.tokens import of_message
+from server.context.view import view
+from server.http.client import Client
+from server.models import Options
+from server.models.chat import OpenAIAPI
+from server.models.vendors import PRESETS, Provider, endpoint
 from server.schema.validate import validate
-from server.session.context.tokens import of_message
-from server.session.context.view import view
-from server.wire.client import Client
-from tests.bench.context import OPTIONS, Policy, Yaa
-from tests.llm.fakes import message, options
-from tests.tooling import tools
+from server.strict_json import dumps
 
+from ..bench.context import OPTIONS, Policy, Yaa
+from ..models.fakes import message, options
+from ..tooling import tools
 from .local_model import NEEDED, LocalModel
 
 Json = dict[str, Any]

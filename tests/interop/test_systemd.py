@@ -13,8 +13,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, ClassVar
 
-from tests.tooling import tools
-
+from ..tooling import tools
 from . import machine
 from .test_deploy import MOST_EXPOSED, SYSTEM_PYTHON, new_enough
 

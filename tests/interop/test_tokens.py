@@ -8,8 +8,8 @@ import subprocess
 import unittest
 from pathlib import Path
 
-from tests.bench.tokens import pieces
-from tests.tooling import tools
+from ..bench.tokens import pieces
+from ..tooling import tools
 
 COUNTER = Path(__file__).with_name("count_tokens.mjs")
 

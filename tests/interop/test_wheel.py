@@ -10,9 +10,9 @@ import venv
 import zipfile
 from pathlib import Path
 
-from tests.tooling import tools
-from tests.tooling.api import Api
-from tests.tooling.child import Yaa
+from ..tooling import tools
+from ..tooling.api import Api
+from ..tooling.child import Yaa
 
 
 @tools.needs(tools.module("hatchling"), tools.module("pip"))

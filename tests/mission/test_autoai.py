@@ -16,9 +16,10 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from server.config import ConfigError, load
-from tests.mission.autoai_peers import Echo, Model, config
-from tests.tooling.api import Api
-from tests.tooling.child import Yaa
+
+from ..tooling.api import Api
+from ..tooling.child import Yaa
+from .autoai_peers import Echo, Model, config
 
 Json = dict[str, Any]
 

@@ -18,12 +18,13 @@ from typing import Any
 from server.api.auth import Keys
 from server.app import App, routes
 from server.config import Config
+from server.http.client import Client
+from server.http.listener import BaseServer, Limits
 from server.schema.validate import validate
-from server.wire.client import Client
-from server.wire.listener import BaseServer, Limits
-from tests.fakes import DEFAULTS
-from tests.llm.fakes import STOP, Server, answer, said, serving, sse
-from tests.tooling.api import Api
+
+from ..fakes import DEFAULTS
+from ..models.fakes import STOP, Server, answer, said, serving, sse
+from ..tooling.api import Api
 
 Json = dict[str, Any]
 

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from tests.fronts.scripted import Scripted
-from tests.tooling.api import Api
-from tests.tooling.child import Child, Yaa
+from ..protocols.scripted import Scripted
+from ..tooling.api import Api
+from ..tooling.child import Child, Yaa
 
 Json = dict[str, Any]
 

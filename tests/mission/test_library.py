@@ -28,10 +28,11 @@ from server import (
     to_blocks,
     tool,
 )
-from server.console import read_session
-from tests.tooling.api import Api
-from tests.tooling.child import Child, Yaa
-from tests.tooling.tools import ROOT
+from server.cli.console import read_session
+
+from ..tooling.api import Api
+from ..tooling.child import Child, Yaa
+from ..tooling.tools import ROOT
 
 Json = dict[str, Any]
 

@@ -18,12 +18,13 @@ from typing import Any
 from server.api.auth import Keys
 from server.app import App, routes
 from server.config import Config
-from server.tools.packages import registration
-from server.wire.listener import BaseServer, Limits
-from tests.fakes import DEFAULTS
-from tests.llm.fakes import STOP, Server, answer, said, serving, sse
-from tests.mission import existing
-from tests.tooling.api import Api
+from server.http.listener import BaseServer, Limits
+from server.sandbox.packages import registration
+
+from ..fakes import DEFAULTS
+from ..models.fakes import STOP, Server, answer, said, serving, sse
+from ..tooling.api import Api
+from . import existing
 
 Json = dict[str, Any]
 

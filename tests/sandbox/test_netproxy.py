@@ -14,7 +14,7 @@ from typing import Any
 
 from server.sandbox import netproxy
 from server.sandbox.netproxy import NetProxy, Refused, wanted
-from server.sandbox.reach import Reach
+from server.sandbox.network_policy import Reach
 from server.tools.runner import Job, Outcome
 
 from ..tools.test_runner import LIMITS, SHELL, Case

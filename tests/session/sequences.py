@@ -13,9 +13,9 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from server.jsontext import canonical
 from server.session import events as e
 from server.session.fold import Folder
+from server.strict_json import canonical
 
 TEXTS = [
     "",

@@ -10,7 +10,7 @@ from typing import Any
 from server.schema.validate import check_schema, validate
 from server.session import fields, prompts
 from server.session.config_schema import config_schema
-from server.session.shape import check
+from server.session.schema import check
 
 ROOT = Path(__file__).parents[2]
 PROBES: tuple[Any, ...] = (

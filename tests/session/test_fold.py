@@ -9,9 +9,9 @@ import unittest
 from pathlib import Path
 from typing import Any
 
-from server.jsontext import canonical, loads
 from server.session.events import ALIASES, text_delta, text_end, text_start
 from server.session.fold import DELTAS, FOLDS, GATHERED, Folder, digest, fold
+from server.strict_json import canonical, loads
 
 from .sequences import sequence
 

@@ -17,14 +17,14 @@ from contextlib import aclosing
 from pathlib import Path
 from typing import Any
 
-from server.agent import BaseAgent
+from server.agent.call_decisions import LOST, plan
+from server.agent.loop import BaseAgent
 from server.config import Config
 from server.errors import Problem
-from server.jsontext import canonical
-from server.session.calls import LOST, plan
+from server.session.call_actions import Ask, Execute, Send
 from server.session.events import EXEC, alias
 from server.session.fields import STATES
-from server.session.jobs import Ask, Execute, Send
+from server.strict_json import canonical
 from server.tools.toolbox import Toolbox
 
 from ..fakes import DEFAULTS, CountingToolbox, ScriptedModel, agent, user

@@ -8,12 +8,12 @@ import unittest
 from pathlib import Path
 from typing import Any
 
-from server.jsontext import canonical, loads
 from server.session import snapshot
 from server.session.fold import Folder
-from server.session.shape import check
+from server.session.schema import check
+from server.strict_json import canonical, loads
 
-from .context.sessions import Sessions
+from ..context.sessions import Sessions
 from .sequences import sequence
 
 Json = dict[str, Any]

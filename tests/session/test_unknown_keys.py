@@ -7,7 +7,8 @@ import unittest
 from typing import Any
 
 from server.session import unknown_keys
-from tests.fakes import DEFAULTS
+
+from ..fakes import DEFAULTS
 
 TOOLS = frozenset(("calculator", "shell", "read_file"))
 

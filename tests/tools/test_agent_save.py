@@ -15,7 +15,7 @@ from server.agents.folders import Folders
 from server.agents.registry import Agents
 from server.config import Config
 from server.errors import Problem
-from server.session.definition import MAX_FILE
+from server.session.agent_definition import MAX_FILE
 from server.tools.agent_save import MOST, save
 from server.tools.toolbox import Toolbox
 

@@ -6,9 +6,9 @@ import unittest
 from typing import Any
 
 from server.schema.validate import remembered
+from server.tools.argument_templates import Unfilled
 from server.tools.arguments import fitted
-from server.tools.envelope import MAX_NESTED
-from server.tools.templates import Unfilled
+from server.tools.result import MAX_NESTED
 
 SCHEMA = {
     "type": "object",

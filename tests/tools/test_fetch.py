@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from server.config import Config
+from server.http.client import Client
 from server.session.events import Event
 from server.tools.fetch import fetch, listed
 from server.tools.tool import ToolError
 from server.tools.toolbox import Toolbox
-from server.wire.client import Client
 
 from ..fakes import DEFAULTS
-from ..llm.fakes import Peer, answer, serving
+from ..models.fakes import Peer, answer, serving
 
 LOCAL = ("127.0.0.1",)
 PAGE = "<!doctype html><title>Hi</title><p>Grüße, <a href='/x'>there</a><script>no()</script>"

@@ -13,17 +13,17 @@ import unittest
 from pathlib import Path
 from typing import Any
 
-from server.jsontext import dumps
+from server.http.client import Client
 from server.schema.validate import SchemaError, Validator
-from server.tools.disclosure import declaration
-from server.tools.mcp import Servers
-from server.tools.mcp_stdio import Launch, StdioLink
+from server.strict_json import dumps
+from server.tools.mcp.servers import Servers
+from server.tools.mcp.stdio import Launch, StdioLink
 from server.tools.tool import BaseTool
-from server.wire.client import Client
+from server.tools.tool_schema import declaration
 
 from ..chaos import processes
+from .mcp.test_servers import SCRIPT, eventually, gone
 from .mcp_liar import CALLS, HOSTILE_SCHEMAS
-from .test_mcp import SCRIPT, eventually, gone
 
 LIAR = str(Path(__file__).with_name("mcp_liar.py"))
 PATIENCE_S = 0.5  # what a call may take that is never answered

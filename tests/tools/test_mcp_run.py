@@ -7,7 +7,7 @@ from contextlib import aclosing
 from typing import Any
 
 from .. import fakes
-from .test_mcp import Case
+from .mcp.test_servers import Case
 
 
 def script(messages: list[dict[str, Any]]) -> list[tuple[Any, ...]]:

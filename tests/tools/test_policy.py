@@ -5,7 +5,7 @@ from __future__ import annotations
 import unittest
 from typing import Any
 
-from server.sandbox.reach import Reach
+from server.sandbox.network_policy import Reach
 from server.tools.policy import (
     MAX_WORK,
     Grants,

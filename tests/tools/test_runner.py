@@ -18,10 +18,10 @@ from contextlib import aclosing
 from pathlib import Path
 from typing import Any
 
-from server.jsontext import dumps
-from server.tools.envelope import envelope
+from server.sandbox.parent import CHUNK
+from server.strict_json import dumps
+from server.tools.result import envelope
 from server.tools.runner import Job, Outcome, Runner
-from server.tools.running import CHUNK
 
 LIMITS: dict[str, float] = {
     "wall_s": 20,

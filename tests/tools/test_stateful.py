@@ -9,11 +9,12 @@ from contextlib import aclosing
 from dataclasses import replace
 from typing import Any
 
-from server.sandbox.reach import Reach
+from server.sandbox.network_policy import Reach
 from server.tools.runner import Job, Outcome
 from server.tools.stateful import Until, last_process
-from tests.fakes import DEFAULTS
-from tests.tools import test_runner
+
+from ..fakes import DEFAULTS
+from . import test_runner
 
 SOURCE = """
     import os, subprocess, sys, time

@@ -6,8 +6,8 @@ import types
 import unittest
 from typing import Any
 
-from server.tools.calling import declared
 from server.tools.tool import MARK, BaseTool, Context, hints_of, tool, toolkit
+from server.tools.user_tools import declared
 
 
 class Decorators(unittest.TestCase):

@@ -10,12 +10,12 @@ import unittest
 from pathlib import Path
 from typing import Any
 
+from server.agent.call_decisions import execute
 from server.config import Config
 from server.errors import Problem
 from server.schema.example import NOTHING, example
-from server.session.calls import execute
 from server.session.events import Event
-from server.tools.envelope import MAX_NESTED
+from server.tools.result import MAX_NESTED
 from server.tools.runner import Runner
 from server.tools.toolbox import MOST_OFFERS, Toolbox
 

@@ -9,15 +9,15 @@ import copy
 from contextlib import aclosing
 from typing import Any
 
-from server import spans
 from server.config import Config
-from server.spans import Span
+from server.http.client import Client
+from server.telemetry import spans
+from server.telemetry.spans import Span
 from server.tools.toolbox import Toolbox
-from server.wire.client import Client
 
 from .. import fakes
-from ..llm.fakes import answer, serving
-from .test_mcp import Case
+from ..models.fakes import answer, serving
+from .mcp.test_servers import Case
 
 TRACE, CALLER = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
 HEADER = f"00-{TRACE}-{CALLER}-01"

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..tool import MARK
-from . import agents, calculator, clock, control, files, named, search, shell, web
+from . import agents, aliases, calculator, clock, control, files, search, shell, web
 
 PYTHON: tuple[Callable[..., Any], ...] = (
     calculator.calculator,
@@ -23,9 +23,9 @@ PYTHON: tuple[Callable[..., Any], ...] = (
     search.search_files,
 )
 NAMED: tuple[Callable[..., Any], ...] = (  # for agents that name them
-    named.bash,
-    named.city_datetime,
-    named.mock_city_weather,
+    aliases.bash,
+    aliases.city_datetime,
+    aliases.mock_city_weather,
 )
 LIKE = {"bash": "shell"}  # whose policy it has
 AGENTS: tuple[Callable[..., Any], ...] = (agents.agent_save,)  # written by the server itself

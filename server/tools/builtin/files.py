@@ -17,8 +17,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any
 
-from ..folder import inside, media_type, opened, prefix_of
 from ..tool import Context, ToolError, tool
+from ..workspace import inside, media_type, opened, prefix_of
 
 MAX_READ = 10 * 1024 * 1024
 MAX_LINES = 2_000

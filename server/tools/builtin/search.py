@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from ...schema.patterns import MAX_STEPS, Pattern, PatternError
-from ..folder import files_below, inside, prefix_of
 from ..tool import Context, ToolError, tool
+from ..workspace import files_below, inside, prefix_of
 from .files import lines_of, matches, read_text, shortened
 
 MAX_FILE = 5 * 1024 * 1024

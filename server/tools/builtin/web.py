@@ -1,4 +1,4 @@
-"""`fetch_url`, for its schema: the server fetches (tools/fetch.py), the child reads (page.py)."""
+"""`fetch_url`, for its schema: the server fetches (tools/fetch.py), the child reads (html.py)."""
 
 from __future__ import annotations
 

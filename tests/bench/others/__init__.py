@@ -14,7 +14,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.tooling import tools
+from ...tooling import tools
 
 HERE = Path(__file__).parent
 PLACE = tools.ROOT / ".cache" / "bench"

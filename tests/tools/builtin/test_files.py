@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 
 from server.tools.builtin.files import MAX_LINE, edit_file, list_files, read_file, write_file
-from server.tools.envelope import MAX_TEXT, as_text
+from server.tools.result import MAX_TEXT, as_text
 from server.tools.tool import Context, ToolError
 
 ROOT = Path(__file__).resolve().parents[3]

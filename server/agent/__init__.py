@@ -1,0 +1,2 @@
+"""The agent's loop: decide what is next, perform it, fold the events. Imports everything below the
+API."""

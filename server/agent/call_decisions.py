@@ -1,0 +1,535 @@
+"""What to do about one tool call that has no result yet: run it, recover it, answer it, or ask.
+
+Pure, and the heart of resuming: the same rules decide a call that the model has just made, one
+that a person has answered, and one that was cut in the middle on a server that is gone
+(docs/reference/session.md, "Resume rules").
+
+Nothing in a document proves that a call was allowed: whoever wrote it may have made it up. A call
+that policy would ask about runs only by the answer to an interrupt that shows exactly what runs,
+or because this host holds the claim of having begun it with these arguments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Mapping
+from typing import Any
+
+from ..schema.validate import check_schema
+from ..session.call_actions import (
+    Ask,
+    Call,
+    Execute,
+    Given,
+    Job,
+    Recover,
+    Reply,
+    Send,
+    Session,
+    Toolbox,
+    Verdict,
+    Wait,
+    unattended,
+)
+from ..session.fields import ASKED, MOST
+from ..session.finish_reason import ended_by
+from ..session.interrupt_answers import ANSWERS
+from ..strict_json import JSONError, browser_safe, canonical, dumps, loads
+
+# A call in one of these states may have had its effect, whatever the messages say (rule 6).
+MAYBE_EXECUTED = ("started", "done", "failed")
+# A call whose page has not answered yet; `started` is the page's own mark.
+WITH_PAGE = ("proposed", "waiting", "started")
+# What an interrupt shows to people. An answer counts only if it still is what would be shown.
+FORGOTTEN = "It is so old that this server does not know any more whether it ran before."
+SHOWN = ("reason", "tool", "args", "message")
+REFUSED = ("decline", "cancel")  # what a tool is told that asked and gets no answer
+
+# (call id, attempt, fingerprint) -> whether this host holds the claim of having begun that.
+Begun = Callable[[str, int, str], bool]
+
+
+def unanswered(session: Session) -> list[tuple[Call, dict[str, Any], bool]]:
+    """Calls without a result, in order: (call, its message, whether the user has moved on).
+
+    A message that is still open was cut before its end, so its calls never existed (rule 1).
+    """
+    found: list[tuple[Call, dict[str, Any], bool]] = []
+    results: set[str] = set()
+    moved_on = False
+    for message in reversed(session["messages"]):
+        role = message["role"]
+        if role == "tool":
+            results.add(message["tool_call_id"])
+        elif role == "user":
+            moved_on = True
+        elif role == "assistant" and (calls := message.get("tool_calls")):
+            if not message.get("open"):
+                left = [call for call in reversed(calls) if call["id"] not in results]
+                found += [(call, message, moved_on) for call in left]
+    return found[::-1]
+
+
+def asked_about(session: Session) -> dict[str, dict[str, Any]]:
+    """Call id -> the interrupt about that call; the first, where there are several."""
+    return {each["call_id"]: each for each in reversed(session["interrupts"]) if "call_id" in each}
+
+
+def never(call_id: str, attempt: int, fingerprint: str) -> bool:
+    """Return False: no call was begun here."""
+    return False
+
+
+def plan(
+    session: Session,
+    toolbox: Toolbox,
+    recoverable: Container[str],
+    call: Call,
+    message: dict[str, Any],
+    moved_on: bool,
+    begun: Begun = never,
+    interrupts: Mapping[str, dict[str, Any]] | None = None,
+) -> Job | Ask | Wait:
+    """Return what to do about one call: by its ledger entry and the answer to its interrupt.
+    `interrupts`: those of the session by their calls, if they were looked up before."""
+    entry = session["calls"].get(call["id"]) or {"state": "proposed"}
+    asked = (asked_about(session) if interrupts is None else interrupts).get(call["id"], {})
+    answer = asked.get("answer")
+    if asked.get("reason") == "client_tool" and entry["state"] in WITH_PAGE:
+        if handed := with_page(session, toolbox, call, entry, asked, moved_on):
+            return handed
+    if entry["state"] in MAYBE_EXECUTED or entry["state"] == "indeterminate":
+        if call["id"] in recoverable:
+            return Recover(call, entry.get("attempt", 0), moved_on)
+        return replay(session, toolbox, begun, call, entry, asked, moved_on)
+    if said := cut_short(message, call):
+        return Reply(call, said, "failed")
+    superseded = Reply(call, SUPERSEDED, "skipped", status="skipped")
+    if moved_on and answer is None:
+        return superseded
+    verdict = toolbox.verdict(session, as_run(call, entry))
+    entry = with_question(entry, verdict)
+    if ended := declined(session, begun, call, verdict, entry, asked):
+        return ended
+    match verdict.action:
+        case "wait":
+            return Wait()
+        case "deny":
+            return Reply(call, f"Denied: {verdict.reason}", "denied", status="denied")
+        case "error":
+            return Reply(call, verdict.reason, "failed", status=verdict.status)
+    left = left_to_people(call, verdict, entry)
+    if answer is not None and isinstance(left, Ask) and shows(asked, entry, left):
+        found = settled(session, toolbox, begun, call, verdict, entry, left, answer)
+        return superseded if moved_on and isinstance(found, Ask) else found
+    if moved_on:
+        return superseded
+    if verdict.action == "run" and not in_question(entry):
+        return execute(call, verdict, entry)
+    return left
+
+
+def left_to_people(call: Call, verdict: Verdict, entry: dict[str, Any]) -> Ask | Send | Reply:
+    """Return what a person or the page is asked about this call, as it stands now."""
+    if verdict.action in ("client", "send"):
+        return to_page(call, verdict, entry)
+    if verdict.action == "question":
+        return question(call, verdict, entry)
+    if in_question(entry):
+        return tools_question(call, verdict, entry)
+    return approval(call, verdict, entry)
+
+
+def shows(asked: dict[str, Any], entry: dict[str, Any], left: Ask) -> bool:
+    """Whether an interrupt of the document is about what is asked now, and showed just that."""
+    same = entry.get("fingerprint") == left.entry["fingerprint"]
+    return same and alike(asked, left.interrupt)
+
+
+def alike(shown: dict[str, Any], now: dict[str, Any]) -> bool:
+    """Whether two interrupts show a person the same, but for the remark that a call is old."""
+    message = shown.get("message")
+    if isinstance(message, str):
+        shown = {**shown, "message": message.removesuffix(f" {FORGOTTEN}")}
+    return canonical([shown.get(k) for k in SHOWN]) == canonical([now.get(k) for k in SHOWN])
+
+
+def settled(
+    session: Session,
+    toolbox: Toolbox,
+    begun: Begun,
+    call: Call,
+    verdict: Verdict,
+    entry: dict[str, Any],
+    left: Ask,
+    answer: dict[str, Any],
+) -> Job | Ask:
+    """Return what follows from an answer to the interrupt `left`, which showed what is true. A call
+    that its tool interrupted goes on; where nothing proves that it was allowed, it asks first."""
+    payload = answer.get("payload")
+    reason = left.interrupt["reason"]
+    if reason == "tool_call":
+        return approved(session, toolbox, call, verdict, entry, answer["payload"])
+    if reason == "client_tool":
+        return Given(call, answer.get("payload") or {})
+    if not in_question(entry):
+        return Reply(call, as_text(payload), "done", is_error=False, status="ok")
+    asked = {key: value for key, value in entry["input"].items() if key != "refused"}
+    entry = {**entry, "input": {**asked, "answer": payload}}
+    if allowed(begun, call, verdict, entry):
+        return execute(call, verdict, entry)
+    return approval(call, verdict, entry)
+
+
+def declined(
+    session: Session,
+    begun: Begun,
+    call: Call,
+    verdict: Verdict,
+    entry: dict[str, Any],
+    asked: dict[str, Any],
+) -> Execute | Reply | None:
+    """Return how a no ends the call, or None if nobody said no. A no needs no check of what was
+    shown. A tool that asked in the middle of a call is told of it, if this host began the call."""
+    answer = asked.get("answer")
+    waits = in_question(entry)
+    if answer is None and waits and unattended(session):
+        answer = {"status": "cancelled", "payload": {"action": "decline"}}
+    if answer is None:
+        return None
+    payload = answer.get("payload")
+    if answer["status"] == "resolved":
+        said_no = asked["reason"] == "tool_call" and not payload["approved"]
+        return denied(session, call, payload) if said_no else None
+    runs = waits and verdict.action in ("run", "ask")
+    if not runs or not begun(call["id"], entry.get("attempt", 0), verdict.fingerprint):
+        return cancelled(call, answer)
+    refused = "decline" if payload == {"action": "decline"} else "cancel"  # a no, or no answer
+    return execute(call, verdict, {**entry, "input": {**entry["input"], "refused": refused}})
+
+
+def denied(session: Session, call: Call, payload: dict[str, Any]) -> Reply:
+    said = payload.get("reason") or ""
+    why = f" Reason: {said}" if said else ""
+    text = f"The user denied this call.{why} Do not repeat it unless asked to."
+    grant = granted(session, call, payload)
+    return Reply(call, text, "denied", status="denied", grant=grant, feedback=said)
+
+
+def approved(
+    session: Session,
+    toolbox: Toolbox,
+    call: Call,
+    verdict: Verdict,
+    entry: dict[str, Any],
+    payload: dict[str, Any],
+) -> Execute | Reply:
+    """Run what was shown, or the arguments that the person put in its place."""
+    edited = payload.get("edited_args")
+    if edited is not None:
+        verdict = toolbox.verdict(session, with_args(call, edited))
+        if verdict.action in ("deny", "error", "wait"):
+            return Reply(call, verdict.reason, "failed", status="invalid_arguments")
+        entry = {key: value for key, value in entry.items() if key not in ("input", "args_by")}
+    grant, policy = granted(session, call, payload), payload.get("policy")
+    return execute(call, verdict, entry, edited=edited, grant=grant, policy=policy)
+
+
+def replay(
+    session: Session,
+    toolbox: Toolbox,
+    begun: Begun,
+    call: Call,
+    entry: dict[str, Any],
+    asked: dict[str, Any],
+    moved_on: bool,
+) -> Job | Ask:
+    """Return what to do about a call that may have run, and whose result is not here (rule 6).
+
+    In this order: what a person has said of it; run again what may repeat and is allowed; ask.
+    """
+    verdict = toolbox.verdict(session, as_run(call, entry))
+    entry = with_question(entry, verdict)
+    known = allowed(begun, call, verdict, entry)
+    if not known:  # nobody is shown what its tool would be told: it asks again
+        entry = without_question(entry)
+    left = ask(call, "indeterminate", "indeterminate", verdict, entry, f"{LOST} What now?")
+    answer = asked.get("answer") if asked.get("reason") == "indeterminate" else None
+    if answer is not None and entry["state"] == "indeterminate":
+        if found := said_of_lost(call, verdict, answer):
+            return found
+        if shows(asked, entry, left):
+            if verdict.action in ("client", "send"):
+                return to_page(call, verdict, entry)
+            return execute(call, verdict, entry)
+    if verdict.repeatable and (known or still_approved(call, verdict, entry, asked)):
+        return execute(call, verdict, entry)
+    if moved_on or unattended(session):
+        return Reply(call, LOST, "skipped", status="indeterminate")
+    return left
+
+
+def said_of_lost(call: Call, verdict: Verdict, answer: dict[str, Any]) -> Reply | None:
+    """Return the result that a person gives to a call whose own is lost; None to run it again."""
+    if answer["status"] == "cancelled":
+        said = reason_of(answer)
+        text = f"{LOST}{f' The user says: {said}' if said else ''}"
+        return Reply(call, text, "skipped", status="indeterminate", feedback=said)
+    payload = answer["payload"]
+    if payload["action"] == "result":
+        return Reply(call, payload.get("content", ""), "done", is_error=False, status="ok")
+    if payload["action"] == "skip" or verdict.action not in ("run", "ask", "client", "send"):
+        return Reply(call, LOST, "skipped", status="indeterminate")
+    return None
+
+
+def still_approved(
+    call: Call, verdict: Verdict, entry: dict[str, Any], asked: dict[str, Any]
+) -> bool:
+    """Whether the approval of just this call is in the document, though it was started."""
+    answer = asked.get("answer") or {}
+    payload = answer.get("payload") if answer.get("status") == "resolved" else None
+    if not isinstance(payload, dict) or payload.get("approved") is not True:
+        return False
+    if verdict.action != "ask" or "edited_args" in payload:  # what was shown is not what ran
+        return False
+    return shows(asked, entry, approval(call, verdict, entry))
+
+
+def allowed(begun: Begun, call: Call, verdict: Verdict, entry: dict[str, Any]) -> bool:
+    """Whether a call may run without asking: the policy runs it, or this host's claim says that it
+    has begun it with these arguments, which it did with a yes."""
+    if verdict.action != "ask":
+        return verdict.action == "run"
+    return begun(call["id"], entry.get("attempt", 0), verdict.fingerprint)
+
+
+def as_run(call: Call, entry: dict[str, Any]) -> Call:
+    """Return the call with the arguments that it runs with: those of its ledger entry, if any."""
+    return call if entry.get("args") is None else with_args(call, entry["args"])
+
+
+def in_question(entry: dict[str, Any]) -> bool:
+    """Whether the call's tool waits for an answer (of an entry as `with_question` gives it)."""
+    return entry["state"] == "waiting" and "input" in entry
+
+
+def with_question(entry: dict[str, Any], verdict: Verdict) -> dict[str, Any]:
+    """Return the entry, without an `input` that this tool cannot have asked for, that belongs to
+    other arguments, or that neither waits for an answer nor has one."""
+    found = entry.get("input")
+    if isinstance(found, dict) and verdict.may_ask:
+        told = "answer" in found or found.get("refused") in REFUSED
+        usable = told or entry["state"] == "waiting"
+        if usable and entry.get("fingerprint") == verdict.fingerprint:
+            return entry
+    return without_question(entry)
+
+
+def without_question(entry: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in entry.items() if key != "input"}
+
+
+def goes_on_with(found: dict[str, Any]) -> str:
+    """Return in words what a tool is told of the question that it asked."""
+    said = "no answer"
+    if found.get("refused") not in REFUSED:
+        said = f"the answer {canonical(browser_safe(found['answer']))}"
+    return f"It goes on with {said} to its question: {found.get('message', '')}"
+
+
+def tools_question(call: Call, verdict: Verdict, entry: dict[str, Any]) -> Ask:
+    """Return what a tool has asked the person in the middle of its call."""
+    asked = entry["input"]
+    schema = asked.get("response_schema")
+    schema = schema if isinstance(schema, dict) else {"type": "object"}
+    text = str(asked.get("message", ""))
+    return ask(call, "input_required", "waiting", verdict, entry, text, schema)
+
+
+def question(call: Call, verdict: Verdict, entry: dict[str, Any]) -> Reply | Ask:
+    """A tool that asks the person: its result is their answer."""
+    args = verdict.args or {}
+    schema = args.get("response_schema") or {"type": "string"}
+    if misfits := check_schema(schema, FORM_COST):  # no answer would ever fit
+        text = f"response_schema cannot be used: {misfits[0]}"
+        return Reply(call, text, "failed", status="invalid_arguments")
+    text = str(args.get("question", ""))
+    found = ask(call, "input_required", "waiting", verdict, entry, text, schema)
+    if args.get("suggestions"):
+        found.interrupt["suggestions"] = args["suggestions"]
+    return found
+
+
+def to_page(
+    call: Call, verdict: Verdict, entry: dict[str, Any], state: str = "waiting"
+) -> Ask | Send:
+    """A tool that lives in the page: asked for its result, or only told. A reason in the verdict
+    is why the page must ask the person first."""
+    if verdict.action == "send":
+        return Send(call, verdict.args or {})
+    text = f"Run {call['function']['name']} in the page"
+    found = ask(call, "client_tool", state, verdict, entry, text)
+    if verdict.reason:
+        found.interrupt["confirm"] = verdict.reason
+    return found
+
+
+def with_page(
+    session: Session,
+    toolbox: Toolbox,
+    call: Call,
+    entry: dict[str, Any],
+    asked: dict[str, Any],
+    moved_on: bool,
+) -> Given | Send | Reply | Ask | None:
+    """A call that was handed over to the page. It stays there, whatever tools the session declares
+    by now, until the page answers or the user moves on; `started` is the page's own write-ahead
+    mark. An answer is for the arguments that were handed over: if they change, it is handed over
+    again. None for a tool of the server's that no page has answered."""
+    answer = asked.get("answer")
+    begun = entry["state"] == "started"
+    if answer is None and moved_on:
+        status = "indeterminate" if begun else "skipped"
+        return Reply(call, LOST if begun else SUPERSEDED, "skipped", status=status)
+    if answer is not None and answer["status"] == "cancelled":
+        return cancelled(call, answer)
+    verdict = toolbox.verdict(session, call)
+    if verdict.action in ("client", "send"):
+        anew = to_page(call, verdict, entry, "started" if begun else "waiting")
+        changed = entry.get("fingerprint") not in (None, verdict.fingerprint)
+        if changed or (isinstance(anew, Ask) and not alike(asked, anew.interrupt)):
+            return anew
+    if answer is not None:
+        return Given(call, answer.get("payload") or {})
+    if verdict.action in ("run", "ask", "question"):
+        return None
+    return Ask({**asked, "tool": call["function"]["name"], "args": written(call)}, entry)
+
+
+def written(call: Call) -> dict[str, Any]:
+    """Return a call's arguments as the model wrote them; empty if they are no object."""
+    try:
+        found = loads(call["function"]["arguments"])
+    except JSONError:
+        return {}
+    return dict(browser_safe(found)) if isinstance(found, dict) else {}
+
+
+def reason_of(answer: dict[str, Any]) -> str:
+    """Why a person has cancelled, if they said so."""
+    payload = answer.get("payload")
+    reason = payload.get("reason") if isinstance(payload, dict) else None
+    return reason if isinstance(reason, str) else ""
+
+
+def cancelled(call: Call, answer: dict[str, Any]) -> Reply:
+    said = reason_of(answer)
+    text = f"The user cancelled this call.{f' Reason: {said}' if said else ''}"
+    return Reply(call, text, "skipped", status="skipped", feedback=said)
+
+
+def approval(call: Call, verdict: Verdict, entry: dict[str, Any]) -> Ask:
+    text = f"Allow {call['function']['name']}?"
+    if "input" in entry:
+        text = f"{text} {goes_on_with(entry['input'])}"
+    found = ask(call, "tool_call", "asking", verdict, entry, text)
+    if verdict.offer:
+        found.interrupt["policy"] = verdict.offer
+    return found
+
+
+def ask(
+    call: Call,
+    reason: str,
+    state: str,
+    verdict: Verdict,
+    entry: dict[str, Any],
+    message: str,
+    schema: dict[str, Any] | None = None,
+) -> Ask:
+    interrupt = {
+        "id": ASKED + call["id"],
+        "reason": reason,
+        "call_id": call["id"],
+        "message": message,
+        "tool": call["function"]["name"],
+        "args": browser_safe(verdict.args or {}),
+        "response_schema": schema or ANSWERS[reason],
+    }
+    return Ask(interrupt, ledger_entry(call, verdict, entry, state, entry.get("attempt", 0)))
+
+
+def execute(
+    call: Call,
+    verdict: Verdict,
+    entry: dict[str, Any],
+    *,
+    edited: dict[str, Any] | None = None,
+    grant: dict[str, Any] | None = None,
+    policy: dict[str, Any] | None = None,
+) -> Execute:
+    started = ledger_entry(call, verdict, entry, "started", entry.get("attempt", 0) + 1)
+    if edited is not None:
+        started["args"] = edited
+    if policy is not None:
+        started["policy"] = policy
+    return Execute(
+        *(call, verdict.args or {}, started, verdict.repeatable, grant, verdict.parallel_safe),
+        repairs=tuple(verdict.repairs),
+        approved=verdict.action == "ask",
+        like=verdict.like,
+    )
+
+
+def ledger_entry(
+    call: Call, verdict: Verdict, entry: dict[str, Any], state: str, attempt: int
+) -> dict[str, Any]:
+    kept = {key: value for key, value in entry.items() if key not in ("name", "state")}
+    return {
+        **kept,
+        "name": call["function"]["name"],
+        "fingerprint": verdict.fingerprint,
+        "state": state,
+        "attempt": attempt,
+    }
+
+
+def granted(session: Session, call: Call, payload: dict[str, Any]) -> dict[str, Any] | None:
+    """What the person wants remembered, unless it is there or no more grants are allowed."""
+    if payload.get("remember") != "session":
+        return None
+    grant = {"tool": call["function"]["name"]}
+    if payload.get("match"):
+        grant["match"] = payload["match"]
+    grant["decision"] = "allow" if payload["approved"] else "deny"
+    known = session["grants"]
+    return None if grant in known or len(known) >= MOST["grants"] else grant
+
+
+def with_args(call: Call, args: dict[str, Any]) -> Call:
+    """The call with other arguments, which may be a dict in the place of the JSON text."""
+    return {**call, "function": {**call["function"], "arguments": args}}
+
+
+def cut_short(message: dict[str, Any], call: Call) -> str:
+    """What a call is told whose answer ended within it: the last of its message, at the limit of
+    tokens, or with nothing of its arguments where the model did not end by its own word."""
+    reason = message.get("meta", {}).get("finish_reason") or "stop"
+    if message["tool_calls"][-1]["id"] != call["id"] or reason in ("tool_calls", "stop"):
+        return ""
+    if ended_by(message) == "length":
+        return "Not run: the model's answer was cut off by its length limit."
+    arguments = call["function"]["arguments"]
+    nothing = isinstance(arguments, str) and not arguments.strip()
+    return f"Not run: the model's answer broke off in this call ({reason})." if nothing else ""
+
+
+def as_text(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    return "" if value is None else dumps(value)
+
+
+FORM_COST = 20_000  # of the patterns in a question; a model may ask hundreds in one message
+SUPERSEDED = "Not run: superseded by a new user message."
+LOST = "This call was started, but its result was lost; it may or may not have taken effect."

@@ -1,0 +1,305 @@
+"""What was decided about the calls of a message (agent/decide), performed: jobs in, events out.
+
+In the walk: `agent.Run` hands over a `RunTools`. The rule of the file: a call is claimed, then
+announced by a `tool.exec` that has left before the call begins, then run. Calls that may run side
+by side do; results come in call order, whichever is done first.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator
+from contextlib import aclosing, suppress
+from itertools import groupby
+from typing import Any
+
+from ..session import events
+from ..session.call_actions import Execute, Given, Job, Recover, Reply, Send
+from ..session.events import Event, drop, put, state_delta
+from ..session.fields import is_id
+from ..tools import client_tools
+from ..tools.executions import Batch, Executions, Key, SessionKey
+from ..tools.toolbox import Toolbox
+from .call_decisions import MAYBE_EXECUTED, unanswered, with_args
+from .decide import takes_time
+from .run_records import Writer
+
+Session = dict[str, Any]
+Left = Callable[[], float | None]  # seconds that the run has left, where it has such a limit
+UNCONFIRMED = "announcement_unconfirmed"  # a code of `run.warnings`
+RAN_BEFORE = "This call ran on this server before, and this is its result from then."
+SUPERSEDED = "Stopped: superseded by a new user message."
+
+
+class Unclaimed(Exception):
+    """A call cannot be claimed, so it was not run. Says so to people."""
+
+
+class Jobs:
+    """The calls of one run. `session` is the live document, folded between two events;
+    `new_id("res")` makes an identifier.
+
+    owner      whose session it is
+    record     gets what the run did, before each call that may not run twice
+    arrived    waits until the client's machine has what was sent; False where that takes too long
+    stopped    no call is begun any more
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        toolbox: Toolbox,
+        executions: Executions,
+        clock: Callable[[], int],
+        new_id: Callable[[str], str],
+        owner: str = "",
+        record: Writer | None = None,
+    ) -> None:
+        self._session, self._toolbox = session, toolbox
+        self._executions, self._clock, self._new_id = executions, clock, new_id
+        self._owner, self.record = owner, record or Writer(None, None)
+        self.arrived: Callable[[], Awaitable[bool]] = _at_once
+        self.stopped = False
+        self.horizon_ms = 0  # calls from then or earlier may have run here: their claims expired
+        self._ran_before: set[str] = set()  # calls that this run was to begin, and that had run
+
+    async def perform(self, jobs: Iterable[Job], left: Left) -> AsyncGenerator[Event, None]:
+        """Neighbours that are parallel_safe side by side, everything else alone, in call order."""
+        taken = {message.get("id") for message in self._session["messages"]}
+        async with aclosing(self._perform(jobs, left)) as source:
+            async for event in source:
+                if event["type"] == "TOOL_CALL_RESULT":
+                    # Made of its call's id, it may stand on another message of a session that was
+                    # edited, and be longer than an id may be.
+                    if (result_id := event["messageId"]) in taken or not is_id(result_id):
+                        event = {**event, "messageId": self._new_id("res")}
+                    taken.add(event["messageId"])
+                yield event
+
+    async def _perform(self, jobs: Iterable[Job], left: Left) -> AsyncGenerator[Event, None]:
+        for batch in _batches(jobs):
+            if self._ends:  # what was not begun is still to be done, elsewhere
+                return
+            match batch:
+                case [Reply() as reply]:
+                    for event in self._reply(reply):
+                        yield event
+                case [Given() | Send() as told]:
+                    yield client_tools.result(self._session, told, self._clock())
+                case [Recover() as job]:
+                    found = False
+                    async with aclosing(self._recover(job)) as source:
+                        async for event in source:
+                            found = found or event["type"] == "TOOL_CALL_RESULT"
+                            yield event
+                    if not found:  # it was not kept: next_step decides anew, before the others
+                        return
+                case calls:
+                    async with aclosing(self._execute(calls, left)) as source:
+                        async for event in source:
+                            yield event
+
+    @property
+    def _ends(self) -> bool:
+        return self.stopped or self._executions.stopping
+
+    def recoverable(self) -> set[str]:
+        """Return the ids of calls that were begun, have no result in the session, and whose result
+        this host has or will have."""
+        ledger = self._session["calls"]
+        maybe = (*MAYBE_EXECUTED, "indeterminate")
+        lost = {i for i, entry in ledger.items() if entry["state"] in maybe}
+        return {
+            call["id"]
+            for call, _, _ in (unanswered(self._session) if lost else ())
+            if call["id"] in lost
+            and self._executions.knows(
+                self._key(call, ledger[call["id"]].get("attempt", 0)), self._fingerprint(call)
+            )
+        }
+
+    async def _recover(self, job: Recover) -> AsyncGenerator[Event, None]:
+        """Yield the rest of a call's output and its result. A call that the user has moved on from
+        is ended first."""
+        call_id = job.call["id"]
+        key, fingerprint = self._key(job.call, job.attempt), self._fingerprint(job.call)
+        if job.superseded:
+            self._executions.stop(self._session_key, SUPERSEDED, call_id)
+        async with aclosing(self._executions.attach(key, fingerprint)) as source:
+            async for event in source:
+                if event["type"] == "TOOL_CALL_RESULT" and call_id in self._ran_before:
+                    event = _with_hint(event, RAN_BEFORE)
+                yield event
+
+    def _fingerprint(self, call: dict[str, Any]) -> str:
+        """The tool and arguments of a call as it would run, as its claim and its kept result have
+        them. Its ledger entry's where the tool is not there any more."""
+        entry = self._session["calls"].get(call["id"]) or {}
+        args = entry.get("args")
+        verdict = self._toolbox.verdict(
+            self._session, call if args is None else with_args(call, args)
+        )
+        return verdict.fingerprint or str(entry.get("fingerprint", ""))
+
+    def begun(self, call_id: str, attempt: int, fingerprint: str) -> bool:
+        """Whether this host has begun that attempt at the call with these arguments."""
+        claim = self._executions.claims.claimed_as(self._session_key, call_id, attempt)
+        return bool(fingerprint) and claim == fingerprint
+
+    def _reply(self, job: Reply) -> Iterator[Event]:
+        if job.grant:
+            yield state_delta(put("grants", "-", value=job.grant))
+        status = job.status or job.state
+        said: Any = {"type": status, "message": job.content} if job.is_error else job.content
+        feedback = {"feedback": job.feedback} if job.feedback else {}
+        yield events.tool_result(
+            job.call["id"],
+            job.call["function"]["name"],
+            job.content,
+            self._clock(),
+            state=job.state,
+            is_error=job.is_error,
+            result={"status": status, "error" if job.is_error else "result": said, **feedback},
+        )
+
+    async def _execute(self, jobs: Iterable[Execute], left: Left) -> AsyncGenerator[Event, None]:
+        """Claim, announce and run calls, as many at once as allowed. Closing this ends those that
+        still run. Raises Unclaimed when those that run have ended."""
+        waiting, unclaimed = deque(jobs), None
+        most = self._executions.most(self._owner)
+        with Batch(self._executions) as batch:
+            while waiting or batch.running:
+                if self._ends:
+                    waiting.clear()
+                while waiting and batch.running < most:
+                    job = waiting.popleft()
+                    seconds = self._patience(job, left)
+                    if takes_time(job) and seconds <= 0:  # next_step stops for it
+                        continue
+                    key = self._key(job.call, job.entry["attempt"])
+                    try:
+                        refused = self._claim(job, key)
+                    except OSError as error:  # a full disk
+                        unclaimed = Unclaimed(_not_run(job, error))
+                        waiting.clear()
+                        # The client's copy may say `started` already; it was not.
+                        known = self._session["calls"][job.call["id"]]
+                        yield state_delta(put("calls", job.call["id"], value=known))
+                        break
+                    if refused == "expired":  # next_step asks about it, with the new horizon
+                        continue
+                    if refused == "taken":  # not run here again: next_step looks at it once more
+                        self._ran_before.add(job.call["id"])
+                        yield state_delta(put("calls", job.call["id"], value=job.entry))
+                        continue
+                    try:
+                        yield self._announcement(job)
+                        if not job.repeatable and not await self.arrived():
+                            yield self._unconfirmed(job)
+                    except BaseException:  # cut here it has not begun, whoever has heard of it
+                        if not job.repeatable:
+                            self._executions.claims.release(*key)
+                        raise
+                    source = self._toolbox.execute(
+                        self._session,
+                        *(job.call, job.args, job.entry, job.repairs, seconds),
+                        owner=self._owner,
+                    )
+                    fingerprint = str(job.entry.get("fingerprint", ""))
+                    name = job.call["function"]["name"]
+                    batch.begin(key, name, fingerprint, source, lasting=not job.repeatable)
+                if batch.running:
+                    for event in await batch.next():
+                        yield event
+        if unclaimed:
+            raise unclaimed
+
+    def _claim(self, job: Execute, key: Key) -> str:
+        """Claim a call that may not run twice. Returns why that cannot be: it is `taken`, or a
+        claim of it may have `expired`; empty if the call is claimed. Raises OSError.
+
+        The record of the run is written first: a claim without it would leave a client that is cut
+        now with no way back to this call. The horizon is read last, since it is raised before any
+        claim goes."""
+        claims = self._executions.claims
+        fingerprint = str(job.entry.get("fingerprint", ""))
+        if job.repeatable:
+            if job.approved:  # the claim says later that a person allowed it
+                with suppress(OSError):
+                    claims.take(*key, fingerprint, job.since_ms or 0)
+            return ""
+        self.record.append(self._session)
+        if not claims.take(*key, fingerprint, job.since_ms or 0):
+            return "taken"
+        horizon_ms = claims.horizon()
+        if horizon_ms and job.since_ms is not None and job.since_ms <= horizon_ms:
+            claims.release(*key)
+            self.horizon_ms = horizon_ms
+            return "expired"
+        return ""
+
+    def _unconfirmed(self, job: Execute) -> Event:
+        """Say that a call begins although the client's machine may not know of it."""
+        name = job.call["function"]["name"]
+        warning = {
+            "code": UNCONFIRMED,
+            "message": f"{name} begins, but this client has not confirmed that it knows. If the"
+            " connection is lost now, go on at this server: another one may run it again.",
+            "call_id": job.call["id"],
+        }
+        warnings = [*self._session["run"].get("warnings", ()), warning]
+        return state_delta(put("run", "warnings", value=warnings))
+
+    def _announcement(self, job: Execute) -> Event:
+        """The `tool.exec` of a call: with its ledger entry, and without what was asked about it."""
+        call_id = job.call["id"]
+        asked = enumerate(self._session["interrupts"])
+        places = [str(n) for n, each in asked if each.get("call_id") == call_id]
+        changes = [put("calls", call_id, value=job.entry)]
+        changes += [drop("interrupts", place) for place in reversed(places)]
+        if job.grant:
+            changes.append(put("grants", "-", value=job.grant))
+        return events.tool_exec(call_id, changes, self._clock())
+
+    def _patience(self, job: Execute, left: Left) -> float:
+        """Seconds that a call may take before the run is at its limit; none with nothing left. Then
+        it is ended as it would be if the client hung up: one that may not run twice has a grace."""
+        if (seconds := left()) is None:
+            return math.inf
+        return seconds if job.repeatable or seconds <= 0 else seconds + self._executions.grace_s
+
+    @property
+    def _session_key(self) -> SessionKey:
+        return self._owner, self._session["id"]
+
+    def _key(self, call: dict[str, Any], attempt: int) -> Key:
+        return self._session_key, call["id"], attempt
+
+
+def _not_run(job: Execute, error: OSError) -> str:
+    return (
+        f"{job.call['function']['name']} was not run: this server cannot write down that it runs"
+        f" ({error.strerror}), and so could not keep it from running twice. POST the session again"
+        " when there is room in the server's home folder, or to another server."
+    )
+
+
+async def _at_once() -> bool:
+    return True
+
+
+def _with_hint(event: Event, hint: str) -> Event:
+    """The result of a call with a remark for people."""
+    ours = event["metadata"]["yaa"]
+    result = {**ours.get("result", {}), "hint": hint}
+    return {**event, "metadata": {"yaa": {**ours, "result": result}}}
+
+
+def _batches(jobs: Iterable[Job]) -> Iterator[list[Any]]:
+    """Neighbours that may run side by side, and each other job by itself."""
+    for parallel, group in groupby(jobs, lambda j: isinstance(j, Execute) and j.parallel_safe):
+        if parallel:
+            yield list(group)
+        else:
+            yield from ([job] for job in group)

@@ -1,0 +1,118 @@
+"""The records of runs (session/run_record.py) that this host keeps, as files of JSON lines.
+
+One file for a session, named by a hash. A line is appended before each call that may not run twice,
+so a process that is killed leaves what it had. A line that was not written whole is ignored.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import hashlib
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from ..session import run_record
+from ..session.run_record import Record
+from ..strict_json import JSONError, dumps, loads
+from ..telemetry import log
+
+_log = log.get("runs")
+
+MAX_BYTES = 16 * 1024 * 1024  # of one record; a longer run is recorded as far as that
+SessionKey = tuple[str, str]  # owner, session id
+
+
+class RunRecords:
+    """`folder` is made on demand; None keeps nothing. Records older than `ttl_s` are swept."""
+
+    def __init__(self, folder: Path | None = None, ttl_s: float = 0) -> None:
+        self._folder, self._ttl_s = folder, ttl_s
+
+    def find(self, session: SessionKey) -> Record | None:
+        """Return what is recorded of a session's last run, None if nothing is."""
+        if self._folder is None:
+            return None
+        try:
+            lines = self._path(session).read_bytes().split(b"\n")
+        except OSError:
+            return None
+        record: Record | None = None
+        for text in lines:
+            try:
+                line = loads(text, max_depth=200)
+            except JSONError:
+                continue  # cut while it was written, or the end
+            if record is None:
+                record = Record(str(line.get("base")))
+            record.add(line)
+        return record
+
+    def writer(self, session: SessionKey, record: Record | None = None) -> Writer:
+        """Return what records a run. It goes on with `record`, or replaces what there is."""
+        path = None if self._folder is None else self._path(session)
+        return Writer(path, record)
+
+    def sweep(self) -> None:
+        """Remove what has expired."""
+        if self._folder is None:
+            return
+        with contextlib.suppress(OSError):
+            for entry in os.scandir(self._folder):
+                with contextlib.suppress(OSError):
+                    if time.time() - entry.stat().st_mtime > self._ttl_s:
+                        Path(entry.path).unlink()
+
+    def _path(self, session: SessionKey) -> Path:
+        assert self._folder is not None
+        name = dumps(list(session)).encode("utf-8", "surrogatepass")
+        return self._folder / hashlib.sha256(name).hexdigest()
+
+
+class Writer:
+    """Appends to one record. `begun`: something has been written, by this run or before it."""
+
+    def __init__(self, path: Path | None, record: Record | None) -> None:
+        self._path = path
+        self.begun = record is not None
+        self._known = {message["id"] for message in record.messages} if record else set()
+        self._full = False
+        self._state: dict[str, str] = {}  # what was written last, by key
+
+    def append(self, session: dict[str, Any]) -> None:
+        """Record what is new in the session. Raises OSError where that cannot be written."""
+        if self._path is None or self._full:
+            return
+        line = run_record.news(session, self._known)
+        line["state"] = dict(self._changed(line["state"]))
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
+        if not self.begun:
+            line = {"base": run_record.base_of(session["messages"]), **line}
+            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            flags |= os.O_TRUNC
+        descriptor = os.open(self._path, flags, 0o600)
+        try:
+            data = b"\n" + dumps(line).encode()  # the line before may have been cut
+            self._full = os.fstat(descriptor).st_size + len(data) > MAX_BYTES
+            if self._full:
+                _log.warning("a run of session %s is too long to be recorded", session["id"])
+            elif os.write(descriptor, data) < len(data):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        finally:
+            os.close(descriptor)
+        self.begun = True
+
+    def _changed(self, state: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+        for key, value in state.items():
+            if (text := dumps(value)) != self._state.get(key):
+                self._state[key] = text
+                yield key, value
+
+    def forget(self) -> None:
+        """Remove the record: the client has the answer."""
+        if self._path is not None and self.begun:
+            with contextlib.suppress(OSError):
+                self._path.unlink()

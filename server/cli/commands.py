@@ -1,0 +1,269 @@
+"""What the command line does beside serving: check, run, chat, doctor, kept, pack, tools check.
+
+In the walk: below `__main__`, which imports this file only for these (all of them begin with an
+agent, a server that serves does not). The rule of the file: each command is a function that
+returns the exit code.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import errno
+import io
+import os
+import secrets
+import shlex
+import signal
+import sys
+from collections.abc import Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from .. import VERSION
+from ..app import App
+from ..config import Config, ConfigError, expanded, make_home
+from ..errors import Problem
+from ..runtime.event_loop import Loop, run
+from ..telemetry import log
+from ..tools.retention import DAY_S, Workspaces
+from . import doctor, session_files
+from .banner import describe
+from .bundle import pack
+from .console import (
+    BAD_INPUT,
+    FAILED,
+    INTERRUPTED,
+    Chat,
+    as_foreign,
+    explain,
+    read_session,
+    run_once,
+    to_run,
+    with_message,
+    write_session,
+)
+from .render import Terminal
+from .serve import certificate
+from .tools_check import check_file
+from .workers import hears_hangup
+
+# Why standard output does not take what is written to it.
+NOT_WRITTEN = (errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+
+
+def perform(config: Config, env: Mapping[str, str], options: argparse.Namespace) -> int:
+    """The command that `options` names. Raises ConfigError."""
+    try:
+        code = _perform(config, env, options)
+        sys.stdout.flush()
+    except Problem as problem:
+        print(f"yaa: {explain(problem)}", file=sys.stderr)
+        return BAD_INPUT
+    except OSError as error:
+        if error.filename or error.errno not in NOT_WRITTEN:
+            raise
+        # What Python would still write at its exit must not complain again (its docs).
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if error.errno != errno.EPIPE:  # a reader that has left knows
+            print(f"yaa: standard output: {error.strerror}", file=sys.stderr)
+        return FAILED
+    return code
+
+
+def _perform(config: Config, env: Mapping[str, str], options: argparse.Namespace) -> int:
+    match options.command:
+        case "run":
+            return _run(config, env, options)
+        case "chat":
+            return _chat(config, env, options)
+        case "pack":
+            return _pack(Path(options.file))
+        case "kept":
+            return _kept(config, env, options)
+        case "doctor":
+            return run(_doctor(config, env))
+        case "tools":
+            return _check_tools(config, options)
+        case _:
+            return run(_check(config, env))
+
+
+async def _check(config: Config, env: Mapping[str, str]) -> int:
+    """Without a command: `--check`."""
+    certificate(config.server["tls"])
+    async with App(config, env) as app:
+        head = [f"yaa {VERSION}", ""]
+        print("\n".join([*head, *describe(app), "", "The configuration can be used."]))
+    return 0
+
+
+def _pack(target: Path) -> int:
+    try:
+        size = pack(target)
+    except OSError as error:
+        raise ConfigError(f"{target}: {error.strerror}") from None
+    print(f"{target}: {size >> 10} KiB; start it with python3 {shlex.quote(str(target))}")
+    return 0
+
+
+def _kept(config: Config, env: Mapping[str, str], options: argparse.Namespace) -> int:
+    """What is kept in the home folder of sessions. Safe beside a server that runs."""
+    log.setup("warning")
+    app = App(config, env)
+    if options.days is not None:
+        if options.days < 1:
+            raise ConfigError(f"--days is {options.days}, wanted 1 or more")
+        wall_s = config.server["limits"]["tool"]["wall_s"]
+        app.workspaces = Workspaces(config.home / "workspaces", options.days, wall_s)
+    before = {each.name: each.number for each in app.kept()}
+    if options.clean:
+        app.clean()
+    print(f"{config.home}\n")
+    for name, count, oldest_s, expired in app.kept():
+        removed = before[name] - count
+        said = f"{removed} removed" if options.clean else f"{expired} expired"
+        print(f"  {name:<12}{count:>7}   oldest {oldest_s / DAY_S:5.1f} days   {said}")
+    return 0
+
+
+async def _doctor(config: Config, env: Mapping[str, str]) -> int:
+    log.setup("error")
+    certificate(config.server["tls"])
+    async with App(config, env) as app:
+        findings = doctor.examine(app)
+    print("\n".join([f"yaa {VERSION}", "", *doctor.lines(findings)]))
+    return FAILED if any(found.mark == doctor.MISSING for found in findings) else 0
+
+
+def _run(config: Config, env: Mapping[str, str], options: argparse.Namespace) -> int:
+    """Diagnostics go to stderr only: stdout is the next program's input."""
+    log.setup("warning")
+    with ExitStack() as held:
+        return _run_kept(config, env, options, held)
+
+
+def _run_kept(
+    config: Config, env: Mapping[str, str], options: argparse.Namespace, held: ExitStack
+) -> int:
+    kept = None
+    if options.store is not None:
+        if not options.file:
+            raise Problem("bad_request", "run --store FOLDER ID: the id of a session is missing")
+        kept = held.enter_context(session_files.JsonSession(options.store).kept(options.file))
+        before = kept.load() if kept.exists() else {"id": options.file, "messages": []}
+        document = given = with_message(before, options.say)
+    else:
+        document = given = to_run(options.file, options.say)
+    if not options.trust:
+        document, lines = as_foreign(given, config.session)
+        if lines:
+            print("yaa: " + "\n".join(lines), file=sys.stderr)
+    form = "events" if options.events else "text" if options.text else "session"
+    if form != "text" and isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8")  # as JSON has to be, in whatever language
+    begun = False
+
+    async def main() -> int:
+        nonlocal begun
+        # As asyncio.run does for SIGINT, which a shell has ignored where it runs us beside itself.
+        task = asyncio.current_task()
+        assert task is not None
+        for number in (*([signal.SIGHUP] if hears_hangup() else []), signal.SIGTERM):
+            asyncio.get_running_loop().add_signal_handler(number, task.cancel)
+        async with App(config, env) as app:
+            begun = True
+            return await run_once(app.agent, document, sys.stdout, form, kept, options.blocks)
+
+    try:
+        return run(main())
+    except (KeyboardInterrupt, asyncio.CancelledError):
+        if not begun and form == "session":
+            write_session(
+                given, sys.stdout, options.blocks
+            )  # `> session.json` must not lose what it held
+        return INTERRUPTED
+
+
+def _check_tools(config: Config, options: argparse.Namespace) -> int:
+    log.setup("error")
+    make_home(config.home)
+    lines, fine = asyncio.run(check_file(config, expanded(options.file, "FILE")))
+    print("\n".join(lines))
+    return 0 if fine else FAILED
+
+
+def _chat(config: Config, env: Mapping[str, str], options: argparse.Namespace) -> int:
+    log.setup("error")
+    terminal = Terminal()
+    lines: list[str] = []
+    kept, folder = _saved(options, lines)
+    try:
+        session: dict[str, Any] = {"messages": []}
+        if kept is not None and kept.exists():
+            session = kept.load()
+        elif kept is None and options.file:
+            session = read_session(options.file)
+        elif folder is not None and options.file:
+            session["id"] = options.file
+
+        def admitted(session: dict[str, Any]) -> dict[str, Any]:
+            found, left_out = (
+                (session, []) if options.trust else as_foreign(session, config.session)
+            )
+            if left_out and kept is not None:
+                left_out += _put_aside(kept.file)
+            if left_out:
+                terminal.line("\n".join(["", *left_out]))
+            return found
+
+        with asyncio.Runner(loop_factory=Loop) as runner:
+            app = App(config, env)
+            runner.run(app.open())
+            try:
+                head = ("/help lists the commands; Ctrl-C stops a run.", *lines)
+                for line in (f"yaa {VERSION}", "", *describe(app), "", *head):
+                    terminal.line(line, "dim")
+                session = admitted(session)
+                chat = Chat(app.agent, runner, terminal, session, kept, folder, admitted)
+                return chat.talk()
+            finally:
+                runner.run(app.close())
+    finally:
+        if kept is not None:
+            kept.close()
+
+
+def _saved(
+    options: argparse.Namespace, lines: list[str]
+) -> tuple[session_files.Kept | None, session_files.JsonSession | None]:
+    """Where the conversation is saved, and the store that is in; `lines` gets what to tell of it.
+    Raises Problem."""
+    if options.store is not None:
+        folder = session_files.JsonSession(expanded(options.store, "--store"))
+        name = options.file or f"ses_{secrets.token_hex(12)}"
+        kept = folder.kept(name)
+        options.file = name
+        lines.append(f"This session is saved as {name}; /sessions lists the others.")
+        return kept, folder
+    if not options.file or options.file == "-":
+        return None, None
+    try:
+        kept = session_files.Kept(session_files.file_of(options.file))
+    except OSError as error:
+        lines.append(f"This session is not saved: {options.file}: {error.strerror or error}")
+        return None, None
+    lines.append(f"This session is saved in {options.file} after every event.")
+    return kept, None
+
+
+def _put_aside(file: Path) -> list[str]:
+    """Keep a file as it is, before what was left out of it is lost; the line that tells it."""
+    copy = file.with_name(f"{file.name}~")
+    try:
+        if not copy.exists():
+            session_files.write_whole(copy, file.read_bytes())
+    except OSError as error:
+        return [f"{copy}: {error.strerror}"]
+    return [f"the file as it was is kept as {copy.name}"]

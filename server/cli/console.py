@@ -1,0 +1,414 @@
+"""The agent without a network: `run`, a Unix filter over sessions, and `chat`, a small REPL.
+
+In the walk: beside `api`, on the same `agent.prepare` and the same events. The rule of the file: a
+session is a document here too; whatever happens, the one that is printed or kept can be run again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import secrets
+import sys
+from collections.abc import Callable
+from contextlib import aclosing
+from pathlib import Path
+from typing import Any, TextIO
+
+from ..api.run_stream import Agent, Run
+from ..errors import Problem
+from ..session.content_blocks import to_blocks
+from ..session.events import alias
+from ..session.finish_reason import ended_by
+from ..session.outcome import finished
+from ..session.sanitize import Item, sanitize
+from ..strict_json import browser_safe, dumps
+from . import session_files
+from .render import Printer, Terminal, answer, visible
+
+COMPLETED, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 3
+EXITS = {"completed": COMPLETED, "failed": FAILED}
+
+HELP = """\
+Write, and press Enter to send; a \\ at the end of a line goes on to the next one.
+  /help        this text
+  /clear       begin a new session
+  /save FILE   write the session as JSON; `run` and `chat` take it back
+  /sessions    list those of the store (chat --store FOLDER)
+  /open ID     go on with another one of the store
+  /delete ID   delete one of the store
+  /exit        leave (or Ctrl-D)
+Ctrl-C stops the run, not the program."""
+
+
+def read_session(file: str) -> dict[str, Any]:
+    """The session in `file`, `-` being standard input, to the last event that a conversation which
+    was killed has saved beside it. Raises Problem that names the place."""
+    if file != "-":
+        return session_files.read(Path(file))
+    try:
+        data = sys.stdin.buffer.read()
+    except OSError as error:
+        raise Problem("bad_request", f"standard input: {error.strerror}") from None
+    return session_files.parsed(data, "standard input")
+
+
+# What a session from elsewhere wanted, by the kind of what was taken out of it.
+WANTED = {
+    "grant": "runs a tool without asking",
+    "tool": "changes the settings of a tool",
+    "agent": "chooses the agent",
+    "agent_policy": "lets its agent run a tool without asking",
+    "instructions": "tells the model something that is not in the conversation",
+    "limit": "raises a limit",
+    "provider": "chooses the model provider",
+    "model_settings": "sets what else is sent to the model",
+    "tool_choice": "makes the model call a tool",
+    "unattended": "runs without anybody to ask",
+    "tools": "offers tools of a page",
+    "answer": "gives an answer in your place",
+    "call": "counts a call as allowed",
+}
+MOST_TOLD = 20  # lines
+LONGEST_TOLD = 100  # characters of a value
+
+
+def as_foreign(
+    document: dict[str, Any], defaults: dict[str, Any]
+) -> tuple[dict[str, Any], list[str]]:
+    """Return a session that may be somebody else's without what could permit something, and the
+    lines that tell what was left out; none if nothing was. `defaults`: the configuration's session
+    half."""
+    session, removed = sanitize(document, defaults)
+    if not removed:
+        return session, []
+    lines = ["left out, since the session may be somebody else's (--trust keeps it):"]
+    lines += [_told(item) for item in removed[:MOST_TOLD]]
+    if len(removed) > MOST_TOLD:
+        lines.append(f"  and {len(removed) - MOST_TOLD} more")
+    return session, lines
+
+
+def _told(item: Item) -> str:
+    value = json.dumps(item["value"], ensure_ascii=False) if "value" in item else ""
+    short = value if len(value) <= LONGEST_TOLD else value[:LONGEST_TOLD] + "…"
+    text = f"  {item['path']} {WANTED.get(item['kind'], 'is not known here')}"
+    return visible(browser_safe(f"{text}: {short}" if short else text))
+
+
+def to_run(file: str | None, text: str | None) -> dict[str, Any]:
+    """What `run` runs: the session in `file`, or else on standard input, and behind it a message of
+    `text`. A text alone begins a session. Raises Problem."""
+    if text is None:
+        return read_session(file or "-")
+    return with_message(read_session(file) if file else {}, text)
+
+
+def with_message(document: dict[str, Any], text: str | None) -> dict[str, Any]:
+    """The session with a message of `text` behind it, if there is one."""
+    if text is not None and isinstance(messages := document.setdefault("messages", []), list):
+        # Bytes of an argument that are no UTF-8 come as surrogates, which no JSON can hold.
+        messages.append({"role": "user", "content": browser_safe(text)})
+    return document
+
+
+def explain(problem: Problem) -> str:
+    """A problem for people: what it is, and every place."""
+    places = [f"  {error['pointer'] or '/'}: {error['detail']}" for error in problem.errors]
+    return "\n".join([problem.detail, *places])
+
+
+async def run_once(
+    agent: Agent,
+    document: dict[str, Any],
+    out: TextIO,
+    form: str = "session",
+    kept: session_files.Kept | None = None,
+    blocks: str | None = None,
+) -> int:
+    """Run a session and write to `out` the updated one, its "events", one a line, or its "text".
+    `kept`: where it is saved after every event. `blocks`: the shape of content blocks in which the
+    session's messages are written.
+
+    Returns the exit code. Cancelled, it still writes the session as far as it came.
+    Raises Problem when the session cannot be run.
+    """
+    run = agent.prepare(document)
+    try:
+        async with aclosing(run.events()) as events:
+            number = 0
+            async for event in events:
+                number += 1
+                if kept is not None:
+                    kept.saw(event, run.session)
+                if form == "events":
+                    frame = {"id": f"{run.id}/{number}", "event": alias(event), "data": event}
+                    out.write(dumps(frame) + "\n")
+                    out.flush()
+    finally:
+        if kept is not None:
+            kept.save(run.session)
+            if kept.failed:
+                print(f"yaa: {kept.file}: {kept.failed}", file=sys.stderr)
+        if form == "session":
+            write_session(run.session, out, blocks)
+    if form == "text":
+        write_answer(run.session, out)
+    return EXITS.get(run.session.get("status", ""), INTERRUPTED)
+
+
+# Why an answer is not whole, which its words alone do not tell.
+SHORT = {
+    "length": "the answer reached its limit of tokens and ends here",
+    "filter": "the provider's filter ended the answer here",
+    "broken": "the provider broke off here",
+}
+
+
+def write_session(session: dict[str, Any], out: TextIO, blocks: str | None = None) -> None:
+    """As JSON that people can read and edit; `blocks`: see run_once."""
+    if blocks and isinstance(session.get("messages"), list):
+        session = {**session, "messages": to_blocks(session["messages"], blocks)}
+    out.write(json.dumps(session, ensure_ascii=False, indent=2) + "\n")
+    out.flush()
+
+
+def write_answer(session: dict[str, Any], out: TextIO) -> None:
+    """What the run came to, for a person or a script: the structured output, or else the words that
+    were said last, or given to `finish` without any. What it waits for, or failed with, goes to
+    standard error, and that the answer is not whole."""
+    nothing: dict[str, Any] = {}
+    last = next((m for m in reversed(session["messages"]) if m["role"] != "tool"), nothing)
+    if "output" in session:
+        out.write(json.dumps(session["output"], ensure_ascii=False, indent=2) + "\n")
+    elif last.get("role") == "assistant":
+        text = last.get("content") or finished(session["messages"], said=False)
+        out.write(visible(text).rstrip("\n") + "\n" if text else "")
+    out.flush()
+    if "output" not in session and (why := SHORT.get(ended_by(last))):
+        print(f"yaa: {why}", file=sys.stderr)
+    if last.get("role") == "error":
+        print(f"yaa: {visible(last['content'])}", file=sys.stderr)
+    for interrupt in session.get("interrupts", ()):
+        if interrupt["reason"] != "model_error":
+            text = visible(str(interrupt.get("message", "")))
+            print(f"yaa: it waits for you: {text}", file=sys.stderr)
+
+
+class Chat:
+    """A conversation on a terminal. `loop` runs one coroutine at a time: between runs nothing
+    goes on, so reading a line may block. `kept`: the file in which it is saved after every event;
+    `folder`: the store that this file is in; `admitted`: what may be run of a stored session."""
+
+    def __init__(
+        self,
+        agent: Agent,
+        loop: asyncio.Runner,
+        terminal: Terminal,
+        session: dict[str, Any],
+        kept: session_files.Kept | None = None,
+        folder: session_files.JsonSession | None = None,
+        admitted: Callable[[dict[str, Any]], dict[str, Any]] = lambda session: session,
+    ) -> None:
+        self._agent = agent
+        self._loop = loop
+        self._terminal = terminal
+        self.session = session
+        self._run: Run | None = None
+        self._kept, self._folder, self._admitted = kept, folder, admitted
+        self._told = ""  # of what keeps the file from being written
+
+    def talk(self) -> int:
+        """Read and answer until the person leaves. Returns the exit code."""
+        try:
+            return self._talk()
+        finally:
+            if self._kept is not None:
+                self._kept.close()
+
+    def _talk(self) -> int:
+        if self._open():
+            self._converse()
+        elif self.session.get("status") == "in_progress" and self.session.get("messages"):
+            self._terminal.line("going on where it was ended", "dim")
+            self._converse()
+        while True:
+            try:
+                text = self._read()
+            except EOFError:
+                self._terminal.line()
+                return COMPLETED
+            except KeyboardInterrupt:
+                self._terminal.line("\n(/exit or Ctrl-D leaves)", "dim")
+                continue
+            if text.startswith("/"):
+                if text.split()[0] in ("/exit", "/quit"):
+                    return COMPLETED
+                self._command(text)
+            elif text:
+                self._say(text)
+
+    def _read(self) -> str:
+        lines = [self._terminal.ask("> ")]
+        while lines[-1].endswith("\\"):
+            lines[-1] = lines[-1][:-1]
+            lines.append(self._terminal.ask("… "))
+        return "\n".join(lines).strip()
+
+    def _command(self, text: str) -> None:
+        name, _, rest = text.partition(" ")
+        match name:
+            case "/help":
+                self._terminal.line(HELP)
+            case "/clear":
+                self._begin()
+            case "/save" if rest.strip():
+                self._save(rest.strip())
+            case "/save":
+                self._terminal.line("/save FILE", "red")
+            case "/sessions" | "/open" | "/delete" if self._folder is not None:
+                try:
+                    self._stored(self._folder, name, rest.strip())
+                except Problem as problem:
+                    self._terminal.line(explain(problem), "red")
+            case "/sessions" | "/open" | "/delete":
+                self._terminal.line(f"{name} is for a store: chat --store FOLDER", "red")
+            case _:
+                self._terminal.line(f"{name} is not known; /help lists what is", "red")
+
+    def _begin(self) -> None:
+        """A new session: in a store under an id of its own, else in no file."""
+        if self._kept is not None:
+            self._kept.close()
+            self._kept = None
+        self.session = {"messages": [], "config": self.session.get("config", {})}
+        self._terminal.line("a new session", "dim")
+        if self._folder is not None:
+            self.session["id"] = session_id = f"ses_{secrets.token_hex(12)}"
+            self._keep(self._folder, session_id)
+
+    def _keep(self, folder: session_files.JsonSession, session_id: str) -> None:
+        self._kept = folder.kept(session_id)
+        self._terminal.line(f"it is saved as {visible(session_id)}", "dim")
+
+    def _stored(self, folder: session_files.JsonSession, name: str, session_id: str) -> None:
+        """What there is in the store, and another session of it. Raises Problem."""
+        if name == "/sessions":
+            for each in folder.list_sessions():
+                self._terminal.line(self._listed(folder, each))
+        elif not session_id:
+            self._terminal.line(f"{name} ID", "red")
+        elif not folder.session_exists(session_id):
+            self._terminal.line(f"there is no session {visible(session_id)}; /sessions", "red")
+        elif self._kept is not None and self._kept.file == folder.file(session_id):
+            self._terminal.line("this is the session that is open", "red")
+        elif name == "/delete":
+            folder.delete_session(session_id)
+            self._terminal.line("deleted", "dim")
+        else:
+            kept = folder.kept(session_id)
+            try:
+                session = kept.load()
+            except Problem:
+                kept.close()
+                raise
+            if self._kept is not None:
+                self._kept.close()
+            self._kept, self.session = kept, self._admitted(session)
+            self._terminal.line(f"{len(self.session.get('messages') or ())} messages", "dim")
+            if self._open():
+                self._converse()
+
+    def _listed(self, folder: session_files.JsonSession, session_id: str) -> str:
+        try:
+            about = folder.get_session_info(session_id)
+        except Problem as problem:
+            return visible(f"  {session_id}  {problem.detail}")
+        return visible(f"  {session_id}  {about['messages']} messages  {about['title']}")
+
+    def _save(self, name: str) -> None:
+        """Whatever is wrong with the name, the conversation goes on."""
+        try:
+            file = session_files.file_of(name)
+            session_files.write_whole(file, session_files.as_text(self.session))
+        except OSError as error:
+            self._terminal.line(f"{name}: {error.strerror}", "red")
+        else:
+            self._terminal.line(f"saved to {file}", "dim")
+
+    def _store(self) -> None:
+        """Save it where it is kept; what keeps it from that is told once."""
+        if self._kept is not None:
+            self._kept.save(self.session)
+            self._tell_failure(self._kept)
+
+    def _tell_failure(self, kept: session_files.Kept) -> None:
+        if kept.failed and kept.failed != self._told:
+            self._terminal.line(f"not saved: {kept.file}: {kept.failed}", "red")
+        self._told = kept.failed
+
+    def _say(self, text: str) -> None:
+        messages = self.session.setdefault("messages", [])
+        message = {"id": f"msg_{secrets.token_hex(12)}", "role": "user", "content": text}
+        messages.append(message)
+        self._store()
+        if not self._converse():
+            messages.remove(message)
+            self._store()
+
+    def _converse(self) -> bool:
+        """Run, ask what the run waits for, run again; until nothing more is asked or answered.
+
+        False when the session was refused as it is. An answer that is refused is asked for again:
+        in the session it would stand in the way of all that follows.
+        """
+        answered: list[dict[str, Any]] = []
+        while True:
+            try:
+                self._loop.run(self._once())
+            except Problem as problem:
+                self._terminal.line(explain(problem), "red")
+                if not answered:
+                    return False
+                for interrupt in answered:
+                    del interrupt["answer"]
+            except KeyboardInterrupt:
+                self._terminal.line("stopped", "dim")
+                return True
+            finally:
+                if self._run is not None:
+                    self.session, self._run = self._run.session, None
+                    self._store()
+            try:
+                answered = [interrupt for interrupt in self._open() if self._ask(interrupt)]
+            except (EOFError, KeyboardInterrupt):
+                self._terminal.line("\nleft open; your next message takes its place", "dim")
+                return True
+            if not answered:
+                return True
+
+    async def _once(self) -> None:
+        self._run = self._agent.prepare(self.session)
+        printer = Printer(self._terminal)
+        try:
+            async with aclosing(self._run.events()) as events:
+                async for event in events:
+                    if self._kept is not None:
+                        self._kept.saw(event, self._run.session)
+                        self._tell_failure(self._kept)
+                    printer.show(event)
+        finally:
+            printer.end()
+        last = self._run.session["messages"][-1]
+        if why := SHORT.get(ended_by(last)):
+            self._terminal.line(f"({why})", "red")
+
+    def _open(self) -> list[dict[str, Any]]:
+        interrupts: list[dict[str, Any]] = self.session.get("interrupts") or []
+        return [interrupt for interrupt in interrupts if "answer" not in interrupt]
+
+    def _ask(self, interrupt: dict[str, Any]) -> bool:
+        given = answer(self._terminal, interrupt)
+        if given is not None:
+            interrupt["answer"] = given
+        return given is not None

@@ -1,0 +1,265 @@
+"""`python3 -m server doctor`: what works here, what is missing, and how to get it.
+
+In the walk: beside the command line, on an `App` that is open but serves nobody. The rule of the
+file: each finding is one line for a stranger; what is not well comes with the next step, and
+nothing is changed.
+"""
+
+from __future__ import annotations
+
+import http.client
+import os
+import platform
+import resource
+import shlex
+import shutil
+import socket
+import ssl
+import stat
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..app import App
+from ..config import shipped
+from ..http.headers import is_loopback
+from ..http.listener import bind
+from ..sandbox.usage import MOST_FILES
+from ..strict_json import JSONError, loads
+from .serve import files_wanted
+
+OK, NOTE, MISSING = "ok", "note", "missing"
+LITTLE = 512 << 20  # bytes free: a call may write as much by default
+MUCH = 1 << 30  # bytes of all workspaces together
+ASK_S = 3.0
+SIZE_S = 20.0
+NAMESPACES = (
+    ("kernel/apparmor_restrict_unprivileged_userns", "1", "0"),
+    ("kernel/unprivileged_userns_clone", "0", "1"),
+    ("user/max_user_namespaces", "0", "15000"),
+)
+
+
+@dataclass(frozen=True)
+class Finding:
+    mark: str  # OK, NOTE: it works and could be better, MISSING: something does not work
+    name: str
+    text: str
+    step: str = ""  # what to do about it
+
+
+def examine(app: App) -> list[Finding]:
+    """Everything that is looked at, in the order in which a newcomer meets it."""
+    server = app.config.server
+    return [
+        *_machine(),
+        *_home(app.config.home),
+        *_workspaces(app.config.home / "workspaces"),
+        *_models(app),
+        *_sandbox(app.toolbox.sandbox(), _setting),
+        *(Finding(MISSING, part, text) for part, texts in app.problems().items() for text in texts),
+        *_network(server),
+        *_files(server),
+    ]
+
+
+def lines(findings: list[Finding]) -> Iterator[str]:
+    """As a person reads them."""
+    for found in findings:
+        yield f"  {found.mark:<8} {found.name:<8} {found.text}"
+        if found.step:
+            yield f"  {'':<8} {'':<8} → {found.step}"
+    missing = sum(found.mark == MISSING for found in findings)
+    notes = sum(found.mark == NOTE for found in findings)
+    yield ""
+    if missing:
+        yield f"{missing} missing. They can be mended in any order."
+    elif notes:
+        yield "Everything works; the notes say what could be better."
+    else:
+        yield "Everything works."
+
+
+def _machine() -> Iterator[Finding]:
+    version = platform.python_version()
+    yield Finding(OK, "python", f"{version}, {sys.executable}")
+    if sys.platform == "linux":
+        yield Finding(OK, "system", f"Linux {platform.release()} on {platform.machine()}")
+    else:
+        yield Finding(
+            NOTE,
+            "system",
+            f"{platform.system()}: the sandbox needs Linux, so shell and file tools are withheld",
+            "run yaa in a Linux machine or container, or see server.sandbox.require",
+        )
+    client = shipped("client") / "index.html"
+    if not client.is_file():
+        yield Finding(MISSING, "client", f"{client} is not there", "install yaa again")
+
+
+def _home(home: Path) -> Iterator[Finding]:
+    mode = stat.S_IMODE(home.stat().st_mode)
+    if mode & 0o077:
+        text = f"{home} is open to other users of this machine (mode {mode:o})"
+        yield Finding(NOTE, "home", text, f"chmod 700 {home}")
+    else:
+        yield Finding(OK, "home", str(home))
+    free = shutil.disk_usage(home).free
+    mark = OK if free >= LITTLE else NOTE
+    yield Finding(mark, "disk", f"{_megabytes(free)} free")
+    found = os.statvfs(home)
+    yield from _files_left(found.f_ffree, found.f_files)
+
+
+def _files_left(free: int, most: int) -> Iterator[Finding]:
+    """`most` is 0 where the file system has no limit of its own. One session can make MOST_FILES,
+    and no limit holds for all of them together."""
+    if most and free < 2 * MOST_FILES:
+        text = f"{free} more files can be made; the tools of one session may make {MOST_FILES}"
+        yield Finding(NOTE, "disk", text, "remove old workspaces, or use another file system")
+
+
+def _workspaces(folder: Path, much: int = MUCH) -> Iterator[Finding]:
+    """Nobody tells a server that a session is deleted, so they stay until the owner removes them.
+    A folder's time is that of the last call in it (runner.py)."""
+    size = _size(folder)
+    if size is None:
+        yield Finding(NOTE, "disk", f"the workspaces in {folder} could not be measured")
+        return
+    text = f"{_megabytes(size)} taken by the workspaces of sessions, which have no limit together"
+    if size < much:
+        yield Finding(OK, "disk", text)
+        return
+    step = f"find {shlex.quote(str(folder))} -mindepth 1 -maxdepth 1 -mtime +30 -exec rm -rf {{}} +"
+    yield Finding(NOTE, "disk", text, f"remove those of 30 days without a call: {step}")
+
+
+def _size(folder: Path) -> int | None:
+    """Bytes on the disk below a folder, as far as they may be seen; None if that cannot be told.
+    Another process looks: what tools make may be of any depth, and may change into links."""
+    if not folder.exists():
+        return 0
+    try:
+        command = ["du", "-sk", str(folder)]
+        done = subprocess.run(command, capture_output=True, timeout=SIZE_S, check=False)
+        return int(done.stdout.split()[0]) << 10  # without what it may not enter, it exits with 1
+    except (OSError, subprocess.TimeoutExpired, ValueError, IndexError):
+        return None
+
+
+def _megabytes(size: int) -> str:
+    return f"{size / (1 << 30):.1f} GB" if size >= 1 << 30 else f"{size >> 20} MB"
+
+
+def _models(app: App) -> Iterator[Finding]:
+    real = [model for model in app.models.catalog() if not model.get("demo")]
+    for model in real:
+        mark = ", the default" if model.get("default") else ""
+        yield Finding(OK, "model", f"{model['name']}: {model['model']}{mark}")
+    if not real:
+        yield Finding(
+            MISSING,
+            "model",
+            "none found; the built-in demo will answer, which is a script and no AI",
+            "set OPENAI_API_KEY (or another vendor's key), start Ollama or LM Studio, or name a"
+            " provider in config.json",
+        )
+
+
+def _sandbox(told: Mapping[str, Any], setting: Callable[[str], str]) -> Iterator[Finding]:
+    """`setting` reads a value of /proc/sys, "" where there is none."""
+    tier = told["tier"]
+    if told["withheld"]:
+        yield Finding(
+            MISSING,
+            "sandbox",
+            f"tier {tier}, and {told['require']} is required: shell, file and owner's tools are"
+            " withheld",
+        )
+    elif tier == "A":
+        yield Finding(OK, "sandbox", "tier A, the strongest")
+    else:
+        yield Finding(NOTE, "sandbox", f"tier {tier}; A would be the strongest")
+    for wanted, why in told["tried"].items():
+        yield Finding(NOTE, "sandbox", f"not {wanted}: {why}", _mend(wanted, setting))
+
+
+def _mend(tier: str, setting: Callable[[str], str]) -> str:
+    if tier != "A":
+        return ""
+    for name, closed, opened in NAMESPACES:
+        if setting(name) == closed:
+            dotted = name.replace("/", ".")
+            return f"namespaces are switched off for users: sudo sysctl -w {dotted}={opened}"
+    if Path("/.dockerenv").exists() or setting("container"):
+        return "a container hides namespaces: run it with --security-opt seccomp=unconfined"
+    return ""
+
+
+def _setting(name: str) -> str:
+    try:
+        return Path("/proc/sys", name).read_text().strip()
+    except OSError:
+        return ""
+
+
+def _network(server: Mapping[str, Any]) -> Iterator[Finding]:
+    host, port = server["host"], server["port"]
+    where = f"{host or 'every address'}, port {port}"
+    try:
+        for sock in bind(host, port):
+            sock.close()
+    except socket.gaierror:
+        yield Finding(MISSING, "address", f"{host} is no address of this machine", "--host ADDRESS")
+    except OSError as error:
+        if version := _running(server):
+            yield Finding(OK, "address", f"{where}: yaa {version} serves there")
+        else:
+            step = "another port: --port N"
+            yield Finding(MISSING, "address", f"{where}: {error.strerror}", step)
+    else:
+        yield Finding(OK, "address", where)
+    if not is_loopback(host) and not server["tls"]["cert"]:
+        yield Finding(
+            NOTE,
+            "https",
+            "off: others on the network can read along",
+            "--cert FILE --key FILE, or a reverse proxy; docs/howto/lan.md",
+        )
+
+
+def _running(server: Mapping[str, Any]) -> str:
+    """The version of the yaa that serves at this address already; "" where it is none."""
+    host = server["host"]
+    at = ("127.0.0.1" if host in ("", "0.0.0.0", "::") else host, server["port"])
+    peer: http.client.HTTPConnection
+    if server["tls"]["cert"]:
+        context = ssl._create_unverified_context()
+        peer = http.client.HTTPSConnection(*at, timeout=ASK_S, context=context)
+    else:
+        peer = http.client.HTTPConnection(*at, timeout=ASK_S)
+    try:
+        peer.request("GET", "/health")
+        answer = peer.getresponse()
+        said = loads(answer.read(4096))
+    except (OSError, http.client.HTTPException, JSONError):
+        return ""
+    finally:
+        peer.close()
+    ours = answer.headers["Server"] == "yaa" and isinstance(said, dict)
+    return str(said.get("version", "")) if ours else ""
+
+
+def _files(server: Mapping[str, Any]) -> Iterator[Finding]:
+    """The server raises its own limit as far as it may."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = files_wanted(server["limits"])
+    if most in (resource.RLIM_INFINITY, -1) or most >= wanted:
+        yield Finding(OK, "files", f"{wanted} may be open at once")
+        return
+    text = f"{most} may be open at once; max_connections wants {wanted}"
+    step = f"ulimit -Hn {wanted}, LimitNOFILE={wanted} in a unit, or a lower max_connections"
+    yield Finding(NOTE, "files", text, step)

@@ -1,0 +1,368 @@
+"""Sessions in files: saved after every event of a run, whole again after a kill.
+
+In the walk: beside the console and the library; the server itself keeps no session. A `Kept` is
+one file. Writing all of a long session for each word of an answer would cost more than the answer,
+so events go to a journal beside the file, and the file is written whole as often as that is cheap.
+The rule of the file: the session file is replaced and never changed in place; a journal counts only
+on top of the very bytes that it was begun on.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import hashlib
+import json
+import os
+import secrets
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from copy import deepcopy
+from pathlib import Path
+from typing import Any, BinaryIO, Protocol, Self
+from urllib.parse import quote, unquote
+
+from ..errors import Problem
+from ..session.events import Event
+from ..session.fold import DELTAS, Folder
+from ..settings import json_errors
+from ..strict_json import JSONError, dumps, loads
+
+Json = dict[str, Any]
+
+SUFFIX = ".json"
+LONGEST_NAME = 200  # bytes of a file's name without its suffix; systems allow 255
+SHARE = 20  # a whole file is written when so many times the time that it takes have passed
+COMPONENTS = "components"  # member of `ext` with the states of a program's own components
+
+
+def file_of(name: str | Path) -> Path:
+    """Where a file is: with `~`, through links. Raises OSError for what is no file."""
+    try:
+        file = Path(name).expanduser().resolve()
+        there = file.exists()
+    except (RuntimeError, ValueError) as error:  # no such user; a NUL
+        raise OSError(errno.EINVAL, str(error)) from None
+    if there and not file.is_file():  # of a device nothing would be left
+        raise OSError(errno.EINVAL, "is no file")
+    return file
+
+
+def write_whole(file: Path, data: bytes) -> None:
+    """Put `data` in the place of a file, whole or not at all. Raises OSError."""
+    draft = file.with_name(f".{file.name[:100]}.{secrets.token_hex(4)}")
+    try:
+        with draft.open("xb") as out:
+            if file.exists():
+                os.fchmod(out.fileno(), file.stat().st_mode & 0o777)
+            out.write(data)
+            out.flush()
+            os.fsync(out.fileno())
+        draft.replace(file)
+    except OSError:
+        with suppress(OSError):
+            draft.unlink()
+        raise
+
+
+def as_text(session: Json) -> bytes:
+    """As JSON that people can read and edit."""
+    return (json.dumps(session, ensure_ascii=False, indent=2) + "\n").encode("utf-8", "replace")
+
+
+def read(file: Path) -> Json:
+    """The session in a file, with what the journal beside it adds. Raises Problem that names the
+    place."""
+    try:
+        data = file.read_bytes()
+    except OSError as error:
+        raise Problem("bad_request", f"{file}: {error.strerror}") from None
+    return parsed(data, str(file), _journal(file))
+
+
+def parsed(data: bytes, name: str, journal: Path | None = None) -> Json:
+    """The session in the bytes of a file called `name`. Raises Problem that names the place."""
+    try:
+        document = loads(data)
+    except JSONError as error:
+        place, message = json_errors.wrong(data, error)
+        raise Problem("bad_json", f"{name}{place}: {message}") from None
+    if not isinstance(document, dict):
+        raise Problem("session_invalid", f"{name}: a session is one JSON object")
+    if journal is not None:
+        folder = Folder(document)
+        for event in _journaled(journal, data):
+            folder.apply(event)
+        folder.flush()
+    return document
+
+
+def _journal(file: Path) -> Path:
+    return file.with_name(f".{file.name}.journal")
+
+
+def _base(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def _journaled(journal: Path, data: bytes) -> Iterator[Event]:
+    """The events that came after these bytes were written. The last line may be cut."""
+    try:
+        head, *lines = journal.read_bytes().split(b"\n")
+    except OSError:
+        return
+    with suppress(JSONError):
+        if loads(head) != {"base": _base(data)}:
+            return
+        for line in lines:
+            event = loads(line)
+            if isinstance(event, dict):
+                yield event
+
+
+class Kept:
+    """One session in one file, which nobody else keeps meanwhile. `failed`: why the last writing
+    did not work, empty if it did. Raises OSError where nothing can be written, and Problem for a
+    file that is open elsewhere."""
+
+    def __init__(self, file: Path, clock: Callable[[], float] = time.monotonic) -> None:
+        self.file, self.failed = file, ""
+        self._clock = clock
+        self._journal: BinaryIO = _locked(_journal(file))
+        self._cost = self._saved_at = 0.0
+        self._written = False  # the file, by this object: only on top of that can events be kept
+
+    def exists(self) -> bool:
+        return self.file.exists()
+
+    def load(self) -> Json:
+        """What was saved, to the last event before a kill. Raises Problem."""
+        return read(self.file)
+
+    def save(self, session: Json) -> None:
+        """Write the whole file. What goes wrong is in `failed`."""
+        began = self._clock()
+        data = as_text(session)
+        try:
+            write_whole(self.file, data)
+            self._journal.seek(0)
+            self._journal.truncate()
+            self._journal.write(dumps({"base": _base(data)}).encode() + b"\n")
+            self._journal.flush()
+            self.failed, self._written = "", True
+        except OSError as error:
+            self.failed = error.strerror or str(error)
+        self._saved_at = self._clock()
+        self._cost = self._saved_at - began
+
+    def saw(self, event: Event, session: Json) -> None:
+        """Keep an event that was just folded into the session. It is written when this returns."""
+        whole = event["type"] not in DELTAS  # deltas are gathered: the session lacks the last ones
+        due = self._clock() >= self._saved_at + SHARE * self._cost
+        if whole and (due or self.failed or not self._written):
+            self.save(session)
+            return
+        try:
+            self._journal.write(dumps(event).encode("utf-8", "replace") + b"\n")
+            self._journal.flush()
+        except OSError as error:
+            self.failed = error.strerror or str(error)
+
+    def close(self) -> None:
+        """Let others keep it. The journal stays if there is something in it that the file lacks."""
+        if self._journal.closed:
+            return
+        with suppress(OSError):
+            if not self.failed and (self._written or not os.fstat(self._journal.fileno()).st_size):
+                _journal(self.file).unlink()
+        with suppress(OSError):
+            self._journal.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def _locked(path: Path) -> BinaryIO:
+    """The journal, locked as long as it is open; the system frees it when the process ends."""
+    while True:
+        file = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600), "r+b")
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            file.close()
+            name = path.name.removeprefix(".").removesuffix(".journal")
+            text = f"{name}: another program has this session open; end that one first"
+            raise Problem("run_active", text) from None
+        except OSError:
+            file.close()
+            raise
+        with suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(file.fileno()), path.stat()):
+                file.seek(0, os.SEEK_END)
+                return file
+        file.close()  # whoever had it has just removed it
+
+
+# -- stores ---------------------------------------------------------------------------------------
+
+
+class Component(Protocol):
+    """What a SessionManager can save beside the session, as seed 004's StateModule."""
+
+    def save_state(self) -> Json: ...
+    def load_state(self, state: Json) -> None: ...
+
+
+class JsonSession:
+    """A folder of sessions, one file for each: seed 004's store, with its six operations.
+
+    Any text is an id; what cannot be in a file's name is percent-encoded there. Raises Problem.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path).expanduser()
+
+    def file(self, session_id: str) -> Path:
+        """The file of a session, whether or not there is one."""
+        name = quote(session_id.encode("utf-8", "replace"), safe="")
+        name = name.replace(".", "%2E", 1) if name.startswith(".") else name
+        if not 0 < len(name) <= LONGEST_NAME:
+            raise Problem("bad_request", f"{session_id!r:.60}: this is no id for a file's name")
+        return self.path / f"{name}{SUFFIX}"
+
+    def kept(self, session_id: str) -> Kept:
+        """The session's file, to save it after every event."""
+        file = self.file(session_id)
+        with _told(self.path):
+            self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+            return Kept(file)
+
+    def session_exists(self, session_id: str) -> bool:
+        return self.file(session_id).is_file()
+
+    def load_session_state(self, session_id: str) -> Json:
+        return read(self.file(session_id))
+
+    def save_session_state(self, session_id: str, session: Json) -> None:
+        with self.kept(session_id) as kept:
+            kept.save(session)
+            if kept.failed:
+                raise Problem("bad_request", f"{kept.file}: {kept.failed}")
+
+    def delete_session(self, session_id: str) -> bool:
+        """Say whether there was one. Raises Problem for one that is open elsewhere."""
+        if not self.session_exists(session_id):
+            return False
+        with self.kept(session_id) as kept, _told(kept.file):
+            kept.file.unlink(missing_ok=True)
+        return True
+
+    def list_sessions(self) -> list[str]:
+        """The ids, the last changed first."""
+        found = []
+        with suppress(OSError):
+            for file in self.path.iterdir():
+                if file.suffix == SUFFIX and not file.name.startswith("."):
+                    with suppress(OSError):
+                        found.append((-file.stat().st_mtime_ns, unquote(file.stem)))
+        return [session_id for _, session_id in sorted(found)]
+
+    def get_session_info(self, session_id: str) -> Json:
+        """`{id, title, status, messages, bytes, changed}`: how many, and when in Unix seconds."""
+        file = self.file(session_id)
+        session = read(file)
+        with _told(file):
+            about = file.stat()
+        messages = session.get("messages")
+        return {
+            "id": session_id,
+            "title": str(session.get("title") or ""),
+            "status": str(session.get("status") or ""),
+            "messages": len(messages) if isinstance(messages, list) else 0,
+            "bytes": about.st_size,
+            "changed": about.st_mtime,
+        }
+
+
+class SessionManager:
+    """What seed 004 has around a store: components that are saved and loaded together.
+
+    The first component that has a `session` (a BaseAgent) is what the file holds; the state of any
+    other goes along in its `ext.components`.
+    """
+
+    def __init__(self, session_id: str) -> None:
+        self.session_id = session_id
+        self._components: list[Any] = []
+        self._store: JsonSession | None = None
+
+    @classmethod
+    def for_session_id(cls, session_id: str) -> SessionManager:
+        return cls(session_id)
+
+    def with_session(self, store: JsonSession) -> SessionManager:
+        self._store = store
+        return self
+
+    def add_component(self, component: Any) -> SessionManager:
+        """Raises TypeError for what has neither save_state nor load_state."""
+        if not all(callable(getattr(component, n, None)) for n in ("save_state", "load_state")):
+            raise TypeError(f"{component!r:.60} has no save_state and load_state")
+        self._components.append(component)
+        return self
+
+    def session_exists(self) -> bool:
+        return self._checked().session_exists(self.session_id)
+
+    def load_if_exists(self) -> bool:
+        """Give every component what was saved of it; say whether anything was. Raises Problem."""
+        store = self._checked()
+        if not store.session_exists(self.session_id):
+            return False
+        session = store.load_session_state(self.session_id)
+        states = (session.get("ext") or {}).get(COMPONENTS) or {}
+        agent = self._agent()
+        for each in self._components:
+            if each is agent:
+                each.load_state(session)
+            elif (name := component_name(each)) in states:
+                each.load_state(states[name])
+        return True
+
+    def save_session(self) -> None:
+        """Raises Problem where it cannot be written, and TypeError for a state that is no JSON."""
+        store, agent = self._checked(), self._agent()
+        session: Json = {"messages": []} if agent is None else deepcopy(agent.save_state())
+        states = {component_name(c): c.save_state() for c in self._components if c is not agent}
+        if states:
+            session["ext"] = {**(session.get("ext") or {}), COMPONENTS: states}
+        store.save_session_state(self.session_id, session)
+
+    def _agent(self) -> Any:
+        return next((each for each in self._components if hasattr(each, "session")), None)
+
+    def _checked(self) -> JsonSession:
+        if self._store is None:
+            raise TypeError("there is no store: with_session(JsonSession(folder))")
+        return self._store
+
+
+def component_name(component: Any) -> str:
+    """A component's own name, else that of its class with a small first letter."""
+    given = getattr(component, "component_name", None)
+    if isinstance(given, str) and given.strip():
+        return given
+    name = type(component).__name__
+    return name[0].lower() + name[1:]
+
+
+@contextmanager
+def _told(place: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise Problem("bad_request", f"{place}: {error.strerror or error}") from None

@@ -1,0 +1,221 @@
+"""The operations that make the working view smaller, and what each does to a message.
+
+They are data in `session.context.ops`, so a client can show, undo or pin; the messages themselves
+are never touched. Targets are message ids; what a model reads in their place names a handle, `m12`,
+which is the message's place in the session and brings it back whole (context/reload.py).
+
+    stub     {ids, why}            results → one line
+    preview  {id, head, tail}      a long text → its beginning and end, so many characters of each
+    args     {id, keep}            long values in a call's arguments → their beginning
+    summary  {id, text}            a long text → a summary of it
+    fold     {from, to, text}      several messages → one that sums them up
+    pin, unpin {ids}               not to be made smaller
+    expire   {ids, after}          results that may go after so many model calls
+
+Applying a list twice is applying it once, and an operation on a message that is not there does
+nothing: a client may have switched to another branch. Pure.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from ..strict_json import JSONError, dumps, loads
+
+Session = dict[str, Any]
+Message = dict[str, Any]
+Op = dict[str, Any]
+
+KINDS = ("stub", "preview", "args", "summary", "fold", "pin", "unpin", "expire")
+RELOAD = "context_reload"
+FOLDED = (
+    "[What happened earlier in this conversation, in short. It is a note, not your own words.]\n"
+)
+
+
+def ops_of(session: Session) -> list[Op]:
+    return list(session.get("context", {}).get("ops") or ())
+
+
+def applied(messages: list[Message], ops: list[Op]) -> list[Message]:
+    """The messages as the view has them. Those that no operation names are the same objects."""
+    if not ops:
+        return messages
+    changes = changes_of(ops)
+    places = {message.get("id"): place for place, message in enumerate(messages)}
+    folds = _folds(ops, places)
+    seen: list[Message] = []
+    place = 0
+    while place < len(messages):
+        if fold := folds.get(place):
+            seen.append(folded(fold))
+            place = places[fold["to"]] + 1
+            continue
+        message = messages[place]
+        op = changes.get(message.get("id", ""))
+        seen.append(changed(message, op, place) if op else message)
+        place += 1
+    return seen
+
+
+def changes_of(ops: Iterable[Op]) -> dict[str, Op]:
+    """Message id → the operation that says how it looks: of several, the last."""
+    found: dict[str, Op] = {}
+    for op in ops:
+        if op.get("op") == "stub":
+            found.update(dict.fromkeys(ids_of(op), op))
+        elif op.get("op") in ("preview", "args", "summary"):
+            if found.get(op["id"], {}).get("op") != "stub":  # nothing is less than one line
+                found[op["id"]] = op
+    return found
+
+
+def ids_of(op: Op) -> list[str]:
+    return list(op.get("ids") or ())
+
+
+def pinned(ops: Iterable[Op]) -> set[str]:
+    found: set[str] = set()
+    for op in ops:
+        if op.get("op") == "pin":
+            found.update(ids_of(op))
+        elif op.get("op") == "unpin":
+            found.difference_update(ids_of(op))
+    return found
+
+
+def _folds(ops: list[Op], places: dict[Any, int]) -> dict[int, Op]:
+    """Place of the first message → fold. A later fold takes in the earlier ones it covers; one
+    that cuts into another is left out."""
+    chosen: dict[int, Op] = {}
+    spans: list[tuple[int, int]] = []  # of those chosen, in order
+    for op in reversed(ops):
+        if op.get("op") != "fold":
+            continue
+        first, last = places.get(op["from"]), places.get(op["to"])
+        if first is None or last is None or first > last:
+            continue
+        at = bisect_right(spans, (first, last))
+        before, after = spans[at - 1 : at], spans[at : at + 1]
+        if all(end < first for _, end in before) and all(last < start for start, _ in after):
+            chosen[first] = op
+            spans.insert(at, (first, last))
+    return chosen
+
+
+def folded_ids(messages: list[Message], ops: list[Op]) -> dict[str, Op]:
+    """Message id → the fold that it is in."""
+    places = {message.get("id"): place for place, message in enumerate(messages)}
+    return {
+        messages[place].get("id", ""): op
+        for first, op in _folds(ops, places).items()
+        for place in range(first, places[op["to"]] + 1)
+    }
+
+
+def folded(op: Op) -> Message:
+    """What stands for the messages of a fold. An assistant's message, so that roles go on taking
+    turns: some chat templates refuse two user messages in a row."""
+    return {"role": "assistant", "content": FOLDED + op["text"]}
+
+
+def changed(message: Message, op: Op, place: int) -> Message:
+    """One message as `op` has it; the message itself where the operation does not fit it."""
+    kind = op["op"]
+    if kind == "stub" and message["role"] == "tool":
+        return {**message, "content": stub_text(message, place)}
+    if kind == "preview":
+        text = text_of(message.get("content"))
+        short = preview_text(text, op.get("head", 0), op.get("tail", 0), place)
+        return {**message, "content": short} if len(short) < len(text) else message
+    if kind == "summary":
+        text = text_of(message.get("content"))
+        short = summary_text(text, op["text"], place)
+        return {**message, "content": short} if len(short) < len(text) else message
+    if kind == "args" and message.get("tool_calls"):
+        calls = [shortened_call(call, op.get("keep", 0), place) for call in message["tool_calls"]]
+        return {**message, "tool_calls": calls}
+    return message
+
+
+def stub_text(message: Message, place: int) -> str:
+    status = (message.get("result") or {}).get("status") or (
+        "error" if message.get("is_error") else "ok"
+    )
+    size = len(text_of(message.get("content")))
+    return (
+        f"[The result of {message.get('name', 'a tool')} ({status}, {size:,} characters) is left"
+        f' out here. {RELOAD}(handle="m{place}") shows it.]'
+    )
+
+
+def preview_text(text: str, head: int, tail: int, place: int) -> str:
+    """Beginning and end, cut between lines where one is near."""
+    head, tail = max(head, 0), max(tail, 0)
+    if len(text) <= head + tail:
+        return text
+    begin = _to_line_end(text[:head])
+    end = _from_line_start(text[len(text) - tail :]) if tail else ""
+    left = len(text) - len(begin) - len(end)
+    note = (
+        f"[… {left:,} of {len(text):,} characters are left out here."
+        f' {RELOAD}(handle="m{place}") shows them. …]'
+    )
+    return "\n".join(filter(None, (begin, note, end)))
+
+
+def summary_text(text: str, summary: str, place: int) -> str:
+    return (
+        f'[A summary of {len(text):,} characters. {RELOAD}(handle="m{place}") shows them.]\n'
+        f"{summary}"
+    )
+
+
+def _to_line_end(text: str) -> str:
+    cut = text.rfind("\n")
+    return text[:cut] if cut > len(text) * 3 // 4 else text
+
+
+def _from_line_start(text: str) -> str:
+    cut = text.find("\n")
+    return text[cut + 1 :] if 0 <= cut < len(text) // 4 else text
+
+
+def shortened_call(call: dict[str, Any], keep: int, place: int) -> dict[str, Any]:
+    """A call whose long argument values are cut; still a JSON object with the same keys."""
+    function = call["function"]
+    try:
+        value = loads(function["arguments"])
+    except (JSONError, TypeError):
+        return call
+    short = _shortened(value, max(keep, 0), place)
+    if short == value:
+        return call
+    return {**call, "function": {**function, "arguments": dumps(short)}}
+
+
+def _shortened(value: Any, keep: int, place: int) -> Any:
+    if isinstance(value, str):
+        note = f" [… {len(value) - keep:,} more characters: m{place}]"
+        return value[:keep] + note if len(value) > keep + len(note) else value
+    if isinstance(value, list):
+        return [_shortened(item, keep, place) for item in value]
+    if isinstance(value, dict):
+        return {key: _shortened(item, keep, place) for key, item in value.items()}
+    return value
+
+
+def text_of(content: Any) -> str:
+    """The text of a content, parts joined; media are named."""
+    if isinstance(content, str):
+        return content
+    return "\n".join(_texts(content))
+
+
+def _texts(content: Any) -> Iterator[str]:
+    for part in content if isinstance(content, list) else ():
+        if isinstance(part, dict):
+            text = part.get("text")
+            yield text if isinstance(text, str) else f"[{part.get('type', 'a part')}]"

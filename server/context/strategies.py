@@ -1,0 +1,414 @@
+"""The six ways to make a view smaller, in the order in which they are tried.
+
+Each walks over the work and proposes operations, the most useful first; context/compact.py applies
+one after the other until the view is small enough. The names are seed 004's. None touches what is
+protected: pins, the first and the last thing the user said, calls without a result, and results the
+model has not seen yet, which are the cause of endless repetition when they go.
+
+Every operation is made without a model. Where one is to write the text (`summary: llm`), it stands
+in `drafts` as well, with the room that such a text may have (context/model_summaries.py): the plan
+holds without it. Pure.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+from ..strict_json import dumps
+from .budget import Measure
+from .ops import Op, changed, folded, text_of
+from .summarize import extract
+from .tokens import of_message
+
+Message = dict[str, Any]
+
+ARGUMENT = 160  # characters that stay of a long argument
+LEAST = 40  # tokens below which one operation is not worth its placeholder
+LEAST_ROOM = 120  # tokens that a model has for a summary at least, with the words around it
+CHARS = 3  # of a text to a token, about
+MOST_DRAFTS = 8  # summaries that a model is asked for in one compaction
+
+
+@dataclass
+class Item:
+    """A message of the view: its place in the session, what it looks like, what it costs."""
+
+    place: int
+    message: Message
+    shown: Message
+    tokens: int
+    turn: int  # how many times the user had spoken
+    safe: bool = False  # not to be touched
+    gone: bool = False  # inside a fold; the first of a fold has the fold's tokens
+    unseen: bool = False  # a result that no model has read
+    pinned: bool = False  # whether there is room for the pin or not
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A text that a model may write better: of the operation `at` this place of a compaction.
+
+    kind: `turns`, `calls`, `message` or `round`. room: tokens of the message that may come of it.
+    made: those of the one that was made without a model. id: the message, for `message`.
+    """
+
+    at: int
+    kind: str
+    room: int
+    made: int
+    id: str = ""
+
+
+class Work:
+    """What there is to make smaller. `size` (tokens) and `count` (messages) follow what is applied;
+    `ops` are the result.
+
+    options: `session.config.context`. expired: ids of results that may go first. room: characters
+    that a fold may have. low, few: the size and the count at which it is done.
+    """
+
+    def __init__(
+        self,
+        items: list[Item],
+        measure: Measure,
+        options: dict[str, Any],
+        expired: set[str],
+        room: int,
+        low: int = 0,
+        few: float = math.inf,
+    ) -> None:
+        self.items, self.size, self.options = items, measure.total, options
+        self.count = sum(not item.gone or bool(item.tokens) for item in items)
+        self.expired, self.room = expired, room
+        self.low, self.few = low, few
+        self.turns = items[-1].turn if items else 0
+        self.by_model = options["summary"] == "llm"
+        self.ops: list[Op] = []
+        self.drafts: list[Draft] = []
+        self._ratio, self._costs = measure.ratio, measure.costs
+        self._exempt = frozenset(options["exempt_tools"])
+        self._by_id = {item.message.get("id"): item for item in items}
+
+    @property
+    def large(self) -> bool:
+        return self.size > self.low
+
+    @property
+    def crowded(self) -> bool:
+        return self.count > self.few
+
+    @property
+    def folds(self) -> bool:
+        """Whether calls are put together, and not only cut: one line in the place of each result
+        leaves as many messages, and needs no model."""
+        return self.by_model or self.crowded
+
+    def open_items(self) -> Iterator[Item]:
+        """What may be cut, as long as there is too much of it."""
+        for item in self.items:
+            if not self.large:
+                return
+            if not item.safe and not item.gone and item.message.get("id"):
+                yield item
+
+    def exempt(self, item: Item) -> bool:
+        return item.message.get("name") in self._exempt
+
+    def shorten(self, op: Op) -> bool:
+        """Apply an operation on one message, if it saves enough."""
+        item = self._by_id[op["ids"][0] if "ids" in op else op["id"]]
+        shown = changed(item.message, op, item.place)
+        tokens = of_message(shown, self._costs)
+        if item.tokens - tokens < LEAST:
+            return False
+        self._undraft({item.message["id"]})
+        self._save(item.tokens - tokens, op)
+        item.shown, item.tokens = shown, tokens
+        return True
+
+    def retire(self, item: Item) -> None:
+        """Leave one result out, whatever that saves: its time is over."""
+        op = {"op": "stub", "ids": [item.message["id"]], "why": "expired"}
+        shown = changed(item.message, op, item.place)
+        if shown != item.shown:
+            tokens = of_message(shown, self._costs)
+            self._save(item.tokens - tokens, op)
+            item.shown, item.tokens = shown, tokens
+
+    def show_less(self, items: list[Item], bound: int) -> None:
+        """Share out what room is left among these, the small ones whole and of the others the
+        beginning and the end. The last thing to do before a run stops."""
+        left = (bound - self.size) / self._ratio + sum(item.tokens for item in items)
+        waiting = sorted(items, key=lambda item: item.tokens)
+        while waiting and waiting[0].tokens <= left / len(waiting):
+            left -= waiting.pop(0).tokens
+        share = left / len(waiting) - LEAST_ROOM if waiting else 0
+        if share < LEAST_ROOM:
+            return  # a model that sees nothing of a result asks for it again
+        for item in waiting:
+            text = text_of(item.message.get("content"))
+            kept = int(len(text) * min(share / max(of_message(item.message, self._costs), 1), 1))
+            op = {
+                "op": "preview",
+                "id": item.message["id"],
+                "head": kept * 2 // 3,
+                "tail": kept // 3,
+            }
+            self.shorten(op)
+
+    def sum_up(self, item: Item) -> bool:
+        """A summary of one message, or else its beginning and end."""
+        shown = self.options["preview_chars"]
+        before = item.tokens
+        had = len(self.ops)
+        op = {"op": "preview", "id": item.message["id"], "head": shown, "tail": shown}
+        if not self.shorten(op):
+            return False
+        room = min(max(int(before * self.options["summary_ratio"]), LEAST_ROOM), before - LEAST)
+        self._drafted(Draft(had, "message", room, item.tokens, item.message["id"]))
+        return True
+
+    def _drafted(self, draft: Draft) -> None:
+        if self.by_model and draft.room >= LEAST_ROOM and len(self.drafts) < MOST_DRAFTS:
+            self.drafts.append(draft)
+
+    def _undraft(self, ids: set[str]) -> None:
+        """Forget texts for what something else now stands for."""
+        self.drafts = [
+            draft
+            for draft in self.drafts
+            if draft.id not in ids and self.ops[draft.at].get("from") not in ids
+        ]
+
+    def fold(self, items: list[Item], kind: str = "turns") -> bool:
+        """Put one message in the place of several, if that is less; of a crowd, if it is not more.
+        Not up to the middle of an earlier fold: of two that overlap the later one counts, and the
+        rest would come back."""
+        at = bisect_right(self.items, items[-1].place, key=lambda item: item.place)
+        behind = self.items[at : at + 1]
+        if behind and behind[0].gone and not behind[0].tokens:
+            return False
+        before = sum(item.tokens for item in items)
+        wanted = max(int(before * self.options["summary_ratio"]), LEAST_ROOM)
+        room = self.room if kind == "turns" else min(wanted * CHARS, self.room)
+        saving = LEAST
+        if self.crowded:
+            room, saving = min(room, before * CHARS), -LEAST
+        op, tokens = self._folded(items, room)
+        while before - tokens < saving and self.crowded and room > LEAST_ROOM:
+            room //= 2
+            op, tokens = self._folded(items, room)
+        if before - tokens < saving:
+            return False
+        self.count -= sum(not item.gone or bool(item.tokens) for item in items) - 1
+        self._undraft({item.message["id"] for item in items})
+        self._save(before - tokens, op)
+        for item in items:
+            item.gone, item.tokens = True, 0
+        items[0].tokens = tokens
+        allowed = max(tokens * 2, LEAST_ROOM) if kind == "turns" else wanted
+        self._drafted(Draft(len(self.ops) - 1, kind, min(allowed, before - LEAST), tokens))
+        return True
+
+    def _folded(self, items: list[Item], room: int) -> tuple[Op, int]:
+        """The operation that puts these together in so many characters, and what it then costs."""
+        op = {
+            "op": "fold",
+            "from": items[0].message["id"],
+            "to": items[-1].message["id"],
+            "text": extract([(item.place, item.message) for item in items], room),
+            "source": "extract",
+        }
+        return op, of_message(folded(op), self._costs)
+
+    def undo(self, made: int, size: int) -> None:
+        """Forget the operations after the first `made`. The items are not to be used again."""
+        del self.ops[made:]
+        self.drafts = [draft for draft in self.drafts if draft.at < made]
+        self.size = size
+
+    def _save(self, tokens: int, op: Op) -> None:
+        self.size -= round(tokens * self._ratio)
+        self.ops.append(op)
+
+
+Strategy = Callable[[Work], Iterator[None]]
+
+
+def tool_invocation_compress(work: Work) -> Iterator[None]:
+    """Results that have expired or were read again; then those of old turns, with the calls in one
+    message or one line for each, and the long arguments of their calls."""
+    again = _read_again(work)
+    for item in work.open_items():
+        if item.message["role"] == "tool" and not work.exempt(item):
+            id_ = item.message["id"]
+            if id_ in work.expired or id_ in again:
+                why = "expired" if id_ in work.expired else "read again later"
+                if work.shorten({"op": "stub", "ids": [id_], "why": why}):
+                    yield
+    last = work.turns - work.options["keep_turns"]
+    if work.folds:
+        yield from _put_together(work, "calls", lambda item: item.turn <= last)
+    yield from _stubbed(work, lambda item: item.turn <= last)
+    yield from _arguments(work, lambda item: item.turn <= last)
+
+
+def large_message_offload_with_protection(work: Work) -> Iterator[None]:
+    """Large messages before the last `keep_messages`, to a preview."""
+    last = len(work.items) - work.options["keep_messages"]
+    edge = work.items[last].place if 0 < last < len(work.items) else 0
+    yield from _previewed(work, lambda item: item.place < edge and item.turn < work.turns)
+
+
+def large_message_offload(work: Work) -> Iterator[None]:
+    """Large messages of every turn before the current one."""
+    yield from _previewed(work, lambda item: item.turn < work.turns)
+
+
+def previous_round_conversation_summary(work: Work) -> Iterator[None]:
+    """Whole turns to one message that sums them up: first all but the last few, then all but the
+    current one."""
+    for kept in sorted({max(work.options["keep_turns"], 1), 1}, reverse=True):
+        for items in _foldable(work, work.turns - kept):
+            if work.fold(items):
+                yield
+
+
+def current_round_large_message_summary(work: Work) -> Iterator[None]:
+    """Large messages of the current turn, to a summary or a preview."""
+    yield from _previewed(work, lambda item: item.turn == work.turns, sum_up=True)
+
+
+def current_round_message_compress(work: Work) -> Iterator[None]:
+    """Everything the current turn has done before its last step, in one message or one line for
+    each result."""
+    if work.folds:
+        yield from _put_together(work, "round", lambda item: item.turn == work.turns)
+    yield from _stubbed(work, lambda item: True)
+    yield from _arguments(work, lambda item: True)
+    yield from _previewed(work, lambda item: True, small=True)
+
+
+STRATEGIES: dict[str, Strategy] = {
+    strategy.__name__: strategy
+    for strategy in (
+        tool_invocation_compress,
+        large_message_offload_with_protection,
+        large_message_offload,
+        previous_round_conversation_summary,
+        current_round_large_message_summary,
+        current_round_message_compress,
+    )
+}
+
+
+def _stubbed(work: Work, wanted: Callable[[Item], bool]) -> Iterator[None]:
+    for item in work.open_items():
+        if item.message["role"] == "tool" and wanted(item) and not work.exempt(item):
+            if work.shorten({"op": "stub", "ids": [item.message["id"]], "why": "old"}):
+                yield
+
+
+def _arguments(work: Work, wanted: Callable[[Item], bool]) -> Iterator[None]:
+    for item in work.open_items():
+        if item.message.get("tool_calls") and wanted(item):
+            if work.shorten({"op": "args", "id": item.message["id"], "keep": ARGUMENT}):
+                yield
+
+
+def _put_together(work: Work, kind: str, wanted: Callable[[Item], bool]) -> Iterator[None]:
+    """Runs of calls and their results, each to one message."""
+    for run in _runs(work, wanted):
+        if work.fold(run, kind):
+            yield
+
+
+def _runs(work: Work, wanted: Callable[[Item], bool]) -> list[list[Item]]:
+    """Steps in a row that may be put together, more than one call and its result."""
+    found: list[list[Item]] = []
+    run: list[Item] = []
+    at = 0
+    while at < len(work.items):
+        if step := _step(work, at, wanted):
+            run += step
+        if (not step or at + len(step) >= len(work.items)) and run:
+            found.append(run)
+            run = []
+        at += max(len(step), 1)
+    return [run for run in found if len(run) > 2]
+
+
+def _step(work: Work, at: int, wanted: Callable[[Item], bool]) -> list[Item]:
+    """An answer with calls and the results of all of them right behind it, if nothing of it is
+    protected; else an empty list."""
+    calls = {call["id"] for call in work.items[at].message.get("tool_calls") or ()}
+    step = work.items[at : at + 1 + len(calls)]
+    free = all(
+        wanted(item)
+        and bool(item.message.get("id"))
+        and not (item.safe or item.gone or work.exempt(item))
+        for item in step
+    )
+    answered = {item.message.get("tool_call_id") for item in step[1:]}
+    return step if calls and free and answered == calls else []
+
+
+def _previewed(
+    work: Work, wanted: Callable[[Item], bool], *, small: bool = False, sum_up: bool = False
+) -> Iterator[None]:
+    shown = work.options["preview_chars"]
+    large = shown * 2 if small else work.options["large_chars"]
+    for item in work.open_items():
+        content = item.shown.get("content")
+        if len(text_of(content)) > large and wanted(item) and not work.exempt(item):
+            if sum_up:
+                if work.sum_up(item):
+                    yield
+                continue
+            op = {"op": "preview", "id": item.message["id"], "head": shown, "tail": shown}
+            if work.shorten(op):
+                yield
+
+
+def _foldable(work: Work, last: int) -> Iterator[list[Item]]:
+    """Runs of whole turns, up to the turn `last`, in which nothing is protected. What the user said
+    at the beginning of a run stays before its fold, so that roles go on taking turns."""
+    run: list[Item] = []
+    for _, group in groupby((i for i in work.items if 1 <= i.turn <= last), lambda i: i.turn):
+        turn = list(group)
+        begins = turn[0].message["role"] == "user"
+        if run and not any(item.safe for item in turn):
+            run += turn
+            continue
+        if len(run) > 1:
+            yield run
+        run = turn[1:] if begins else []
+        if any(item.safe for item in run):
+            run = []
+    if len(run) > 1:
+        yield run
+
+
+def _read_again(work: Work) -> set[str]:
+    """Ids of successful results whose very call was made again later: only the last one counts."""
+    calls = {
+        call["id"]: (call["function"]["name"], dumps(call["function"]["arguments"]))
+        for item in work.items
+        for call in item.message.get("tool_calls") or ()
+    }
+    last: dict[Any, str] = {}
+    found: set[str] = set()
+    for item in work.items:
+        if item.message["role"] != "tool" or item.message.get("is_error"):
+            continue
+        key = calls.get(item.message["tool_call_id"])
+        if key in last:
+            found.add(last[key])
+        if key is not None:
+            last[key] = item.message.get("id", "")
+    return found - {""}

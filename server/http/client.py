@@ -1,0 +1,348 @@
+"""An HTTP/1.1 client for one job: a request out, a streaming answer back, everything bounded.
+
+In the walk: `llm` asks models with it, tools and MCP their servers. Answers stream as they arrive;
+connections are kept; each phase has its time limit; cancelling the task that reads closes the
+socket at once. The rule of the file: redirects are never followed (a key must not travel to an
+address nobody configured), and with `public_only` no name can lead into the local network.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from collections.abc import AsyncGenerator, Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from types import TracebackType
+from urllib.parse import quote, urlsplit
+
+from .connection_pool import ClientError, Connection, Exchange, Pool, Timeouts, plain
+from .decompress import Inflater
+from .headers import serialize_request
+from .parser import Limits
+from .proxy import Proxy, proxy_for
+from .ssrf import Resolve, address_of, resolve, resolve_public
+
+__all__ = ["Client", "ClientError", "Response", "Timeouts"]
+
+MAX_RESPONSE = 100 * 1024 * 1024
+MAX_IDLE_PER_ORIGIN = 32
+IDLE_S = 30.0  # most servers give up on an idle connection after 60-75 s
+ATTEMPT_S = 0.25  # head start of one address family over the other (RFC 8305 section 5)
+RESENDABLE = frozenset({"GET", "HEAD", "PUT", "DELETE", "OPTIONS"})  # RFC 9110 section 9.2.2
+
+_SAFE = "/%:@!$&'()*+,;=~-._?"
+
+
+@dataclass(frozen=True)
+class Origin:
+    scheme: str
+    host: str
+    port: int
+    public_only: bool
+    proxy: Proxy | None
+
+    @property
+    def where(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        usual = self.port == (443 if self.scheme == "https" else 80)
+        return host if usual else f"{host}:{self.port}"
+
+    @property
+    def tunnels(self) -> bool:
+        return self.proxy is not None and (self.scheme == "https" or self.public_only)
+
+
+class Response:
+    """An answer whose body, at most `limit` bytes, may still be on its way. Header names are
+    lower-case."""
+
+    def __init__(self, exchange: Exchange, limit: int) -> None:
+        assert exchange.head is not None
+        self.status: int = exchange.head.status
+        self.headers: dict[str, str] = exchange.head.headers
+        coding = self.headers.get("content-encoding", "").lower()
+        self._inflater = None if coding in ("identity", "") else Inflater(coding, limit)
+        self._exchange = exchange
+
+    async def chunks(self) -> AsyncGenerator[bytes, None]:
+        """The body as it arrives, each piece at once. Raises ClientError.
+
+        Leaving the loop early, or being cancelled in it, closes the connection.
+        """
+        exchange = self._exchange
+        try:
+            while True:
+                if exchange.pieces and self._inflater is None:
+                    yield exchange.take()
+                elif exchange.pieces:
+                    for piece in self._inflated(exchange.take()):
+                        yield piece
+                elif exchange.error is not None:
+                    raise exchange.error
+                elif exchange.done:
+                    self._check_end()
+                    return
+                else:
+                    await exchange.wait()
+        finally:
+            await self.close()
+
+    def _inflated(self, data: bytes) -> Iterator[bytes]:
+        """What a server compressed although it was asked not to."""
+        assert self._inflater is not None
+        try:
+            yield from self._inflater.feed(data)
+        except ValueError as error:
+            if self.status < 400:  # a refusal is one, whatever its words
+                where = self._exchange.connection.where
+                raise ClientError("protocol", f"{where} {error}") from None
+
+    def _check_end(self) -> None:
+        if self._inflater is not None and self._inflater.broken_off and self.status < 400:
+            text = f"{self._exchange.connection.where} broke off in what it compressed"
+            raise ClientError("closed", text)
+
+    async def read(self, max_bytes: int) -> bytes:
+        """The whole body. Raises ClientError, also for more than `max_bytes`."""
+        body = bytearray()
+        async for piece in self.chunks():
+            body += piece
+            if len(body) > max_bytes:
+                await self.close()
+                where = self._exchange.connection.where
+                raise ClientError("protocol", f"{where} sent more than {max_bytes} bytes")
+        return bytes(body)
+
+    def release(self) -> None:
+        """Say that the rest of the body does not matter. Unlike `close` this keeps the connection
+        if the rest is short: servers send an end mark after the last event. Call it before leaving
+        `chunks`."""
+        self._exchange.release()
+
+    def hurry(self, seconds: float) -> None:
+        """Wait no longer than so for the rest; what has come by then was read."""
+        self._exchange.hurry(seconds)
+
+    async def close(self) -> None:
+        """Close the connection now, unless the body is complete (then it waits for another)."""
+        self._exchange.abort(ClientError("closed", "closed here"))
+
+    async def __aenter__(self) -> Response:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        tb: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+
+class Client:
+    """Connections to many servers. `env` says which proxies to use; `tls` replaces the system's
+    trust and `resolve` its names (tests). Not shared between event loops."""
+
+    def __init__(
+        self,
+        env: Mapping[str, str] | None = None,
+        *,
+        tls: ssl.SSLContext | None = None,
+        max_response: int = MAX_RESPONSE,
+        resolve: Resolve = resolve,
+    ) -> None:
+        self._env = dict(env or {})
+        self._tls, self._resolve = tls, resolve
+        self._limits = Limits(body=max_response)
+        self._pool = Pool(MAX_IDLE_PER_ORIGIN, IDLE_S)
+        self._place = lru_cache(maxsize=128)(self._locate)  # most requests go to a few places
+
+    async def request(
+        self,
+        method: str,
+        url: str,
+        headers: Mapping[str, str] | None = None,
+        body: bytes = b"",
+        *,
+        timeouts: Timeouts | None = None,
+        public_only: bool = False,
+        resendable: bool | None = None,
+    ) -> Response:
+        """Send a request and return when the head of its answer is here.
+
+        `resendable` (by default: the method is idempotent) allows a second try on a new connection
+        when a kept one turns out to lead nowhere before a byte came back. Raises ClientError.
+        """
+        timeouts = timeouts or Timeouts()
+        started = asyncio.get_running_loop().time()
+        origin, target = self._place(url, public_only)
+        message = self._message(method, origin, target, headers or {}, body)
+        again = method in RESENDABLE if resendable is None else resendable
+        kept = self._pool.take(origin)
+        if kept is not None:
+            # It may lead nowhere: a router has forgotten it, or this machine slept. What can be
+            # sent again waits for no longer than a new connection may take.
+            kept.expect_confirmation(timeouts.connect if again else None)
+        while True:
+            connection = kept or await self._connect(origin, timeouts, started)
+            exchange = connection.start(method, message, self._limits, timeouts, started)
+            if not await self._head(exchange, may_be_stale=kept is not None and again):
+                return Response(exchange, self._limits.body)
+            kept = None
+
+    async def close(self) -> None:
+        """Close every connection. An answer still being read ends in a ClientError."""
+        self._pool.close()
+
+    def _locate(self, url: str, public_only: bool) -> tuple[Origin, str]:
+        try:
+            parts = urlsplit(url)
+            host, port = (parts.hostname or "").encode("idna").decode() or "", parts.port
+            scheme = parts.scheme.lower()
+            if scheme not in ("http", "https") or not host or parts.username is not None:
+                raise ValueError
+            port = port or (443 if scheme == "https" else 80)
+        except ValueError:  # its own words may quote what was to be a password
+            text = "an address is http:// or https://, a host and maybe a port, without a password"
+            raise ClientError("refused", text) from None
+        try:
+            proxy = proxy_for(scheme, host, port, self._env)
+        except ValueError as error:
+            raise ClientError("refused", str(error)) from None
+        target = quote(parts.path or "/", safe=_SAFE)
+        if parts.query:
+            target += "?" + quote(parts.query, safe=_SAFE + "[]")
+        return Origin(scheme, host, port, public_only, proxy), target
+
+    def _message(
+        self, method: str, origin: Origin, target: str, headers: Mapping[str, str], body: bytes
+    ) -> bytes:
+        fields = {"host": origin.where, "accept-encoding": "identity"}
+        fields |= {name.lower(): value for name, value in headers.items()}
+        if body or method in ("POST", "PUT", "PATCH"):
+            fields["content-length"] = str(len(body))
+        if origin.proxy and not origin.tunnels:  # RFC 9112 section 3.2.2
+            target = f"{origin.scheme}://{origin.where}{target}"
+            if origin.proxy.authorization:
+                fields["proxy-authorization"] = origin.proxy.authorization
+        try:
+            return serialize_request(method, target, fields) + body
+        except ValueError as error:
+            raise ClientError("refused", f"nothing was sent: {error}") from None
+
+    async def _head(self, exchange: Exchange, *, may_be_stale: bool) -> bool:
+        """Wait for the head. True if a kept connection was closed before it could answer."""
+        try:
+            while exchange.head is None and exchange.error is None:
+                await exchange.wait()
+        except asyncio.CancelledError:
+            exchange.abort(ClientError("closed", "cancelled"))
+            raise
+        if exchange.error is None or exchange.head is not None:
+            return False
+        if may_be_stale and exchange.error.kind == "closed" and not exchange.touched:
+            return True
+        raise exchange.error
+
+    # -- connecting -------------------------------------------------------------------------------
+
+    async def _connect(self, origin: Origin, timeouts: Timeouts, started: float) -> Connection:
+        limits = [each for each in (timeouts.connect, timeouts.total) if each is not None]
+        limit = min(limits, default=None)
+        where = origin.where
+        if (hop := origin.proxy) is not None:  # which of the two it was is not always to be known
+            where += f" (through the proxy {hop.host}:{hop.port})"
+        try:
+            async with asyncio.timeout(limit):
+                return await self._open(origin)
+        except TimeoutError:
+            text = f"{where} could not be reached within {limit:g} s"
+            raise ClientError("timeout", text) from None
+        except ssl.SSLCertVerificationError as error:
+            text = f"the certificate of {where} is not trusted: {error.verify_message}"
+            raise ClientError("tls", text) from None
+        except ssl.SSLError as error:
+            text = f"no secure connection to {where}: {plain(error)}"
+            raise ClientError("tls", text) from None
+        except (OSError, UnicodeError) as error:
+            reason = plain(error) if isinstance(error, OSError) else "not a valid name"
+            raise ClientError("connect", f"{where} cannot be reached: {reason}") from None
+
+    async def _open(self, origin: Origin) -> Connection:
+        addresses = [origin.host]
+        if origin.public_only:
+            addresses = await resolve_public(origin.host, origin.port, self._resolve)
+            if not addresses:
+                text = f"{origin.where} is not on the public internet"
+                raise ClientError("refused", text)
+        if origin.proxy is not None:
+            hop = origin.proxy
+            connection = await self._dial(origin, [hop.host], hop.port, hop.scheme, hop.host)
+            if origin.tunnels:
+                await self._tunnel(connection, origin, addresses[0])
+            return connection
+        return await self._dial(origin, addresses, origin.port, origin.scheme, origin.host)
+
+    async def _dial(
+        self, origin: Origin, hosts: list[str], port: int, scheme: str, name: str
+    ) -> Connection:
+        loop = asyncio.get_running_loop()
+        tls = self._context() if scheme == "https" else None
+        races = hosts == [name] and address_of(name) is None  # a name may mean several addresses
+        for host in hosts:
+            connection = Connection(origin.where, origin, self._pool)
+            try:
+                await loop.create_connection(
+                    lambda conn=connection: conn,
+                    host,
+                    port,
+                    ssl=tls,
+                    server_hostname=name if tls else None,
+                    happy_eyeballs_delay=ATTEMPT_S if races else None,
+                )
+            except OSError:
+                if host == hosts[-1]:
+                    raise
+            else:
+                return connection
+        raise AssertionError("no address")
+
+    async def _tunnel(self, connection: Connection, origin: Origin, address: str) -> None:
+        """CONNECT through the proxy, then TLS with the origin inside (RFC 9110 section 9.3.6)."""
+        host = f"[{address}]" if ":" in address else address
+        authority = f"{host}:{origin.port}"
+        fields = {"host": authority}
+        if origin.proxy is not None and origin.proxy.authorization:
+            fields["proxy-authorization"] = origin.proxy.authorization
+        request = serialize_request("CONNECT", authority, fields)
+        now = connection.loop.time()
+        exchange = connection.start("CONNECT", request, Limits(), Timeouts(), now)
+        open_for_good = False
+        try:
+            await self._head(exchange, may_be_stale=False)
+            assert exchange.head is not None
+            if not 200 <= exchange.head.status < 300:
+                text = f"the proxy refused to connect to {origin.where}: {exchange.head.status}"
+                raise ClientError("refused", text)
+            connection.exchange = None
+            if origin.scheme == "https":
+                upgraded = await connection.loop.start_tls(
+                    connection.transport,
+                    connection,
+                    self._context(),
+                    server_hostname=origin.host,
+                )
+                assert upgraded is not None
+                connection.adopt(upgraded)
+            open_for_good = True
+        finally:
+            if not open_for_good:
+                connection.abort()
+
+    def _context(self) -> ssl.SSLContext:
+        """The system's trust, read once: 25 ms."""
+        if self._tls is None:
+            self._tls = ssl.create_default_context()
+            self._tls.set_alpn_protocols(["http/1.1"])
+        return self._tls

@@ -1,0 +1,280 @@
+"""Sockets in, exchanges out: the server that listens, counts, and ends its connections.
+
+In the walk: the first room. `BaseServer` accepts clients, runs the handler for each of their
+requests and is the border at which whatever a handler raises becomes an answer. The rules of the
+file: too many clients are told so at once, one sweep looks at the deadlines of all connections,
+and closing waits for exchanges only as long as it was told.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import errno
+import itertools
+import logging
+import os
+import select
+import socket
+import ssl
+import time
+from collections.abc import Awaitable, Callable, Collection
+from typing import Any
+
+from ..errors import Problem
+from .connection import Connection, Limits
+from .connection_limit import Places
+from .cors import Origins
+from .exchange import Exchange, answer, problem_of
+from .headers import ProtocolError, host_allowed, http_date, is_loopback, split_authority
+from .parser import Request
+
+BACKLOG = 1024  # a burst beyond it would wait a second for TCP's retry
+TICK = 0.5  # s between two looks at the deadlines
+UNWIND = 5.0  # s that cancelled handlers get when the server closes
+LAST_WORDS = 0.5  # s that clients get then to read the ends of their answers
+
+__all__ = ["BaseServer", "Exchange", "Limits", "bind"]
+
+_log = logging.getLogger("yaa.listener")
+
+Handler = Callable[[Exchange], Awaitable[None]]
+
+
+class BaseServer:
+    """Listens, and calls `handle(exchange)` for each request in a task of its own.
+
+    `hosts`: names beside localhost that a Host header may hold; see `headers.host_allowed`.
+    `origins`: pages that may read refusals. `spared`: paths that are answered when all connections
+    are taken. `count`: called with 1 for each client that comes, with -1 for each that goes.
+    """
+
+    def __init__(
+        self,
+        handle: Handler,
+        limits: Limits,
+        *,
+        hosts: Collection[str] = (),
+        origins: Origins | None = None,
+        spared: Collection[str] = (),
+        count: Callable[[int], None] = lambda by: None,
+    ) -> None:
+        self._handle = handle
+        self._count = count
+        self.limits = limits
+        self.origins = origins or Origins()
+        self.closing = False
+        self.held = 0  # bytes of memory that all requests together take
+        self.port = 0
+        self.tasks: set[asyncio.Task[None]] = set()  # handlers, also of clients that are gone
+        self.loop: asyncio.AbstractEventLoop
+        self._hosts = frozenset(hosts)
+        self._loopback = True  # all sockets are bound to loopback addresses
+        self._listening: list[asyncio.Server] = []
+        self._connections: set[Connection] = set()
+        self.places = Places(
+            limits.max_connections, limits.max_connections_per_address, _log.warning
+        )
+        self._spared = frozenset(spared)
+        self._empty = asyncio.Event()
+        self._sweeping = False
+        self._ids = itertools.count(1)
+        self._tag = os.urandom(3).hex()  # tells this process's requests from the last one's
+        self._date = (0, "")
+
+    async def listen(self, host: str, port: int) -> None:
+        """Bind and serve; port 0 takes a free one, see `.port`. Raises OSError."""
+        await self.serve(bind(host, port))
+
+    async def serve(self, sockets: list[socket.socket], tls: ssl.SSLContext | None = None) -> None:
+        """Serve on bound sockets; several processes may share them."""
+        patience_s = self.limits.head_timeout_s if tls else None
+        self.loop = asyncio.get_running_loop()
+        self.port = sockets[0].getsockname()[1]
+        self._loopback &= all(is_loopback(sock.getsockname()[0]) for sock in sockets)
+        for sock in sockets:
+            # asyncio's `backlog` is also how often it tries to accept in a row, and without file
+            # descriptors each try is logged before it pauses for a second: so one, then the real.
+            self._listening.append(
+                await self.loop.create_server(
+                    lambda: Connection(self),
+                    sock=sock,
+                    backlog=1,
+                    ssl=tls,
+                    ssl_handshake_timeout=patience_s,
+                    ssl_shutdown_timeout=LAST_WORDS if tls else None,
+                )
+            )
+            sock.listen(BACKLOG)
+
+    async def close(self, grace_s: float = 0) -> None:
+        """Stop accepting, let exchanges end for `grace_s`, cancel the rest, close everything."""
+        self.closing = True
+        await self._accept_waiting()
+        for listening in self._listening:
+            listening.close()
+        for connection in list(self._connections):
+            connection.close_if_idle()
+        ends = time.monotonic() + grace_s
+        while self.tasks and (left := ends - time.monotonic()) > 0:  # new ones begin meanwhile
+            await asyncio.wait(self.tasks, timeout=left)
+        if self.tasks:
+            for task in self.tasks:
+                task.cancel()
+            await asyncio.wait(self.tasks, timeout=UNWIND)
+        if self._connections:  # the last answers are on their way
+            self._empty.clear()
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._empty.wait(), LAST_WORDS)
+        for connection in list(self._connections):
+            connection.abort()
+
+    async def _accept_waiting(self) -> None:
+        """Accept those who have connected already: closing the socket would reset them, and a proxy
+        does not repeat a POST that it has begun to send."""
+        poll = select.poll()
+        for listening in self._listening:
+            for sock in listening.sockets:
+                poll.register(sock, select.POLLIN)
+        accepted = 0
+        while poll.poll(0) and accepted < BACKLOG:
+            accepted += 1
+            await asyncio.sleep(0)
+        await asyncio.sleep(0)  # asyncio makes a connection in a task of its own
+
+    # What connections ask (see connection.Server)
+
+    def admit(self, connection: Connection) -> str:
+        """Note a new connection; why there is no place for it, or nothing."""
+        self._connections.add(connection)
+        self._count(1)
+        if not self._sweeping:
+            self._sweeping = True
+            self.loop.call_later(self._tick(), self._sweep)
+        reason = self.places.take(connection)
+        if reason and len(self._connections) > 2 * self.limits.max_connections:
+            connection.abort()  # even saying no has a limit
+        return reason
+
+    def dismiss(self, connection: Connection) -> None:
+        self._connections.discard(connection)
+        self._count(-1)
+        self.places.leave(connection)
+        if not self._connections:
+            self._empty.set()
+
+    def is_spared(self, request: Request) -> bool:
+        """Whether it is served on a connection for which there is no place."""
+        return request.path in self._spared and request.method in ("GET", "HEAD")
+
+    async def run(self, exchange: Exchange) -> None:
+        """One exchange from head to answer. Whatever the handler raises ends here."""
+        try:
+            self._screen(exchange.request)
+            await self._handle(exchange)
+            if not (exchange.finished or exchange.gone):
+                raise RuntimeError("the handler left its answer unfinished")
+        except asyncio.CancelledError:  # the client is gone, or the server closes
+            if not (exchange.status or exchange.gone):
+                await self._report(exchange, Problem("overloaded", "The server is closing."))
+        except Exception as error:
+            expected = isinstance(error, Problem | ProtocolError) and not exchange.status
+            if not (expected or (exchange.gone and isinstance(error, ConnectionError))):
+                request = exchange.request
+                _log.exception("%s %s %s failed", exchange.id, request.method, request.path)
+            if not exchange.status:
+                await self._report(exchange, problem_of(error, exchange.id))
+
+    async def _report(self, exchange: Exchange, problem: Problem) -> None:
+        cors = self.origins.headers(exchange.request.headers)
+        with contextlib.suppress(ConnectionError):
+            await exchange.respond(*answer(problem, cors))
+
+    def _screen(self, request: Request) -> None:
+        """Refuse what no handler should see. Raises Problem."""
+        host = request.headers.get("host")  # HTTP/1.0 may have none; no browser sends that
+        if host and not host_allowed(host, loopback=self._loopback, names=self._hosts):
+            name = split_authority(host)[0]
+            raise Problem(
+                "host_not_allowed",
+                f"The name {name} is not served here; the owner can add it to server.hosts.",
+            )
+        expected = request.headers.get("expect", "100-continue").lower()
+        if expected != "100-continue" and request.version != "1.0":
+            raise Problem("expectation_failed", "Only 100-continue can be expected here.")
+
+    def next_id(self) -> str:
+        return f"{self._tag}-{next(self._ids):x}"
+
+    def date(self) -> str:
+        """The Date header, made once a second."""
+        now = int(time.time())
+        if now != self._date[0]:
+            self._date = now, http_date(now)
+        return self._date[1]
+
+    def _sweep(self) -> None:
+        """Look at every deadline: 1,000 connections cost less than one timer armed and cancelled
+        for each request would."""
+        now = self.loop.time()
+        for connection in list(self._connections):
+            connection.check(now)
+        self._sweeping = bool(self._connections)
+        if self._sweeping:
+            self.loop.call_later(self._tick(), self._sweep)
+
+    def _tick(self) -> float:
+        limits = self.limits
+        shortest = min(
+            limits.head_timeout_s,
+            limits.body_grace_s,
+            limits.idle_timeout_s,
+            limits.write_timeout_s,
+            limits.linger_idle_s,
+        )
+        return max(0.01, min(TICK, shortest / 4))
+
+
+def bind(host: str, port: int) -> list[socket.socket]:
+    """Sockets bound to every address of `host`; all of one port, a free one where it is 0.
+
+    Apart from serving so that processes can be forked in between. Raises OSError.
+    """
+    # As bytes: for a string Python imports all it has for international names, which takes 3 ms.
+    name = host.encode() if host.isascii() else host
+    try:
+        kind, flags = socket.SOCK_STREAM, socket.AI_PASSIVE
+        found = socket.getaddrinfo(name or None, port, type=kind, flags=flags)
+    except UnicodeError:  # what no name can be made of is none
+        raise socket.gaierror(socket.EAI_NONAME, "not a valid name") from None
+    sockets: list[socket.socket] = []
+    missing: OSError | None = None
+    for family, _, _, _, address in dict.fromkeys(found):
+        try:
+            sock = _bind(family, (address[0], port, *address[2:]), alone=len(found) == 1)
+        except OSError as error:
+            if error.errno not in (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT):
+                for sock in sockets:
+                    sock.close()
+                raise
+            missing = error  # "localhost" names ::1 also where IPv6 is switched off
+        else:
+            sockets.append(sock)
+            port = sock.getsockname()[1]
+    if missing and not sockets:
+        raise missing
+    return sockets
+
+
+def _bind(family: int, address: tuple[Any, ...], *, alone: bool) -> socket.socket:
+    # asyncio sets TCP_NODELAY only where the protocol is named, and what is accepted is named alike
+    sock = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    try:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if family == socket.AF_INET6:  # "::" alone means IPv4 too; beside 0.0.0.0 it must not
+            sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, not alone)
+        sock.bind(address)
+    except OSError:
+        sock.close()
+        raise
+    return sock

@@ -1,0 +1,1 @@
+"""yaa in a program of one's own. Imports everything; nothing imports it."""

@@ -1,0 +1,460 @@
+"""yaa in a program of one's own: `from yaa import BaseAgent, BaseServer, OpenAIAPI, run`.
+
+In the walk: beside the command line, on the same configuration, `App` and events. The program is
+trusted like the server: its tools and adapters run in its own process. The rule of the file: every
+call is a plain one; what needs an event loop goes on in a thread that belongs to the object.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+import threading
+from collections.abc import Callable, Coroutine, Generator, Iterable, Mapping
+from contextlib import aclosing, suppress
+from copy import deepcopy
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+from ..api.auth import Keys, home_key
+from ..app import App, routes
+from ..cli.serve import certificate
+from ..config import Config, ConfigError, expanded, home_folder, load, make_home
+from ..errors import Problem
+from ..http import listener
+from ..http.client import Client
+from ..http.cors import Origins
+from ..http.headers import ProtocolError
+from ..http.parser import Body, Buffer, advance, parse_request
+from ..http.parser import Limits as Sizes
+from ..models import BaseAPI as Model
+from ..models import Options
+from ..models.adapter import BaseAPI, ModelError, wrong
+from ..models.registry import Models
+from ..runtime.event_loop import Loop
+from ..session.events import Event
+from ..session.fold import Folder
+from ..strict_json import JSONError, loads
+
+T = TypeVar("T")
+Json = dict[str, Any]
+
+PROGRAM = "program"  # the name of the provider that a program gives
+MOST = "max_connections"  # of BaseServer's config: `server.limits.max_connections`
+SHORT = ("host", "port", "api_keys", "workers")  # of BaseServer's config: `server.<name>`
+_DONE = object()
+
+
+class Background:
+    """An event loop in a thread of its own. `close` ends it."""
+
+    def __init__(self) -> None:
+        self._runner = asyncio.Runner(loop_factory=Loop)
+        self._ready = threading.Event()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread = threading.Thread(target=self._work, name="yaa", daemon=True)
+        self._thread.start()
+        self._ready.wait()
+
+    def _work(self) -> None:
+        with self._runner:
+            self._loop = self._runner.get_loop()
+            self._loop.call_soon(self._ready.set)
+            self._loop.run_forever()
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        """Wait for a coroutine in this loop. Ended by Ctrl-C, it is cancelled, and waited for."""
+        assert self._loop is not None
+        future = asyncio.run_coroutine_threadsafe(work, self._loop)
+        try:
+            return future.result()
+        except KeyboardInterrupt:
+            future.cancel()
+            raise
+
+    def close(self) -> None:
+        if self._loop is not None and self._thread.is_alive():
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            self._thread.join()
+
+
+class OpenAIAPI(BaseAPI):
+    """A model behind an API as OpenAI's, or behind another one that `preset` or `api` names.
+
+    The arguments are those of an entry of `server.providers` (docs/reference/providers.md):
+    `OpenAIAPI(api_url="http://127.0.0.1:8080/v1", api_key="…", model_name="…")`.
+    """
+
+    def __init__(
+        self,
+        model_name: str = "",
+        *,
+        api_url: str = "",
+        api_key: str = "",
+        preset: str = "",
+        **more: Any,
+    ) -> None:
+        given = {"model_name": model_name, "api_url": api_url, "api_key": api_key, "preset": preset}
+        self.entry: Json = {key: value for key, value in given.items() if value} | more
+        self.model_name = model_name
+        Models({"providers": {PROGRAM: self.entry}}, Client({}), os.environ)  # raises ConfigError
+
+    def request(self, session_data: Json) -> Json:
+        """Return the model's next message to the `messages` of a session or of a Chat Completions
+        request, offered its `tools`: `{role, content, tool_calls?, reasoning?, meta}`. Raises
+        ModelError for what went wrong outside."""
+        background = Background()
+        try:
+            return background.run(self._answer(deepcopy(session_data)))
+        finally:
+            background.close()
+
+    async def _answer(self, session_data: Json) -> Json:
+        client = Client(os.environ)
+        try:
+            models = Models({"providers": {PROGRAM: self.entry}}, client, os.environ)
+            model = models.resolve({"name": PROGRAM})
+            return await answered(model.api, session_data)
+        finally:
+            await client.close()
+
+
+OpenAI_API = OpenAIAPI  # as seed 003 spells it
+
+
+async def answered(api: Model, session_data: Json) -> Json:
+    """One message of a model. Raises ModelError."""
+    numbers = iter(range(1, 1_000_000))
+    options = Options.of(session_data, lambda kind: f"{kind}_{next(numbers)}")
+    messages, tools = session_data.get("messages") or [], session_data.get("tools") or []
+    made: Json = {"messages": []}
+    folder = Folder(made)
+    async with aclosing(api.stream(messages, tools, options)) as events:
+        async for event in events:
+            if event["type"] == "RUN_ERROR":
+                retryable = bool(event.get("metadata", {}).get("yaa", {}).get("retryable"))
+                raise ModelError(event["message"], retryable=retryable)
+            folder.apply(event)
+    folder.flush()
+    message: Json = made["messages"][-1]
+    return message
+
+
+class BaseAgent:
+    """An agent in this process: a session goes in, the agent runs, the session comes back.
+
+    config  what stands in `config.json`: `{"server": …, "session": …}`, laid over the one of the
+            home folder; None for nothing
+    home    the home folder; None: `YAA_HOME`, or `~/.yaa`
+    api     the model of sessions that name none: OpenAIAPI, or a BaseAPI of the program's own
+    tools   BaseTools, or functions, beside the built-in ones. They run in this process; the policy
+            asks about them as about any other
+
+    `session` is the conversation that `call` goes on with. Raises ConfigError, and ToolError for a
+    tool that cannot be used. Close it, or use it in a `with`.
+    """
+
+    def __init__(
+        self,
+        config: Mapping[str, Any] | None = None,
+        *,
+        home: str | Path | None = None,
+        api: BaseAPI | None = None,
+        tools: Iterable[Any] = (),
+    ) -> None:
+        self.session: Json = {"messages": []}
+        self._app = _app(_configured(config, home, api), api, tools)
+        self._background = Background()
+        try:
+            self._background.run(self._app.open())
+        except BaseException:
+            self.close()
+            raise
+
+    def Agent(self, session_data: Json) -> Json:
+        """Run a session and return it as it is then; `session_data` stays as it was."""
+        return self.run(session_data)
+
+    def run(self, session: Json, on_event: Callable[[Event], object] | None = None) -> Json:
+        """Run a session and return it as it is then. `on_event` is called with each event, in this
+        thread; what it raises ends the run. A session with `interrupts` waits for an `answer` in
+        them. Raises Problem for one that cannot be run."""
+        events = self.events(session)
+        try:
+            while True:
+                event = next(events)
+                if on_event is not None:
+                    on_event(event)
+        except StopIteration as end:
+            done: Json = end.value
+            return done
+        finally:
+            events.close()
+
+    def events(self, session: Json) -> Generator[Event, None, Json]:
+        """Yield the events of a run, each folded into the session that is returned at the end."""
+        return self.stepwise(deepcopy(session))
+
+    def stepwise(self, session: Json) -> Generator[Event, None, Json]:
+        """Run a session in its place: after every event `session` is what can be stored and run
+        again. Raises Problem."""
+        perform = self._background.run
+        run = perform(self._prepared(session))
+        source = run.events()
+        try:
+            while (event := perform(_next(source))) is not _DONE:
+                yield event
+        finally:
+            with suppress(RuntimeError):  # the agent was closed in the middle
+                perform(source.aclose())
+        done: Json = run.session
+        return done
+
+    async def _prepared(self, session: Json) -> Any:
+        return self._app.agent.prepare(session)
+
+    def call(
+        self, message: str | Mapping[str, Any], on_event: Callable[[Event], object] | None = None
+    ) -> Json:
+        """Say something in this agent's conversation and return the message that answers it; the
+        error message of a run that failed; the last one of the model where the run waits for a
+        person (`session["interrupts"]`). Raises Problem."""
+        said = {"role": "user", "content": message} if isinstance(message, str) else dict(message)
+        wanted = {**self.session, "messages": [*self.session["messages"], said]}
+        self.session = self.run(wanted, on_event)
+        answer: Json = next(m for m in reversed(self.session["messages"]) if m["role"] != "tool")
+        return answer
+
+    def save_state(self) -> Json:
+        """The conversation, for a SessionManager (cli/session_files.py)."""
+        return deepcopy(self.session)
+
+    def load_state(self, state: Json) -> None:
+        """Go on with a stored conversation."""
+        self.session = {"messages": [], **deepcopy(state)}
+
+    def close(self) -> None:
+        """End what still runs. An agent that is closed runs nothing more."""
+        background = self._background
+        with suppress(RuntimeError):
+            background.run(self._app.close())
+        background.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def run(
+    session: Json,
+    on_event: Callable[[Event], object] | None = None,
+    *,
+    config: Mapping[str, Any] | None = None,
+    home: str | Path | None = None,
+    api: BaseAPI | None = None,
+    tools: Iterable[Any] = (),
+) -> Json:
+    """Run one session and return it as it is then. The arguments are those of BaseAgent, which is
+    the better choice for more than one run: it proves its sandbox once."""
+    with BaseAgent(config, home=home, api=api, tools=tools) as agent:
+        return agent.run(session, on_event)
+
+
+class BaseServer:
+    """The server in a program: `with BaseServer({"port": 0}) as server`, or `listen()`.
+
+    config          as of BaseAgent; `host`, `port`, `api_keys` and `max_connections` may stand in
+                    it without their sections
+    host, port      where it listens; the port is the real one as soon as there is a `socket`
+    api_keys        the keys that it accepts; one is made where none is configured
+    max_connections at once
+    socket          what it listens on
+
+    The other arguments are BaseAgent's. Raises what that raises, and OSError for an address that
+    cannot be had.
+    """
+
+    def __init__(
+        self,
+        config: Mapping[str, Any] | None = None,
+        *,
+        home: str | Path | None = None,
+        api: BaseAPI | None = None,
+        tools: Iterable[Any] = (),
+    ) -> None:
+        self._config = _configured(_spelled_out(config or {}), home, api)
+        server = self._config.server
+        make_home(self._config.home)
+        needed = server["auth_required"]
+        made = home_key(self._config.home) if needed and not server["api_keys"] else ""
+        self._keys = Keys(server["api_keys"], made, required=needed)
+        self._app = _app(self._config, api, tools)
+        self.host: str = server["host"]
+        self.max_connections: int = server["limits"]["max_connections"]
+        entries = [each if isinstance(each, str) else each["key"] for each in server["api_keys"]]
+        self.api_keys: list[str] = entries or [made] * bool(made)
+        self._tls = certificate(server["tls"])
+        self._sockets = listener.bind(self.host, server["port"])
+        self.socket: socket.socket = self._sockets[0]
+        self.port: int = self.socket.getsockname()[1]
+        self._background: Background | None = None
+        self._listener: listener.BaseServer | None = None
+        self._stop = threading.Event()
+
+    @property
+    def url(self) -> str:
+        """The address of its page."""
+        scheme = "https" if self._tls else "http"
+        host = f"[{self.host}]" if ":" in self.host else self.host or "127.0.0.1"
+        return f"{scheme}://{host}:{self.port}"
+
+    def listen(self) -> None:
+        """Serve until `close`, from another thread, or Ctrl-C."""
+        self.start()
+        try:
+            self._stop.wait()
+        finally:
+            self.close()
+
+    def start(self) -> None:
+        """Serve beside the program until `close`. Returns when requests are answered."""
+        if self._background is None:
+            self._background = Background()
+            try:
+                self._background.run(self._open())
+            except BaseException:
+                self.close()
+                raise
+
+    async def _open(self) -> None:
+        server = self._config.server
+        self._listener = listener.BaseServer(
+            *(routes(self._app, self._keys), listener.Limits.of(server["limits"])),
+            hosts=server["hosts"],
+            origins=Origins.of(server),
+            spared=("/health",),
+            count=self._app.metrics.connections,
+        )
+        await self._app.open()
+        await self._listener.serve(self._sockets, self._tls.context if self._tls else None)
+
+    async def _close(self) -> None:
+        self._app.agent.stop()
+        if self._listener is not None:
+            await self._listener.close(self._config.server["limits"]["disconnect_grace_s"])
+        await self._app.close()
+
+    def close(self) -> None:
+        """Let runs end at a safe point, then end all. It can be called again."""
+        background, self._background = self._background, None
+        self._stop.set()
+        if background is not None:
+            background.run(self._close())
+            background.close()
+        for each in self._sockets:
+            each.close()
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _parse_request(self, data: str) -> tuple[Json, str]:
+        """(the session, the Authorization header) of the text of a whole HTTP request. Raises
+        Problem for what is none."""
+        return _request(data)
+
+    def _validate_auth(self, auth_header: str) -> bool:
+        """Say whether an Authorization header holds a key of this server."""
+        try:
+            self._keys.check({"authorization": auth_header})
+        except Problem:
+            return False
+        return True
+
+
+async def _next(source: Any) -> Any:
+    return await anext(source, _DONE)
+
+
+def _configured(
+    config: Mapping[str, Any] | None, home: str | Path | None, api: BaseAPI | None
+) -> Config:
+    """The configuration of a program. Raises ConfigError."""
+    env = dict(os.environ)
+    folder = home_folder(str(home) if home is not None else None, env)
+    layer: Json = deepcopy(dict(config or {}))
+    if api is not None:
+        if why := _not_usable(api):
+            raise ConfigError(f"api: {why}")
+        if entry := _entry(api):
+            server = layer.setdefault("server", {})
+            server["providers"] = {**server.get("providers", {}), PROGRAM: entry}
+            server["default_provider"] = PROGRAM
+    named = os.environ.get("YAA_CONFIG")
+    file = expanded(named, "YAA_CONFIG") if named else None
+    return load(folder, file, env, layer, "the program")
+
+
+def _spelled_out(config: Mapping[str, Any]) -> Json:
+    """A configuration in which BaseServer's short names stand in their sections."""
+    found: Json = {key: deepcopy(config[key]) for key in config if key not in (*SHORT, MOST)}
+    server = found.setdefault("server", {})
+    server.update({key: deepcopy(config[key]) for key in SHORT if key in config})
+    if MOST in config:
+        server["limits"] = {**server.get("limits", {}), MOST: config[MOST]}
+    return found
+
+
+def _not_usable(api: Any) -> str:
+    if not isinstance(api, BaseAPI):
+        return f"{api!r:.60} is no BaseAPI"
+    return wrong(api)
+
+
+def _entry(api: BaseAPI) -> Json:
+    """The provider that an API is, where the server can call it by itself; else {}."""
+    own = isinstance(api, OpenAIAPI) and type(api).request is OpenAIAPI.request
+    return dict(api.entry) if own and isinstance(api, OpenAIAPI) else {}
+
+
+def _app(config: Config, api: BaseAPI | None, tools: Iterable[Any]) -> App:
+    adapters = {PROGRAM: api} if api is not None and not _entry(api) else {}
+    return App(config, dict(os.environ), tools=tools, models=adapters)
+
+
+def _request(data: str) -> tuple[Json, str]:
+    buffer, sizes = Buffer(), Sizes()
+    buffer.feed(data.encode())
+    buffer.feed_eof()
+    try:
+        if (head := advance(parse_request(buffer, sizes))) is None:
+            raise Problem("bad_request", "The request is not whole.")
+        body = Body(buffer, head.framing, sizes)
+        content = body.pull()
+        if not body.done:
+            raise Problem("bad_request", "The request is not whole.")
+        document = loads(content)
+    except ProtocolError as error:
+        raise Problem("bad_request", str(error)) from None
+    except JSONError as error:
+        raise Problem("bad_json", str(error)) from None
+    if not isinstance(document, dict):
+        raise Problem("session_invalid", "The body must be a session, a JSON object.")
+    return document, head.headers.get("authorization", "")

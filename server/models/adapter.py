@@ -1,0 +1,359 @@
+"""A model behind Python code of the owner's: `models/*.py` of the home folder, or a program's own.
+
+In the walk: `registry` gives out an `AdapterAPI` where a session names an adapter; it is OpenAI's
+API with a function in the place of the network. What the function gets is the body of a Chat
+Completions request, what it gives is read as an answer of that API. The rule of the file: whatever
+the foreign code raises or gives becomes a `Failure`; it runs beside the event loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import secrets
+import threading
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import aclosing, suppress
+from contextvars import copy_context
+from pathlib import Path
+from typing import Any
+
+from ..http.client import Client
+from ..schema.plain import plain
+from ..session.events import Event
+from ..settings.owner_code import Outcome, load
+from ..strict_json import browser_safe, dumps, loads
+from ..telemetry import log, redact
+from .chat import OpenAIAPI
+from .decoder import Answer
+from .failure import Failure
+from .http_model import Call, Peer, written
+from .vendors import Provider
+
+AHEAD = 64  # pieces of a plain generator that wait for their reader
+MOST_STUCK = 16  # calls of one adapter that were given up and have not come back
+MAX_TOLD = 400  # characters of a failure that an adapter explains
+
+logger = log.get("llm")
+
+
+class ModelError(Exception):
+    """A failure that an adapter explains: people get the message. `retryable`: another attempt may
+    help, and the session's `retry` says how many there are."""
+
+    def __init__(self, message: str, *, retryable: bool = True) -> None:
+        super().__init__(message)
+        self.retryable = retryable
+
+
+class BaseAPI:
+    """A model of one's own. Write `request`, or `stream`, or both; plain or `async`.
+
+    model_name        what the session's config calls the model, if it names none
+    models            all that there are to choose from; empty for any
+    max_context       tokens of a request and its answer together; None: not known
+    max_tokens        tokens of an answer at most; None: no limit
+    is_function_call  it takes `tools`; without, calls are described and read as text
+    is_reasoning      it thinks before it answers
+    costs             prices per 1,000 tokens: input, output, cached, cache_write, or total
+    cost_unit         their currency
+    """
+
+    model_name: str = ""
+    models: Sequence[str] = ()
+    max_context: int | None = None
+    max_tokens: int | None = None
+    is_function_call: bool = True
+    is_reasoning: bool = False
+    costs: Mapping[str, float] = {}
+    cost_unit: str = ""
+
+    def request(self, session_data: dict[str, Any]) -> Any:
+        """Return the model's next message.
+
+        `session_data` is the body of a Chat Completions request: `model`, `messages`, `tools`,
+        `tool_choice`, `max_tokens`, `stream`, … and the `session_id`. The answer is a text, a
+        message `{content?, reasoning?, tool_calls?, usage?, finish_reason?}`, or a whole answer of
+        that API (`{choices: …}`). Raise ModelError for what people should read.
+        """
+        raise NotImplementedError
+
+    def stream(self, session_data: dict[str, Any]) -> Any:
+        """Yield the same message in pieces, each a text or a message of which only a part is there,
+        or a chunk as Chat Completions streams it. Used where the session wants a stream."""
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """End what it holds open; called when the server stops."""
+
+
+def adapters(folder: Path, taken: Iterable[str]) -> tuple[dict[str, BaseAPI], list[str]]:
+    """Return the adapters of `<folder>/*.py` by the names of their files, and what is wrong with
+    the others. `taken`: names of providers that there are already."""
+    found: dict[str, BaseAPI] = {}
+    problems = []
+    names = set(taken)
+    for path in sorted(folder.glob("*.py")):
+        made = f"there is a provider named {path.stem}" if path.stem in names else _adapter(path)
+        if isinstance(made, str):
+            problems.append(f"models/{path.name}: {made}")
+            logger.warning("models/%s is refused: %s", path.name, made)
+        else:
+            found[path.stem] = made
+    return found, problems
+
+
+def _adapter(path: Path) -> BaseAPI | str:
+    """The adapter of one file, or why it is refused."""
+    module = load(path, "models")
+    if isinstance(module, str):
+        return module
+    classes = [
+        thing
+        for thing in vars(module).values()
+        if isinstance(thing, type) and issubclass(thing, BaseAPI)
+        if thing.__module__ == module.__name__ and not thing.__name__.startswith("_")
+    ]
+    if len(classes) != 1:
+        return f"wanted one class that is a BaseAPI (from yaa import BaseAPI), got {len(classes)}"
+    with Outcome() as outcome:
+        made = classes[0]()
+        outcome.value = wrong(made)
+    return outcome.told or outcome.value or made
+
+
+def wrong(api: BaseAPI) -> str:
+    """Return what keeps an adapter from being used, empty if nothing does."""
+    if not (_has(api, "request") or _has(api, "stream")):
+        return f"{type(api).__name__} has neither request nor stream"
+    for name, kind in (("model_name", str), ("cost_unit", str), ("costs", Mapping)):
+        if not isinstance(getattr(api, name), kind):
+            return f"{name} is {getattr(api, name)!r:.40}"
+    for name in ("max_context", "max_tokens"):
+        value = getattr(api, name)
+        if value is not None and (type(value) is not int or value < 1):
+            return f"{name} is {value!r:.40}, wanted a number of tokens"
+    models = api.models
+    if isinstance(models, str) or not all(isinstance(each, str) for each in models):
+        return "models is no list of names"
+    for price in api.costs.values():
+        if type(price) not in (int, float) or not 0 <= price < 2**53:
+            return f"costs: {price!r:.40} is no price"
+    return ""
+
+
+def _has(api: BaseAPI, name: str) -> bool:
+    return getattr(type(api), name) is not getattr(BaseAPI, name)
+
+
+class AdapterAPI(OpenAIAPI):
+    """One adapter and model, as the agent calls it."""
+
+    def __init__(
+        self, adapter: BaseAPI, provider: Provider, client: Client, peer: Peer | None = None
+    ) -> None:
+        super().__init__(provider, client, peer)
+        self._adapter = adapter
+
+    async def _attempt(
+        self, make: Callable[[], Call], left: float | None
+    ) -> AsyncGenerator[Event, None]:
+        """See RemoteAPI."""
+        call = make()
+        pause = self._peer.pace.wait(call.options.session_id, call.options.interval)
+        if pause > 0:
+            await self._sleep(pause)
+        text = written(call.body(False))
+        body = loads(text.encode("utf-8", "replace")) | {"session_id": call.options.session_id}
+        answer = self._answer(call)
+        chunks = Chunks(self.provider.name)
+        function = self._adapter.request
+        if not _has(self._adapter, "request") or (body["stream"] and _has(self._adapter, "stream")):
+            function = self._adapter.stream
+        limits = (call.options.first_byte_timeout, call.options.idle_timeout, left)
+        async with aclosing(self._taken(function, body, limits)) as source:
+            async for piece in source:
+                for event in _fed(answer, chunks, piece):
+                    yield event
+        if not answer.finished:
+            answer.feed({"choices": [{"delta": {}, "finish_reason": "stop"}]})
+        for event in answer.finish(len(text)):
+            yield event
+
+    async def _taken(
+        self,
+        function: Callable[[dict[str, Any]], Any],
+        body: dict[str, Any],
+        limits: tuple[float | None, float | None, float | None],
+    ) -> AsyncGenerator[Any, None]:
+        """What the adapter gives, piece by piece. Raises Failure."""
+        first, idle, total = limits
+        clock = asyncio.get_running_loop().time
+        end = None if total is None else clock() + total
+        with Outcome() as outcome:
+            async with aclosing(_pieces(function, body)) as source:
+                patience = first
+                while True:
+                    until = [end] if end is not None else []
+                    until += [clock() + patience] if patience is not None else []
+                    async with asyncio.timeout_at(min(until, default=None)) as limit:
+                        piece = await anext(source, _END)
+                    if piece is _END:
+                        return
+                    yield piece
+                    patience = idle
+        if outcome.error is not None:
+            late = isinstance(outcome.error, TimeoutError) and limit.expired()
+            raise self._failed(outcome.error, late=late)
+
+    def _failed(self, error: BaseException, *, late: bool) -> Failure:
+        name = self.provider.name
+        if late:
+            return Failure("upstream_timeout", f"{name} took too long", retryable=True)
+        if isinstance(error, Failure):
+            return error
+        if isinstance(error, ModelError):
+            said = " ".join(redact.masked({"said": str(error)})["said"].split())[:MAX_TOLD]
+            text = browser_safe(f"{name}: {said}")
+            return Failure("upstream_error", text, retryable=error.retryable)
+        incident = secrets.token_hex(6)
+        logger.error("adapter %s failed (incident %s)", name, incident, exc_info=error)
+        text = (
+            f"The adapter {name} failed: {type(error).__name__}."
+            f" The server's log has the details under {incident}."
+        )
+        return Failure("upstream_error", text, retryable=isinstance(error, OSError))
+
+
+_END = object()
+_stuck: dict[int, int] = {}  # by adapter: calls that were given up
+
+
+async def _pieces(
+    function: Callable[[dict[str, Any]], Any], body: dict[str, Any]
+) -> AsyncGenerator[Any, None]:
+    """All that a function gives, whichever of the four kinds it is. Raises what it raises."""
+    if inspect.isasyncgenfunction(function):
+        async with aclosing(function(body)) as source:
+            async for piece in source:
+                yield piece
+    elif inspect.iscoroutinefunction(function):
+        yield await function(body)
+    else:
+        async with aclosing(_from_thread(function, body)) as source:
+            async for piece in source:
+                yield piece
+
+
+async def _from_thread(
+    function: Callable[[dict[str, Any]], Any], body: dict[str, Any]
+) -> AsyncGenerator[Any, None]:
+    """What a plain function returns, or yields, in a thread. A reader that leaves ends a generator
+    at its next piece; a thread that does not come back is left behind, and counted."""
+    owner = id(getattr(function, "__self__", function))
+    if _stuck.get(owner, 0) >= MOST_STUCK:
+        raise ModelError(f"{MOST_STUCK} earlier calls have not come back", retryable=False)
+    loop = asyncio.get_running_loop()
+    queue: asyncio.Queue[Any] = asyncio.Queue()
+    room, left, outcome = threading.Semaphore(AHEAD), threading.Event(), Outcome()
+
+    def tell(piece: Any) -> None:
+        with suppress(RuntimeError):  # the loop is closed: the server has stopped
+            loop.call_soon_threadsafe(queue.put_nowait, piece)
+
+    def work() -> None:
+        with outcome:
+            value = function(body)
+            if isinstance(value, Iterator):
+                for piece in value:
+                    room.acquire()
+                    if left.is_set():
+                        break
+                    tell(piece)
+                if close := getattr(value, "close", None):
+                    close()
+            else:
+                tell(value)
+        tell(_END)
+
+    def back(_: Any) -> None:
+        _stuck[owner] -= 1
+        if not _stuck[owner]:
+            del _stuck[owner]
+
+    ended = False
+    threading.Thread(target=copy_context().run, args=(work,), daemon=True).start()
+    try:
+        while (piece := await queue.get()) is not _END:
+            room.release()
+            yield piece
+        ended = True
+    finally:
+        left.set()
+        room.release(AHEAD)
+        if not ended:
+            _stuck[owner] = _stuck.get(owner, 0) + 1
+            waiting = asyncio.ensure_future(_until_end(queue))
+            waiting.add_done_callback(back)
+    if outcome.error is not None:
+        raise outcome.error
+
+
+async def _until_end(queue: asyncio.Queue[Any]) -> None:
+    while await queue.get() is not _END:
+        pass
+
+
+# -- what it gives --------------------------------------------------------------------------------
+
+
+def _fed(answer: Answer, chunks: Chunks, piece: Any) -> list[Event]:
+    """The events of a piece. Raises Failure."""
+    with Outcome() as outcome:
+        outcome.value = [event for chunk in chunks.of(piece) for event in answer.feed(chunk)]
+    if isinstance(outcome.error, Failure):
+        raise outcome.error
+    if outcome.error is not None:
+        raise Failure("upstream_error", f"{chunks.name} gave what is no message: {outcome.told}")
+    return list(outcome.value)
+
+
+class Chunks:
+    """Pieces of a message, as chunks of Chat Completions."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._calls = 0
+
+    def of(self, piece: Any) -> Iterator[dict[str, Any]]:
+        """Raises Failure for what is neither text nor a message."""
+        if isinstance(piece, str):
+            piece = {"content": piece}
+        if not isinstance(piece, Mapping):
+            kind = type(piece).__name__
+            raise Failure("upstream_error", f"{self.name} gave {kind}, wanted a text or a message")
+        piece = plain(piece)
+        if "choices" in piece or "error" in piece:
+            yield piece
+            return
+        delta: dict[str, Any] = {}
+        for name in ("reasoning", "reasoning_content", "content"):
+            if piece.get(name):
+                delta[name] = piece[name]
+        if calls := piece.get("tool_calls"):
+            delta["tool_calls"] = [self._call(call) for call in calls]
+        choice: dict[str, Any] = {"index": 0, "delta": delta}
+        if reason := piece.get("finish_reason"):
+            choice["finish_reason"] = reason
+        yield {"choices": [choice], "usage": piece.get("usage")}
+
+    def _call(self, call: dict[str, Any]) -> dict[str, Any]:
+        """A whole call, in whichever usual shape: arguments may be an object, or `input`."""
+        function = call.get("function") or call
+        args = function.get("arguments", function.get("input", {}))
+        index, self._calls = self._calls, self._calls + 1
+        made = {
+            "name": function["name"],
+            "arguments": args if isinstance(args, str) else dumps(args),
+        }
+        return {"index": index, "id": call.get("id") or "", "type": "function", "function": made}

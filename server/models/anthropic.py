@@ -1,0 +1,255 @@
+"""The Messages API: Anthropic's, and of those who offer the same.
+
+In the walk: `remote` makes the call; this file says what is sent, `anthropic_decode` reads what
+comes. Sources: the API reference and the types of the official SDK. The rule of the file: thoughts
+go back as they came and where they stood, signature included; the prompt is marked for the cache
+so that the next request finds all of this one there.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from . import Message, Options, Tool, chat_request
+from .anthropic_decoder import AnthropicDecoder
+from .content_parts import of_answer, of_content, of_data_url
+from .http_model import RemoteAPI
+from .vendors import Provider
+
+VERSION = "2023-06-01"
+MAX_TOKENS = 32_000  # the API wants a limit; every model since Claude 4 can give so many
+IMAGES = {"image/jpeg", "image/png", "image/gif", "image/webp"}
+NOTHING_SAID = "(nothing)"  # empty and blank texts are refused
+EARLIER = "(The conversation began earlier.)"  # the first message must be the user's
+
+_CACHE = {"type": "ephemeral"}
+_FORBIDDEN = ("oneOf", "anyOf", "allOf")  # at the top of an input_schema
+# What Chat Completions calls so, and this API has not or calls otherwise.
+_UNKNOWN = frozenset(
+    {"presence_penalty", "frequency_penalty", "logit_bias", "logprobs", "top_logprobs", "seed"}
+    | {"stop", "user", "reasoning_effort", "parallel_tool_calls", "thinking", "output_config"}
+    # what the request itself says, or would have the provider call others
+    | {"system", "container", "mcp_servers", "context_management"}
+)
+_SAMPLING = ("temperature", "top_p", "top_k")
+
+Block = dict[str, Any]
+
+
+def request(
+    provider: Provider,
+    messages: list[Message],
+    tools: list[Tool],
+    options: Options,
+    mode: str,
+    names: chat_request.Names,
+) -> dict[str, Any]:
+    """See RemoteAPI."""
+    wish = options.tool_choice
+    messages, tools, wish = chat_request.prepared(provider, messages, tools, mode, options, wish)
+    offered = tools if mode == "native" else []
+    wanted = chat_request.settings(provider, options, tools=bool(offered))
+    system, turns = _turns(provider, messages, names)
+    body: dict[str, Any] = {"model": provider.model}
+    body["max_tokens"] = chat_request.most_tokens(provider, options) or MAX_TOKENS
+    if system:
+        body["system"] = system
+    body["messages"] = turns
+    body["stream"] = options.stream
+    if offered:
+        body["tools"] = [_tool(tool, names) for tool in offered]
+    thinking = _thinking(provider, wanted, turns)
+    if thinking:
+        body["thinking"] = thinking
+    thinks = bool(thinking) and thinking.get("type") != "disabled"
+    if offered and (choice := _tool_choice(wish, wanted, thinks, names)):
+        body["tool_choice"] = choice
+    if output := _output(options, tools, mode, wanted):
+        body["output_config"] = output
+    if stop := wanted.get("stop"):
+        body["stop_sequences"] = [stop] if isinstance(stop, str) else stop
+    dropped = _UNKNOWN | set(_SAMPLING if thinks else ())  # sampling is refused with thinking
+    body |= {k: v for k, v in wanted.items() if k not in dropped}
+    if provider.preset.cache_marks:
+        _mark(body)
+    return body | dict(provider.extra_body)
+
+
+class AnthropicAPI(RemoteAPI):
+    answer = AnthropicDecoder
+    request = staticmethod(request)
+    optional = {
+        "thinking": b"adaptive",  # not every model and vendor knows it, or no longer another one
+        "output_config.format": b"output_config.format",
+        "output_config.effort": b"effort",
+        "temperature": b"temperature",
+        "top_p": b"top_p",
+        "top_k": b"top_k",
+    }
+
+    def key_headers(self, key: str) -> dict[str, str]:
+        headers = {"x-api-key": key, "anthropic-version": VERSION}
+        return headers | (super().key_headers(key) if self.provider.preset.bearer else {})
+
+
+# -- messages --------------------------------------------------------------------------------------
+
+
+def _turns(
+    provider: Provider, messages: list[Message], names: chat_request.Names
+) -> tuple[list[Block], list[dict[str, Any]]]:
+    """The system prompt, and turns of user and assistant. Results of calls are the user's."""
+    first = next((i for i, m in enumerate(messages) if m.get("role") != "system"), len(messages))
+    rules = [chat_request.plain_text(message.get("content")) for message in messages[:first]]
+    turns: list[dict[str, Any]] = []
+    for message in messages[first:]:
+        role = "assistant" if message.get("role") == "assistant" else "user"
+        blocks = _blocks(provider, message, names)
+        if blocks and turns and turns[-1]["role"] == role:
+            turns[-1]["content"] += blocks
+        elif blocks:
+            turns.append({"role": role, "content": blocks})
+    if not turns or turns[0]["role"] == "assistant":
+        turns.insert(0, {"role": "user", "content": [_text(EARLIER)]})
+    return [_text(rule) for rule in rules if rule.strip()], turns
+
+
+def _blocks(provider: Provider, message: Message, names: chat_request.Names) -> list[Block]:
+    role, content = message.get("role"), message.get("content")
+    if role == "assistant":
+        return [] if message.get("open") else _assistant(provider, message, names)
+    if role == "tool":
+        result: Block = {"type": "tool_result"}
+        result["tool_use_id"] = names.safe(message["tool_call_id"])
+        if inner := [_part(*piece) for piece in of_content(content)]:
+            result["content"] = content if isinstance(content, str) else inner
+        return [result | ({"is_error": True} if message.get("is_error") else {})]
+    if role == "system":  # a later one would have to move to the top
+        return [_text(chat_request.SYSTEM_NOTE.format(chat_request.plain_text(content)))]
+    if role == "user":
+        return [_part(*piece) for piece in of_content(content)] or [_text(NOTHING_SAID)]
+    return []
+
+
+def _assistant(provider: Provider, message: Message, names: chat_request.Names) -> list[Block]:
+    blocks: list[Block] = []
+    for kind, value in of_answer(message, provider):
+        if kind == "text" and value.strip():
+            blocks.append({"type": "text", "text": value})
+        elif kind == "item" and (thought := _thought(value)):
+            blocks.append(thought)
+        elif kind == "call":
+            function = value["function"]
+            blocks.append(
+                {
+                    "type": "tool_use",
+                    "id": names.safe(value["id"]),
+                    "name": names.safe(function["name"]),
+                    "input": json.loads(chat_request.object_text(function.get("arguments") or "")),
+                }
+            )
+    while blocks and blocks[-1]["type"] in ("thinking", "redacted_thinking"):
+        blocks.pop()  # the text behind it was blank
+    return blocks
+
+
+def _thought(item: dict[str, Any]) -> Block | None:
+    """A thought as it may go back: with its signature, or sealed altogether."""
+    if item.get("type") == "redacted_thinking" and isinstance(item.get("data"), str):
+        return {"type": "redacted_thinking", "data": item["data"]}
+    thinking, signature = item.get("thinking"), item.get("signature")
+    if item.get("type") == "thinking" and isinstance(thinking, str) and isinstance(signature, str):
+        return {"type": "thinking", "thinking": thinking, "signature": signature}
+    return None
+
+
+def _part(kind: str, value: Any) -> Block:
+    if kind == "text":
+        return _text(value)
+    url, name = (value, "") if kind == "image" else value
+    media, data = of_data_url(url) or ("", "")
+    if kind == "image" and media in IMAGES:
+        source = {"type": "base64", "media_type": media, "data": data}
+        return {"type": "image", "source": source}
+    if kind == "file" and media == "application/pdf":
+        source = {"type": "base64", "media_type": media, "data": data}
+        return {"type": "document", "source": source, "title": name}
+    if kind == "image" and url.startswith(("https://", "http://")):
+        return {"type": "image", "source": {"type": "url", "url": url}}
+    return _text(f"[{kind} {name or media or 'of an unknown kind'}: this model cannot be given it]")
+
+
+def _text(text: str) -> Block:
+    return {"type": "text", "text": text if text.strip() else NOTHING_SAID}
+
+
+# -- the rest --------------------------------------------------------------------------------------
+
+
+def _tool(tool: Tool, names: chat_request.Names) -> dict[str, Any]:
+    function = tool["function"]
+    schema = {"type": "object", **(function.get("parameters") or {"properties": {}})}
+    told = str(function.get("description") or "")
+    if more := {key: schema.pop(key) for key in _FORBIDDEN if key in schema}:
+        told += f"\nThe arguments must also fit this schema: {json.dumps(more)}"
+    sent: dict[str, Any] = {"name": names.safe(function["name"]), "input_schema": schema}
+    return sent | ({"description": told} if told else {})
+
+
+def _tool_choice(
+    choice: str | None, wanted: dict[str, Any], thinks: bool, names: chat_request.Names
+) -> dict[str, Any] | None:
+    """None where the default, auto, is meant or nothing else is accepted: a model that thinks may
+    not be forced."""
+    if choice == "none":
+        return {"type": "none"}
+    sent: dict[str, Any] = {"type": "auto"}
+    if not thinks and choice not in (None, "", "auto"):
+        named = {"type": "tool", "name": names.safe(str(choice))}
+        sent = {"type": "any"} if choice == "required" else named
+    if wanted.get("parallel_tool_calls") is False:
+        sent["disable_parallel_tool_use"] = True
+    return sent if len(sent) > 1 or sent["type"] != "auto" else None
+
+
+def _thinking(
+    provider: Provider, wanted: dict[str, Any], turns: list[dict[str, Any]]
+) -> dict[str, Any]:
+    """What the owner says, else that a reasoning model thinks when it wants to, readably.
+
+    With a budget (`enabled`) the API refuses calls in progress whose message has no thought in
+    front: another model made them, or their thoughts were not accepted. It goes on without then.
+    """
+    thinking = wanted.get("thinking")
+    if not isinstance(thinking, dict):
+        return {"type": "adaptive", "display": "summarized"} if provider.is_reasoning else {}
+    answers = [turn["content"] for turn in turns[-2:] if turn["role"] == "assistant"]
+    calls = answers and turns[-1]["content"][0]["type"] == "tool_result"
+    if calls and thinking.get("type") == "enabled" and "thinking" not in answers[0][0]["type"]:
+        return {}
+    return thinking
+
+
+def _output(
+    options: Options, tools: list[Tool], mode: str, wanted: dict[str, Any]
+) -> dict[str, Any]:
+    output = dict(wanted["output_config"]) if isinstance(wanted.get("output_config"), dict) else {}
+    if effort := wanted.get("reasoning_effort"):
+        output.setdefault("effort", effort)
+    asked = chat_request.wanted_format(options, tools, mode) or {}
+    schema = (asked.get("json_schema") or {}).get("schema")
+    if asked.get("type") == "json_schema" and isinstance(schema, dict):
+        output["format"] = {"type": "json_schema", "schema": schema}
+    return output
+
+
+def _mark(body: dict[str, Any]) -> None:
+    """Breakpoints of the prompt cache, at most the four that are allowed: behind the system prompt,
+    which the tools stand before, and behind the last two turns of the user. The older one is where
+    the request before this ended; the API looks only twenty blocks back from a breakpoint."""
+    user = [turn["content"] for turn in body["messages"] if turn["role"] == "user"]
+    ends = [blocks[-1] for blocks in user[-2:]]
+    head = body.get("system") or body.get("tools")
+    for block in [*(head[-1:] if head else ()), *ends]:
+        block["cache_control"] = dict(_CACHE)

@@ -1,0 +1,29 @@
+"""The Chat Completions API as some dozen vendors speak it.
+
+In the walk: `remote` makes the call; `build` says what is sent, `decode` reads what comes.
+"""
+
+from __future__ import annotations
+
+from . import chat_request
+from .chat_decoder import Decoder
+from .http_model import RemoteAPI
+
+# o1, and newer models for accounts that were not verified
+_NO_STREAM = b"'stream' does not support|verified to stream"
+
+
+class OpenAIAPI(RemoteAPI):
+    answer = Decoder
+    request = staticmethod(chat_request.request)
+    optional = {
+        "stream": _NO_STREAM,
+        "stream_options": b"stream_options|" + _NO_STREAM,
+        "parallel_tool_calls": b"parallel_tool_calls",
+        "tool_choice": b"tool_choice",  # Qwen, Kimi and DeepSeek while they think
+        # GPT-5 (qwen-code 921), Kimi K2.5
+        "temperature": b"'temperature' does not support|temperature: only",
+        "top_p": b"'top_p' (?:does not support|is not supported)|top_p: only",
+        "reasoning_effort": b"(?:[Uu]nsupported|[Uu]nrecognized).{0,60}reasoning_effort"
+        b"|with reasoning_effort are not",
+    }

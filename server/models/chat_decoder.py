@@ -1,0 +1,213 @@
+"""Chunks of a Chat Completions stream in, the events of one assistant message out.
+
+In the walk: `reader` feeds every parsed chunk, and gives what comes out to the agent. A whole
+reply (no streaming) is one chunk with `message` where others have `delta`. The rule of the file:
+nothing is held back but the start of a tag that may be one. The tests' vectors
+show what vendors do differently.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Any
+
+from ..session.events import Event
+from ..strict_json import browser_safe
+from . import Options
+from .decoder import Answer, Delta, Rescue, Scanner
+from .failure import from_chunk
+from .think_tags import ThinkTags
+from .vendors import Provider
+
+TAGS = "think_tags"  # reasoning.field of what came as <think>…</think>
+PARTS = "thinking"  # … and as content parts (Mistral)
+DETAILS = "reasoning_details"
+FIELDS = ("reasoning_content", "reasoning")
+_TEXTS = ("content", *FIELDS)
+
+
+class Decoder(Answer):
+    """See Answer for the arguments."""
+
+    def __init__(
+        self,
+        provider: Provider,
+        options: Options,
+        restore: Callable[[str], str] = str,
+        scanner: Scanner | None = None,
+        rescue: Rescue = lambda text: (),
+    ) -> None:
+        super().__init__(provider, options, restore, scanner, rescue)
+        self._tags = ThinkTags(provider.preset.implicit_think) if _has_tags(provider) else None
+        self._thoughts: list[str] = []  # kept only where they may turn out to be the answer
+        self._snapshot = ""  # reasoning_details so far, where they may repeat themselves
+        self._choice: Any = None
+
+    def feed(self, chunk: Any) -> list[Event]:
+        """See Answer."""
+        self._out = []
+        if not isinstance(chunk, dict) or not chunk.get("choices") or "error" in chunk:
+            if failure := from_chunk(chunk, self._provider.name, self._provider.key):
+                raise failure
+        elif "base_resp" in chunk and (
+            failure := from_chunk(chunk, self._provider.name, self._provider.key)
+        ):
+            raise failure
+        if raw := chunk.get("usage"):
+            self._take_usage(raw)
+        choices = chunk.get("choices")
+        for choice in choices if isinstance(choices, list) else ():
+            if isinstance(choice, dict):
+                self._read_choice(choice)
+        return self._timed()
+
+    def whole(self, document: Any) -> list[Event] | None:
+        """See Answer."""
+        if not isinstance(document, dict) or not document.get("choices"):
+            return None
+        events = self.feed(document)
+        self.done()
+        return events
+
+    def only_text(self, chunk: dict[str, Any]) -> Delta | None:
+        """See Answer."""
+        choices = chunk.get("choices")
+        if not choices or len(choices) != 1:
+            return None
+        delta = choices[0].get("delta")
+        more = chunk.get("usage") or choices[0].get("usage") or choices[0].get("finish_reason")
+        if more or not isinstance(delta, dict):
+            return None
+        news = [key for key, value in delta.items() if value and key != "role"]
+        if len(news) != 1 or news[0] not in _TEXTS or not isinstance(delta[news[0]], str):
+            return None
+        name = news[0]
+        take = self._content if name == "content" else partial(self._think, name=name)
+        return Delta(name, delta[name], take)
+
+    def _read_choice(self, choice: dict[str, Any]) -> None:
+        index = choice.get("index")
+        if self._choice is None:
+            self._choice = index
+        elif index is not None and index != self._choice:
+            return  # another answer to the same question: nobody asked for it
+        if wrong := choice.get("error"):  # OpenRouter
+            if failure := from_chunk({"error": wrong}, self._provider.name, self._provider.key):
+                raise failure
+        delta = choice.get("delta")
+        if not delta and not self._received and not self._calls.all:
+            # MiniMax repeats the whole answer in its last chunk's `message`.
+            delta = choice.get("message")
+        if isinstance(delta, dict):
+            self._read_delta(delta)
+        if isinstance(reason := choice.get("finish_reason"), str) and reason:
+            # Gemini's own words in capitals, through gateways (qwen-code 9884)
+            self._finish = str(browser_safe(reason.lower() if reason.isupper() else reason))
+        if raw := choice.get("usage"):  # Moonshot
+            self._take_usage(raw)
+
+    def _read_delta(self, delta: dict[str, Any]) -> None:
+        if len(delta) > 1 or "content" not in delta:
+            self._read_reasoning(delta)
+        content = delta.get("content")
+        if isinstance(content, str):
+            if content:
+                self._content(content)
+        elif isinstance(content, list):
+            self._read_parts(content)
+        if len(delta) > 1 or content is None:
+            self._read_rarer(delta)
+
+    def _read_rarer(self, delta: dict[str, Any]) -> None:
+        if isinstance(refusal := delta.get("refusal"), str) and refusal:
+            self._content(refusal)
+        calls = delta.get("tool_calls")
+        if isinstance(legacy := delta.get("function_call"), dict):
+            calls = [legacy]
+        for fragment in calls if isinstance(calls, list) else ():
+            self._open_text()
+            self._out += self._calls.feed(fragment)
+
+    # -- reasoning --------------------------------------------------------------------------------
+
+    def _read_reasoning(self, delta: dict[str, Any]) -> None:
+        fresh = self._take_details(delta.get(DETAILS))
+        for name in FIELDS:
+            if isinstance(text := delta.get(name), str) and text:
+                return self._think(text, name)
+        if fresh:
+            self._think(fresh, DETAILS)
+        return None
+
+    def _take_details(self, details: Any) -> str:
+        """Keep reasoning_details as they must go back; returns their readable text."""
+        fresh = ""
+        for item in details if isinstance(details, list) else ():
+            if not isinstance(item, dict):
+                continue
+            item = dict(item)
+            for key in ("text", "summary"):
+                if isinstance(text := item.get(key), str) and text:
+                    item[key] = self._only_new(text)
+                    fresh += item[key]
+            last = self._details[-1] if self._details else {}
+            if all(last.get(key) == item.get(key) for key in ("type", "index")) and last:
+                for key, value in item.items():
+                    grows = key in ("text", "summary") and isinstance(last.get(key), str)
+                    last[key] = last[key] + value if grows else value or last.get(key)
+            else:
+                self._details.append(item)
+        return fresh
+
+    def _only_new(self, text: str) -> str:
+        """The new part of a fragment that may repeat everything before it."""
+        if not self._provider.preset.cumulative:
+            return text
+        before = self._snapshot
+        if before and len(text) >= len(before) and text.startswith(before):
+            text = text[len(before) :]
+        self._snapshot = before + text
+        return text
+
+    def _think(self, text: str, name: str) -> None:
+        if name == TAGS and self._field not in ("", TAGS):
+            return  # the same thoughts a second time: MiniMax M3 sends both
+        if self._provider.preset.implicit_think:
+            self._thoughts.append(text)
+        super()._think(text, name)
+
+    # -- text -------------------------------------------------------------------------------------
+
+    def _read_parts(self, parts: Iterable[Any]) -> None:
+        for part in parts:
+            if isinstance(part, str):
+                self._content(part)
+            elif isinstance(part, dict):
+                inner = part.get("thinking")
+                if inner is not None:
+                    for piece in inner if isinstance(inner, list) else [{"text": inner}]:
+                        if isinstance(piece, dict) and isinstance(piece.get("text"), str):
+                            self._think(piece["text"], PARTS)
+                elif isinstance(text := part.get("text"), str):
+                    self._content(text)
+
+    def _content(self, content: str) -> None:
+        if self._tags is None or self._tags.after:
+            self._scan(content)
+            return
+        for is_thought, piece in self._tags.feed(content):
+            self._think(piece, TAGS) if is_thought else self._scan(piece)
+
+    def _end_text(self, cut: bool) -> None:
+        self._end_thought()
+        if self._tags is not None:
+            for is_thought, piece in self._tags.end():
+                self._think(piece, TAGS) if is_thought else self._scan(piece)
+            if self._tags.never_closed and not cut and not self._calls.all:
+                self._scan("".join(self._thoughts))  # it did not think: that was the answer
+        super()._end_text(cut)
+
+
+def _has_tags(provider: Provider) -> bool:
+    return provider.preset.think_tags or provider.preset.implicit_think

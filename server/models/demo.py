@@ -1,0 +1,288 @@
+"""The demo model: a script in the place of a model, so that a newcomer sees everything work.
+
+In the walk: the registry gives it out where no provider is configured or found. It decides from
+the messages alone, so a session with it continues on any server, and the same session always gets
+the same answer. The rule of the file: it never pretends; every text says that no AI is at work.
+
+Anything a user says starts the tour. Tests and the curious use commands, the first word of a
+message: calc 2+3*4 · time · shell ls · write [path] · ask [question] · two tools · think · slow ·
+stream N (N deltas of one character) · fail
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import AsyncGenerator, Iterator
+from dataclasses import dataclass
+from itertools import cycle, islice
+from typing import Any
+
+from ..session.events import (
+    Event,
+    run_error,
+    text_delta,
+    text_end,
+    text_start,
+    think_delta,
+    think_end,
+    think_start,
+    tool_args,
+    tool_end,
+    tool_start,
+)
+from ..strict_json import JSONError, dumps, loads
+from . import BaseAPI, Message, Options, Tool, usage
+from .demo_texts import CHINESE, ENGLISH
+from .retry import Sleep
+
+PACE_S = 0.012  # between two deltas: about 80 tokens a second, a pleasant speed to watch
+SLOW = 25
+MOST_DELTAS = 1_000_000
+BREATH = 64  # deltas after which even an unpaced stream lets others run
+MAX_QUOTE = 600
+
+_WORDS = re.compile(r"\s*(?:[\u2e80-\u9fff\uff00-\uffef]|[^\s\u2e80-\u9fff\uff00-\uffef]+)\s?|\s+")
+_TITLE = re.compile(r"write a title\b", re.IGNORECASE)
+_CHINESE = re.compile(r"[\u3400-\u9fff]")
+
+Call = tuple[str, dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What to say next. `deltas` replaces the cutting of `text` into words."""
+
+    text: str = ""
+    thought: str = ""
+    calls: tuple[Call, ...] = ()
+    deltas: int = 0
+    pace: int = 1
+    failure: str = ""
+
+
+class DemoAPI(BaseAPI):
+    """`pace`: seconds between deltas (tests: 0)."""
+
+    def __init__(self, pace: float = PACE_S, *, sleep: Sleep = asyncio.sleep) -> None:
+        self._pace, self._sleep = pace, sleep
+
+    async def stream(
+        self, messages: list[Message], tools: list[Tool], options: Options
+    ) -> AsyncGenerator[Event, None]:
+        """See BaseAPI."""
+        began = options.now_ms()
+        offered = [] if options.tool_choice == "none" else tools
+        answer = decide(messages, offered, options.language)
+        if answer.failure:
+            yield run_error(answer.failure, "upstream_error", retryable=True, attempts=1)
+            return
+        for number, event in enumerate(_events(answer, options)):
+            yield event
+            if self._pace > 0:
+                await self._sleep(self._pace * answer.pace)
+            elif number % BREATH == 0:
+                await self._sleep(0)
+        sent = sum(len(_text(message)) for message in messages)
+        meta = {
+            "model": "demo",
+            "provider": "demo",
+            "usage": usage.read(None, sent, len(answer.text) + len(answer.thought)),
+            "finish_reason": "tool_calls" if answer.calls else "stop",
+            "ms": max(options.now_ms() - began, 0),
+            "first_ms": 0,
+        }
+        yield text_end(options.message_id, meta, options.now_ms())
+
+
+def decide(messages: list[Message], tools: list[Tool], language: str = "") -> Answer:
+    """The next answer: a pure function of what was said."""
+    asked = max((i for i, m in enumerate(messages) if m.get("role") == "user"), default=-1)
+    said = _text(messages[asked]).strip() if asked >= 0 else ""
+    results = [message for message in messages[asked + 1 :] if message.get("role") == "tool"]
+    chinese = bool(_CHINESE.search(said)) or language.lower().startswith("zh")
+    texts = CHINESE if chinese else ENGLISH
+    if not tools and _TITLE.match(said):  # config.yaa.auto_title
+        return Answer(texts["title"])
+    script = _Script(texts, tools, results)
+    word, _, rest = said.partition(" ")
+    command = _COMMANDS.get(word.lower())
+    return command(script, rest.strip()) if command else script.tour()
+
+
+class _Script:
+    """The texts of one language, with what is known at this point of the conversation."""
+
+    def __init__(self, texts: dict[str, str], tools: list[Tool], results: list[Message]) -> None:
+        self._texts, self._results = texts, results
+        self._tools = {tool["function"]["name"]: tool["function"] for tool in tools}
+
+    # -- the tour ---------------------------------------------------------------------------------
+
+    def tour(self) -> Answer:
+        """Reading, approval, question, summary: as many steps back as there are results."""
+        if not self._tools and not self._results:
+            return Answer(self._texts["welcome"] + self._closing(), self._texts["thought"])
+        if not self._tools:
+            return Answer(self._closing())
+        steps = [
+            ("welcome", self._pick(("datetime", {}), ("calculator", {"expression": "6*7"}))),
+            ("ask_approval", self._pick(("shell", {"command": _GREETING}), self._note(""))),
+            ("ask_question", self._pick(("ask_user", {"question": self._texts["question"]}))),
+        ]
+        text = ""
+        done = [message.get("name") for message in self._results]
+        for name, (tool, call) in steps:
+            if call is None:
+                text += self._texts["missing"].format(tool=tool)
+            elif tool not in done:
+                text = self._texts[name].format(quote=self._quote(self._results[-1:])) + text
+                return Answer(text, self._texts["thought"] if not done else "", (call,))
+        return Answer(text + self._closing())
+
+    def _closing(self) -> str:
+        return self._texts["closing"].format(quote=self._quote(self._results))
+
+    # -- commands ---------------------------------------------------------------------------------
+
+    def calc(self, rest: str) -> Answer:
+        return self._use(("calculator", {"expression": rest or "6*7"}))
+
+    def time(self, rest: str) -> Answer:
+        return self._use(("datetime", {}))
+
+    def shell(self, rest: str) -> Answer:
+        return self._use(("shell", {"command": rest or _GREETING}))
+
+    def write(self, rest: str) -> Answer:
+        return self._use(self._note(rest if " " not in rest else ""))
+
+    def ask(self, rest: str) -> Answer:
+        return self._use(("ask_user", {"question": rest or self._texts["question"]}))
+
+    def two(self, rest: str) -> Answer:
+        if not rest.startswith("tool"):
+            return self.tour()
+        return self._use(("calculator", {"expression": "6*7"}), ("datetime", {}))
+
+    def think(self, rest: str) -> Answer:
+        return Answer(self._label("thought_done"), self._texts["thinking"])
+
+    def slow(self, rest: str) -> Answer:
+        return Answer(self._label("slow"), pace=SLOW)
+
+    def stream(self, rest: str) -> Answer:
+        number = int(rest) if rest.isascii() and rest.isdecimal() and len(rest) < 10 else 100
+        number = min(number, MOST_DELTAS)
+        return Answer("".join(islice(cycle(self._texts["stream"]), number)), deltas=number)
+
+    def fail(self, rest: str) -> Answer:
+        return Answer(failure=self._texts["failure"])
+
+    # -- parts ------------------------------------------------------------------------------------
+
+    def _use(self, *calls: Call) -> Answer:
+        """Call tools, or say what they answered."""
+        if self._results:
+            text = self._label("results").format(quote=self._quote(self._results))
+            return Answer(text)
+        missing = [name for name, _ in calls if name not in self._tools]
+        text = "".join(self._texts["missing"].format(tool=name) for name in missing)
+        found = tuple(self._fit(*call) for call in calls if call[0] in self._tools)
+        names = ", ".join(name for name, _ in found)
+        text += self._texts["calling"].format(tool=names) if found else ""
+        return Answer(self._texts["label"] + text, calls=found)
+
+    def _pick(self, *choices: Call) -> tuple[str, Call | None]:
+        """The first of these tools that is offered (or was used), else the name of the first."""
+        used = {message.get("name") for message in self._results}
+        for name, arguments in choices:
+            if name in self._tools or name in used:
+                return name, self._fit(name, arguments)
+        return choices[0][0], None
+
+    def _note(self, path: str) -> Call:
+        return ("write_file", {"path": path or "demo.txt", "content": self._texts["note"]})
+
+    def _fit(self, name: str, arguments: dict[str, Any]) -> Call:
+        """Arguments under the names this tool's schema has for them."""
+        schema = self._tools.get(name, {}).get("parameters") or {}
+        properties = schema.get("properties") or {}
+        fitted = {}
+        for key, value in arguments.items():
+            names = (key, *_SYNONYMS.get(key, ()))
+            fitted[next((each for each in names if each in properties), key)] = value
+        return name, fitted
+
+    def _label(self, name: str) -> str:
+        return self._texts["label"] + self._texts[name]
+
+    def _quote(self, results: list[Message]) -> str:
+        lines = []
+        for message in results:
+            said = _gist(_text(message)).strip() or self._texts["empty"]
+            said = said if len(said) <= MAX_QUOTE else said[:MAX_QUOTE] + " …"
+            said = said.replace("\n", "\n> ")
+            lines.append(f"> **{message.get('name') or 'tool'}**: {said}")
+        return "\n>\n".join(lines) or f"> {self._texts['empty']}"
+
+
+def _gist(result: str) -> str:
+    """The part of a tool's result that a person would quote."""
+    try:
+        found = loads(result)
+    except JSONError:
+        return result
+    for key in ("output", "datetime") if isinstance(found, dict) else ():
+        if key in found:
+            return str(found[key])
+    return result
+
+
+_GREETING = "echo Hello from the demo model"
+_SYNONYMS = {
+    "question": ("message", "prompt", "text"),
+    "expression": ("expr", "formula", "input"),
+    "command": ("cmd", "script"),
+    "path": ("file", "filename", "file_path"),
+    "content": ("text", "contents"),
+}
+_COMMANDS = {
+    "calc": _Script.calc,
+    "time": _Script.time,
+    "shell": _Script.shell,
+    "write": _Script.write,
+    "ask": _Script.ask,
+    "two": _Script.two,
+    "think": _Script.think,
+    "slow": _Script.slow,
+    "stream": _Script.stream,
+    "fail": _Script.fail,
+}
+
+
+def _events(answer: Answer, options: Options) -> Iterator[Event]:
+    """The answer as a model's events, but for the last one."""
+    message, reasoning = options.message_id, options.reasoning_id
+    if answer.thought:
+        yield from think_start(reasoning, message, "reasoning_content", options.now_ms())
+        for piece in _WORDS.findall(answer.thought):
+            yield think_delta(reasoning, piece)
+        yield from think_end(reasoning)
+    yield text_start(message, options.now_ms())
+    for piece in list(answer.text) if answer.deltas else _WORDS.findall(answer.text):
+        yield text_delta(message, piece)
+    for name, arguments in answer.calls:
+        call = options.new_id("call")
+        yield tool_start(call, name, message)
+        for piece in re.findall(r"(?s).{1,12}", dumps(arguments)):
+            yield tool_args(call, piece)
+        yield tool_end(call)
+
+
+def _text(message: Message) -> str:
+    content = message.get("content")
+    if isinstance(content, list):
+        parts = [part.get("text") for part in content if isinstance(part, dict)]
+        return "\n".join(part for part in parts if isinstance(part, str))
+    return content if isinstance(content, str) else ""

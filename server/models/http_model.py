@@ -1,0 +1,368 @@
+"""A model behind HTTP: one call, streamed, with retries, whatever API it speaks.
+
+    request → http/client → reader.Reader → an Answer → events
+
+In the walk: the agent calls `stream` for every step. `openai`, `responses` and `anthropic` say what
+a request is and who reads its answer; all that is between is here. The rule of the file: nothing
+from outside is raised; what the provider, the network or the bytes do wrong becomes a `Failure`,
+and that an event.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import time
+from abc import abstractmethod
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import aclosing, suppress
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+from ..http.client import Client, ClientError, Response, Timeouts
+from ..session.events import Event
+from ..strict_json import dumps, text_of
+from ..telemetry import log, spans
+from . import BaseAPI, Message, Options, Tool, chat_request
+from .decoder import Answer, Scanner
+from .failure import MAX_ERROR_BODY, Failure, from_status, quote
+from .quirks import STATUS as _MAY_TEACH
+from .quirks import learnt
+from .retry import Pace, Policy, Sleep, attempts, retry_after
+from .stream_reader import Reader
+from .text_tools.json_reply import JsonReply
+from .text_tools.prose import properties, rescue
+from .text_tools.xml import TagScanner
+from .vendors import Provider
+
+_FAILURES = {
+    "timeout": ("upstream_timeout", True),
+    "connect": ("upstream_unreachable", True),
+    "tls": ("upstream_unreachable", False),
+    "refused": ("upstream_unreachable", False),
+    "closed": ("upstream_truncated", True),
+    "protocol": ("upstream_error", True),
+}
+# Thoughts that another key, organisation or version of the model has sealed, or that were edited
+# out of their place, or of which the provider looks for its own copy (vercel/ai 7543).
+_NOT_THEIRS = re.compile(
+    rb"invalid_encrypted_content|encrypted.content.{0,160}could not be|[Ii]nvalid .{0,3}signature"
+    rb"|thinking.{0,80}(?:cannot be modified|must remain as they were)"
+    rb"|provided without its required|[Ii]tems are not persisted when"
+)
+# A model that knows no tools, in the words of Ollama, OpenRouter, Groq, Azure and others; or whose
+# server was not told how to read its calls: vLLM (langchain4j 3475), llama.cpp.
+_NO_TOOLS = re.compile(
+    rb"n(?:o|')t support (?:tools|tool us|tool call|function call)|support tool use"
+    rb"|(?<!parallel )(?:tool|function) (?:call(?:s|ing)|use) (?:is|are) not (?:supported|enabled)"
+    rb"|\btools?[`'\"]? (?:is|are) not supported (?:in|with|by|for) "
+    rb"|--enable-auto-tool-choice|tools param requires",
+    re.IGNORECASE,
+)
+
+logger = log.get("llm")
+
+
+class Peer:
+    """What this process has learnt about one endpoint; shared by the sessions of one person's keys,
+    since what is learnt depends on what they sent."""
+
+    def __init__(
+        self, clock: Callable[[], float] = time.monotonic, pace: Pace | None = None
+    ) -> None:
+        self.pace = pace or Pace(clock)
+        self.refused: set[tuple[str, str]] = set()  # (model, field)
+        self.toolless: set[str] = set()  # models that know no tools
+        self.learnt: dict[str, dict[str, Any]] = {}  # flags that differ, by model
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call, ready for any number of attempts. `body(plain)` is made for each of them, since it
+    is as large as the session and would be kept as long as the answer takes; `plain`: without the
+    thoughts of earlier messages."""
+
+    body: Callable[[bool], dict[str, Any]]
+    tools: list[Tool]
+    options: Options
+    mode: str
+    names: chat_request.Names
+
+
+class RemoteAPI(BaseAPI):
+    """One provider and model. `clock` and `sleep` are for tests.
+
+    answer     who reads an answer
+    tail_s     seconds for what may follow the end of an answer: usage, an end mark
+    optional   fields a gateway or a model may refuse although the API has them, left out from
+               then on (`a.b`: member b of a); and a pattern of what an error says that means one
+    """
+
+    answer: ClassVar[type[Answer]]
+    tail_s: ClassVar[float] = 5.0
+    optional: ClassVar[Mapping[str, bytes]] = {}
+
+    def __init__(
+        self,
+        provider: Provider,
+        client: Client,
+        peer: Peer | None = None,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Sleep = asyncio.sleep,
+    ) -> None:
+        self._given = provider
+        self._client, self._peer = client, peer or Peer(clock)
+        self._clock, self._sleep = clock, sleep
+
+    @property
+    def provider(self) -> Provider:
+        """With what was learnt of it."""
+        given = self._given
+        flags = self._peer.learnt.get(given.model)
+        return replace(given, preset=replace(given.preset, **flags)) if flags else given
+
+    @staticmethod
+    @abstractmethod
+    def request(
+        provider: Provider,
+        messages: list[Message],
+        tools: list[Tool],
+        options: Options,
+        mode: str,
+        names: chat_request.Names,
+    ) -> dict[str, Any]:
+        """The body of one call. `mode` is native, json_schema or text."""
+
+    def key_headers(self, key: str) -> dict[str, str]:
+        return {"authorization": f"Bearer {key}"}
+
+    def stream(
+        self, messages: list[Message], tools: list[Tool], options: Options
+    ) -> AsyncGenerator[Event, None]:
+        """See BaseAPI. All attempts together take at most `options.request_timeout`."""
+        offered = [] if options.tool_choice == "none" else tools
+
+        def call() -> Call:
+            mode, names = tool_mode(self.provider, options), chat_request.Names()
+            if mode == "native" and self.provider.model in self._peer.toolless:
+                mode = "text"
+
+            def body(plain: bool) -> dict[str, Any]:
+                told = messages
+                if plain:
+                    told = [{k: v for k, v in m.items() if k != "reasoning"} for m in messages]
+                return self.request(self.provider, told, offered, options, mode, names)
+
+            return Call(body, offered, options, mode, names)
+
+        return attempts(
+            lambda left: self._attempt(call, left),
+            Policy(options.retry_times, options.retry_delay),
+            limit=options.request_timeout,
+            clock=self._clock,
+            sleep=self._sleep,
+        )
+
+    async def _attempt(
+        self, make: Callable[[], Call], left: float | None
+    ) -> AsyncGenerator[Event, None]:
+        """One attempt, and another without tools for a model that knows none. Raises Failure."""
+        call = make()
+        pause = self._peer.pace.wait(call.options.session_id, call.options.interval)
+        if pause > 0:
+            waited = False
+            try:
+                await self._sleep(pause)
+                waited = True
+            finally:
+                if not waited:  # hung up: no call was made, so the next one need not wait for it
+                    self._peer.pace.give_back(call.options.session_id, call.options.interval)
+        answer = self._answer(call)
+        try:
+            try:
+                response, sent = await self._open(call, left)
+            except _NoTools:
+                logger.info("%s knows no tools: they go as text", self.provider.model)
+                self._peer.toolless.add(self.provider.model)
+                call = make()
+                answer = self._answer(call)
+                try:
+                    response, sent = await self._open(call, left)
+                except Failure:
+                    self._peer.toolless.discard(self.provider.model)
+                    raise
+            reader = Reader(answer, self.provider)
+            async with aclosing(response.chunks()) as chunks:
+                async for data in chunks:
+                    news = not answer.finished
+                    for event in reader.feed(data):
+                        news = True
+                        yield event
+                    if reader.ended:
+                        response.release()
+                        break
+                    if news and answer.finished:
+                        # Some never end their stream, and keep it alive (bifrost 6784).
+                        response.hurry(self.tail_s)
+        except ClientError as error:
+            if not answer.finished:
+                raise self._failure(error) from None
+        for event in reader.finish(sent):
+            yield event
+
+    async def _open(self, call: Call, left: float | None) -> tuple[Response, int]:
+        """An answer that says yes, and the size of what was sent."""
+        whole, plain = call.body(False), False
+        known = self._peer.learnt.get(self._given.model, {})  # when this was written
+        taught: dict[str, Any] = {}
+        without: set[tuple[str, str]] = set()
+        while True:
+            body = self._accepted(whole)
+            sent = written(body).encode("utf-8", "replace")
+            response = await self._client.request(
+                "POST",
+                self.provider.url,
+                self._headers(),
+                sent,
+                timeouts=self._timeouts(call.options, left),
+                public_only=self.provider.public_only,
+                resendable=True,  # a completion changes nothing at the provider
+            )
+            if response.status in (200, 201):  # some frameworks' word for any POST: codicil 4
+                return response, len(sent)
+            said = await self._error_body(response)
+            if response.status in (400, 404) and not plain and _NOT_THEIRS.search(said):
+                logger.info("%s does not accept earlier thoughts", self.provider.name)
+                whole, plain = call.body(True), True
+                continue
+            refused = {name for name, words in self.optional.items() if re.search(words, said)}
+            refused = {name for name in refused if _has(body, name)}
+            toolless = response.status in _MAY_TEACH and not refused and _NO_TOOLS.search(said)
+            if toolless and body.get("tools"):
+                raise _NoTools
+            fresh = {} if refused else self._learns(response.status, said, known)
+            if fresh:
+                taught |= fresh
+                known, before, whole = self._peer.learnt[self._given.model], whole, call.body(plain)
+                if whole != before:
+                    continue
+            if response.status not in _MAY_TEACH or not refused:
+                self._forget(taught, without)
+                raise self._rejection(response, said)
+            logger.info("%s refuses %s", self.provider.name, ", ".join(sorted(refused)))
+            without |= {(self.provider.model, name) for name in refused}
+            self._peer.refused |= without
+
+    def _learns(self, status: int, said: bytes, known: Mapping[str, Any]) -> dict[str, Any]:
+        """What a refusal teaches about the model beside what was `known` when it was asked."""
+        model = self._given.model
+        fresh = dict(learnt(said, self._given.preset, known)) if status in _MAY_TEACH else {}
+        if fresh:
+            self._peer.learnt[model] = {**self._peer.learnt.get(model, {}), **fresh}
+            logger.info("%s wants it otherwise: %s", model, ", ".join(fresh))
+        return fresh
+
+    def _forget(self, taught: Mapping[str, Any], without: set[tuple[str, str]]) -> None:
+        """What did not help was not meant: errors quote what they were sent."""
+        peer, model = self._peer, self._given.model
+        known = peer.learnt.get(model, {})
+        peer.learnt[model] = {name: known[name] for name in known if name not in taught}
+        peer.refused -= without
+
+    def _accepted(self, body: dict[str, Any]) -> dict[str, Any]:
+        """The body without what this model has refused before."""
+        for model, name in self._peer.refused:
+            if model == self.provider.model and _has(body, name):
+                first, _, second = name.partition(".")
+                body = dict(body)
+                inner = body.pop(first)
+                if second and (rest := {k: v for k, v in inner.items() if k != second}):
+                    body[first] = rest
+        return body
+
+    def _rejection(self, response: Response, body: bytes) -> Failure:
+        name, key = self.provider.name, self.provider.key
+        failure = from_status(response.status, response.headers, body, name, key)
+        told = retry_after(response.headers, time.time())
+        failure.retry_after = failure.retry_after if told is None else told
+        return failure
+
+    async def _error_body(self, response: Response) -> bytes:
+        """What came of it: the status counts without any words."""
+        body = bytearray()
+        with suppress(ClientError):
+            async with response:
+                async for data in response.chunks():
+                    body += data
+                    if len(body) > MAX_ERROR_BODY:
+                        break
+        return bytes(body[:MAX_ERROR_BODY])
+
+    def _failure(self, error: ClientError) -> Failure:
+        code, retryable = _FAILURES[error.kind]
+        text = f"{self.provider.name}: {quote(error.message, self.provider.key)}"
+        return Failure(code, text, retryable=retryable)
+
+    def _headers(self) -> dict[str, str]:
+        headers = {
+            "content-type": "application/json",
+            "accept": "text/event-stream, application/json",
+            "user-agent": "yaa",
+        }
+        headers |= spans.outgoing()
+        if self.provider.key:
+            headers |= self.key_headers(self.provider.key)
+        return headers | {name.lower(): value for name, value in self.provider.headers.items()}
+
+    def _timeouts(self, options: Options, left: float | None) -> Timeouts:
+        preset = self.provider.preset
+        first, idle = options.first_byte_timeout, options.idle_timeout
+        return Timeouts(
+            first_byte=first and max(first, preset.timeout_first_byte),
+            idle=idle and max(idle, preset.timeout_idle),
+            total=left,
+        )
+
+    def _answer(self, call: Call) -> Answer:
+        scanner: Scanner | None = None
+        if call.mode == "text":
+            scanner = TagScanner(call.tools)
+        elif call.tools and call.mode == "json_schema":
+            scanner = JsonReply([tool["function"]["name"] for tool in call.tools])
+        native = call.mode == "native"
+        spelled = call.names.safe if native else str
+
+        def rescued(text: str) -> list[tuple[str, str]]:
+            if native and self.provider.api != "chat":
+                return []  # the other APIs part calls from text: there it is only quoted
+            tools = {spelled(tool["function"]["name"]): properties(tool) for tool in call.tools}
+            return rescue(text, tools)
+
+        return self.answer(self.provider, call.options, call.names.restore, scanner, rescued)
+
+
+class _NoTools(Exception):
+    """The model was offered tools and knows none."""
+
+
+def written(body: Mapping[str, Any]) -> str:
+    """The JSON of a request. Its tools, most of a short one, are as constant as they were given."""
+    text = dumps({name: value for name, value in body.items() if name != "tools"})
+    if tools := body.get("tools"):
+        text = f'{text[:-1]},"tools":[{",".join(map(text_of, tools))}]}}'
+    return text
+
+
+def _has(body: Mapping[str, Any], name: str) -> bool:
+    first, _, second = name.partition(".")
+    inner = body.get(first)
+    return first in body and (not second or (isinstance(inner, dict) and second in inner))
+
+
+def tool_mode(provider: Provider, options: Options) -> str:
+    """native, json_schema or text: what the session asks for, else the provider, else by type."""
+    for wanted in (options.tool_mode, provider.tool_mode):
+        if wanted not in ("", "auto"):
+            return wanted
+    return "native" if provider.is_function_call else "text"

@@ -1,0 +1,493 @@
+"""Which model a session gets: the server's providers by name, a session's own where allowed, demo.
+
+In the walk: the agent resolves `config.llm_api.provider` before a run starts; `/info` shows the
+catalog. The rule of the file: a provider is ONE unit. A key of this server goes to the address
+that stands beside it in the server's configuration and nowhere else; a session that brings an
+address brings its own key; nothing is ever mixed from the two.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+from urllib.parse import urlsplit
+
+from ..config import ConfigError
+from ..errors import Problem
+from ..http.client import Client
+from ..http.headers import is_loopback
+from ..http.ssrf import address_of, is_public
+from ..settings.owner_code import in_thread
+from ..strict_json import LARGEST_COUNT
+from ..telemetry import log
+from . import BaseAPI
+from .adapter import AdapterAPI
+from .adapter import BaseAPI as Adapter
+from .anthropic import AnthropicAPI
+from .chat import OpenAIAPI
+from .demo import DemoAPI
+from .discover import Found, host_of, host_of_keys
+from .http_model import Peer, RemoteAPI
+from .responses import ResponsesAPI
+from .retry import Pace
+from .vendors import PATHS, PRESETS, Api, Preset, Provider, address, find_preset, spoken
+
+logger = log.get("llm")
+
+POINTER = "/config/llm_api/provider"
+DEMO = "demo"
+APIS: dict[Api, type[RemoteAPI]] = {
+    "chat": OpenAIAPI,
+    "responses": ResponsesAPI,
+    "messages": AnthropicAPI,
+}
+
+
+@dataclass(frozen=True)
+class Model:
+    """A model that can be called. `facts`: what is known of it (max_context, max_tokens, …)."""
+
+    name: str
+    model: str
+    api: BaseAPI
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass
+class Known:
+    """What is remembered between the calls of one person's keys. `peers`: by provider."""
+
+    pace: Pace = field(default_factory=Pace)
+    peers: dict[str, Peer] = field(default_factory=dict)
+
+
+class Models:
+    """All that this server can call.
+
+    `server` is the server half of the configuration; `add` brings what discovery found. Raises
+    ConfigError for a provider that cannot be used.
+    """
+
+    def __init__(
+        self,
+        server: Mapping[str, Any],
+        client: Client,
+        env: Mapping[str, str],
+        found: Found | None = None,
+    ) -> None:
+        self._client = client
+        self._demo = Model(DEMO, DEMO, DemoAPI(), {"demo": True})
+        self._rules: Mapping[str, Any] = server.get("client_providers") or {}
+        self._hosts = [str(each).lower() for each in self._rules.get("hosts") or ()]
+        configured = server.get("providers") or {}
+        self._entries: dict[str, dict[str, Any]] = {
+            name: _with_key(entry, env) for name, entry in configured.items()
+        }
+        self._found: set[str] = set()
+        self._adapters: dict[str, Adapter] = {}
+        self._known: dict[str, Known] = {}  # by owner
+        self._preferred: str = server.get("default_provider") or ""
+        for name, entry in self._entries.items():
+            _check(name, entry)
+        if found is not None:
+            self.add(found)
+
+    def add(self, found: Found) -> None:
+        """Providers that discovery found, behind the configured ones."""
+        for name, entry in found.providers.items():
+            if name not in self._entries:
+                self._entries[name] = entry
+                self._found.add(name)
+                _check(name, entry)
+
+    def adopt(self, adapters: Mapping[str, Adapter], *, preferred: bool = False) -> None:
+        """Models behind Python code (models/adapter.py), before those that discovery finds;
+        `preferred`: the first one is the default."""
+        self._adapters.update(adapters)
+        if preferred:
+            self._preferred = next(iter(adapters), self._preferred)
+
+    def names(self) -> list[str]:
+        """Every provider that a session can name."""
+        return [*self._entries, *self._adapters, DEMO]
+
+    async def close(self) -> None:
+        """Let adapters end what they hold open."""
+        for name, adapter in self._adapters.items():
+            if (outcome := await in_thread(adapter.close)).error is not None:
+                logger.error("adapter %s: close failed", name, exc_info=outcome.error)
+
+    @property
+    def _default(self) -> str:
+        configured = (name for name in self._entries if name not in self._found)
+        return self._preferred or next(iter((*configured, *self._adapters, *self._entries, DEMO)))
+
+    def resolve(self, provider: Any, owner: str = "") -> Model:
+        """The model of a session's `config.llm_api.provider`, for a key of this owner
+        (api.auth.Key). Raises Problem, before any run."""
+        if not isinstance(provider, dict):
+            raise _invalid("", "provider must be an object")
+        name = _text(provider, "name")
+        named = name not in ("", "auto")
+        if not (_text(provider, "api_url") or _text(provider, "api_key")):
+            return self._named(name, provider, owner) if named else self._auto(provider, owner)
+        if named:
+            detail = (
+                f"A provider is one unit: with the name {name!r} of a server's provider there can"
+                " be neither api_url nor api_key. Leave them out, or leave the name out."
+            )
+            raise _refused(detail)
+        return self._own(provider, owner)
+
+    def catalog(self) -> list[dict[str, Any]]:
+        """What `/info` lists: names, models and what they can do; no address, no key."""
+        listed = []
+        for name, entry in self._entries.items():
+            preset = _preset(entry)
+            model = entry.get("model_name") or preset.model_name
+            models = _offered(entry) or ([model] if model else [])
+            facts = _facts(_overlay(entry, model), preset)
+            origin = "discovered" if name in self._found else "configured"
+            listed.append(
+                {"name": name, "model": model, "models": models, "origin": origin} | facts
+            )
+        for name, adapter in self._adapters.items():
+            model, models = adapter.model_name or name, list(adapter.models)
+            listed.append(
+                {"name": name, "model": model, "models": models or [model], "origin": "adapter"}
+                | _adapter_facts(adapter)
+            )
+        demo = {"name": DEMO, "model": DEMO, "models": [DEMO], "origin": "built in", "demo": True}
+        listed.append(demo)
+        for item in listed:
+            if item["name"] == self._default:
+                item["default"] = True
+        return listed
+
+    # -- the server's own -------------------------------------------------------------------------
+
+    def _auto(self, wanted: dict[str, Any], owner: str) -> Model:
+        """The default provider, or the one that lists the model a session names."""
+        model = _text(wanted, "model_name")
+        if model and not self._serves(self._default, model):
+            for name in (*self._entries, *self._adapters):
+                if self._serves(name, model):
+                    return self._named(name, wanted, owner)
+        return self._named(self._default, wanted, owner)
+
+    def _serves(self, name: str, model: str) -> bool:
+        entry = self._entries.get(name)
+        if name in self._adapters:
+            adapter = self._adapters[name]
+            return model in (adapter.models or [adapter.model_name or name])
+        if entry is None:
+            return name == model == DEMO
+        return model in (_offered(entry) or [entry.get("model_name") or _preset(entry).model_name])
+
+    def _named(self, name: str, wanted: dict[str, Any], owner: str) -> Model:
+        entry = self._entries.get(name)
+        model = _text(wanted, "model_name")
+        if name in self._adapters:
+            return self._adapted(name, wanted, model, owner)
+        if entry is None and name == DEMO and model in ("", DEMO):
+            return self._demo
+        if entry is None:
+            known = self.names()
+            what = f"the model {model!r}" if name == DEMO else f"a provider named {name!r}"
+            raise _unknown(f"This server does not have {what}.", name, known)
+        preset = _preset(entry)
+        model = model or entry.get("model_name") or preset.model_name
+        offered = _offered(entry)
+        if offered and model not in offered:
+            raise _unknown(f"The provider {name!r} does not offer {model!r}.", model, offered)
+        if not model:
+            raise _unknown(f"The provider {name!r} needs a model_name.", "", offered)
+        entry = _overlay(entry, model)
+        theirs = _mapping(wanted, "model_settings")
+        theirs.pop("extra_body", None)  # it could undo what the owner has set
+        settings = _mapping(entry, "model_settings") | theirs
+        provider = _provider(
+            *(name, entry, wanted, preset, model, settings),
+            key=entry.get("api_key") or "",
+            headers=entry.get("headers") or {},
+            extra_body=entry.get("extra_body") or {},
+        )
+        return self._model(provider, entry, self._peer(name, owner))
+
+    def _adapted(self, name: str, wanted: dict[str, Any], model: str, owner: str) -> Model:
+        adapter = self._adapters[name]
+        offered = list(adapter.models)
+        if model and offered and model not in offered:
+            raise _unknown(f"The provider {name!r} does not offer {model!r}.", model, offered)
+        kind, settings = _mapping(wanted, "model_type"), _mapping(wanted, "model_settings")
+        settings.pop("extra_body", None)
+        limits = [each for each in (adapter.max_tokens, _number(wanted, "max_tokens")) if each]
+        provider = Provider(
+            *(name, "", model or adapter.model_name or name, PRESETS["custom"]),
+            is_function_call=adapter.is_function_call and kind.get("is_function_call") is not False,
+            is_reasoning=adapter.is_reasoning,
+            max_tokens=min(limits, default=None),
+            settings=settings,
+            costs=dict(adapter.costs),
+            cost_unit=adapter.cost_unit if adapter.costs else "",
+        )
+        api = AdapterAPI(adapter, provider, self._client, self._peer(name, owner))
+        return Model(name, provider.model, api, _adapter_facts(adapter))
+
+    # -- a session's own --------------------------------------------------------------------------
+
+    def _own(self, wanted: dict[str, Any], owner: str) -> Model:
+        if not self._rules.get("allow"):
+            known = ", ".join(self.names())
+            detail = (
+                "This server calls only its own providers. Leave api_url and api_key out and"
+                f" choose one by name: {known}."
+            )
+            raise _refused(detail)
+        preset = find_preset(_text(wanted, "preset"))
+        if preset is None:
+            name = _text(wanted, "preset")
+            raise _unknown(f"There is no preset {name!r}.", name, list(PRESETS))
+        given = _text(wanted, "api_url")
+        if _text(wanted, "api") not in ("", *PATHS):
+            raise _invalid("/api", f"api must be one of {', '.join(PATHS)}")
+        api = spoken(_text(wanted, "api"), given, preset)
+        try:
+            url = address(api, given, preset)
+        except ValueError as error:
+            raise _invalid("/api_url", str(error)) from None
+        host = urlsplit(url).hostname or ""
+        public_only = self._admit(url)
+        key, model = _text(wanted, "api_key"), _text(wanted, "model_name") or preset.model_name
+        if not key:
+            raise _invalid("/api_key", "A provider of your own needs its own api_key.")
+        if not model:
+            raise _invalid("/model_name", "A provider of your own needs a model_name.")
+        settings = _mapping(wanted, "model_settings")
+        provider = _provider(
+            *(host, wanted, {}, preset, model, settings),
+            key=key,
+            extra_body=_mapping(wanted, "extra_body"),
+            public_only=public_only,
+        )
+        return self._model(provider, wanted, self._peer("", owner))
+
+    def _admit(self, url: str) -> bool:
+        """Whether only public addresses may be meant by this URL; Problem if it is not allowed.
+
+        `*` lets in every public host, over https; a host of the local network must be named, and a
+        named one may be called without TLS.
+        """
+        parts = urlsplit(url)
+        host = (parts.hostname or "").rstrip(".")
+        if self._lists(host, parts.netloc):
+            return False
+        by_name = "; the owner can name it in server.client_providers.hosts"
+        if "*" not in self._hosts:
+            raise _refused(f"This server does not call {host!r}{by_name}.")
+        if is_loopback(host) or (address_of(host) is not None and not is_public(host)):
+            raise _refused(f"{host!r} is not on the public internet{by_name}.")
+        if parts.scheme != "https":
+            raise _refused(
+                f"{host!r} is called over https only, as its key must not be read"
+                f" on the way. Use https://{by_name}."
+            )
+        return True
+
+    def _lists(self, host: str, netloc: str) -> bool:
+        """Whether the owner names this host."""
+        suffixes = [each[1:] for each in self._hosts if each.startswith("*.")]
+        listed = host in self._hosts or netloc.lower() in self._hosts
+        return listed or any(host.endswith(each) for each in suffixes)
+
+    @property
+    def of_sessions(self) -> str:
+        """What a session may bring: "none", a provider on hosts that are "listed", or "public"."""
+        if not self._rules.get("allow") or not self._hosts:
+            return "none"
+        return "public" if "*" in self._hosts else "listed"
+
+    def _peer(self, name: str, owner: str) -> Peer:
+        """What one person's keys have taught of a provider of ours; of a session's own ("") nothing
+        is remembered."""
+        known = self._known.setdefault(owner, Known())
+        fresh = Peer(pace=known.pace)
+        return known.peers.setdefault(name, fresh) if name else fresh
+
+    def _model(self, provider: Provider, entry: Mapping[str, Any], peer: Peer) -> Model:
+        api = APIS[provider.api](provider, self._client, peer)
+        return Model(provider.name, provider.model, api, _facts(entry, provider.preset))
+
+
+def _provider(
+    name: str,
+    entry: Mapping[str, Any],
+    wanted: Mapping[str, Any],
+    preset: Preset,
+    model: str,
+    settings: Mapping[str, Any],
+    **more: Any,
+) -> Provider:
+    """The part that is read the same way for a server's and a session's provider. What a session
+    says about a server's narrows it or describes the model; it cannot change price or address."""
+    kind = {**_mapping(entry, "model_type"), **_mapping(wanted, "model_type")}
+    limits = [
+        each for each in (_number(entry, "max_tokens"), _number(wanted, "max_tokens")) if each
+    ]
+    costs = _costs(entry) or _costs(wanted)
+    unit = entry.get("cost_unit") or _text(wanted, "cost_unit") if costs else ""
+    given = str(entry.get("api_url") or "").strip()
+    api = spoken(str(entry.get("api") or ""), given, preset)
+    return Provider(
+        name,
+        address(api, given, preset),
+        model,
+        preset,
+        api,
+        is_function_call=kind.get("is_function_call") is not False,
+        is_reasoning=kind.get("is_reasoning") is True,
+        tool_mode=str(entry.get("tool_mode") or "auto"),
+        max_tokens=min(limits, default=None),
+        settings=settings,
+        costs=costs,
+        cost_unit=str(unit),
+        **more,
+    )
+
+
+def _check(name: str, entry: Mapping[str, Any]) -> None:
+    """Mistakes in the owner's configuration are found at start."""
+    where = f"server.providers.{name}"
+    known = find_preset(entry.get("preset") or "")
+    if known is None:
+        near = difflib.get_close_matches(str(entry.get("preset")), PRESETS, 1)
+        hint = f"; did you mean {near[0]}?" if near else ": " + ", ".join(PRESETS)
+        raise ConfigError(f"{where}.preset: {entry['preset']!r} is not known{hint}")
+    unknown = set(entry.get("quirks") or {}) - {each.name for each in fields(Preset)}
+    if unknown:
+        raise ConfigError(f"{where}.quirks: {', '.join(sorted(unknown))} is not known")
+    if not (entry.get("api_url") or known.base_url):
+        raise ConfigError(f"{where}.api_url is missing: the preset {known.name} has no address")
+    try:
+        given = entry.get("api_url") or ""
+        address(spoken(entry.get("api") or "", given, known), given, known)
+    except ValueError as error:
+        raise ConfigError(f"{where}.api_url: {error}") from None
+
+
+def _preset(entry: Mapping[str, Any]) -> Preset:
+    preset = find_preset(entry.get("preset") or "")
+    assert preset is not None, "checked at start"
+    quirks = dict(entry.get("quirks") or {})
+    if "tool_choice_modes" in quirks:
+        quirks["tool_choice_modes"] = frozenset(quirks["tool_choice_modes"])
+    return replace(preset, **quirks) if quirks else preset
+
+
+def _with_key(entry: Mapping[str, Any], env: Mapping[str, str]) -> dict[str, Any]:
+    """An entry without a key takes the vendor's usual variable, if it goes where that belongs."""
+    preset = find_preset(entry.get("preset") or "")
+    found = dict(entry)
+    if preset is None or entry.get("api_key") or not preset.key_env:
+        return found
+    host = host_of(entry.get("api_url") or preset.base_url)
+    if host and host == host_of_keys(preset, env):
+        found["api_key"] = next((env[key] for key in preset.key_env if env.get(key)), "")
+    return found
+
+
+def _offered(entry: Mapping[str, Any]) -> list[str]:
+    """The models an entry lists; [] for "any"."""
+    names = [m if isinstance(m, str) else m.get("name") for m in entry.get("models") or ()]
+    own = [entry["model_name"]] if names and entry.get("model_name") else []
+    return list(dict.fromkeys([*own, *(str(name) for name in names if name)]))
+
+
+def _overlay(entry: Mapping[str, Any], model: str) -> dict[str, Any]:
+    """The entry with what it says about one model in particular."""
+    special = [
+        m for m in entry.get("models") or () if isinstance(m, dict) and m.get("name") == model
+    ]
+    secret = ("name", "api_url", "api_key", "headers", "preset")
+    return {**entry, **{k: v for m in special for k, v in m.items() if k not in secret}}
+
+
+def _facts(entry: Mapping[str, Any], preset: Preset) -> dict[str, Any]:
+    kind = _mapping(entry, "model_type")
+    facts: dict[str, Any] = {"preset": preset.name}
+    facts["is_function_call"] = kind.get("is_function_call") is not False
+    facts["is_reasoning"] = kind.get("is_reasoning") is True
+    facts["tool_mode"] = entry.get("tool_mode") or "auto"
+    for key in ("max_context", "max_tokens", "cost_unit"):
+        if entry.get(key):
+            facts[key] = entry[key]
+    return facts
+
+
+def _adapter_facts(adapter: Adapter) -> dict[str, Any]:
+    given = {key: getattr(adapter, key) for key in ("max_context", "max_tokens", "cost_unit")}
+    facts = {"is_function_call": adapter.is_function_call, "is_reasoning": adapter.is_reasoning}
+    return {"tool_mode": "auto", **facts, **{key: value for key, value in given.items() if value}}
+
+
+def _costs(entry: Mapping[str, Any]) -> dict[str, float]:
+    """Prices per 1,000 tokens: `costs {input, output, cached, cache_write}`, or one for all."""
+    costs = {
+        key: float(value)
+        for key, value in _mapping(entry, "costs").items()
+        if key in ("input", "output", "cached", "cache_write", "total") and _counts(value)
+    }
+    total = _number(entry, "cost_per_ktoken")
+    return costs or ({"total": float(total)} if total else {})
+
+
+def _mapping(entry: Mapping[str, Any], key: str) -> dict[str, Any]:
+    value = entry.get(key)
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise _invalid(f"/{key}", f"{key} must be an object")
+    return dict(value)
+
+
+def _number(entry: Mapping[str, Any], key: str) -> Any:
+    value = entry.get(key)
+    if value is None:
+        return None
+    if not _counts(value):
+        raise _invalid(f"/{key}", f"{key} must be a number, not {value!r:.40}")
+    return value
+
+
+def _counts(value: Any) -> bool:
+    """Whether this is an amount. With a negative price a session would lower its bill."""
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return number and bool(0 <= value <= LARGEST_COUNT)
+
+
+def _text(wanted: Mapping[str, Any], key: str) -> str:
+    value = wanted.get(key)
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        raise _invalid(f"/{key}", f"{key} must be a string")
+    return value.strip()
+
+
+def _invalid(pointer: str, detail: str) -> Problem:
+    error = {"pointer": POINTER + pointer, "detail": detail}
+    return Problem("session_invalid", detail, errors=[error])
+
+
+def _refused(detail: str) -> Problem:
+    error = {"pointer": POINTER, "detail": detail}
+    return Problem("provider_not_allowed", detail, errors=[error])
+
+
+def _unknown(text: str, name: str, known: list[str]) -> Problem:
+    near = difflib.get_close_matches(name, known, 1)
+    hint = f" Did you mean {near[0]!r}?" if near else ""
+    detail = f"{text}{hint} Known: {', '.join(known) or 'none'}."
+    return Problem("provider_unknown", detail, errors=[{"pointer": POINTER, "detail": detail}])

@@ -1,0 +1,166 @@
+"""The bytes of an answer in, events out: an event stream, or one JSON document.
+
+In the walk: between the connection and the decoder. The bytes decide what the answer is, for
+content types lie and some servers stream, or do not, whatever they were asked. The rule of the
+file: nothing is parsed twice, and most chunks not even once (see `Template`).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from ..http.sse import Decoder as EventStream
+from ..http.sse import Event as ServerEvent
+from ..http.sse import EventTooLarge
+from ..session.events import Event
+from .decoder import Answer, Take
+from .failure import MAX_ERROR_BODY, MISLED, Failure, from_chunk, quote, read_error
+from .vendors import Provider
+
+_BOM = b"\xef\xbb\xbf"
+_scan = json.JSONDecoder().raw_decode  # json.loads without its two whitespace matches
+
+
+class Reader:
+    """Feeds `decoder`. `provider` names itself in failures."""
+
+    def __init__(self, decoder: Answer, provider: Provider) -> None:
+        self.ended = False  # nothing that follows matters
+        self._decoder = decoder
+        self._provider = provider
+        self._stream = EventStream()
+        self._document: bytearray | None = None
+        self._start = b""  # blanks and a byte order mark, until it can be told what follows
+        self._begun = False
+        self._template = Template()
+
+    def feed(self, data: bytes) -> Iterator[Event]:
+        """The events that `data` completes. Raises Failure, after those before it."""
+        if self._document is not None:
+            self._document += data
+            return
+        if not self._begun:
+            data = self._start + data
+            start = data.removeprefix(_BOM).lstrip()
+            if not start or _BOM.startswith(start):
+                self._start = data
+                return
+            self._begun = True
+            if start[:1] in b"{[<":
+                self._document = bytearray(start)
+                return
+        try:
+            found = self._stream.feed(data)
+        except EventTooLarge:
+            name = self._provider.name
+            raise Failure("upstream_error", f"{name} sent an event that is too large") from None
+        yield from self._read(found)
+
+    def finish(self, sent: int) -> Iterator[Event]:
+        """The events of the end; `sent` is the size of the request. Raises Failure if the answer
+        is not whole."""
+        if self._document is not None:
+            yield from self._whole(bytes(self._document))
+        elif not self.ended:
+            # Some leave out the last blank line; an event that was cut in the middle is none.
+            yield from self._read([each for each in self._stream.end() if _is_whole(each.data)])
+        yield from self._decoder.finish(sent)
+
+    def _read(self, found: list[ServerEvent]) -> Iterator[Event]:
+        for item in found:
+            if text := self._template.text(item.data):
+                yield from self._decoder.more(self._template.take, text)
+                continue
+            data = item.data.strip()
+            if data == "[DONE]":
+                self._decoder.done()
+            elif data:
+                chunk = self._parse(data)
+                if item.event == "error" and isinstance(chunk, dict) and "error" not in chunk:
+                    chunk = {"error": chunk}
+                events = self._decoder.feed(chunk)
+                yield from events
+                self._template.learn(item.data, chunk, events, self._decoder)
+            if self._decoder.ended:
+                self.ended = True
+                break
+
+    def _parse(self, data: str) -> Any:
+        try:
+            value, end = _scan(data)
+            if end == len(data):
+                return value
+        except (ValueError, RecursionError):
+            pass
+        name, said = self._provider.name, quote(data, self._provider.key)
+        raise Failure("upstream_error", f"{name} sent what is not JSON: {said}")
+
+    def _whole(self, body: bytes) -> list[Event]:
+        name, key = self._provider.name, self._provider.key
+        try:
+            value = json.loads(body)
+        except (ValueError, RecursionError):
+            said = read_error(body[:MAX_ERROR_BODY], key) + (MISLED if body[:1] == b"<" else "")
+            raise Failure("upstream_error", f"{name} sent what is not JSON: {said}") from None
+        events = self._decoder.whole(value)
+        if events is None:
+            failure = from_chunk(value, name, key)
+            said = read_error(body[:MAX_ERROR_BODY], key)
+            raise failure or Failure("upstream_error", f"{name} sent no answer: {said}")
+        return events
+
+
+def _is_whole(data: str) -> bool:
+    data = data.strip()
+    try:
+        return data == "[DONE]" or _scan(data)[1] == len(data)
+    except (ValueError, RecursionError):
+        return False
+
+
+class Template:
+    """The chunk that comes again and again with nothing new but its text.
+
+    Nearly every chunk of a stream is the one before with another delta. Once such a chunk was
+    parsed, its JSON around the text is known: whatever starts and ends with the same characters,
+    and has neither quote, backslash nor control character between, is the same JSON with another
+    string in that place, and need not be parsed (0.5 µs instead of 4).
+    """
+
+    PATIENCE = 16  # learnt in vain this often in a row: every chunk of this stream is different
+
+    def __init__(self) -> None:
+        self.take: Take = str  # what a text like the last one is for
+        self._before = self._after = ""
+        self._around = 0
+        self._patience = self.PATIENCE
+
+    def text(self, data: str) -> str:
+        """The text of a chunk like the last one, or "" to have it parsed."""
+        if not self._before or not data.startswith(self._before) or not data.endswith(self._after):
+            return ""
+        text = data[len(self._before) : len(data) - len(self._after)]
+        if len(data) <= self._around or '"' in text or "\\" in text or not text.isprintable():
+            return ""
+        self._patience = self.PATIENCE
+        return text
+
+    def learn(self, data: str, chunk: Any, events: list[Event], decoder: Answer) -> None:
+        """Remember a chunk that was nothing but one piece of text."""
+        if not self._patience:
+            return
+        self._patience -= 1
+        found = decoder.only_text(chunk) if events else None
+        if found is None or events[-1].get("delta") != found.text:
+            return
+        text, name = found.text, f'"{found.member}":'
+        if data.count(name) != 1:
+            return
+        rest = data[data.index(name) + len(name) :]
+        start = len(data) - len(rest.lstrip())
+        if data.startswith(f'"{text}"', start) and "\\" not in text:
+            self.take, self._before = found.take, data[: start + 1]
+            self._after = data[start + 1 + len(text) :]
+            self._around = len(self._before) + len(self._after)

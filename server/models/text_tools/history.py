@@ -1,0 +1,231 @@
+"""Tool calls for models without function calling: as JSON under a schema, or as tags in text.
+
+In the walk: where the tool mode is `json_schema` or `text`, `build` sends the history through
+`transcript` (calls and results become plain turns) and `decode` sends the answer through a scanner
+(models/text_tools/xml.py, models/text_tools/json_reply.py), which turns calls back into native
+ones. So sessions look the same whatever the model can do. The words of the mode text are sections
+of the prompt (prompts.PROTOCOL).
+
+json_schema   {"tool": "add", "arguments": {"a": 1}}   or   {"answer": "text"}
+text          <add><a>1</a></add>    (seed 003's syntax)
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from ...session.prompts import PROTOCOL, UNREADABLE_CALL
+from ...strict_json import dumps
+from .. import Message, Tool
+from .xml import TagScanner
+
+Templates = Mapping[str, str]
+NOTHING: Templates = MappingProxyType({})
+
+# llama.cpp refuses grammars with {0,2000} nested in an object (issue 25746); without any limit a
+# small model rambles inside a string until its tokens run out (2 of 20 calls measured).
+MAX_STRING = 1500
+
+_JSON_RULES = """\
+You can use tools. Answer with one JSON object and nothing else:
+{"tool": "<name>", "arguments": {…}} to use a tool, or {"answer": "<text>"} to answer the user.
+After you have used a tool its result comes in the next message."""
+
+_PLACEHOLDER = re.compile(r"\{([a-z]+)\}")  # each section knows its own, the rest is text
+_EXAMPLE = "<parameter>value</parameter>", '{"parameter": "value"}'
+
+
+def response_format(
+    tools: list[Tool], wanted: dict[str, Any] | None = None, choice: str | None = None
+) -> dict[str, Any]:
+    """The schema that makes every reply either one valid call or an answer. `wanted`: the
+    response format the answer itself must have; `choice`: required, or the name of a tool."""
+    inner = ((wanted or {}).get("json_schema") or {}).get("schema")
+    variants = [
+        _variant({"tool": {"type": "string", "enum": [name]}, "arguments": _bounded(schema)})
+        for name, _, schema in _described(tools)
+        if choice in (None, "", "auto", "required", name)
+    ]
+    if choice in (None, "", "auto") or not variants:
+        variants.append(_variant({"answer": inner or {"type": "string"}}))
+    schema = {"name": "reply", "strict": True, "schema": {"anyOf": variants}}
+    return {"type": "json_schema", "json_schema": schema}
+
+
+def transcript(
+    messages: list[Message], tools: list[Tool], mode: str, own: Templates = NOTHING
+) -> list[Message]:
+    """The history as plain turns, with the rules of calling in the system message. `own`: sections
+    of prompts.PROTOCOL that replace the default; `tools` and `call` are of the mode text.
+
+    Neighbouring turns of one role are joined: templates of small models want them to alternate.
+    """
+    turns: list[Message] = []
+    names: dict[str, str] = {}
+    for message in messages:
+        role, content = message.get("role"), message.get("content")
+        if role == "assistant":
+            content = _spoken(message, mode, own, with_rules=bool(tools))
+            names |= {
+                call["id"]: call["function"]["name"] for call in message.get("tool_calls") or ()
+            }
+        elif role == "tool":
+            name = message.get("name") or names.get(message["tool_call_id"], "tool")
+            section = "error" if message.get("is_error") else "result"
+            facts = {"name": name, "result": _text(content)}
+            role, content = "user", _filled(section, own, facts)
+        turn = {**message, "role": role, "content": content}
+        for key in ("tool_calls", "tool_call_id", "reasoning"):
+            turn.pop(key, None)
+        last = turns[-1] if turns else None
+        if last and last["role"] == role != "assistant" and _both_text(last, turn):
+            turns[-1] = {**last, "content": f"{last['content']}\n\n{content}"}
+        else:
+            turns.append(turn)
+    return _with_rules(turns, prompt(tools, mode, own)) if tools else turns
+
+
+def prompt(tools: list[Tool], mode: str, own: Templates = NOTHING) -> str:
+    """The section of the system message that tells a model what it can call and how."""
+    listed = "\n".join(_lines(tools))
+    if mode == "json_schema":
+        return f"{_JSON_RULES}\n\nTools:\n{listed}"
+    parameters, arguments = _EXAMPLE
+    facts = {"name": "tool_name", "parameters": parameters, "arguments": arguments}
+    return _filled("tools", own, {"tools": listed, "call": _filled("call", own, facts)})
+
+
+def _lines(tools: list[Tool]) -> Iterable[str]:
+    for name, description, schema in _described(tools):
+        yield f"- {name}: {description}".rstrip(": ")
+        required = schema.get("required") or ()
+        for key, parameter in (schema.get("properties") or {}).items():
+            if parameter is False:  # it must not be there
+                continue
+            parameter = {} if parameter is True else parameter
+            shape = {k: v for k, v in parameter.items() if k not in ("description", "title")}
+            says = parameter.get("description", "")
+            need = "required" if key in required else "optional"
+            yield f"    {key} ({need}, {dumps(shape)}): {says}".rstrip(": ")
+
+
+def call_text(name: str, arguments: str, mode: str, own: Templates = NOTHING) -> str:
+    """One call as the model would have written it."""
+    try:
+        values = json.loads(arguments or "{}")
+    except (ValueError, RecursionError):
+        values = None
+    if mode == "json_schema":
+        return dumps({"tool": name, "arguments": {} if values is None else values})
+    lines = [arguments]
+    if isinstance(values, dict):
+        lines = [
+            f"<{key}>{value if isinstance(value, str) else dumps(value)}</{key}>"
+            for key, value in values.items()
+        ]
+    facts = {"name": name, "parameters": "\n".join(lines), "arguments": arguments or "{}"}
+    return _filled("call", own, facts)
+
+
+def remarks(own: Templates) -> list[dict[str, Any]]:
+    """What is odd about a `call` of one's own: a model that writes calls so is not understood.
+    Entries of `run.warnings`."""
+    if not isinstance(own.get("call"), str):
+        return []
+    wanted = {"text": "value"}
+    properties = {"text": {"type": "string"}}
+    probe = {"name": "probe", "parameters": {"type": "object", "properties": properties}}
+    scanner = TagScanner([{"type": "function", "function": probe}])
+    written = call_text("probe", dumps(wanted), "text", own)
+    pieces = [*scanner.feed(written), *scanner.end()]
+    names = [text for kind, text in pieces if kind == "call"]
+    arguments = "".join(text for kind, text in pieces if kind == "args")
+    if names == ["probe"] and arguments == dumps(wanted):
+        return []
+    said = (
+        "prompt.call is not understood as a call when a model writes one so. Write"
+        " <{name}>{parameters}</{name}>, or"
+        ' <tool_call>{"name": "{name}", "arguments": {arguments}}</tool_call>'
+    )
+    return [{"code": UNREADABLE_CALL, "message": said, "section": "call"}]
+
+
+def _filled(section: str, own: Templates, facts: dict[str, str]) -> str:
+    """One pass: what a fact holds is never read as a template itself. A call without parameters
+    has no empty line for them."""
+    template = own.get(section, PROTOCOL[section])
+    if not facts.get("parameters", "-"):
+        template = template.replace("{parameters}\n", "")
+    return _PLACEHOLDER.sub(lambda match: facts.get(match[1], match[0]), template)
+
+
+def _variant(properties: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+def _bounded(schema: Any) -> Any:
+    """`schema` with a length limit on every free string."""
+    if isinstance(schema, list):
+        return [_bounded(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    bounded = {
+        # Names of properties are not keywords: their schemas are looked at one level down.
+        key: {name: _bounded(each) for name, each in value.items()}
+        if key in ("properties", "$defs", "definitions") and isinstance(value, dict)
+        else (_bounded(value) if key not in ("enum", "const", "default", "examples") else value)
+        for key, value in schema.items()
+    }
+    free = bounded.get("type") == "string" and not bounded.keys() & {"enum", "const", "pattern"}
+    if free and "format" not in bounded:
+        limit = bounded.get("maxLength")
+        bounded["maxLength"] = min(limit, MAX_STRING) if isinstance(limit, int) else MAX_STRING
+    return bounded
+
+
+def _described(tools: list[Tool]) -> Iterable[tuple[str, str, dict[str, Any]]]:
+    for tool in tools:
+        function = tool["function"]
+        schema = function.get("parameters") or {"type": "object", "properties": {}}
+        yield function["name"], function.get("description") or "", schema
+
+
+def _spoken(message: Message, mode: str, own: Templates, *, with_rules: bool) -> str:
+    """What an assistant said, calls included, in the syntax it is asked to use."""
+    text = _text(message.get("content"))
+    calls = [
+        call_text(call["function"]["name"], call["function"].get("arguments") or "", mode, own)
+        for call in message.get("tool_calls") or ()
+    ]
+    if mode == "json_schema" and not calls and with_rules:
+        return dumps({"answer": text})
+    if mode == "json_schema":
+        return "\n".join(calls or [text])
+    return "\n".join([text, *calls] if text else calls)
+
+
+def _text(content: Any) -> str:
+    if isinstance(content, list):
+        parts = [part.get("text") for part in content if isinstance(part, dict)]
+        return "\n".join(part for part in parts if isinstance(part, str))
+    return content if isinstance(content, str) else ""
+
+
+def _both_text(first: Message, second: Message) -> bool:
+    return isinstance(first["content"], str) and isinstance(second["content"], str)
+
+
+def _with_rules(turns: list[Message], rules: str) -> list[Message]:
+    if turns and turns[0]["role"] == "system":
+        text = f"{_text(turns[0]['content'])}\n\n{rules}"
+        return [{**turns[0], "content": text}, *turns[1:]]
+    return [{"role": "system", "content": rules}, *turns]

@@ -1,0 +1,270 @@
+"""Tool calls that arrive in fragments: which call a fragment belongs to, and its events.
+
+In the walk: `decode` hands every element of a delta's `tool_calls` to `Calls.feed`. Vendors number
+fragments in every way there is, so identity is decided from id, index, name and whether the
+arguments so far are complete. The rule of the file: a fragment leaves as an event at once, and an
+opened call is always closed.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..session.events import Event, tool_args, tool_end, tool_start
+from ..session.fields import MAX_ID, MOST
+from ..strict_json import browser_safe, depth_exceeds, dumps
+from .failure import Failure
+
+UNNAMED = "unnamed_tool"  # a model that calls without a name gets an error result for this one
+MAX_OPAQUE_DEPTH = 32
+MOST_CALLS = MOST["messages/*/tool_calls"]  # a session with more is refused
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+class Halves:
+    """Joins surrogate pairs cut in two: "\\ud83d" in one delta, "\\ude00" in the next."""
+
+    __slots__ = ("_half",)
+
+    def __init__(self) -> None:
+        self._half = ""
+
+    def join(self, text: str) -> str:
+        if self._half:
+            text, self._half = self._half + text, ""
+        elif text.isascii():
+            return text
+        if not _SURROGATE.search(text):
+            return text
+        if "\ud800" <= text[-1] <= "\udbff":
+            text, self._half = text[:-1], text[-1]
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+    def end(self) -> str:
+        """What stands for a half whose other half never came."""
+        half, self._half = self._half, ""
+        return "\ufffd" if half else ""
+
+
+@dataclass(slots=True, eq=False)
+class Call:
+    id: str = ""  # ours, set when the call is opened
+    name: str = ""
+    index: int | None = None
+    theirs: dict[str, None] = field(default_factory=dict)  # ids the provider used, in order
+    pieces: list[str] = field(default_factory=list)
+    size: int = 0
+    blank: str = ""  # "{}" that came first: no arguments, or the place of those that follow
+    opened: bool = False
+    closed: bool = False
+    extra: dict[str, Any] = field(default_factory=dict)
+    halves: Halves = field(default_factory=Halves)
+
+    def told(self) -> str:
+        self.pieces = ["".join(self.pieces)]
+        return self.pieces[0]
+
+    def arguments(self) -> str:
+        return self.told() or self.blank
+
+    def complete(self) -> bool:
+        """Whether the arguments so far are one whole JSON object."""
+        return is_object(self.arguments())
+
+    def news(self, piece: str) -> str:
+        """What a fragment adds. Some vendors tell all arguments so far in each one, or whole once
+        more at the end (hermes-agent 35718, opencode 12425), and some begin with an empty object
+        (llama-stack 5464). Nothing of JSON is lost: an object may only follow where a value may.
+        Only what is as long as all before, or whole, can be that: what came is not joined for less.
+        """
+        if piece[:1] != "{" or (len(piece) < self.size and not is_object(piece)):
+            return piece
+        if not self.size and piece.strip() == "{}":
+            self.blank = piece
+            return ""
+        before = self.told()
+        if before[:1] == "{" and before.rstrip()[-1] not in ":[,":
+            if piece.startswith(before):
+                return piece[len(before) :]
+            if is_object(before) and is_object(piece) and json.loads(before) == json.loads(piece):
+                return ""
+        return piece
+
+
+class Calls:
+    """The tool calls of one message.
+
+    `restore` turns a name that was made safe for the provider back into the tool's own.
+    """
+
+    def __init__(
+        self,
+        message_id: str,
+        new_id: Callable[[str], str],
+        restore: Callable[[str], str],
+    ) -> None:
+        self.all: list[Call] = []
+        self._message_id, self._new_id = message_id, new_id
+        self._restore = restore
+
+    def feed(self, fragment: Any) -> list[Event]:
+        """The events of one element of `tool_calls`."""
+        if not isinstance(fragment, dict):
+            return []
+        function = fragment.get("function")
+        function = function if isinstance(function, dict) else fragment
+        theirs, index = _text(fragment.get("id")), fragment.get("index")
+        index = index if isinstance(index, int) and not isinstance(index, bool) else None
+        name, piece = _text(function.get("name")), _arguments(function.get("arguments"))
+        call, repeated = self._find(theirs, index, name, piece)
+        events: list[Event] = []
+        if call is None:
+            events += self._close_complete()
+            call = Call(index=index)
+            self.all.append(call)
+        if theirs:
+            call.theirs[theirs] = None
+        call.name = call.name or name
+        if isinstance(extra := fragment.get("extra_content"), dict):
+            call.extra["extra_content"] = extra
+        return events if repeated else events + self.add(call, call.news(piece))
+
+    def begin(self, name: str, theirs: str = "") -> tuple[Call, list[Event]]:
+        """A call found in text, or one that the provider tells from others by itself."""
+        events = self._close_complete()
+        call = Call(name=name, theirs={theirs: None} if theirs else {})
+        self.all.append(call)
+        return call, events + self.add(call, "")
+
+    def add(self, call: Call, piece: str) -> list[Event]:
+        """Another piece of arguments; opens the call as soon as it has a name."""
+        call.pieces.append(piece)
+        call.size += len(piece)
+        if call.closed:
+            return []  # blank or garbage after a complete object
+        if call.opened:
+            piece = call.halves.join(piece)
+            return [tool_args(call.id, piece)] if piece else []
+        return self._open(call) if call.name else []
+
+    def close(self, call: Call, *, cut: bool = False) -> list[Event]:
+        """The end of a call. No arguments at all mean none, unless the answer was cut there."""
+        if call.closed:
+            return []
+        events = [] if call.opened else self._open(call)
+        if half := call.halves.end():
+            events.append(tool_args(call.id, half))
+        if not call.told().strip() and (call.blank or not cut):
+            events.append(tool_args(call.id, "{}"))
+        call.closed = True
+        return [*events, tool_end(call.id, opaque(call.extra) or None)]
+
+    def finish(self, *, cut: bool) -> list[Event]:
+        """Close whatever is open. `cut`: the answer ended at a limit, so the last call may be half.
+        A nameless call without arguments was never one."""
+        self.all = [call for call in self.all if call.name or call.arguments().strip()]
+        last = self.all[-1] if self.all else None
+        return [e for call in self.all for e in self.close(call, cut=cut and call is last)]
+
+    def _open(self, call: Call) -> list[Event]:
+        if len(self.all) > MOST_CALLS:
+            text = f"The model asked for more than {MOST_CALLS} calls in one answer"
+            raise Failure("upstream_error", text, retryable=False)
+        # Cut, since no session with a longer one is taken: there is no such tool in any case.
+        call.name = str(browser_safe(self._restore(call.name)))[:MAX_ID] or UNNAMED
+        call.id = self._new_id("call")  # a provider's comes again: some count call_0, call_1
+        call.opened = True
+        events = [tool_start(call.id, call.name, self._message_id)]
+        if before := call.halves.join(call.told()):
+            events.append(tool_args(call.id, before))
+        return events
+
+    def _close_complete(self) -> list[Event]:
+        """A new call begins: close those that are whole. Others may go on in parallel."""
+        return [
+            event
+            for call in self.all
+            if call.opened and not call.closed and call.complete()
+            for event in self.close(call)
+        ]
+
+    def _find(
+        self, theirs: str, index: int | None, name: str, piece: str
+    ) -> tuple[Call | None, bool]:
+        """The call a fragment belongs to (None: a new one), and whether it only repeats it."""
+        last = self.all[-1] if self.all else None
+        known = self._last(lambda call: theirs in call.theirs) if theirs else None
+        at_index = self._last(lambda call: call.index == index) if index is not None else None
+        if known is not None:
+            return self._same_id(known, index, name, piece)
+        if theirs and at_index is not None:  # a new id on a used index
+            another = name and at_index.name
+            return (None if another or at_index.complete() and (name or piece) else at_index), False
+        if theirs and index is None and not name and last is not None:
+            return (None if piece.strip() and last.complete() else last), False
+        if theirs or (index is not None and at_index is None):
+            return None, False
+        candidate = at_index if index is not None else last
+        if candidate is None or not name:
+            return candidate, False
+        if candidate.complete():  # named again: another call, or the same one told twice
+            same = self._is_name(candidate, name)
+            if same and (piece == candidate.arguments() or not piece):
+                return candidate, True
+            whole = is_object(piece) or not same
+            return (None if index is None or whole else candidate), False
+        if not candidate.name or (
+            self._is_name(candidate, name) and (index is not None or candidate.size)
+        ):
+            return candidate, False
+        return None, False
+
+    def _same_id(
+        self, call: Call, index: int | None, name: str, piece: str
+    ) -> tuple[Call | None, bool]:
+        if not name or not piece or not call.size or not call.complete():
+            return call, False
+        if piece == call.arguments() and index in (None, call.index):
+            return call, True
+        # One id for two calls: the function's name as id, or call_0 at each index.
+        return (None if is_object(piece) or index != call.index else call), False
+
+    def _is_name(self, call: Call, name: str) -> bool:
+        return call.name in (name, self._restore(name))
+
+    def _last(self, test: Callable[[Call], bool]) -> Call | None:
+        return next((call for call in reversed(self.all) if test(call)), None)
+
+
+def is_object(text: str) -> bool:
+    """Whether `text` is one whole JSON object. Looks at both ends first: asked at each fragment of
+    a long call it would otherwise cost quadratic time."""
+    if not text.rstrip().endswith("}") or not text.lstrip().startswith("{"):
+        return False
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def opaque(value: Any) -> Any:
+    """A provider's own data, made fit to travel in a session; {} if it is absurdly nested."""
+    return {} if depth_exceeds(value, MAX_OPAQUE_DEPTH) else browser_safe(value)
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    return value if isinstance(value, str) else ""
+
+
+def _arguments(value: Any) -> str:
+    if isinstance(value, str) or value is None:
+        return value or ""
+    return "{}" if depth_exceeds(value, MAX_OPAQUE_DEPTH) else dumps(browser_safe(value))

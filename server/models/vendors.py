@@ -1,0 +1,324 @@
+"""Vendors of models: one record of flags each, and where a URL leads.
+
+In the walk: `registry` turns a preset and the owner's settings into a `Provider`; `build` and
+`decode` ask its flags and never its name. The rule of the file: a vendor's quirk is a flag here,
+with its source; no code anywhere branches on a vendor.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Any, Literal
+from urllib.parse import urlsplit, urlunsplit
+
+from ..http.headers import is_loopback
+
+NOTHING: Mapping[str, Any] = MappingProxyType({})
+Api = Literal["chat", "responses", "messages"]
+PATHS: dict[Api, str] = {
+    "chat": "/chat/completions",
+    "responses": "/responses",
+    "messages": "/messages",
+}
+EVERY_CHOICE = frozenset({"auto", "none", "required", "named"})
+NOT_FORCED = frozenset({"auto", "none"})
+
+
+@dataclass(frozen=True)
+class Preset:
+    """How one vendor's endpoint differs.
+
+    api                            which it speaks: Chat Completions, Responses, Anthropic Messages
+    urls                           where another API of the vendor has an address of its own
+    max_tokens_field               name of the output limit; "" = by the model's type
+    reasoning_field                where reasoning goes back when it came under no known name
+    send_back_reasoning            field | tags | never
+    reasoning_required_on_tool_turns  the field must be there even when empty
+    think_tags, implicit_think     reasoning arrives as <think>…</think> in content; it starts
+                                   without its opening tag
+    cumulative                     reasoning_details may repeat all that came before
+    stream_options                 accepts stream_options.include_usage
+    stream_with_tools              streams correctly when tools are offered
+    tool_choice_modes              what tool_choice may be
+    strict, parallel_tool_calls, message_name   accepts that field
+    result_name                    the tool's name goes with its result
+    references                     understands `$ref` into `$defs` in a tool's schema
+    single_system_message          accepts one system message, at the start
+    system_role                    accepts system messages at all
+    alternate                      wants the turns of user and assistant to alternate
+    images                         accepts images and files in messages
+    short_ids                      wants ids of calls to be nine letters and digits
+    idle_tools                     wants tools declared where there were calls and may be none
+    foreign_extra                  `extra_content` that a call of another model needs
+    cache_marks                    takes cache_control (Messages): the prompt is cached to there
+    bearer                         the key goes as a bearer token too, beside x-api-key (Messages)
+    timeout_first_byte, timeout_idle  seconds, where the vendor needs longer than the session asks
+    """
+
+    name: str
+    base_url: str = ""
+    key_env: tuple[str, ...] = ()
+    model_name: str = ""
+    api: Api = "chat"
+    urls: Mapping[str, str] = field(default_factory=lambda: NOTHING)
+    max_tokens_field: Literal["", "max_tokens", "max_completion_tokens"] = ""
+    reasoning_field: str = "reasoning_content"
+    send_back_reasoning: Literal["field", "tags", "never"] = "field"
+    reasoning_required_on_tool_turns: bool = False
+    think_tags: bool = True
+    implicit_think: bool = False
+    cumulative: bool = False
+    stream_options: bool = True
+    stream_with_tools: bool = True
+    tool_choice_modes: frozenset[str] = EVERY_CHOICE
+    strict: bool = False
+    references: bool = False
+    parallel_tool_calls: bool = False
+    single_system_message: bool = False
+    system_role: bool = True
+    alternate: bool = False
+    images: bool = True
+    short_ids: bool = False
+    idle_tools: bool = False
+    foreign_extra: Mapping[str, Any] = field(default_factory=lambda: NOTHING)
+    message_name: bool = False
+    result_name: bool = False
+    extra_body: Mapping[str, Any] = field(default_factory=lambda: NOTHING)
+    cache_marks: bool = True
+    bearer: bool = True
+    timeout_first_byte: float = 0
+    timeout_idle: float = 0
+
+
+# Sources: the vendors' documents, and the issues named. Model names are starting points that
+# owners replace.
+PRESETS: dict[str, Preset] = {
+    preset.name: preset
+    for preset in (
+        Preset(
+            "openai",
+            "https://api.openai.com/v1",
+            ("OPENAI_API_KEY",),
+            "gpt-4.1-mini",
+            max_tokens_field="max_completion_tokens",
+            send_back_reasoning="never",
+            think_tags=False,
+            strict=True,
+            references=True,
+            parallel_tool_calls=True,
+            message_name=True,
+        ),
+        Preset(
+            "anthropic",
+            "https://api.anthropic.com/v1",
+            ("ANTHROPIC_API_KEY",),
+            "claude-sonnet-5",
+            api="messages",
+            references=True,
+            parallel_tool_calls=True,
+            bearer=False,  # a bearer token means another kind of key there
+        ),
+        Preset(
+            "xai",
+            "https://api.x.ai/v1",
+            ("XAI_API_KEY",),
+            "grok-4",
+            api="responses",  # its Chat Completions are deprecated and hide the reasoning
+            parallel_tool_calls=True,
+        ),
+        Preset(
+            "bailian",
+            "https://dashscope.aliyuncs.com/compatible-mode/v1",
+            ("DASHSCOPE_API_KEY", "BAILIAN_API_KEY"),
+            "qwen3-max",
+            parallel_tool_calls=True,
+            think_tags=False,
+            urls=MappingProxyType({"messages": "https://dashscope.aliyuncs.com/apps/anthropic"}),
+        ),
+        Preset(
+            "siliconflow",
+            "https://api.siliconflow.cn/v1",
+            ("SILICONFLOW_API_KEY",),
+            "deepseek-ai/DeepSeek-V3.2",
+            max_tokens_field="max_tokens",
+        ),
+        Preset(
+            "zhipu",
+            "https://open.bigmodel.cn/api/paas/v4",
+            ("ZHIPUAI_API_KEY", "ZHIPU_API_KEY", "BIGMODEL_API_KEY"),
+            "glm-4.7",
+            max_tokens_field="max_tokens",
+            stream_options=False,
+            tool_choice_modes=frozenset({"auto"}),
+            think_tags=False,
+            extra_body=MappingProxyType({"tool_stream": True}),
+            urls=MappingProxyType({"messages": "https://open.bigmodel.cn/api/anthropic"}),
+        ),
+        Preset(
+            "minimax",
+            "https://api.minimaxi.com/v1",
+            ("MINIMAX_API_KEY",),
+            "MiniMax-M2",
+            max_tokens_field="max_completion_tokens",
+            reasoning_field="reasoning_details",
+            cumulative=True,  # its documents say so, measurements differ: MiniMax-M2 issue 95
+            extra_body=MappingProxyType({"reasoning_split": True}),
+            urls=MappingProxyType({"messages": "https://api.minimaxi.com/anthropic"}),
+        ),
+        Preset(
+            "deepseek",
+            "https://api.deepseek.com",
+            ("DEEPSEEK_API_KEY",),
+            "deepseek-chat",
+            max_tokens_field="max_tokens",
+            reasoning_required_on_tool_turns=True,  # 400 without it, even for an empty thought
+            tool_choice_modes=NOT_FORCED,  # forced choices are refused while thinking
+            think_tags=False,
+            urls=MappingProxyType({"messages": "https://api.deepseek.com/anthropic"}),
+        ),
+        Preset(
+            "moonshot",
+            "https://api.moonshot.cn/v1",
+            ("MOONSHOT_API_KEY", "KIMI_API_KEY"),
+            "kimi-latest",
+            reasoning_required_on_tool_turns=True,  # opencode issue 25758
+            tool_choice_modes=NOT_FORCED,
+            think_tags=False,
+            urls=MappingProxyType({"messages": "https://api.moonshot.cn/anthropic"}),
+        ),
+        Preset(
+            "openrouter",
+            "https://openrouter.ai/api/v1",
+            ("OPENROUTER_API_KEY",),
+            "openrouter/auto",
+            max_tokens_field="max_tokens",
+            reasoning_field="reasoning",
+            parallel_tool_calls=True,
+        ),
+        Preset(
+            "ollama",
+            "http://127.0.0.1:11434/v1",
+            max_tokens_field="max_tokens",
+            reasoning_field="reasoning",
+            timeout_first_byte=300,  # the model is loaded while the first request waits
+        ),
+        Preset(
+            "lmstudio",
+            "http://127.0.0.1:1234/v1",
+            max_tokens_field="max_tokens",
+            timeout_first_byte=300,
+        ),
+        Preset(
+            "llamacpp",
+            "http://127.0.0.1:8080/v1",
+            max_tokens_field="max_tokens",
+            references=True,  # measured with b11549, recursive ones too
+            timeout_first_byte=300,
+        ),
+        Preset("vllm", "http://127.0.0.1:8000/v1", reasoning_field="reasoning"),
+        # Gemini's endpoint refuses a result without the name of its tool.
+        Preset("custom", key_env=(), model_name="", result_name=True),
+    )
+}
+# The same models on the vendor's platform abroad. Neither knows the other's keys.
+PRESETS["zai"] = replace(
+    PRESETS["zhipu"],
+    name="zai",
+    base_url="https://api.z.ai/api/paas/v4",
+    key_env=("ZAI_API_KEY",),
+    urls=MappingProxyType({"messages": "https://api.z.ai/api/anthropic"}),
+)
+
+ALIASES = {
+    "dashscope": "bailian",
+    "qwen": "bailian",
+    "aliyun": "bailian",
+    "silicon_flow": "siliconflow",
+    "bigmodel": "zhipu",
+    "glm": "zhipu",
+    "z.ai": "zai",
+    "kimi": "moonshot",
+    "llama.cpp": "llamacpp",
+    "llama_cpp": "llamacpp",
+    "lm_studio": "lmstudio",
+    "sglang": "vllm",
+    "open_router": "openrouter",
+    "openai_compatible": "custom",
+    "claude": "anthropic",
+    "grok": "xai",
+}
+
+
+def find_preset(name: str) -> Preset | None:
+    """A preset by its name or an alias, in any case, with - or _; "" is `custom`."""
+    plain = name.strip().lower().replace("-", "_").replace(" ", "_") or "custom"
+    return PRESETS.get(ALIASES.get(plain, plain)) or PRESETS.get(plain.replace("_", ""))
+
+
+_VERSION = re.compile(r"/v[0-9]+[a-z0-9]*(?:/|$)")
+
+
+def endpoint(url: str, api: Api = "chat") -> str:
+    """Where to POST, from a base URL or a full one. Raises ValueError for what is neither.
+
+    A URL that ends in the path of an API is a full one; one that names a version (/v1,
+    /api/paas/v4, /v1beta/openai) gets the API's path; any other gets /v1 before it.
+    """
+    text = url.strip()
+    if "://" not in text:
+        host = urlsplit(f"//{text}").hostname or ""
+        text = f"{'http' if is_loopback(host) else 'https'}://{text}"
+    parts = urlsplit(text)
+    if parts.scheme.lower() not in ("http", "https") or not parts.hostname:
+        raise ValueError("an API address starts with http:// or https:// and names a host")
+    if parts.username is not None or parts.password is not None:
+        raise ValueError("put credentials into api_key or headers, not into the address")
+    if not text.isascii() or re.search(r"[\x00-\x20\x7f]", text) or parts.port == 0:
+        raise ValueError("an API address is plain ASCII without spaces")
+    path = parts.path.rstrip("/")
+    if not path.endswith(PATHS[api]):
+        path += PATHS[api] if _VERSION.search(path) else f"/v1{PATHS[api]}"
+    return urlunsplit((parts.scheme.lower(), parts.netloc.lower(), path, parts.query, ""))
+
+
+def spoken(api: str, url: str, preset: Preset) -> Api:
+    """The API meant by a provider's `api`, else by what its address ends in, else its preset's.
+    Raises ValueError for one that is not known."""
+    if api and api not in PATHS:
+        raise ValueError(f"{api!r:.40} is not known: chat, responses or messages")
+    path = urlsplit(url.strip()).path.rstrip("/")
+    for each, end in PATHS.items():
+        if api == each or (not api and path.endswith(end)):
+            return each
+    return preset.api
+
+
+def address(api: Api, url: str, preset: Preset) -> str:
+    """Where to POST: at the address that is given, else at the vendor's. Raises ValueError."""
+    return endpoint(url or preset.urls.get(api) or preset.base_url, api)
+
+
+@dataclass(frozen=True)
+class Provider:
+    """One endpoint with its key, its model and its flags: a unit that is never mixed from two
+    sources. `name` is what people call it."""
+
+    name: str
+    url: str
+    model: str
+    preset: Preset
+    api: Api = "chat"
+    key: str = field(default="", repr=False)
+    headers: Mapping[str, str] = field(default_factory=lambda: NOTHING, repr=False)
+    is_function_call: bool = True
+    is_reasoning: bool = False
+    tool_mode: str = "auto"
+    max_tokens: int | None = None
+    settings: Mapping[str, Any] = field(default_factory=lambda: NOTHING)
+    extra_body: Mapping[str, Any] = field(default_factory=lambda: NOTHING)
+    costs: Mapping[str, float] = field(default_factory=lambda: NOTHING)  # see models/usage.py
+    cost_unit: str = ""
+    public_only: bool = False  # refuse addresses that are not public

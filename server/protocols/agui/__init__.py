@@ -1,0 +1,1 @@
+"""AG-UI: its requests as sessions, a run's events as its events."""

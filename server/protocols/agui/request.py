@@ -1,0 +1,266 @@
+"""AG-UI's way in: a RunAgentInput as the session that it asks to run (https://ag-ui.com/spec/1.0).
+
+In the walk: `protocols/agui/routes` reads a body with `read` and runs the session; `agui_events`
+words what comes of it. The client holds everything, as ours does: the messages as AG-UI's, all else
+under `yaa` in its state, which our events have put there. The rule of the file: what comes back is
+a stranger's, held against the same rules as any session, and its mistakes are told by their place
+in the RunAgentInput.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+from ...errors import Problem
+from ...session.events import pointer
+from ...session.fields import LIMITS, MAX_ERRORS
+from ...session.fold import parse_pointer
+from ...strict_json import dumps
+from .messages import misfits, session_messages
+
+Json = dict[str, Any]
+Error = dict[str, str]
+
+SETTLED = ("done", "failed", "denied", "skipped")
+OF_A_RUN = {"int-model", "int-context_overflow", *(f"int-{name}" for name in LIMITS)}
+EDITED = ("editedArgs", "edited_args")  # AG-UI's name for an approval's own arguments, and ours
+ASKED_FIRST = "confirm"  # of an interrupt: why a tool of the application needs an approval
+
+
+@dataclass(frozen=True)
+class Given:
+    """What a RunAgentInput asks for.
+
+    session   the document to run
+    run_id    what the client calls the run
+    state     the application's own state, which stays as it is
+    resumed   interrupt id -> its index in `resume`
+    places    for each message of the session, the index of the one it was made of
+    config    the part of the configuration that came with `forwardedProps`
+    older     the client is from before protocol 1.0, and strict about what it does not know
+    """
+
+    session: Json
+    run_id: str
+    state: Json
+    resumed: Mapping[str, int]
+    places: list[int]
+    config: Json
+    older: bool = False
+
+
+def read(body: Json, agent: str) -> Given:
+    """Raises Problem for everything that is no RunAgentInput; null counts as absent, as older
+    clients have it."""
+    body = {key: value for key, value in body.items() if value is not None}
+    _refuse(_shape(body))
+    messages = body["messages"]
+    _refuse(misfits(messages))
+    state = body.get("state", {})
+    own = {key: value for key, value in state.get("yaa", {}).items() if key != "messages"}
+    config = body.get("forwardedProps", {}).get("yaa", {}).get("config", {})
+    made, places = session_messages(messages)
+    session = own | {"id": body["threadId"], "agent": agent, "messages": made}
+    if "tools" in body:
+        session["tools"] = [_tool(tool) for tool in body["tools"]]
+    if "context" in body:
+        session["environment"] = [_fact(item) for item in body["context"]]
+    if config:
+        session["config"] = _laid_over(own.get("config", {}), config)
+    if isinstance(calls := own.get("calls"), dict):
+        session["calls"] = _with_results(calls, made)
+    resumed = _resume(session, body.get("resume", []))
+    rest = {key: value for key, value in state.items() if key != "yaa"}
+    older = "protocolVersion" not in body
+    return Given(session, body["runId"], rest, resumed, places, config, older)
+
+
+def refused(problem: Problem, given: Given) -> Problem:
+    """What the session was refused for, in the places of the RunAgentInput it was made of. An
+    agent is part of the address here, so one that there is not is not found."""
+    status = 404 if problem.code == "agent_unknown" else problem.status
+    errors = [{**error, "pointer": _place(error["pointer"], given)} for error in problem.errors]
+    detail = problem.detail
+    for before, now in zip(problem.errors, errors, strict=True):
+        if detail.startswith(f"{before['pointer']}:"):
+            detail = now["pointer"] + detail.removeprefix(before["pointer"])
+            break
+    return Problem(problem.code, detail, errors=errors, headers=problem.headers, status=status)
+
+
+def refusal(problem: Problem) -> Json:
+    """The body of a refusal: the members of RUN_ERROR beside those that all our refusals have."""
+    return {"message": problem.detail, **problem.body()}
+
+
+# -- the body -------------------------------------------------------------------------------------
+
+
+def _shape(body: Json) -> Iterator[Error]:
+    for name in ("threadId", "runId"):
+        if not isinstance(body.get(name), str) or not body[name]:
+            yield _error("a string that is not empty", name)
+    for name, kind, wanted in _KINDS:
+        if not isinstance(body.get(name, kind()), kind):
+            yield _error(wanted, name)
+        elif kind is list:
+            for index, item in enumerate(body.get(name, ())):
+                if name != "messages" and not isinstance(item, dict):
+                    yield _error("an object", name, index)
+    if "messages" not in body:
+        yield _error("an array", "messages")
+    for path in (("state", "yaa"), ("forwardedProps", "yaa"), ("forwardedProps", "yaa", "config")):
+        node: Any = body
+        for part in path:
+            node = node.get(part, {}) if isinstance(node, dict) else {}
+        if not isinstance(node, dict):
+            yield _error("an object", *path)
+
+
+_KINDS: tuple[tuple[str, type, str], ...] = (
+    ("messages", list, "an array"),
+    ("tools", list, "an array"),
+    ("context", list, "an array"),
+    ("resume", list, "an array"),
+    ("state", dict, "an object: this server keeps what is its own under its member yaa"),
+    ("forwardedProps", dict, "an object"),
+)
+
+
+def _tool(tool: Json) -> Json:
+    wanted = ("name", "description", "parameters")
+    return {key: tool[key] for key in wanted if tool.get(key) is not None}
+
+
+def _fact(item: Json) -> str:
+    said = [item.get("description"), item.get("value")]
+    words = [each if isinstance(each, str) else dumps(each) for each in said if each is not None]
+    return ": ".join(word for word in words if word)
+
+
+def _laid_over(base: Any, over: Json) -> Json:
+    """Settings over settings; a provider is one unit, and nothing is ever mixed into one."""
+    found = dict(base) if isinstance(base, dict) else {}
+    for key, value in over.items():
+        deeper = isinstance(value, dict) and key != "provider"
+        found[key] = _laid_over(found.get(key), value) if deeper else value
+    return found
+
+
+# -- what goes on ---------------------------------------------------------------------------------
+
+
+def _with_results(calls: Json, messages: list[Json]) -> Json:
+    """The ledger with what the messages know: an application that ran its own tool says so by
+    nothing but a tool message, and a stream may be cut behind a result."""
+    failed = {m["tool_call_id"]: bool(m.get("is_error")) for m in messages if m["role"] == "tool"}
+    return {
+        call_id: {**entry, "state": "failed" if failed[call_id] else "done"}
+        if call_id in failed and isinstance(entry, dict) and entry.get("state") not in SETTLED
+        else entry
+        for call_id, entry in calls.items()
+    }
+
+
+def _resume(session: Json, entries: list[Json]) -> dict[str, int]:
+    """Put each answer at its interrupt. One whose effect is in the thread already is the same
+    answer again, after a stream that was cut: the client keeps asking for it, and it does nothing.
+    Raises Problem for an interrupt that the thread never had."""
+    asked = session.get("interrupts")
+    asked = [dict(i) if isinstance(i, dict) else i for i in asked] if type(asked) is list else []
+    waiting = {_id(item): item for item in asked if _id(item) is not None}
+    made = (call["id"] for m in session["messages"] for call in m.get("tool_calls", ()))
+    known = {*OF_A_RUN, *(f"int-{call_id}" for call_id in made)}
+    resumed: dict[str, int] = {}
+    wrong: list[Error] = []
+    for index, entry in enumerate(entries):
+        name = entry.get("interruptId")
+        if not isinstance(name, str) or name in resumed:
+            wrong.append(_error("the id of an interrupt, once", "resume", index, "interruptId"))
+        elif name in waiting:
+            _decide(waiting[name], entry)
+        elif name not in known:
+            said = "this thread has no such interrupt; send its messages and its state"
+            wrong.append({"pointer": pointer("resume", index, "interruptId"), "detail": said})
+        resumed[str(name)] = index
+    _refuse(iter(wrong), "answer_invalid")
+    if resumed and asked:
+        session["interrupts"] = asked
+    return resumed
+
+
+def _id(interrupt: Any) -> str | None:
+    name = interrupt.get("id") if isinstance(interrupt, dict) else None
+    return name if isinstance(name, str) else None
+
+
+def _decide(interrupt: Json, entry: Json) -> None:
+    """The entry as the interrupt's answer. Where a tool of the application's was asked about, a yes
+    is none yet: the call itself comes next."""
+    payload = entry.get("payload")
+    if interrupt.get("reason") == "client_tool" and isinstance(payload, dict):
+        approved = payload.get("approved")
+        if approved is True:
+            for settled in (ASKED_FIRST, "answer"):
+                interrupt.pop(settled, None)
+            return
+        if approved is False:
+            reason = {"reason": payload["reason"]} if "reason" in payload else {}
+            entry = {"status": "cancelled", "payload": reason}
+    interrupt["answer"] = _answer(entry)
+
+
+def _answer(entry: Json) -> Json:
+    answer = {"status": entry.get("status")}
+    payload = entry.get("payload")
+    if isinstance(payload, dict) and EDITED[0] in payload:
+        theirs = {key: value for key, value in payload.items() if key != EDITED[0]}
+        payload = {**theirs, EDITED[1]: payload[EDITED[0]]}
+    return answer | ({"payload": payload} if "payload" in entry else {})
+
+
+# -- what is wrong --------------------------------------------------------------------------------
+
+
+def _place(place: str, given: Given) -> str:
+    """A place in the session as one in the RunAgentInput."""
+    parts = parse_pointer(place) or [""]
+    first, rest = parts[0], parts[1:]
+    if first in _NAMES:
+        return pointer(_NAMES[first], *rest[:1])
+    if first == "messages" and rest and rest[0].isdigit():
+        return pointer("messages", given.places[int(rest[0])])
+    if first == "interrupts" and rest[1:2] == ["answer"]:
+        name = _id(given.session["interrupts"][int(rest[0])])
+        if (index := given.resumed.get(name or "")) is not None:
+            return pointer("resume", index, *rest[2:]).replace(EDITED[1], EDITED[0])
+    if first == "tools":
+        return place
+    if first == "config" and _reaches(given.config, rest):
+        return pointer("forwardedProps", "yaa", *parts)
+    return pointer("state", "yaa", *(parts if place else ()))
+
+
+_NAMES = {"id": "threadId", "environment": "context"}
+
+
+def _reaches(node: Any, parts: list[str]) -> bool:
+    for part in parts:
+        if not isinstance(node, dict) or part not in node:
+            return False
+        node = node[part]
+    return bool(parts)
+
+
+def _refuse(wrong: Iterator[Error], code: str = "request_invalid") -> None:
+    if errors := list(islice(wrong, MAX_ERRORS)):
+        more = f" ({len(errors) - 1} more)" if len(errors) > 1 else ""
+        first = errors[0]
+        raise Problem(code, f"{first['pointer']}: {first['detail']}{more}", errors=errors)
+
+
+def _error(wanted: str, *place: str | int) -> Error:
+    return {"pointer": pointer(*place), "detail": f"expected {wanted}"}

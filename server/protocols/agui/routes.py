@@ -1,0 +1,43 @@
+"""`POST /agui/{agent}`: AG-UI's RunAgentInput in, its events out.
+
+In the walk: like `session`, with another document: protocols/agui/request makes a session of the
+body, and protocols/agui/events words what the run tells. Always a stream, in plain `data:` frames.
+"""
+
+from __future__ import annotations
+
+from ...api.router import Call
+from ...api.run_stream import Runs
+from ...errors import Problem
+from ...http import sse
+from ...session.events import Event, dumps
+from . import events, request
+
+
+class Agui:
+    """The handler of AG-UI's one address."""
+
+    def __init__(self, runs: Runs) -> None:
+        self._runs = runs
+
+    refusal = staticmethod(request.refusal)
+
+    async def post(self, call: Call) -> None:
+        """Raises Problem for everything that is found wrong before the run begins."""
+        body = await self._runs.read(call, "request_invalid")
+        given = request.read(body, call.at["agent"])
+        try:
+            async with self._runs.begin(call, given.session) as run:
+
+                def frame(event: Event, name: str, number: int) -> bytes:
+                    return b"".join(
+                        sse.encode(dumps(each)) for each in events.told(event, run.session, given)
+                    )
+
+                await self._runs.stream(call, run, frame, _cut)
+        except Problem as problem:
+            raise request.refused(problem, given) from None
+
+
+def _cut() -> bytes:
+    return sse.encode(dumps(events.cut()))

@@ -1,0 +1,1 @@
+"""AutoAi's `/auto-ai/*`. This folder can be deleted."""

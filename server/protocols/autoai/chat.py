@@ -1,0 +1,292 @@
+"""The words of AutoAi's chat widget (`/auto-ai/v1/chat/*`): typed pieces of a run. Pure.
+
+In the walk: protocols/autoai/routes reads a body and asks here for the session it means, then for
+what to tell of each event. Its Chat Completions are OpenAI's (protocols/openai/chat). The rule of
+the file: such a server kept sessions and this one keeps none, so the history, or the session, comes
+with every request.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ...errors import Problem
+from ...schema.example import NOTHING, example
+from ...schema.validate import SchemaError, validate
+from ...session.events import Event
+from ...session.fold import extra
+from ...strict_json import dumps
+from ..openai import chat
+from ..openai.fields import shown
+from ..session_body import check
+
+Json = dict[str, Any]
+
+FRONTEND = "[Frontend Tool Call]"  # how the widget knows a call that is for it
+OUTING_MS = 1000  # between two tellings of how long a call has become
+MARKED = ("marks", "think_tags")  # reasoning.field of what stood in tags in the answer itself
+RESULT: Json = {
+    "type": "object",
+    "properties": {
+        "callId": {"type": "string"},
+        "error": {"type": ["string", "null"]},
+        "isError": {"type": ["boolean", "null"]},
+    },
+    "required": ["callId"],
+}
+EXTRAS: Json = {
+    "type": "object",
+    "properties": {
+        "sessionId": {"type": ["string", "null"], "maxLength": 128},
+        "session": {
+            "type": ["object", "null"],
+            "properties": {
+                "messages": {"type": "array", "items": {"type": "object"}},
+                "interrupts": {"type": "array", "items": {"type": "object"}},
+            },
+        },
+        "tool_results": {"type": ["array", "null"], "items": RESULT},
+        "wait": {"type": ["number", "null"], "minimum": 0},
+    },
+}
+SUBMIT: Json = {
+    "type": "object",
+    "properties": {"sessionId": {"type": "string"}, "toolCall": RESULT},
+    "required": ["sessionId", "toolCall"],
+}
+
+
+@dataclass
+class Asked:
+    """What a body means. `names`: what the page calls its tools, by our names of them; `wait`: how
+    long it wants their results to be waited for; `brought`: whether the session came along."""
+
+    document: Json
+    names: Mapping[str, str]
+    wait: float | None
+    brought: bool
+
+    def in_body(self, problem: Problem) -> Problem:
+        """Places of the session as those of the body, where it came with it. What does not fit is
+        a 400, as everywhere in this API, and an agent that there is not is not found."""
+        if self.brought:
+            for error in problem.errors:
+                error["pointer"] = "/session" + error["pointer"]
+        if problem.status == 422:
+            problem.status = 404 if problem.code == "agent_unknown" else 400
+        return problem
+
+
+def completions(body: Json) -> Json:
+    """A body of Chat Completions; the model may be left out."""
+    return {**body, "model": body.get("model") or "auto"}
+
+
+def stream(body: Json, taken: Collection[str]) -> Asked:
+    """`POST /chat/stream`: the messages so far, or the session and the newest message. `taken`:
+    names of the server's own tools. Raises Problem."""
+    check(body, EXTRAS)
+    session = body.get("session")
+    messages = body.get("messages") or ([] if session is None else [_NOTHING])
+    document, wish = chat.read({**completions(body), "messages": messages}, taken, _nothing)
+    document["config"]["yaa"]["unattended"] = False  # here the user can be asked
+    if body.get("sessionId") and session is None:
+        document["id"] = body["sessionId"]
+    if session is not None:
+        document = _continued(session, document, new=messages[-1] is not _NOTHING)
+        answer(document, *(body.get("tool_results") or ()))
+    return Asked(document, wish.names, body.get("wait"), session is not None)
+
+
+def opening(body: Json) -> str | None:
+    """The user's first words, where a body with a `sessionId` brings neither an answer nor the
+    session; None where it does. Raises Problem for one that brings nothing at all."""
+    messages = body.get("messages")
+    named = body.get("sessionId")
+    if not isinstance(named, str) or not named or body.get("session") is not None:
+        return None
+    if not messages:
+        raise no_history(body, "comes without messages")
+    listed = messages if isinstance(messages, list) else []
+    roles = {m.get("role"): m for m in reversed(listed) if isinstance(m, dict)}
+    return None if "assistant" in roles else dumps(roles.get("user", {}).get("content"))
+
+
+def no_history(body: Json, what: str) -> Problem:
+    """The refusal of a body that trusts in a memory which is not there."""
+    text = (
+        f"This server keeps no sessions, and sessionId {shown(body['sessionId'])} {what}. Send all"
+        " messages so far, or as `session` what the last stream ended with. A new conversation has"
+        " another sessionId."
+    )
+    error = {"pointer": "/messages", "detail": text}
+    return Problem("request_invalid", text, errors=[error], status=400)
+
+
+def answer(session: Json, *results: Json) -> bool:
+    """Put the page's results at the interrupts they are for. False where nothing waits for one."""
+    waiting: dict[Any, Json] = {}
+    for item in session.get("interrupts", ()):
+        if item.get("reason") == "client_tool" and isinstance(item.get("call_id"), str):
+            waiting.setdefault(item["call_id"], item)
+    for result in results:
+        failed = result.get("isError") is True or result.get("error") is not None
+        content = result.get("error") if failed else result.get("result")
+        payload = {"content": content, **({"is_error": True} if failed else {})}
+        if item := waiting.get(result["callId"]):
+            item["answer"] = {"status": "resolved", "payload": payload}
+    return all(result["callId"] in waiting for result in results)
+
+
+def given_up(session: Json, seconds: float) -> None:
+    """Put an error where a result of the page's has not come in time: the model reads it."""
+    text = f"The page sent no result within {seconds:g} seconds. Whether it ran is not known."
+    for item in session["interrupts"]:
+        if item["reason"] == "client_tool" and "answer" not in item:
+            payload = {"content": text, "is_error": True}
+            item["answer"] = {"status": "resolved", "payload": payload}
+
+
+def _nothing(call_id: str) -> None:
+    """What this host remembers of a call: here the session says it."""
+
+
+_NOTHING: Json = {"role": "user", "content": ""}
+
+
+def _continued(session: Json, fresh: Json, *, new: bool) -> Json:
+    """The session with what is new in the body: the last message, the page's tools and facts. A
+    message answers the question that waits for one, if it can."""
+    waiting = [dict(item) for item in session.get("interrupts", ())]
+    document = {**session, "interrupts": waiting}
+    messages = document["messages"] = list(session.get("messages", ()))
+    for key in ("tools", "environment"):
+        if fresh.get(key):
+            document[key] = fresh[key]
+    said = fresh["messages"][-1]
+    questions = [item for item in waiting if item.get("reason") == "input_required"]
+    if new and len(questions) == 1 and _fits(said["content"], questions[0]):
+        questions[0]["answer"] = {"status": "resolved", "payload": said["content"]}
+    elif new:
+        messages.append(said)
+    return document
+
+
+def _fits(content: Any, question: Json) -> bool:
+    schema = question.get("response_schema")
+    if not isinstance(content, str) or not isinstance(schema, dict):
+        return False
+    try:
+        return schema.get("type") == "string" and not list(validate(content, schema))
+    except SchemaError:  # then intake says what is wrong with it
+        return False
+
+
+# -- what is sent ---------------------------------------------------------------------------------
+
+
+class Telling:
+    """The pieces of a stream: `{type, content}` each. `names`: see Asked."""
+
+    def __init__(self, names: Mapping[str, str]) -> None:
+        self._names = names
+        self._begun = False
+        self._thought = "REASONING"
+        self._calls: dict[str, tuple[str, list[str]]] = {}  # id -> name and arguments so far
+        self._told_ms = 0
+
+    def tell(self, event: Event, name: str, now_ms: int, session: Json) -> list[Json]:
+        """What to send for an event whose alias is `name`, folded into `session` already."""
+        match name:
+            case "run.start":
+                begun, self._begun = self._begun, True
+                return [] if begun else [{"type": "TASK_INFO", "taskId": event["runId"]}]
+            case "think.start":
+                marked = extra(event).get("field") in MARKED
+                self._thought = "THINKING" if marked else "REASONING"
+            case "think.delta":
+                return [_piece(self._thought, event["delta"])]
+            case "text.delta":
+                return [_piece("CONTENT", event["delta"])]
+            case "tool.start" | "tool.args" | "tool.end":
+                return self._action(event, name, now_ms, session)
+            case "tool.exec":
+                entry = session["calls"].get(extra(event)["exec"], {})
+                return [_piece("ACTION_START", entry.get("name", ""))]
+            case "tool.result":
+                end = "error" if extra(event).get("is_error") else "success"
+                observed = _piece("OBSERVATION", event["content"])
+                return [_piece("ACTION_END", end), observed]
+            case "run.end":
+                return [self._asked(item, session) for item in session["interrupts"]]
+            case "run.error":
+                return [_piece("ERROR", event["message"])]
+        return []
+
+    def _action(self, event: Event, name: str, now_ms: int, session: Json) -> list[Json]:
+        """A call that is being written: now and then how long it is, at its end what it says."""
+        call_id = event["toolCallId"]
+        if name == "tool.start":
+            self._calls[call_id] = event["toolCallName"], []
+            self._told_ms = now_ms
+            return [_piece("ACTION_OUTING", "0")]
+        called, pieces = self._calls[call_id]
+        if name == "tool.args":
+            pieces.append(event["delta"])
+            if now_ms - self._told_ms < OUTING_MS:
+                return []
+            self._told_ms = now_ms
+            return [_piece("ACTION_OUTING", str(sum(map(len, pieces))))]
+        del self._calls[call_id]
+        page = any(tool["name"] == called for tool in session.get("tools", ()))
+        call = {"name": called, "arguments": "".join(pieces)}
+        return [] if page else [_piece("ACTION", dumps(call))]
+
+    def _asked(self, item: Json, session: Json) -> Json:
+        """What the session waits for: a call of the page's, or the user."""
+        if item["reason"] != "client_tool":
+            args = f" {dumps(item['args'])}" if item["reason"] == "tool_call" else ""
+            return _piece("ASK", f"{item.get('message', '')}{args}")
+        name = item.get("tool", "")
+        function = {"name": self._names.get(name, name), "arguments": dumps(item.get("args", {}))}
+        call = {"id": item["call_id"], "type": "function", "function": function}
+        told = {"type": "FRONTEND_TOOL_CALL", "callId": item["call_id"], "toolCall": call}
+        return _piece("ACTION", f"{FRONTEND} {dumps(told)}")
+
+
+def waits_for_page(session: Json) -> bool:
+    """Whether all that the session waits for is what its page will send."""
+    waiting = session.get("interrupts") or []
+    return bool(waiting) and all(item["reason"] == "client_tool" for item in waiting)
+
+
+def last(session: Json) -> Json:
+    """The session itself, for the next request."""
+    return {"type": "SESSION", "content": "", "session": session}
+
+
+def error(text: str) -> Json:
+    return _piece("ERROR", text)
+
+
+def _piece(kind: str, content: str) -> Json:
+    return {"type": kind, "content": content}
+
+
+# -- tools ----------------------------------------------------------------------------------------
+
+
+def summary(tool: Mapping[str, Any]) -> Json:
+    return {"name": tool["name"], "description": tool["description"]}
+
+
+def detail(tool: Mapping[str, Any]) -> Json:
+    """A tool with its schema, and an example of its arguments and of what it returns where there
+    is one."""
+    returned = tool.get("result_schema", {}).get("properties", {}).get("result")
+    examples = {"requestExample": tool["parameters"], "responseExample": returned}
+    made = {key: example(schema) if schema else NOTHING for key, schema in examples.items()}
+    shown = {key: value for key, value in made.items() if value is not NOTHING}
+    return {**summary(tool), "parameters": tool["parameters"], **shown}

@@ -1,0 +1,1 @@
+"""The agent gateway's `/api/*`. This folder can be deleted."""

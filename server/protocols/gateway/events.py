@@ -1,0 +1,320 @@
+"""A run as an agent gateway (`/api/*`) reports it: its event types, and chats as snapshots. Pure.
+
+In the walk: protocols/gateway/routes hands in every event of a run and sends what comes out,
+numbered. The rule of the file: one delta in, one delta out, at once; what has no word there is left
+out, for the session that the last event carries has it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...session import outcome
+from ...session.events import Event, run_error
+from ...session.fold import extra
+from ...session.schema import role_of
+from ...strict_json import JSONError, loads
+
+Json = dict[str, Any]
+
+STOPPING = "This server is stopping. Send the session again without a message: it goes on."
+STOPPED = "stopped"  # finishReason of a run that its server has left: it goes on when sent again
+_FINISH = {"completed": "end_turn"}  # the gateway's word for it; it has none for the others
+
+
+class Telling:
+    """The events of one query. `session` is the live document, `told` the event that repeats the
+    request, `new` whether the chat begins with it. `holds`: the end of a run that waits for
+    somebody is held back, so that it can go on with what is submitted.
+
+    waiting  whether an end is held back
+    ended    whether the last event of a run was told, or is held back
+    """
+
+    def __init__(self, session: Json, told: Json, *, new: bool, holds: bool = False) -> None:
+        self._session, self._told, self._new, self._holds = session, [told], new, holds
+        self._held: Event | None = None
+        self.ended = False
+        self._run = ""
+        self._seq = 0
+        self._content = ""  # the open block of text
+        self._blocks: dict[str, int] = {}  # by message: how many blocks of text it has had
+        self._chunks: dict[str, int] = {}  # by call: how many pieces of arguments
+
+    def tell(self, event: Event, name: str, now_ms: int) -> list[Json]:
+        """What to send for an event whose alias is `name`: each has seq, type and timestamp."""
+        return self._numbered(self._worded(event, name), event.get("timestamp", now_ms))
+
+    def _numbered(self, found: list[Json], stamp_ms: int) -> list[Json]:
+        out = []
+        for each in found:
+            self._seq += 1
+            stamp = {"timestamp": stamp_ms}
+            out.append({"seq": self._seq, "type": each.pop("type"), **each, **stamp})
+        return out
+
+    def cut(self, now_ms: int) -> list[Json]:
+        """What ends the stream of a server that stops: here the client's session is the one that
+        it is sent, and what has run must not be lost with it."""
+        return self.tell(run_error(STOPPING, "overloaded", retryable=True), "run.error", now_ms)
+
+    @property
+    def waiting(self) -> bool:
+        return self._held is not None
+
+    def goes_on(self, told: list[Json]) -> None:
+        """Another run of the session follows in this stream, with what was submitted (`told`)."""
+        self._held, self._told, self.ended = None, told, False
+
+    def last(self, now_ms: int) -> list[Json]:
+        """What ends the stream: the end that is held back; nothing where the end has been told; or
+        the words of a server that stops."""
+        if self._held is not None:
+            held, self._held = self._held, None
+            return self._numbered([self._end(held)], now_ms)
+        return [] if self.ended else self.cut(now_ms)
+
+    def _worded(self, event: Event, name: str) -> list[Json]:
+        self.ended = self.ended or name in ("run.end", "run.error")
+        match name:
+            case "run.start":
+                return self._start(event)
+            case "think.start" | "think.delta" | "think.end":
+                return [_block(f"reasoning.{name[6:]}", "reasoningId", event)]
+            case "text.delta":
+                return self._text(event)
+            case "text.end":
+                return self._end_text()
+            case "tool.start":
+                return [*self._end_text(), self._call(event)]
+            case "tool.args":
+                call = event["toolCallId"]
+                index = self._chunks[call] = self._chunks.get(call, -1) + 1
+                return [
+                    {
+                        "type": name,
+                        "toolId": call,
+                        "delta": event["delta"],
+                        "chunkIndex": index,
+                    }
+                ]
+            case "tool.end":
+                return [{"type": name, "toolId": event["toolCallId"]}]
+            case "tool.exec":
+                return [{"type": name, "toolId": extra(event)["exec"]}]
+            case "tool.output":
+                return [_output(event)]
+            case "tool.result":
+                return [_result(event)]
+            case "plan.update":
+                return [{"type": name, "plan": self._session.get("plan", {})}]
+            case "run.end":
+                return self._finish(event)
+            case "run.error":
+                return self._error(event)
+        return []
+
+    # -- the run ----------------------------------------------------------------------------------
+
+    def _start(self, event: Event) -> list[Json]:
+        chat, goes_on = {"chatId": event["threadId"]}, bool(self._run)
+        self._run = self._run or event["runId"]
+        found = [{**told, **self._request(told), **chat} for told in self._told]
+        if goes_on:  # for its client it is one run
+            return found
+        request = self._request(self._told[0])
+        if self._new:
+            found.append({"type": "chat.start", **chat})
+        agent = self._session.get("agent")
+        named = {"agentKey": agent} if agent else {}
+        return [*found, {"type": "run.start", "runId": self._run, **request, **chat, **named}]
+
+    def _request(self, told: Json) -> Json:
+        return {"requestId": told.get("requestId") or self._run}
+
+    def _finish(self, event: Event) -> list[Json]:
+        waits = asked(self._session)
+        if self._holds and waits and event["outcome"]["type"] != "cancelled":
+            self._held = event
+            return waits
+        return [*waits, self._end(event)]
+
+    def _end(self, event: Event) -> Json:
+        cancelled = event["outcome"]["type"] == "cancelled"
+        reason = self._session.get("finish_reason", "")
+        end = {"finishReason": _FINISH.get(reason, reason), **self._document()}
+        kind = "run.cancel" if cancelled else "run.complete"
+        return {"type": kind, "runId": self._run, **end}
+
+    def _error(self, event: Event) -> list[Json]:
+        """The words of the failure, and the session, which may be sent again as it is."""
+        details = {"code": event.get("code", "internal"), "message": event["message"]}
+        retriable = {"retriable": extra(event).get("retryable") is True}
+        error = {"type": "run.error", "runId": self._run, **details, **retriable}
+        return [*self._end_text(), *asked(self._session), {**error, **self._document()}]
+
+    def _document(self) -> Json:
+        return {"chatName": self._session.get("title") or "", "session": self._session}
+
+    # -- text and calls ---------------------------------------------------------------------------
+
+    def _text(self, event: Event) -> list[Json]:
+        found = []
+        if not self._content:
+            message = event["messageId"]
+            number = self._blocks[message] = self._blocks.get(message, 0) + 1
+            self._content = message if number == 1 else f"{message}-{number}"
+            start = {"type": "content.start", "contentId": self._content, "runId": self._run}
+            found.append(start)
+        delta = {"contentId": self._content, "delta": event["delta"]}
+        return [*found, {"type": "content.delta", **delta}]
+
+    def _end_text(self) -> list[Json]:
+        """A block of text ends where a call begins, or with its message."""
+        content, self._content = self._content, ""
+        return [{"type": "content.end", "contentId": content}] if content else []
+
+    def _call(self, event: Event) -> Json:
+        call = {"toolId": event["toolCallId"], "toolName": event["toolCallName"]}
+        kind = tool_type(self._session, event["toolCallName"])
+        return {"type": "tool.start", **call, "toolType": kind, "runId": self._run}
+
+
+def asked(session: Json) -> list[Json]:
+    """What the session waits for, one `awaiting.ask` each; `POST /api/submit` answers one."""
+    return [
+        {
+            "type": "awaiting.ask",
+            "awaitingId": item["id"],
+            "toolId": item.get("call_id", item["id"]),
+            "mode": _MODES.get(item["reason"], item["reason"]),
+            **{theirs: item[ours] for ours, theirs in _ASKED.items() if ours in item},
+        }
+        for item in session.get("interrupts", ())
+    ]
+
+
+_MODES = {"tool_call": "approval", "input_required": "question", "client_tool": "frontend"}
+_ASKED = {
+    "tool": "toolName",
+    "args": "toolParams",
+    "message": "message",
+    "suggestions": "suggestions",
+    "response_schema": "payloadSchema",
+}
+
+
+def reply(session: Json, run_id: str, first: int = 0) -> Json:
+    """The run as one answer, for `stream: false` and for a submit; `first` is the index of the
+    first message that may be its own."""
+    own = session["messages"][first:]
+    said: Json = next((m for m in reversed(own) if m["role"] == "assistant"), {})
+    reason = session.get("finish_reason") or STOPPED
+    return {
+        "chatId": session["id"],
+        "chatName": session.get("title") or "",
+        "runId": run_id,
+        "finishReason": _FINISH.get(reason, reason),
+        "content": plain(said.get("content")) or outcome.last_words(session, said=False),
+        "awaiting": [
+            {key: value for key, value in item.items() if key != "type"} for item in asked(session)
+        ],
+        **_failure(own),
+        "session": session,
+    }
+
+
+def _failure(messages: list[Json]) -> Json:
+    """What ended a run that failed, where it did."""
+    last = messages[-1] if messages else {}
+    if last.get("role") != "error":
+        return {}
+    return {"error": {"code": last.get("code", "internal"), "message": plain(last.get("content"))}}
+
+
+# -- chats ----------------------------------------------------------------------------------------
+
+
+def chat(session: Json, *, with_events: bool) -> Json:
+    """The details of a chat: what `GET /api/chat` told of one that a gateway had kept."""
+    session = {"messages": [], **session}
+    messages = session["messages"]
+    told = [
+        {key: value for key, value in message.items() if key in ("role", "content", "tool_calls")}
+        | ({"ts": message["at"]} if "at" in message else {})
+        for message in messages
+    ]
+    return {
+        "chatId": session.get("id", ""),
+        "chatName": session.get("title") or "",
+        "messages": told,
+        "events": snapshots(session) if with_events else [],
+        "references": [],
+    }
+
+
+def snapshots(session: Json) -> list[Json]:
+    """A `message.snapshot` for what was said and a `tool.snapshot` for each call, in order."""
+    results = {m.get("tool_call_id"): m for m in session["messages"] if role_of(m) == "tool"}
+    found: list[Json] = []
+    for index, message in enumerate(session["messages"]):
+        stamp = {"timestamp": message["at"]} if "at" in message else {}
+        message_id = message.get("id") or f"message-{index}"
+        text = plain(message.get("content"))
+        if role_of(message) != "tool" and (text or not message.get("tool_calls")):
+            about = {"messageId": message_id, "role": role_of(message), "text": text}
+            found.append({"type": "message.snapshot", **about, **stamp})
+        for call in message.get("tool_calls") or ():
+            snapshot = _snapshot(session, call, message_id, results.get(call["id"]))
+            found.append({**snapshot, **stamp})
+    return [{"seq": number, **each} for number, each in enumerate(found, 1)]
+
+
+def _snapshot(session: Json, call: Json, message_id: str, result: Json | None) -> Json:
+    name = call["function"]["name"]
+    found = {"type": "tool.snapshot", "toolId": call["id"], "toolName": name}
+    found |= {"contentId": message_id, "toolType": tool_type(session, name)}
+    found["arguments"] = call["function"]["arguments"]
+    return found if result is None else {**found, "result": _parsed(plain(result.get("content")))}
+
+
+def tool_type(session: Json, name: str) -> str:
+    """Whether a tool is the page's or the server's."""
+    page = any(tool.get("name") == name for tool in session.get("tools", ()))
+    return "frontend" if page else "function"
+
+
+def plain(content: Any) -> str:
+    """The text of a content, which may come in parts."""
+    if isinstance(content, list):
+        return "\n".join(part["text"] for part in content if isinstance(part.get("text"), str))
+    return content if isinstance(content, str) else ""
+
+
+def _block(kind: str, key: str, event: Event) -> Json:
+    delta = {"delta": event["delta"]} if "delta" in event else {}
+    return {"type": kind, key: event["messageId"], **delta}
+
+
+def _output(event: Event) -> Json:
+    """Live output, which no model sees."""
+    first = event["type"] == "ACTIVITY_SNAPSHOT"
+    chunks = event["content"]["chunks"] if first else [each["value"] for each in event["patch"]]
+    call = event["messageId"].removeprefix("out-")
+    return {"type": "tool.output", "toolId": call, "delta": "".join(chunks)}
+
+
+def _result(event: Event) -> Json:
+    found = {"toolId": event["toolCallId"], "result": _parsed(event["content"])}
+    failed = {"isError": True} if extra(event).get("is_error") else {}
+    return {"type": "tool.result", **found, **failed}
+
+
+def _parsed(text: str) -> Any:
+    """A result that is a JSON object or array is given as one."""
+    if not text.startswith(("{", "[")):
+        return text
+    try:
+        return loads(text)
+    except JSONError:
+        return text

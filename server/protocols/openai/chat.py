@@ -1,0 +1,283 @@
+"""A Chat Completions request as a session. Source: the API reference and the official SDKs' types.
+
+    READ      has a meaning here         SETTINGS  is handed on to the model
+    ONLY      other values are refused   IGNORED   may be there, and changes nothing
+
+docs/reference/protocol-openai.md has a row for each; what is in none of them is ignored too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from ...schema.validate import check_schema
+from ...session.fields import MAX_ID
+from .common import CARRIER, Recall, document, remembered
+from .fields import Json, Place, items, misfit, needed, only, positive, settings, shown, take
+from .tools import Tools, chosen, tools
+
+READ = frozenset(
+    ("model", "messages", "stream", "stream_options", "tools", "tool_choice", "response_format")
+    + ("max_tokens", "max_completion_tokens", "user", "metadata")
+    + ("yaa", "frontend_tools", "environment_context")  # no fields of OpenAI's
+)
+SETTINGS: dict[str, type] = {
+    **dict.fromkeys(("temperature", "top_p", "presence_penalty", "frequency_penalty"), float),
+    "seed": int,
+    "logit_bias": dict,
+    "parallel_tool_calls": bool,
+    "reasoning_effort": str,
+}
+STOP = "stop"  # one text or several
+ONLY: dict[str, tuple[Any, ...]] = {
+    "n": (1,),
+    "logprobs": (False,),
+    "top_logprobs": (0,),
+    "modalities": (["text"],),
+    "audio": (),
+    "functions": ([],),
+    "function_call": ("none", "auto"),
+    "web_search_options": (),
+}
+IGNORED = frozenset(
+    ("store", "service_tier", "prediction", "verbosity", "safety_identifier", "prompt_cache_key")
+    + ("prompt_cache_retention", "moderation", "sessionId")
+)
+PARTS = ("text", "image_url", "input_audio", "file")
+SCHEMES = ("https://", "http://", "data:")
+
+
+@dataclass(frozen=True)
+class Wish:
+    """How the answer is wanted. `names`: what the caller calls a tool, by our name of it."""
+
+    model: str
+    stream: bool
+    usage: bool
+    names: dict[str, str]
+    steps: bool = False  # tell of the server's own tools
+    session: bool = False  # give the session along
+
+
+def read(body: Json, taken: Collection[str], recall: Recall) -> tuple[Json, Wish]:
+    """(session, wish). `taken`: names of the server's own tools. Raises Problem with a pointer into
+    the body."""
+    only(body, ONLY)
+    model = needed(body, str, "model")
+    offered = _tools(body, taken)
+    told = {name: value for name in ("user", "metadata") if (value := body.get(name)) is not None}
+    most = [n for name in ("max_completion_tokens", "max_tokens") if (n := positive(body, name))]
+    session = document(
+        model,
+        _history(needed(body, list, "messages"), offered, recall),
+        offered,
+        place=("messages",),
+        taken=taken,
+        settings=settings(body, SETTINGS) | stop(body),
+        max_tokens=min(most, default=None),
+        schema=wanted_schema(take(body, dict, "response_format"), ("response_format",)),
+        ext=told,
+    )
+    if facts := _facts(body.get("environment_context")):
+        session["environment"] = facts
+    more = take(body, dict, "yaa") or {}
+    streams = bool(take(body, bool, "stream"))
+    options = take(body, dict, "stream_options") or {}
+    return session, Wish(
+        model,
+        streams,
+        usage=options.get("include_usage") is True,
+        names=dict(offered.outer),
+        steps=more.get("tools") is True,
+        session=more.get("session") is True,
+    )
+
+
+# -- tools ----------------------------------------------------------------------------------------
+
+
+def _tools(body: Json, taken: Collection[str]) -> Tools:
+    listed = (
+        *items(take(body, list, "tools") or [], "tools"),
+        *items(take(body, list, "frontend_tools") or [], "frontend_tools"),
+    )
+    offered = tools(listed, _function, taken)
+    return chosen(body, offered, _function, "allowed_tools")
+
+
+def _function(place: Place, tool: Json) -> tuple[Place, Json]:
+    if "function" not in tool and "name" in tool:  # written flat, as other systems do
+        return place, tool
+    return (*place, "function"), needed(tool, dict, *place, "function")
+
+
+# -- messages -------------------------------------------------------------------------------------
+
+
+def _history(messages: list[Any], offered: Tools, recall: Recall) -> Iterator[tuple[Place, Json]]:
+    if not messages:
+        raise misfit(("messages",), "expected at least one message")
+    for place, message in items(messages, "messages"):
+        role = message.get("role")
+        if role in ("system", "developer"):
+            yield place, {"role": "system", "content": _plain(message, place)}
+        elif role == "user":
+            yield place, _user(message, place)
+        elif role == "assistant":
+            found = _assistant(message, place, offered)
+            remembered(found, (call["id"] for call in found.get("tool_calls", ())), recall)
+            yield place, found
+        elif role == "tool":
+            call_id = needed(message, str, *place, "tool_call_id")
+            content = _plain(message, place)
+            yield place, {"role": "tool", "tool_call_id": call_id, "content": content}
+        else:
+            wanted = "system, developer, user, assistant or tool"
+            raise misfit((*place, "role"), f"expected {wanted}, got {shown(role)}")
+
+
+def _user(message: Json, place: Place) -> Json:
+    content = message.get("content")
+    name = take(message, str, *place, "name")
+    if not isinstance(content, str):
+        given = needed(message, list, *place, "content")
+        content = [_part(part, where) for where, part in items(given, *place, "content")]
+    return {"role": "user", "content": content, **({"name": name} if name else {})}
+
+
+def _part(part: Json, place: Place) -> Json:
+    """A part as providers take it: with what they know of it, and nothing else."""
+    kind = part.get("type")
+    if kind == "text":
+        return {"type": "text", "text": needed(part, str, *place, "text")}
+    if kind == "image_url":
+        image = part.get("image_url")
+        image = (
+            {"url": image} if isinstance(image, str) else needed(part, dict, *place, "image_url")
+        )
+        url = address(image, *place, "image_url", "url")
+        detail = take(image, str, *place, "image_url", "detail")
+        return {"type": kind, "image_url": {"url": url} | ({"detail": detail} if detail else {})}
+    if kind == "input_audio":
+        audio = needed(part, dict, *place, kind)
+        found = {name: needed(audio, str, *place, kind, name) for name in ("data", "format")}
+        return {"type": kind, kind: found}
+    if kind == "file":
+        return file(needed(part, dict, *place, kind), *place, kind)
+    raise misfit((*place, "type"), f"expected {', '.join(PARTS)}, got {shown(kind)}")
+
+
+def address(image: Json, *place: str | int) -> str:
+    url: str = needed(image, str, *place)
+    if not url.startswith(SCHEMES):
+        raise misfit(place, f"expected https:, http: or data:, got {shown(url[:30])}")
+    return url
+
+
+def file(given: Json, *place: str | int) -> Json:
+    if given.get("file_id") is not None:
+        raise misfit((*place, "file_id"), "no files are kept here; send file_data")
+    data = needed(given, str, *place, "file_data")
+    name = take(given, str, *place, "filename")
+    return {"type": "file", "file": {"file_data": data} | ({"filename": name} if name else {})}
+
+
+def _assistant(message: Json, place: Place, offered: Tools) -> Json:
+    for name in ("audio", "function_call"):
+        if message.get(name) is not None:
+            raise misfit((*place, name), "this is not supported here")
+    content = _plain(message, place) if message.get("content") is not None else ""
+    found: Json = {"role": "assistant", "content": content}
+    if not content and (refused := take(message, str, *place, "refusal")):
+        found["content"] = refused
+    thought = message.get("reasoning_content") or message.get("reasoning")
+    if thought and isinstance(thought, str):
+        found["reasoning"] = {"field": "reasoning_content", "text": thought}
+    calls = items(take(message, list, *place, "tool_calls") or [], *place, "tool_calls")
+    if made := [_call(call, where, offered) for where, call in calls]:
+        found["tool_calls"] = made
+    if CARRIER in message:
+        found[CARRIER] = message[CARRIER]
+    return found
+
+
+def _call(call: Json, place: Place, offered: Tools) -> Json:
+    if call.get("type", "function") != "function":
+        raise misfit((*place, "type"), f"{shown(call['type'])} is not supported here")
+    function = needed(call, dict, *place, "function")
+    call_id, name = (
+        needed(call, str, *place, "id"),
+        needed(function, str, *place, "function", "name"),
+    )
+    arguments = take(function, str, *place, "function", "arguments") or ""
+    places = (*place, "id"), (*place, "function", "name")
+    return made_call(call_id, name, arguments, offered, places)
+
+
+def made_call(
+    call_id: str, name: str, arguments: str, offered: Tools, places: tuple[Place, Place]
+) -> Json:
+    """`places`: of the id and of the name in the body."""
+    for value, place in zip((call_id, name), places, strict=True):
+        if not 1 <= len(value) <= MAX_ID:
+            raise misfit(place, f"expected 1 to {MAX_ID} characters")
+    function = {"name": offered.inner.get(name, name), "arguments": arguments}
+    return {"id": call_id, "type": "function", "function": function}
+
+
+def _plain(message: Json, place: Place) -> str:
+    """A content that may be texts only."""
+    content = message.get("content")
+    if isinstance(content, str):
+        return content
+    texts = []
+    for where, part in items(needed(message, list, *place, "content"), *place, "content"):
+        kind = part.get("type")
+        if kind not in ("text", "refusal"):
+            raise misfit((*where, "type"), f"expected text, got {shown(kind)}")
+        texts.append(needed(part, str, *where, kind))
+    return "\n".join(texts)
+
+
+# -- the rest -------------------------------------------------------------------------------------
+
+
+def stop(body: Json) -> Json:
+    value = body.get(STOP)
+    if value is None:
+        return {}
+    given = [value] if isinstance(value, str) else value
+    if not isinstance(given, list) or not all(isinstance(each, str) for each in given):
+        raise misfit((STOP,), f"expected a string or several, got {shown(value)}")
+    return {STOP: value}
+
+
+def wanted_schema(wanted: Json | None, place: Place, inner: str = "json_schema") -> Json | None:
+    """The JSON Schema of the answer. `inner`: the member that holds name and schema; empty where
+    they stand beside the type."""
+    kind = wanted.get("type") if wanted else "text"
+    if wanted is None or kind == "text":
+        return None
+    if kind == "json_object":
+        return {"type": "object"}
+    if kind != "json_schema":
+        said = f"expected text, json_object or json_schema, got {shown(kind)}"
+        raise misfit((*place, "type"), said)
+    where = (*place, inner) if inner else place
+    holder = needed(wanted, dict, *where) if inner else wanted
+    schema = take(holder, dict, *where, "schema")
+    if schema is None:
+        return {"type": "object"}
+    if wrong := check_schema(schema):
+        raise misfit((*where, "schema"), f"this is no JSON Schema: {wrong[0]}")
+    return dict(schema)
+
+
+def _facts(given: Any) -> list[str]:
+    """Facts about the user's surroundings: an object, a list of texts or one text."""
+    if isinstance(given, dict):
+        return [f"{name}: {value}" for name, value in given.items()]
+    given = [given] if isinstance(given, str) else given
+    return [each for each in given if isinstance(each, str)] if isinstance(given, list) else []

@@ -1,0 +1,128 @@
+"""Recent answers of this host, kept in files so that a later request may name them.
+
+Each owner has a folder of at most `max_bytes` and MAX_FILES files; what is over that goes, the
+oldest first, and so does what is older than `ttl_s`. Processes that share the folder see each
+other's files. Losing one is no fault: whoever asks for it is told to send it again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import secrets
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from ...strict_json import JSONError, dumps, loads
+
+MAX_FILES = 2048
+MAX_DEPTH = 200
+FILE_SHARE = 4  # one file is at most such a part of what an owner has
+SWEEP_FILES, SWEEP_SHARE = 64, 8  # look for what must go after so many files, or such a part
+SWEEP_ALL_S = 3600.0  # between two looks at every owner's folder
+
+
+class Recent:
+    """`folder` is made on demand. `ttl_s` of 0 keeps nothing."""
+
+    def __init__(
+        self,
+        folder: Path,
+        ttl_s: float,
+        max_bytes: int,
+        *,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.folder, self.ttl_s, self.max_bytes = folder, ttl_s, max_bytes
+        self._clock = clock
+        self._files: Counter[Path] = Counter()  # written since the last look, by folder
+        self._bytes: Counter[Path] = Counter()
+        self._all_at: float | None = None  # when every folder was looked at
+
+    @property
+    def keeps(self) -> bool:
+        """Whether anything is kept at all."""
+        return self.ttl_s > 0
+
+    def store(self, owner: str, name: str, value: dict[str, Any]) -> None:
+        """Keep a value, whole or not at all. One that is too large, or a full disk, loses it."""
+        if not self.keeps or len(data := dumps(value).encode()) * FILE_SHARE > self.max_bytes:
+            return
+        place = self._place(owner)
+        path = place / _hashed(name)
+        draft = path.with_suffix(f".{secrets.token_hex(4)}")
+        with contextlib.suppress(OSError):
+            place.mkdir(mode=0o700, parents=True, exist_ok=True)
+            try:
+                with open(draft, "xb", opener=_private) as file:
+                    file.write(data)
+                draft.replace(path)
+            finally:
+                draft.unlink(missing_ok=True)
+            self._make_room(place, len(data))
+
+    def fetch(self, owner: str, name: str, most: int) -> tuple[dict[str, Any], int] | None:
+        """A value that is still kept, and its bytes; an empty one where these are more than
+        `most`."""
+        path = self._place(owner) / _hashed(name)
+        try:
+            found = path.stat()
+            if self._clock() - found.st_mtime > self.ttl_s:
+                return None
+            if found.st_size > most:
+                return {}, found.st_size
+            value = loads(path.read_bytes(), max_depth=MAX_DEPTH)
+        except (OSError, JSONError):
+            return None
+        return (value, found.st_size) if isinstance(value, dict) else None
+
+    def _make_room(self, place: Path, size: int) -> None:
+        now = self._clock()
+        if self._all_at is None or not 0 <= now - self._all_at < SWEEP_ALL_S:
+            self._all_at = now
+            for entry in list(os.scandir(self.folder)):
+                self._sweep(Path(entry.path), now)
+            return
+        self._files[place] += 1
+        self._bytes[place] += size
+        if self._files[place] >= SWEEP_FILES or self._bytes[place] * SWEEP_SHARE >= self.max_bytes:
+            self._sweep(place, now)
+
+    def _sweep(self, place: Path, now: float) -> None:
+        """Remove what is too old or too much. Another process may do the same."""
+        del self._files[place], self._bytes[place]
+        total = 0
+        newest_first = sorted(
+            ((found.st_mtime, found.st_size, path) for path, found in _files(place)), reverse=True
+        )
+        for number, (changed_at, size, path) in enumerate(newest_first):
+            total += size
+            if now - changed_at > self.ttl_s or total > self.max_bytes or number >= MAX_FILES:
+                with contextlib.suppress(OSError):
+                    path.unlink()
+        with contextlib.suppress(OSError):
+            place.rmdir()  # only an empty one goes
+
+    def _place(self, owner: str) -> Path:
+        return self.folder / _hashed(owner)
+
+
+def _files(place: Path) -> list[tuple[Path, os.stat_result]]:
+    found = []
+    with contextlib.suppress(OSError):
+        for entry in os.scandir(place):
+            with contextlib.suppress(OSError):
+                found.append((Path(entry.path), entry.stat()))
+    return found
+
+
+def _hashed(name: str) -> str:
+    return hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)

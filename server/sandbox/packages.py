@@ -1,0 +1,224 @@
+"""The owner's own packages (`server.tool_modules`): where they are, what a call of theirs is given.
+
+In the walk: catalog.py asks `survey` what tools there are, runner.py runs calls in `pool`. The rule
+of the file: the server imports nothing of theirs. A sandboxed child of the interpreter that is
+named does, with these folders to read and these variables, and says what it found as JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import subprocess
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ..telemetry import redact
+from .policy import SCRATCH, WORKSPACE, outermost
+from .worker_pool import Pool
+
+OLDEST = (3, 11)
+FACTS = (
+    "import json, sys; print(json.dumps([list(sys.version_info[:2]), sys.prefix, sys.base_prefix]))"
+)
+FACTS_S = 20
+CLOSED = ("/proc", "/sys", "/dev", *SCRATCH, WORKSPACE)  # made anew for each call
+MOST_FOLDERS = 100
+
+
+@dataclass(eq=False)
+class Package:
+    """One entry.
+
+    modules      `name`, `name.*` with all below it, or `name:Class`
+    functions    {function: "module:name" or "module:Class.name", and settings of @tool}
+    interpreter  the program that runs them
+    paths        folders that modules are looked for in
+    env          variables of a call, secrets included; `secrets`: what no result may say
+    roots        all that a call may read beside the system
+    pool         where calls run; None without a sandbox
+    version      another one whenever the files have changed
+    """
+
+    name: str
+    modules: tuple[str, ...] = ()
+    functions: tuple[dict[str, Any], ...] = ()
+    interpreter: str = sys.executable
+    paths: tuple[str, ...] = ()
+    env: dict[str, str] = field(default_factory=dict)
+    secrets: tuple[str, ...] = ()
+    stateful: bool = False
+    roots: tuple[str, ...] = ()
+    pool: Pool | None = None
+    version: int = 0
+    files: dict[str, tuple[int, ...]] = field(default_factory=dict)  # with their stamps
+    problems: list[str] = field(default_factory=list)  # what the last look at them found
+
+    def watch(self, files: Iterable[Any]) -> None:
+        """Remember files as they are; only those that lie where this entry may look."""
+        known = [f for f in files if isinstance(f, str) and self._ours(f)]
+        self.files = {file: _stamp(file) for file in known}
+
+    def candidates(self) -> list[str]:
+        """Where its modules would be, also those that could not be imported."""
+        names = {each.partition(":")[0] for each in self.modules}
+        names |= {each["function"].partition(":")[0] for each in self.functions}
+        parts = [name.removesuffix(".*").replace(".", "/") for name in sorted(names)]
+        ends = (".py", "/__init__.py")
+        return [f"{path}/{part}{end}" for path in self.paths for part in parts for end in ends]
+
+    def changed(self) -> bool:
+        """Whether a file is another than it was."""
+        return any(_stamp(file) != stamp for file, stamp in self.files.items())
+
+    def _ours(self, file: str) -> bool:
+        path = Path(file)
+        inside = any(path.is_relative_to(root) for root in (*self.paths, *self.roots))
+        return inside and ".." not in path.parts
+
+
+def package_of(
+    name: str, about: Mapping[str, Any], home: Path, env: Mapping[str, str]
+) -> tuple[Package, list[str]]:
+    """An entry of the configuration, and what the owner should know of it. Raises ValueError, in
+    words, where it cannot be used. `env`: the server's variables. Starts the interpreter, which may
+    take a moment, to ask where its environment is."""
+    interpreter = str(_place(about.get("interpreter") or sys.executable, "interpreter"))
+    paths = tuple(str(_folder(each, "paths", home)) for each in about.get("paths", ()))
+    read = [_folder(each, "read", home) for each in about.get("read", ())]
+    if len(paths) + len(read) > MOST_FOLDERS:
+        raise ValueError(f"more than {MOST_FOLDERS} folders")
+    given = {each: env[each] for each in about.get("env", ()) if each in env}
+    secret = {**about.get("secrets", {})}
+    hidden = [*secret.values(), *(v for k, v in given.items() if redact.is_secret(k))]
+    remarks = [
+        f"env: there is no variable {each}" for each in about.get("env", ()) if each not in env
+    ]
+    remarks += [
+        f"secrets: {each} has fewer than {redact.MIN_SECRET} characters, and is not masked"
+        for each, value in secret.items()
+        if len(value) < redact.MIN_SECRET
+    ]
+    redact.register(hidden)
+    found = Package(
+        name,
+        tuple(about.get("modules", ())),
+        tuple(_function(each) for each in about.get("functions", ())),
+        interpreter,
+        paths,
+        {**given, **secret},
+        tuple(sorted((v for v in hidden if len(v) >= redact.MIN_SECRET), key=len, reverse=True)),
+        bool(about.get("stateful")),
+        outermost([*map(Path, paths), *read, *_environment(interpreter, home.resolve())]),
+    )
+    if not found.modules and not found.functions:
+        raise ValueError("it names neither `modules` nor `functions`")
+    return found, remarks
+
+
+def closed_to(user: int, package: Package) -> str:
+    """The first folder of an entry that another user may not read; "" for none."""
+    for place in package.paths:
+        about = Path(place).stat()
+        if about.st_uid != user and about.st_mode & 0o5 != 0o5 and stat.S_ISDIR(about.st_mode):
+            return place
+    return ""
+
+
+def registration(*things: Any, **settings: Any) -> dict[str, Any]:
+    """An entry of `server.tool_modules` for classes and functions of the program that asks, which
+    are imported again in the child: with this interpreter, and the folders that the program finds
+    its modules in. `settings`: further keys of the entry; for functions without @tool their own,
+    as `functions=[{"function": "module:name", "read_only": True}]`. Raises ValueError for what no
+    other process could import."""
+    entry: dict[str, Any] = {"modules": [], "functions": [], "interpreter": sys.executable}
+    entry |= {"paths": [], **settings}
+    for key in ("modules", "functions", "paths"):
+        entry[key] = [*entry[key]]
+    for thing in things:
+        name, place = _importable(thing)
+        inside = thing.__qualname__
+        kind = "modules" if isinstance(thing, type) else "functions"
+        entry[kind].append(f"{name}:{inside}")
+        if place not in entry["paths"]:
+            entry["paths"].append(place)
+    return entry
+
+
+def _importable(thing: Any) -> tuple[str, str]:
+    """The name of its module, and the folder to find that in."""
+    module = sys.modules.get(getattr(thing, "__module__", ""))
+    file = getattr(module, "__file__", None)
+    inside = getattr(thing, "__qualname__", "<locals>")
+    if module is None or not file or "<" in inside:
+        raise ValueError(f"{thing!r:.100} cannot be registered: it is in no module of a file")
+    path = Path(file).absolute()
+    name = path.stem if module.__name__ == "__main__" else module.__name__
+    parts = name.split(".")
+    depth = len(parts) if path.name == "__init__.py" else len(parts) - 1
+    return name, str(path.parents[depth])
+
+
+def _function(entry: Any) -> dict[str, Any]:
+    found = {"function": entry} if isinstance(entry, str) else dict(entry)
+    if not isinstance(found.get("function"), str):
+        raise ValueError('functions: an entry is "module:name", or an object with it in `function`')
+    return found
+
+
+def _place(text: str, key: str) -> Path:
+    try:
+        path = Path(text).expanduser()
+    except RuntimeError:
+        raise ValueError(f"{key}: {text}: there is no such home folder here") from None
+    if not path.is_absolute():
+        raise ValueError(f"{key}: {text} is relative; write the whole path")
+    if not path.exists():
+        raise ValueError(f"{key}: {text} is not there")
+    return path
+
+
+def _folder(text: str, key: str, home: Path) -> Path:
+    """A folder that calls may read. Raises ValueError for what they must not see."""
+    path = _place(text, key).resolve()
+    for closed in (home.resolve(), *map(Path, CLOSED)):
+        if closed.is_relative_to(path):
+            raise ValueError(f"{key}: {text} holds {closed}, which tools do not see")
+        if closed not in map(Path, SCRATCH) and path.is_relative_to(closed):
+            raise ValueError(f"{key}: {text} lies in {closed}, which tools do not see")
+    return path
+
+
+def _environment(interpreter: str, home: Path) -> list[Path]:
+    """Where an interpreter and its packages are. Raises ValueError for one that does not do."""
+    command = [interpreter, "-I", "-S", "-c", FACTS]
+    try:
+        said = subprocess.run(
+            command, capture_output=True, timeout=FACTS_S, check=True, env={}, cwd="/"
+        )
+        version, *prefixes = json.loads(said.stdout)
+    except (OSError, subprocess.SubprocessError, ValueError) as error:
+        why = getattr(error, "strerror", None) or "it does not answer as Python does"
+        raise ValueError(f"interpreter: {interpreter}: {why}") from None
+    if tuple(version) < OLDEST:
+        shown = ".".join(map(str, version))
+        raise ValueError(f"interpreter: {interpreter} is Python {shown}; 3.11 or newer is needed")
+    # Left out of its start, so only the file beside it tells of a virtual environment.
+    own = Path(interpreter).parent.parent
+    venv = [own] if (own / "pyvenv.cfg").is_file() else []
+    places = [*map(Path, prefixes), Path(interpreter).resolve(), *venv]
+    if wide := [place for place in places if home.is_relative_to(place)]:
+        raise ValueError(f"interpreter: its environment {wide[0]} holds the home folder {home}")
+    return places
+
+
+def _stamp(file: str) -> tuple[int, ...]:
+    try:
+        about = os.stat(file)  # noqa: PTH116
+    except OSError:
+        return ()
+    return about.st_mtime_ns, about.st_size, about.st_ino

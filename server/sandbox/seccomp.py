@@ -1,0 +1,203 @@
+"""The system call filter: what a tool may not ask of the kernel, as classic BPF.
+
+`compile` is a pure function of architecture and network (network_policy.py); `simulate` runs a
+filter on a made-up call, so that both architectures are tested everywhere. The rule of the file:
+what is newer than the table is answered ENOSYS, as if the kernel were older; programs have a way
+back for that.
+"""
+
+from __future__ import annotations
+
+import errno
+import struct
+
+from .syscall_numbers import AUDIT, NEWEST, NUMBERS
+
+Instruction = tuple[int, int, int, int]  # code, jump if true, jump if false, constant
+
+LOAD, EQUAL, GREATER, AT_LEAST, ANY_BIT, RETURN = 0x20, 0x15, 0x25, 0x35, 0x45, 0x06
+ALLOW, KILL, ERROR = 0x7FFF0000, 0x80000000, 0x50000
+NUMBER, ARCH, ARGUMENTS = 0, 4, 16  # offsets in struct seccomp_data
+
+NAMESPACES = 0x7E020000  # every CLONE_NEW flag that clone(2) knows, NEWCGROUP's too
+SET_ID = 0o6000
+MAKES_A_FILE = 0o100 | 0o20000000  # O_CREAT, __O_TMPFILE: only then is the mode an argument
+TIOCSTI, TIOCLINUX = 0x5412, 0x541C
+AF_UNIX, AF_INET, AF_INET6 = 1, 2, 10
+SOL_SOCKET, SO_SNDBUF = 1, 7
+MPTCP = 262
+LOOSE = 2  # of SOCK_DGRAM 2 and SOCK_RAW 3, not of SOCK_STREAM 1 and SOCK_SEQPACKET 5
+NOT_STREAM = 0xE  # SOCK_DGRAM 2, SOCK_RAW 3, … beside SOCK_STREAM 1; flags are higher bits
+
+REFUSED = """ptrace process_vm_readv process_vm_writev process_madvise kcmp pidfd_getfd
+    perf_event_open bpf userfaultfd uretprobe seccomp io_uring_setup io_uring_enter
+    io_uring_register add_key request_key keyctl mount umount2 pivot_root move_mount open_tree
+    fsopen fsconfig fsmount fspick mount_setattr statmount listmount chroot unshare setns swapon
+    swapoff reboot kexec_load kexec_file_load init_module finit_module delete_module create_module
+    acct settimeofday clock_settime adjtimex clock_adjtime sethostname setdomainname iopl ioperm
+    quotactl quotactl_fd lookup_dcookie name_to_handle_at open_by_handle_at vhangup syslog
+    modify_ldt migrate_pages move_pages process_mrelease memfd_secret lsm_set_self_attr mq_open
+    mq_unlink shmget shmat shmctl semget semop semctl msgget msgsnd msgrcv msgctl""".split()
+# Memory in a memfd belongs to no process that the watch could count.
+ABSENT = ("clone3", "openat2", "memfd_create")
+# Answered as by a system without them: programs go on. Landlock looks at neither. A watch tells
+# what happens to files that a tool may not open; an attribute is read and written without opening.
+WATCHES = ("inotify_init", "inotify_init1", "inotify_add_watch", "fanotify_init", "fanotify_mark")
+ATTRIBUTES = tuple(
+    f"{word}{kind}xattr" for word in ("", "l", "f") for kind in ("set", "get", "list", "remove")
+)
+F_NOTIFY = 1026
+# (call, which argument): of other processes only, never of the caller itself.
+OF_OTHERS = (
+    ("prlimit64", 0),
+    ("sched_setaffinity", 0),
+    ("sched_setattr", 0),
+    ("sched_setparam", 0),
+    ("sched_setscheduler", 0),
+    ("setpriority", 1),
+    ("ioprio_set", 1),
+)
+MODES = (("chmod", 1), ("fchmod", 1), ("fchmodat", 2), ("fchmodat2", 2), ("creat", 1))
+NODES = (("mknod", 1), ("mknodat", 2))
+OPENS = (("open", 1, 2), ("openat", 2, 3))  # argument of the flags, of the mode
+
+
+def compile(arch: str, *, network: str = "off") -> list[Instruction]:
+    """The filter for an architecture of numbers.NUMBERS. `network`: off, no sockets; proxy, TCP
+    alone; full, TCP and UDP."""
+    known = NUMBERS[arch]
+    program = [
+        _load(ARCH),
+        (EQUAL, 1, 0, AUDIT[arch]),
+        _return(KILL),
+        _load(NUMBER),
+    ]
+    if arch == "x86_64":  # the x32 numbers are a second door to the same calls
+        program += [(AT_LEAST, 0, 1, 0x40000000), _return(ERROR | errno.ENOSYS)]
+    program += [(GREATER, 0, 1, NEWEST), _return(ERROR | errno.ENOSYS)]
+    blocks = [(name, [_return(ERROR | errno.EPERM)]) for name in REFUSED]
+    blocks += [(name, [_return(ERROR | errno.ENOSYS)]) for name in ABSENT]
+    blocks += [(name, [_return(ERROR | errno.ENOSYS)]) for name in WATCHES]
+    blocks += [(name, [_return(ERROR | errno.EOPNOTSUPP)]) for name in ATTRIBUTES]
+    blocks += [(name, _unless_zero(argument)) for name, argument in OF_OTHERS]
+    blocks += [(name, _no_bits(argument, SET_ID)) for name, argument in MODES]
+    blocks += [(name, _no_bits(argument, SET_ID)) for name, argument in NODES]
+    for name, flags, mode in OPENS:
+        makes = [_argument(flags), (ANY_BIT, 1, 0, MAKES_A_FILE), _return(ALLOW)]
+        blocks.append((name, makes + _no_bits(mode, SET_ID)))
+    blocks += [
+        ("clone", _no_bits(0, NAMESPACES)),
+        ("personality", _only(0, (0, 0xFFFFFFFF), errno.EPERM)),
+        ("ioctl", _none_of(1, (TIOCSTI, TIOCLINUX), errno.EPERM)),
+        ("fcntl", _none_of(1, (F_NOTIFY,), errno.EINVAL)),
+        ("socketpair", _pairs()),
+        ("setsockopt", _no_effect(1, SOL_SOCKET, SO_SNDBUF)),
+        ("socket", _ip_only(network) if network != "off" else [_return(ERROR | errno.EACCES)]),
+    ]
+    for name, body in blocks:
+        if name in known:
+            program += [(EQUAL, 0, len(body), known[name]), *body]
+    return [*program, _return(ALLOW)]
+
+
+def packed(program: list[Instruction]) -> bytes:
+    return b"".join(struct.pack("=HBBI", *instruction) for instruction in program)
+
+
+def simulate(program: list[Instruction], arch: str, number: int, *args: int) -> int:
+    """What the filter returns for a call: ALLOW, KILL, or ERROR | errno."""
+    values = [value % 2**64 for value in (*args, *[0] * (6 - len(args)))]
+    call = struct.pack("=IIQ6Q", number % 2**32, AUDIT.get(arch, 0), 0, *values)
+    accumulator = at = 0
+    while True:
+        code, when_true, when_false, constant = program[at]
+        at += 1
+        if code == RETURN:
+            return constant
+        if code == LOAD:
+            (accumulator,) = struct.unpack_from("=I", call, constant)
+            continue
+        holds = {
+            EQUAL: accumulator == constant,
+            GREATER: accumulator > constant,
+            AT_LEAST: accumulator >= constant,
+            ANY_BIT: bool(accumulator & constant),
+        }[code]
+        at += when_true if holds else when_false
+
+
+# -- pieces of a filter ---------------------------------------------------------------------------
+
+
+def _load(offset: int) -> Instruction:
+    return (LOAD, 0, 0, offset)
+
+
+def _argument(index: int) -> Instruction:
+    """The low half of an argument: all of an int, on little-endian machines."""
+    return _load(ARGUMENTS + 8 * index)
+
+
+def _return(value: int) -> Instruction:
+    return (RETURN, 0, 0, value)
+
+
+def _unless_zero(index: int) -> list[Instruction]:
+    return _only(index, (0,), errno.EPERM)
+
+
+def _no_bits(index: int, bits: int) -> list[Instruction]:
+    refuse = _return(ERROR | errno.EPERM)
+    return [_argument(index), (ANY_BIT, 0, 1, bits), refuse, _return(ALLOW)]
+
+
+def _only(index: int, values: tuple[int, ...], error: int) -> list[Instruction]:
+    body = [_argument(index)]
+    body += [(EQUAL, len(values) - at, 0, value) for at, value in enumerate(values)]
+    return [*body, _return(ERROR | error), _return(ALLOW)]
+
+
+def _none_of(index: int, values: tuple[int, ...], error: int) -> list[Instruction]:
+    body = [_argument(index)]
+    body += [(EQUAL, len(values) - at, 0, value) for at, value in enumerate(values)]
+    return [*body, _return(ALLOW), _return(ERROR | error)]
+
+
+def _no_effect(index: int, first: int, second: int) -> list[Instruction]:
+    """Done, but for nothing, where these are two neighbouring arguments: what waits in a socket is
+    memory that the watch cannot count, so it is as little as the system gives by itself."""
+    return [
+        _argument(index),
+        (EQUAL, 0, 3, first),
+        _argument(index + 1),
+        (EQUAL, 0, 1, second),
+        _return(ERROR),
+        _return(ALLOW),
+    ]
+
+
+def _pairs() -> list[Instruction]:
+    """Local ones that are connected for good: of those that are not (SOCK_DGRAM 2, and SOCK_RAW 3,
+    which becomes one), either half can be turned to any socket of the machine."""
+    refuse = _return(ERROR | errno.EACCES)
+    kinds = [_argument(1), (ANY_BIT, 0, 1, LOOSE), refuse]
+    return [*kinds, *_only(0, (AF_UNIX,), errno.EACCES)]
+
+
+def _ip_only(network: str) -> list[Instruction]:
+    """TCP and UDP, not multipath TCP: Landlock's port rules do not see that one. Raw and packet
+    sockets need a capability that no tool has. Of the types of sockets, a stream alone has none of
+    the bits NOT_STREAM."""
+    refuse = _return(ERROR | errno.EACCES)
+    streams = [_argument(1), (ANY_BIT, 0, 1, NOT_STREAM), refuse] if network == "proxy" else []
+    return [
+        *streams,
+        _argument(0),
+        (EQUAL, 2, 0, AF_INET),
+        (EQUAL, 1, 0, AF_INET6),
+        refuse,
+        _argument(2),
+        (EQUAL, 0, 1, MPTCP),
+        refuse,
+        _return(ALLOW),
+    ]

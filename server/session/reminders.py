@@ -1,0 +1,69 @@
+"""What a model is told beside the conversation, for one call: never stored, always the same.
+
+A run may go on after an answer in words: one that said at a limit how far it came, or one that
+missed its schema. Providers expect a user's message between two answers; a note is that. Pure.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from . import structured_output
+
+Session = dict[str, Any]
+Message = dict[str, Any]
+
+GO_ON = "Go on."
+SUM_UP = (
+    "You have used all the steps of this run, and no tool can be called now. Say in a few sentences"
+    " what is done, what you found, and what is still open."
+)
+
+
+def with_notes(session: Session, messages: list[Message], note: str = "") -> list[Message]:
+    """The messages, with a note behind each answer that another one follows, and `note` at last."""
+    seen: list[Message] = []
+    for message in messages:
+        last = seen[-1] if seen else None
+        if last and last["role"] == message["role"] == "assistant" and not last.get("tool_calls"):
+            seen.append(_note(_behind(session, last)))
+        seen.append(message)
+    if note:
+        seen.append(_note(note))
+    elif seen and seen[-1]["role"] == "assistant":
+        seen.append(_note(_behind(session, seen[-1])))
+    return seen
+
+
+def progress(session: Session, limits: Mapping[str, Any]) -> str:
+    """How far the run has come, for a session that wants it told: behind the results of a step, so
+    that nothing in front of them changes and a provider's cache holds."""
+    most, last = limits.get("max_steps"), session["messages"][-1:]
+    wanted = session["config"]["yaa"].get("progress_hint")
+    if not wanted or not most or not last or last[0]["role"] != "tool":
+        return ""
+    step = session["run"]["step"] + 1
+    share = step / most
+    advice = next(text for until, text in _ADVICE if share < until)
+    return f"This is step {step} of {most:g}. {advice}".strip()
+
+
+_ADVICE = (
+    (0.3, ""),
+    (0.7, "Keep to what the task needs."),
+    (math.inf, "Few steps are left: finish with what you have."),
+)
+
+
+def _behind(session: Session, message: Message) -> str:
+    schema = structured_output.schema_of(session)
+    if schema is None or message.get("id") in (None, session["run"].get("summary")):
+        return GO_ON
+    _, wrong = structured_output.read(message.get("content"), schema)
+    return f"This is not the output that is wanted: {wrong}\nCall finish with one that fits."
+
+
+def _note(text: str) -> Message:
+    return {"role": "user", "content": text}

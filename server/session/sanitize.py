@@ -1,0 +1,375 @@
+"""Take out of a session document from elsewhere whatever could permit something.
+
+An allow-list: a key that is not named here goes. What was said, results, titles and branches stay;
+approvals, policies, agents, providers, hidden instructions and limits above the defaults go. The
+page has the same function (client/js/core/foreign.js); tests/vectors/foreign.json holds for both.
+Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from .agent_definition import DEFAULT
+from .events import pointer
+from .fields import LIMITS
+
+Json = dict[str, Any]
+Item = dict[str, Any]
+Place = tuple[str | int, ...]
+
+# Top-level keys that stay as they are. The others below are kept in part, or go.
+TOP = (
+    *("id", "title", "start_time", "startTime", "version", "rev"),
+    *("messages", "plan", "output", "usage"),
+)
+IN_PART = (
+    *("agent", "calls", "character", "config", "context", "environment", "ext", "finish_reason"),
+    *("grants", "interrupts", "run", "status", "tools"),
+)
+# In `config`, keys that stay as they are, and numbers that stay up to the default.
+FREE: dict[str, tuple[str, ...]] = {
+    "yaa": (
+        *("stream", "reply", "auto_title", "max_context", "mode", "require_finish_tool"),
+        *("output_schema", "tool_mode", "tool_detail", "result_schema", "progress_hint"),
+    ),
+    "llm_api": ("stream",),
+    "limits": ("on_limit",),
+    "context": (
+        *("enabled", "trigger_ratio", "target_ratio", "max_messages", "keep_turns"),
+        *("keep_messages", "large_chars", "preview_chars", "ingest_tokens", "min_saving"),
+        *(
+            "window_runs",
+            "exempt_tools",
+            "strategies",
+            "summary",
+            "summary_ratio",
+            "summary_timeout_s",
+        ),
+        "retain_tool",
+    ),
+}
+AT_MOST: dict[str, tuple[str, ...]] = {
+    "llm_api": (
+        *("max_tokens", "request_timeout", "first_byte_timeout", "idle_timeout", "interval"),
+    ),
+    "limits": LIMITS,
+    "context": ("budget",),
+}
+NESTED = {"llm_api": "retry", "limits": "tool"}  # objects of such numbers
+MAX_LANGUAGE = 40  # characters; a longer one is no name of a language
+RUN = ("id", "message", "started_at", "step", "tokens", "cost_micro", "wall_ms")
+CONTEXT = ("ops", "events", "pins")
+STATE = ("plan", "output")  # of a branch; the rest as of the session
+EXT = ("forked_from", "pinned", "tags")
+BRANCH = ("id", "at", "name", "favourite", "fresh")
+ACTIVE = ("id", "name", "favourite", "fresh")
+NETWORKS = ("off", "proxy", "full")
+ENDED = ("done", "failed", "denied", "skipped")
+BEGUN = ("started", "done", "failed", "indeterminate")
+
+
+def sanitize(document: Json, defaults: Json) -> tuple[Json, list[Item]]:
+    """Return the document without what could permit something, and what was taken out.
+
+    `defaults` is the session half of the configuration. Each item is `{kind, path, value?}`, the
+    path being a JSON pointer into the document. What the server fills in or asks again by itself
+    is not listed. The document is not changed; the copy shares its messages.
+    """
+    removed: list[Item] = []
+    found = {key: value for key, value in document.items() if key in TOP}
+    _instructions(document.get("character"), ("character",), defaults.get("character"), removed)
+    _agent(document, defaults, removed)
+    config = _config(document, _object(defaults.get("config")), removed)
+    if config:
+        found["config"] = config
+    tools = [tool for tool in _list(document.get("tools")) if isinstance(tool, dict)]
+    if tools:
+        removed.append(_item("tools", ("tools",), [tool.get("name") for tool in tools]))
+    facts = [text for text in _list(document.get("environment")) if isinstance(text, str)]
+    _instructions("\n".join(facts), ("environment",), "", removed)
+    if grants := _grants(document.get("grants"), ("grants",), removed):
+        found["grants"] = grants
+    answered = {call for messages in _paths(document) for call in _results(messages)}
+    if calls := _calls(document.get("calls"), ("calls",), answered, removed):
+        found["calls"] = calls
+    found |= _path(document, (), _waits(document.get("messages")), removed)
+    if ext := _ext(document, removed):
+        found["ext"] = ext
+    unknown = [key for key in document if key not in TOP and key not in IN_PART]
+    removed += [_item("unknown", (key,)) for key in unknown]
+    return found, removed
+
+
+# -- what a run goes by ---------------------------------------------------------------------------
+
+
+def _instructions(text: Any, place: Place, default: Any, removed: list[Item]) -> None:
+    if isinstance(text, str) and text and text != default:
+        removed.append(_item("instructions", place, text))
+
+
+def _agent(document: Json, defaults: Json, removed: list[Item]) -> None:
+    """An agent of the owner's may need no approvals, so even the name is a permission."""
+    name = document.get("agent")
+    if not isinstance(name, str) or name in (*DEFAULT, defaults.get("agent")):
+        return
+    value: Json = {"name": name}
+    definition = _object(_object(document.get("config")).get("agent"))
+    policy = _object(definition.get("policy"))
+    if definition.get("name") == name:
+        kept = {tool: word for tool, word in policy.items() if word in ("ask", "deny")}
+        value["definition"] = {**definition, **({"policy": kept} if "policy" in definition else {})}
+    removed.append(_item("agent", ("agent",), value))
+    if "definition" in value:
+        for tool, word in policy.items():
+            if word not in ("ask", "deny"):
+                removed.append(_item("agent_policy", ("config", "agent", "policy", tool), word))
+
+
+def _config(document: Json, defaults: Json, removed: list[Item]) -> Json:
+    found: Json = {}
+    config = _object(document.get("config"))
+    own = _object(_object(document.get("ext")).get("limits"))
+    if own:  # what a person has set for this session alone counts before the rest
+        config = {**config, "limits": {**_object(config.get("limits")), **own}}
+    for name, section in config.items():
+        if name == "agent":
+            continue
+        if name == "tool":
+            kept = _tools(section, ("config", "tool"), removed)
+        elif name == "prompt":
+            kept = {}
+            for key, text in _object(section).items():
+                _instructions(text, ("config", "prompt", key), "", removed)
+        elif name in FREE:
+            kept = _section(name, _object(section), _object(defaults.get(name)), removed)
+        else:
+            kept = {}
+            removed.append(_item("unknown", ("config", name)))
+        if kept:
+            found[name] = kept
+    return found
+
+
+def _section(name: str, section: Json, defaults: Json, removed: list[Item]) -> Json:
+    found: Json = {}
+    for key, value in section.items():
+        place = ("config", name, key)
+        if key in FREE[name]:
+            found[key] = value
+        elif key in AT_MOST.get(name, ()):
+            if _fits(value, key, defaults):
+                found[key] = value
+            else:
+                removed.append(_item("limit", place, value))
+        elif key == NESTED.get(name):
+            most = _object(defaults.get(key))
+            inner = _object(value)
+            if kept := {one: number for one, number in inner.items() if _fits(number, one, most)}:
+                found[key] = kept
+            over = [(one, number) for one, number in inner.items() if one not in kept]
+            removed += [_item("limit", (*place, one), number) for one, number in over]
+        elif key == "language" and isinstance(value, str) and len(value) <= MAX_LANGUAGE:
+            found[key] = value
+        else:
+            removed += _other(place, key, value)
+    return found
+
+
+def _other(place: Place, key: str, value: Any) -> list[Item]:
+    """A setting that goes: what is told of it, if anything."""
+    if key == "language":
+        return [_item("instructions", place, value)] if isinstance(value, str) else []
+    if key == "unattended":
+        return [_item("unattended", place, True)] if value is True else []
+    if key == "provider":
+        shown = {name: one for name, one in _object(value).items() if name != "api_key"}
+        named = any((name, one) != ("name", "auto") for name, one in _object(value).items())
+        return [_item("provider", place, shown)] if named else []
+    if key in ("model_settings", "tool_choice"):
+        return [_item(key, place, value)] if value else []
+    return [_item("unknown", place)]
+
+
+def _fits(value: Any, key: str, defaults: Json) -> bool:
+    """Whether a limit permits no more than the default, None being none."""
+    if key not in defaults:
+        return False
+    most = defaults[key]
+    if most is None:
+        return value is None or _number(value)
+    return _number(value) and _number(most) and value <= most
+
+
+def _tools(section: Any, place: Place, removed: list[Item]) -> Json:
+    """Settings of tools that only narrow."""
+    found: Json = {}
+    for name, tool in _object(section).items():
+        kept: Json = {}
+        over: Json = {}
+        for key, value in _object(tool).items():
+            if (key == "deny" and value is True) or (key == "network" and value in NETWORKS):
+                kept[key] = value
+            elif not (key in ("deny", "auto_approve") and value is False):
+                over[key] = value
+        if kept:
+            found[name] = kept
+        if over:
+            removed.append(_item("tool", (*place, name), over))
+    return found
+
+
+def _grants(grants: Any, place: Place, removed: list[Item]) -> list[Json]:
+    """The refusals among them."""
+    found = []
+    for index, grant in enumerate(_list(grants)):
+        if not isinstance(grant, dict):
+            continue
+        if grant.get("decision") == "deny":
+            found.append(_only(grant, ("tool", "match", "decision")))
+        else:
+            removed.append(_item("grant", (*place, index), grant))
+    return found
+
+
+# -- how far it came ------------------------------------------------------------------------------
+
+
+def _path(state: Json, place: Place, waits: bool, removed: list[Item]) -> Json:
+    """What is kept of how one path stands. Questions go: the server asks them again, with the
+    arguments that the calls really have. `waits`: it has calls without a result."""
+    for index, interrupt in enumerate(_list(state.get("interrupts"))):
+        if isinstance(interrupt, dict) and isinstance(interrupt.get("answer"), dict):
+            value = _only(interrupt, ("reason", "tool"))
+            removed.append(_item("answer", (*place, "interrupts", index), value))
+    found = _only(state, ("status", "finish_reason"))
+    if state.get("status") == "interrupted" and (waits or _list(state.get("interrupts"))):
+        found = {"status": "in_progress"}  # the page offers to go on
+    if isinstance(run := state.get("run"), dict):
+        kept = _only(run, RUN).items()
+        found["run"] = {key: one for key, one in kept if isinstance(one, str) or _number(one)}
+    if isinstance(context := state.get("context"), dict):
+        found["context"] = _only(context, CONTEXT)
+    return found
+
+
+def _calls(calls: Any, place: Place, answered: set[str], removed: list[Item]) -> Json:
+    """The ledger without what an approval has left in it. A call without a result was not allowed
+    yet; one that may have run is asked about."""
+    found: Json = {}
+    for call_id, entry in _object(calls).items():
+        if not isinstance(entry, dict):
+            continue
+        state = entry.get("state")
+        if call_id in answered:
+            state = state if state in ENDED else "done"
+        else:
+            if state == "allowed" or any(key in entry for key in ("input", "policy", "args")):
+                value = _only(entry, ("name", "state"))
+                removed.append(_item("call", (*place, call_id), value))
+            state = "indeterminate" if state in BEGUN or "input" in entry else "proposed"
+        name, attempt = entry.get("name"), entry.get("attempt")
+        kept: Json = {"name": name} if isinstance(name, str) else {}
+        kept["state"] = state
+        if type(attempt) is int and attempt >= 0:
+            kept["attempt"] = attempt
+        found[call_id] = kept
+    return found
+
+
+def _ext(document: Json, removed: list[Item]) -> Json:
+    """What the page keeps. What is no key of the page's goes too: tools of the owner's can read
+    all of it."""
+    ext = _object(document.get("ext"))
+    found = _only(ext, EXT)
+    held = _object(ext.get("held"))
+    _grants(held.get("grants"), ("ext", "held", "grants"), removed)
+    _tools(held.get("tool"), ("ext", "held", "tool"), removed)
+    tree = _object(ext.get("tree"))
+    branches = [
+        _branch(branch, ("ext", "tree", "branches", index), removed)
+        for index, branch in enumerate(_list(tree.get("branches")))
+        if _is_branch(branch)
+    ]
+    if active := _only(_object(tree.get("active")), ACTIVE):
+        found["tree"] = {"branches": branches, "active": active}
+    elif branches:
+        found["tree"] = {"branches": branches}
+    known = (*EXT, "held", "tree", "limits", "temporary", "archived", "yaa_diverged")
+    removed += [_item("unknown", ("ext", key)) for key in ext if key not in known]
+    return found
+
+
+def _branch(branch: Json, place: Place, removed: list[Item]) -> Json:
+    """A path that was set aside. Its own ledger entries are of calls before it that had no result
+    there."""
+    state, messages = branch["state"], branch["messages"]
+    answered = _results(messages)
+    calls: Json = {call: None for call, entry in branch["calls"].items() if entry is None}
+    calls |= _calls(branch["calls"], (*place, "calls"), answered, removed)
+    waits = any(call not in answered for call in calls) or _waits(messages)
+    kept = {**_only(state, STATE), **_path(state, (*place, "state"), waits, removed)}
+    return {**_only(branch, BRANCH), "messages": messages, "state": kept, "calls": calls}
+
+
+# -- reading --------------------------------------------------------------------------------------
+
+
+def _paths(document: Json) -> Iterator[Any]:
+    yield document.get("messages")
+    tree = _object(_object(document.get("ext")).get("tree"))
+    yield from (branch["messages"] for branch in _list(tree.get("branches")) if _is_branch(branch))
+
+
+def _results(messages: Any) -> set[str]:
+    """Calls that have a result in these messages."""
+    tools = (one for one in _list(messages) if isinstance(one, dict) and one.get("role") == "tool")
+    ids = (one.get("tool_call_id") for one in tools)
+    return {call_id for call_id in ids if isinstance(call_id, str)}
+
+
+def _waits(messages: Any) -> bool:
+    """Whether a call in these messages has no result in them."""
+    results = _results(messages)
+    for message in _list(messages):
+        for call in _list(_object(message).get("tool_calls")):
+            call_id = _object(call).get("id")
+            if isinstance(call_id, str) and call_id not in results:
+                return True
+    return False
+
+
+def _is_branch(branch: Any) -> bool:
+    if not isinstance(branch, dict):
+        return False
+    texts = isinstance(branch.get("id"), str) and isinstance(branch.get("at"), str)
+    objects = isinstance(branch.get("state"), dict) and isinstance(branch.get("calls"), dict)
+    messages = branch.get("messages")
+    return (
+        texts
+        and objects
+        and isinstance(messages, list)
+        and all(isinstance(one, dict) and isinstance(one.get("id"), str) for one in messages)
+    )
+
+
+def _item(kind: str, place: Place, *value: Any) -> Item:
+    return {"kind": kind, "path": pointer(*place), **({"value": value[0]} if value else {})}
+
+
+def _only(node: Json, keys: tuple[str, ...]) -> Json:
+    return {key: node[key] for key in keys if key in node}
+
+
+def _object(value: Any) -> Json:
+    return value if isinstance(value, dict) else {}
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _number(value: Any) -> bool:
+    return type(value) in (int, float)  # of type bool are true and false

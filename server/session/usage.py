@@ -1,0 +1,114 @@
+"""What model calls cost, summed up, and what is written down after each. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..strict_json import LARGEST_COUNT
+from .events import Event, put
+from .interrupt_answers import ANSWERS
+
+Session = dict[str, Any]
+Change = dict[str, Any]
+
+TOKEN_COUNTS = (
+    *("prompt_tokens", "completion_tokens", "total_tokens"),
+    *("reasoning_tokens", "cached_tokens", "cost_micro"),
+)
+
+
+def used(session: Session, usage: Mapping[str, Any]) -> Change:
+    """The session's usage with that of one more call."""
+    total = {**session.get("usage", {})}
+    for name in TOKEN_COUNTS:
+        total[name] = min(total.get(name, 0) + usage.get(name, 0), LARGEST_COUNT)
+    total["calls"] = total.get("calls", 0) + 1
+    if unit := usage.get("cost_unit"):
+        total["cost_unit"] = unit
+    return put("usage", value=total)
+
+
+def aside(session: Session, usage: Mapping[str, Any]) -> list[Change]:
+    """What a call beside the conversation costs: its tokens and its money count, it is no step."""
+    run = {**session["run"]}
+    run["tokens"] += usage.get("total_tokens", 0)
+    run["cost_micro"] += usage.get("cost_micro", 0)
+    return [put("run", value=run), used(session, usage)]
+
+
+def wasted(session: Session, failure: Event) -> list[Change]:
+    """What a call has cost that failed, where its provider told."""
+    usage = failure.get("metadata", {}).get("yaa", {}).get("usage")
+    return aside(session, usage) if usage else []
+
+
+def answered(session: Session, message: dict[str, Any], *, sums_up: bool) -> list[Change]:
+    """The run's counters after a model call, and a ledger entry for every tool call it asks for.
+    A call that only sums up is marked as such, and is no step."""
+    usage = message["meta"].get("usage", {})
+    run = {**session["run"]}
+    if sums_up:
+        run["summary"] = message["id"]
+    else:
+        run["step"] += 1
+    run["tokens"] += usage.get("total_tokens", 0)
+    run["cost_micro"] += usage.get("cost_micro", 0)
+    entries = [
+        put(
+            *("calls", call["id"]),
+            value={"name": call["function"]["name"], "state": "proposed", "attempt": 0},
+        )
+        for call in message.get("tool_calls") or ()
+    ]
+    return [put("run", value=run), *entries]
+
+
+def model_error(event: Event) -> dict[str, Any]:
+    """The interrupt that offers to ask the model once more."""
+    return {
+        "id": "int-model",
+        "reason": "model_error",
+        "message": event["message"],
+        "code": event["code"],
+        "response_schema": ANSWERS["model_error"],
+    }
+
+
+def told(
+    session: Session, before: Mapping[str, int], first_message: int, results: int
+) -> dict[str, Any]:
+    """What became of this POST, for its line in the log: no text, no arguments. `results`: calls
+    that have got theirs; the messages alone do not say, since a result goes behind its call."""
+    messages = session.get("messages") or []
+    added = messages[first_message:] if isinstance(messages, list) else []
+    usage = session.get("usage", {})
+    spent = {name: usage.get(name, 0) - before.get(name, 0) for name in (*TOKEN_COUNTS, "calls")}
+    codes = [message["code"] for message in added[-1:] if "code" in message]
+    return {
+        "agent": session.get("agent", ""),
+        "status": session.get("status", ""),
+        "finish_reason": session.get("finish_reason", "cut"),
+        **({"code": codes[0]} if codes else {}),
+        "model_calls": spent.pop("calls"),
+        "tool_calls": results,
+        **spent,
+    }
+
+
+def agui(model: str, before: Mapping[str, int], after: Mapping[str, int]) -> list[dict[str, Any]]:
+    """What this POST used, as RUN_FINISHED tells it; nothing if no model was called."""
+    if after.get("calls", 0) == before.get("calls", 0):
+        return []
+
+    def spent(name: str) -> int:
+        return after.get(name, 0) - before.get(name, 0)
+
+    return [
+        {
+            "model": model,
+            "inputTokens": spent("prompt_tokens"),
+            "outputTokens": spent("completion_tokens"),
+            "totalTokens": spent("total_tokens"),
+        }
+    ]

@@ -1,0 +1,125 @@
+"""Python files of the owner's that run in the server's own process: which may, and what they raise.
+
+In the walk: hooks, model adapters (`models/`) and sources of tools are loaded by this. Such code
+may do whatever the server may, so a file that another user can write is refused. The rule of the
+file: foreign code runs inside an `Outcome`, and nothing it raises goes further.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+import os
+import stat
+import sys
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from contextvars import copy_context
+from dataclasses import dataclass, field
+from importlib.machinery import SourceFileLoader
+from pathlib import Path
+from types import CodeType, ModuleType, TracebackType
+from typing import Any
+
+MAX_TOLD = 200  # characters of what a file says of its mistake
+
+
+@dataclass
+class Outcome:
+    """Foreign code runs inside of this: what it raised is kept. The border of the file."""
+
+    value: Any = None
+    error: BaseException | None = field(default=None)
+
+    def __enter__(self) -> Outcome:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> bool:
+        if isinstance(error, Exception | SystemExit):
+            self.error = error
+            return True
+        return False
+
+    @property
+    def told(self) -> str:
+        """What was raised, in one line for the owner; empty if nothing was."""
+        if self.error is None:
+            return ""
+        where = f" in line {self.error.lineno}" if isinstance(self.error, SyntaxError) else ""
+        return f"{type(self.error).__name__}{where}: {str(self.error)[:MAX_TOLD]}"
+
+
+class _Source(SourceFileLoader):
+    """Compiles the file each time. Cached bytecode is told apart by seconds and size alone, and a
+    file may change more often."""
+
+    def get_code(self, fullname: str) -> CodeType:
+        return self.source_to_code(self.get_data(self.path), self.path)
+
+
+def load(path: Path, kind: str) -> ModuleType | str:
+    """Return the file as a module, or why it is refused. `kind` keeps the names of modules of
+    different folders apart."""
+    if why := untrusted(path):
+        return why
+    package = (__package__ or "").partition(".")[0]
+    sys.modules.setdefault("yaa", sys.modules[package])  # `from yaa import …` in a checkout
+    name = f"yaa_{kind}_{path.stem}"
+    spec = importlib.util.spec_from_file_location(name, path, loader=_Source(name, str(path)))
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    with Outcome() as outcome:
+        spec.loader.exec_module(module)
+    return outcome.told or module
+
+
+def untrusted(path: Path) -> str:
+    """Return why nobody should run this file: another user may have written it."""
+    try:
+        about = path.stat()
+        folder = path.parent.stat()
+    except OSError as error:
+        return str(error.strerror)
+    if not stat.S_ISREG(about.st_mode):
+        return "it is no file"
+    for each, what in ((about, "it"), (folder, "its folder")):
+        if each.st_uid not in (os.getuid(), 0):
+            return f"{what} belongs to another user"
+        if each.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+            return f"{what} can be written by others: chmod go-w"
+    return ""
+
+
+async def awaited(function: Callable[..., Any], *args: Any) -> Outcome:
+    """Call an `async def`."""
+    with Outcome() as outcome:
+        outcome.value = await function(*args)
+    return outcome
+
+
+async def in_thread(function: Callable[..., Any], *args: Any) -> Outcome:
+    """Call a plain function in a thread of its own, which does not keep the process from ending.
+    Cancelled, it leaves the thread behind: nothing can end one."""
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[None] = loop.create_future()
+    outcome = Outcome()
+
+    def settle() -> None:
+        if not done.done():
+            done.set_result(None)
+
+    def work() -> None:
+        with outcome:
+            outcome.value = function(*args)
+        with suppress(RuntimeError):  # the loop is closed: the server has stopped
+            loop.call_soon_threadsafe(settle)
+
+    threading.Thread(target=copy_context().run, args=(work,), daemon=True).start()
+    await done
+    return outcome

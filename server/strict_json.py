@@ -1,0 +1,277 @@
+"""JSON text, strictly: the one reader for everything strangers send, and the one writer.
+
+Stricter than `json` (RFC 8259 with the I-JSON advice of RFC 7493): UTF-8 only, no duplicate keys,
+no NaN or Infinity however spelled (1e999 is one), no lone surrogates, bounded depth. Whatever
+passes here can be folded, hashed and sent on without a second look.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from decimal import Decimal
+from functools import cached_property
+from json.encoder import encode_basestring
+from typing import Any, NoReturn
+
+from .runtime.gc_pause import collector_paused
+
+LARGEST_COUNT = 2**53 - 1  # beyond it a browser no longer counts one by one
+_CONTAINERS = (dict, list)  # `dict | list` would be made anew for each value that is looked at
+MAX_DEPTH = 100  # the JSON Schema suite and real sessions stay below 20
+MAX_VALUES = 1_000_000  # of one text; a session of 5,000 messages has about 100,000
+COUNTED_AT_ONCE = 1 << 20  # characters; no other thread runs while they are counted
+
+# What Python writes for a float has one of the first; one of the others is where a value can stand.
+# Searches that begin with one character each are 7 times as fast as one with a class.
+_FRACTIONS = tuple(re.compile(pattern).search for pattern in (r"\.[0-9]", r"e[-+][0-9]"))
+_FLOAT_HINTS = tuple(re.compile(rf"{before}-?[0-9]+[.e]").search for before in (":", ",", r"\["))
+_FLOAT = re.compile(r"([:,\[])(-?[0-9]+(?:\.[0-9]+(?:e[-+][0-9]+)?|e[-+][0-9]+))")
+# A number of so many digits may be none that a browser has.
+_LONG_HINTS = tuple(re.compile(rf"{before}-?[0-9]{{16}}").search for before in (":", ",", r"\["))
+_LONG = re.compile(r"([:,\[])(-?[0-9]{16,}(?:\.[0-9]+)?)")
+_STRING = re.compile(r'"[^"]*(?:"|\Z)')  # where no quote is escaped
+_SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
+# JSON holds no circles, and looking for them would take a quarter of the time.
+_encoder = json.JSONEncoder(
+    ensure_ascii=False, separators=(",", ":"), allow_nan=False, check_circular=False
+)
+_canonical = json.JSONEncoder(
+    ensure_ascii=False,
+    separators=(",", ":"),
+    allow_nan=False,
+    check_circular=False,
+    sort_keys=True,
+)
+
+quote = encode_basestring  # C string escaping without ensure_ascii
+# What `_encoder.encode` makes anew for each value, at half the cost of a small event: the C encoder
+# (markers, default, encoder, indent, separators, sort_keys, skipkeys, allow_nan).
+_write = vars(json.encoder)["c_make_encoder"](
+    *(None, _encoder.default, quote, None, ":", ",", False, False, False)
+)
+
+
+def dumps(value: Any) -> str:
+    """Compact JSON. Raises ValueError or TypeError for what JSON cannot say."""
+    return "".join(_write(value, 0))
+
+
+class Constant(dict[str, Any]):
+    """An object that nobody changes, such as the declaration of a tool: its text is made once."""
+
+    @cached_property
+    def text(self) -> str:
+        return dumps(self)
+
+
+class JSONError(ValueError):
+    """Text that is not strict JSON. `line` and `column` count from 1; 0 where unknown."""
+
+    def __init__(self, message: str, line: int = 0, column: int = 0) -> None:
+        place = f" (line {line}, column {column})" if line else ""
+        super().__init__(message + place)
+        self.message, self.line, self.column = message, line, column
+
+
+class TooManyValues(JSONError):
+    """Text with more than `allowed` values; it has `seen`."""
+
+    def __init__(self, allowed: int, seen: int) -> None:
+        super().__init__(f"the text has {seen} values, at most {allowed} are allowed")
+        self.allowed, self.seen = allowed, seen
+
+
+def loads(
+    data: bytes | bytearray | str, *, max_depth: int = MAX_DEPTH, max_values: int = MAX_VALUES
+) -> Any:
+    """Parse one JSON text. Raises JSONError, and nothing else, for any other input."""
+    text = data if isinstance(data, str) else decode(data)
+    if text.startswith("\ufeff"):
+        raise JSONError("a byte order mark is not allowed", 1, 1)
+    if len(text) > max_values and (seen := count_values(text, max_values)) > max_values:
+        raise TooManyValues(max_values, seen)
+    try:
+        with collector_paused(len(text)):
+            value = _decoder.decode(text)
+    except JSONError:
+        raise
+    except RecursionError:
+        raise JSONError(f"nested deeper than {max_depth} levels") from None
+    except json.JSONDecodeError as error:
+        raise JSONError(error.msg, error.lineno, error.colno) from None
+    except ValueError:  # int() refuses more than 4,300 digits (CVE-2020-10735)
+        raise JSONError("a number has too many digits") from None
+    if depth_exceeds(value, max_depth):
+        raise JSONError(f"nested deeper than {max_depth} levels")
+    if "\\u" in text and _SURROGATE_ESCAPE.search(text) and has_lone_surrogate(value):
+        raise JSONError("a string holds half of a surrogate pair")
+    return value
+
+
+def count_values(text: str, enough: int = 0) -> int:
+    """Return how many values a JSON text has, one too many for each empty object or array.
+
+    A number up to `enough` may be larger than that: then punctuation in strings is counted too,
+    which takes a tenth of the time.
+    """
+    found = 1 + sum(map(text.count, "[{,"))
+    if found <= enough:
+        return found
+    found, in_string, rest = 1, False, ""
+    for start in range(0, len(text), COUNTED_AT_ONCE):
+        plain = (rest + text[start : start + COUNTED_AT_ONCE]).replace("\\\\", "")
+        rest = "\\" if plain.endswith("\\") else ""  # what it escapes is in the next piece
+        plain = plain.removesuffix("\\").replace('\\"', "")
+        opened = '"' + plain if in_string else plain
+        found += sum(map(_STRING.sub("", opened).count, "[{,"))
+        in_string ^= plain.count('"') % 2 == 1
+    return found
+
+
+def canonical(value: Any) -> str:
+    """The one spelling of a value: keys sorted by code point, no spaces, numbers as JavaScript's.
+
+    Python and the browser must write the same bytes, so floats follow ECMA-262 Number::toString
+    as RFC 8785 section 3.2.2.3 asks: 1.0 reads 1, 1e16 reads 10000000000000000.
+    """
+    if isinstance(value, float):
+        return _ecma_number(value)
+    text = _canonical.encode(value)
+    # Floats are rare in sessions, so the common case stays one C call.
+    if not all(any(search(text) for search in hints) for hints in (_FRACTIONS, _FLOAT_HINTS)):
+        return text
+    return _respelled(text, _FLOAT)
+
+
+def canonical_in_browser(value: Any) -> str:
+    """`canonical` of what JSON.parse makes of a value: each number is the nearest double, so that
+    2^53 + 1 reads 9007199254740992, and what is too large for one is null."""
+    text = canonical([value])
+    if any(search(text) for search in _LONG_HINTS):
+        text = _respelled(text, _LONG)
+    return text[1:-1]
+
+
+def text_of(value: Any) -> str:
+    """The text of a value; of a Constant it is there already."""
+    return value.text if isinstance(value, Constant) else dumps(value)
+
+
+def browser_safe(value: Any) -> Any:
+    """A copy of any JSON-like value that survives JavaScript: what a tool returned, for a session.
+
+    Integers past 2^53 and numbers that are not finite become strings, half surrogate pairs become
+    U+FFFD, tuples become lists, keys become strings, anything else its `str`.
+    """
+    if value is None or isinstance(value, bool) or (type(value) is str and value.isascii()):
+        return value
+    if isinstance(value, int):
+        return int(value) if abs(value) <= 2**53 else str(value)
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    if isinstance(value, dict):
+        return {browser_safe(str(key)): browser_safe(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [browser_safe(item) for item in value]
+    return str(value).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def depth_exceeds(value: Any, limit: int) -> bool:
+    """Whether containers nest deeper than `limit`. Level by level, so never recursive."""
+    level = [value] if isinstance(value, _CONTAINERS) else []
+    for _ in range(limit):
+        if not level:
+            return False
+        level = [
+            child
+            for node in level
+            for child in (node.values() if isinstance(node, dict) else node)
+            if isinstance(child, _CONTAINERS)
+        ]
+    return bool(level)
+
+
+def has_lone_surrogate(value: Any) -> bool:
+    """Whether any string in `value` cannot be written as UTF-8."""
+    try:
+        _encoder.encode(value).encode()
+    except UnicodeEncodeError:
+        return True
+    return False
+
+
+def decode(data: bytes | bytearray) -> str:
+    """Return the text. Raises JSONError with the place of what is not UTF-8."""
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        column = error.start - data.rfind(b"\n", 0, error.start)
+        raise JSONError("the text is not valid UTF-8", line, column) from None
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        seen: set[str] = set()
+        for name, _ in pairs:
+            if name in seen:
+                raise JSONError(f"the key {name[:80]!r} appears twice in one object")
+            seen.add(name)
+    return found
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if math.isinf(number):
+        raise JSONError(f"the number {text[:40]} is too large")
+    return number
+
+
+def _no_constant(text: str) -> NoReturn:
+    raise JSONError(f"{text} is not JSON")
+
+
+def _respelled(text: str, numbers: re.Pattern[str]) -> str:
+    """The text with such numbers as ECMAScript writes them. Behind an odd number of quotes a string
+    is open, and what looks like a number is part of it; counted in pieces, each of them once."""
+    pieces: list[str] = []
+    done, in_string = 0, False
+    for match in numbers.finditer(text):
+        before = text[done : match.start()]
+        quotes = before.replace("\\\\", "").replace('\\"', "").count('"')
+        in_string ^= quotes % 2 == 1
+        pieces += before, match[1], match[2] if in_string else _as_double(match[2])
+        done = match.end()
+    return "".join(pieces) + text[done:]
+
+
+def _as_double(digits: str) -> str:
+    """A number as JSON.parse and JSON.stringify leave it: null where no double is so large."""
+    number = float(digits)
+    return "null" if math.isinf(number) else _ecma_number(number)
+
+
+def _ecma_number(number: float) -> str:
+    """ECMA-262 section 6.1.6.1.20: shortest digits, exponent form outside 1e-6 .. 1e21."""
+    sign, digits, exponent = Decimal(repr(number)).normalize().as_tuple()
+    text, point = "".join(map(str, digits)), len(digits) + int(exponent)
+    if number == 0:
+        return "0"
+    if len(text) <= point <= 21:
+        body = text + "0" * (point - len(text))
+    elif 0 < point <= 21:
+        body = f"{text[:point]}.{text[point:]}"
+    elif -6 < point <= 0:
+        body = f"0.{'0' * -point}{text}"
+    else:
+        fraction = f".{text[1:]}" if len(text) > 1 else ""
+        body = f"{text[0]}{fraction}e{point - 1:+d}"
+    return f"-{body}" if sign else body
+
+
+_decoder = json.JSONDecoder(
+    object_pairs_hook=_unique, parse_float=_finite, parse_constant=_no_constant
+)

@@ -1,0 +1,169 @@
+"""Log lines: one per record, with the run's id, and never a secret.
+
+Every part logs through `get("area")`; the command line calls `setup` once. Masking
+(telemetry/redact.py) happens where a line is made, so nothing that reaches a handler of ours can
+skip it.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+import sys
+import time
+from collections.abc import Callable
+from typing import Any, TextIO
+
+from ..runtime.run_id import run_id
+from . import spans
+from .log_file import Rotated
+from .redact import mask, masked, masked_whole
+
+LONGEST = 65_536  # characters of a line: masking costs about a millisecond per kilobyte at worst
+LEVELS = ("debug", "info", "warning", "error")
+
+
+def get(area: str) -> logging.Logger:
+    """The logger of one part of the server: `yaa.<area>`."""
+    return logging.getLogger(f"yaa.{area}")
+
+
+def setup(
+    level: str,
+    *,
+    style: str = "text",
+    stream: TextIO | None = None,
+    file: Rotated | None = None,
+) -> None:
+    """Send the log, in one of FORMATS, to `stream` (stderr) and, where one is given, to `file`.
+
+    Calling it again replaces the handlers.
+    """
+    handlers: list[logging.Handler] = [Stream(stream or sys.stderr)]
+    if file is not None:
+        handlers.append(File(file, tell=handlers[0].handle))
+    for handler in handlers:
+        handler.setFormatter(FORMATS[style]())
+    # What asyncio has to say, such as that no connection can be taken for want of descriptors,
+    # would reach stderr as it is: over many lines, unmasked, and in no file.
+    for name, lowest in (("yaa", "DEBUG"), ("asyncio", "WARNING")):
+        root = logging.getLogger(name)
+        for old in list(root.handlers):
+            root.removeHandler(old)
+            old.close()
+        for handler in handlers:
+            root.addHandler(handler)
+        root.setLevel(max(logging.getLevelName(level.upper()), logging.getLevelName(lowest)))
+        root.propagate = False
+
+
+class Stream(logging.StreamHandler[TextIO]):
+    """A stream that cannot be written (a full disk, a closed pipe) loses its lines, and nothing
+    else: there is nowhere left to complain."""
+
+    def handleError(self, record: logging.LogRecord) -> None:
+        if not isinstance(sys.exc_info()[1], OSError):
+            super().handleError(record)
+
+
+class File(logging.Handler):
+    """A file that cannot be written loses lines too. That is said once, by `tell`, and how many
+    they were once it can be written again."""
+
+    def __init__(self, file: Rotated, tell: Callable[[logging.LogRecord], object]) -> None:
+        super().__init__()
+        self._file, self._tell = file, tell
+        self._lost = 0
+
+    def emit(self, record: logging.LogRecord) -> None:
+        line = self.format(record).encode("utf-8", "backslashreplace") + b"\n"
+        try:
+            self._file.write(line)
+        except OSError as error:
+            self._lost += 1
+            if self._lost == 1:
+                self._say(f"cannot be written ({error.strerror}): its lines are lost until it can")
+            return
+        if self._lost:
+            lost, self._lost = self._lost, 0
+            self._say(f"is written again; {lost} lines are lost")
+
+    def _say(self, what: str) -> None:
+        text = f"{self._file.path.name} {what}"
+        self._tell(logging.LogRecord("yaa.log", logging.WARNING, "", 0, text, None, None))
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
+
+
+class Line(logging.Formatter):
+    """`2026-11-21T05:20:07.123Z INFO yaa.api run=run_1 trace=4bf9… text`, with line breaks escaped.
+
+    A record whose message is a dict is an object: its text is JSON. A trace follows its message on
+    the same line: a record that spreads over lines could be forged by anyone whose text is logged.
+    `sed 's/\\\\n/\\n/g'` makes it readable again.
+    """
+
+    def format(self, record: logging.LogRecord) -> str:
+        head = f"{_stamp(record)} {record.levelname} {record.name}"
+        marks = "".join(f" {name}={value}" for name, value in _marks().items())
+        return one_line(f"{head}{marks} {safe(_text(record))}")
+
+
+class JsonLine(logging.Formatter):
+    """The same as one JSON object: `ts, level, logger, run?, trace?` and `msg`, or the members of
+    a record that is an object."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        line: dict[str, Any] = {"ts": _stamp(record), "level": record.levelname.lower()}
+        line |= {"logger": record.name, **_marks()}
+        if isinstance(record.msg, dict):
+            line |= masked_whole(record.msg)
+        else:
+            line["msg"] = safe(_text(record))
+        return one_line(json.dumps(line, ensure_ascii=False, default=str))
+
+
+FORMATS = {"text": Line, "json": JsonLine}
+
+
+def _text(record: logging.LogRecord) -> str:
+    value = masked(record.msg)
+    if isinstance(record.msg, dict):
+        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
+    else:
+        text = str(value)
+    if record.args:
+        text = text % masked(record.args)
+    if record.exc_info:
+        text += "\n" + logging.Formatter().formatException(record.exc_info)
+    return text
+
+
+def _stamp(record: logging.LogRecord) -> str:
+    at = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created))
+    return f"{at}.{int(record.msecs):03d}Z"
+
+
+def _marks() -> dict[str, str]:
+    """What the line belongs to, as far as that is known."""
+    trace = spans.current.get()
+    marks = {"run": run_id.get(), "trace": trace.trace_id if trace else ""}
+    return {name: value for name, value in marks.items() if value}
+
+
+def safe(text: str) -> str:
+    """`text` masked. One that is too long ends well before the cut, where half a key may stand."""
+    if len(text) <= LONGEST:
+        return mask(text)
+    return f"{mask(text[:LONGEST])[:-1024]}… ({len(text)} characters)"
+
+
+def one_line(text: str) -> str:
+    """`text` with every control character and line separator written as an escape."""
+    return _CONTROL.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
+
+
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")

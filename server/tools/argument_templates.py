@@ -1,0 +1,230 @@
+"""`{{tool.field+Nd}}` in a call's arguments: values of earlier results, filled in before anything
+looks at them.
+
+In the walk: the toolbox fills them in first, so that the policy judges, people approve and the tool
+gets the same arguments. A template is a whole string; `x {{a.b}}` and `{{ a.b }}` are only text.
+The rule of the file: what cannot be filled in is an error that says what is missing, never a
+literal. Pure.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from bisect import bisect_left
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain, islice, takewhile
+from typing import Any
+
+from ..session.events import pointer
+from ..strict_json import JSONError, dumps, loads
+
+Session = dict[str, Any]
+Call = dict[str, Any]
+Place = tuple[str | int, ...]
+
+MAX_NAMED = 12  # fields or problems that one error lists
+MAX_TEMPLATES = 32  # in the arguments of one call
+MAX_PATH = 200  # characters
+LOOK_BACK = 10  # results of one tool in which a field is looked for
+MISSING: Any = object()
+
+_TEMPLATE = re.compile(r"\{\{([A-Za-z0-9_-]+)\.([^\s{}]+?)(?:([+-]\d{1,6})d)?\}\}")
+_DATE = re.compile(r"\d{4}-\d\d-\d\d([T ].+)?")
+
+
+class Unfilled(Exception):
+    """Templates without a value; the message names them all, for the model."""
+
+
+class Pending(Exception):
+    """A template names a tool whose call, earlier in the same message, has no result yet."""
+
+
+class Results:
+    """The results of a session by tool, read once from a session that does not change meanwhile."""
+
+    def __init__(self, session: Session) -> None:
+        self._messages = session["messages"]
+
+    def before(self, call_id: str) -> Earlier:
+        """Those that a call may name.
+
+        Results of later calls do not count, however early they came: what a call means must not
+        change while it waits for an approval.
+        """
+        start = self._calls.get(call_id, len(self._messages))
+        calls = self._messages[start].get("tool_calls") or () if call_id in self._calls else ()
+        ahead = list(takewhile(lambda call: call["id"] != call_id, calls))
+        beside = [place for call in ahead if (place := self._first.get(call["id"])) is not None]
+        waiting = {c["function"]["name"] for c in ahead if c["id"] not in self._first}
+        return Earlier(self, start, sorted(place for place in beside if place > start), waiting)
+
+    def of(self, tool: str, start: int, beside: list[int]) -> Iterator[Any]:
+        """The results of a tool before the place `start` and at the places `beside`, latest first,
+        but no more than LOOK_BACK."""
+        own = self._by_tool.get(tool, [])
+        later = [place for place in beside if self._tool_of(place) == tool]
+        first = own[max(0, bisect_left(own, start) - LOOK_BACK) : bisect_left(own, start)]
+        for place in [*first, *later][: -LOOK_BACK - 1 : -1]:
+            if place not in self._read:
+                self._read[place] = _result(self._messages[place])
+            yield self._read[place]
+
+    def tools(self, start: int, beside: list[int]) -> list[str]:
+        """Names of tools that have given a result by then."""
+        found = [name for name, places in self._by_tool.items() if name and places[0] < start]
+        return list(dict.fromkeys([*found, *filter(None, map(self._tool_of, beside))]))
+
+    def _tool_of(self, place: int) -> str | None:
+        """The tool whose result is at a place; None if it failed."""
+        message = self._messages[place]
+        return None if message.get("is_error") else message.get("name") or ""
+
+    @cached_property
+    def _calls(self) -> dict[str, int]:
+        """Call id -> place of its message."""
+        messages = enumerate(self._messages)
+        return {c["id"]: place for place, m in messages for c in m.get("tool_calls") or ()}
+
+    @cached_property
+    def _first(self) -> dict[str, int]:
+        """Call id -> place of its first result."""
+        found: dict[str, int] = {}
+        for place, message in enumerate(self._messages):
+            if message["role"] == "tool":
+                found.setdefault(message["tool_call_id"], place)
+        return found
+
+    @cached_property
+    def _by_tool(self) -> dict[str, list[int]]:
+        """Tool -> places of its results, in order."""
+        found: dict[str, list[int]] = {}
+        for place, message in enumerate(self._messages):
+            if message["role"] == "tool" and (name := self._tool_of(place)) is not None:
+                found.setdefault(name, []).append(place)
+        return found
+
+    @cached_property
+    def _read(self) -> dict[int, Any]:
+        return {}
+
+
+@dataclass(frozen=True)
+class Earlier:
+    """The results that one call may name. `beside`: places of those of its own message; `waiting`:
+    tools that were called before it in its message and have given none yet."""
+
+    results: Results
+    start: int
+    beside: list[int]
+    waiting: set[str]
+
+    def value(self, tool: str, path: str, days: int) -> Any:
+        """The field of the latest result of `tool` that has it. Raises Unfilled."""
+        if len(path) > MAX_PATH:
+            raise Unfilled(f"a path has at most {MAX_PATH} characters")
+        own = self.results.of(tool, self.start, self.beside)
+        if (latest := next(own, MISSING)) is MISSING:
+            names = self.results.tools(self.start, self.beside)[:MAX_NAMED]
+            has = f"; there are results of {', '.join(names)}" if names else ""
+            raise Unfilled(f"{tool} has given no result yet{has}")
+        for result in chain((latest,), own):
+            if (value := field(result, path)) is not MISSING:
+                return shifted(value, days) if days else value
+        names = list(islice(latest, MAX_NAMED)) if isinstance(latest, dict) else []
+        has = f"; the latest has {', '.join(names)}" if names else ""
+        raise Unfilled(f"no result of {tool} has the field {path[:100]}{has}")
+
+
+def fill(
+    session: Session, call: Call, args: dict[str, Any], results: Results | None = None
+) -> tuple[dict[str, Any], list[str]]:
+    """The arguments with every template replaced, and a line for each. `args` stays as it is;
+    `results`: those of the session, if they were read before.
+
+    Raises Unfilled or Pending.
+    """
+    if not (count := _templates(args)):
+        return args, []
+    if count > MAX_TEMPLATES:
+        raise Unfilled(f"a call takes at most {MAX_TEMPLATES} values of earlier results")
+    earlier = (results or Results(session)).before(call["id"])
+    notes: list[str] = []
+    problems: list[str] = []
+
+    def filled(value: Any, at: Place) -> Any:
+        if isinstance(value, dict):
+            return {key: filled(item, (*at, key)) for key, item in value.items()}
+        if isinstance(value, list):
+            return [filled(item, (*at, index)) for index, item in enumerate(value)]
+        if not isinstance(value, str) or not (match := _TEMPLATE.fullmatch(value)):
+            return value
+        if match[1] in earlier.waiting:
+            raise Pending(f"{match[1]} has given no result yet")
+        try:
+            found = earlier.value(match[1], match[2], int(match[3] or 0))
+        except Unfilled as error:
+            problems.append(f"{pointer(*at)}: {value[:200]} has no value: {error}")
+            return value
+        notes.append(f"{pointer(*at)}: {value[:200]} became {dumps(found)[:200]}")
+        return found
+
+    changed = {key: filled(value, (key,)) for key, value in args.items()}
+    if problems:
+        text = "\n".join(problems[:MAX_NAMED])
+        raise Unfilled(f"{text}\nFor the braces themselves put a space inside them: {{{{ a.b }}}}.")
+    return changed, notes
+
+
+def field(result: Any, path: str) -> Any:
+    """The value at a path such as `city.days.0.date`, or MISSING."""
+    for name in path.split("."):
+        if isinstance(result, dict) and name in result:
+            result = result[name]
+        elif isinstance(result, list) and name.isdecimal() and len(name) < 10:
+            if int(name) >= len(result):
+                return MISSING
+            result = result[int(name)]
+        else:
+            return MISSING
+    return result
+
+
+def shifted(value: Any, days: int) -> str:
+    """An ISO date, or the date of an ISO time, so many calendar days later. Raises Unfilled."""
+    if isinstance(value, str) and _DATE.fullmatch(value):
+        try:
+            dt.datetime.fromisoformat(value)
+            moved = dt.date.fromisoformat(value[:10]) + dt.timedelta(days)
+        except ValueError:
+            pass
+        except OverflowError:
+            raise Unfilled(f"{days:+}d leads out of the calendar") from None
+        else:
+            return moved.isoformat() + value[10:]
+    raise Unfilled(f"{days:+}d needs a date such as 2026-02-28, and it is {dumps(value)[:100]}")
+
+
+def _result(message: dict[str, Any]) -> Any:
+    """What a tool returned: out of its envelope, or the JSON that its text is."""
+    envelope = message.get("result")
+    result = message.get("content")
+    if isinstance(envelope, dict):
+        result = envelope.get("result", result)
+    if isinstance(result, str):
+        try:
+            return loads(result)
+        except JSONError:
+            return result
+    return result
+
+
+def _templates(value: Any) -> int:
+    """How many templates a value holds."""
+    if isinstance(value, str):
+        return value.startswith("{{") and _TEMPLATE.fullmatch(value) is not None
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return sum(map(_templates, inner))

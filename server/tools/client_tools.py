@@ -1,0 +1,111 @@
+"""Tools that live in the page: declared by the session, run by whoever holds it.
+
+In the walk: the toolbox offers them after the server's own and judges their calls; a call goes out
+as a `client_tool` interrupt, or with `wait: false` as a result that says it was sent. The rule of
+the file: what comes back is a stranger's, so it is cut to size like any other result. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container
+from typing import Any
+
+from ..errors import Problem
+from ..session import events
+from ..session.call_actions import Given, Send
+from ..session.events import Event, pointer
+from ..strict_json import browser_safe
+from . import circuit_breaker
+from .policy import Verdict
+from .result import MAX_TEXT, as_text, limited, shortened
+from .tool import BaseTool, hints_of
+
+Session = dict[str, Any]
+
+SENT = "Sent to the page, which does it now. No result will come back."
+
+
+def tools(session: Session, taken: Container[str]) -> dict[str, BaseTool]:
+    """What the page offers, by name. None takes the name of one of ours: what runs on the server
+    is the server's to say."""
+    return {
+        tool["name"]: BaseTool(
+            tool["name"],
+            tool.get("description") or "",
+            tool.get("parameters") or {"type": "object"},
+            kind="client",
+            origin="client",
+            hints=hints_of(tool.get("hints") or {}),
+            wait=tool.get("wait", True),
+        )
+        for tool in session.get("tools", ())
+        if tool["name"] not in taken
+    }
+
+
+def admit(session: Session, taken: Container[str]) -> None:
+    """Raises Problem, naming every tool of the page that has the name of one of ours: a call must
+    not mean one thing here and another elsewhere."""
+    errors = [
+        {
+            "pointer": pointer("tools", index, "name"),
+            "detail": f"this server has a tool named {tool['name']} itself",
+        }
+        for index, tool in enumerate(session.get("tools", ()))
+        if tool["name"] in taken
+    ]
+    if errors:
+        detail = "; ".join(error["detail"] for error in errors[:5])
+        text = f"{detail}. Leave it out of the session's tools, or call it something else."
+        raise Problem("session_invalid", text, errors=errors)
+
+
+def handed(tool: BaseTool, action: str, reason: str, **more: Any) -> Verdict:
+    """The verdict on a call of a page's tool that is not denied. What has to be asked about is
+    never sent without waiting: the page asks the person and answers."""
+    if action == "ask":
+        return Verdict("client", reason, repeatable=tool.repeatable, **more)
+    return Verdict("client" if tool.wait else "send", repeatable=tool.repeatable, **more)
+
+
+def result(session: Session, job: Given | Send, now_ms: int) -> Event:
+    """The TOOL_CALL_RESULT of a call that the page answered, or that was sent to it: the event on
+    which the page acts, with the arguments as they were judged."""
+    call_id, name = job.call["id"], job.call["function"]["name"]
+    if isinstance(job, Send):
+        sent = {"status": "sent", "result": SENT, "args": browser_safe(job.args)}
+        return events.tool_result(call_id, name, SENT, now_ms, result=sent)
+    content, failed = job.payload.get("content"), job.payload.get("is_error") is True
+    text = shortened(said(content), MAX_TEXT)
+    found: dict[str, Any] = {"status": "error" if failed else "ok"}
+    if failed:
+        found["error"] = {"type": "error", "message": text}
+        text = f"Error: {text}"
+        if hint := circuit_breaker.note(session, job.call):
+            found["hint"] = hint
+            text = f"{text}\n{hint}"
+    else:
+        found["result"] = limited(content)
+    state = "failed" if failed else "done"
+    return events.tool_result(
+        call_id, name, text, now_ms, state=state, is_error=failed, result=found
+    )
+
+
+def said(content: Any) -> str:
+    """What a model reads of a page's answer: text as it is, of parts the text and a mark for each
+    of the others, all else as JSON."""
+    if not is_parts(content):
+        return as_text(content)
+    return "\n".join(
+        part["text"] if isinstance(part.get("text"), str) else f"[{part['type'][:40]}]"
+        for part in content
+    )
+
+
+def is_parts(content: Any) -> bool:
+    return (
+        isinstance(content, list)
+        and bool(content)
+        and all(isinstance(p, dict) and isinstance(p.get("type"), str) for p in content)
+    )

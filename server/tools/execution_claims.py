@@ -1,0 +1,176 @@
+"""Claims: a call that this host has begun is never begun again, whatever is POSTed.
+
+A claim is a file made with O_EXCL, which is atomic between processes. Its name is a hash, so that
+no id from a session is part of a path. It holds what the call was, so that another call with the
+same ids is not taken for it. The call's result is kept beside it as long as a resume may ask for
+it. Both expire; `horizon` says which approvals are too old to know.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import secrets
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from ..strict_json import JSONError, dumps, loads
+from ..telemetry import log
+
+_log = log.get("claims")
+
+Scope = str | tuple[str, str]  # a name of the server's own, or (owner, session id)
+
+RESULT = ".result"
+HORIZON = "horizon"
+
+
+class Claims:
+    """The claims and kept results of one host. `folder` is made on demand. Times in seconds."""
+
+    def __init__(
+        self,
+        folder: Path,
+        ttl_s: float,
+        result_ttl_s: float,
+        *,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.folder, self.ttl_s, self.result_ttl_s = folder, ttl_s, result_ttl_s
+        self._clock = clock
+
+    def take(
+        self, scope: Scope, call_id: str, attempt: int, fingerprint: str = "", since_ms: int = 0
+    ) -> bool:
+        """Claim a call. False if it was claimed before.
+
+        `since_ms` is when the call was asked about, or made; `horizon` may come to be that.
+        Raises OSError where no claim can be written: then the call must not be executed either.
+        """
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        path = self._path(scope, call_id, attempt)
+        try:
+            made = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+        except FileExistsError:
+            return False
+        try:
+            os.write(made, dumps([fingerprint, since_ms]).encode())
+        except OSError:
+            path.unlink()
+            raise
+        finally:
+            os.close(made)
+        return True
+
+    def claimed_as(self, scope: Scope, call_id: str, attempt: int) -> str | None:
+        """Return the fingerprint that a call was claimed with; None if it was not."""
+        claim = self._read(self._path(scope, call_id, attempt))
+        return None if claim is None else claim[0]
+
+    def release(self, scope: Scope, call_id: str, attempt: int) -> None:
+        """Take a claim back, for a call that was not begun."""
+        with contextlib.suppress(OSError):
+            self._path(scope, call_id, attempt).unlink()
+
+    def store(self, scope: Scope, call_id: str, attempt: int, result: dict[str, Any]) -> None:
+        """Keep a result, whole or not at all. A full disk loses the copy, never the run."""
+        path = self._path(scope, call_id, attempt).with_suffix(RESULT)
+        draft = path.with_suffix(f".{secrets.token_hex(4)}.draft")
+        with contextlib.suppress(OSError):
+            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            try:
+                with open(draft, "xb", opener=_private) as file:
+                    file.write(dumps(result).encode())
+                draft.replace(path)
+            finally:
+                draft.unlink(missing_ok=True)
+
+    def fetch(self, scope: Scope, call_id: str, attempt: int) -> dict[str, Any] | None:
+        """Return a kept result that has not expired."""
+        path = self._path(scope, call_id, attempt).with_suffix(RESULT)
+        try:
+            if self._clock() - path.stat().st_mtime > self.result_ttl_s:
+                return None
+            found = loads(path.read_bytes(), max_depth=200)
+        except (OSError, JSONError):
+            return None
+        return found if isinstance(found, dict) else None
+
+    def forget(self, scope: Scope, call_id: str, attempt: int) -> None:
+        """Remove a result that nobody will ask for."""
+        with contextlib.suppress(OSError):
+            self._path(scope, call_id, attempt).with_suffix(RESULT).unlink()
+
+    def horizon(self) -> int:
+        """Return the latest `since_ms` of any claim that has expired, 0 if none has.
+
+        A call that was asked about or made at or before that may have run here: the claim that
+        said so is gone.
+        """
+        try:
+            return int((self.folder / HORIZON).read_text())
+        except (OSError, ValueError):
+            return 0
+
+    def sweep(self) -> None:
+        """Remove what has expired, and log how much that was. Takes long in a large folder."""
+        now, oldest_s, left = self._clock(), 0.0, 0
+        expired: list[tuple[float, Path]] = []
+        with contextlib.suppress(OSError):
+            for entry in os.scandir(self.folder):
+                if entry.name == HORIZON or not entry.is_file():
+                    continue
+                ttl = self.result_ttl_s if entry.name.endswith((RESULT, ".draft")) else self.ttl_s
+                left += 1
+                with contextlib.suppress(OSError):
+                    if (age_s := now - entry.stat().st_mtime) > ttl:
+                        expired.append((age_s, Path(entry.path)))
+        claims = [claim for _, path in expired if (claim := self._read(path)) is not None]
+        if claims and not self._raise_horizon(max(since_ms for _, since_ms in claims)):
+            expired = [(age_s, path) for age_s, path in expired if path.suffix]
+        gone = 0
+        for age_s, path in expired:
+            with contextlib.suppress(OSError):
+                path.unlink()
+                oldest_s, gone = max(oldest_s, age_s), gone + 1
+        if gone:
+            _log.info(
+                "%d claims and results expired, the oldest after %d s; %d are left",
+                *(gone, oldest_s, left - gone),
+            )
+
+    def _raise_horizon(self, since_ms: int) -> bool:
+        """Write the horizon before any claim goes. False where that cannot be done."""
+        draft = self.folder / f"{HORIZON}.{secrets.token_hex(4)}.draft"
+        try:
+            with open(draft, "x", opener=_private) as file:
+                file.write(str(max(since_ms, self.horizon())))
+            draft.replace(self.folder / HORIZON)
+        except OSError:
+            draft.unlink(missing_ok=True)
+            return False
+        return True
+
+    def _read(self, path: Path) -> tuple[str, int] | None:
+        """The fingerprint and time in a claim, which may be a file of any kind or half written."""
+        if path.suffix:
+            return None
+        try:
+            found = loads(path.read_bytes() or b'["", 0]')
+            fingerprint, since_ms = found
+            return str(fingerprint), int(since_ms)
+        except OSError:
+            return None
+        except (JSONError, ValueError, TypeError):
+            return "", 0
+
+    def _path(self, scope: Scope, call_id: str, attempt: int) -> Path:
+        name = dumps([scope, call_id, attempt]).encode("utf-8", "surrogatepass")
+        return self.folder / hashlib.sha256(name).hexdigest()
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)

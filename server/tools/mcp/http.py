@@ -1,0 +1,219 @@
+"""An MCP server behind an address: Streamable HTTP, every message a POST of its own.
+
+In the walk: tools/mcp/peer.py asks, this carries. An answer is JSON, or a stream of events that
+ends with it; closing the stream is how a call is cancelled. The legacy era adds a session id and
+streams that may be taken up again. The rule of the file: no redirect leads to another host, and
+what goes wrong names the host, never the whole address, which may hold a key.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+from collections.abc import Mapping
+from contextlib import aclosing
+from typing import Any
+from urllib.parse import urljoin, urlsplit
+
+from ...http.client import Client, ClientError, Response, Timeouts
+from ...http.sse import Decoder, EventTooLarge
+from .messages import (
+    LIST_CHANGED,
+    MAX_MESSAGE,
+    Hear,
+    LinkError,
+    Message,
+    answers,
+    cancelled,
+    header_value,
+    is_progress,
+    parsed,
+    reply_to,
+)
+
+ACCEPT = "application/json, text/event-stream"
+MAX_ERROR = 64 * 1024  # bytes of an answer that says no
+MAX_RESUMES = 5
+MAX_RETRY_MS = 10_000
+MAX_MOVES = 3
+BYE_S = 2.0  # for what has no answer that matters
+WHY = {
+    **dict.fromkeys(
+        (301, 302, 303, 307, 308), "it redirects to another address: configure that one"
+    ),
+    **dict.fromkeys((401, 403), "the credentials in its `headers` are missing or wrong"),
+    404: "there is nothing at this address",
+    405: "this address does not speak Streamable HTTP",
+    429: "it is asked too often",
+}
+NAMED = {"tools/call": "name"}
+
+
+class HttpLink:
+    """`modern` and `version` are the peer's to set; they decide the headers."""
+
+    def __init__(self, client: Client, url: str, headers: Mapping[str, str]) -> None:
+        self._client, self._url, self._own = client, url, dict(headers)
+        self.host = urlsplit(url).netloc.rpartition("@")[2]
+        self.modern, self.version = True, ""
+        self.changed = False  # it said that its tools are others now
+        self._session = ""
+        self._leaving: set[asyncio.Task[None]] = set()
+        self.last_words = ""
+        self.alive = True
+
+    async def restart(self) -> None:
+        """Forget what the server knows of us: there is nothing to start."""
+        self._session, self.version, self.alive = "", "", True
+
+    def abort(self) -> None:
+        """There is nothing to end."""
+
+    async def close(self) -> None:
+        """Say goodbye where the server keeps a session for us."""
+        await asyncio.gather(*self._leaving)
+        if self._session and not self.modern:
+            with contextlib.suppress(ClientError, TimeoutError):
+                async with asyncio.timeout(BYE_S):
+                    await (await self._ask("DELETE", {})).close()
+        self._session, self.alive = "", False
+
+    async def request(
+        self, message: Message, hear: Hear | None = None, headers: Mapping[str, str] | None = None
+    ) -> Message:
+        """The answer to a request. Raises LinkError."""
+        try:
+            response = await self._post(message, headers or {})
+            async with response:
+                if answer := await self._refusal(response):
+                    return answer
+                if response.headers.get("content-type", "").lower().startswith("text/event-stream"):
+                    return await self._streamed(response, message["id"], hear)
+                return self._whole(await response.read(MAX_MESSAGE), message["id"])
+        except (ClientError, EventTooLarge) as error:
+            raise LinkError(str(error)) from None
+        except asyncio.CancelledError:
+            if not self.modern and self.version:  # closing the stream says it in the modern era
+                task = asyncio.create_task(self._leave(message["id"]))
+                self._leaving.add(task)
+                task.add_done_callback(self._leaving.discard)
+            raise
+
+    async def send(self, message: Message) -> None:
+        """A message that has no answer. Raises LinkError."""
+        try:
+            response = await self._post(message, {})
+            await response.close()
+        except ClientError as error:
+            raise LinkError(str(error)) from None
+
+    async def _leave(self, request_id: Any) -> None:
+        with contextlib.suppress(LinkError, TimeoutError):
+            async with asyncio.timeout(BYE_S):
+                await self.send(cancelled(request_id))
+
+    async def _post(self, message: Message, more: Mapping[str, str]) -> Response:
+        fields = {"Content-Type": "application/json", "Accept": ACCEPT, **more}
+        if self.modern and "method" in message:
+            fields |= {"Mcp-Method": message["method"]}
+            if named := NAMED.get(message["method"]):
+                fields["Mcp-Name"] = header_value(message["params"][named])
+        response = await self._ask("POST", fields, json.dumps(message).encode())
+        if not self.modern and (session := response.headers.get("mcp-session-id")):
+            self._session = session
+        return response
+
+    async def _ask(self, method: str, fields: Mapping[str, str], body: bytes = b"") -> Response:
+        fields = {**self._own, **fields}
+        if self.version:
+            fields["MCP-Protocol-Version"] = self.version
+        if self._session:
+            fields["Mcp-Session-Id"] = self._session
+        wait = Timeouts(connect=10)
+        for _ in range(MAX_MOVES):
+            response = await self._client.request(
+                method, self._url, fields, body, timeouts=wait, resendable=False
+            )
+            if response.status not in (307, 308) or not self._moved(response):
+                break
+            await response.close()
+        return response
+
+    def _moved(self, response: Response) -> bool:
+        """Whether it moved within its host, as many do to the same address with a / at its end.
+        To another one nothing of ours may go, least of all `headers`."""
+        try:
+            url = urljoin(self._url, response.headers.get("location", "")).partition("#")[0]
+            same = urlsplit(url)[:2] == urlsplit(self._url)[:2] and url != self._url
+        except ValueError:
+            return False
+        self._url = url if same else self._url
+        return same
+
+    async def _refusal(self, response: Response) -> Message | None:
+        """The error in an answer that says no; None for one that says yes. Raises LinkError."""
+        if 200 <= response.status < 300:
+            return None
+        said = await response.read(MAX_ERROR) if response.status >= 400 else b""
+        expired = bool(self._session) and _forgotten(response.status, said)
+        for message in () if expired else parsed(said):
+            if isinstance(message.get("error"), dict):
+                return message
+        text = f"{self.host} answered {response.status}"
+        if why := WHY.get(response.status):
+            text += f" ({why})"
+        raise LinkError(text, expired=expired)
+
+    async def _streamed(self, response: Response, request_id: Any, hear: Hear | None) -> Message:
+        """The answer in a stream of events, taken up again where a legacy server allows it."""
+        last_id, retry = "", 1000
+        for _ in range(MAX_RESUMES + 1):
+            decoder = Decoder(MAX_MESSAGE)
+            async with aclosing(response.chunks()) as chunks:
+                with contextlib.suppress(ClientError):  # a cut is an end like any other
+                    async for data in chunks:
+                        for event in decoder.feed(data):
+                            last_id = event.id or last_id
+                            if answer := await self._taken(event.data, request_id, hear):
+                                response.release()
+                                return answer
+            retry = retry if decoder.retry is None else min(decoder.retry, MAX_RETRY_MS)
+            if self.modern or not last_id:
+                break
+            await asyncio.sleep(retry / 1000)
+            response = await self._ask(
+                "GET", {"Accept": "text/event-stream", "Last-Event-ID": last_id}
+            )
+            if response.status != 200:
+                await response.close()
+                break
+        raise LinkError(f"{self.host} ended its stream without an answer")
+
+    async def _taken(self, data: str, request_id: Any, hear: Hear | None) -> Message | None:
+        """This event's message, if it is the answer."""
+        answer = None
+        for message in parsed(data):
+            if "method" not in message:
+                answer = message if answers(message) == request_id else answer
+            elif "id" in message:
+                await self.send(reply_to(message))
+            elif message["method"] == LIST_CHANGED:
+                self.changed = True
+            elif hear is not None and is_progress(message, request_id):
+                hear(message["params"])
+        return answer
+
+    def _whole(self, body: bytes, request_id: Any) -> Message:
+        if not (messages := parsed(body)):
+            raise LinkError(f"{self.host} sent an answer that is not a JSON object")
+        for message in messages:
+            if answers(message) == request_id or "error" in message:
+                return message
+        raise LinkError(f"{self.host} answered a request that was not made")
+
+
+def _forgotten(status: int, said: bytes) -> bool:
+    """Whether a server that was told a session's id does not know it: 404 by the specification,
+    with or without words; 400 with words about it by the first examples, which many have copied."""
+    return status == 404 or (status == 400 and b"session" in said.lower())

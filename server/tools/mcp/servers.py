@@ -1,0 +1,329 @@
+"""The MCP servers of the configuration, as tools of this one.
+
+In the walk: the catalog takes their tools from here, at start and whenever a list has changed, and
+the toolbox sends calls of kind `mcp` here. Servers come from `server.mcpServers` and nowhere else:
+a session must not be able to start a process. One process serves all sessions, is started again
+when it has ended, and is shared by entries that say the same. The rule of the file: if a server is
+broken, slow or lying, only its own tools suffer; `problems` says what is wrong, for the owner; what
+it repeats of the credentials it was given stays here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+import time
+from collections.abc import AsyncGenerator, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
+
+from ...http.client import Client
+from ...sandbox.parent import Outcome, limit_error
+from ...telemetry import log, redact
+from ..tool import BaseTool, ToolError
+from .entry import allowed, identity, usable
+from .http import HttpLink
+from .messages import LinkError, Message, RpcError, header_params, header_places
+from .peer import MAX_TOOLS, Link, Peer
+from .result import answered, outcome_of, question_of, tool_of
+from .stdio import Launch, StdioLink
+
+Json = dict[str, Any]
+Found = Callable[[str, list[BaseTool]], None]  # a server's name and all of its tools
+
+START_S = 30.0  # from nothing to a list of tools
+FETCH_S = 300.0  # the same for a process: the first start of npx or uvx fetches it (obot 6185)
+TIMEOUT_S = 60.0
+PROBE_S = 5.0
+MAX_ROUNDS = 5  # how often a server may say "again" without a question
+MAX_PROGRESS = 2_000  # characters of one line
+MAX_PROBLEMS = 20  # lines about one server
+MAX_SCHEMAS = 2 * 1024 * 1024  # characters of one server's; 64 kB take 15 ms to compile
+
+logger = log.get("mcp")
+
+
+@dataclass(frozen=True)
+class Question:
+    """A call that goes on when a person has answered; as mcp_result.question_of has it."""
+
+    input: Json
+
+
+@dataclass
+class Server:
+    """One entry of the configuration, and what its server has said."""
+
+    name: str
+    entry: Json
+    peer: Peer
+    headers: dict[str, dict[tuple[str, ...], str]] = field(default_factory=dict)  # by tool name
+    problems: list[str] = field(default_factory=list)
+    listing: asyncio.Task[None] | None = None
+
+    def credentials(self) -> list[str]:
+        """What it knows this server by, and may echo: wherever in its entry that stands."""
+        given = [self.entry.get(key, {}).items() for key in ("headers", "env")]
+        url = self.entry.get("url", "")
+        given.append({"": url.partition("?")[0]}.items())
+        found = {*redact.credentials(pair for pairs in given for pair in pairs)}
+        found.update(redact.keys_in(dict(parse_qsl(urlsplit(url).query))))
+        args = self.entry.get("args", [])
+        parts = (text.partition(sign) for text in args for sign in "=:")  # --key=v, "Name: v"
+        told = [(name, value.strip()) for name, _, value in parts]
+        told += zip(args, args[1:], strict=False)
+        long = (each for each in redact.credentials(told) if len(each) >= redact.LONG)
+        found.update(each for each in long if not each.startswith(("/", ".", "-")))
+        return sorted(found, key=len, reverse=True)
+
+    def problem(self, text: str) -> None:
+        """Its own words may be in it, such as the last ones of a process."""
+        if len(self.problems) < MAX_PROBLEMS:
+            text = redact.cleared(text, self.credentials())
+            self.problems.append(f"mcpServers.{self.name}: {text}")
+            logger.warning("%s", self.problems[-1])
+
+
+class Servers:
+    """`configured` is server.mcpServers, `most_s` the longest a call may take, and `patience_s` how
+    long `load` waits. Make it, `load` its tools, `call` them, `close` it."""
+
+    def __init__(
+        self,
+        configured: Mapping[str, Json],
+        client: Client,
+        most_s: float = math.inf,
+        patience_s: float = START_S,
+    ) -> None:
+        self._client, self._most_s, self._patience_s = client, most_s, patience_s
+        self._peers: dict[str, Peer] = {}  # by what their entries say
+        self._servers: dict[str, Server] = {}
+        self._unusable: list[str] = []
+        self._found: Found = lambda name, tools: None
+        for name, written in configured.items():
+            self._add(name, written)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The servers, in the order of the configuration."""
+        return tuple(self._servers)
+
+    @property
+    def problems(self) -> list[str]:
+        """What is wrong, a line each."""
+        return [*self._unusable, *(line for s in self._servers.values() for line in s.problems)]
+
+    async def load(self, found: Found) -> None:
+        """Give every server that answers to `found`, with its tools; and again, later, each whose
+        tools have changed or could not be listed before."""
+        self._found = found
+        self.look_again()
+        listings = {server.listing: server for server in self._servers.values() if server.listing}
+        if not listings:
+            return
+        done, others = await asyncio.wait(listings, timeout=self._patience_s)
+        for listing in done:
+            listing.result()
+        for listing in others:
+            listings[listing].problem("it takes long to start; its tools come when it is ready")
+
+    def look_again(self) -> None:
+        """Begin to list the tools of servers where that is due. Waits for none of them."""
+        for server in self._servers.values():
+            if server.peer.due and (server.listing is None or server.listing.done()):
+                server.listing = asyncio.create_task(self._list(server))
+
+    async def call(
+        self, tool: BaseTool, args: Json, question: Json | None, limits: Mapping[str, float]
+    ) -> AsyncGenerator[str | Outcome | Question, None]:
+        """Progress as it comes, then an Outcome or a Question. Closing it cancels the call.
+
+        `question` is the one that a person has answered since the call was sent last.
+        """
+        started = time.monotonic()
+        secrets = self._servers[tool.where[1]].credentials()
+        heard: asyncio.Queue[str] = asyncio.Queue()
+        budget = limits["output_kb"] * 1024
+
+        def hear(params: Message) -> None:
+            nonlocal budget
+            line = redact.cleared(progress_line(params), secrets)
+            budget -= len(line)
+            if budget > 0:
+                heard.put_nowait(line)
+
+        work = asyncio.create_task(self._settled(tool, args, question, hear))
+        listening = asyncio.create_task(heard.get())
+        try:
+            while not work.done():
+                left = started + limits["wall_s"] - time.monotonic()
+                done, _ = await asyncio.wait(
+                    (work, listening), timeout=max(0, left), return_when=asyncio.FIRST_COMPLETED
+                )
+                if not done:
+                    spent = round(time.monotonic() - started, 1)
+                    breach = {"limit": "wall_s", "allowed": limits["wall_s"], "observed": spent}
+                    yield Outcome(*limit_error(breach), usage=_spent(started))
+                    return
+                if listening in done:
+                    yield listening.result()
+                    listening = asyncio.create_task(heard.get())
+            while not heard.empty():
+                yield heard.get_nowait()
+            found = work.result()
+            if isinstance(found, Question):
+                yield _asked(found, secrets)
+            else:
+                yield _told(found, secrets, started)
+        finally:
+            for task in (work, listening):
+                task.cancel()
+            await asyncio.gather(work, listening, return_exceptions=True)
+
+    async def close(self) -> None:
+        """End every process."""
+        listings = [server.listing for server in self._servers.values() if server.listing]
+        for listing in listings:
+            listing.cancel()
+        await asyncio.gather(*listings, return_exceptions=True)
+        await asyncio.gather(*(peer.close() for peer in self._peers.values()))
+
+    # -- their tools ------------------------------------------------------------------------------
+
+    def _add(self, name: str, written: Json) -> None:
+        try:
+            entry = usable(written)
+        except ToolError as error:
+            self._unusable.append(f"mcpServers.{name}: {error}")
+            logger.warning("%s", self._unusable[-1])
+            return
+        if not entry.get("disabled"):
+            key = identity(entry)
+            peer = self._peers.get(key) or self._peer(name, entry)
+            self._peers[key] = peer
+            self._servers[name] = Server(name, entry, peer)
+
+    def _peer(self, name: str, entry: Json) -> Peer:
+        link: Link
+        if "command" in entry:
+            command, args = entry["command"], tuple(entry.get("args", ()))
+            launch = Launch(command, args, entry.get("env", {}), entry.get("cwd"))
+            link = StdioLink(name, launch)
+        else:
+            link = HttpLink(self._client, entry["url"], entry.get("headers", {}))
+        return Peer(link, entry.get("era", ""), entry.get("probe_timeout", PROBE_S))
+
+    async def _list(self, server: Server) -> None:
+        server.problems.clear()
+        try:
+            usual = FETCH_S if "command" in server.entry else START_S
+            async with asyncio.timeout(server.entry.get("start_timeout", usual)):
+                listed = await server.peer.tools()
+        except (LinkError, RpcError) as error:
+            server.problem(str(error))
+        except TimeoutError:
+            words = server.peer.link.last_words
+            more = f"; the last it said: {words}" if words else ""
+            server.problem(f"it did not list its tools in time{more}")
+        else:
+            server.problems.clear()
+            self._found(server.name, self._usable(server, listed))
+
+    def _usable(self, server: Server, listed: list[Message]) -> list[BaseTool]:
+        """The tools that may and can be used, by name; what is wrong with others is a problem."""
+        entry = server.entry
+        timeout_s = min(entry.get("timeout", TIMEOUT_S), self._most_s)
+        tools: dict[str, BaseTool] = {}
+        server.headers, size = {}, 0
+        if len(listed) > MAX_TOOLS:
+            server.problem(f"it lists more than {MAX_TOOLS} tools; the first of them are taken")
+        for about in listed[:MAX_TOOLS]:
+            if not allowed(str(about.get("name")), entry):
+                continue
+            try:
+                tool = tool_of(server.name, about, timeout_s, trusted=entry.get("trust") is True)
+                places = header_places(tool.parameters) if "url" in entry else {}
+                if (size := size + len(json.dumps(tool.parameters))) > MAX_SCHEMAS:
+                    server.problem("its schemas are too large together; the first are taken")
+                    break
+                if tool.name in tools:
+                    raise ToolError(f"{tool.where[2][:100]}: it lists two tools of this name")
+            except (ToolError, ValueError) as error:
+                server.problem(str(error))
+            else:
+                tools[tool.name] = tool
+                server.headers[tool.name] = places
+        return sorted(tools.values(), key=lambda tool: tool.name)
+
+    # -- one call ---------------------------------------------------------------------------------
+
+    async def _settled(
+        self, tool: BaseTool, args: Json, question: Json | None, hear: Any
+    ) -> Outcome | Question:
+        """The call from its first request to its end, whatever that is."""
+        _, name, of_theirs = tool.where
+        server = self._servers[name]
+        headers = header_params(server.headers.get(tool.name, {}), args)
+        params: Json = {"name": of_theirs, "arguments": args}
+        more = answered(question) if question else {}
+        try:
+            for _ in range(MAX_ROUNDS):
+                result = await server.peer.call({**params, **more}, hear, headers)
+                kind = result.get("resultType", "complete")
+                if kind == "complete":
+                    return outcome_of(result)
+                if kind != "input_required":
+                    return _failed(f"the MCP server {name} sent a result of an unknown kind")
+                asked = question_of(result)
+                if asked["keys"]:
+                    return Question(asked)
+                more = answered(asked)
+            return _failed(f"the MCP server {name} asked for the same call {MAX_ROUNDS} times")
+        except RpcError as error:
+            if question and question.get("state") is not None:
+                return _failed(
+                    f"the MCP server {name} did not take the answer: {error}. It may have"
+                    " forgotten its question (restarted, or too long ago); call the tool again"
+                )
+            return _failed(f"the MCP server {name} refused the call: {error}")
+        except (LinkError, ToolError) as error:
+            return _failed(f"the MCP server {name}: {error}")
+
+
+def progress_line(params: Message) -> str:
+    """A progress notification for people: `2/5 reading`."""
+    done, total, text = params.get("progress"), params.get("total"), params.get("message")
+    count = f"{_plain(done)}/{_plain(total)}" if _is_number(total) else f"{_plain(done)}"
+    words = [count if _is_number(done) else "", text if isinstance(text, str) else ""]
+    return " ".join(filter(None, words))[:MAX_PROGRESS] + "\n"
+
+
+def _plain(number: Any) -> Any:
+    """1.0 as 1, which is what one of the official packages makes of every count."""
+    return int(number) if isinstance(number, float) and number.is_integer() else number
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _failed(text: str) -> Outcome:
+    return Outcome("error", error={"type": "error", "message": text})
+
+
+def _spent(started: float) -> Json:
+    return {"wall_ms": round((time.monotonic() - started) * 1000)}
+
+
+def _asked(found: Question, secrets: list[str]) -> Question:
+    """What a person sees of it is cleared; the server's own state goes back as it came."""
+    shown = {key: found.input[key] for key in ("message", "response_schema")}
+    return Question({**found.input, **redact.cleared(shown, secrets)})
+
+
+def _told(found: Outcome, secrets: list[str], started: float) -> Outcome:
+    said = (found.result, found.error, found.text)
+    result, error, text = (redact.cleared(each, secrets) for each in said)
+    return Outcome(found.status, result, error, text=text, usage=_spent(started))

@@ -1,0 +1,285 @@
+"""An MCP server that is a process of ours: one JSON message a line, over its standard streams.
+
+In the walk: tools/mcp/peer.py asks, this carries. The process leads a group of its own and gets
+only the few variables every program needs, beside those configured. The rule of the file: whatever
+the process does (dies, floods, talks nonsense), every request ends, and nothing it started
+survives.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import signal
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from ...telemetry import log, redact
+from .messages import (
+    LIST_CHANGED,
+    MAX_MESSAGE,
+    Hear,
+    LinkError,
+    Message,
+    answers,
+    cancelled,
+    is_progress,
+    parsed,
+    reply_to,
+)
+
+GRACE_S = 2.0  # for the end of its input to be noticed, and again for SIGTERM
+CHUNK = 64 * 1024
+MAX_NOISE = 16 * 1024 * 1024  # bytes that it may say without answering anything …
+LINE_COST = 64  # … where each line counts for so many more: it costs as much time
+INHERITED = (
+    *("HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER"),  # as the official clients do
+    *("LANG", "LC_ALL", "TZ", "TMPDIR"),
+)
+
+logger = log.get("mcp")
+
+
+@dataclass(frozen=True)
+class Launch:
+    command: str
+    args: tuple[str, ...] = ()
+    env: Mapping[str, str] = field(default_factory=dict)
+    cwd: str | None = None
+
+
+class StdioLink:
+    """`restart` starts the process; `request` may be called many times at once."""
+
+    def __init__(self, name: str, launch: Launch) -> None:
+        self.name, self.launch = name, launch
+        self.modern, self.version = True, ""
+        self.changed = False  # it said that its tools are others now
+        self._process: asyncio.subprocess.Process | None = None
+        self._pipes: list[asyncio.ReadTransport] = []
+        self._readers: list[asyncio.Task[None]] = []
+        self._stopping: asyncio.Task[None] | None = None
+        self._waiting: dict[int, asyncio.Future[Message]] = {}
+        self._hearing: dict[int, Hear] = {}
+        self._end = "it is not running"  # why there is no process
+        self._last_words = ""
+
+    @property
+    def last_words(self) -> str:
+        """What it said last that was for people, in short."""
+        return self._last_words
+
+    @property
+    def alive(self) -> bool:
+        return self._process is not None and not self._end
+
+    async def restart(self) -> None:
+        """A fresh process. Raises LinkError."""
+        await self.close()
+        launch = self.launch
+        kept = {key: os.environ[key] for key in INHERITED if key in os.environ}
+        theirs: list[int] = []
+        try:
+            said, words = await self._pipe(theirs), await self._pipe(theirs)
+            self._process = await asyncio.create_subprocess_exec(
+                launch.command,
+                *launch.args,
+                stdin=asyncio.subprocess.PIPE,
+                stdout=theirs[0],
+                stderr=theirs[1],
+                env={**kept, **launch.env},
+                cwd=launch.cwd,
+                start_new_session=True,
+            )
+        except (OSError, ValueError) as error:
+            self._close_pipes()
+            why = getattr(error, "strerror", None) or "not a usable command"
+            raise LinkError(f"{launch.command} cannot be started: {why}") from None
+        finally:
+            for end in theirs:
+                os.close(end)
+        self._end = self._last_words = ""
+        self._readers = [
+            asyncio.create_task(self._read(self._process, said)),
+            asyncio.create_task(self._overhear(words)),
+        ]
+
+    async def _pipe(self, theirs: list[int]) -> asyncio.StreamReader:
+        """A pipe's end to read; the other is added to `theirs`. Ours rather than asyncio's, whose
+        end cannot be closed before the last writer's: that may be one who has left the group."""
+        ours, end = os.pipe()
+        theirs.append(end)
+        reader = asyncio.StreamReader(limit=CHUNK)
+        transport, _ = await asyncio.get_running_loop().connect_read_pipe(
+            lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(ours, "rb", 0)
+        )
+        self._pipes.append(transport)
+        return reader
+
+    def _close_pipes(self) -> None:
+        while self._pipes:
+            self._pipes.pop().close()
+
+    async def request(
+        self, message: Message, hear: Hear | None = None, headers: Mapping[str, str] | None = None
+    ) -> Message:
+        """The answer to a request. Cancelling it tells the server so. Raises LinkError."""
+        request_id = message["id"]
+        answer: asyncio.Future[Message] = asyncio.get_running_loop().create_future()
+        self._waiting[request_id] = answer
+        if hear is not None:
+            self._hearing[request_id] = hear
+        try:
+            await self.send(message)
+            return await answer
+        except asyncio.CancelledError:
+            self._write(cancelled(request_id))
+            raise
+        finally:
+            self._waiting.pop(request_id, None)
+            self._hearing.pop(request_id, None)
+
+    async def send(self, message: Message) -> None:
+        """A message that has no answer. Raises LinkError."""
+        if not self.alive or self._process is None or self._process.stdin is None:
+            raise LinkError(self._end or "it is not running")
+        if self._process.stdin.transport.get_write_buffer_size() > MAX_MESSAGE:
+            raise LinkError("it does not read what it is sent")
+        self._write(message)
+        try:
+            await self._process.stdin.drain()
+        except OSError:
+            raise LinkError(self._end or "it closed its input") from None
+
+    def abort(self) -> None:
+        """End it at once."""
+        if self._process is not None:
+            self._end_it(self._process, "it was ended")
+
+    async def close(self) -> None:
+        """End of input, then SIGTERM, then SIGKILL; the last for all of its group. Who gives up
+        waiting leaves that to go on, and the next one waits for it."""
+        process, self._process = self._process, None
+        if process is not None:
+            self._fail("it was stopped")
+            self._stopping = asyncio.create_task(self._stop(process))
+        if self._stopping is not None:
+            await asyncio.shield(self._stopping)
+        self._close_pipes()
+
+    async def _stop(self, process: asyncio.subprocess.Process) -> None:
+        try:
+            if process.stdin is not None:
+                process.stdin.close()
+            if not await _ended(process):
+                _signal(process, signal.SIGTERM)
+                await _ended(process)
+        finally:
+            _signal(process, signal.SIGKILL)  # what the leader left behind, too
+            for reader in self._readers:
+                reader.cancel()
+            self._close_pipes()
+        await process.wait()
+        await asyncio.gather(*self._readers, return_exceptions=True)
+
+    def _write(self, message: Message) -> None:
+        stdin = self._process.stdin if self._process is not None else None
+        if stdin is not None and not stdin.is_closing():
+            stdin.write(json.dumps(message).encode() + b"\n")
+
+    async def _read(
+        self, process: asyncio.subprocess.Process, output: asyncio.StreamReader
+    ) -> None:
+        """Every line of its output, until it ends."""
+        line, noise = bytearray(), 0
+        with contextlib.suppress(OSError):
+            while data := await output.read(CHUNK):
+                await asyncio.sleep(0)  # reading what is there already lets nobody else run
+                head, *others = data.split(b"\n")
+                line += head
+                for following in others:
+                    try:
+                        noise = 0 if self._heard(bytes(line)) else noise
+                    except LinkError as error:
+                        return self._end_it(process, str(error))
+                    line = bytearray(following)
+                noise += len(data) + LINE_COST * len(others)
+                if len(line) > MAX_MESSAGE:
+                    return self._end_it(process, f"it sent a line of more than {MAX_MESSAGE} bytes")
+                if noise > MAX_NOISE:
+                    return self._end_it(process, "it sent too much that answers nothing")
+            with contextlib.suppress(LinkError):
+                self._heard(bytes(line))  # the last words of some have no end of line
+        ended = await _ended(process)
+        code = f"exit {process.returncode}" if ended else "its output ended"
+        words = f": {self._last_words}" if self._last_words else ""
+        return self._end_it(process, f"its process ended ({code}){words}")
+
+    def _end_it(self, process: asyncio.subprocess.Process, why: str) -> None:
+        self._fail(why)
+        _signal(process, signal.SIGKILL)
+
+    def _heard(self, line: bytes) -> bool:
+        """Whether the line answers a request of ours."""
+        if messages := parsed(line):
+            return any([self._take(message) for message in messages])
+        if line.strip():
+            self._last_words = self._last_words or _words(line)
+            logger.debug("%s: not a message: %.200r", self.name, line[:200])
+        return False
+
+    def _take(self, message: Message) -> bool:
+        if "method" not in message:
+            request_id = answers(message)
+            answer = None if request_id is None else self._waiting.get(request_id)
+            if answer is None or answer.done():
+                return False
+            answer.set_result(message)
+            return True
+        if "id" in message:
+            self._write(reply_to(message))
+        elif message["method"] == LIST_CHANGED:
+            self.changed = True
+        else:
+            for request_id, hear in tuple(self._hearing.items()):
+                if is_progress(message, request_id):
+                    hear(message["params"])
+        return False
+
+    async def _overhear(self, words: asyncio.StreamReader) -> None:
+        """Its log: free text. The last line is kept, to say what a dying server said."""
+        rest = b""
+        with contextlib.suppress(OSError):
+            while data := await words.read(CHUNK):
+                await asyncio.sleep(0)
+                *lines, rest = (rest + data)[-CHUNK:].split(b"\n")
+                for line in filter(None, map(bytes.strip, lines)):
+                    self._last_words = _words(line)
+                    logger.debug("%s says: %s", self.name, self._last_words)
+
+    def _fail(self, why: str) -> None:
+        """No answer will come any more."""
+        self._end = self._end or why
+        for answer in self._waiting.values():
+            if not answer.done():
+                answer.set_exception(LinkError(self._end))
+
+
+async def _ended(process: asyncio.subprocess.Process) -> bool:
+    try:
+        await asyncio.wait_for(process.wait(), GRACE_S)
+    except TimeoutError:
+        return False
+    return True
+
+
+def _signal(process: asyncio.subprocess.Process, number: signal.Signals) -> None:
+    """To the whole group, which outlives its leader as long as it has a member."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, number)
+
+
+def _words(line: bytes) -> str:
+    return redact.mask(line.strip()[:200].decode("utf-8", "replace"))

@@ -1,0 +1,222 @@
+"""Tools as objects of a program's own, or of a source's (tool_sources.py): they run in this
+process.
+
+In the walk: the catalog makes a record of each, `perform` calls them. Whoever gives such an object
+is trusted like the server itself, so there is no sandbox and no limit but that of time; the model
+is not, so arguments are checked and the policy asks as of any tool. The rule of the file: what an
+object raises is the call's result.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import time
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+from ..schema.convert import convert
+from ..schema.generate import SignatureError, schema_of
+from ..schema.plain import plain
+from ..settings.owner_code import Outcome as Called
+from ..settings.owner_code import awaited, in_thread
+from ..telemetry import log
+from . import tool
+from .runner import Outcome
+from .tool import MARK, Context, ToolError
+
+KIND = "object"
+MOST_STUCK = 4  # calls of one object that may be left behind in their threads
+MAX_TOLD = 2_000  # characters of an exception that the model reads
+
+logger = log.get("tools")
+
+
+class BaseTool:
+    """A tool of one's own: set the members, write `execute`, plain or `async`.
+
+    name                what the model calls it by; the class's name if it is empty
+    description         what it is for; the class's docstring if it is empty
+    input_schema        JSON Schema of the parameters: an object
+    required_resources  `{"wall_s": seconds}`: how long a call may take, up to the server's limit
+    read_only           it changes nothing: it runs without being asked about
+    idempotent          it may run again after a cut
+    parallel_safe       it may run beside other calls
+    keep                how many model calls the result stays in the model's view; None: the default
+    """
+
+    name: str = ""
+    description: str = ""
+    input_schema: Mapping[str, Any] = {"type": "object", "properties": {}}
+    required_resources: Mapping[str, Any] = {}
+    read_only: bool = False
+    idempotent: bool = False
+    destructive: bool | None = None
+    parallel_safe: bool = False
+    keep: int | None = None
+
+    def execute(self, params: dict[str, Any]) -> Any:
+        """Return the result, as JSON; `params` fit the schema. Raise ToolError for a failure that
+        the model should read about."""
+        raise NotImplementedError
+
+
+class FunctionTool(BaseTool):
+    """A function as such an object: types and docstring make its schema, `@tool` its hints. Raises
+    ToolError for one that no schema can describe."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        options: dict[str, Any] = getattr(function, MARK, None) or {}
+        try:
+            self._signature = schema_of(function, inject=(Context,))
+        except SignatureError as error:
+            raise ToolError(str(error)) from None
+        body = inspect.unwrap(function)
+        if inspect.isgeneratorfunction(body) or inspect.isasyncgenfunction(body):
+            raise ToolError(f"{self._signature.name}: it is a generator; return a list")
+        self._function = function
+        self.is_async = inspect.iscoroutinefunction(function)
+        self.name = options.get("name") or self._signature.name
+        self.description = options.get("description") or self._signature.description or ""
+        self.input_schema = self._signature.parameters
+        self.returns = self._signature.returns
+        for key in ("required_resources", "read_only", "idempotent", "destructive"):
+            if options.get(key) is not None:
+                setattr(self, key, options[key])
+        self.parallel_safe = bool(options.get("parallel_safe"))
+        self.keep = options.get("keep")
+
+    def execute(self, params: dict[str, Any], context: Context | None = None) -> Any:
+        """See BaseTool."""
+        values = convert(self._signature, params)
+        if values.errors:
+            raise ToolError(values.error)
+        context = context or Context({}, lambda message: None)
+        values.values.update(dict.fromkeys(self._signature.injected, context))
+        positional, named = self._signature.bind(values.values)
+        return self._function(*positional, **named)
+
+
+def as_object(thing: Any) -> BaseTool:
+    """Return a BaseTool, a class of such (made without arguments) or a function as an object.
+    Raises ToolError for anything else, and for an object that says of itself what cannot be."""
+    if isinstance(thing, type) and issubclass(thing, BaseTool):
+        thing = thing()
+    if not isinstance(thing, BaseTool):
+        if not callable(thing) or isinstance(thing, type):
+            raise ToolError(f"{thing!r:.60} is no tool: wanted a BaseTool or a function")
+        thing = FunctionTool(thing)
+    assert isinstance(thing, BaseTool)
+    if type(thing).execute is BaseTool.execute:
+        raise ToolError(f"{_name(thing)} has no execute")
+    if not isinstance(thing.input_schema, Mapping) or thing.input_schema.get("type") != "object":
+        raise ToolError(f"{_name(thing)}: input_schema is no JSON Schema of an object")
+    return thing
+
+
+def record(thing: BaseTool, origin: str) -> tool.BaseTool:
+    """Return what the server knows of an object. Raises ToolError for settings of wrong kinds."""
+    options = {
+        key: getattr(thing, key)
+        for key in ("read_only", "destructive", "idempotent", "parallel_safe", "keep")
+        if getattr(thing, key) is not None
+    }
+    options["required_resources"] = thing.required_resources
+    try:
+        for key, value in options.items():
+            tool.check_setting(key, value)
+        parameters = plain(thing.input_schema)
+    except (TypeError, ValueError) as error:
+        raise ToolError(f"{_name(thing)}: {error}") from None
+    described = thing.description or _docstring(thing)
+    if not isinstance(described, str) or not isinstance(thing.name, str):
+        raise ToolError(f"{_name(thing)}: name and description are texts")
+    returns = getattr(thing, "returns", {})
+    return tool.BaseTool(
+        *(_name(thing), described, parameters),
+        kind=KIND,
+        origin=origin,
+        hints=tool.hints_of(options),
+        required_resources=tool.resources_of(options),
+        keep=thing.keep,
+        returns=returns,
+    )
+
+
+def _name(thing: BaseTool) -> str:
+    return str(thing.name or type(thing).__name__)
+
+
+def _docstring(thing: BaseTool) -> str:
+    documented = type(thing).__doc__
+    return inspect.cleandoc(documented) if documented and type(thing) is not FunctionTool else ""
+
+
+class Objects:
+    """Calls of objects, and those of them that have not come back."""
+
+    def __init__(self) -> None:
+        self._stuck: dict[int, int] = {}
+
+    async def perform(
+        self, thing: BaseTool, args: dict[str, Any], state: dict[str, Any], wall_s: float
+    ) -> Outcome:
+        """Run a call for so many seconds at most."""
+        started, lines = time.monotonic(), list[str]()
+        if self._stuck.get(id(thing), 0) >= MOST_STUCK:
+            text = f"it is not called: {MOST_STUCK} earlier calls have not come back"
+            return Outcome("error", error={"type": "error", "message": text})
+
+        def write(message: dict[str, Any]) -> None:
+            if "attach" in message:
+                raise ToolError("a tool that runs in the server's process has no folder")
+            lines.append(str(message["log"]))
+
+        function: Callable[[], Any] = partial(thing.execute, args)
+        is_async = inspect.iscoroutinefunction(thing.execute)
+        if isinstance(thing, FunctionTool):
+            context = Context(state, write, {"wall_s": wall_s})
+            function, is_async = partial(thing.execute, args, context), thing.is_async
+        task = asyncio.ensure_future((awaited if is_async else in_thread)(function))
+        try:
+            await asyncio.wait({task}, timeout=wall_s)
+        finally:
+            if not task.done():
+                self._abandon(thing, task, is_async)
+        usage = {"wall_ms": round((time.monotonic() - started) * 1000)}
+        if not task.done() or task.cancelled():
+            error = {"type": "timeout", "message": f"ended after {wall_s:g} s (wall_s)"}
+            return Outcome("timeout", error=error, logs=tuple(lines), usage=usage)
+        return _outcome(task.result(), tuple(lines), usage)
+
+    def _abandon(self, thing: BaseTool, task: asyncio.Future[Called], is_async: bool) -> None:
+        """Nobody waits for it any more. A thread cannot be ended, so those are counted."""
+        key = id(thing)
+        self._stuck[key] = self._stuck.get(key, 0) + 1
+
+        def back(_: Any) -> None:
+            self._stuck[key] -= 1
+            if not self._stuck[key]:
+                del self._stuck[key]
+
+        task.add_done_callback(back)
+        if is_async:
+            task.cancel()
+
+
+def _outcome(called: Called, lines: tuple[str, ...], usage: dict[str, Any]) -> Outcome:
+    """How a call ended, from what came back of it."""
+    error: BaseException | None = called.error
+    if error is None:
+        with Called() as made:
+            made.value = plain(called.value)
+        if made.error is None:
+            return Outcome("ok", made.value, logs=lines, usage=usage)
+        error = ToolError(f"the result is not JSON: {made.error}")
+    if isinstance(error, ToolError):
+        told = {"type": "error", "message": str(error)[:MAX_TOLD]}
+    else:
+        logger.error("a tool failed: %s", type(error).__name__, exc_info=error)
+        told = {"type": type(error).__name__, "message": str(error)[:MAX_TOLD]}
+    return Outcome("error", error=told, logs=lines, usage=usage)

@@ -1,0 +1,115 @@
+"""What a host keeps of sessions, how much that is, and which of it has expired.
+
+Workspaces go when no call has used them for `server.keep_days`; claims, results and records of runs
+at times of their own. The server does it by itself (app.py), `python3 -m server kept` on demand. A
+workspace in use is never removed: a call gives its folder the time at which it begins, and a folder
+counts as unused only after the days and the longest time that a call may take.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
+from ..telemetry import log
+from .execution_claims import HORIZON, RESULT
+from .runner import OWN
+
+DAY_S = 86400
+NAME = re.compile(r"[0-9a-f]{32}")  # of a session's folder
+
+logger = log.get("kept")
+
+
+class Kept(NamedTuple):
+    """`name`: what it is. `number` of them, the oldest of `oldest_s` seconds, `expired` of them."""
+
+    name: str
+    number: int
+    oldest_s: float
+    expired: int
+
+
+class Workspaces:
+    """The folders of sessions. `days` without a call until one is removed, 0 for never; `wall_s`:
+    how long a call may take."""
+
+    def __init__(
+        self, folder: Path, days: float, wall_s: float, *, clock: Callable[[], float] = time.time
+    ) -> None:
+        self._folder, self._clock = folder, clock
+        self._ttl_s = days * DAY_S + wall_s if days else None
+
+    def sweep(self) -> int:
+        """Remove what has expired; returns how many that were. Takes long."""
+        if self._ttl_s is None:
+            return 0
+        gone = sum(self._remove(path) for path, age_s in self._ages() if age_s > self._ttl_s)
+        if gone:
+            logger.info("%d workspaces removed, unused for %.0f days", gone, self._ttl_s / DAY_S)
+        return gone
+
+    def kept(self) -> Kept:
+        ages = [age_s for _, age_s in self._ages()]
+        return _kept("workspaces", ages, self._ttl_s)
+
+    def _ages(self) -> Iterator[tuple[Path, float]]:
+        for entry in _entries(self._folder):
+            with suppress(OSError):
+                if NAME.fullmatch(entry.name) and entry.is_dir(follow_symlinks=False):
+                    age_s = self._clock() - entry.stat(follow_symlinks=False).st_mtime
+                    yield Path(entry.path), age_s
+
+    def _remove(self, folder: Path) -> bool:
+        """Put a folder aside in one step, and remove it there: a call that begins at this moment
+        finds it whole or not at all, and one that has just begun gets it back."""
+        aside = folder.with_name(f"{OWN}{secrets.token_hex(16)}")
+        try:
+            folder.rename(aside)
+        except OSError:
+            return False
+        with suppress(OSError):
+            if self._ttl_s is None or self._clock() - aside.stat().st_mtime <= self._ttl_s:
+                aside.rename(folder)
+                return False
+        shutil.rmtree(aside, ignore_errors=True)
+        return not aside.exists()
+
+
+def files_kept(
+    home: Path,
+    claim_ttl_s: float,
+    result_ttl_s: float,
+    stop_ttl_s: float,
+    *,
+    clock: Callable[[], float] = time.time,
+) -> list[Kept]:
+    """How many claims, results, records of runs and requests to stop are kept in this home."""
+    found: dict[str, list[float]] = {"claims": [], "results": [], "runs": [], "stops": []}
+    for folder in ("claims", "runs", "stops"):
+        for entry in _entries(home / folder):
+            with suppress(OSError):
+                if entry.name.startswith(HORIZON) or not entry.is_file(follow_symlinks=False):
+                    continue
+                kind = "results" if folder == "claims" and entry.name.endswith(RESULT) else folder
+                found[kind].append(clock() - entry.stat().st_mtime)
+    ttls = {"claims": claim_ttl_s, "results": result_ttl_s, "runs": claim_ttl_s}
+    return [_kept(name, ages, ttls.get(name, stop_ttl_s)) for name, ages in found.items()]
+
+
+def _kept(name: str, ages: list[float], ttl_s: float | None) -> Kept:
+    expired = 0 if ttl_s is None else sum(age_s > ttl_s for age_s in ages)
+    return Kept(name, len(ages), max(ages, default=0.0), expired)
+
+
+def _entries(folder: Path) -> list[os.DirEntry[str]]:
+    with suppress(OSError), os.scandir(folder) as entries:
+        return list(entries)
+    return []

@@ -1,0 +1,68 @@
+"""Tools that read or write the session instead of the world: what was said before, the plan, and
+the structured output.
+
+In the walk: the toolbox offers `finish` with the arguments that a session's schema asks for, and
+performs all of these kinds here. Nothing runs: what comes out are events and results. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from ..context.compact import RETAIN
+from ..context.reload import NoSuchMessage, reload, retain, told
+from ..schema.validate import remembered
+from ..session import events, plan, structured_output
+from ..session.agent_definition import lists_finish, wants_finish
+from ..session.events import Event
+from ..session.modes import FINISH, PLANNING, mode_of
+from .catalog import Entry
+from .runner import Outcome
+
+Session = dict[str, Any]
+
+
+def as_wanted(entry: Entry, session: Session) -> Entry:
+    """The entry of a tool as this session has it: `finish` takes the output where one is wanted."""
+    schema = structured_output.schema_of(session) if entry.tool.name == FINISH else None
+    if schema is None:
+        return entry
+    parameters = structured_output.parameters(schema)
+    description = "Give the final answer, when the task is done. Ends the run."
+    tool = replace(entry.tool, description=description, parameters=parameters, kind="output")
+    return Entry(replace(tool, returns=None), remembered(parameters))
+
+
+def of_no_use(session: Session) -> set[str]:
+    """Those of these tools that are not offered: the plan's outside of its mode, and `finish` to an
+    agent whose tools leave it out, unless the run must end by it."""
+    names = set() if mode_of(session).plans else set(PLANNING)
+    must = wants_finish(session) or structured_output.schema_of(session) is not None
+    return names if must or lists_finish(session) else {*names, FINISH}
+
+
+def recalled(session: Session, name: str, args: dict[str, Any]) -> Outcome:
+    """What was left out of the view, or the word that it is retained there."""
+    try:
+        if name == RETAIN:
+            return Outcome("ok", retain(session, **args))
+        found = reload(session, **args)
+    except NoSuchMessage as error:
+        return Outcome("error", error={"type": "error", "message": str(error)})
+    return Outcome("ok", found, text=told(found))
+
+
+def planned(session: Session, name: str, args: dict[str, Any]) -> Iterator[Event | Outcome]:
+    """The new plan as an event, then the result: the whole plan, and the task that changed."""
+    try:
+        made = (
+            plan.set_plan(session, **args) if name == PLANNING[0] else plan.update(session, **args)
+        )
+    except plan.BadPlan as error:
+        yield Outcome("error", error={"type": "error", "message": str(error)})
+        return
+    yield events.plan_set(made)
+    changed = next((each for each in made["tasks"] if each["id"] == args.get("task")), made)
+    yield Outcome("ok", changed, text=plan.told(made))

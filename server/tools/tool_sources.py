@@ -1,0 +1,101 @@
+"""Where tools come from besides files of functions: `tools()` in a file of the owner's `tools/`.
+
+A database, a registry, another program: whatever the function asks, it returns BaseTools, and it is
+asked again now and then. Such a file runs in the server's process like a hook, and under the same
+rules (trusted.py); any other file in the folder never does. The rule of the file: a source that
+fails keeps the tools that it gave before.
+"""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import inspect
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ..settings.owner_code import Outcome, awaited, in_thread, load
+from .program_tools import BaseTool, as_object
+from .tool import ToolError
+
+FUNCTION = "tools"
+REFRESH_S = 30.0  # between two calls of a source; `REFRESH_S = …` in its file says otherwise
+PATIENCE_S = 20.0  # how long one call may take
+MOST = 1_000  # tools of one source
+
+
+@dataclass(eq=False)
+class Source:
+    """One such file. `asked_at`: when it was asked at last, in loop time; `running`: it is now."""
+
+    name: str
+    function: Callable[[], Any]
+    refresh_s: float
+    asked_at: float = 0.0
+    running: asyncio.Task[None] | None = field(default=None)
+
+    def due(self, now: float) -> bool:
+        return self.running is None and now >= self.asked_at + self.refresh_s
+
+    async def ask(self) -> list[BaseTool | str]:
+        """Its tools as they are now, each of them or why it is refused. Raises ToolError where it
+        gives none at all."""
+        is_async = inspect.iscoroutinefunction(self.function)
+        task = asyncio.ensure_future((awaited if is_async else in_thread)(self.function))
+        try:
+            await asyncio.wait({task}, timeout=PATIENCE_S)
+        finally:
+            if not task.done():
+                task.cancel()
+            self.asked_at = asyncio.get_running_loop().time()
+        if not task.done() or task.cancelled():
+            raise ToolError(f"tools() took longer than {PATIENCE_S:g} s")
+        outcome: Outcome = task.result()
+        if outcome.error is not None:
+            raise ToolError(f"tools() failed: {outcome.told}")
+        if isinstance(outcome.value, str | dict) or not isinstance(outcome.value, Iterable):
+            raise ToolError(f"tools() gave {type(outcome.value).__name__}, wanted a list of tools")
+        return _checked(outcome.value)
+
+
+def _checked(things: Iterable[Any]) -> list[BaseTool | str]:
+    found: list[BaseTool | str] = []
+    with Outcome() as outcome:  # a generator's own code runs here
+        for thing in things:
+            if len(found) == MOST:
+                found.append(f"only the first {MOST} tools are taken")
+                break
+            with Outcome() as one:
+                one.value = as_object(thing)
+            plain = isinstance(one.error, ToolError)
+            found.append(str(one.error) if plain else one.told or one.value)
+    if outcome.error is not None:
+        raise ToolError(f"tools() failed: {outcome.told}")
+    return found
+
+
+def is_source(path: Path) -> bool:
+    """Say whether a file has a `tools()` of its own. It is read for this and not run."""
+    with Outcome() as outcome:
+        outcome.value = ast.parse(path.read_bytes())
+    if outcome.error is not None:
+        return False
+    return any(
+        isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and node.name == FUNCTION
+        and not node.decorator_list
+        for node in outcome.value.body
+    )
+
+
+def load_source(path: Path) -> Source | str:
+    """Return the source in a file, or why it is refused."""
+    module = load(path, "tools")
+    if isinstance(module, str):
+        return module
+    refresh_s = getattr(module, "REFRESH_S", REFRESH_S)
+    if type(refresh_s) not in (int, float) or not refresh_s >= 0:
+        return f"REFRESH_S is {refresh_s!r:.40}, wanted a number of seconds"
+    return Source(path.name, getattr(module, FUNCTION), float(refresh_s))

@@ -1,0 +1,153 @@
+"""Runs inside requests: how many there may be, and what keeps a quiet stream alive."""
+
+from __future__ import annotations
+
+import asyncio
+import unittest
+from typing import Any
+
+from server.api.auth import Key, Keys
+from server.api.router import Call, Route, Router
+from server.api.run_stream import Pulse, Runs, Slots
+from server.errors import Problem
+
+from .fakes import run_async
+from .test_sessions import LIMITS, SCRIPT, SSE, Case
+
+KEY = {"name": "me", "key": "k"}
+
+
+class Busy(Case):
+    def test_slots(self) -> None:
+        slots = Slots(3)
+        mine, yours = Key("mine", 1, owner="me"), Key("yours", owner="you")
+        slots.take(mine)
+        with self.assertRaises(Problem) as caught:
+            slots.take(mine)  # a second run for a key that may have one
+        self.assertEqual(caught.exception.status, 429)
+        self.assertIn("Retry-After", caught.exception.headers)
+        slots.take(yours)
+        slots.take(yours)
+        with self.assertRaises(Problem):
+            slots.take(yours)  # a fourth run on a server for three
+        slots.give(mine)
+        slots.take(mine)
+
+    def test_two_keys_of_one_person_share_slots(self) -> None:
+        slots = Slots(9)
+        slots.take(Key("ann", 1, owner="ann"))
+        with self.assertRaises(Problem):
+            slots.take(Key("ann", 1, owner="ann"))
+        for owner in ("key-1a", "key-2b", "ann bob"):  # one name in the log, and not one person
+            slots.take(Key("ann", 1, owner=owner))
+
+    def test_too_many_runs_is_429_and_says_when_to_come_back(self) -> None:
+        async def main() -> None:
+            gate = asyncio.Event()
+
+            async def wait() -> None:
+                await gate.wait()
+
+            self.agent.wait = wait
+            router = self.router()
+            running = [self.call(headers=SSE) for _ in range(LIMITS["max_runs"])]
+            tasks = [asyncio.create_task(router(call.exchange)) for call in running]
+            while len(self.agent.runs) < len(running):
+                await asyncio.sleep(0)
+            refused = self.call(headers=SSE)
+            await router(refused.exchange)
+            self.assertEqual((refused.status, refused.json["code"]), (429, "busy"))
+            self.assertIn("retry-after", refused.headers)
+            gate.set()
+            await asyncio.gather(*tasks)
+            self.assertEqual([call.status for call in running], [200, 200])
+
+        run_async(main())
+
+
+class Fronts(Case):
+    """What the handlers of other systems' fronts are given."""
+
+    def run_with(self, script: list[Any], wish: str) -> tuple[bytes, list[str]]:
+        """(what was sent, the types of the events that were seen)."""
+        self.agent.script = script
+        seen: list[str] = []
+
+        async def handle(call: Call) -> None:
+            runs = Runs(self.agent, LIMITS)
+            async with runs.begin(call, await runs.read(call)) as run:
+                if wish == "whole":
+                    session = await runs.collect(call, run, lambda e: seen.append(e["type"]))
+                    await call.json(session)
+                else:
+                    await runs.stream(call, run, lambda *_: b"", lambda: b"cut")
+
+        router = Router({("POST", "/session"): Route(handle)}, handle, Keys([KEY]))
+        call = self.call()
+        run_async(router(call.exchange))
+        return call.answer, seen
+
+    def test_a_stream_without_its_end_says_so(self) -> None:
+        ends = {"type": "RUN_FINISHED", "threadId": "s1", "runId": "run_1"}
+        self.assertEqual(self.run_with(SCRIPT, "stream")[0], b"cut")
+        self.assertEqual(self.run_with([*SCRIPT, ends], "stream")[0], b"")
+
+    def test_who_collects_sees_every_event(self) -> None:
+        _, seen = self.run_with(SCRIPT, "whole")
+        self.assertEqual(seen, [event["type"] for event in SCRIPT])
+
+
+class Heartbeat(unittest.TestCase):
+    """With a loop whose clock is set by hand."""
+
+    class Loop(asyncio.SelectorEventLoop):
+        now = 1000.0
+
+        def time(self) -> float:
+            return self.now
+
+    class Stream:
+        """Sends at once."""
+
+        def __init__(self) -> None:
+            self.written: list[bytes] = []
+            self.sent_at = asyncio.get_running_loop().time()
+
+        def write(self, data: bytes) -> None:
+            self.written.append(data)
+            self.sent_at = asyncio.get_running_loop().time()
+
+    def test_a_comment_only_when_nothing_else_was_written(self) -> None:
+        loop = self.Loop()
+
+        async def pass_time(seconds: float) -> None:
+            loop.now += seconds
+            for _ in range(3):
+                await asyncio.sleep(0)
+
+        async def main() -> None:
+            stream = self.Stream()
+            written, pulse = stream.written, Pulse(stream, 15)
+            await pass_time(14)
+            self.assertEqual(written, [])
+            stream.write(b"an event")
+            await pass_time(14)
+            self.assertEqual(written, [b"an event"])
+            await pass_time(2)
+            self.assertEqual(written[1:], [b": ping\n\n"])
+            await pass_time(15)
+            self.assertEqual(written[1:], [b": ping\n\n"] * 2)
+            pulse.stop()
+            await pass_time(100)
+            self.assertEqual(len(written), 3)
+            never = Pulse(stream, 0)
+            await pass_time(100)
+            never.stop()
+            self.assertEqual(len(written), 3)
+
+        with asyncio.Runner(loop_factory=lambda: loop) as runner:
+            runner.run(main())
+
+
+if __name__ == "__main__":
+    unittest.main()

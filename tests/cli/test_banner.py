@@ -1,0 +1,116 @@
+"""What is said at start: links that lead here, and only what is so."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+import unittest
+from pathlib import Path
+
+from server.app import App
+from server.cli import doctor
+from server.cli.banner import describe, links, sign_in
+from server.config import load
+
+
+class Links(unittest.TestCase):
+    def test_the_last_one_is_for_this_machine(self) -> None:
+        for host, scheme, key, last in (
+            ("127.0.0.1", "http", "k", "http://127.0.0.1:8/#key=k"),
+            ("127.0.0.1", "http", "", "http://127.0.0.1:8/"),
+            ("::1", "https", "k", "https://[::1]:8/#key=k"),
+            ("example.org", "https", "", "https://example.org:8/"),
+            ("0.0.0.0", "http", "k", "http://127.0.0.1:8/#key=k"),
+            ("::", "http", "", "http://127.0.0.1:8/"),
+            ("", "http", "", "http://127.0.0.1:8/"),
+        ):
+            with self.subTest(host=host, key=key):
+                found = links(scheme, host, 8, key)
+                self.assertEqual(found[-2:], ["Open this link in a browser:", last])
+                if len(found) > 2:
+                    self.assertRegex(found[1], rf"^{scheme}://[0-9.]+:8/")
+
+    def test_how_to_sign_in(self) -> None:
+        file = Path("/home/me/.yaa/key")
+        for key_file, shown, required, said in (
+            (file, True, True, ""),
+            (
+                file,
+                False,
+                True,
+                f"The key to sign in with is in {file} (--print-link shows it here).",
+            ),
+            (None, False, True, ""),
+            (None, False, False, "No key is needed: every user and program of this machine"),
+        ):
+            with self.subTest(key_file=key_file, shown=shown, required=required):
+                found = " ".join(sign_in(key_file, shown=shown, required=required))
+                self.assertTrue(found.startswith(said) if said else not found, found)
+
+
+class Described(unittest.IsolatedAsyncioTestCase):
+    async def test_what_is_there_and_what_is_wrong(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            home = Path(folder)
+            (home / "hooks").mkdir()
+            (home / "hooks" / "broken.py").write_text("def (:")
+            flags = {"server.discover": False, "session.agent": "nobody"}
+            async with App(load(home, None, {}, flags), {}) as app:
+                said = "\n".join(describe(app))
+                tier = app.toolbox.sandbox()["tier"]
+        for pattern in (
+            r"model    demo: .*no AI",
+            r"tools    calculator, ",
+            r"problem  hooks/broken\.py: ",
+            r"problem  session\.agent is nobody, and there is no such agent",
+            rf"sandbox  (tier )?{tier}: ",
+            rf"home     {home}",
+        ):
+            self.assertRegex(said, pattern)
+        self.assertNotIn("workers", said, "there is one process")
+
+    async def test_a_default_model_that_is_not_there_is_a_problem(self) -> None:
+        provider = {"session": {"config": {"llm_api": {"provider": {"name": "nope"}}}}}
+        with tempfile.TemporaryDirectory() as folder:
+            (Path(folder) / "config.json").write_text(json.dumps(provider))
+            async with App(load(Path(folder), None, {}, {"server.discover": False}), {}) as app:
+                said, found = "\n".join(describe(app)), doctor.examine(app)
+        text = "session.config.llm_api.provider: This server does not have a provider named 'nope'."
+        self.assertIn(f"  problem  {text} Known: demo.", said)
+        mine = [each for each in found if each.text.startswith(text)]
+        self.assertEqual([each.mark for each in mine], [doctor.MISSING])
+
+    async def test_a_log_that_cannot_be_written_is_a_problem(self) -> None:
+        for key in ("log", "tracing"):
+            with self.subTest(key), tempfile.TemporaryDirectory() as folder:
+                flags = {"server.discover": False, f"server.{key}.file": folder}
+                async with App(load(Path(folder) / "home", None, {}, flags), {}) as app:
+                    said, found = "\n".join(describe(app)), doctor.examine(app)
+                text = f"server.{key}.file: {folder}: Is a directory"
+                self.assertIn(f"  problem  {text}", said)
+                self.assertIn(
+                    (doctor.MISSING, "logs", text),
+                    [(each.mark, each.name, each.text) for each in found],
+                )
+                flags[f"server.{key}.file"] = "fine"
+                async with App(load(Path(folder) / "home", None, {}, flags), {}) as app:
+                    self.assertEqual(app.problems()["logs"], [])
+
+    async def test_what_is_withheld_is_not_among_the_tools(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            async with App(load(Path(folder), None, {}, {"server.discover": False}), {}) as app:
+                await app.toolbox.close()
+                await app.toolbox.open("none")
+                lines = describe(app)
+        said = "\n".join(lines)
+        tools, withheld = said.partition("  tools")[2].split("  sandbox")
+        self.assertNotIn("shell", tools)
+        self.assertIn("calculator", tools)
+        self.assertRegex(withheld, r"so withheld, for B is required:\n +.*\bshell\b")
+        named = [line for line in lines if line.count(", ") > 1]
+        self.assertGreater(len(named), 2, "names go on in further lines")
+        self.assertLess(max(map(len, named)), 80)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,214 @@
+"""A run on a terminal: what is printed, what a hostile text cannot do, and how answers are read."""
+
+from __future__ import annotations
+
+import io
+import unittest
+from typing import Any
+
+from server.cli.render import Printer, Terminal, answer, ask_for, shorten, visible
+from server.session import events
+
+
+class Screen(io.StringIO):
+    """A terminal that shows colours."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def terminal(
+    *lines: str, screen: io.StringIO | None = None, **env: str
+) -> tuple[Terminal, io.StringIO]:
+    out = screen or io.StringIO()
+    return Terminal(io.StringIO("".join(line + "\n" for line in lines)), out, env), out
+
+
+def printed(*shown: events.Event) -> str:
+    screen, out = terminal()
+    printer = Printer(screen)
+    for event in shown:
+        printer.show(event)
+    return out.getvalue()
+
+
+class Printing(unittest.TestCase):
+    def test_a_run(self) -> None:
+        text = printed(
+            events.run_started("s", {"id": "run_1"}, 1),
+            *events.think_start("r", "m", "reasoning", 1),
+            events.think_delta("r", "Let me "),
+            events.think_delta("r", "see."),
+            *events.think_end("r"),
+            events.text_start("m", 2),
+            events.text_delta("m", "I will "),
+            events.text_delta("m", "look."),
+            events.tool_start("c", "shell", "m"),
+            events.tool_args("c", '{"command":'),
+            events.tool_args("c", '"ls"}'),
+            events.tool_end("c"),
+            events.text_end("m", {}, 3),
+            events.tool_exec("c", [], 4),
+            events.tool_output("c", "one\n", first=True),
+            events.tool_output("c", "two", first=False),
+            events.tool_result("c", "shell", "one\ntwo", 5),
+        )
+        self.assertEqual(
+            text,
+            'Let me see.\nI will look.\n→ shell {"command":"ls"}\none\ntwo\n← shell: one\n  two\n',
+        )
+
+    def test_parallel_calls_are_not_mixed_up(self) -> None:
+        text = printed(
+            events.tool_start("a", "first", "m"),
+            events.tool_start("b", "second", "m"),
+            events.tool_args("b", "{2}"),
+            events.tool_args("a", "{1}"),
+            events.tool_end("a"),
+            events.tool_end("b"),
+        )
+        self.assertEqual(text, "→ first {1}\n→ second {2}\n")
+
+    def test_an_error_stands_on_a_line_of_its_own(self) -> None:
+        text = printed(
+            events.text_start("m", 1),
+            events.text_delta("m", "half"),
+            events.run_error("The model is gone.", "upstream_error"),
+        )
+        self.assertEqual(text, "half\nThe model is gone.\n")
+
+    def test_events_that_say_nothing_to_a_person(self) -> None:
+        for event in (
+            events.step_started(1, 1),
+            events.state_delta(events.put("title", value="t")),
+            {"type": "SOMETHING_NEW"},
+        ):
+            self.assertEqual(printed(event), "")
+
+    def test_long_results_are_shortened(self) -> None:
+        self.assertEqual(shorten("a\nb"), "a\n  b")
+        self.assertIn("… 2000 characters in all", shorten("x" * 2000))
+        self.assertIn("characters in all", shorten("x\n" * 100))
+        self.assertEqual(shorten(""), "")
+
+    def test_colours_only_for_a_person(self) -> None:
+        red, plain = "\x1b[31mx\x1b[0m\n", "x\n"
+        for screen, env, wanted in (
+            (io.StringIO(), {}, plain),
+            (Screen(), {"TERM": "xterm"}, red),
+            (Screen(), {"TERM": "dumb"}, plain),
+            (Screen(), {"TERM": "xterm", "NO_COLOR": "1"}, plain),
+        ):
+            with self.subTest(env=env):
+                shown, out = terminal(screen=screen, **env)
+                shown.line("x", "red")
+                self.assertEqual(out.getvalue(), wanted)
+
+
+class Hostile(unittest.TestCase):
+    ATTACKS = ("\x1b[2J", "\x1b]0;title\x07", "\r", "\x08", "\x9b2J", "\u202e", "\u2066", "\x7f")
+
+    def test_controls_are_shown_and_not_obeyed(self) -> None:
+        for attack in self.ATTACKS:
+            with self.subTest(attack=attack):
+                text = printed(
+                    events.text_start("m", 1),
+                    events.text_delta("m", f"a{attack}b"),
+                    events.tool_start("c", f"n{attack}", "m"),
+                    events.tool_args("c", attack),
+                    events.tool_end("c"),
+                    events.tool_output("c", attack, first=True),
+                    events.tool_result("c", f"n{attack}", attack + "x", 5),
+                    events.run_error(attack, "internal"),
+                )
+                self.assertNotIn(attack[0], text)
+        self.assertEqual(visible("a\tb\nc ü 👩‍💻 עברית"), "a\tb\nc ü 👩‍💻 עברית")
+
+    def test_nothing_hides_in_what_is_to_be_approved(self) -> None:
+        for attack in self.ATTACKS:
+            screen, out = terminal("y")
+            asked = {"reason": "tool_call", "message": attack, "tool": attack}
+            answer(screen, {**asked, "args": {"command": f"ls {attack}", attack: 1}})
+            with self.subTest(attack=attack):
+                self.assertNotIn(attack[0], out.getvalue())
+
+
+class Answering(unittest.TestCase):
+    def ask(self, interrupt: dict[str, Any], *lines: str) -> Any:
+        screen, _ = terminal(*lines)
+        return answer(screen, {"message": "?"} | interrupt)
+
+    def test_approval(self) -> None:
+        call = {"reason": "tool_call", "tool": "shell", "args": {"command": "ls"}}
+        for lines, payload in (
+            (["y"], {"approved": True}),
+            (["YES"], {"approved": True}),
+            (["what", "", "y"], {"approved": True}),
+            (["a"], {"approved": True, "remember": "session"}),
+            (["n", ""], {"approved": False}),
+            (["n", "too risky"], {"approved": False, "reason": "too risky"}),
+            (
+                ["e", '{"command": "ls -l"}'],
+                {"approved": True, "edited_args": {"command": "ls -l"}},
+            ),
+            (["e", "{", "[]", "{}"], {"approved": True, "edited_args": {}}),
+        ):
+            with self.subTest(lines=lines):
+                found = self.ask(call, *lines)
+                self.assertEqual(found, {"status": "resolved", "payload": payload})
+
+    def test_other_reasons(self) -> None:
+        for interrupt, lines, payload in (
+            ({"reason": "input_required", "response_schema": {"type": "string"}}, ["Bob"], "Bob"),
+            ({"reason": "input_required"}, [""], ""),
+            ({"reason": "limit"}, ["y"], {"continue": True}),
+            ({"reason": "limit"}, ["?", "n"], None),
+            ({"reason": "model_error"}, ["y"], {"retry": True}),
+            ({"reason": "model_error"}, ["n"], None),
+            ({"reason": "indeterminate"}, ["x", "r"], {"action": "retry"}),
+            ({"reason": "indeterminate"}, ["s"], {"action": "skip"}),
+            ({"reason": "indeterminate"}, ["t", "42"], {"action": "result", "content": "42"}),
+            ({"reason": "something_new"}, [], None),
+        ):
+            with self.subTest(interrupt=interrupt, lines=lines):
+                expected = None if payload is None else {"status": "resolved", "payload": payload}
+                self.assertEqual(self.ask(interrupt, *lines), expected)
+        page = self.ask({"reason": "client_tool"})
+        self.assertTrue(page["payload"]["is_error"])
+
+    def test_no_more_input(self) -> None:
+        with self.assertRaises(EOFError):
+            self.ask({"reason": "tool_call"})
+
+    def test_values_by_schema(self) -> None:
+        for schema, lines, value in (
+            ({"type": "boolean"}, ["maybe", "no"], False),
+            ({"type": "integer"}, ["many", "5"], 5),
+            ({"type": "number"}, ["2.5"], 2.5),
+            ({"type": "array"}, ["[1, 2]"], [1, 2]),
+            ({"enum": ["red", "blue", 3]}, ["green", "3"], 3),
+            ({}, ["free text"], "free text"),
+            (
+                {
+                    "type": "object",
+                    "properties": {
+                        "name": {"type": "string", "description": "your name"},
+                        "age": {"type": "integer"},
+                    },
+                },
+                ["Ann", "40"],
+                {"name": "Ann", "age": 40},
+            ),
+            (
+                {"properties": {"a": {"type": "integer"}, "b": {}}, "required": ["b"]},
+                ["", ""],
+                {"b": ""},
+            ),
+        ):
+            with self.subTest(schema=schema):
+                screen, _ = terminal(*lines)
+                self.assertEqual(ask_for(screen, schema), value)
+
+
+if __name__ == "__main__":
+    unittest.main()

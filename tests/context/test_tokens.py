@@ -1,0 +1,105 @@
+"""Estimating tokens: against real counts; parts, samples, a bounded time whatever the text."""
+
+from __future__ import annotations
+
+import time
+import unittest
+
+from server.context.budget import MOST_OF_CHARACTER
+from server.context.tokens import (
+    FAMILIES,
+    MEDIA,
+    SAMPLED,
+    costs_of,
+    estimate,
+    of_content,
+    of_message,
+)
+
+from ..bench.tokens import PROMISED, by, error, foretold, pieces
+
+
+class AgainstRealCounts(unittest.TestCase):
+    """The texts that the costs were not fitted on. tests/interop counts them again."""
+
+    def test_the_corpus_is_what_was_promised(self) -> None:
+        kinds = {piece["kind"] for piece in pieces()}
+        self.assertEqual(len(kinds), 15, "ten languages and five kinds of code")
+        self.assertLessEqual({"zh", "ja", "ko", "ar", "hi", "ru", "th"}, kinds)
+        self.assertGreater(len(pieces("held")), 80)
+
+    def test_the_two_vocabularies_of_the_promise(self) -> None:
+        for family, model in PROMISED.items():
+            for half in ("fit", "held"):
+                with self.subTest(family=family, half=half):
+                    found = error(pieces(half), family, by(costs_of(model)))
+                    self.assertLessEqual(found.mean, 0.06)
+                    self.assertLessEqual(found.p95, 0.15)
+
+    def test_the_others(self) -> None:
+        for family in FAMILIES:
+            if family:
+                with self.subTest(family=family):
+                    found = error(pieces("held"), family, by(FAMILIES[family]))
+                    self.assertLessEqual(found.mean, 0.065)
+                    self.assertLessEqual(found.p95, 0.16)
+
+    def test_the_next_request(self) -> None:
+        for family in PROMISED:
+            with self.subTest(family=family):
+                self.assertLessEqual(foretold(family, seeds=20).mean, 0.02)
+
+    def test_models_are_known_by_their_names(self) -> None:
+        cases = {
+            "o200k": ("gpt-4o", "gpt-4.1-mini", "openai/gpt-5", "gpt-oss-20b", "o3-mini", "GPT-4o"),
+            "cl100k": ("gpt-4", "gpt-4-turbo", "gpt-3.5-turbo"),
+            "qwen": ("qwen3-max", "Qwen/Qwen2.5-7B-Instruct", "qwen-plus", "qwq-32b"),
+            "qwen35": ("qwen3.6-27b", "Qwen/Qwen3.5-27B"),
+            "deepseek": ("deepseek-chat", "deepseek-ai/DeepSeek-V3.2"),
+            "llama": ("meta-llama/Llama-3.1-8B", "llama3:8b", "Llama-4-Scout"),
+            "gemma": ("gemma-3-4b-it", "gemini-2.5-pro"),
+            "": ("MiniMax-M2", "kimi-latest", "glm-4.7", "smollm2", "foo3", ""),
+        }
+        for family, models in cases.items():
+            for model in models:
+                with self.subTest(model=model):
+                    self.assertIs(costs_of(model), FAMILIES[family])
+
+    def test_no_character_costs_more_than_what_is_reckoned_with(self) -> None:
+        """context/budget.py looks no closer at a request that is small even if each costs the
+        most."""
+        for text in ("1", "1 1", "1\n1\n", "あ", "ไ", "न ", "हि", "é", "\n", "한", "🙂", "1,2,3"):
+            for family, costs in FAMILIES.items():
+                with self.subTest(text=text, family=family):
+                    most = MOST_OF_CHARACTER * len(text * 50)
+                    self.assertLessEqual(estimate(text * 50, costs), most)
+
+
+class Estimates(unittest.TestCase):
+    def test_a_long_text_is_sampled(self) -> None:
+        line = "A sentence of a report, number 17.\n"
+        long = line * (SAMPLED // len(line) + 200)
+        self.assertAlmostEqual(
+            estimate(long), estimate(line) * len(long) / len(line), delta=estimate(long) * 0.05
+        )
+
+    def test_hostile_text_is_cheap(self) -> None:
+        for text in (
+            "aA" * 500_000,
+            "a1" * 500_000,
+            "=" * 1_000_000,
+            " " * 1_000_000,
+            "🙂" * 250_000,
+        ):
+            started = time.process_time()
+            self.assertGreater(estimate(text), 100)
+            self.assertLess(time.process_time() - started, 1.0, text[:4])
+
+    def test_parts_and_calls(self) -> None:
+        image = {"type": "image_url", "image_url": {"url": "data:" + "x" * 10**6}}
+        self.assertEqual(of_content([image, {"type": "text", "text": "hello"}]), MEDIA + 1)
+        self.assertEqual(of_content(None), 0)
+        call = {"id": "c", "function": {"name": "read", "arguments": '{"path": "a.txt"}'}}
+        self.assertGreater(
+            of_message({"role": "assistant", "content": "", "tool_calls": [call]}), 15
+        )

@@ -1,0 +1,176 @@
+"""Prints what the server's code is like, in figures: `python3 -m tests.house [--list FIGURE]`.
+
+Each figure is a list of places; its length is printed, and `--list` prints the places.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+
+from .tooling.source import functions, imports, modules, path_of
+from .tooling.tools import ROOT
+
+TOP = {"__init__", "__main__", "app", "config", "types", "errors", "strict_json"}
+PHRASES = ("In the walk", "rule of the file", "The rule of", "seed 00", "codicil")
+# Words that begin a sentence in the imperative; a verb that ends in -s or -ed is none.
+NO_VERBS = set(
+    "a an the this that these those what where when who how why whether which one two all every"
+    " each"
+    " some any no nothing of from in on at by for with without as if it its is are was or and"
+    " not so"
+    " here there false true none".split()
+)
+PARTICIPLE = re.compile(r"^_?[a-z]+(ed|en|ing|ten|wn|ld|rd|nt)$")
+NOUNS = set(
+    "token tokens hidden open happen children written listen golden seven ten even given setting"
+    " thing string pending encoding timing meaning reading event content client segment argument"
+    " document element fragment account amount agent parent current different present recent extent"
+    " intent comment environment down own known field child world build hold old bold cold word"
+    " record standard board guard card third discard keyword forward need feed seed speed".split()
+)
+
+
+def public(name: str) -> bool:
+    return not name.startswith("_")
+
+
+def documented() -> Iterator[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:
+    """Public functions and methods of public classes, with their place."""
+    for name, tree in modules().items():
+        for node in functions(tree):
+            if public(node.name):
+                yield f"{path_of(name)}:{node.lineno} {node.name}", node
+
+
+def first_word(node: ast.FunctionDef | ast.AsyncFunctionDef) -> str:
+    return re.sub(r"\W.*", "", (ast.get_docstring(node) or "").strip(), flags=re.S).lower()
+
+
+def is_imperative(word: str) -> bool:
+    return bool(word) and word not in NO_VERBS and not re.search(r"(s|ed|ing)$", word)
+
+
+def lines() -> list[str]:
+    return [
+        f"{path_of(name)}: {number}"
+        for name in modules()
+        for number, _ in enumerate((ROOT / path_of(name)).read_text().splitlines(), 1)
+    ]
+
+
+def files() -> list[str]:
+    return [path_of(name) for name in modules()]
+
+
+def at_the_top() -> list[str]:
+    """What stands beside the packages and should not."""
+    names = {path.stem for path in (ROOT / "server").glob("*.py")}
+    return sorted(names - TOP)
+
+
+def imported_once() -> list[str]:
+    importers: dict[str, set[str]] = defaultdict(set)
+    for name, _line, target in imports():
+        if name != target:
+            importers[target].add(name)
+    return [
+        f"{path_of(target)} <- {path_of(*names)}"
+        for target, names in sorted(importers.items())
+        if len(names) == 1 and not path_of(target).endswith("__init__.py")
+    ]
+
+
+def participles() -> list[str]:
+    """Modules, public functions and classes that are called by a bare participle."""
+    found = []
+    for name, tree in modules().items():
+        last = name.rpartition(".")[2]
+        named = [(path_of(name), last)]
+        named += [
+            (f"{path_of(name)}:{node.lineno}", node.name)
+            for node in ast.walk(tree)
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+        ]
+        found += [
+            f"{place} {word}"
+            for place, word in named
+            if public(word) and PARTICIPLE.match(word.lower()) and word.lower() not in NOUNS
+        ]
+    return found
+
+
+def undocumented() -> list[str]:
+    return [place for place, node in documented() if not ast.get_docstring(node)]
+
+
+def not_imperative() -> list[str]:
+    return [
+        f"{place}: {(ast.get_docstring(node) or '').splitlines()[0]}"
+        for place, node in documented()
+        if ast.get_docstring(node) and not is_imperative(first_word(node))
+    ]
+
+
+def phrases() -> list[str]:
+    return [
+        f"{path_of(name)}:{number} {line.strip()}"
+        for name in modules()
+        for number, line in enumerate((ROOT / path_of(name)).read_text().splitlines(), 1)
+        if any(phrase in line for phrase in PHRASES)
+    ]
+
+
+def dict_aliases() -> list[str]:
+    """`Session = dict[str, Any]` and the like, outside of types.py."""
+    return [
+        f"{path_of(name)}:{node.lineno} {ast.unparse(node)}"
+        for name, tree in modules().items()
+        for node in tree.body
+        if name != "server.types"
+        and isinstance(node, ast.Assign)
+        and ast.unparse(node.value) == "dict[str, Any]"
+    ]
+
+
+def kinds_compared() -> list[str]:
+    return [
+        f"{path_of(name)}:{node.lineno} {ast.unparse(node)}"
+        for name, tree in modules().items()
+        if name.startswith(("server.tools", "server.agent"))
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Compare) and ast.unparse(node.left).endswith(".kind")
+    ]
+
+
+FIGURES: dict[str, Callable[[], list[str]]] = {
+    "files": files,
+    "lines": lines,
+    "beside the packages": at_the_top,
+    "imported by one file": imported_once,
+    "named by a participle": participles,
+    "public functions": lambda: [place for place, _ in documented()],
+    "without docstring": undocumented,
+    "docstring not imperative": not_imperative,
+    "phrases of no use": phrases,
+    "aliases of dict[str, Any]": dict_aliases,
+    "kinds of tools compared": kinds_compared,
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python3 -m tests.house", description=__doc__)
+    parser.add_argument("--list", choices=FIGURES, help="print the places of one figure")
+    options = parser.parse_args()
+    if options.list:
+        print("\n".join(FIGURES[options.list]()))
+        return
+    for name, places in FIGURES.items():
+        print(f"{len(places()):>7,}  {name}")
+
+
+if __name__ == "__main__":
+    main()

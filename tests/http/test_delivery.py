@@ -1,0 +1,75 @@
+"""What is known of an answer's arrival, over a real socket."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import sys
+import unittest
+
+from server.http.delivery import arrived, reached, unconfirmed
+from server.http.exchange import Exchange
+
+from .live import connected, get, serving, soon
+
+
+@unittest.skipUnless(sys.platform == "linux", "only Linux tells")
+class Arriving(unittest.IsolatedAsyncioTestCase):
+    """An answer has arrived when the client's system says so, whoever reads it."""
+
+    async def arrived(self, size: int, window: int, *, cut: bool = False) -> bool | None:
+        """None where the handler was cancelled, as it is when the client is gone."""
+        said: asyncio.Future[bool | None] = asyncio.get_running_loop().create_future()
+
+        async def handle(exchange: Exchange) -> None:
+            try:
+                if cut:
+                    client.reset()
+                    await asyncio.sleep(0)  # it is, and nobody here has looked
+                await exchange.respond(200, {}, bytes(size))
+                said.set_result(await arrived(exchange))
+            except asyncio.CancelledError:
+                said.set_result(None)
+                raise
+
+        async with serving(handle) as server, connected(server, window) as client:
+            client.writer.transport.pause_reading()  # type: ignore[attr-defined]
+            await client.send(get())
+            return await soon(said)
+
+    async def test_what_is_known_of_it(self) -> None:
+        self.assertIs(await self.arrived(5, 0), True)
+        self.assertIs(await self.arrived(60_000, 4096), False, "most of it waits here")
+        self.assertFalse(await self.arrived(5, 0, cut=True))
+
+    async def reached(self, size: int, window: int, within_s: float) -> bool | None:
+        said: asyncio.Future[bool | None] = asyncio.get_running_loop().create_future()
+
+        async def handle(exchange: Exchange) -> None:
+            try:
+                stream = exchange.stream(200)
+                stream.write(bytes(size))
+                stream.push()
+                said.set_result(await reached(exchange, within_s))
+            except asyncio.CancelledError:
+                said.set_result(None)
+                raise
+
+        async with serving(handle) as server, connected(server, window) as client:
+            client.writer.transport.pause_reading()  # type: ignore[attr-defined]
+            await client.send(get())
+            return await soon(said)
+
+    async def test_what_was_announced(self) -> None:
+        """A client whose system takes nothing is waited for, and not for ever."""
+        self.assertIs(await self.reached(5, 0, 10.0), True)
+        self.assertIs(await self.reached(60_000, 4096, 0.05), False)
+
+    def test_where_nobody_knows(self) -> None:
+        closed = socket.socket()
+        closed.close()
+        self.assertEqual((unconfirmed(None), unconfirmed(closed)), (1, 1))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,404 @@
+"""Every quirk of vectors/llm_stream.json, decoded whole and cut everywhere, in each tool mode."""
+
+from __future__ import annotations
+
+import copy
+import json
+import random
+import unittest
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from server.models.chat_decoder import Decoder
+from server.models.decoder import Scanner
+from server.models.failure import Failure
+from server.models.stream_reader import Reader
+from server.models.text_tools import history
+from server.models.text_tools.json_reply import JsonReply
+from server.models.text_tools.prose import rescue
+from server.models.text_tools.xml import TagScanner
+from server.session.events import Event
+
+from .fakes import check_brackets, message, options, provider, said, tool
+
+VECTORS: list[dict[str, Any]] = json.loads(
+    (Path(__file__).parent.parent / "vectors" / "llm_stream.json").read_text()
+)
+SENT = 100  # bytes of the request, for estimates
+SMALL = 700  # streams up to this size are cut at every byte
+
+
+ADD = tool("add", {"a": {"type": "integer"}, "b": {"type": "string"}})
+ARGUMENTS = {"a": 7, "b": '<日本> & "x"\n</b'}
+PROVIDER = provider()
+SCANNERS: dict[str, Callable[[], Scanner | None]] = {
+    "native": lambda: None,
+    "text": lambda: TagScanner([ADD]),
+    "json_schema": lambda: JsonReply(["add"]),
+}
+
+
+def decoder_of(vector: dict[str, Any], mode: str = "native") -> Decoder:
+    source = provider(preset=vector.get("preset", "custom"), quirks=vector.get("quirks", {}))
+    names, tools = vector.get("names", {}), vector.get("tools", [])
+    return Decoder(
+        source,
+        options(),
+        restore=lambda name: names.get(name, name),
+        scanner=SCANNERS[mode](),
+        rescue=lambda text: rescue(text, {name: {} for name in tools}),
+    )
+
+
+def wire(vector: dict[str, Any]) -> bytes:
+    """The vector as the bytes of an event stream."""
+    if "raw" in vector:
+        return str(vector["raw"]).encode()
+    frames = [f"data: {json.dumps(chunk)}\n\n" for chunk in vector["chunks"]]
+    done = "data: [DONE]\n\n" if vector.get("done", True) else ""
+    return ("".join(frames) + done).encode()
+
+
+def read(
+    vector: dict[str, Any], pieces: list[bytes], mode: str = "native"
+) -> tuple[list[Event], Failure | None]:
+    """The events of a stream in these pieces, and the failure that ended it."""
+    decoder = decoder_of(vector, mode)
+    reader = Reader(decoder, PROVIDER)
+    events: list[Event] = []
+    try:
+        for piece in pieces:
+            for event in reader.feed(piece):
+                events.append(event)
+            if reader.ended:
+                break
+        events.extend(reader.finish(SENT))
+    except Failure as failure:
+        return events, failure
+    return events, None
+
+
+def cuts(data: bytes) -> Iterator[list[bytes]]:
+    """Byte by byte, then at every place (small streams) or at random ones."""
+    yield [data[i : i + 1] for i in range(len(data))]
+    if len(data) <= SMALL:
+        for place in range(1, len(data)):
+            yield [data[:place], data[place:]]
+    seed = random.Random(len(data))
+    for _ in range(20):
+        places = sorted(seed.sample(range(len(data) + 1), min(8, len(data) + 1)))
+        yield [data[a:b] for a, b in zip([0, *places], [*places, len(data)], strict=True)]
+
+
+class Vectors(unittest.TestCase):
+    maxDiff = None
+
+    def check(self, vector: dict[str, Any], events: list[Event], failure: Failure | None) -> None:
+        if "error" in vector:
+            assert failure is not None, "no failure"
+            self.assertEqual(failure.code, vector["error"])
+            self.assertIn(vector.get("says", ""), failure.message)
+            self.assertEqual(failure.retryable, vector.get("retryable", failure.retryable))
+            text = "".join(e["delta"] for e in events if e["type"] == "TEXT_MESSAGE_CONTENT")
+            self.assertEqual(text, vector.get("text", ""))
+            return
+        if failure is not None:
+            raise failure
+        self.assertEqual(check_brackets(events), [])
+        self.assertEqual(events[-1]["type"], "TEXT_MESSAGE_END")
+        made = message(events)
+        json.dumps(made).encode()
+        json.dumps(made, ensure_ascii=False).encode()  # no half pairs
+        calls = made.get("tool_calls", [])
+        got = {
+            "calls": [[c["function"]["name"], c["function"]["arguments"]] for c in calls],
+            "finish": made["meta"]["finish_reason"],
+            "text": made["content"],
+            "think": made.get("reasoning", {}).get("text", ""),
+        }
+        self.assertEqual(got, {key: vector[key] for key in got})
+        self.assertEqual(made["at"], 1_700_000_000_000, "whether a thought or a word comes first")
+        self.assertEqual(len({call["id"] for call in calls}), len(calls))
+        if "ids" in vector:
+            self.assertEqual([call["id"] for call in calls], vector["ids"])
+        if "extra" in vector:
+            self.assertEqual([call.get("extra") for call in calls], vector["extra"])
+        if "usage" in vector:
+            self.assertEqual(made["meta"]["usage"], vector["usage"])
+        for key in ("field", "details"):
+            if key in vector:
+                self.assertEqual(made["reasoning"].get(key), vector[key])
+
+    def test_names_are_unique(self) -> None:
+        names = [vector["name"] for vector in VECTORS]
+        self.assertEqual(len(set(names)), len(names))
+
+    def test_whole(self) -> None:
+        for vector in VECTORS:
+            with self.subTest(vector["name"]):
+                self.check(vector, *read(vector, [wire(vector)]))
+
+    def test_cut_everywhere(self) -> None:
+        for vector in VECTORS:
+            data = wire(vector)
+            whole, failure = read(vector, [data])
+            for pieces in cuts(data):
+                again, same = read(vector, pieces)
+                with self.subTest(vector["name"], sizes=[len(piece) for piece in pieces][:9]):
+                    self.assertEqual(again, whole)
+                    self.assertEqual(str(same), str(failure))
+
+    def test_chunk_by_chunk(self) -> None:
+        """Without the event stream: the decoder alone."""
+        for vector in VECTORS:
+            if "chunks" in vector and "error" not in vector and "done" not in vector:
+                with self.subTest(vector["name"]):
+                    decoder = decoder_of(vector)
+                    events = [e for chunk in vector["chunks"] for e in decoder.feed(chunk)]
+                    self.check(vector, events + decoder.finish(SENT), None)
+
+
+class OtherToolModes(Vectors):
+    """A model that is asked for calls in its text has every quirk that others have."""
+
+    def test_whole(self) -> None:
+        for vector in VECTORS:
+            for mode in ("text", "json_schema"):
+                with self.subTest(vector["name"], mode=mode):
+                    expected = vector | vector.get(f"mode {mode}", {})
+                    self.check(expected, *read(vector, [wire(vector)], mode))
+
+    def test_cut_everywhere(self) -> None:
+        """What was said is the same however it is cut; in which deltas it leaves need not be."""
+        for vector in VECTORS:
+            byte_by_byte, *others = cuts(wire(vector))
+            for mode in ("text", "json_schema"):
+                for pieces in (byte_by_byte, *others[-5:]):
+                    with self.subTest(vector["name"], mode=mode):
+                        expected = vector | vector.get(f"mode {mode}", {})
+                        self.check(expected, *read(vector, pieces, mode))
+
+    def test_a_call_in_the_text_under_every_quirk(self) -> None:
+        """Every stream that says something without calling says a call behind it."""
+        driven = 0
+        for vector in VECTORS:
+            dictionaries = all(isinstance(chunk, dict) for chunk in vector.get("chunks", [0]))
+            plain = dictionaries and "think>" not in json.dumps(vector["chunks"])
+            if vector.get("calls") or not plain or not spoken(vector["chunks"]):
+                continue
+            if vector.get("finish") == "length" and not vector["text"]:
+                continue  # all of it is a thought that was cut
+            for mode in ("text", "json_schema"):
+                written = history.call_text("add", json.dumps(ARGUMENTS), mode)
+                changed = {**vector, "chunks": with_call(vector["chunks"], written, mode)}
+                for pieces in ([wire(changed)], [bytes([b]) for b in wire(changed)]):
+                    with self.subTest(vector["name"], mode=mode):
+                        self.check_call(changed, *read(changed, pieces, mode))
+                driven += 1
+        self.assertGreater(driven, 90)
+
+    def check_call(
+        self, vector: dict[str, Any], events: list[Event], failure: Failure | None
+    ) -> None:
+        if "error" in vector:
+            self.assertEqual(failure and failure.code, vector["error"])
+            return
+        if failure is not None:
+            raise failure
+        self.assertEqual(check_brackets(events), [])
+        (call,) = message(events)["tool_calls"]
+        self.assertEqual(call["function"]["name"], "add")
+        self.assertEqual(json.loads(call["function"]["arguments"]), ARGUMENTS)
+
+
+def spoken(chunks: list[Any]) -> list[dict[str, Any]]:
+    """The deltas that say something, in a stream's chunks."""
+    choices = [each for chunk in chunks for each in (chunk.get("choices") or ()) if each]
+    deltas = [each["delta"] for each in choices if each.get("delta") and not each.get("index")]
+    return [delta for delta in deltas if isinstance(delta.get("content"), str)]
+
+
+def with_call(chunks: list[Any], written: str, mode: str) -> list[Any]:
+    """The chunks with a call behind what they say, or as all that they say where the whole answer
+    is held to a schema; cut into as many deltas as the text was."""
+    chunks = copy.deepcopy(chunks)
+    deltas = spoken(chunks)
+    if mode == "text":
+        deltas[-1]["content"] += written
+        return chunks
+    for number, delta in enumerate(deltas):
+        share = len(written) * number // len(deltas), len(written) * (number + 1) // len(deltas)
+        delta["content"] = written[slice(*share)]
+    return chunks
+
+
+class Streaming(unittest.TestCase):
+    def test_one_delta_in_one_event_out(self) -> None:
+        decoder = Decoder(provider(), options())
+        first = decoder.feed(said("a"))
+        self.assertEqual(
+            [event["type"] for event in first], ["TEXT_MESSAGE_START", "TEXT_MESSAGE_CONTENT"]
+        )
+        for delta in ("b", " ", "\n", "```", "<", "<think>", "{", "日"):
+            with self.subTest(delta):
+                (event,) = decoder.feed(said(delta))
+                self.assertEqual(event["delta"], delta)
+
+    def test_one_thought_in_one_event_out(self) -> None:
+        for name in ("reasoning_content", "reasoning"):
+            decoder = Decoder(provider(), options())
+            decoder.feed({"choices": [{"delta": {name: "a"}}]})
+            for delta in (" ", "\n", "\n\n", "b", "日"):
+                with self.subTest(name, delta=delta):
+                    (event,) = decoder.feed({"choices": [{"delta": {name: delta}}]})
+                    self.assertEqual(event["type"], "REASONING_MESSAGE_CONTENT")
+                    self.assertEqual(event["delta"], delta)
+
+    def test_argument_fragments_leave_at_once(self) -> None:
+        decoder = Decoder(provider(), options())
+        call: dict[str, Any] = {"index": 0, "id": "c1", "function": {"name": "f", "arguments": ""}}
+        decoder.feed({"choices": [{"delta": {"tool_calls": [call]}}]})
+        for piece in ('{"', "a", '":', " ", "1", "}"):
+            with self.subTest(piece):
+                part = {"index": 0, "function": {"arguments": piece}}
+                (event,) = decoder.feed({"choices": [{"delta": {"tool_calls": [part]}}]})
+                self.assertEqual((event["type"], event["delta"]), ("TOOL_CALL_ARGS", piece))
+
+    def test_a_call_ends_when_the_next_begins(self) -> None:
+        decoder = Decoder(provider(), options())
+        calls = [
+            {"index": i, "id": f"c{i}", "function": {"name": "f", "arguments": '{"a":1}'}}
+            for i in range(2)
+        ]
+        decoder.feed({"choices": [{"delta": {"tool_calls": calls[:1]}}]})
+        events = decoder.feed({"choices": [{"delta": {"tool_calls": calls[1:]}}]})
+        self.assertEqual(
+            [(event["type"], event["toolCallId"]) for event in events],
+            [
+                ("TOOL_CALL_END", "call_new1"),
+                ("TOOL_CALL_START", "call_new2"),
+                ("TOOL_CALL_ARGS", "call_new2"),
+            ],
+        )
+
+    def test_only_an_undecided_tag_waits(self) -> None:
+        decoder = Decoder(provider(), options())
+        self.assertEqual(decoder.feed(said("<thi")), [])
+        events = decoder.feed(said("s>"))
+        self.assertEqual(events[-1]["delta"], "<this>")
+
+    def test_meta(self) -> None:
+        times = iter((1000, 1250, 1300, 2000, 2000))
+        source = provider(costs={"total": 0.002}, cost_unit="USD")
+        decoder = Decoder(source, options(now_ms=lambda: next(times)))
+        decoder.feed(said("a"))
+        decoder.feed({"choices": [], "usage": {"prompt_tokens": 1000, "completion_tokens": 500}})
+        decoder.done()
+        meta = decoder.finish(SENT)[-1]["metadata"]["yaa"]["meta"]
+        self.assertEqual(
+            meta,
+            {
+                "model": "m-1",
+                "provider": "main",
+                "finish_reason": "stop",
+                "ms": 1000,
+                "first_ms": 300,
+                "usage": {
+                    "prompt_tokens": 1000,
+                    "completion_tokens": 500,
+                    "total_tokens": 1500,
+                    "cost_micro": 3000,
+                    "cost_unit": "USD",
+                },
+            },
+        )
+
+    def test_an_error_in_a_choice_is_a_failure(self) -> None:
+        """As OpenRouter tells of a provider that broke down; it is no whole answer."""
+        wrong = {"code": 502, "message": "Provider disconnected"}
+        for inner in ({"delta": {"content": ""}}, {"message": {"content": "Hal"}}):
+            choice = {"index": 0, "finish_reason": "error", "error": wrong, **inner}
+            whole = json.dumps({"choices": [choice]}).encode()
+            for text in (whole, b"data: " + whole + b"\n\n"):
+                with self.subTest(inner, start=text[:5]):
+                    _, failure = read({}, [text])
+                    assert failure is not None
+                    self.assertEqual((failure.code, failure.retryable), ("upstream_error", True))
+                    self.assertIn("Provider disconnected", failure.message)
+
+    def test_an_answer_without_a_word_says_why(self) -> None:
+        """It would look as if the model had nothing to say."""
+        for reason, retryable, words in (
+            ("length", False, "limit of tokens"),
+            ("content_filter", False, "a filter"),
+            ("function_call_filter: MALFORMED_FUNCTION_CALL", True, "MALFORMED_FUNCTION_CALL"),
+            ("error", True, "error"),
+        ):
+            with self.subTest(reason):
+                end = {"choices": [{"index": 0, "delta": {}, "finish_reason": reason}]}
+                events, failure = read({}, [wire({"chunks": [end]})])
+                assert failure is not None
+                self.assertEqual((events, failure.retryable), ([], retryable))
+                self.assertIn(words, failure.message)
+                said_so = wire({"chunks": [said("x"), end]})
+                self.assertIsNone(read({}, [said_so])[1])
+        paid = {"prompt_tokens": 3, "completion_tokens": 9, "total_tokens": 12}
+        cut = {"choices": [{"index": 0, "delta": {}, "finish_reason": "length"}]}
+        _, failure = read({}, [wire({"chunks": [cut, {"choices": [], "usage": paid}]})])
+        assert failure is not None
+        self.assertEqual(failure.details, {"usage": paid})
+        for reason in ("stop", "eos", "eos_token", "stop_sequence"):
+            end = {"choices": [{"index": 0, "delta": {"content": ""}, "finish_reason": reason}]}
+            self.assertIsNone(read({}, [wire({"chunks": [end]})])[1])
+
+    def test_a_call_in_which_an_answer_breaks_off_gets_no_arguments(self) -> None:
+        """Whatever ends it: without them it is not run."""
+        for reason, arguments in (
+            *((cut, "") for cut in ("length", "model_length", "sensitive", "abort", "error")),
+            *((whole, "{}") for whole in ("stop", "tool_calls", "eos", "function_call")),
+        ):
+            with self.subTest(reason):
+                decoder = Decoder(provider(), options())
+                call = {"index": 0, "id": "c", "function": {"name": "f", "arguments": ""}}
+                decoder.feed({"choices": [{"delta": {"tool_calls": [call]}}]})
+                decoder.feed({"choices": [{"delta": {}, "finish_reason": reason}]})
+                decoder.done()
+                found = [e["delta"] for e in decoder.finish(SENT) if "delta" in e]
+                self.assertEqual("".join(found), arguments)
+
+    def test_deep_nesting_is_a_failure(self) -> None:
+        for depth in (2_000, 100_000):
+            for text in (b"data: " + b"[" * depth + b"\n\n", b"[" * depth):
+                with self.subTest(depth=depth, start=text[:6]):
+                    _, failure = read({}, [text])
+                    assert failure is not None
+                    self.assertEqual(failure.code, "upstream_error")
+
+    def test_absurd_details_are_dropped(self) -> None:
+        deep: Any = "x"
+        for _ in range(200):
+            deep = [deep]
+        decoder = Decoder(provider(), options())
+        delta = {"reasoning_details": [{"a": deep}], "content": "a"}
+        decoder.feed({"choices": [{"delta": delta}]})
+        decoder.done()
+        end = decoder.finish(SENT)[-1]
+        self.assertEqual(end["metadata"]["yaa"]["reasoning_details"], [{}])
+
+    def test_cost_of_many_fragments_is_linear(self) -> None:
+        """One id per fragment asks whether the arguments are complete every time."""
+        decoder = Decoder(provider(), options())
+        pieces = ['{"a":"', *["x" * 10] * 20_000, '"}']
+        for number, piece in enumerate(pieces):
+            name = {"name": "f"} if number == 0 else {}
+            part = {"index": 0, "id": f"c{number}", "function": {**name, "arguments": piece}}
+            decoder.feed({"choices": [{"delta": {"tool_calls": [part]}}]})
+        decoder.done()
+        self.assertEqual(
+            decoder.finish(SENT)[-1]["metadata"]["yaa"]["meta"]["finish_reason"], "tool_calls"
+        )
+
+
+if __name__ == "__main__":
+    unittest.main()

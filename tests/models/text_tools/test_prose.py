@@ -1,0 +1,136 @@
+"""Calls that came as text: the forms that model servers let through, and texts that are none."""
+
+from __future__ import annotations
+
+import json
+import time
+import unittest
+from typing import Any
+
+from server.models.text_tools.prose import properties, rescue, written
+
+from ..fakes import tool
+
+ADD = tool("add", {"a": {"type": "integer"}, "s": {"type": "string"}})
+TOOLS = {"add": properties(ADD), "time": {}}
+JSON = '{"name": "add", "arguments": {"a": 1}}'
+QWEN = "<function=add>\n<parameter=a>\n1\n</parameter>\n</function>"
+ONE = [("add", '{"a":1}')]
+TWO = [*ONE, ("time", "{}")]
+
+
+class Rescue(unittest.TestCase):
+    def test_json_alone(self) -> None:
+        for text in (
+            JSON,
+            ' {"tool": "add", "arguments": {"a": 1}}\n',
+            '{"name": "add", "parameters": {"a": 1}}',
+            '{"type": "function", "function": {"name": "add", "arguments": "{\\"a\\":1}"}}',
+            f"[{JSON}]",
+            f"```json\n{JSON}\n```",
+            '{"name": "add", "description": "adds", "arguments": {"a": 1}}',
+        ):
+            with self.subTest(text):
+                self.assertEqual(rescue(text, TOOLS), ONE)
+                self.assertEqual(written(text, TOOLS), ONE[0])
+        self.assertEqual(rescue('{"tool": "time"}', TOOLS), [("time", "{}")])
+
+    def test_behind_the_mark_of_a_model(self) -> None:
+        time_json = '{"name": "time", "arguments": {}}'
+        for text, calls in (
+            (f"<tool_call>{JSON}</tool_call>", ONE),
+            (f"<tool_call>\n{JSON}", ONE),
+            (f"<tool_call>{JSON}</tool_call>\n<tool_call>{time_json}\n</tool_call>\n", TWO),
+            (f"<tool_call>\n{QWEN}\n</tool_call>", ONE),
+            (f"{QWEN}\n</tool_call>\n", ONE),  # the opening tag was left out
+            (QWEN, ONE),
+            (f"{QWEN}\n<function=time>\n</function>", TWO),
+            (f"<tool_call>{QWEN}</tool_call><tool_call><function=time></function>", TWO),
+            (f"[TOOL_CALLS][{JSON}, {time_json}]", TWO),
+            (f"[TOOL_CALLS] {JSON}", ONE),
+            ('[TOOL_CALLS]add{"a": 1}\n[TOOL_CALLS]time{}', TWO),
+            ('[TOOL_CALLS]add[ARGS]{"a": 1}', ONE),
+            ('[TOOL_CALLS]add[CALL_ID]Xy3[ARGS]{"a": 1}[TOOL_CALLS]time[ARGS]{}', TWO),
+        ):
+            for before in (
+                "",
+                "I'll add.\n\n",
+                "A call begins with `<tool_call>`:\n",
+                "```\na\n```\n",
+            ):
+                with self.subTest(before + text):
+                    self.assertEqual(rescue(before + text, TOOLS), calls)
+
+    def test_values_in_tags(self) -> None:
+        """They have the type of the schema, and any text may be in them."""
+        for told, value in (
+            ("\nx\n", "x"),
+            ("\n\n x\ny \n\n", "\n x\ny \n"),
+            ("1", "1"),
+            ("", ""),
+            ("a </parameter> b", "a </parameter> b"),
+            ("\n<function=time></function>\n", "<function=time></function>"),
+            ("日本 [TOOL_CALLS]", "日本 [TOOL_CALLS]"),
+        ):
+            text = f"<function=add><parameter=s>{told}</parameter></function>"
+            with self.subTest(text):
+                ((name, arguments),) = rescue(text, TOOLS)
+                self.assertEqual((name, json.loads(arguments)), ("add", {"s": value}))
+
+    def test_answers(self) -> None:
+        for text in (
+            *("", " ", "add", '"add"', "}", "``", "[" * 5000, "{" * 5000 + "}"),
+            '{"name": "ada", "arguments": {}}',
+            '{"name": "add", "age": 3}',
+            '{"name": "add", "type": "x"}',
+            '{"name": "add", "arguments": [1]}',
+            f"{JSON} and more",
+            f"This is how: {JSON}",
+            f"[{JSON}, {JSON}]",
+            '{"name": "add", "arguments": {}, "parameters": {}}',
+            '{"name": ["add"], "arguments": {}}',
+            f"{QWEN}\nThat was it.",
+            f"```\n{QWEN}\n```",
+            f"As the page says:\n```\n{QWEN}",  # a fence that was never closed
+            f"~~~\n<tool_call>{JSON}</tool_call>",
+            f"The format: <tool_call>{JSON}</tool_call>",
+            f"> {QWEN}",
+            '`[TOOL_CALLS]add{"a": 1}',
+            f"`{QWEN}`",
+            f"<tool_call>{JSON}</tool_call> {{}}",
+            f"[TOOL_CALLS][{JSON}, 1]",
+            f"{QWEN}<function=ada></function>",
+            "<function=ada></function>",
+            "<function=add><parameter=a>1</function>",
+            "<function=add><parameter=a>1</parameter>",
+            *("[TOOL_CALLS]add", "[TOOL_CALLS]add[1]", "[TOOL_CALLS]ada{}", "[TOOL_CALLS]{}"),
+            '[TOOL_CALLS]add{"a": 1, "a": 2}',
+            '[TOOL_CALLS]add{"a": NaN}',
+        ):
+            with self.subTest(text[:50]):
+                self.assertEqual(rescue(text, TOOLS), [])
+
+    def test_a_text_full_of_marks_costs_little(self) -> None:
+        for mark in ("<tool_call>", "<function=add>", "[TOOL_CALLS]add", "[TOOL_CALLS][["):
+            began = time.process_time()
+            self.assertEqual(rescue(mark * 10_000 + "}", TOOLS), [])
+            self.assertLess(time.process_time() - began, 1, mark)
+        for text in (
+            "```\n" + "\n" * 4000 + "}",
+            "\n[TOOL_CALLS]time{}" * 4000 + "}",
+            "\n<function=time></function>" * 4000 + "}",
+            "\n<function=add><parameter=a>x</parameter> " * 4000 + "}",
+        ):
+            began = time.process_time()
+            self.assertEqual(rescue(text, TOOLS), [])
+            self.assertLess(time.process_time() - began, 1, text[:30])
+
+    def test_properties(self) -> None:
+        odd: list[Any] = [None, True, {}, {"properties": None}, {"properties": []}]
+        for parameters in odd:
+            self.assertEqual(properties({"function": {"parameters": parameters}}), {})
+        self.assertEqual(properties({"function": {}}), {})
+
+
+if __name__ == "__main__":
+    unittest.main()

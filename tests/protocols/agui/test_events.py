@@ -1,0 +1,192 @@
+"""What an AG-UI client is told of our events, beside what they say already."""
+
+from __future__ import annotations
+
+import copy
+import unittest
+from dataclasses import replace
+from typing import Any
+
+from server.protocols.agui.events import cut, told
+from server.protocols.agui.request import Given
+from server.session import events
+from server.session.fold import fold
+from server.strict_json import loads
+
+Json = dict[str, Any]
+
+GIVEN = Given({}, "their-run", {"mine": 1}, {}, [], {})
+SESSION: Json = {"id": "t", "messages": [], "calls": {}, "interrupts": [], "rev": 0, "title": "T"}
+RUN = {"id": "run_1"}
+
+
+class Telling(unittest.TestCase):
+    def setUp(self) -> None:
+        self.session = copy.deepcopy(SESSION)
+
+    def told(self, event: Json) -> list[Json]:
+        before = copy.deepcopy(event)
+        fold(self.session, event)
+        found = told(event, self.session, GIVEN)
+        self.assertEqual(event, before)  # it is the run's own
+        return copy.deepcopy(found)
+
+    def test_the_run_has_the_name_the_client_gave_it(self) -> None:
+        started, snapshot = self.told(events.run_started("t", RUN, 1))
+        self.assertEqual((started["threadId"], started["runId"]), ("t", "their-run"))
+        own = {**SESSION, "status": "in_progress", "run": RUN}
+        del own["messages"]
+        self.assertEqual(snapshot["snapshot"], {"mine": 1, "yaa": own})
+
+    def test_a_thought_brings_the_time_of_its_message(self) -> None:
+        start = events.think_start("r", "m", "reasoning", 7)[1]
+        (event,) = told(start, self.session, GIVEN)
+        self.assertEqual(event["metadata"]["yaa"].pop("at"), 7)
+        self.assertEqual(event, start)
+
+    def test_most_events_are_as_they_are(self) -> None:
+        for event in (
+            events.text_delta("m", "a"),
+            events.tool_args("c", "{"),
+            events.step_started(1, 2),
+            events.tool_output("c", "x", first=True),
+            events.state_delta(events.put("title", value="U")),
+            events.think_start("r", "m", "reasoning", 1)[0],
+        ):
+            with self.subTest(event["type"]):
+                self.assertEqual(told(event, self.session, GIVEN), [event])
+
+    def test_what_intake_filled_in_is_about_our_list(self) -> None:
+        filled = events.messages_filled([{"op": "add", "path": "/0/id", "value": "x"}])
+        self.assertEqual(told(filled, self.session, GIVEN), [])
+
+    def test_a_message_is_marked_open_until_its_end(self) -> None:
+        (start,) = self.told(events.text_start("m", 5))
+        self.assertEqual(start["metadata"], {"yaa": {"open": True, "at": 5}})
+        (end,) = self.told(events.text_end("m", {"model": "x"}, 9))
+        self.assertEqual(end["metadata"], {"yaa": {"meta": {"model": "x"}, "at": 5}})
+
+    def test_what_a_provider_wants_back_is_sealed_before_the_end(self) -> None:
+        for event in (events.text_start("m", 5), events.tool_start("c", "f", "m")):
+            self.told(event)
+        self.assertEqual(self.told(events.tool_end("c")), [events.tool_end("c")])
+        sealed, end = self.told(events.tool_end("c", extra={"sig": "é"}))
+        self.assertEqual((sealed["subtype"], sealed["entityId"]), ("tool-call", "c"))
+        self.assertEqual(loads(sealed["encryptedValue"]), {"yaa": {"extra": {"sig": "é"}}})
+        self.assertEqual(end, events.tool_end("c"))
+        details = [{"data": "QQ=="}]
+        meta = {"model": "x", "usage": {}}
+        sealed, end = self.told(events.text_end("m", meta, 9, details))
+        self.assertEqual((sealed["subtype"], sealed["entityId"]), ("message", "m"))
+        marks = {"meta": {"model": "x"}, "reasoning_details": details}
+        self.assertEqual(loads(sealed["encryptedValue"]), {"yaa": marks})
+        self.assertEqual(end["metadata"], {"yaa": {"meta": meta, "at": 5}})
+
+    def test_a_result_brings_its_ledger_entry(self) -> None:
+        for event in (events.text_start("m", 1), events.tool_start("c", "f", "m")):
+            fold(self.session, event)
+        self.session["calls"]["c"] = {"name": "f", "state": "started"}
+        self.session["interrupts"] = [{"id": "int-c", "reason": "tool_call", "call_id": "c"}]
+        result, delta = self.told(events.tool_result("c", "f", "ok", 7))
+        self.assertEqual(result["metadata"]["yaa"], {"name": "f", "state": "done", "at": 7})
+        changed = {each["path"]: each["value"] for each in delta["delta"]}
+        done = {"name": "f", "state": "done"}
+        self.assertEqual(changed, {"/yaa/interrupts": [], "/yaa/calls/c": done})
+
+    def test_ends(self) -> None:
+        self.session["run"] = RUN
+        for reason, outcome in (
+            ("completed", {"type": "success"}),
+            ("cancelled", {"type": "cancelled"}),
+        ):
+            with self.subTest(reason):
+                event = events.run_finished(self.session, "completed", reason, [], 1)
+                delta, end = self.told(event)
+                self.assertEqual((end["outcome"], end["runId"]), (outcome, "their-run"))
+                changed = {each["path"]: each["value"] for each in delta["delta"]}
+                wanted = {"status": "completed", "finish_reason": reason}
+                self.assertEqual(changed.pop("/yaa/rev"), end["result"]["rev"])
+                self.assertEqual(changed, {f"/yaa/{k}": v for k, v in wanted.items()})
+        delta, end = self.told(events.run_error("No.", "upstream_error", message_id="e", rev=9))
+        self.assertIn(events.put("rev", value=9), delta["delta"])
+        self.assertEqual(end["message"], "No.")
+
+    def test_what_clients_before_1_0_would_break_off_at(self) -> None:
+        asked = {"id": "int-b", "reason": "client_tool", "call_id": "b"}
+        self.session["interrupts"] = [asked]
+        self.session["run"] = RUN
+        end = events.run_finished(self.session, "interrupted", "awaiting", [], 9)
+        for older, outcome in (
+            (True, {"type": "success"}),
+            (False, {"type": "success", "pendingToolCallIds": ["b"]}),
+        ):
+            *_, found = told(end, self.session, replace(GIVEN, older=older))
+            self.assertEqual(found["outcome"], outcome)
+
+    def test_approvals_and_calls_of_the_application(self) -> None:
+        schema = {"type": "object", "properties": {"approved": {}, "edited_args": {"x": 1}}}
+        approval = {
+            "id": "int-a",
+            "reason": "tool_call",
+            "call_id": "a",
+            "response_schema": schema,
+            "args": {"p": 1},
+        }
+        page = {"id": "int-b", "reason": "client_tool", "call_id": "b"}
+        first = {"id": "int-d", "reason": "client_tool", "call_id": "d", "confirm": "always"}
+        yes_or_no = {"approved": {"type": "boolean"}, "reason": {"type": "string"}}
+        limit = {"id": "int-max_steps", "reason": "limit", "response_schema": schema}
+        for asked, outcome in (
+            ([page, approval], {"type": "success", "pendingToolCallIds": ["b"]}),
+            ([first, page], {"type": "success", "pendingToolCallIds": ["b"]}),
+            (
+                [{**first, "tool": "where"}],
+                {
+                    "type": "interrupt",
+                    "interrupts": [
+                        {
+                            "id": "int-d",
+                            "reason": "tool_call",
+                            "message": "Allow where? always",
+                            "toolCallId": "d",
+                            "responseSchema": {
+                                "type": "object",
+                                "properties": yes_or_no,
+                                "required": ["approved"],
+                            },
+                            "metadata": {"yaa": {"confirm": "always", "tool": "where"}},
+                        }
+                    ],
+                },
+            ),
+            (
+                [approval, limit],
+                {
+                    "type": "interrupt",
+                    "interrupts": [
+                        {
+                            "id": "int-a",
+                            "reason": "tool_call",
+                            "toolCallId": "a",
+                            "responseSchema": {
+                                "type": "object",
+                                "properties": {"approved": {}, "editedArgs": {"x": 1}},
+                            },
+                            "metadata": {"yaa": {"args": {"p": 1}}},
+                        },
+                        {"id": "int-max_steps", "reason": "yaa:limit", "responseSchema": schema},
+                    ],
+                },
+            ),
+        ):
+            with self.subTest(outcome["type"]):
+                session = {**self.session, "run": RUN, "interrupts": asked}
+                event = events.run_finished(session, "interrupted", "awaiting", [], 1)
+                self.assertEqual(told(event, session, GIVEN)[-1]["outcome"], outcome)
+
+    def test_a_server_that_stops_says_so(self) -> None:
+        self.assertEqual(cut()["type"], "RUN_ERROR")
+
+
+if __name__ == "__main__":
+    unittest.main()

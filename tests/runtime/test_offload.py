@@ -1,0 +1,46 @@
+"""Work beside the loop: where it is done, what it gives, and a collector that is on again."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import threading
+import unittest
+
+from server.runtime.gc_pause import LARGE
+from server.runtime.offload import offload
+
+
+class Offload(unittest.IsolatedAsyncioTestCase):
+    async def test_large_work_is_done_in_a_thread(self) -> None:
+        for size, apart in ((LARGE - 1, False), (LARGE, True)):
+            with self.subTest(size=size):
+                thread = await offload(size, threading.get_ident)
+                self.assertEqual(thread != threading.get_ident(), apart)
+
+    async def test_results_and_faults(self) -> None:
+        for size in (0, LARGE):
+            self.assertEqual(await offload(size, sorted, [2, 1], reverse=True), [2, 1])
+            with self.assertRaises(ZeroDivisionError):
+                await offload(size, divmod, 1, 0)
+        self.assertTrue(gc.isenabled())
+
+    async def test_the_collector_is_on_after_the_last(self) -> None:
+        held, begun = threading.Event(), threading.Event()
+
+        def wait() -> bool:
+            begun.set()
+            held.wait(10)
+            return gc.isenabled()
+
+        waiting = asyncio.create_task(offload(LARGE, wait))
+        await asyncio.to_thread(begun.wait, 10)
+        self.assertFalse(await offload(LARGE, gc.isenabled))
+        self.assertFalse(gc.isenabled(), "one is still at work")
+        held.set()
+        self.assertFalse(await waiting)
+        self.assertTrue(gc.isenabled())
+
+
+if __name__ == "__main__":
+    unittest.main()

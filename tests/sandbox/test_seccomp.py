@@ -1,0 +1,127 @@
+"""The filter, run on made-up calls: both architectures, on any machine."""
+
+from __future__ import annotations
+
+import errno
+import unittest
+
+from server.sandbox.seccomp import (
+    ALLOW,
+    ATTRIBUTES,
+    ERROR,
+    KILL,
+    REFUSED,
+    WATCHES,
+    compile,
+    packed,
+    simulate,
+)
+from server.sandbox.syscall_numbers import NEWEST, NUMBERS
+
+EPERM, EACCES, ENOSYS = (ERROR | n for n in (errno.EPERM, errno.EACCES, errno.ENOSYS))
+
+
+class Filter(unittest.TestCase):
+    def test_what_is_refused(self) -> None:
+        for arch, known in NUMBERS.items():
+            program = compile(arch)
+            for name in REFUSED:
+                if name in known:
+                    with self.subTest(arch=arch, name=name):
+                        self.assertEqual(simulate(program, arch, known[name]), EPERM)
+
+    def test_by_argument(self) -> None:
+        cases: list[tuple[str, tuple[int, ...], int]] = [
+            ("clone", (17,), ALLOW),
+            ("clone", (0x10000000 | 17,), EPERM),
+            ("clone", (0x02000000,), EPERM),
+            ("clone3", (), ENOSYS),
+            ("openat2", (), ENOSYS),
+            ("memfd_create", (), ENOSYS),
+            ("personality", (0,), ALLOW),
+            ("personality", (0xFFFFFFFF,), ALLOW),
+            ("personality", (0x40000,), EPERM),
+            ("prlimit64", (0,), ALLOW),
+            ("prlimit64", (1,), EPERM),
+            ("setpriority", (0, 0), ALLOW),
+            ("setpriority", (0, 77), EPERM),
+            ("ioctl", (0, 0x5401), ALLOW),
+            ("ioctl", (0, 0x5412), EPERM),
+            ("ioctl", (0, 0xFFFFFFFF_00005412), EPERM),
+            ("ioctl", (0, 0x541C), EPERM),
+            ("socketpair", (1, 1), ALLOW),
+            ("socketpair", (1, 1 | 0o2004000), ALLOW),
+            ("socketpair", (1, 5), ALLOW),
+            ("socketpair", (1, 2), EACCES),
+            ("socketpair", (1, 3 | 0o2000000), EACCES),
+            ("socketpair", (2, 1), EACCES),
+            ("setsockopt", (3, 1, 7), ERROR),  # returns 0
+            ("setsockopt", (3, 1, 8), ALLOW),
+            ("setsockopt", (3, 6, 7), ALLOW),
+            ("socket", (1,), EACCES),
+            ("socket", (2, 1), EACCES),
+            ("socket", (16,), EACCES),
+            ("fcntl", (3, 1), ALLOW),
+            ("fcntl", (3, 1026), ERROR | errno.EINVAL),
+            *((name, (), ENOSYS) for name in WATCHES if name != "inotify_init"),
+            *((name, (), ERROR | errno.EOPNOTSUPP) for name in ATTRIBUTES),
+            ("fchmod", (3, 0o755), ALLOW),
+            ("fchmod", (3, 0o4755), EPERM),
+            ("fchmodat", (0, 0, 0o2755), EPERM),
+            ("fchmodat2", (0, 0, 0o4755), EPERM),
+            ("mknodat", (0, 0, 0o104755), EPERM),
+            ("openat", (0, 0, 0o100, 0o644), ALLOW),
+            ("openat", (0, 0, 0o100, 0o4644), EPERM),
+            ("openat", (0, 0, 0, 0o7777), ALLOW),  # without O_CREAT the mode is no argument
+            ("openat", (0, 0, 0o20200000, 0o4644), EPERM),
+        ]
+        for arch, known in NUMBERS.items():
+            program = compile(arch)
+            for name, args, verdict in cases:
+                with self.subTest(arch=arch, name=name, args=args):
+                    self.assertEqual(simulate(program, arch, known[name], *args), verdict)
+
+    def test_with_a_network(self) -> None:
+        for arch, known in NUMBERS.items():
+            for args, full, proxy in (
+                ((2, 1, 0), ALLOW, ALLOW),
+                ((10, 1 | 0o2004000, 6), ALLOW, ALLOW),
+                ((10, 2, 17), ALLOW, EACCES),
+                ((2, 2 | 0o2000000, 0), ALLOW, EACCES),
+                ((2, 3, 1), ALLOW, EACCES),
+                ((2, 5, 132), ALLOW, EACCES),
+                ((2, 1, 262), EACCES, EACCES),
+                ((1, 1, 0), EACCES, EACCES),
+                ((16, 3, 0), EACCES, EACCES),
+            ):
+                for network, verdict in (("full", full), ("proxy", proxy), ("off", EACCES)):
+                    with self.subTest(arch=arch, args=args, network=network):
+                        program = compile(arch, network=network)
+                        self.assertEqual(simulate(program, arch, known["socket"], *args), verdict)
+
+    def test_other_tables(self) -> None:
+        for arch in NUMBERS:
+            program = compile(arch)
+            self.assertEqual(simulate(program, "i386", 11), KILL)
+            self.assertEqual(simulate(program, arch, NEWEST + 1), ENOSYS)
+            self.assertEqual(simulate(program, arch, NEWEST), ALLOW)
+        self.assertEqual(simulate(compile("x86_64"), "x86_64", 0x40000000 + 39), ENOSYS)
+
+    def test_everyday_calls_pass(self) -> None:
+        everyday = {"x86_64": (0, 1, 3, 9, 39, 59, 61, 231), "aarch64": (56, 63, 64, 93, 221, 260)}
+        for arch, numbers in everyday.items():
+            for number in numbers:
+                self.assertEqual(simulate(compile(arch), arch, number), ALLOW, (arch, number))
+
+    def test_the_kernel_takes_it(self) -> None:
+        """At most 4096 instructions of 8 bytes, each jump within the program."""
+        for arch in NUMBERS:
+            program = compile(arch)
+            self.assertEqual(len(packed(program)), 8 * len(program))
+            self.assertLess(len(program), 4096)
+            for at, (_, when_true, when_false, _) in enumerate(program):
+                self.assertLess(at + 1 + max(when_true, when_false), len(program) + 1)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,96 @@
+"""What a folder weighs, and how it is said that there is too much in it."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+import unittest
+from pathlib import Path
+
+from server.sandbox import usage
+from server.sandbox.worker import breach_of
+
+LIMITS: dict[str, float] = {
+    "wall_s": 20,
+    "cpu_s": 20,
+    "memory_mb": 400,
+    "disk_mb": 1,
+    "processes": 24,
+}
+MB = 1 << 20
+
+
+class Weighed(usage.Disk):
+    """A folder that weighs what it is told to, on a file system with the room it is told of."""
+
+    def __init__(self, weight: int = 0) -> None:
+        self.weight, self.free = weight, 1 << 40
+        super().__init__("/", LIMITS)
+
+    def left(self) -> int:
+        return self.free
+
+    def sum(self) -> int:
+        return self.weight
+
+    def grown(self, by: int) -> Weighed:
+        self.weight, self.free = self.weight + by, self.free - by
+        return self
+
+
+class Folder(unittest.TestCase):
+    def setUp(self) -> None:
+        self.folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+
+    def test_a_file_with_several_names_counts_once(self) -> None:
+        """As of a local clone or a package manager."""
+        (self.folder / "sub").mkdir()
+        one = self.folder / "one"
+        one.write_bytes(os.urandom(1 << 20))
+        weight = usage.size_of(str(self.folder))
+        self.assertGreaterEqual(weight, 1 << 20)
+        for name in ("two", "sub/three"):
+            (self.folder / name).hardlink_to(one)
+        self.assertEqual(usage.size_of(str(self.folder)), weight)
+        (self.folder / "another").write_bytes(os.urandom(1 << 20))
+        self.assertGreaterEqual(usage.size_of(str(self.folder)), weight + (1 << 20))
+
+    def test_what_is_soon_judged_comes_first(self) -> None:
+        """Of many that fork, the memory that each has by itself takes long to tell."""
+        disk = Weighed(3 << 20).grown(1 << 20)
+        found = breach_of(LIMITS, disk, time.monotonic(), (), usage.Use(25, 0, 1 << 30))
+        self.assertEqual(found, {"limit": "processes", "allowed": 24, "observed": 25})
+
+    def test_what_is_told_of_too_much(self) -> None:
+        for size, observed in (
+            (3 << 20, 3),
+            (usage.TOO_MANY, "more than 200000 files"),
+            (usage.TOO_MANY + 4096, "more than 200000 files"),
+        ):
+            with self.subTest(size=size):
+                disk = Weighed(size - MB).grown(MB)
+                found = breach_of(LIMITS, disk, time.monotonic(), (), usage.Use(1, 0, 0))
+                self.assertEqual(found, {"limit": "disk_mb", "allowed": 1, "observed": observed})
+
+    def test_what_was_too_much_before_ends_no_call_that_adds_nothing(self) -> None:
+        """Else nothing could be deleted that takes longer than a moment."""
+        for size in (3 * MB, usage.TOO_MANY):
+            disk = Weighed(size)
+            looked = [disk.over() for _ in range(3 * usage.COUNTED)]
+            self.assertEqual({*looked, disk.over(ended=True)}, {None})
+        disk.weight = 3 * MB  # something else freed as much as this added
+        looked = [disk.over() for _ in range(usage.COUNTED)]
+        disk.weight += 1
+        looked += [disk.over() for _ in range(usage.COUNTED)]
+        self.assertEqual([each for each in looked if each], [3 * MB + 1])
+
+    def test_many_calls_that_add_little_each(self) -> None:
+        disk = Weighed(MB)
+        added = disk.grown(MB // 16)
+        self.assertEqual((added.over(), added.over(ended=True)), (None, None))
+        self.assertEqual(disk.grown(MB).over(ended=True), disk.weight)
+
+
+if __name__ == "__main__":
+    unittest.main()

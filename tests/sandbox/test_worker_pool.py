@@ -1,0 +1,255 @@
+"""Workers: one call each, replaced when they die, and nothing left of them whoever is killed."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import unittest
+from contextlib import aclosing
+from pathlib import Path
+
+from server.sandbox import usage
+from server.sandbox.policy import Policy
+from server.sandbox.probe import closed_to_others
+from server.sandbox.worker_pool import STOP_S, Pool
+from server.tools.runner import Job, Outcome
+
+from ..tools.test_runner import LIMITS, PATIENT, ROOT, SHELL
+from .test_battery import STRANGER, reachable_python
+from .test_tiers import OPTIONS, Sandboxed
+
+WAIT_S = 10
+CALLS = 8  # that run when the server is killed
+
+
+def with_words(*words: str) -> list[int]:
+    """Processes that have one of these in their command line."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            line = path.read_bytes()
+        except OSError:
+            continue
+        if any(word.encode() in line for word in words) and int(path.parent.name) != os.getpid():
+            found.append(int(path.parent.name))
+    return found
+
+
+def none_left(*words: str) -> bool:
+    """Wait, with an end, until there is none."""
+    deadline = time.monotonic() + WAIT_S
+    while with_words(*words):
+        if time.monotonic() > deadline:
+            return False
+        os.sched_yield()
+    return True
+
+
+class Dying(Pool):
+    """Its workers are killed when they are ready, just before they get their call."""
+
+    def __init__(self, policy: Policy, times: int) -> None:
+        super().__init__(policy)
+        self.times = times
+
+    def take(self, network: str | None = None) -> socket.socket:
+        worker = super().take(network)
+        if self.times:
+            self.times -= 1
+            worker.recv(1, socket.MSG_PEEK)  # it says that it is ready
+            deadline = time.monotonic() + WAIT_S
+            while (left := usage.tree(self.pid)) and time.monotonic() < deadline:
+                for pid in left:  # more of them may still be coming
+                    with contextlib.suppress(ProcessLookupError):
+                        os.kill(pid, signal.SIGKILL)
+                os.sched_yield()
+            while self._waiting:  # whose deaths may not be known yet
+                self._waiting.pop().close()
+        return worker
+
+
+class Workers(Sandboxed):
+    async def test_each_call_has_a_worker_of_its_own(self) -> None:
+        await self.shell("echo x > /tmp/left; echo y > /dev/shm/left; sleep 60 &")
+        found = await self.shell("ls /tmp/left /dev/shm/left; ps -e | grep sleep")
+        self.assertNotEqual(found.result["exit_code"], 0, found.result)
+
+    async def test_many_at_once(self) -> None:
+        async def one(number: int) -> str:
+            job = Job(SHELL, {"command": f"sleep 0.05; echo {number}"}, f"s{number}", LIMITS)
+            async with aclosing(self.runner.run(job)) as items:
+                async for item in items:
+                    if isinstance(item, Outcome):
+                        return str(item.result and item.result["output"])
+            return ""
+
+        found = await asyncio.gather(*map(one, range(12)))
+        self.assertEqual(found, [f"{number}\n" for number in range(12)])
+
+    async def test_a_zygote_that_is_killed_is_replaced(self) -> None:
+        assert self.runner.pool is not None
+        first = self.runner.pool.pid
+        os.kill(first, signal.SIGKILL)
+        self.runner.pool._zygote.wait()  # type: ignore[union-attr]
+        self.assertEqual((await self.shell("echo back")).result["output"], "back\n")
+        self.assertNotEqual(self.runner.pool.pid, first)
+
+    async def test_a_worker_that_dies_before_the_call_is_replaced_once(self) -> None:
+        assert self.runner.pool is not None
+        for times, said in ((1, "back\n"), (2, "nothing was run")):
+            with self.subTest(times=times):
+                pool = Dying(self.runner.pool.policy, times)
+                self.addCleanup(pool.close)
+                self.runner.pool, proven = pool, self.runner.pool
+                found = await self.shell("echo ran >> ran; echo back")
+                self.runner.pool = proven
+                text = found.result["output"] if times == 1 else found.error["message"]
+                self.assertIn(said, text)
+                self.assertEqual(pool.times, 0)
+        self.assertEqual((await self.shell("cat ran")).result["output"], "ran\n")
+
+    async def test_a_call_has_its_moment_when_the_server_stops(self) -> None:
+        path = self.owned(PATIENT.replace("open(", "time.sleep(0.5); open("))
+        for name, tidied in (("tidy", True), ("deaf", False)):
+            with self.subTest(name):
+                job = Job(("file", path, name), {}, name, LIMITS)
+                async with aclosing(self.runner.run(job)) as items:
+                    async for _ in items:
+                        break
+                began = time.monotonic()
+                self.runner.close()
+                self.assertLess(time.monotonic() - began, STOP_S)
+                self.assertEqual((self.runner.folder(name) / "tidied").exists(), tidied)
+
+    async def test_workspaces_that_are_replaced_meanwhile(self) -> None:
+        """A worker that waits has the folder that was there when it was made."""
+        await self.shell("true")  # the next ones wait
+        self.runner.workspaces.rename(self.home / "workspaces-before")
+        self.assertEqual((await self.shell("echo back > f; cat f")).result["output"], "back\n")
+        self.assertFalse(any((self.home / "workspaces-before").glob("*/f")))
+
+    async def test_a_zygote_that_is_killed_takes_calls_along(self) -> None:
+        if self.runner.sandbox["tier"] != "A":
+            self.skipTest("in tier B a call that runs comes to its end")
+        assert self.runner.pool is not None
+        job = Job(SHELL, {"command": "setsid sleep 4242.17 & echo on; sleep 4242.17"}, "s", LIMITS)
+        async with aclosing(self.runner.run(job)) as items:
+            async for item in items:
+                if isinstance(item, Outcome):
+                    self.assertEqual(item.status, "error")
+                    break
+                os.kill(self.runner.pool.pid, signal.SIGKILL)
+        self.assertTrue(await asyncio.to_thread(none_left, "4242.17"))
+
+
+CROWDED = """
+import resource
+from server.sandbox.policy import Policy
+from server.sandbox.worker_pool import Pool
+
+def allow(processes):
+    resource.prlimit(pool.pid, resource.RLIMIT_NPROC, (processes, most))
+
+def said(worker):
+    return "ready" if b"ready" in worker.recv(99) else "no worker"
+
+pool = Pool(Policy("C"))
+running = pool.take()
+first, (_, most) = pool.pid, resource.prlimit(pool.pid, resource.RLIMIT_NPROC)
+print(said(running))
+allow(1)
+pool.renew()
+print(said(pool.take()))
+allow(most)
+pool.renew()
+print(said(pool.take()))
+print("the same" if pool.pid == first else "another")
+pool.close()
+"""
+
+
+@unittest.skipUnless(sys.platform == "linux", "prlimit(2)")
+class Crowded(unittest.TestCase):
+    def test_a_worker_that_cannot_be_made_costs_the_others_nothing(self) -> None:
+        """They would end with the zygote. The kernel counts the processes of normal users only."""
+        root = os.geteuid() == 0
+        python = reachable_python() if root else sys.executable
+        if python is None or closed_to_others((), ROOT):
+            self.skipTest("no interpreter or checkout that another user can read")
+        user = STRANGER if root else None
+        done = subprocess.run(
+            [python, "-B", "-c", CROWDED],
+            cwd=ROOT,
+            user=user,
+            group=user,
+            extra_groups=[] if root else None,
+            capture_output=True,
+            text=True,
+            timeout=6 * WAIT_S,
+        )
+        said = ["ready", "no worker", "ready", "the same"]
+        self.assertEqual(done.stdout.splitlines(), said, done.stderr)
+
+
+@unittest.skipUnless(sys.platform == "linux", "needs /proc")
+class Killed(Sandboxed):
+    async def test_a_server_that_is_killed_leaves_nothing(self) -> None:
+        """At each tier, under load: tools, what they detached, the workers that wait, and the
+        zygote. The workspaces stay, and nothing else."""
+        mounts = Path("/proc/self/mountinfo").read_text()
+        for most in ("A", "C"):
+            with self.subTest(most=most):
+                await self.kill_a_server(most)
+        self.assertEqual(Path("/proc/self/mountinfo").read_text(), mounts)
+
+    async def kill_a_server(self, most: str) -> None:
+        mark = f"4243.{os.getpid()}"
+        self.home.chmod(0o711)
+        script = (
+            "import asyncio, sys\nfrom pathlib import Path\n"
+            "from server.tools.runner import Job, Runner\n"
+            "async def main():\n"
+            f"    runner = Runner(Path({str(self.home)!r}))\n"
+            f"    await runner.open({OPTIONS!r}, {most!r})\n"
+            "    async def one(name):\n"
+            f"        command = 'echo x > file; setsid sleep {mark} & echo x; sleep {mark}'\n"
+            f"        job = Job({SHELL!r}, {{'command': command}}, name, {LIMITS!r})\n"
+            "        async for item in runner.run(job):\n"
+            "            print(runner.pool.pid if runner.pool else 0, flush=True)\n"
+            f"    await asyncio.gather(*map(one, {[f's{n}' for n in range(CALLS)]!r}))\n"
+            "asyncio.run(main())\n"
+        )
+        server = subprocess.Popen(
+            [sys.executable, "-c", script], cwd=ROOT, stdout=subprocess.PIPE, text=True
+        )
+        try:
+            assert server.stdout is not None
+            for _ in range(CALLS):
+                zygote = int(await asyncio.to_thread(server.stdout.readline))
+            if zygote == 0:
+                self.skipTest(f"tier {most} does not exist here")
+            self.assertGreaterEqual(len(with_words(mark)), 2 * CALLS)
+            server.send_signal(signal.SIGKILL)
+            self.assertTrue(await asyncio.to_thread(none_left, mark))
+            deadline = time.monotonic() + WAIT_S
+            while zygote in with_words("server.sandbox") and time.monotonic() < deadline:
+                os.sched_yield()
+            self.assertNotIn(zygote, with_words("server.sandbox"))
+            self.assertEqual([path.name for path in self.home.iterdir()], ["workspaces"])
+            left = [path.name for path in self.home.glob("workspaces/*/*")]
+            self.assertEqual(left, ["file"] * CALLS)
+        finally:
+            server.kill()
+            server.wait()
+            assert server.stdout is not None
+            server.stdout.close()
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,167 @@
+"""Sessions from elsewhere: what may stay, held together with the page, and forged documents that
+come through an import to a real agent."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import json
+import random
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+from typing import Any
+
+from server.session import sanitize as foreign
+from server.session.fields import CONFIG, CONTEXT, LIMITS, TOP
+from server.session.sanitize import sanitize
+from server.strict_json import canonical
+
+from .. import forged
+from ..fakes import DEFAULTS
+
+ROOT = Path(__file__).resolve().parents[2]
+VECTORS = json.loads((ROOT / "tests" / "vectors" / "foreign.json").read_text())
+SHIPPED = DEFAULTS["session"]
+
+
+def imported(documents: list[Any]) -> list[Any]:
+    """What the page's import makes of each."""
+    found = subprocess.run(
+        ["node", str(ROOT / "tests" / "client" / "forged.js")],
+        input=json.dumps(documents),
+        capture_output=True,
+        check=True,
+        text=True,
+    )
+    return list(json.loads(found.stdout))
+
+
+class Sanitized(unittest.TestCase):
+    def test_the_same_as_the_page_gives(self) -> None:
+        self.assertGreaterEqual(len(VECTORS), 50)
+        for each in VECTORS:
+            with self.subTest(each["name"]):
+                before = json.dumps(each["document"])
+                session, removed = sanitize(each["document"], each.get("defaults", SHIPPED))
+                self.assertEqual(session, each["session"])
+                self.assertEqual(removed, each["removed"])
+                self.assertEqual(json.dumps(each["document"]), before)
+                self.assertEqual(sanitize(session, each.get("defaults", SHIPPED)), (session, []))
+
+    def test_every_key_of_a_session_is_decided(self) -> None:
+        decided = set(foreign.TOP) | set(foreign.IN_PART)
+        self.assertEqual(set(TOP) - decided, set())
+        self.assertEqual(set(SHIPPED) - decided, set())
+        self.assertEqual(set(CONTEXT) - {*foreign.CONTEXT, "calib", "windows"}, set())
+        self.assertEqual(foreign.AT_MOST["limits"], LIMITS)
+        sections = {name: set(keys) for name, keys in CONFIG.items()}
+        for name, defaults in SHIPPED["config"].items():
+            sections[name] |= set(defaults)
+        gone = {"provider", "model_settings", "tool_choice", "unattended", "language"}
+        for name, keys in sections.items():
+            if name in ("agent", "prompt", "tool"):
+                continue
+            kept = {*foreign.FREE[name], *foreign.AT_MOST.get(name, ())}
+            kept.add(foreign.NESTED.get(name, ""))
+            with self.subTest(name):
+                self.assertEqual(keys - kept - gone, set())
+                self.assertEqual(set(foreign.FREE[name]) - keys, set(), "there is no such key")
+
+    def test_things_that_are_none_anywhere_do_not_matter(self) -> None:
+        dice = random.Random(11)
+        values: list[Any] = [None, 7, 1.5, True, [], {}, "x", [None], {"a": None}]
+
+        def spoil(node: Any) -> None:
+            for key in list(node) if isinstance(node, dict) else range(len(node)):
+                if dice.random() < 0.15:
+                    node[key] = copy.deepcopy(dice.choice(values))
+                elif isinstance(node[key], dict | list):
+                    spoil(node[key])
+
+        spoiled = []
+        for number in range(1500):
+            document = copy.deepcopy(VECTORS[number % len(VECTORS)]["document"])
+            spoil(document)
+            sanitize(document, {})
+            spoiled.append(sanitize(document, SHIPPED)[0])
+        self.assertEqual([sanitize(one, SHIPPED)[1] for one in spoiled], [[]] * len(spoiled))
+
+
+class Corpus(unittest.TestCase):
+    """Forged documents through the page's import, and through the command line's."""
+
+    cases: list[forged.Case]
+    imports: list[Any]
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        cls.cases = list(forged.cases())
+        cls.imports = imported([case.document for case in cls.cases])
+
+    def test_there_are_enough_of_them(self) -> None:
+        self.assertGreater(len(self.cases), 500)
+        self.assertEqual(len({case.name for case in self.cases}), len(self.cases))
+
+    def test_both_imports_are_one(self) -> None:
+        for case, found in zip(self.cases, self.imports, strict=True):
+            with self.subTest(case.name):
+                session, removed = sanitize(case.document, SHIPPED)
+                self.assertEqual(found["alone"], session)
+                self.assertEqual(found["removed"], removed)
+
+    def test_nothing_runs_that_was_not_approved_after_the_import(self) -> None:
+        with tempfile.TemporaryDirectory() as home:
+            ran, asked = asyncio.run(self.played(forged.Stage(Path(home))))
+        self.assertEqual(ran, [])
+        self.assertGreater(asked, 20, "those who approve have been asked")
+
+    async def played(self, stage: forged.Stage) -> tuple[list[str], int]:
+        """Who ran what without an approval; and how many calls were approved and ran."""
+        wrong, approved = [], 0
+        seen = set()
+        for case, found in zip(self.cases, self.imports, strict=True):
+            for session in (found["alone"], found["session"], *found["switched"]):
+                key = (case.tool, canonical(session))
+                if key in seen:  # an import makes many of them one
+                    continue
+                seen.add(key)
+                for person in forged.PEOPLE:
+                    played = await stage.play(case, session, person)
+                    approved += len(played.ran)
+                    if played.unapproved:
+                        wrong.append(f"{case.name}, who {person}: {played.unapproved}")
+                    if any(one != {"name": "auto"} for one in played.providers):
+                        wrong.append(f"{case.name}: asked {played.providers}")
+        return wrong, approved
+
+    def test_the_server_alone_runs_nothing_that_was_not_approved(self) -> None:
+        """POSTed as they are. A document's own word is the key holder's, and left aside."""
+
+        async def played(stage: forged.Stage) -> list[str]:
+            wrong = []
+            for case in self.cases[::4]:  # all of them take a minute
+                if not case.own_word:
+                    for person in forged.PEOPLE:
+                        found = await stage.play(case, copy.deepcopy(case.document), person)
+                        if found.unapproved:
+                            wrong.append(f"{case.name}, who {person}: {found.unapproved}")
+            return wrong
+
+        with tempfile.TemporaryDirectory() as home:
+            self.assertEqual(asyncio.run(played(forged.Stage(Path(home)))), [])
+
+    def test_they_are_forged_well_enough_to_be_taken(self) -> None:
+        """Without an import, those with a word of their own run."""
+        with tempfile.TemporaryDirectory() as home:
+            stage = forged.Stage(Path(home))
+            taken = [c for c in self.cases if c.own_word and "branch" not in c.name]
+            for case in taken:
+                with self.subTest(case.name):
+                    played = asyncio.run(stage.play(case, case.document, forged.RESUMES))
+                    self.assertIn((case.tool, case.args), played.unapproved)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,180 @@
+"""Log lines hold no secret, stay on one line, and keep what only looks like a secret."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import io
+import json
+import logging
+import tempfile
+import unittest
+from pathlib import Path
+
+from server.runtime.run_id import run_id
+from server.telemetry import log, redact, spans
+from server.telemetry.log_file import Rotated, Rotation
+
+CANARY = "Qx7canaryQx7"  # not that of the other tests: it stays registered
+
+
+class Lines(unittest.TestCase):
+    def setUp(self) -> None:
+        self.stream = io.StringIO()
+        log.setup("debug", stream=self.stream)
+        self.addCleanup(log.setup, "error", stream=io.StringIO())
+        self.log = log.get("test")
+
+    def test_one_record_is_one_line(self) -> None:
+        self.log.info("first\nFAKE\r\x1b[31m line\u2028next %s", "a\nb")
+        text = self.stream.getvalue()
+        self.assertEqual(text.count("\n"), 1)
+        self.assertIn("first\\nFAKE\\r\\x1b[31m line\\u2028next a\\nb", text)
+
+    def test_shape_of_a_line(self) -> None:
+        self.log.warning("hello %s", "world")
+        line = self.stream.getvalue()
+        self.assertRegex(
+            line, r"^\d{4}-\d\d-\d\dT[\d:]{8}\.\d{3}Z WARNING yaa\.test hello world\n$"
+        )
+
+    def test_run_id_is_on_the_line_while_it_is_set(self) -> None:
+        token = run_id.set("run_7")
+        self.log.info("in")
+        run_id.reset(token)
+        self.log.info("out")
+        inside, outside = self.stream.getvalue().splitlines()
+        self.assertIn(" run=run_7 in", inside)
+        self.assertNotIn("run=", outside)
+
+    def test_no_secret_by_any_way_into_a_line(self) -> None:
+        redact.register([CANARY])
+        self.log.info({"api_key": "hush-hush", "n": 1})
+        self.log.info("config %s", {"providers": {"main": {"api_key": "hush-hush"}}})
+        self.log.info("%(token)s", {"token": "hush-hush"})
+        self.log.info(f"path /{CANARY}")
+        self.log.info("%s", CANARY.encode())
+        try:
+            raise ValueError(f"connect to https://me:hush-hush@host with {CANARY}")
+        except ValueError:
+            self.log.exception("it failed")
+        text = self.stream.getvalue()
+        self.assertNotIn(CANARY, text)
+        self.assertNotIn("hush-hush", text)
+        self.assertEqual(text.count("\n"), 6)
+        self.assertIn("ValueError", text)
+
+    def test_a_long_line_is_cut_and_holds_no_half_of_a_key(self) -> None:
+        for room in (65_530, 65_500, 65_000, 64_000):
+            self.log.info("x" * room + f" sk-{CANARY * 20} " + "y" * 100_000)
+        for line in self.stream.getvalue().splitlines():
+            self.assertNotIn("Qx7", line)
+            self.assertLess(len(line), 70_000)
+            self.assertRegex(line, r"… \(\d+ characters\)$")
+
+    def test_a_record_that_is_an_object(self) -> None:
+        token = spans.current.set(spans.Context("4b" * 16))
+        self.log.info({"n": 1, "api_key": "hush-hush", "text": "é\n Bearer abc123def"})
+        log.setup("debug", style="json", stream=self.stream)
+        self.log.info({"n": 1, "api_key": "hush-hush", "text": "é\n Bearer abc123def"})
+        self.log.warning("plain %s", "text")
+        spans.current.reset(token)
+        first, second, third = self.stream.getvalue().splitlines()
+        said = {"n": 1, "api_key": "***", "text": "é\n Bearer ***"}
+        self.assertIn(f" INFO yaa.test trace={'4b' * 16} " + "{", first)
+        self.assertEqual(json.loads(first[first.index("{") :]), said)
+        whole = json.loads(second)
+        self.assertRegex(whole.pop("ts"), r"^\d{4}-\d\d-\d\dT[\d:]{8}\.\d{3}Z$")
+        marks = {"level": "info", "logger": "yaa.test", "trace": "4b" * 16}
+        self.assertEqual(whole, said | marks)
+        self.assertEqual(json.loads(third)["msg"], "plain text")
+        self.assertEqual(json.loads(third)["level"], "warning")
+
+    def test_json_lines_hold_their_line_whatever_is_in_them(self) -> None:
+        log.setup("debug", style="json", stream=self.stream)
+        try:
+            raise ValueError("a\nb\u2028c")
+        except ValueError:
+            self.log.exception("it\nfailed %s", {"token": "hush-hush"})
+        (line,) = self.stream.getvalue().splitlines()
+        self.assertIn("ValueError: a\nb\u2028c", json.loads(line)["msg"])
+        self.assertNotIn("hush-hush", line)
+
+    def test_what_asyncio_says_is_a_line_too(self) -> None:
+        loop = asyncio.new_event_loop()
+        self.addCleanup(loop.close)
+        secret = OSError("Bearer sk-canary0123456789abcdef0123456789abcdef")
+        loop.call_exception_handler({"message": "out of system resource", "exception": secret})
+        logging.getLogger("asyncio").info("Using selector")
+        (line,) = self.stream.getvalue().splitlines()
+        self.assertRegex(line, r"^\S+ ERROR asyncio out of system resource\\n")
+        self.assertNotIn("canary", line)
+
+    def test_level_and_propagation(self) -> None:
+        log.setup("warning", stream=self.stream)
+        self.log.info("too quiet")
+        self.assertEqual(self.stream.getvalue(), "")
+        self.assertFalse(logging.getLogger("yaa").propagate)
+        self.assertEqual(len(logging.getLogger("yaa").handlers), 1)
+
+
+class Files(unittest.TestCase):
+    def setUp(self) -> None:
+        self.folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        self.stream = io.StringIO()
+        self.log = log.get("test")
+        self.addCleanup(log.setup, "error", stream=io.StringIO())
+
+    def keep_in(self, path: Path, most: int = 10_000) -> None:
+        log.setup("info", stream=self.stream, file=Rotated(path, Rotation(most, 2)))
+
+    def test_the_same_lines_as_on_the_stream(self) -> None:
+        self.keep_in(self.folder / "yaa.log")
+        redact.register(["hush-hush"])
+        self.log.info("kept, hush-hush, half a pair: \ud800")
+        written = (self.folder / "yaa.log").read_text()
+        self.assertEqual(len(written.splitlines()), 1)
+        self.assertIn("kept", written)
+        self.assertNotIn("hush-hush", written)
+
+    def test_rotated(self) -> None:
+        self.keep_in(self.folder / "yaa.log", 1000)
+        for number in range(100):
+            self.log.info("line %d", number)
+        names = sorted(file.name for file in self.folder.iterdir())
+        self.assertEqual(names, ["yaa.log", "yaa.log.1", "yaa.log.2"])
+        self.assertIn("line 99", (self.folder / "yaa.log").read_text().splitlines()[-1])
+
+    @unittest.skipUnless(Path("/dev/full").exists(), "needs /dev/full")
+    def test_a_full_disk_is_told_once_and_when_it_is_over(self) -> None:
+        self.keep_in(Path("/dev/full"))
+        for number in range(5):
+            self.log.info("line %d", number)
+        lines = self.stream.getvalue().splitlines()
+        self.assertEqual(sum("line " in line for line in lines), 5, "the stream has them all")
+        (told,) = [line for line in lines if "full cannot be written" in line]
+        self.assertIn("WARNING yaa.log", told)
+        self.assertIn("No space left on device", told)
+
+    def test_how_many_were_lost(self) -> None:
+        path = self.folder / "logs" / "yaa.log"  # the folder is not there yet
+        self.keep_in(path)
+        for number in range(3):
+            self.log.info("line %d", number)
+        path.parent.mkdir()
+        self.log.info("again")
+        self.assertIn("yaa.log is written again; 3 lines are lost", self.stream.getvalue())
+        self.assertIn("again", path.read_text())
+
+    @unittest.skipUnless(Path("/dev/full").exists(), "needs /dev/full")
+    def test_a_stream_that_is_full_or_closed_breaks_nothing(self) -> None:
+        with Path("/dev/full").open("w", buffering=1) as full:
+            log.setup("info", stream=full)
+            self.log.info("lost")
+            log.setup("error", stream=self.stream)
+            with contextlib.suppress(OSError):
+                full.close()
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,178 @@
+"""The spans of whole runs: names, times, parents, and what the conventions want on them."""
+
+from __future__ import annotations
+
+import copy
+import json
+import unittest
+from contextlib import aclosing
+from typing import Any
+
+from server.telemetry import spans
+from server.telemetry.spans import Span
+
+from ..agent.test_loop import TOOLS, collect, complete, plan
+from ..fakes import CountingToolbox, Ids, ScriptedModel, agent, answer, user
+
+THEIRS = spans.Context("4b" * 16, "0a" * 8, told=True)
+
+
+class Kept:
+    """A sink that keeps."""
+
+    def __init__(self, *, content: bool = False, on: bool = True) -> None:
+        self.content, self.on = content, on
+        self.spans: list[Span] = []
+
+    def add(self, span: Span) -> None:
+        self.spans.append(span)
+
+    def named(self, name: str) -> list[Span]:
+        return [span for span in self.spans if span.name.startswith(name)]
+
+
+class Case(unittest.IsolatedAsyncioTestCase):
+    def setUp(self) -> None:
+        self.sink, self.hosts = Kept(), 0
+        token = spans.current.set(None)
+        self.addCleanup(spans.current.reset, token)
+
+    async def run_once(self, document: dict[str, Any], script: Any = plan) -> dict[str, Any]:
+        self.hosts += 1
+        ids = Ids(f"{self.hosts}-")
+        host = agent(ScriptedModel(script), CountingToolbox(TOOLS, {}), ids=ids)
+        host.sink = self.sink
+        run = host.prepare(copy.deepcopy(document))
+        await collect(run)
+        return run.session
+
+
+class Runs(Case):
+    async def test_spans_nest_and_carry_the_run(self) -> None:
+        spans.current.set(THEIRS)
+        session = await self.run_once({"id": "s", "messages": [user("go")]})
+        await self.run_once(complete(session))
+        first, second = self.sink.named("invoke_agent default")
+        self.assertEqual(first.attributes["yaa.run.id"], session["run"]["id"])
+        for run in (first, second):
+            self.assertEqual(run.parent_id, THEIRS.span_id)
+            self.assertEqual(run.context.trace_id, THEIRS.trace_id)
+            self.assertEqual(run.attributes["gen_ai.conversation.id"], "s")
+            self.assertEqual(run.attributes["gen_ai.operation.name"], "invoke_agent")
+        self.assertEqual(first.attributes["yaa.finish_reason"], "awaiting")
+        self.assertEqual(second.attributes["yaa.finish_reason"], "completed")
+        ids = {first.context.span_id, second.context.span_id}
+        below = [s for s in self.sink.spans if s not in (first, second)]
+        self.assertEqual({s.parent_id for s in below}, ids)
+        self.assertEqual(len(self.sink.named("chat scripted")), 2)
+        tools = [s.attributes["gen_ai.tool.name"] for s in self.sink.named("execute_tool")]
+        self.assertEqual(sorted(tools), ["note", "rm", "time"])
+        for span in self.sink.spans:
+            self.assertGreaterEqual(span.end_ns, span.start_ns)
+            self.assertEqual(span.error, "")
+        for span in below:
+            run = first if span.parent_id == first.context.span_id else second
+            self.assertLessEqual(run.start_ns, span.start_ns)
+            self.assertLessEqual(span.end_ns, run.end_ns)
+        self.assertEqual(spans.current.get(), THEIRS, "what was there before the run")
+
+    async def test_what_a_call_of_the_model_says(self) -> None:
+        await self.run_once({"messages": [user("go")]}, lambda _: [("text", ["hi"])])
+        (chat,) = self.sink.named("chat")
+        self.assertEqual(chat.kind, spans.CLIENT)
+        first = chat.attributes.pop("gen_ai.response.time_to_first_chunk")
+        self.assertGreaterEqual(first, 0)
+        self.assertLess(first, 60)
+        session_id = chat.attributes.pop("gen_ai.conversation.id")
+        self.assertTrue(session_id)
+        expected = {
+            "gen_ai.operation.name": "chat",
+            "gen_ai.provider.name": "yaa",
+            "gen_ai.request.model": "scripted",
+            "gen_ai.response.model": "scripted",
+            "gen_ai.response.finish_reasons": ["stop"],
+            "gen_ai.usage.input_tokens": 11,
+            "gen_ai.usage.output_tokens": 7,
+            "yaa.step": "step 1",
+        }
+        self.assertEqual(chat.attributes, expected)
+        (run,) = self.sink.named("invoke_agent")
+        self.assertEqual(run.attributes["gen_ai.usage.input_tokens"], 11)
+
+    async def test_titles_are_calls_of_the_model_too(self) -> None:
+        wanted = {"config": {"yaa": {"auto_title": True}}, "messages": [user("go")]}
+        await self.run_once(wanted, lambda _: [("text", ["A title"])])
+        chats = self.sink.named("chat")
+        self.assertEqual(["yaa.step" in chat.attributes for chat in chats], [True, False])
+        self.assertEqual(chats[1].attributes["gen_ai.usage.output_tokens"], 7)
+        self.assertEqual(chats[1].error, "")
+
+    async def test_failures(self) -> None:
+        await self.run_once({"messages": [user("go")]}, lambda _: [("error", "it is down")])
+        for name in ("chat", "invoke_agent"):
+            (span,) = self.sink.named(name)
+            with self.subTest(name=name):
+                self.assertEqual(span.attributes["error.type"], "upstream_error")
+                self.assertEqual(span.error, "it is down")
+
+    async def test_a_run_that_is_cut(self) -> None:
+        host = agent(ScriptedModel(lambda _: [("text", ["a", "b"])]), CountingToolbox({}, {}))
+        host.sink = self.sink
+        async with aclosing(host.prepare({"messages": [user("go")]}).events()) as source:
+            async for event in source:
+                if event["type"] == "TEXT_MESSAGE_CONTENT":
+                    break
+        self.assertEqual(
+            [(s.name, s.attributes["error.type"]) for s in self.sink.spans],
+            [("chat scripted", "cancelled"), ("invoke_agent default", "cancelled")],
+        )
+
+    async def test_compaction(self) -> None:
+        texts = [user("x" * 4000, f"u{n}") for n in range(60)]
+        wanted = {"config": {"context": {"budget": 2000}}, "messages": [*texts, user("go", "last")]}
+        await self.run_once(wanted, lambda _: [("text", ["hi"])])
+        found = self.sink.named("compact")
+        self.assertGreaterEqual(len(found), 1)
+        told = found[0].attributes
+        self.assertGreater(told["yaa.compaction.before"], told["yaa.compaction.after"])
+        (run,) = self.sink.named("invoke_agent")
+        self.assertEqual(found[0].parent_id, run.context.span_id)
+
+    async def test_content_only_where_it_is_wanted(self) -> None:
+        await self.run_once({"messages": [user("my question")]})
+        self.assertNotIn("my question", repr(self.sink.spans))
+        self.sink = Kept(content=True)
+        await self.run_once({"messages": [user("my question")]})
+        (chat,) = self.sink.named("chat")
+        asked = chat.attributes["gen_ai.input.messages"]
+        text = {"type": "text", "content": "my question"}
+        self.assertEqual(asked, [{"role": "user", "parts": [text]}])
+        said = chat.attributes["gen_ai.output.messages"][0]
+        self.assertEqual(said["role"], "assistant")
+        self.assertIn("tool_call", [part["type"] for part in said["parts"]])
+        self.assertTrue(chat.attributes["gen_ai.system_instructions"])
+        self.assertTrue(chat.attributes["gen_ai.tool.definitions"])
+        (tool,) = self.sink.named("execute_tool")
+        self.assertEqual(json.loads(tool.attributes["gen_ai.tool.call.arguments"]), {})
+        self.assertIn("time did", tool.attributes["gen_ai.tool.call.result"])
+
+    async def test_a_denied_call_has_no_span_and_a_failed_one_says_so(self) -> None:
+        session = await self.run_once({"messages": [user("go")]})
+        self.sink.spans.clear()
+        answer(session, "tool_call", {"approved": False})
+        answer(session, "client_tool", {"content": "x"})
+        answer(session, "input_required", "no")
+        await self.run_once(session)
+        self.assertEqual(self.sink.named("execute_tool"), [])
+
+    async def test_nobody_wants_one(self) -> None:
+        unsampled = spans.Context("4b" * 16, "0a" * 8, sampled=False, told=True)
+        for sink, context in ((Kept(on=False), None), (Kept(), unsampled)):
+            self.sink = sink
+            spans.current.set(context)
+            await self.run_once({"messages": [user("go")]}, lambda _: [("text", ["hi"])])
+            self.assertEqual(sink.spans, [])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,133 @@
+"""Sources of tools: which files are one, what they may give, and what stays when they fail."""
+
+from __future__ import annotations
+
+import tempfile
+import unittest
+from pathlib import Path
+
+from server.telemetry import log
+from server.tools.catalog import Catalog
+from server.tools.runner import Runner
+from server.tools.tool_sources import MOST, is_source, load_source
+
+HEAD = "from yaa import BaseTool\nGIVEN = ['a']\n"
+TOOL = """
+class T(BaseTool):
+    read_only = True
+    def __init__(self, name): self.name = name
+    def execute(self, params): return self.name
+"""
+
+
+class Case(unittest.IsolatedAsyncioTestCase):
+    def setUp(self) -> None:
+        log.setup("critical")
+        self.addCleanup(log.setup, "error")
+        self.folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+
+    def file(self, source: str, name: str = "s.py") -> Path:
+        path = self.folder / name
+        path.write_text(HEAD + TOOL + source)
+        path.chmod(0o600)
+        return path
+
+
+class Files(Case):
+    def test_which_files_are_one(self) -> None:
+        for source, expected in (
+            ("def tools(): return []", True),
+            ("async def tools(): return []", True),
+            ("@tool\ndef tools(): return []", False),
+            ("if 1:\n    def tools(): return []", False),
+            ("tools = list", False),
+            ("def tools(:", False),
+            ("\0", False),
+        ):
+            with self.subTest(source):
+                self.assertEqual(is_source(self.file(source)), expected)
+        self.assertFalse(is_source(self.folder / "none.py"))
+
+    async def test_files_that_are_refused(self) -> None:
+        catalog, runner = Catalog(network=False), Runner(self.folder)
+        before = list(catalog.entries)
+        for source, said in (
+            ("def tools(): return 1 / 0", "tools() failed: ZeroDivisionError"),
+            ("def tools(): return 5", "gave int"),
+            ("def tools(): return {'a': T('a')}", "gave dict"),
+            ("def tools(x): return []", "TypeError"),
+            ("def tools(): return [5]", "5 is no tool"),
+            ("def tools(): return [T('shell')]", "there is a tool named shell already"),
+            ("def tools(): return [T('no name!')]", "1 to 64 letters"),
+            ("def tools(): raise SystemExit", "SystemExit"),
+            ("def tools():\n    yield 5\n    1 / 0", "ZeroDivisionError"),
+            ("def tools(): return []\n1 / 0", "ZeroDivisionError"),
+            ("REFRESH_S = 'often'\ndef tools(): return []", "REFRESH_S"),
+        ):
+            with self.subTest(source):
+                found = await catalog.add_file(self.file(source), runner)
+                self.assertTrue(any(said in str(each) for each in found), found)
+                self.assertEqual(list(catalog.entries), before)
+
+    async def test_a_file_of_others_is_neither_run_here_nor_there(self) -> None:
+        ran = self.folder / "ran"
+        path = self.file(f"open({str(ran)!r}, 'w')\ndef tools(): return []")
+        path.chmod(0o620)
+        found = await Catalog(network=False).add_file(path, Runner(self.folder))
+        self.assertEqual(found, ["it can be written by others: chmod go-w"])
+        self.assertFalse(ran.exists())
+
+    async def test_more_than_anybody_needs(self) -> None:
+        path = self.file(
+            "import itertools\ndef tools(): return map(T, map(str, itertools.count()))"
+        )
+        source = load_source(path)
+        assert not isinstance(source, str)
+        found = await source.ask()
+        self.assertEqual(
+            (len(found), found[-1]), (MOST + 1, f"only the first {MOST} tools are taken")
+        )
+
+
+class Again(Case):
+    async def test_in_the_place_of_those_before(self) -> None:
+        catalog = Catalog(network=False)
+        path = self.file("def tools():\n    if not GIVEN: 1 / 0\n    return [T(n) for n in GIVEN]")
+        await catalog.add_file(path, Runner(self.folder))
+        (source,) = catalog._sources
+        given = source.function.__globals__["GIVEN"]
+        builtin = [name for name in catalog.entries if name != "a"]
+        version = catalog.version
+        await catalog._ask_again(source)
+        self.assertEqual(catalog.version, version, "the same tools: what was offered stays")
+        given[:] = ["b", "a"]
+        await catalog._ask_again(source)
+        self.assertEqual(list(catalog.entries), [*builtin, "b", "a"])
+        self.assertGreater(catalog.version, version)
+        given.clear()
+        await catalog._ask_again(source)
+        self.assertEqual(list(catalog.entries), [*builtin, "b", "a"])
+        self.assertIn("tools/s.py: tools() failed: ZeroDivisionError", catalog.problems[-1])
+
+    async def test_it_is_asked_when_it_is_due_and_once(self) -> None:
+        catalog, runner = Catalog(network=False), Runner(self.folder)
+        await catalog.add_file(
+            self.file("REFRESH_S = 0\ndef tools(): return [T(n) for n in GIVEN]"), runner
+        )
+        (source,) = catalog._sources
+        source.function.__globals__["GIVEN"].append("b")
+        catalog.look_again(runner)
+        task = source.running
+        catalog.look_again(runner)
+        self.assertIs(source.running, task)
+        assert task is not None
+        await task
+        self.assertIn("b", catalog.entries)
+        source.refresh_s = 1e9
+        catalog.look_again(runner)
+        self.assertIsNone(source.running)
+        await catalog.close()
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,1 +1,0 @@
-"""Tests of server/wire: bytes in, messages out."""
