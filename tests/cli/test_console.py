@@ -223,7 +223,7 @@ class Filter(Case):
         self.assertEqual((len(lines), lines[-1]), (MOST_TOLD + 2, "  and 2 more"))
 
     def test_every_kind_of_what_is_left_out_has_words(self) -> None:
-        vectors = Path(__file__).parent / "vectors" / "foreign.json"
+        vectors = Path(__file__).parents[1] / "vectors" / "foreign.json"
         kinds = {
             item["kind"] for each in json.loads(vectors.read_text()) for item in each["removed"]
         }

@@ -9,7 +9,7 @@ from typing import Any
 
 from server.settings import autoai_names
 
-DOC = Path(__file__).parents[1] / "docs" / "reference" / "other-names.md"
+DOC = Path(__file__).parents[2] / "docs" / "reference" / "other-names.md"
 
 
 class Renamed(unittest.TestCase):

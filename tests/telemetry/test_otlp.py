@@ -19,7 +19,7 @@ from server.telemetry.otlp import Exporter, address
 
 from .test_redact import corpus
 
-DEFAULTS = json.loads((Path(__file__).parent.parent / "config.default.json").read_text())
+DEFAULTS = json.loads((Path(__file__).parents[2] / "config.default.json").read_text())
 SECONDS = 20
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from server.telemetry import redact
 
-VECTORS = json.loads((Path(__file__).parent / "vectors" / "secrets.json").read_text())
+VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "secrets.json").read_text())
 CANARY = "Zq9canaryZq9"
 
 

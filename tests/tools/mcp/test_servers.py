@@ -27,7 +27,7 @@ from server.tools.toolbox import Toolbox
 
 from ...fakes import DEFAULTS
 
-SCRIPT = str(Path(__file__).with_name("mcp_server.py"))
+SCRIPT = str(Path(__file__).parents[1] / "mcp_server.py")
 SOON_S = 20.0
 
 
