@@ -170,7 +170,10 @@ class BeforeTheAgent(Case):
         said = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
         loaded = set(said.split())
         self.assertIn("server.cli.serve", loaded)
-        for name in ("app", "agent", "commands", "session", "llm", "tools", "schema", "fronts"):
+        for name in (
+            *("app", "agent", "cli.commands", "session", "context", "models", "tools", "schema"),
+            "protocols",
+        ):
             self.assertNotIn(f"server.{name}", loaded)
 
 

@@ -23,8 +23,8 @@ from ..tooling.child import Child, Yaa
 # A parent that can have no child. Root could: its limit is no limit.
 ALONE = """
 import os, resource
-from server import log
-from server.workers import Workers
+from server.telemetry import log
+from server.cli.workers import Workers
 log.setup("warning")
 if not os.geteuid():
     os.setuid(64123)
