@@ -306,6 +306,21 @@ class Layers(unittest.TestCase):
         self.assertEqual(rows, {str(n): set(names) for n, names in enumerate(LAYERS)})
 
 
+class Recipes(unittest.TestCase):
+    def test_the_files_are_there(self) -> None:
+        rows = [
+            row
+            for table in tables((DOCS / "contributing.md").read_text())
+            for row in table[1:]
+            if table[0][0] == "Recipe"
+        ]
+        self.assertGreaterEqual(len(rows), 10)
+        named = [(row[0], path) for row in rows for path in re.findall(r"`([\w./]+\.\w+)`", row[1])]
+        self.assertEqual({recipe for recipe, _ in named}, {row[0] for row in rows})
+        lost = [(recipe, path) for recipe, path in named if not (ROOT / path).is_file()]
+        self.assertEqual(lost, [])
+
+
 class Size(unittest.TestCase):
     """How much there is to read is said with figures, and those may be out by a seventh."""
 
