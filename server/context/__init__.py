@@ -1,1 +1,1 @@
-"""What the model sees of a session: `view`, a pure function of messages and context."""
+"""The view: the messages that the model sees of a session. Pure."""
