@@ -59,6 +59,7 @@ def interrupt(
 def _remedies(
     session: Session, budget: Budget, largest: list[dict[str, Any]], observed: int
 ) -> list[Remedy]:
+    """Return the remedies that apply, as {action, …}."""
     wanted = session["config"]["context"]
     found: list[Remedy] = []
     fits = budget.window is None or observed <= budget.window
