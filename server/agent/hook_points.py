@@ -42,11 +42,17 @@ class Points:
         return list(await self._calls.ask("pre_reasoning", messages, _is_request))
 
     async def answered(self, message_id: str) -> list[Event]:
-        """Call post_reasoning with the model's message, before its calls are decided."""
+        """Call post_reasoning with the model's message, before its calls are decided.
+
+        Returns the event that replaces it, if any.
+        """
         return await self._rewritten("post_reasoning", message_id)
 
     async def acting(self, jobs: Iterable[Job]) -> tuple[Job, ...]:
-        """Call pre_acting for every call that is about to be executed; return the jobs."""
+        """Call pre_acting for every call that is about to be executed; return the jobs.
+
+        A hook may change the arguments or refuse the call.
+        """
         if not self._calls.any("pre_acting"):
             return tuple(jobs)
         return tuple([await self._acting(job) for job in jobs])
@@ -70,7 +76,7 @@ class Points:
     async def stopping(self, status: str, interrupts: list[dict[str, Any]]) -> list[Event]:
         """Call on_interrupt if there are interrupts, post_call if the run is completed.
 
-        post_call gets the final message.
+        post_call gets the final message. Returns the event that replaces it, if any.
         """
         if interrupts:
             await self._calls.ask("on_interrupt", {"status": status, "interrupts": interrupts})

@@ -56,7 +56,7 @@ Function = Callable[[Any, "HookContext"], Any]
 
 
 class HookFailed(Exception):
-    """A hook of the security band failed. The text is for the client."""
+    """A hook of the security band failed, so the run ends. The text is for the client."""
 
 
 @dataclass(frozen=True)
@@ -176,7 +176,7 @@ def _load(path: Path) -> list[Hook] | str:
 
 
 class Calls:
-    """The hooks of a server as one run calls them."""
+    """The hooks of a server, called by one run."""
 
     def __init__(self, hooks: Hooks, session: dict[str, Any], about: Mapping[str, str]) -> None:
         self._hooks, self._session, self._about = hooks, session, dict(about)

@@ -1,1 +1,4 @@
-"""The view: the messages that the model sees of a session. Pure."""
+"""The context of a model call: the view of a session, its size, and compactions.
+
+Pure. May import `session` and what is below it.
+"""

@@ -188,7 +188,7 @@ def ingested(work: Work, budget: Budget) -> None:
 
 
 def retired(work: Work) -> None:
-    """Leave out results that have expired by their tool's `keep` or by `context_retain`.
+    """Leave out the expired results (see `_expired`).
 
     Pinned, unseen and exempt ones stay. The messages after a removed one lose their cache once.
     """

@@ -1,8 +1,8 @@
 """Summaries that a model writes for a compaction (`config.context.summary: llm`).
 
-For each draft the loop sends `request` to the model; `settled` then puts the answers in where they
-fit. The text made without a model stays if there is no answer, or if it is larger than its draft
-allows. Pure.
+For each draft, agent/side_calls.py sends `request` to the model; `settled` then puts the answers in
+where they fit. The text made without a model stays if there is no answer, or if it is larger than
+its draft allows. Pure.
 """
 
 from __future__ import annotations

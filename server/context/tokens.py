@@ -42,7 +42,7 @@ class Costs(NamedTuple):
     number, digit    a number, and each of its digits
     line             a line break
     mark             a run of ASCII marks
-    wide … thai      one character of the script
+    wide … thai      one character: of CJK or typographic punctuation, or of a script
     """
 
     letter: float

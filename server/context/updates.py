@@ -35,7 +35,7 @@ CUT = (
     " off what is too long, the rules and tools first. Give the model a larger context there"
     " (Ollama: OLLAMA_CONTEXT_LENGTH), or set max_context to what it has."
 )
-LEAST_CUT = 1000  # tokens missing in a report, from which on a cut is reported
+LEAST_CUT = 1000  # missing tokens, above which a report counts as one of a cut prompt
 LEAST_WINDOW = 1000  # tokens; a smaller count is not one of the whole prompt
 
 REFUSED_TARGET = 0.35  # of the high watermark, after a provider has refused a request
