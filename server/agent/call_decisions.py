@@ -192,7 +192,7 @@ def declined(
     entry: dict[str, Any],
     asked: dict[str, Any],
 ) -> Execute | Reply | None:
-    """Return how a refusal ends the call, or None if nobody refused.
+    """Return how a refusal ends the call, or None without a refusal.
 
     A refusal counts whatever was shown. A tool that asked a question during its call runs again
     with the refusal as its answer, if this host began the call.

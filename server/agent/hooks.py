@@ -6,7 +6,8 @@ of a run uses one version.
 
 A hook gets a copy and returns a replacement or None. If it fails, takes too long or returns an
 unfit value, that is logged under an incident id and the hook is skipped. If a hook of the security
-band (priority 0-50) fails, the run ends: what it guards must not happen unguarded.
+band (priority 0-50) fails, the run ends, except at the point `error`: what it guards must not
+happen unguarded.
 """
 
 from __future__ import annotations
