@@ -1,9 +1,7 @@
-"""The composition root: everything that is made once for a process, and how it is wired together.
+"""The composition root: make all parts of a process and connect them.
 
-Read this first to see which part gets what. `App` opens what the agent needs, with or without a
-network in front of it; `routes` is the table of addresses. When this file is imported, the port of
-a server is open already (cli/serve.py). The rule of the file: it makes and connects, and decides
-nothing.
+`App` opens what the agent needs, with or without HTTP. `routes` is the table of addresses. No
+decisions are made here. A server has opened its port before it imports this module (cli/serve.py).
 """
 
 from __future__ import annotations
@@ -57,17 +55,16 @@ from .tools.runner import Runner
 from .tools.toolbox import Toolbox
 
 SWEEP_EVERY_S, SWEEP_LEAST_S = 600.0, 5.0
-START_S = 20.0  # how long a request waits for a server that opens
+START_S = 20.0  # how long a request waits for the server to open
 
 
 class App:
-    """What an agent runs on: `async with App(config, env) as app`, then `app.agent`.
+    """All that an agent needs: `async with App(config, env) as app`, then `app.agent`.
 
-    Making one takes almost no time, because the port is open already; `open` does what takes long.
-    `proof` is what the parent of several workers has proven of the sandbox. `tools` and `models`
-    are those of a program of which this is a part (library/program.py). Raises ConfigError when the
-    home folder or the configuration cannot be used, ToolError and SchemaError for a tool that
-    cannot.
+    Making one is fast, because the port is open already; `open` does the slow work. `proof` is the
+    sandbox proof of the parent of several workers. `tools` and `models` are those of a program that
+    embeds yaa (library/program.py). Raises ConfigError for an unusable home folder or
+    configuration, ToolError and SchemaError for an unusable tool.
     """
 
     def __init__(
@@ -128,7 +125,7 @@ class App:
         )
 
     async def open(self) -> None:
-        """Prove the sandbox, load what the owner brought, and look around for models."""
+        """Prove the sandbox, load the owner's hooks, models and tools, and discover models."""
         self.exporter.open()
         self.hooks.load(self.config.home / "hooks")
         own, self._adapter_problems = adapters(self.config.home / "models", self.models.names())
@@ -142,22 +139,24 @@ class App:
         self._opened.set()
 
     async def _sweep(self) -> None:
-        """Remove what has expired, in a thread: as often as a result may expire."""
+        """Call `clean` in a thread, as often as a result may expire."""
         every_s = min(max(self.claims.result_ttl_s, SWEEP_LEAST_S), SWEEP_EVERY_S)
         while True:
             await asyncio.to_thread(self.clean)
             await asyncio.sleep(every_s)
 
     def clean(self) -> int:
-        """Remove claims, results, records, requests to stop and workspaces that have expired;
-        returns how many workspaces that were."""
+        """Remove what has expired; return the number of workspaces removed.
+
+        Claims, results, records, stop requests and workspaces expire.
+        """
         self.claims.sweep()
         self.records.sweep()
         self.signals.sweep()
         return self.workspaces.sweep()
 
     def kept(self) -> list[Kept]:
-        """What there is of sessions in the home folder, and how much of it has expired."""
+        """Return what the home folder keeps of sessions, and how much of it has expired."""
         limits = self.config.server["limits"]
         times = (limits["claim_ttl_s"], limits["result_ttl_s"], KEPT_S)
         return [self.workspaces.kept(), *files_kept(self.config.home, *times)]
@@ -168,10 +167,11 @@ class App:
 
     @property
     def is_open(self) -> bool:
+        """Return whether `open` is done."""
         return self._opened.is_set()
 
     async def opened(self, patience_s: float = START_S) -> None:
-        """For requests that come while it opens. Raises Problem when that takes too long."""
+        """Wait until `open` is done. Raises Problem after `patience_s`."""
         if self.is_open:
             return
         try:
@@ -206,11 +206,11 @@ class App:
 
     @property
     def demo(self) -> bool:
-        """Whether the default model is the built-in script and no AI."""
+        """Return whether the default model is the built-in demo script."""
         return any(model.get("default") and model.get("demo") for model in self.models.catalog())
 
     def problems(self) -> dict[str, list[str]]:
-        """What the owner has to mend, by the part that it is wrong with."""
+        """Return what the owner has to fix, as {part: [text]}."""
         return {
             "model": [*self._adapter_problems, *self._model_problems()],
             "tools": self.toolbox.problems,
@@ -220,7 +220,7 @@ class App:
         }
 
     def _model_problems(self) -> list[str]:
-        """Why a session that says nothing of its model could not run, where it could not."""
+        """Return why a session that names no model cannot run; [] if it can."""
         try:
             self.models.resolve(self.config.session["config"]["llm_api"]["provider"])
         except Problem as problem:
@@ -228,7 +228,7 @@ class App:
         return []
 
     def _file_problems(self) -> list[str]:
-        """Why the log or the traces cannot be written where they should be."""
+        """Return why the log or the traces cannot be written to their files."""
         found, server = [], self.config.server
         for key in ("log", "tracing"):
             if not server[key]["file"]:
@@ -244,13 +244,14 @@ class App:
         return found
 
     def agent_problems(self, owner: str = "") -> list[str]:
+        """Return the problems of agent files that this owner's key may see."""
         found = self.agents.problems(self.toolbox.nameable(), owner)
         if self.config.server["agents_dir"] and not self.config.agents_folder.is_dir():
             found.append("server.agents_dir: there is no such folder")
         return found
 
     def facts(self, owner: str) -> dict[str, Any]:
-        """What `/info` tells a key of this owner beside the configuration, as it is now."""
+        """Return what `/info` says to a key of this owner, except for the configuration."""
         return {
             "limits": dict(self.ceilings.of(owner)),
             "agents": self.agents.info(owner),
@@ -268,21 +269,23 @@ class App:
 
 
 def _secrets_of(env: Mapping[str, str]) -> list[str]:
-    """Return the values of variables whose names say that they are secret."""
+    """Return the values of environment variables with secret names."""
     names = (name for name in env if redact.is_secret(name) and name not in ("PWD", "OLDPWD"))
     return [env[name] for name in names]
 
 
 def _check_defaults(session: dict[str, Any]) -> None:
-    """They are filled into sessions, which come back with them, and what comes is held against the
-    rules of a session. Raises ConfigError."""
+    """Raise ConfigError if the session defaults are not valid in a session.
+
+    They are filled into sessions, which are checked when clients send them back.
+    """
     if wrong := check(session):
         places = ((each["pointer"].replace("/", "."), each["detail"]) for each in wrong)
         raise ConfigError(*(f"session{place}: {detail}" for place, detail in places))
 
 
 def routes(app: App, keys: Keys) -> Router:
-    """Every address of the server."""
+    """Return the router with every address of the server."""
     server, session = app.config.server, app.config.session
     health = Health(VERSION, lambda: app.is_open)
     info = Info(VERSION, session, config_schema(), app.facts)
@@ -328,7 +331,7 @@ def routes(app: App, keys: Keys) -> Router:
 
 
 async def proven(config: Config, env: Mapping[str, str]) -> Proof:
-    """Which sandbox there is, proven once for all workers."""
+    """Return the sandbox that works here, proven once for all workers."""
     runner = Runner(config.home)
     await runner.open(config.server["sandbox"], strongest(env))
     runner.close()
@@ -336,7 +339,10 @@ async def proven(config: Config, env: Mapping[str, str]) -> Proof:
 
 
 def strongest(env: Mapping[str, str]) -> str:
-    """The tier to begin the proof with: `YAA_SANDBOX_FORCE` simulates a poorer machine."""
+    """Return the sandbox tier to try first: `YAA_SANDBOX_FORCE`, else the strongest.
+
+    The variable simulates a host with fewer features. Raises ConfigError for an unknown tier.
+    """
     most = env.get("YAA_SANDBOX_FORCE") or TIERS[-1]
     if most not in TIERS:
         raise ConfigError(f"YAA_SANDBOX_FORCE is {most}, wanted one of {', '.join(TIERS)}")

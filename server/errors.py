@@ -1,14 +1,14 @@
-"""What can go wrong before a run, as values with a public face.
+"""Errors of requests: `Problem`, and the table of its codes.
 
-A `Problem` is raised where a request is understood to be wrong and translated once, at the API
-border, into a status and a JSON body that both RFC 9457 readers and OpenAI SDKs understand.
-It carries only text meant for the client: no path, trace or secret is ever put into one.
+A `Problem` is raised where a request is found to be wrong and translated once, in the API layer,
+into a status and a JSON body for both RFC 9457 clients and OpenAI SDKs. It contains only text for
+the client: no paths, traces or secrets.
 
-Problem          status  raised by
-├ bad_json        400    api: the body is not strict JSON (says line and column)
-├ unauthorized    401    api/auth
-├ …                      see CODES, the only table
-└ internal        500    api border: our own fault; the log has the rest under the incident id
+    Problem          status  raised by
+    ├ bad_json        400    api: the body is not strict JSON (says line and column)
+    ├ unauthorized    401    api/auth
+    ├ …                      see CODES, the only table
+    └ internal        500    api: a bug; the log has the details under the incident id
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ CODES: dict[str, tuple[int, str]] = {
 
 
 class Problem(Exception):
-    """A request that cannot be served, with all that the client is told about it.
+    """A request that cannot be served, with all the facts for the client.
 
     `errors` lists the places: `{"pointer": RFC 6901 pointer into the body, "detail": text}`.
     """
@@ -76,7 +76,7 @@ class Problem(Exception):
         self.headers = dict(headers or {})
 
     def body(self) -> dict[str, Any]:
-        """RFC 9457 members beside the `error` object that OpenAI SDKs read the message from."""
+        """Return the RFC 9457 members, and the `error` object that OpenAI SDKs read."""
         first = self.errors[0]["pointer"] if self.errors else None
         return {
             "type": f"urn:yaa:error:{self.code}",

@@ -1,2 +1,4 @@
-"""The agent's loop: decide what is next, perform it, fold the events. Imports everything below the
-API."""
+"""Run agents: decide the next step, perform it, fold the events.
+
+May import every layer below `api` and `protocols`.
+"""

@@ -1,12 +1,11 @@
-"""What to do about one tool call that has no result yet: run it, recover it, answer it, or ask.
+"""Decide what to do about one tool call without a result: run it, recover it, answer it, or ask.
 
-Pure, and the heart of resuming: the same rules decide a call that the model has just made, one
-that a person has answered, and one that was cut in the middle on a server that is gone
-(docs/reference/session.md, "Resume rules").
+Pure. The same rules decide a call that the model has just made, one that a person has answered, and
+one that was cut off on another server (docs/reference/session.md, "Resume rules").
 
-Nothing in a document proves that a call was allowed: whoever wrote it may have made it up. A call
-that policy would ask about runs only by the answer to an interrupt that shows exactly what runs,
-or because this host holds the claim of having begun it with these arguments.
+Nothing in a document proves that a call was allowed, because the client may have made it up. A call
+that policy would ask about runs only by the answer to an interrupt that shows exactly what runs, or
+because this host holds the claim of having begun it with these arguments.
 """
 
 from __future__ import annotations
@@ -35,23 +34,23 @@ from ..session.finish_reason import ended_by
 from ..session.interrupt_answers import ANSWERS
 from ..strict_json import JSONError, browser_safe, canonical, dumps, loads
 
-# A call in one of these states may have had its effect, whatever the messages say (rule 6).
+# A call in one of these states may have taken effect, whatever the messages say (resume rule 6).
 MAYBE_EXECUTED = ("started", "done", "failed")
-# A call whose page has not answered yet; `started` is the page's own mark.
+# A call that the page has not answered yet; the page itself sets `started`.
 WITH_PAGE = ("proposed", "waiting", "started")
-# What an interrupt shows to people. An answer counts only if it still is what would be shown.
 FORGOTTEN = "It is so old that this server does not know any more whether it ran before."
+# What an interrupt shows to people. An answer counts only if the same would be shown now.
 SHOWN = ("reason", "tool", "args", "message")
-REFUSED = ("decline", "cancel")  # what a tool is told that asked and gets no answer
+REFUSED = ("decline", "cancel")  # `refused` of a tool's question that got no answer
 
 # (call id, attempt, fingerprint) -> whether this host holds the claim of having begun that.
 Begun = Callable[[str, int, str], bool]
 
 
 def unanswered(session: Session) -> list[tuple[Call, dict[str, Any], bool]]:
-    """Calls without a result, in order: (call, its message, whether the user has moved on).
+    """Return the calls without a result, in order, as (call, its message, has the user moved on).
 
-    A message that is still open was cut before its end, so its calls never existed (rule 1).
+    A message that is still open was cut off, so its calls never existed (resume rule 1).
     """
     found: list[tuple[Call, dict[str, Any], bool]] = []
     results: set[str] = set()
@@ -70,7 +69,7 @@ def unanswered(session: Session) -> list[tuple[Call, dict[str, Any], bool]]:
 
 
 def asked_about(session: Session) -> dict[str, dict[str, Any]]:
-    """Call id -> the interrupt about that call; the first, where there are several."""
+    """Map call ids to the interrupt about the call, the first if there are several."""
     return {each["call_id"]: each for each in reversed(session["interrupts"]) if "call_id" in each}
 
 
@@ -89,8 +88,10 @@ def plan(
     begun: Begun = never,
     interrupts: Mapping[str, dict[str, Any]] | None = None,
 ) -> Job | Ask | Wait:
-    """Return what to do about one call: by its ledger entry and the answer to its interrupt.
-    `interrupts`: those of the session by their calls, if they were looked up before."""
+    """Return what to do about one call, by its ledger entry and the answer to its interrupt.
+
+    `interrupts`: those of the session by call id, None to look them up.
+    """
     entry = session["calls"].get(call["id"]) or {"state": "proposed"}
     asked = (asked_about(session) if interrupts is None else interrupts).get(call["id"], {})
     answer = asked.get("answer")
@@ -129,7 +130,7 @@ def plan(
 
 
 def left_to_people(call: Call, verdict: Verdict, entry: dict[str, Any]) -> Ask | Send | Reply:
-    """Return what a person or the page is asked about this call, as it stands now."""
+    """Return what to ask a person or the page about this call, as it stands now."""
     if verdict.action in ("client", "send"):
         return to_page(call, verdict, entry)
     if verdict.action == "question":
@@ -140,13 +141,13 @@ def left_to_people(call: Call, verdict: Verdict, entry: dict[str, Any]) -> Ask |
 
 
 def shows(asked: dict[str, Any], entry: dict[str, Any], left: Ask) -> bool:
-    """Whether an interrupt of the document is about what is asked now, and showed just that."""
+    """Return whether an interrupt of the document shows exactly what would be asked now."""
     same = entry.get("fingerprint") == left.entry["fingerprint"]
     return same and alike(asked, left.interrupt)
 
 
 def alike(shown: dict[str, Any], now: dict[str, Any]) -> bool:
-    """Whether two interrupts show a person the same, but for the remark that a call is old."""
+    """Return whether two interrupts show the same, except for the remark that a call is old."""
     message = shown.get("message")
     if isinstance(message, str):
         shown = {**shown, "message": message.removesuffix(f" {FORGOTTEN}")}
@@ -163,8 +164,11 @@ def settled(
     left: Ask,
     answer: dict[str, Any],
 ) -> Job | Ask:
-    """Return what follows from an answer to the interrupt `left`, which showed what is true. A call
-    that its tool interrupted goes on; where nothing proves that it was allowed, it asks first."""
+    """Return what follows from an answer to the interrupt `left`, which showed the current call.
+
+    A call whose tool asked a question continues with the answer. If nothing proves that the call
+    was allowed, it needs an approval first.
+    """
     payload = answer.get("payload")
     reason = left.interrupt["reason"]
     if reason == "tool_call":
@@ -188,8 +192,11 @@ def declined(
     entry: dict[str, Any],
     asked: dict[str, Any],
 ) -> Execute | Reply | None:
-    """Return how a no ends the call, or None if nobody said no. A no needs no check of what was
-    shown. A tool that asked in the middle of a call is told of it, if this host began the call."""
+    """Return how a refusal ends the call, or None without a refusal.
+
+    A refusal counts whatever was shown. A tool that asked a question during its call runs again
+    with the refusal as its answer, if this host began the call.
+    """
     answer = asked.get("answer")
     waits = in_question(entry)
     if answer is None and waits and unattended(session):
@@ -203,11 +210,12 @@ def declined(
     runs = waits and verdict.action in ("run", "ask")
     if not runs or not begun(call["id"], entry.get("attempt", 0), verdict.fingerprint):
         return cancelled(call, answer)
-    refused = "decline" if payload == {"action": "decline"} else "cancel"  # a no, or no answer
+    refused = "decline" if payload == {"action": "decline"} else "cancel"  # cancel: no answer
     return execute(call, verdict, {**entry, "input": {**entry["input"], "refused": refused}})
 
 
 def denied(session: Session, call: Call, payload: dict[str, Any]) -> Reply:
+    """Return the result of a call whose approval was refused, with the grant to remember it."""
     said = payload.get("reason") or ""
     why = f" Reason: {said}" if said else ""
     text = f"The user denied this call.{why} Do not repeat it unless asked to."
@@ -223,7 +231,10 @@ def approved(
     entry: dict[str, Any],
     payload: dict[str, Any],
 ) -> Execute | Reply:
-    """Run what was shown, or the arguments that the person put in its place."""
+    """Return the execution of what was shown, or of the arguments that the person edited.
+
+    Returns a failed result if the policy or the tool rejects the edited arguments.
+    """
     edited = payload.get("edited_args")
     if edited is not None:
         verdict = toolbox.verdict(session, with_args(call, edited))
@@ -243,14 +254,15 @@ def replay(
     asked: dict[str, Any],
     moved_on: bool,
 ) -> Job | Ask:
-    """Return what to do about a call that may have run, and whose result is not here (rule 6).
+    """Return what to do about a call that may have run and whose result is lost (resume rule 6).
 
-    In this order: what a person has said of it; run again what may repeat and is allowed; ask.
+    In this order: apply a person's answer about it; run it again if it is repeatable and allowed;
+    ask.
     """
     verdict = toolbox.verdict(session, as_run(call, entry))
     entry = with_question(entry, verdict)
     known = allowed(begun, call, verdict, entry)
-    if not known:  # nobody is shown what its tool would be told: it asks again
+    if not known:  # an unproven answer to the tool's question is dropped: the tool asks again
         entry = without_question(entry)
     left = ask(call, "indeterminate", "indeterminate", verdict, entry, f"{LOST} What now?")
     answer = asked.get("answer") if asked.get("reason") == "indeterminate" else None
@@ -285,7 +297,7 @@ def said_of_lost(call: Call, verdict: Verdict, answer: dict[str, Any]) -> Reply 
 def still_approved(
     call: Call, verdict: Verdict, entry: dict[str, Any], asked: dict[str, Any]
 ) -> bool:
-    """Whether the approval of just this call is in the document, though it was started."""
+    """Return whether the document still has the approval of exactly this started call."""
     answer = asked.get("answer") or {}
     payload = answer.get("payload") if answer.get("status") == "resolved" else None
     if not isinstance(payload, dict) or payload.get("approved") is not True:
@@ -296,8 +308,11 @@ def still_approved(
 
 
 def allowed(begun: Begun, call: Call, verdict: Verdict, entry: dict[str, Any]) -> bool:
-    """Whether a call may run without asking: the policy runs it, or this host's claim says that it
-    has begun it with these arguments, which it did with a yes."""
+    """Return whether a call may run without asking.
+
+    Either the policy runs it, or this host's claim proves that it began the call with these
+    arguments, which required an approval.
+    """
     if verdict.action != "ask":
         return verdict.action == "run"
     return begun(call["id"], entry.get("attempt", 0), verdict.fingerprint)
@@ -309,13 +324,16 @@ def as_run(call: Call, entry: dict[str, Any]) -> Call:
 
 
 def in_question(entry: dict[str, Any]) -> bool:
-    """Whether the call's tool waits for an answer (of an entry as `with_question` gives it)."""
+    """Return whether the call's tool waits for an answer. `entry`: from `with_question`."""
     return entry["state"] == "waiting" and "input" in entry
 
 
 def with_question(entry: dict[str, Any], verdict: Verdict) -> dict[str, Any]:
-    """Return the entry, without an `input` that this tool cannot have asked for, that belongs to
-    other arguments, or that neither waits for an answer nor has one."""
+    """Return the entry, without an unusable `input` (a tool's question).
+
+    It is unusable if this tool cannot ask, if it belongs to other arguments, or if it neither has
+    an answer nor waits for one.
+    """
     found = entry.get("input")
     if isinstance(found, dict) and verdict.may_ask:
         told = "answer" in found or found.get("refused") in REFUSED
@@ -326,11 +344,12 @@ def with_question(entry: dict[str, Any], verdict: Verdict) -> dict[str, Any]:
 
 
 def without_question(entry: dict[str, Any]) -> dict[str, Any]:
+    """Return the entry without its `input`."""
     return {key: value for key, value in entry.items() if key != "input"}
 
 
 def goes_on_with(found: dict[str, Any]) -> str:
-    """Return in words what a tool is told of the question that it asked."""
+    """Return a sentence with the answer that a tool's question has got."""
     said = "no answer"
     if found.get("refused") not in REFUSED:
         said = f"the answer {canonical(browser_safe(found['answer']))}"
@@ -338,7 +357,7 @@ def goes_on_with(found: dict[str, Any]) -> str:
 
 
 def tools_question(call: Call, verdict: Verdict, entry: dict[str, Any]) -> Ask:
-    """Return what a tool has asked the person in the middle of its call."""
+    """Return the question that a tool has asked the person during its call."""
     asked = entry["input"]
     schema = asked.get("response_schema")
     schema = schema if isinstance(schema, dict) else {"type": "object"}
@@ -347,10 +366,13 @@ def tools_question(call: Call, verdict: Verdict, entry: dict[str, Any]) -> Ask:
 
 
 def question(call: Call, verdict: Verdict, entry: dict[str, Any]) -> Reply | Ask:
-    """A tool that asks the person: its result is their answer."""
+    """Return the question of a tool whose result is the person's answer.
+
+    Returns a failed result if its `response_schema` cannot be used.
+    """
     args = verdict.args or {}
     schema = args.get("response_schema") or {"type": "string"}
-    if misfits := check_schema(schema, FORM_COST):  # no answer would ever fit
+    if misfits := check_schema(schema, FORM_COST):  # no answer could be valid
         text = f"response_schema cannot be used: {misfits[0]}"
         return Reply(call, text, "failed", status="invalid_arguments")
     text = str(args.get("question", ""))
@@ -363,8 +385,10 @@ def question(call: Call, verdict: Verdict, entry: dict[str, Any]) -> Reply | Ask
 def to_page(
     call: Call, verdict: Verdict, entry: dict[str, Any], state: str = "waiting"
 ) -> Ask | Send:
-    """A tool that lives in the page: asked for its result, or only told. A reason in the verdict
-    is why the page must ask the person first."""
+    """Return the request for a result of a page tool, or the notice of a call without one.
+
+    A reason in the verdict says why the page must ask the person first.
+    """
     if verdict.action == "send":
         return Send(call, verdict.args or {})
     text = f"Run {call['function']['name']} in the page"
@@ -382,10 +406,13 @@ def with_page(
     asked: dict[str, Any],
     moved_on: bool,
 ) -> Given | Send | Reply | Ask | None:
-    """A call that was handed over to the page. It stays there, whatever tools the session declares
-    by now, until the page answers or the user moves on; `started` is the page's own write-ahead
-    mark. An answer is for the arguments that were handed over: if they change, it is handed over
-    again. None for a tool of the server's that no page has answered."""
+    """Return what to do about a call that was handed to the page.
+
+    It stays with the page, even if the session no longer declares the tool, until the page answers
+    or the user moves on; `started` is the page's own write-ahead mark. An answer is for the
+    arguments that were handed over: if they change, the call is handed over again. None for a tool
+    of the server that no page has answered.
+    """
     answer = asked.get("answer")
     begun = entry["state"] == "started"
     if answer is None and moved_on:
@@ -407,7 +434,7 @@ def with_page(
 
 
 def written(call: Call) -> dict[str, Any]:
-    """Return a call's arguments as the model wrote them; empty if they are no object."""
+    """Return a call's arguments as the model wrote them; {} if they are not an object."""
     try:
         found = loads(call["function"]["arguments"])
     except JSONError:
@@ -416,19 +443,21 @@ def written(call: Call) -> dict[str, Any]:
 
 
 def reason_of(answer: dict[str, Any]) -> str:
-    """Why a person has cancelled, if they said so."""
+    """Return the reason that a person gave for cancelling, "" if none."""
     payload = answer.get("payload")
     reason = payload.get("reason") if isinstance(payload, dict) else None
     return reason if isinstance(reason, str) else ""
 
 
 def cancelled(call: Call, answer: dict[str, Any]) -> Reply:
+    """Return the result of a call whose interrupt was cancelled."""
     said = reason_of(answer)
     text = f"The user cancelled this call.{f' Reason: {said}' if said else ''}"
     return Reply(call, text, "skipped", status="skipped", feedback=said)
 
 
 def approval(call: Call, verdict: Verdict, entry: dict[str, Any]) -> Ask:
+    """Return the request to approve a call."""
     text = f"Allow {call['function']['name']}?"
     if "input" in entry:
         text = f"{text} {goes_on_with(entry['input'])}"
@@ -447,6 +476,7 @@ def ask(
     message: str,
     schema: dict[str, Any] | None = None,
 ) -> Ask:
+    """Return an interrupt about a call. `schema`: of its answer, by default that of the reason."""
     interrupt = {
         "id": ASKED + call["id"],
         "reason": reason,
@@ -468,6 +498,11 @@ def execute(
     grant: dict[str, Any] | None = None,
     policy: dict[str, Any] | None = None,
 ) -> Execute:
+    """Return the execution of a call, with its next attempt in the ledger entry.
+
+    `edited`: arguments that replace the model's. `grant`: to be remembered for the session.
+    `policy`: changes to the network of the call that the person approved.
+    """
     started = ledger_entry(call, verdict, entry, "started", entry.get("attempt", 0) + 1)
     if edited is not None:
         started["args"] = edited
@@ -484,6 +519,7 @@ def execute(
 def ledger_entry(
     call: Call, verdict: Verdict, entry: dict[str, Any], state: str, attempt: int
 ) -> dict[str, Any]:
+    """Return the entry with this state, attempt and the verdict's fingerprint."""
     kept = {key: value for key, value in entry.items() if key not in ("name", "state")}
     return {
         **kept,
@@ -495,7 +531,7 @@ def ledger_entry(
 
 
 def granted(session: Session, call: Call, payload: dict[str, Any]) -> dict[str, Any] | None:
-    """What the person wants remembered, unless it is there or no more grants are allowed."""
+    """Return the grant to remember; None if it exists already or there are too many."""
     if payload.get("remember") != "session":
         return None
     grant = {"tool": call["function"]["name"]}
@@ -507,13 +543,16 @@ def granted(session: Session, call: Call, payload: dict[str, Any]) -> dict[str, 
 
 
 def with_args(call: Call, args: dict[str, Any]) -> Call:
-    """The call with other arguments, which may be a dict in the place of the JSON text."""
+    """Return the call with other arguments, a dict in place of the JSON text."""
     return {**call, "function": {**call["function"], "arguments": args}}
 
 
 def cut_short(message: dict[str, Any], call: Call) -> str:
-    """What a call is told whose answer ended within it: the last of its message, at the limit of
-    tokens, or with nothing of its arguments where the model did not end by its own word."""
+    """Return the error text for a call that was cut off, else "".
+
+    Only the last call of a message can be: the model reached its token limit, or its answer broke
+    off before any arguments.
+    """
     reason = message.get("meta", {}).get("finish_reason") or "stop"
     if message["tool_calls"][-1]["id"] != call["id"] or reason in ("tool_calls", "stop"):
         return ""
@@ -525,11 +564,12 @@ def cut_short(message: dict[str, Any], call: Call) -> str:
 
 
 def as_text(value: Any) -> str:
+    """Return text as it is, None as "", and any other value as JSON."""
     if isinstance(value, str):
         return value
     return "" if value is None else dumps(value)
 
 
-FORM_COST = 20_000  # of the patterns in a question; a model may ask hundreds in one message
+FORM_COST = 20_000  # limit for the patterns of one question; a message may have hundreds of them
 SUPERSEDED = "Not run: superseded by a new user message."
 LOST = "This call was started, but its result was lost; it may or may not have taken effect."

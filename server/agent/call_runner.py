@@ -1,8 +1,8 @@
-"""What was decided about the calls of a message (agent/decide), performed: jobs in, events out.
+"""Perform the jobs of a `RunTools` step: jobs in, events out.
 
-In the walk: `agent.Run` hands over a `RunTools`. The rule of the file: a call is claimed, then
-announced by a `tool.exec` that has left before the call begins, then run. Calls that may run side
-by side do; results come in call order, whichever is done first.
+A call is claimed, then announced by a `tool.exec` that has been sent before the call begins, then
+run. Calls that are parallel_safe run side by side; results come in call order, whichever ends
+first.
 """
 
 from __future__ import annotations
@@ -26,24 +26,25 @@ from .decide import takes_time
 from .run_records import Writer
 
 Session = dict[str, Any]
-Left = Callable[[], float | None]  # seconds that the run has left, where it has such a limit
+Left = Callable[[], float | None]  # seconds that the run has left; None without a limit
 UNCONFIRMED = "announcement_unconfirmed"  # a code of `run.warnings`
 RAN_BEFORE = "This call ran on this server before, and this is its result from then."
 SUPERSEDED = "Stopped: superseded by a new user message."
 
 
 class Unclaimed(Exception):
-    """A call cannot be claimed, so it was not run. Says so to people."""
+    """A call cannot be claimed, so it was not run. The text is for the client."""
 
 
 class Jobs:
-    """The calls of one run. `session` is the live document, folded between two events;
-    `new_id("res")` makes an identifier.
+    """The calls of one run.
 
-    owner      whose session it is
-    record     gets what the run did, before each call that may not run twice
-    arrived    waits until the client's machine has what was sent; False where that takes too long
-    stopped    no call is begun any more
+    `session` is the live document, folded between two events; `new_id("res")` makes an identifier.
+
+        owner      whose session it is
+        record     stores what the run did, before each call that may not run twice
+        arrived    waits until the client's machine has what was sent; False on a timeout
+        stopped    no call is begun any more
     """
 
     def __init__(
@@ -61,17 +62,20 @@ class Jobs:
         self._owner, self.record = owner, record or Writer(None, None)
         self.arrived: Callable[[], Awaitable[bool]] = _at_once
         self.stopped = False
-        self.horizon_ms = 0  # calls from then or earlier may have run here: their claims expired
-        self._ran_before: set[str] = set()  # calls that this run was to begin, and that had run
+        self.horizon_ms = 0  # calls up to this time may have run here: their claims expired
+        self._ran_before: set[str] = set()  # calls that an earlier run had begun already
 
     async def perform(self, jobs: Iterable[Job], left: Left) -> AsyncGenerator[Event, None]:
-        """Neighbours that are parallel_safe side by side, everything else alone, in call order."""
+        """Yield the events of the jobs, in call order.
+
+        Adjacent parallel_safe calls run side by side, everything else alone.
+        """
         taken = {message.get("id") for message in self._session["messages"]}
         async with aclosing(self._perform(jobs, left)) as source:
             async for event in source:
                 if event["type"] == "TOOL_CALL_RESULT":
-                    # Made of its call's id, it may stand on another message of a session that was
-                    # edited, and be longer than an id may be.
+                    # Derived from the call id, the message id may be too long, or already in use
+                    # in an edited session.
                     if (result_id := event["messageId"]) in taken or not is_id(result_id):
                         event = {**event, "messageId": self._new_id("res")}
                     taken.add(event["messageId"])
@@ -79,7 +83,7 @@ class Jobs:
 
     async def _perform(self, jobs: Iterable[Job], left: Left) -> AsyncGenerator[Event, None]:
         for batch in _batches(jobs):
-            if self._ends:  # what was not begun is still to be done, elsewhere
+            if self._ends:  # another server performs the rest
                 return
             match batch:
                 case [Reply() as reply]:
@@ -93,7 +97,7 @@ class Jobs:
                         async for event in source:
                             found = found or event["type"] == "TOOL_CALL_RESULT"
                             yield event
-                    if not found:  # it was not kept: next_step decides anew, before the others
+                    if not found:  # not kept: next_step decides again, before the other jobs
                         return
                 case calls:
                     async with aclosing(self._execute(calls, left)) as source:
@@ -105,8 +109,10 @@ class Jobs:
         return self.stopped or self._executions.stopping
 
     def recoverable(self) -> set[str]:
-        """Return the ids of calls that were begun, have no result in the session, and whose result
-        this host has or will have."""
+        """Return the ids of begun calls whose result is missing in the session and available here.
+
+        The result may also be of a call that still runs on this host.
+        """
         ledger = self._session["calls"]
         maybe = (*MAYBE_EXECUTED, "indeterminate")
         lost = {i for i, entry in ledger.items() if entry["state"] in maybe}
@@ -120,8 +126,7 @@ class Jobs:
         }
 
     async def _recover(self, job: Recover) -> AsyncGenerator[Event, None]:
-        """Yield the rest of a call's output and its result. A call that the user has moved on from
-        is ended first."""
+        """Yield the rest of a call's output and its result. A superseded call is ended first."""
         call_id = job.call["id"]
         key, fingerprint = self._key(job.call, job.attempt), self._fingerprint(job.call)
         if job.superseded:
@@ -133,8 +138,10 @@ class Jobs:
                 yield event
 
     def _fingerprint(self, call: dict[str, Any]) -> str:
-        """The tool and arguments of a call as it would run, as its claim and its kept result have
-        them. Its ledger entry's where the tool is not there any more."""
+        """Return the fingerprint of a call as it would run, as in its claim and its kept result.
+
+        If the tool is gone, it is that of the ledger entry.
+        """
         entry = self._session["calls"].get(call["id"]) or {}
         args = entry.get("args")
         verdict = self._toolbox.verdict(
@@ -143,7 +150,7 @@ class Jobs:
         return verdict.fingerprint or str(entry.get("fingerprint", ""))
 
     def begun(self, call_id: str, attempt: int, fingerprint: str) -> bool:
-        """Whether this host has begun that attempt at the call with these arguments."""
+        """Return whether this host has begun that attempt at the call with these arguments."""
         claim = self._executions.claims.claimed_as(self._session_key, call_id, attempt)
         return bool(fingerprint) and claim == fingerprint
 
@@ -164,8 +171,11 @@ class Jobs:
         )
 
     async def _execute(self, jobs: Iterable[Execute], left: Left) -> AsyncGenerator[Event, None]:
-        """Claim, announce and run calls, as many at once as allowed. Closing this ends those that
-        still run. Raises Unclaimed when those that run have ended."""
+        """Claim, announce and run calls, as many at once as allowed.
+
+        Closing this generator ends calls that still run. Raises Unclaimed once the running calls
+        have ended.
+        """
         waiting, unclaimed = deque(jobs), None
         most = self._executions.most(self._owner)
         with Batch(self._executions) as batch:
@@ -175,7 +185,7 @@ class Jobs:
                 while waiting and batch.running < most:
                     job = waiting.popleft()
                     seconds = self._patience(job, left)
-                    if takes_time(job) and seconds <= 0:  # next_step stops for it
+                    if takes_time(job) and seconds <= 0:  # next_step stops the run
                         continue
                     key = self._key(job.call, job.entry["attempt"])
                     try:
@@ -183,13 +193,13 @@ class Jobs:
                     except OSError as error:  # a full disk
                         unclaimed = Unclaimed(_not_run(job, error))
                         waiting.clear()
-                        # The client's copy may say `started` already; it was not.
+                        # The client's copy may say `started` already, so correct it.
                         known = self._session["calls"][job.call["id"]]
                         yield state_delta(put("calls", job.call["id"], value=known))
                         break
-                    if refused == "expired":  # next_step asks about it, with the new horizon
+                    if refused == "expired":  # next_step asks about it, by the new horizon
                         continue
-                    if refused == "taken":  # not run here again: next_step looks at it once more
+                    if refused == "taken":  # it ran here before: next_step decides again
                         self._ran_before.add(job.call["id"])
                         yield state_delta(put("calls", job.call["id"], value=job.entry))
                         continue
@@ -197,7 +207,7 @@ class Jobs:
                         yield self._announcement(job)
                         if not job.repeatable and not await self.arrived():
                             yield self._unconfirmed(job)
-                    except BaseException:  # cut here it has not begun, whoever has heard of it
+                    except BaseException:  # the call has not begun, even if it was announced
                         if not job.repeatable:
                             self._executions.claims.release(*key)
                         raise
@@ -216,16 +226,19 @@ class Jobs:
             raise unclaimed
 
     def _claim(self, job: Execute, key: Key) -> str:
-        """Claim a call that may not run twice. Returns why that cannot be: it is `taken`, or a
-        claim of it may have `expired`; empty if the call is claimed. Raises OSError.
+        """Claim a call that may not run twice. Return why that failed, "" if it is claimed.
 
-        The record of the run is written first: a claim without it would leave a client that is cut
-        now with no way back to this call. The horizon is read last, since it is raised before any
-        claim goes."""
+        `taken`: there is a claim; `expired`: there may have been one. Raises OSError if the claim
+        or the record cannot be written.
+
+        The run's record is written first: without it, a client whose connection breaks now could
+        not recover this call. The horizon is read last, since it is raised before any claim is
+        removed.
+        """
         claims = self._executions.claims
         fingerprint = str(job.entry.get("fingerprint", ""))
         if job.repeatable:
-            if job.approved:  # the claim says later that a person allowed it
+            if job.approved:  # the claim proves later that a person allowed it
                 with suppress(OSError):
                     claims.take(*key, fingerprint, job.since_ms or 0)
             return ""
@@ -240,7 +253,7 @@ class Jobs:
         return ""
 
     def _unconfirmed(self, job: Execute) -> Event:
-        """Say that a call begins although the client's machine may not know of it."""
+        """Return a warning that a call begins although the client may not have its announcement."""
         name = job.call["function"]["name"]
         warning = {
             "code": UNCONFIRMED,
@@ -252,7 +265,7 @@ class Jobs:
         return state_delta(put("run", "warnings", value=warnings))
 
     def _announcement(self, job: Execute) -> Event:
-        """The `tool.exec` of a call: with its ledger entry, and without what was asked about it."""
+        """Return the `tool.exec` of a call: stores its ledger entry, removes its interrupts."""
         call_id = job.call["id"]
         asked = enumerate(self._session["interrupts"])
         places = [str(n) for n, each in asked if each.get("call_id") == call_id]
@@ -263,8 +276,11 @@ class Jobs:
         return events.tool_exec(call_id, changes, self._clock())
 
     def _patience(self, job: Execute, left: Left) -> float:
-        """Seconds that a call may take before the run is at its limit; none with nothing left. Then
-        it is ended as it would be if the client hung up: one that may not run twice has a grace."""
+        """Return the seconds that a call may take before the run reaches its time limit.
+
+        Infinity without a limit. A call that may not run twice also has the grace that it has after
+        a disconnect, unless no time is left at all.
+        """
         if (seconds := left()) is None:
             return math.inf
         return seconds if job.repeatable or seconds <= 0 else seconds + self._executions.grace_s
@@ -290,14 +306,14 @@ async def _at_once() -> bool:
 
 
 def _with_hint(event: Event, hint: str) -> Event:
-    """The result of a call with a remark for people."""
+    """Return the result event of a call with a hint for people."""
     ours = event["metadata"]["yaa"]
     result = {**ours.get("result", {}), "hint": hint}
     return {**event, "metadata": {"yaa": {**ours, "result": result}}}
 
 
 def _batches(jobs: Iterable[Job]) -> Iterator[list[Any]]:
-    """Neighbours that may run side by side, and each other job by itself."""
+    """Yield adjacent parallel calls together, and each other job alone."""
     for parallel, group in groupby(jobs, lambda j: isinstance(j, Execute) and j.parallel_safe):
         if parallel:
             yield list(group)

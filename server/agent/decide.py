@@ -1,12 +1,12 @@
-"""What happens next: `next_step` reads a session and answers; the loop in agent.py performs it.
+"""Decide what happens next: `next_step` reads a session, the loop (loop.py) performs the step.
 
-Pure. Resuming on another server, approvals, browser tools and limits are not features of the loop
-but consequences of this decision and of agent/call_decisions.py.
+Pure. Resuming on another server, approvals, tools of the page and limits all follow from this
+decision and from call_decisions.py; the loop has no code for them.
 
     next_step ─┬─ RunTools    calls that can be settled now: executed, recovered or answered
-               ├─ Stop        awaiting people, over a limit, or done
+               ├─ Stop        waiting for people, over a limit, or done
                ├─ Fail        the run cannot reach its goal: a planned task failed, no valid output
-               ├─ NameSession the answer is there, the title is not (config.yaa.auto_title)
+               ├─ NameSession answered, but the session has no title (config.yaa.auto_title)
                ├─ Compact     the request would be too large: make the view of the session smaller
                └─ CallModel
 """
@@ -41,17 +41,19 @@ from ..session.plan import failed_task
 from ..session.reminders import SUM_UP, progress
 from .call_decisions import FORGOTTEN, LOST, Begun, approval, asked_about, never, plan, unanswered
 
-MOST_WAITS = 2
+MOST_WAITS = 2  # calls waiting for other calls that are planned ahead
 
 
 @dataclass(frozen=True)
 class RunTools:
+    """Perform these jobs: execute, recover or answer calls."""
+
     jobs: tuple[Job, ...]
 
 
 @dataclass(frozen=True)
 class Model:
-    """What deciding needs to know of the model: its name, and facts such as max_context."""
+    """The model's name, and facts about it such as `max_context`."""
 
     name: str
     facts: Mapping[str, Any]
@@ -59,9 +61,14 @@ class Model:
 
 @dataclass(frozen=True)
 class CallModel:
-    """Ask the model. `measure`: how large the request is, as far as that is known. `tools`: what it
-    is offered, and `choice` the one it must use. `note` is added behind the last message, for this
-    call only. `sums_up`: its answer says how far the run came, and does not end the run."""
+    """Call the model.
+
+    measure   size of the request, as far as it is known
+    tools     the tools offered
+    choice    the tool that must be called, if any
+    note      text added after the last message, for this call only
+    sums_up   the answer reports progress at a limit and does not end the run
+    """
 
     measure: Measure
     tools: tuple[dict[str, Any], ...] = ()
@@ -72,25 +79,31 @@ class CallModel:
 
 @dataclass(frozen=True)
 class Compact:
+    """Make the view of the session smaller."""
+
     compaction: Compaction
 
 
 @dataclass(frozen=True)
 class NameSession:
-    pass
+    """Ask the model for a title of the session."""
 
 
 @dataclass(frozen=True)
 class Stop:
+    """End the POST with RUN_FINISHED: completed, or interrupted by asks or a limit."""
+
     status: str
     reason: str
     asks: tuple[Ask, ...] = ()
     interrupts: tuple[dict[str, Any], ...] = ()
-    output: tuple[Any, ...] = ()  # the structured output, where there is one
+    output: tuple[Any, ...] = ()  # the structured output, if there is one
 
 
 @dataclass(frozen=True)
 class Fail:
+    """End the run with RUN_ERROR."""
+
     code: str
     message: str
 
@@ -109,13 +122,14 @@ def next_step(
     horizon_ms: int = 0,
     begun: Begun = never,
 ) -> Step:
-    """What must happen next. Reads the session and changes nothing.
+    """Return the next step of the run. Reads the session and changes nothing.
 
-    `limits` are the session's, already capped by the server's. `elapsed_ms`: how long this POST
-    has run. `recoverable`: ids of calls whose lost result this host can still give. `begun` says
-    which attempts at a call this host has begun (agent/call_decisions.py).
-    `horizon_ms`: a call that was asked about or made until then may have run on this host, whose
-    claim of it has expired.
+    limits        the session's, already capped by the server's
+    elapsed_ms    how long this POST has run
+    recoverable   ids of calls whose lost result this host can still return
+    begun         whether this host has begun an attempt at a call (call_decisions.py)
+    horizon_ms    claims up to this time have expired: a call that was asked about or made until
+                  then may have run on this host
     """
     mode = mode_of(session)
     plans = _planned(mode, session, toolbox, recoverable, begun, horizon_ms)
@@ -137,7 +151,7 @@ def next_step(
     if lost := hopeless(session, mode):
         return lost
     limits = limits if mode.most_rounds is None else capped(limits, {"max_steps": mode.most_rounds})
-    if limit := over_limit(session, limits, elapsed_ms):  # after answers: one is never withheld
+    if limit := over_limit(session, limits, elapsed_ms):  # after `answered`: keep a final answer
         if limit["limit"] == "max_steps" and sums_up(session, limits):
             return with_room(session, (), model, note=SUM_UP, sums_up=True)
         return Stop("interrupted", "limit", interrupts=(limit,))
@@ -153,8 +167,11 @@ def _planned(
     begun: Begun,
     horizon_ms: int,
 ) -> list[Job | Ask | Wait]:
-    """What to do about each call that has no result, in this mode. Where something can be done, no
-    further than MOST_WAITS calls that wait for it: they are looked at again after each result."""
+    """Return what to do about each call without a result, in this mode.
+
+    If there are jobs, planning ends after more than MOST_WAITS calls that wait for them: these are
+    planned again after each result.
+    """
     if not (left := unanswered(session)):
         return []
     asked, before = asked_about(session), used(mode, session)
@@ -190,8 +207,11 @@ def dated(
     item: tuple[Call, dict[str, Any], bool],
     asked: dict[str, Any] | None,
 ) -> Job | Ask | Wait:
-    """Note when a call was asked about. One that may not run twice, and was asked about or made
-    before the horizon, is asked about anew."""
+    """Return the decision with the time at which the call was asked about.
+
+    A call that may not run twice, and was asked about or made before the horizon, is asked about
+    again.
+    """
     call, message, _ = item
     if isinstance(found, Ask):
         now_ms = max(session["run"].get("started_at", 0), horizon_ms + 1)
@@ -204,7 +224,7 @@ def dated(
     again = plan(session, toolbox, (), *item, begun, {})
     if unattended(session):
         return Reply(call, LOST, "skipped", status="indeterminate")
-    if not isinstance(again, Ask):  # it would run without being asked about
+    if not isinstance(again, Ask):  # the policy would run it without asking
         entry = session["calls"].get(call["id"]) or {}
         again = approval(call, toolbox.verdict(session, call), entry)
     if again.interrupt["reason"] == "tool_call":
@@ -214,7 +234,10 @@ def dated(
 
 
 def offered(session: Session, toolbox: Toolbox, mode: Mode) -> tuple[dict[str, Any], ...]:
-    """The tools of the next model call; once the mode allows no more, only what ends the run."""
+    """Return the tools of the next model call.
+
+    Once the mode allows no more calls: `finish` if the run must end by it, else none.
+    """
     tools = toolbox.declared(session)
     if exhausted(mode, session):
         ends = wants_finish(session) or output.schema_of(session) is not None
@@ -223,8 +246,10 @@ def offered(session: Session, toolbox: Toolbox, mode: Mode) -> tuple[dict[str, A
 
 
 def forced(session: Session) -> str | None:
-    """The tool that must be called: `finish`, once an answer in words has missed its schema; else
-    what the session asks for, a tool's name or `required`."""
+    """Return the tool that must be called, a tool's name or `required`; None for a free choice.
+
+    It is `finish` once a text answer has missed its schema, else what the session asks for.
+    """
     if output.schema_of(session) is not None and output.misses(session):
         return FINISH
     return session["config"].get("llm_api", {}).get("tool_choice") or None
@@ -233,9 +258,10 @@ def forced(session: Session) -> str | None:
 def with_room(
     session: Session, tools: tuple[dict[str, Any], ...], model: Model, **more: Any
 ) -> CallModel | Compact | Stop:
-    """The model call, or what has to be done so that it fits the model's window."""
+    """Return the model call, or a compaction or a stop if it does not fit the model's window."""
 
     def beside() -> tuple[str, list[dict[str, Any]]]:
+        """Return the system prompt and the tools."""
         return prompts.system(session), list(tools)
 
     facts = (model.name, model.facts, beside)
@@ -253,25 +279,28 @@ def with_room(
 
 
 def answered(session: Session, toolbox: Toolbox) -> Stop | None:
-    """The stop that the last message asks for, if it does."""
+    """Return the stop that follows from the last message, or None if the run goes on."""
     last = None
     for message in heard(session):
         if message["role"] == "system":
-            continue  # a rule neither asks nor answers, wherever it stands
+            continue  # system messages neither ask nor answer
         if message["role"] == "user":
             return None
         if last is None:
             last = message
-        if message["role"] == "assistant":  # results follow the one whose calls they answer
+        if message["role"] == "assistant":  # tool results come after their assistant message
             if call := finishing(session, message):
                 return Stop("completed", "completed", output=given(session, toolbox, call))
             return in_words(session, message) if message is last else None
-    return Stop("completed", "completed")  # nothing was asked
+    return Stop("completed", "completed")  # no user message at all
 
 
 def in_words(session: Session, message: dict[str, Any]) -> Stop | None:
-    """An answer without calls: the end, unless it is only the sum at a limit, or must have another
-    form."""
+    """Return the stop after an answer without calls, or None if the run goes on.
+
+    It goes on after a progress report at a limit, and after an answer that misses the output
+    schema. An agent that must call `finish` waits for the user instead.
+    """
     if message["id"] == session["run"].get("summary"):
         return None
     if (schema := output.schema_of(session)) is not None:
@@ -283,7 +312,7 @@ def in_words(session: Session, message: dict[str, Any]) -> Stop | None:
 
 
 def finishing(session: Session, message: dict[str, Any]) -> Call | None:
-    """The call that ended the run, if one of this message's did."""
+    """Return the `finish` call of this message that ended the run, or None."""
     for call in message.get("tool_calls") or ():
         state = session["calls"].get(call["id"], {}).get("state")
         if call["function"]["name"] == FINISH and state == "done":
@@ -292,14 +321,14 @@ def finishing(session: Session, message: dict[str, Any]) -> Call | None:
 
 
 def given(session: Session, toolbox: Toolbox, call: Call) -> tuple[Any, ...]:
-    """The structured output that a call of `finish` gave, as it was checked and mended."""
+    """Return the checked and repaired output of a `finish` call; () if there is no schema."""
     schema = output.schema_of(session)
     args = None if schema is None else toolbox.verdict(session, call).args
     return () if schema is None or args is None else (output.unwrapped(schema, args),)
 
 
 def hopeless(session: Session, mode: Mode) -> Fail | None:
-    """Why going on is of no use."""
+    """Return why the run cannot reach its goal, or None."""
     if mode.plans and (task := failed_task(session)):
         return Fail("task_failed", f"The plan cannot be carried out: {task}")
     if output.schema_of(session) is not None and output.misses(session) >= output.TRIES:
@@ -309,13 +338,14 @@ def hopeless(session: Session, mode: Mode) -> Fail | None:
 
 
 def heard(session: Session) -> Iterator[dict[str, Any]]:
-    """Messages that count, newest first: not errors, not what was cut while it was written."""
+    """Yield the messages that count, newest first: no errors and no incomplete ones."""
     for message in reversed(session["messages"]):
         if message["role"] != "error" and not message.get("open"):
             yield message
 
 
 def wants_title(session: Session) -> bool:
+    """Return whether a title is to be generated."""
     return bool(session["config"]["yaa"].get("auto_title")) and not session.get("title")
 
 
@@ -323,8 +353,11 @@ def wants_title(session: Session) -> bool:
 
 
 def sums_up(session: Session, limits: Mapping[str, Any]) -> bool:
-    """Whether the model is to say how far it came, has come anywhere, and has not done so since it
-    last went on."""
+    """Return whether the model is to report its progress at the limit of steps.
+
+    Not if `on_limit` is `stop`, nor before its first answer to the user's last message, nor if its
+    last answer is such a report.
+    """
     last = next(answers(session), None)
     done = last is None or last["id"] == session["run"].get("summary")
     return not done and limits.get("on_limit") != "stop"
@@ -333,13 +366,13 @@ def sums_up(session: Session, limits: Mapping[str, Any]) -> bool:
 def over_limit(
     session: Session, limits: Mapping[str, Any], elapsed_ms: int
 ) -> dict[str, Any] | None:
-    """The interrupt for the first budget that is used up, or None."""
+    """Return the interrupt for the first budget that is used up, or None."""
     run = session["run"]
     used = {
         "max_tokens": run["tokens"],
         "max_cost_micro": run["cost_micro"],
         "max_wall_s": (run["wall_ms"] + elapsed_ms) / 1000,
-        "max_steps": run["step"],  # the last: what is said at it may exceed none of the others
+        "max_steps": run["step"],  # last: its progress report may not exceed the other limits
     }
     for name, observed in used.items():
         if (allowed := limits.get(name)) is not None and observed >= allowed:
@@ -354,9 +387,12 @@ def over_limit(
 def out_of_time(
     session: Session, limits: Mapping[str, Any], elapsed_ms: int, jobs: tuple[Job, ...]
 ) -> Stop | None:
-    """The stop at the limit of time, if calls would begin behind it. Whatever people have been
-    asked, and have answered, stays for when there is time again; and the ledger says so to a client
-    who has marked as begun what he allowed (rule 5)."""
+    """Return the stop at the time limit, if tool calls would begin after it, else None.
+
+    Open questions and their answers are kept for the next POST. The ledger entries are sent again,
+    because a client that approved a call has marked it `started` in its own copy
+    (docs/reference/session.md, "Resume rules", rule 5).
+    """
     time = {"max_wall_s": limits.get("max_wall_s")}
     limit = over_limit(session, time, elapsed_ms)
     if limit is None or not any(map(takes_time, jobs)):
@@ -366,12 +402,15 @@ def out_of_time(
 
 
 def takes_time(job: Job) -> bool:
-    """Whether a job is a call that runs; `finish` is an answer, and those are never withheld."""
+    """Return whether a job executes a call other than `finish`, which is allowed at any time."""
     return isinstance(job, Execute) and job.call["function"]["name"] != FINISH
 
 
 def consecutive_errors(session: Session) -> int:
-    """Calls in a row, since the user last spoke, that named no tool or had bad arguments."""
+    """Count the latest calls in a row that failed: unknown tool or invalid arguments.
+
+    A user message or any other result ends the row.
+    """
     count = 0
     for message in heard(session):
         role = message["role"]
@@ -386,6 +425,7 @@ def consecutive_errors(session: Session) -> int:
 
 
 def limit_interrupt(name: str, allowed: float, observed: float) -> dict[str, Any]:
+    """Return the interrupt for a limit: `allowed` and `observed` in the unit of the limit."""
     return {
         "id": f"int-{name}",
         "reason": "limit",

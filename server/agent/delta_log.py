@@ -1,9 +1,9 @@
-"""A log line for each event of a model, so that one can find out what it said and when.
+"""Log each event of a model as a line, with its time.
 
-A key that a model repeats arrives in pieces, and no piece looks like one. So the lines of a text
-are held until its line is complete, and arguments until they end; where the whole has something to
-mask, the first line gets the masked whole and the others only say that they were there. The rule of
-the file: as many lines as events, each with the milliseconds since its step began.
+A secret that a model repeats arrives in pieces, none of which masking would recognise. So the lines
+of a text are held until its line is complete, and arguments until they end. If the whole has
+something to mask, the first line gets the masked whole and the others a "…". There are as many
+lines as events, each with the milliseconds since its step began.
 """
 
 from __future__ import annotations
@@ -22,17 +22,18 @@ HELD = {
     "REASONING_MESSAGE_CONTENT": "messageId",
     "TOOL_CALL_ARGS": "toolCallId",
 }
-GOES_ON = (":", "=", "：", "＝", "is", "是", "为")  # what a secret may follow on the next line
+GOES_ON = (":", "=", "：", "＝", "is", "是", "为")  # ends of a line that a secret may follow
 
 logger = log.get("model")
 
 
 def wanted() -> bool:
+    """Return whether the log has lines of level debug."""
     return logger.isEnabledFor(logging.DEBUG)
 
 
 class Deltas:
-    """The lines of one run. `flush` at its end, whatever the end is."""
+    """The lines of one run. Call `flush` at its end, however it ends."""
 
     def __init__(self) -> None:
         self._stage = ""
@@ -43,11 +44,12 @@ class Deltas:
         self._size = 0
 
     def step(self, stage: str) -> None:
-        """What follows belongs to this step."""
+        """Begin a step: later events belong to it."""
         self.flush()
         self._stage, self._began = stage, time.perf_counter()
 
     def see(self, event: Event) -> None:
+        """Log an event, or hold it until its text is complete."""
         kind = event["type"]
         key = HELD.get(kind)
         if key is None:
@@ -65,6 +67,7 @@ class Deltas:
             self.flush()
 
     def flush(self) -> None:
+        """Write the held lines, masked."""
         whole = "".join(self._texts)
         shown = mask(whole)
         told = self._texts if shown == whole else [shown] + ["…"] * (len(self._held) - 1)

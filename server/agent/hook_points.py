@@ -1,7 +1,7 @@
-"""What the hooks of a run get at each point, and what becomes of what they give.
+"""The hook points of a run: the value that each passes to its hooks, and how replacements apply.
 
-In the walk: between `agent.Run` and agent/hooks.py. The rule of the file: a replacement is written
-down like everything else, as an event that is folded, or it changes a request that is never stored.
+Used by the loop, which reaches hooks.py only through this. A replacement is either an event that is
+folded, like every other change, or it changes a request that is never stored.
 """
 
 from __future__ import annotations
@@ -33,26 +33,32 @@ class Points:
         self.watched = hooks.watched
 
     async def opened(self) -> None:
-        """pre_call: the messages of the session, before anything is done."""
+        """Call pre_call with the messages of the session, before anything is done."""
         if self._calls.any("pre_call"):
             await self._calls.ask("pre_call", {"messages": self._session["messages"]})
 
     async def asking(self, messages: list[Message]) -> list[Message]:
-        """pre_reasoning: the request to the model, system prompt first; it is not stored."""
+        """Call pre_reasoning with the request, system prompt first; return it. It is not stored."""
         return list(await self._calls.ask("pre_reasoning", messages, _is_request))
 
     async def answered(self, message_id: str) -> list[Event]:
-        """post_reasoning: the model's message, before its calls are looked at."""
+        """Call post_reasoning with the model's message, before its calls are decided.
+
+        Returns the event that replaces it, if any.
+        """
         return await self._rewritten("post_reasoning", message_id)
 
     async def acting(self, jobs: Iterable[Job]) -> tuple[Job, ...]:
-        """pre_acting: every call that is about to be executed."""
+        """Call pre_acting for every call that is about to be executed; return the jobs.
+
+        A hook may change the arguments or refuse the call.
+        """
         if not self._calls.any("pre_acting"):
             return tuple(jobs)
         return tuple([await self._acting(job) for job in jobs])
 
     async def passing(self, event: Event) -> Event:
-        """A chunk, a result or an error on its way to the session; see `watched`."""
+        """Call the point of an event of a `watched` type; return the event, before it is folded."""
         point = self.watched[event["type"]]
         if point == "post_acting":
             return await self._result(event)
@@ -64,11 +70,14 @@ class Points:
         return event
 
     async def compressing(self, ops: list[dict[str, Any]], record: dict[str, Any]) -> None:
-        """pre_compress: what is about to be left out of the view."""
+        """Call pre_compress with the operations that make the view smaller."""
         await self._calls.ask("pre_compress", {"ops": ops, "record": record})
 
     async def stopping(self, status: str, interrupts: list[dict[str, Any]]) -> list[Event]:
-        """on_interrupt: what the run is about to wait for; or post_call: the final message."""
+        """Call on_interrupt if there are interrupts, post_call if the run is completed.
+
+        post_call gets the final message. Returns the event that replaces it, if any.
+        """
         if interrupts:
             await self._calls.ask("on_interrupt", {"status": status, "interrupts": interrupts})
         last = self._session["messages"][-1:]
@@ -96,7 +105,7 @@ class Points:
     async def _acting(self, job: Job) -> Job:
         if not isinstance(job, Execute):
             return job
-        name = job.like or job.call["function"]["name"]  # a hook that guards it guards all like it
+        name = job.like or job.call["function"]["name"]  # one name for all tools that act alike
         told = {"id": job.call["id"], "name": name, "args": job.args}
         given = await self._calls.ask("pre_acting", told, has(("args", dict)))
         if refused := given.get("refused"):
@@ -146,7 +155,10 @@ def _is_request(given: Any) -> str:
 
 
 def _is_answer(given: Any, before: Message) -> str:
-    """Calls may be left out or have other arguments; there can be no new ones."""
+    """Return what is wrong with a replaced answer, "" if nothing.
+
+    Calls may be left out or have other arguments, but none may be added.
+    """
     if why := has(("content", str))(given):
         return why
     known = {call["id"]: call["function"]["name"] for call in before.get("tool_calls") or ()}

@@ -1,12 +1,13 @@
-"""The owner's own code around a run: `hooks/*.py` of the home folder, called at eleven points.
+"""Hooks: the owner's functions in `hooks/*.py`, called at eleven points of a run.
 
-In the walk: `agent.Run` asks at each point; without hooks it asks nobody. Hooks run in the server's
-process and may do whatever the server may, so a file that others can write is refused. They are
-loaded once, at start: code that changed in the middle would be two versions in one run.
+The folder is in the server's home folder. Hooks run in the server's process and may do whatever the
+server may, so a file that others can write is refused. They are loaded once, at start, so that all
+of a run uses one version.
 
-The rule of the file: a hook gets a copy and gives a replacement or None; one that fails, takes too
-long or gives what does not fit is logged under an id and skipped. One of the security band
-(priority 0-50) that fails ends the run: what it guards must not happen unguarded.
+A hook gets a copy and returns a replacement or None. If it fails, takes too long or returns an
+unfit value, that is logged under an incident id and the hook is skipped. If a hook of the security
+band (priority 0-50) fails, the run ends, except at the point `error`: what it guards must not
+happen unguarded.
 """
 
 from __future__ import annotations
@@ -25,10 +26,10 @@ from ..settings import owner_code
 from ..strict_json import dumps
 from ..telemetry import log, spans
 
-SECURITY = 50  # seed 004's bands: 0-50 security, 51-100 system, 101-500 usual, 501-1000 last
+SECURITY = 50  # bands: 0-50 security, 51-100 system, 101-500 usual, 501-1000 last
 PRIORITIES = range(1001)
 TIMEOUT_S = 5.0
-MOST_STUCK = 4  # calls of one hook that may be left behind in their threads
+MOST_STUCK = 4  # abandoned calls of one hook that may still run, before it is skipped
 MARK = "__yaa_hooks__"
 
 # point -> the event types at which it is called
@@ -56,13 +57,16 @@ Function = Callable[[Any, "HookContext"], Any]
 
 
 class HookFailed(Exception):
-    """A hook of the security band could not say yes. Its text is for the client."""
+    """A hook of the security band failed, so the run ends. The text is for the client."""
 
 
 @dataclass(frozen=True)
 class HookContext:
-    """Where a hook is called. `session()` is a copy of the document as it is now. `owner` says
-    whose key it is (api.auth.Key): only together with it a session's id names one session."""
+    """Where a hook is called.
+
+    `session()` returns a copy of the document as it is now. `owner` is that of the API key
+    (api.auth.Key): a session id is unique only together with it.
+    """
 
     point: str
     run: str
@@ -77,6 +81,8 @@ class HookContext:
 
 @dataclass
 class Hook:
+    """One function at one point."""
+
     name: str  # file and function
     point: str
     priority: int
@@ -86,20 +92,25 @@ class Hook:
 
     @property
     def guards(self) -> bool:
+        """Return whether it is of the security band."""
         return self.priority <= SECURITY
 
 
 def hook(
     point: str, *, priority: int = 100, timeout_s: float = TIMEOUT_S
 ) -> Callable[[Function], Function]:
-    """Mark a function `(value, ctx)`, sync or async, to be called at a point. Lower priorities come
-    first. Raises ValueError for a point or priority that there is not."""
+    """Mark a function `(value, ctx)`, sync or async, to be called at a point.
+
+    Lower priorities run first. Raises ValueError for an unknown point or an invalid priority or
+    timeout.
+    """
     if point not in POINTS:
         raise ValueError(f"there is no point {point!r}; there are {', '.join(POINTS)}")
     if priority not in PRIORITIES or not timeout_s > 0:
         raise ValueError("a priority is a whole number from 0 to 1000, timeout_s is above 0")
 
     def mark(function: Function) -> Function:
+        """Add the mark to the function."""
         vars(function).setdefault(MARK, []).append((point, priority, timeout_s))
         return function
 
@@ -110,13 +121,14 @@ def hook(
 
 
 class Hooks:
-    """The hooks of a server: `load` them once. `problems`: files that were refused, and why."""
+    """The hooks of a server: `load` them once. `problems`: refused files, with the reason."""
 
     def __init__(self) -> None:
         self.problems: list[str] = []
         self._at: dict[str, list[Hook]] = {}
 
     def load(self, folder: Path) -> None:
+        """Load the hooks of all files in a folder."""
         for path in sorted(folder.glob("*.py")):
             found = _load(path)
             if isinstance(found, str):
@@ -126,18 +138,19 @@ class Hooks:
             for each in found:
                 self._at.setdefault(each.point, []).append(each)
         for hooks in self._at.values():
-            hooks.sort(key=lambda each: each.priority)  # stable: then by file and place in it
+            hooks.sort(key=lambda each: each.priority)  # stable: ties by file, then by place in it
 
     @property
     def watched(self) -> dict[str, str]:
-        """The event types to show to some of them, and at which point."""
+        """Return the event types that are shown to hooks, each with its point."""
         return {kind: point for point in self._at for kind in POINTS[point]}
 
     def at(self, point: str) -> list[Hook]:
+        """Return the hooks of a point, in their order."""
         return self._at.get(point, [])
 
     def info(self) -> dict[str, Any]:
-        """For `/info` and the start: what is called where, and what is not."""
+        """Return `{loaded, problems}` for `/info` and the start of the server."""
         loaded = [
             {"name": each.name, "point": point, "priority": each.priority}
             for point in POINTS
@@ -147,7 +160,7 @@ class Hooks:
 
 
 def _load(path: Path) -> list[Hook] | str:
-    """The hooks of one file, or why it is refused."""
+    """Return the hooks of one file, or the reason why it is refused."""
     module = owner_code.load(path, "hooks")
     if isinstance(module, str):
         return module
@@ -164,18 +177,22 @@ def _load(path: Path) -> list[Hook] | str:
 
 
 class Calls:
-    """The hooks of a server as one run calls them."""
+    """The hooks of a server, called by one run."""
 
     def __init__(self, hooks: Hooks, session: dict[str, Any], about: Mapping[str, str]) -> None:
         self._hooks, self._session, self._about = hooks, session, dict(about)
-        self._off: set[str] = set()  # hooks of chunks that have failed in this run
+        self._off: set[str] = set()  # chunk hooks that have failed in this run
 
     def any(self, point: str) -> bool:
+        """Return whether the point has hooks."""
         return bool(self._hooks.at(point))
 
     async def ask(self, point: str, value: Any, fits: Callable[[Any], str] | None = None) -> Any:
-        """`value` as the hooks of a point leave it. `fits` says what is wrong with a replacement;
-        without it nothing may be replaced. Raises HookFailed."""
+        """Return `value` as changed by the hooks of a point.
+
+        `fits` returns what is wrong with a replacement, "" if nothing; without `fits` nothing may
+        be replaced. Raises HookFailed if a hook of the security band fails.
+        """
         for each in self._hooks.at(point):
             if each.name in self._off:
                 continue
@@ -192,7 +209,7 @@ class Calls:
         incident = secrets.token_hex(6)
         logger.error("hook %s %s (incident %s)", each.name, why, incident, exc_info=error)
         if each.point in CHUNKS:
-            self._off.add(each.name)  # it would fail a thousand times more
+            self._off.add(each.name)  # it would fail again for each chunk
         if each.guards and each.point != "error":
             raise HookFailed(
                 f"The run was stopped: the security hook {each.name} {why.split(':')[0]}."
@@ -215,7 +232,7 @@ class Calls:
 async def _called(
     each: Hook, value: Any, context: HookContext
 ) -> tuple[Any, str, BaseException | None]:
-    """(what it gives, what went wrong, its exception)"""
+    """Return (the hook's value, what went wrong or "", its exception)."""
     if each.stuck >= MOST_STUCK:
         return None, f"is not called: {each.stuck} earlier calls have not come back", None
     is_async = inspect.iscoroutinefunction(each.function)
@@ -235,10 +252,11 @@ async def _called(
 
 
 def _abandon(each: Hook, task: asyncio.Future[owner_code.Outcome], is_async: bool) -> None:
-    """Nobody waits for it any more. A thread cannot be ended, so those are counted."""
+    """Stop waiting for a call and count it until it ends: a thread cannot be killed."""
     each.stuck += 1
 
     def back(_: Any) -> None:
+        """Count a call that has ended after all."""
         each.stuck -= 1
 
     task.add_done_callback(back)
@@ -250,9 +268,10 @@ def _abandon(each: Hook, task: asyncio.Future[owner_code.Outcome], is_async: boo
 
 
 def has(*fields: tuple[str, type]) -> Callable[[Any], str]:
-    """A check of replacements: an object with these members of these types, all of it JSON."""
+    """Return a check that a replacement is a JSON object with these members of these types."""
 
     def fits(given: Any) -> str:
+        """Return what is wrong with a replacement, "" if nothing."""
         if not isinstance(given, dict):
             return f"gave {type(given).__name__}, wanted an object"
         wrong = [name for name, kind in fields if not isinstance(given.get(name), kind)]
@@ -262,7 +281,8 @@ def has(*fields: tuple[str, type]) -> Callable[[Any], str]:
 
 
 def is_json(value: Any) -> str:
+    """Return what is wrong with a value that is not JSON, "" if nothing."""
     with suppress(TypeError, ValueError, RecursionError):
-        dumps(value).encode()  # half of a surrogate pair is no text either
+        dumps(value).encode()  # fails for a lone surrogate, which is invalid too
         return ""
     return "gave what is not JSON"

@@ -1,11 +1,11 @@
-"""The agent: a session goes in, steps are decided and performed, events come out.
+"""The agent loop: a session goes in, steps are decided and performed, events come out.
 
-    prepare   document → checked session, resolved model, opening events   (nothing has happened)
+    prepare   document → checked session, resolved model, opening events   (no side effects yet)
     events    opening → next_step ⇄ perform → RUN_FINISHED | RUN_ERROR      (each folded, then sent)
 
-`next_step` decides (agent/decide.py), models and tools make events, `fold` alone writes. The
-consumer of `events` must have handed each event to the socket before it asks for the next: that
-is what makes `tool.exec` a write-ahead mark (resume rule 5).
+`next_step` (decide.py) decides, models and tools make events, and only `fold` changes the session.
+The consumer of `events` must have written each event to the socket before it asks for the next:
+that makes `tool.exec` a write-ahead mark (docs/reference/session.md, "Resume rules", rule 5).
 """
 
 from __future__ import annotations
@@ -52,32 +52,35 @@ from .stop_signals import StopSignals
 
 Session = dict[str, Any]
 
-SLACK_S = 0.05  # between the clock of a run and that of a timeout
-REST_S = 0.005  # a run that is not waited for lets others go on after so long
-WATCH_S = 0.25  # between two looks for sessions that are to stop, while anything runs
-STOP_S = 5.0  # how long a request to stop waits until nothing of the session runs any more
+SLACK_S = 0.05  # how far the clock of a run and that of a timeout may differ
+REST_S = 0.005  # a run yields to the event loop after this long without a wait
+WATCH_S = 0.25  # interval of looking for stop requests, while anything runs
+STOP_S = 5.0  # how long a stop request waits for the session's run and calls to end
 STOPPED = "Stopped by the user."
 
 logger = log.get("agent")
 
 
 def new_id(kind: str) -> str:
-    """A fresh identifier, 96 random bits: msg_…, call_…, run_…, ses_…"""
+    """Return a fresh identifier with 96 random bits: msg_…, call_…, run_…, ses_…"""
     return f"{kind}_{secrets.token_hex(12)}"
 
 
 def now_ms() -> int:
-    """Return the time of day, which may be set or jump: for what people read, not for durations."""
+    """Return the wall clock time, for display only: it may jump."""
     return time.time_ns() // 1_000_000
 
 
 def monotonic_ms() -> int:
-    """Return a time for durations. It does not pass while the machine sleeps."""
+    """Return a time for durations. It does not advance while the machine sleeps."""
     return time.monotonic_ns() // 1_000_000
 
 
 class BaseAgent:
-    """Everything a run needs. Holds no session: what it keeps between runs can be lost."""
+    """Everything a run needs, shared by all runs of a process.
+
+    Holds no session: all state between runs may be lost.
+    """
 
     def __init__(
         self,
@@ -109,7 +112,7 @@ class BaseAgent:
         self.stopwatch = stopwatch or monotonic_ms
         self.records = records or RunRecords()
         self._signals = signals or StopSignals()
-        self._watch: asyncio.TimerHandle | None = None  # the next look for sessions to stop
+        self._watch: asyncio.TimerHandle | None = None  # the next look for stop requests
         self.hooks = hooks or Hooks()
         self.tells_deltas: bool = config.server["log"]["model_deltas"]
         self.tells_calls: bool = config.server["log"]["model_calls"]
@@ -124,14 +127,13 @@ class BaseAgent:
         resumed: str = "",
         checked_size: int = 0,
     ) -> Run:
-        """Return a run of this document. Raises Problem, before any side effect, if there can be
-        none.
+        """Return a run of this document. Raises Problem, before any side effect, if it is refused.
 
-        `key` is the name of the API key, for the log. `owner` says whose workspaces, claims and
-        kept results it reaches (api.auth.Key). `resumed` is the id of a run that the client says
-        it goes on with (`Last-Event-ID`). `checked_size` says that `intake.accept` has been called,
-        and how many bytes of JSON the document has: what takes long over a large one is done
-        beside the event loop. The document becomes the run's own.
+        `key` is the name of the API key, for the log. `owner` selects the workspaces, claims and
+        kept results (api.auth.Key). `resumed` is the id of the run that the client resumes
+        (`Last-Event-ID`). `checked_size` is 0 for an unchecked document. After `intake.accept` it
+        is the number of bytes of JSON, and slow work on a large document is done outside of the
+        event loop. The run takes over the document.
         """
         if self.executions.stopping:
             text = "This server is stopping. Ask again in a moment, or another one."
@@ -157,7 +159,7 @@ class BaseAgent:
         return run
 
     def _begin(self, run: Run) -> None:
-        """While a run exists, there is no other run of its session on this host."""
+        """Register the only run of its session. Raises Problem if this host has another one."""
         session = run.session_key
         if session in self._active or not self.executions.locks.take(session_lock(session)):
             raise Problem(
@@ -165,17 +167,19 @@ class BaseAgent:
                 "This session is running here already. Wait for that run, or close its stream.",
                 headers={"Retry-After": "1", "x-should-retry": "false"},
             )
-        self._look()  # requests to stop that came before this run are not for it
+        self._look()  # earlier stop requests do not concern this run
         self._active[session] = run
-        run.release = finalize(run, self._forget, session)  # at the latest when it is dropped
+        run.release = finalize(run, self._forget, session)  # at the latest on garbage collection
 
     async def stop_session(self, owner: str, session_id: str) -> bool:
-        """End what runs of a session on this host: its model call, and its tool calls, whose result
-        says that they were stopped. Returns whether nothing runs any more, after STOP_S at most.
+        """Stop the model call and the tool calls of a session on this host.
+
+        The results of its tool calls say that they were stopped. Returns whether everything has
+        ended, after STOP_S at most.
         """
         session = (owner, session_id)
         ran = self._stop(session)
-        with suppress(OSError):  # a full disk: what runs in this process has been stopped
+        with suppress(OSError):  # a full disk: only other processes miss the request
             self._signals.send(session)
         for _ in range(round(STOP_S / WATCH_S)):
             if not self._runs(session):
@@ -194,16 +198,17 @@ class BaseAgent:
         return here or self.executions.locks.held(session_lock(session))
 
     def _look(self) -> None:
-        """Stop the sessions that another process was asked to stop."""
+        """Stop the sessions for which another process has received a stop request."""
         received = self._signals.received()
         for session in {*self._active, *self.executions.sessions}:
             if received and self._signals.name(session) in received:
                 self._stop(session)
 
     def watch(self) -> None:
-        """Look for requests to stop now and then, as long as anything runs."""
+        """Look for stop requests every WATCH_S, as long as anything runs."""
 
         def look() -> None:
+            """Look once, and again later if anything runs."""
             self._watch = None
             if self._active or self.executions.sessions:
                 self._look()
@@ -213,15 +218,17 @@ class BaseAgent:
             self._watch = asyncio.get_running_loop().call_later(WATCH_S, look)
 
     def stop(self) -> None:
-        """Let runs end at a safe point: no step and no call begins any more, and a model call is
-        ended at once, since it can be made again. Runs end without a terminal event, so their
-        clients know that there is more to do, and go on elsewhere."""
+        """End all runs at a safe point: no step and no call begins any more.
+
+        Model calls are cancelled at once, since they can be repeated. Runs end without a terminal
+        event, so their clients continue on another server.
+        """
         self.executions.stopping = True
         for run in list(self._active.values()):
             run.interrupt()
 
     async def close(self) -> None:
-        """`stop`, then kill tools that still run."""
+        """Call `stop`, then kill tools that still run."""
         self.stop()
         await self.executions.close()
 
@@ -231,10 +238,10 @@ class BaseAgent:
 
 
 class Run:
-    """One POST: the session as it is now, and the events that make it what it becomes.
+    """One POST: a session document and the events that change it.
 
     id             the run's
-    session        the live document; whole whenever no event is being made
+    session        the live document; consistent between two events
     first_message  how many messages the document brought
     session_key    the owner of the API key, and the session's id
     """
@@ -263,8 +270,8 @@ class Run:
         )
         self._started_ms = agent.stopwatch()
         self._step = ""  # the open step's name
-        self._limits: dict[str, Any] = {}  # as soon as the session is filled in
-        self._used: dict[str, int] = dict(session.get("usage", {}))  # before this POST
+        self._limits: dict[str, Any] = {}  # set once the opening events are folded
+        self._used: dict[str, int] = dict(session.get("usage", {}))  # usage before this POST
         self._facts = Facts(model.model, model.facts)
         tells = {"tells_deltas": agent.tells_deltas, "tells_calls": agent.tells_calls}
         self._witness = Witness(session, model, key, agent.sink, **tells)
@@ -274,17 +281,18 @@ class Run:
             session, model.api, agent.ids, agent.clock, self._witness, self._points
         )
         self._stopped = False
-        self.size = 0  # bytes of JSON that the document has, where it is large
-        self._refused = False  # the provider has found the last request too large
+        self.size = 0  # bytes of JSON of a checked document, else 0
+        self._refused = False  # the provider refused the last request as too large
         self._waits: asyncio.Task[Any] | None = None  # the consumer, while a model is called
-        self.release: Callable[[], object] = lambda: None  # lets another run of this session begin
+        self.release: Callable[[], object] = lambda: None  # allows another run of this session
 
     async def events(self) -> AsyncGenerator[Event, None]:
-        """Every event of the run, folded into `session` before it is given out.
+        """Yield every event of the run, after folding it into `session`.
 
-        Exactly one terminal event ends the stream, unless the server stops, or the consumer closes
-        it: that cancels the model call at once and running tools as executions.py says. A server
-        that stops cancels the consumer where it waits for a model (`BaseAgent.stop`).
+        Exactly one terminal event ends the stream, unless the server stops or the consumer closes
+        the stream. Closing cancels the model call at once, and running tools as tools/executions.py
+        describes. A stopping server cancels the consumer while it waits for a model
+        (`BaseAgent.stop`).
         """
         metrics = self._agent.metrics
         metrics.run_began()
@@ -297,10 +305,10 @@ class Run:
                         event = await self._points.passing(event)
                     await self._take(event)
                     yield event
-                    if time.monotonic() > rested + REST_S:  # others get their turn
+                    if time.monotonic() > rested + REST_S:  # yield to other tasks
                         await asyncio.sleep(0)
                         rested = time.monotonic()
-        except Exception as error:  # our own mistakes, too, end the run with a terminal event
+        except Exception as error:  # bugs must end the run with a terminal event too
             event = self._error(self._broken(error))
             await self._take(event)
             yield event
@@ -315,8 +323,10 @@ class Run:
             metrics.run_ended(self.session, self._witness.results, self._used, seconds)
 
     def catch_up(self, resumed: str = "") -> None:
-        """Begin with what an earlier run of this host did and the document lacks, if there is a
-        record of it (session/run_record.py)."""
+        """Add to the opening what an earlier run on this host did and the document lacks.
+
+        See session/run_record.py.
+        """
         records = self._agent.records
         if (record := records.find(self.session_key)) is None:
             return
@@ -331,25 +341,25 @@ class Run:
 
     @property
     def record(self) -> Writer | None:
-        """What is kept of this run until its client has the answer; None if nothing is."""
+        """Return the record kept until the client has the answer; None if nothing is recorded."""
         return self._record if self._record.begun else None
 
     def announces(self, arrived: Callable[[], Awaitable[bool]]) -> None:
-        """Have calls that may not run twice wait for `arrived`, once they are announced."""
+        """Make calls that may not run twice wait for `arrived`, once they are announced."""
         self._jobs.arrived = arrived
 
     def stop(self) -> None:
-        """End the run at its next safe point, without a terminal event: a person wants that."""
+        """End the run at its next safe point, without a terminal event, at a user's request."""
         self._stopped = self._jobs.stopped = True
         self.interrupt()
 
     def interrupt(self) -> None:
-        """Leave a model call. A tool that runs is waited for."""
+        """Cancel a model call. A running tool call is not cancelled."""
         if self._waits is not None:
             self._waits.cancel()
 
     async def _take(self, event: Event) -> None:
-        """Fold the event into the session, and show it to the log and the trace."""
+        """Fold the event into the session, then pass it to the log and the trace."""
         self._folder.apply(event)
         if event["type"] in ("RUN_FINISHED", "RUN_ERROR"):
             ours = event.setdefault("metadata", {}).setdefault("yaa", {})
@@ -369,7 +379,7 @@ class Run:
     async def _produce(self) -> AsyncGenerator[Event, None]:
         for event in self._opening:
             yield event
-        self._opening.clear()  # they hold the whole configuration, for as long as the run takes
+        self._opening.clear()  # frees the configuration that they contain
         await self._points.opened()
         self._limits = capped(
             self.session["config"]["limits"],
@@ -379,7 +389,7 @@ class Run:
         while True:
             step = await offload(self.size, self._next_step)
             if (self._agent.executions.stopping or self._stopped) and not isinstance(step, Stop):
-                return  # every message is whole and no call runs: the client goes on from here
+                return  # every message is complete and no call runs: the client can resume here
             calls_model = isinstance(step, (CallModel, Compact, NameSession))
             self._waits = asyncio.current_task() if calls_model else None
             match step:
@@ -407,7 +417,7 @@ class Run:
             async with aclosing(source) as performed:
                 async for event in performed:
                     if event["type"] == "TEXT_MESSAGE_END":
-                        self._waits = None  # the message is whole: a safe point is near
+                        self._waits = None  # the message is complete: do not cancel any more
                     yield event
                     if event["type"] == "RUN_ERROR":
                         return
@@ -434,7 +444,7 @@ class Run:
         self._step = event["stepName"]
         yield event
         messages = [{"role": "system", "content": prompts.system(session)}, *view(session)]
-        if errors := pairing_errors(messages):  # a mistake in view()
+        if errors := pairing_errors(messages):  # a bug in view()
             raise AssertionError(f"the view is not well paired: {errors}")
         messages = with_notes(session, messages, call.note)
         left = self._seconds_left()
@@ -467,8 +477,11 @@ class Run:
         )
 
     async def _not_answered(self, error: Event, *, began: bool) -> AsyncGenerator[Event, None]:
-        """What follows from a failed model call. If it began no message, `next_step` may decide
-        anew: on a smaller request, or to stop for the limit that has cut the call short."""
+        """Yield what follows from a failed model call.
+
+        If it began no message, `next_step` may decide again: to call with a smaller request, or to
+        stop at the time limit that cut the call short.
+        """
         if error["code"] == "context_overflow" and not self._refused:
             self._refused = True
             toolbox = self._agent.toolbox
@@ -508,7 +521,7 @@ class Run:
             self._step = ""
 
     def _error(self, event: Event) -> Event:
-        """A RUN_ERROR with what its fold needs: the error message's id and the next rev."""
+        """Return the RUN_ERROR with the message id and the next `rev`, which its fold needs."""
         ours = event.setdefault("metadata", {}).setdefault("yaa", {})
         ours |= {"message_id": self._agent.ids("err"), "rev": self.session.get("rev", 0) + 1}
         return {**event, "timestamp": self._agent.clock()}

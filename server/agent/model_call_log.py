@@ -1,8 +1,7 @@
-"""A log line for each call of a model; at `debug` also what it was asked, and what it answered.
+"""Log each call of a model as a line; at `debug` also its request and its answer.
 
-In the walk: the witness shows when a call begins, each of its events, and how it ended. The rule of
-the file: a message is told once in a run, not again with each request that has it, and nothing is
-told of which `masking` has not seen the whole.
+Used by observer.py. A message is logged once in a run, not again with each request that contains
+it, and only what `masking` has seen as a whole is logged.
 """
 
 from __future__ import annotations
@@ -20,14 +19,14 @@ Message = Mapping[str, Any]
 
 TOKENS = ("prompt_tokens", "completion_tokens", "reasoning_tokens", "cached_tokens")
 SPOKEN = ("TEXT_MESSAGE_CONTENT", "REASONING_MESSAGE_CONTENT", "TOOL_CALL_ARGS")
-MAX_PICTURE = 200  # characters of a data: address that are told
-CUT = "cut"  # `code` of a call that its run has left
+MAX_PICTURE = 200  # characters of a data: address that are logged
+CUT = "cut"  # `code` of a call that was cancelled with its run
 
 logger = log.get("model")
 
 
 class Calls:
-    """Those of one run of `model`. `on`: `server.log.model_calls`."""
+    """The model calls of one run. `on`: `server.log.model_calls`."""
 
     def __init__(self, model: str, *, on: bool) -> None:
         self._model, self.on = model, on
@@ -35,7 +34,7 @@ class Calls:
         self._tools: Sequence[Any] = ()
 
     def begin(self, stage: str, messages: Sequence[Message], tools: Sequence[Any]) -> Call:
-        """A call that is about to be made; `stage` is its step."""
+        """Log the request at debug and return the call, before it is made. `stage` is its step."""
         if not self.on or not logger.isEnabledFor(logging.INFO):
             return Call({}, told=False, whole=False)
         whole = logger.isEnabledFor(logging.DEBUG)
@@ -65,7 +64,7 @@ class Call:
         self._calls: dict[str, dict[str, str]] = {}
 
     def see(self, event: Event) -> None:
-        """An event of the answer; what ends it, or says that there is none, ends the call."""
+        """Record an event of the answer; its last one, or an error, logs the call's line."""
         if not self._open:
             return
         kind = event["type"]
@@ -85,7 +84,7 @@ class Call:
             self.end(str(event.get("code", "internal")))
 
     def end(self, code: str) -> None:
-        """Nothing more comes. Of a call that has ended nothing is told again."""
+        """Log a call that got no complete answer. Does nothing if its line is logged already."""
         if self._open:
             self._end({"code": code})
 
@@ -106,7 +105,7 @@ class Call:
 
 
 def size_of(messages: Sequence[Message]) -> int:
-    """Characters of text in messages, with the arguments of calls."""
+    """Count the characters of text in messages, with the arguments of calls."""
     total = 0
     for message in messages:
         content = message.get("content")
@@ -121,7 +120,7 @@ def size_of(messages: Sequence[Message]) -> int:
 
 
 def shown(value: Any) -> Any:
-    """A copy for the log: masked, pictures and what is too long for a line cut."""
+    """Return a copy for the log: masked, with pictures and long texts cut."""
     return masked_whole(_cut(value))
 
 

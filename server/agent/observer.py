@@ -1,8 +1,4 @@
-"""What the owner learns of a run: its lines in the log, and its trace.
-
-In the walk: `agent.Run` shows every event that it has folded, and says when nothing follows. The
-rule of the file: it looks and never acts; a run is the same whoever looks.
-"""
+"""Log and trace one run. Changes nothing: a run is the same with and without it."""
 
 from __future__ import annotations
 
@@ -20,16 +16,18 @@ from . import delta_log, model_call_log
 Event = dict[str, Any]
 Session = dict[str, Any]
 
-MODELS = ("TEXT_MESSAGE_", "REASONING_", "TOOL_CALL_")  # what a model says begins like this
+MODELS = ("TEXT_MESSAGE_", "REASONING_", "TOOL_CALL_")  # prefixes of a model's events
 
 logger = log.get("run")
 
 
 class Witness:
-    """Of one run. `key_name`: whose API key it was; `tells_deltas`: `server.log.model_deltas`,
-    `tells_calls`: `server.log.model_calls`.
+    """The log lines and the trace of one run.
 
-    results  how each call ended that has got its result, as the ledger has it
+    key_name      of the API key
+    tells_deltas  `server.log.model_deltas`
+    tells_calls   `server.log.model_calls`
+    results       the state in the call log of each call that has got its result
     """
 
     def __init__(
@@ -54,7 +52,7 @@ class Witness:
         self._trace = tracing.of_run(sink, session, model.model, model.api)
 
     def see(self, event: Event) -> None:
-        """An event that the session has folded."""
+        """Record an event that the session has folded."""
         self._trace.see(event)
         kind = event["type"]
         if kind == "STEP_STARTED":
@@ -71,24 +69,25 @@ class Witness:
             self._deltas.see(event)
 
     def asks(self, messages: list[dict[str, Any]], tools: list[dict[str, Any]]) -> None:
-        """What the model is about to be asked."""
+        """Record a request to the model, before it is sent."""
         self._trace.asks(messages, tools)
         self._call = self._calls.begin(self._stage, messages, tools)
 
     def not_answered(self, error: Event) -> None:
-        """A RUN_ERROR of the model, with which the run may go on."""
+        """Record a RUN_ERROR of the model, after which the run may continue."""
         if self._call is not None:
             self._call.see(error)
 
     @contextmanager
     def aside(self, messages: Sequence[Event] = ()) -> Iterator[Callable[[Event], None]]:
-        """A call of the model beside the conversation; its events are shown to what this gives."""
+        """Record a model call beside the conversation. Yields a function that takes its events."""
         calls = model_call_log.Calls(self._about["model"], on=self._calls.on)
         call = calls.begin("beside", messages, [])
 
         with self._trace.aside() as trace:
 
             def see(event: Event) -> None:
+                """Record one event of the call."""
                 trace(event)
                 call.see(event)
 
@@ -98,7 +97,7 @@ class Witness:
                 call.end("timeout")
 
     def end(self, run_id: str, session_id: str, ms: int) -> None:
-        """Nothing follows: the run's line in the log."""
+        """Log the run's line and end its trace."""
         if self._deltas:
             self._deltas.flush()
         if self._call is not None:

@@ -1,7 +1,7 @@
-"""The records of runs (session/run_record.py) that this host keeps, as files of JSON lines.
+"""Store the records of runs (session/run_record.py) as files of JSON lines.
 
 One file for a session, named by a hash. A line is appended before each call that may not run twice,
-so a process that is killed leaves what it had. A line that was not written whole is ignored.
+so a killed process leaves all that it had recorded. An incomplete line is ignored.
 """
 
 from __future__ import annotations
@@ -22,18 +22,21 @@ from ..telemetry import log
 
 _log = log.get("runs")
 
-MAX_BYTES = 16 * 1024 * 1024  # of one record; a longer run is recorded as far as that
+MAX_BYTES = 16 * 1024 * 1024  # of one record; the rest of a longer run is not recorded
 SessionKey = tuple[str, str]  # owner, session id
 
 
 class RunRecords:
-    """`folder` is made on demand; None keeps nothing. Records older than `ttl_s` are swept."""
+    """The records on this host.
+
+    `folder` is created on demand; None stores nothing. Records older than `ttl_s` are swept.
+    """
 
     def __init__(self, folder: Path | None = None, ttl_s: float = 0) -> None:
         self._folder, self._ttl_s = folder, ttl_s
 
     def find(self, session: SessionKey) -> Record | None:
-        """Return what is recorded of a session's last run, None if nothing is."""
+        """Return the record of a session's last run, None if there is none."""
         if self._folder is None:
             return None
         try:
@@ -45,19 +48,19 @@ class RunRecords:
             try:
                 line = loads(text, max_depth=200)
             except JSONError:
-                continue  # cut while it was written, or the end
+                continue  # an incomplete line, or the empty one
             if record is None:
                 record = Record(str(line.get("base")))
             record.add(line)
         return record
 
     def writer(self, session: SessionKey, record: Record | None = None) -> Writer:
-        """Return what records a run. It goes on with `record`, or replaces what there is."""
+        """Return the writer of a run's record, which continues `record` or replaces the file."""
         path = None if self._folder is None else self._path(session)
         return Writer(path, record)
 
     def sweep(self) -> None:
-        """Remove what has expired."""
+        """Remove expired records."""
         if self._folder is None:
             return
         with contextlib.suppress(OSError):
@@ -73,17 +76,17 @@ class RunRecords:
 
 
 class Writer:
-    """Appends to one record. `begun`: something has been written, by this run or before it."""
+    """Appends to one record. `begun`: something was written, by this run or an earlier one."""
 
     def __init__(self, path: Path | None, record: Record | None) -> None:
         self._path = path
         self.begun = record is not None
         self._known = {message["id"] for message in record.messages} if record else set()
         self._full = False
-        self._state: dict[str, str] = {}  # what was written last, by key
+        self._state: dict[str, str] = {}  # the JSON last written, by key
 
     def append(self, session: dict[str, Any]) -> None:
-        """Record what is new in the session. Raises OSError where that cannot be written."""
+        """Record what is new in the session. Raises OSError if that cannot be written."""
         if self._path is None or self._full:
             return
         line = run_record.news(session, self._known)
@@ -95,7 +98,7 @@ class Writer:
             flags |= os.O_TRUNC
         descriptor = os.open(self._path, flags, 0o600)
         try:
-            data = b"\n" + dumps(line).encode()  # the line before may have been cut
+            data = b"\n" + dumps(line).encode()  # the previous line may be incomplete
             self._full = os.fstat(descriptor).st_size + len(data) > MAX_BYTES
             if self._full:
                 _log.warning("a run of session %s is too long to be recorded", session["id"])
@@ -112,7 +115,7 @@ class Writer:
                 yield key, value
 
     def forget(self) -> None:
-        """Remove the record: the client has the answer."""
+        """Remove the record, once the client has the answer."""
         if self._path is not None and self.begun:
             with contextlib.suppress(OSError):
                 self._path.unlink()

@@ -1,8 +1,7 @@
-"""Model calls beside the conversation: the session's title, and the summary of what a compaction
-takes out of the view.
+"""Model calls beside the conversation: the session's title, and summaries for a compaction.
 
-The rule of the file: nothing here may end a run. A call that fails, is late or says nothing leaves
-what was made without a model, and what it cost counts all the same.
+They never end a run. If a call fails, is late or returns nothing, the text that was made without a
+model stays. The usage of a call counts in any case.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ TITLE_TIMEOUT_S = 30
 
 @dataclass(frozen=True)
 class Beside:
-    """What such calls need of their run."""
+    """The parts of a run that these calls need."""
 
     session: dict[str, Any]
     api: BaseAPI
@@ -41,7 +40,7 @@ class Beside:
     points: Points
 
     async def name_session(self) -> AsyncGenerator[Event, None]:
-        """The one extra call of `auto_title`. Without an answer the first words must do."""
+        """Ask the model for a title (`auto_title`); without an answer, use the first words."""
         messages = prompts.title_request(self.session, view(self.session))
         text, usage = await self._ask(messages, TITLE_TIMEOUT_S)
         title = " ".join(text.split()).strip("\"'«»“”")[:80] or accept.title(
@@ -52,8 +51,7 @@ class Beside:
     async def _ask(
         self, messages: list[dict[str, Any]], timeout_s: float
     ) -> tuple[str, dict[str, int]]:
-        """(what the model says, its usage) to a request that is no part of the conversation; ("",
-        {}) if it does not say it in time."""
+        """Return (text, usage) of the answer to a request; ("", {}) without an answer in time."""
         options = Options.of(self.session, self.ids, seconds_left=timeout_s)
         text = ""
         with suppress(TimeoutError), self.witness.aside(messages) as see:
@@ -70,8 +68,10 @@ class Beside:
     async def after_refusal(
         self, refusal: Event, model: Model, toolbox: Toolbox
     ) -> AsyncGenerator[Event, None]:
-        """The provider finds the request too large: learn its window and make the view smaller,
-        once for a model call. If it cannot be, next_step stops for it."""
+        """Handle a refusal of a too large request: store the window, make the view smaller.
+
+        Done once for a model call. If the view cannot be smaller, next_step stops the run.
+        """
         session = self.session
         learned, compaction = context.after_refusal(
             session,
@@ -87,9 +87,11 @@ class Beside:
                     yield event
 
     async def compact(self, compaction: Compaction) -> AsyncGenerator[Event, None]:
-        """Make the view smaller as was planned; with `context.summary: llm` a model's summaries go
-        in the place of what was made without one, where they fit. After a request that fails no
-        other is made."""
+        """Make the view smaller as planned.
+
+        With `context.summary: llm`, a model's summaries replace those made without one, where they
+        fit. After a request without an answer no other is made.
+        """
         session = self.session
         await self.points.compressing(list(compaction.ops), compaction.record)
         timeout_s = session["config"]["context"]["summary_timeout_s"]

@@ -1,4 +1,4 @@
-"""Requests to stop a session, as files that every process of this host sees.
+"""Requests to stop a session, as files that every process of this host reads.
 
 `POST /session/stop` may reach another worker than the one that runs the session. A request is a
 file, named by a hash of the session; each process looks for new ones while it runs anything.
@@ -15,11 +15,14 @@ from pathlib import Path
 
 from ..strict_json import dumps
 
-KEPT_S = 60.0  # a request that no process has seen by then is removed
+KEPT_S = 60.0  # a request is removed after this long
 
 
 class StopSignals:
-    """`folder` is made on demand. None: there is only this process, and nothing is sent."""
+    """The stop requests of one process.
+
+    `folder` is created on demand. None for a single process: nothing is sent.
+    """
 
     def __init__(self, folder: Path | None = None) -> None:
         self._folder = folder
@@ -35,7 +38,7 @@ class StopSignals:
         os.close(os.open(self._folder / name, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
 
     def received(self) -> set[str]:
-        """Return the names of the sessions that were asked to stop since the last look."""
+        """Return the names of the sessions that were asked to stop since the last call."""
         if self._folder is None:
             return set()
         there: set[str] = set()
@@ -51,7 +54,7 @@ class StopSignals:
         return {name.partition(".")[0] for name in new}
 
     def sweep(self) -> None:
-        """Remove requests that no process has taken, as where none was running."""
+        """Remove expired requests, which stay if no process is running anything."""
         if self._folder is None:
             return
         with contextlib.suppress(OSError):
@@ -62,6 +65,6 @@ class StopSignals:
 
     @staticmethod
     def name(session: tuple[str, str]) -> str:
-        """Return the name that requests for this session begin with."""
+        """Return the prefix of the file names of requests for this session."""
         text = dumps(list(session)).encode("utf-8", "surrogatepass")
         return hashlib.sha256(text).hexdigest()

@@ -1,1 +1,1 @@
-"""Agents: the definitions that come with the server, and the one who reads those of the owner."""
+"""Agent definitions: those shipped with the server, and the registry that reads the owner's."""

@@ -1,7 +1,7 @@
-"""Where agent definitions are: those of this server, its owner's, and those that others saved.
+"""The folders of agent definitions: built in, the owner's, and one for each other key.
 
-In the walk: registry.py reads these folders, tools/agent_save.py writes into the first of them. The
-rule of the file: what one key saves is seen by that key's person alone, unless it is the owner.
+Read by registry.py; tools/agent_save.py writes into the first folder of a key. An agent that a key
+saves is visible to that key only, unless it is the owner's.
 """
 
 from __future__ import annotations
@@ -14,15 +14,20 @@ BUILT_IN = Path(__file__).parent
 
 
 class Folders:
-    """`home`: the owner's folder. `owners`: whose keys are the server's owner's (api.auth.owners);
-    all others have a folder of their own in it."""
+    """The folders of agents by key.
+
+    `home`: the owner's folder. `owners`: those who count as the server's owner (api.auth.owners);
+    each other key has a folder of its own in `home`.
+    """
 
     def __init__(self, home: Path, owners: Collection[str] = ("",)) -> None:
         self._home, self._owners = home, frozenset(owners)
 
     def of(self, owner: str) -> tuple[Path, ...]:
-        """Return the folders of one key's agents. The first is where it saves; a name that is in
-        several is that of the first."""
+        """Return the folders of one key's agents, the first of which it saves to.
+
+        A name in several folders is that of the first.
+        """
         if owner in self._owners:
             return self._home, BUILT_IN
         name = hashlib.sha256(owner.encode("utf-8", "surrogatepass")).hexdigest()[:32]

@@ -1,8 +1,8 @@
 """Prompts in files of their own: `"systemPrompt": "@pirate.md"`, beside the agent's definition.
 
-In the walk: `registry` asks here when it reads a definition. Only its own files are looked at: what
-a session brings along, or a model saves, names none. The rule of the file: nothing outside of the
-folder of the definitions is ever opened, whatever a name or a link says.
+Used by registry.py for definitions in files only: those in sessions, or saved by a model, cannot
+include files. Nothing outside of the folder of the definitions is ever opened, whatever a name or a
+link says.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from typing import Any
 
 from ..session.agent_definition import MAX_FILE, files_named
 
-Stamp = tuple[int, int, int]  # of a file: another one means that it was written
+Stamp = tuple[int, int, int]  # (mtime_ns, size, inode) of a file, to detect changes
 
 _NAME = re.compile(r"[\w-][\w.-]*(?:/[\w-][\w.-]*)*")  # so no part is `.`, `..` or empty
 
 
 class Refused(ValueError):
-    """A file that is not taken; the message says why."""
+    """A file that is not accepted; the message says why."""
 
 
 def stamp_of(path: Path) -> Stamp | None:
-    """None where there is no file."""
+    """Return the stamp of a file, None if there is none."""
     try:
         about = path.stat()
     except OSError:
@@ -33,8 +33,10 @@ def stamp_of(path: Path) -> Stamp | None:
 
 
 def included(folder: Path, definition: Any) -> tuple[dict[str, Stamp | None], list[str]]:
-    """Put the text of its files into a definition. (The files that were looked at, what is wrong
-    with them.)"""
+    """Put the text of the included files into a definition, in place.
+
+    Returns (name → stamp of each file, problems). The stamp of a missing file is None.
+    """
     seen: dict[str, Stamp | None] = {}
     problems: list[str] = []
     for place, key, name in list(files_named(definition)):
@@ -49,12 +51,12 @@ def included(folder: Path, definition: Any) -> tuple[dict[str, Stamp | None], li
 
 
 def _text(path: Path) -> str:
-    """What a file says. Raises Refused."""
+    """Return the text of a file. Raises Refused."""
     try:
         if path.resolve(strict=True) != path:
             raise Refused("it is a link, and links are not followed")
         about = path.stat()
-        if not stat.S_ISREG(about.st_mode):  # a pipe would be waited for
+        if not stat.S_ISREG(about.st_mode):  # reading a pipe would block
             raise Refused("it is no file")
         if about.st_size > MAX_FILE:
             raise Refused(f"it is larger than {MAX_FILE} bytes")

@@ -1,9 +1,8 @@
-"""Which agents there are: those that come with the server, the owner's `agents/*.json`, and for
-each other key those that it saved.
+"""The registry of agents: built in, the owner's `agents/*.json`, and those that other keys saved.
 
-In the walk: `agent.prepare` asks for a session's definition before its run, `/info` for the list.
-The folders are read each time, so an edit is used from the next run on. The rule of the file: a
-file that cannot be used is named in `problems`, and its last good version stays in use.
+Used before each run to find the session's definition, and for `/info`. The folders are read each
+time, so an edit takes effect with the next run. A file that cannot be used is listed in `problems`,
+and its last valid version stays in use.
 """
 
 from __future__ import annotations
@@ -31,8 +30,13 @@ logger = log.get("agents")
 
 @dataclass
 class File:
-    """A file as it was last seen: what it defines, or the last that it did, what is wrong, and the
-    files that its prompts are in."""
+    """Cache entry of an agent file.
+
+    stamp       of the file as it was read
+    definition  the last valid one
+    problems    of the file as it is now
+    prompts     stamps of the prompt files that it includes
+    """
 
     stamp: Stamp
     definition: Definition | None = None
@@ -40,15 +44,18 @@ class File:
     prompts: dict[str, Stamp | None] = field(default_factory=dict)
 
     def is_as(self, folder: Path, stamp: Stamp) -> bool:
-        """Whether it is still what it was, its prompts' files too."""
+        """Return whether the file and its prompt files are unchanged. `stamp`: its present one."""
         same = all(stamp_of(folder / name) == was for name, was in self.prompts.items())
         return self.stamp == stamp and same
 
 
 class Agents:
-    """`folder`: the owner's, which may be missing. `default`: the agent of a session that names
-    none. `owners`: as of Folders. The `owner` that others ask with is api.auth.Key's. `limits`: the
-    default ones of a session."""
+    """The agents of a server.
+
+    `folder`: the owner's, which may be missing. `default`: the agent of a session that names none.
+    `owners`: as in Folders. `limits`: the default limits of a session. The `owner` in the methods
+    is that of the API key (api.auth.Key).
+    """
 
     def __init__(
         self,
@@ -62,16 +69,20 @@ class Agents:
         self._files: dict[Path, dict[str, File]] = {BUILT_IN: _scanned(BUILT_IN, {})}
 
     def resolve(self, session: dict[str, Any], owner: str = "") -> Definition:
-        """The definition a run of this session goes by: this server's, else the one the session
-        brings along from another. Raises Problem, before any side effect."""
+        """Return the definition for a run of this session: the server's, else the session's own.
+
+        Raises Problem, before any side effect.
+        """
         return self.resolved(session, owner)[0]
 
     def resolved(
         self, session: dict[str, Any], owner: str = ""
     ) -> tuple[Definition, list[dict[str, Any]]]:
-        """`resolve`, and what to tell the person of it (`run.warnings`). A definition that comes
-        with the session may only narrow, and replaces none of this server's, not even one whose
-        file cannot be used."""
+        """Return the definition for a run, and warnings for the user (`run.warnings`).
+
+        A definition in the session may only narrow what is allowed, and never replaces one of this
+        server, not even one whose file cannot be used. Raises Problem for an unknown agent.
+        """
         usable = self._usable(owner)
         name = session.get("agent") or ""
         name = self._default if name in DEFAULT else name
@@ -93,9 +104,11 @@ class Agents:
         raise Problem("agent_unknown", detail, errors=[{"pointer": "/agent", "detail": detail}])
 
     def info(self, owner: str = "") -> list[dict[str, Any]]:
-        """For `/info`: `{name, description?, mode?, provider?, model?, tools?, origin, default?}`,
-        the default one first. `origin`: "built in", "home" for the owner's, "key" for what the
-        asking key saved."""
+        """Return the agents for `/info`, the default one first.
+
+        Each is `{name, description?, mode?, provider?, model?, tools?, origin, default?}`.
+        `origin`: "built in", "home" for the owner's, "key" for those that the asking key saved.
+        """
         shown = ("name", "description", "mode", "provider", "model", "tools")
         origins = ("built in", "home", "key")
         listed = []
@@ -106,13 +119,16 @@ class Agents:
         return sorted(listed, key=lambda item: not item.get("default"))
 
     def written(self, owner: str = "") -> dict[str, int]:
-        """When each agent's file was last written, in Unix seconds."""
+        """Return when each agent's file was last written, in Unix seconds."""
         files = self._usable(owner).items()
         return {name: file.stamp[0] // 1_000_000_000 for name, (file, *_) in files}
 
     def problems(self, tools: Collection[str] = (), owner: str = "") -> list[str]:
-        """What is wrong with the files of the owner and of this key, one line each; none names a
-        path outside. `tools`: the names of those there are, which may change under way."""
+        """Return the problems in the files of the owner and of this key, one line each.
+
+        None contains a path outside. `tools`: the names of all tools, to find unknown ones; empty
+        to skip that.
+        """
         found = []
         for folder in self._look(owner)[1:]:
             for name, file in self._files[folder].items():
@@ -123,8 +139,10 @@ class Agents:
         return found
 
     def _usable(self, owner: str) -> dict[str, tuple[File, Definition, int]]:
-        """The agents of one key by name. The number: 0 for those that come with the server, 1 for
-        its owner's, 2 for what the key saved."""
+        """Return the agents of one key by name, as (file, definition, origin).
+
+        The origin is 0 for built in, 1 for the owner's, 2 for the key's own.
+        """
         return {
             name: (file, file.definition, above)
             for above, folder in enumerate(self._look(owner))
@@ -133,8 +151,7 @@ class Agents:
         }
 
     def _look(self, owner: str) -> list[Path]:
-        """See what was written, added or removed since the last time. Return the folders, that of
-        the server first."""
+        """Read what has changed in the folders. Return the folders, built in first."""
         if self._folders is None:
             return [BUILT_IN]
         folders = [*reversed(self._folders.of(owner))]
@@ -151,7 +168,7 @@ class Agents:
 
 
 def _scanned(folder: Path, before: dict[str, File]) -> dict[str, File]:
-    """The files of a folder by agent; those that did not change are the same objects."""
+    """Return the files of a folder by agent name; unchanged ones are the same objects."""
     found: dict[str, File] = {}
     try:
         paths = sorted(path for path in folder.iterdir() if path.name.endswith(".json"))
@@ -162,7 +179,7 @@ def _scanned(folder: Path, before: dict[str, File]) -> dict[str, File]:
         if name.startswith("."):
             continue
         stamp = stamp_of(path)
-        if stamp is None:  # it has just gone, or leads nowhere
+        if stamp is None:  # just removed, or a dangling link
             continue
         old = before.get(name)
         if old is not None and old.is_as(folder, stamp):
@@ -194,15 +211,19 @@ def _read(path: Path, name: str, stamp: Stamp, old: File | None) -> File:
 
 
 def parsed(data: bytes) -> Any:
-    """Return what a file of an agent holds. Raises UnicodeDecodeError, JSONError."""
+    """Return the content of an agent file. Raises UnicodeDecodeError, JSONError."""
     return loads(_plain_json(data.decode("utf-8-sig")))
 
 
 def _plain_json(text: str) -> str:
-    """`\"\"\"…\"\"\"` as a JSON string, without the line breaks at its two ends. The lines that it
-    took stay, so that an error further down names the right one."""
+    """Return the text with each `\"\"\"…\"\"\"` as a JSON string.
+
+    A first and a last line break within the quotes are dropped. Its line breaks are appended to it,
+    so that line numbers of errors stay right.
+    """
 
     def quoted(match: re.Match[str]) -> str:
+        """Return the JSON string of one match."""
         inner = match[1].replace("\r\n", "\n")
         return dumps(inner.removeprefix("\n").removesuffix("\n")) + "\n" * match[1].count("\n")
 
@@ -210,7 +231,7 @@ def _plain_json(text: str) -> str:
 
 
 def _checked(name: str, brought: Definition) -> Definition:
-    """A definition that a session brings along is a stranger's."""
+    """Return the definition that a session brought along. Raises Problem if it is not valid."""
     definition, misfits = definitions.read(name, brought)
     if misfits:
         errors = [{**each, "pointer": f"/config/agent{each['pointer']}"} for each in misfits]

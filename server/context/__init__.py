@@ -1,1 +1,4 @@
-"""What the model sees of a session: `view`, a pure function of messages and context."""
+"""The context of a model call: the view of a session, its size, and compactions.
+
+Pure. May import `session` and what is below it.
+"""

@@ -1,9 +1,9 @@
-"""How large the next request is, and how large it may be.
+"""Measure the next request, and compute how large it may be.
 
-What a provider reported for the last request is the anchor, and only what came since is estimated,
-with a ratio learned from earlier reports: the error falls from 4-45 % to 1-6 % at the 95th
-percentile, and the cost of looking no longer grows with the session. A compaction is an anchor too.
-Everything is in the session, so every server reckons alike. Pure.
+The anchor is the size that a provider reported for the last request, or the result of a later
+compaction. Only what came since is estimated, with a ratio learned from earlier reports: the error
+falls from 4-45 % to 1-6 % at the 95th percentile, and the cost of measuring does not grow with the
+session. All state is in the session, so every server computes the same. Pure.
 """
 
 from __future__ import annotations
@@ -20,22 +20,27 @@ from .view import view
 
 Session = dict[str, Any]
 
-UNREPORTED = 1.15  # a provider that reports no usage is trusted less
-LEAST_NEW = 50  # tokens below which a report teaches nothing about the ratio
+UNREPORTED = 1.15  # ratio without any report: a safety margin
+LEAST_NEW = 50  # estimated tokens below which a report does not change the ratio
 MOST_OF_CHARACTER = 1.7  # tokens of one character, at most: a digit by itself
-KEPT = 1 << 16  # characters of a text whose estimate is remembered, and the text with it
-RATIO = (0.5, 2.5)  # what a ratio may be: more is a mistake in the report
+KEPT = 1 << 16  # longest text, in characters, that the cache of estimates keeps
+RATIO = (0.5, 2.5)  # range of a ratio; a value outside is a mistake in the report
 
 
-# The system prompt and the tools of a request, which are beside its messages.
+# Returns the system prompt and the tools of a request.
 Beside = Callable[[], tuple[str, list[dict[str, Any]]]]
 
 
 @dataclass(frozen=True)
 class Budget:
-    """In tokens. A request at `high` or more is made smaller until it is at most `low`, and one
-    above `bound` is never sent. `ingest`: the largest result that comes in whole. `window`: the
-    model's, as far as it is known."""
+    """Limits of a request, in tokens.
+
+    high    from this size on, the view is made smaller
+    low     size at which a compaction ends
+    bound   a larger request is never sent; None: no limit
+    ingest  the largest tool result that enters the view whole
+    window  the model's, None if unknown
+    """
 
     high: int
     low: int
@@ -44,13 +49,15 @@ class Budget:
     window: int | None = None
 
 
-EXACT = Budget(0, 0, None, 0)  # to measure against: nothing is too little to matter
+EXACT = Budget(0, 0, None, 0)  # makes `measured` count even a small request
 
 
 def budget_of(session: Session, model: str, facts: Mapping[str, Any]) -> Budget:
-    """The budget of a session with one model. `facts`: what is known of the model (`max_context`);
-    the smallest window that anybody knows of counts, one learned from a refusal included. Where the
-    context is not looked after (`enabled: false`), only the window is a bound."""
+    """Return the budget of a session with one model.
+
+    `facts`: of the model (`max_context`, `max_tokens`). The smallest known window counts, including
+    one learned from a refusal. With `config.context.enabled: false`, only the window is a bound.
+    """
     wanted = session["config"]["context"]
     known = (
         facts.get("max_context"),
@@ -70,8 +77,11 @@ def budget_of(session: Session, model: str, facts: Mapping[str, Any]) -> Budget:
 
 @dataclass(frozen=True)
 class Measure:
-    """The next request: `known` tokens as reported, and `guessed` ones, before the `ratio`, by what
-    characters cost its model."""
+    """Size of the next request, in tokens.
+
+    `known` tokens are reported, `guessed` ones estimated by the model's `costs`, before the
+    `ratio`.
+    """
 
     known: int
     guessed: int
@@ -80,14 +90,18 @@ class Measure:
 
     @property
     def total(self) -> int:
+        """Return the estimate of all tokens."""
         return self.known + round(self.guessed * self.ratio)
 
 
 def measured(
     session: Session, model: str, budget: Budget, beside: Beside, *, anchored: bool = True
 ) -> Measure:
-    """What the request that would be sent now has. Without an anchor everything is estimated,
-    unless so little is there that it cannot matter."""
+    """Return the size of the request that would be sent now.
+
+    Without an anchor everything is estimated, unless the request is certainly smaller than
+    `budget.high`: its measure is then 0.
+    """
     known, since = anchor(session) if anchored else (0, 0)
     ratio, costs = ratio_of(session, model), costs_of(model)
     if not since:
@@ -110,14 +124,16 @@ def measured(
 
 
 def whole(session: Session, model: str, beside: Beside) -> Measure:
-    """A request that was refused, measured as if nothing of it had been reported, too: a message
-    was edited since, or there is another prompt. The larger one counts."""
+    """Return the size of a refused request: the larger of the anchored and the full estimate.
+
+    The anchor may be too small: a message was edited since the report, or the prompt has changed.
+    """
     measures = [measured(session, model, EXACT, beside, anchored=each) for each in (True, False)]
     return max(measures, key=lambda measure: measure.total)
 
 
 def guess(messages: list[dict[str, Any]], tools: list[dict[str, Any]], costs: Costs) -> int:
-    """A request by what characters cost its model, whatever was reported before."""
+    """Return the estimated tokens of a request, by the model's `costs` and without reports."""
     fixed = _estimated(dumps(tools), costs) if tools else 0
     return fixed + sum(of_message(message, costs) for message in messages)
 
@@ -135,8 +151,11 @@ def _characters(message: dict[str, Any]) -> int:
 
 
 def _estimated(text: str, costs: Costs) -> int:
-    """Prompts and tools are the same for many requests. What is longer than any of them is some
-    session's, which may be as large as a request can be: nothing of it is kept."""
+    """Return the estimated tokens of a prompt or of tools, cached unless it is long.
+
+    Prompts and tools are the same for many requests. A text longer than KEPT is specific to a
+    session and may be as large as a request can be.
+    """
     return remembered(text, costs) if len(text) <= KEPT else estimate(text, costs)
 
 
@@ -144,8 +163,10 @@ remembered = lru_cache(maxsize=64)(estimate)
 
 
 def anchor(session: Session) -> tuple[int, int]:
-    """(tokens of the request and its answer, how many messages they cover) of the last report, or
-    of the last compaction if that came later; (0, 0) without either."""
+    """Return (tokens, messages that they cover) of the last report or compaction.
+
+    The tokens are those of the request and its answer. (0, 0) without a report or a compaction.
+    """
     records = session.get("context", {}).get("events")
     at, after = (records[-1]["at"], records[-1]["after"]) if records else (0, 0)
     for place in range(len(session["messages"]) - 1, -1, -1):
@@ -159,7 +180,7 @@ def anchor(session: Session) -> tuple[int, int]:
 
 
 def reported(message: dict[str, Any]) -> dict[str, Any] | None:
-    """The usage a provider gave for this message, if it gave one."""
+    """Return the usage that a provider reported for this message, None if it did not."""
     if message["role"] != "assistant" or message.get("open"):
         return None
     usage = (message.get("meta") or {}).get("usage") or {}
@@ -167,19 +188,22 @@ def reported(message: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def ratio_of(session: Session, model: str) -> float:
+    """Return the factor from estimated to real tokens of a model in this session."""
     return _bounded(calibration(session, model).get("ratio", UNREPORTED))
 
 
 def calibration(session: Session, model: str) -> dict[str, Any]:
-    """`{ratio, n}` of a model in this session; empty before its first report."""
+    """Return the `{ratio, n}` of a model in this session; {} before its first report."""
     found: dict[str, Any] = session.get("context", {}).get("calib", {}).get(model, {})
     return found
 
 
 def learned(known: Mapping[str, Any], before: Measure, prompt_tokens: int) -> dict[str, Any] | None:
-    """The calibration `{ratio, n}` after a report of `prompt_tokens` for what was `before` guessed
-    to be; None if that teaches nothing. The mean of the first reports, then of about the last
-    seven."""
+    """Return the calibration `{ratio, n}` after a report; None if it stays as it is.
+
+    `known`: the calibration so far. `before`: the measure of the request. `prompt_tokens`: as
+    reported for it. The ratio is the mean of the first reports, then of about the last seven.
+    """
     if before.guessed < LEAST_NEW:
         return None
     seen = _bounded((prompt_tokens - before.known) / before.guessed)

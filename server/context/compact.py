@@ -1,9 +1,9 @@
-"""When and how the view is made smaller: `planned` answers with a compaction, or with nothing.
+"""Plan compactions: decide when and how the view is made smaller.
 
-A step of the loop before a model call. At the high watermark of tokens or of messages the
-strategies run one after the other until the view is under the low one, never just until one of them
-did something; so that the next compaction is far away and the provider's cache of the prefix lasts.
-What was decided is recorded in `context.events`, and the operations in `context.ops`. Pure.
+Used by the loop before each model call. At the high watermark of tokens or of messages the
+strategies run in order until the view is under the low watermark, so that compactions are rare and
+the provider's cache of the prefix stays valid. The record goes into `context.events`, the
+operations into `context.ops`. Pure.
 """
 
 from __future__ import annotations
@@ -24,15 +24,19 @@ Session = dict[str, Any]
 Message = dict[str, Any]
 
 PIN_SHARE = 4  # pins hold at most a quarter of the budget
-LOOK_BACK = 24  # messages at the end that are looked at for results too large to come in whole
+LOOK_BACK = 24  # messages at the end that are searched for results larger than `ingest`
 RETAIN = "context_retain"
 
 
 @dataclass(frozen=True)
 class Compaction:
-    """Operations to append, and their record for `context.events`. `drafts`: which of them a model
-    may write better, in requests of at most `bound` tokens, as long as the view has at most `most`
-    then; reckoned as in `measure`."""
+    """Operations to append, and their record for `context.events`.
+
+    drafts   texts that a model may write better
+    measure  the request before the compaction
+    bound    tokens of a request for such a text, at most; None: no limit
+    most     tokens of the view, at most, after a model's texts are put in
+    """
 
     ops: tuple[Op, ...]
     record: dict[str, Any]
@@ -45,21 +49,24 @@ class Compaction:
 def room_for(
     session: Session, model: str, facts: Mapping[str, Any], beside: Beside, note: str = ""
 ) -> tuple[Compaction | None, list[dict[str, Any]], Measure]:
-    """What to do before the next call of this model: a compaction, or nothing; the largest messages
-    where nothing helps; and what the request then has, with the `note` behind its messages."""
+    """Return what the next call of this model needs: (compaction, largest messages, measure).
+
+    The compaction is None if none is needed or none helps. The messages are [] unless the request
+    is too large to be sent. The measure includes the `note` that is added after the messages.
+    """
     budget = budget_of(session, model, facts)
     measure = measured(session, model, budget, beside)
     if note and measure.total:
         of_note = estimate(note, measure.costs)
         measure = replace(measure, guessed=measure.guessed + of_note)
     if due(session, budget, measure):
-        if not measure.total:  # it was too little to be counted
+        if not measure.total:  # a small request was not counted
             measure = measured(session, model, EXACT, beside)
         if compaction := planned(session, budget, measure):
             return compaction, [], measure
     if not (largest := too_large(session, budget, measure)):
         return None, [], measure
-    # What was reported may have been of something else: people shorten what does not fit.
+    # The report may be outdated: people shorten messages of a request that does not fit.
     afresh = measured(session, model, EXACT, beside, anchored=False)
     return (None, largest, measure) if too_large(session, budget, afresh) else (None, [], afresh)
 
@@ -67,8 +74,10 @@ def room_for(
 def planned(
     session: Session, budget: Budget, measure: Measure, *, target: float | None = None
 ) -> Compaction | None:
-    """What to do before the next model call, or None. `target`: make it smaller now, to this share
-    of the high watermark, whatever its size: the provider has refused it."""
+    """Return the compaction before the next model call, or None.
+
+    `target`: after a refusal, shrink now, to this share of the high watermark, whatever the size.
+    """
     if not due(session, budget, measure, refused=target is not None):
         return None
     options = session["config"]["context"]
@@ -86,14 +95,14 @@ def planned(
     if forced or ((large or work.crowded) and not _just_done(session)):
         had, before, count = len(work.ops), work.size, work.count
         if not (forced or large):
-            work.low = budget.high  # there are only too many of them
+            work.low = budget.high  # only the count of messages is too high
         helped = _until(work)
         if work.size > bound:
             work.show_less([item for item in work.items if item.unseen], int(bound))
         share = options["min_saving"]
         few = work.count > count - max(work.few * share, 1)
         if not forced and few and before - work.size < budget.high * share:
-            work.undo(had, before)  # too little to break the prefix for
+            work.undo(had, before)  # saves too little to invalidate the cached prefix
         elif len(work.ops) > had:
             trigger = "size" if large or forced else "messages"
             trigger = "overflow" if target is not None else trigger
@@ -107,7 +116,7 @@ def planned(
 
 
 def due(session: Session, budget: Budget, measure: Measure, *, refused: bool = False) -> bool:
-    """Whether it is worth a closer look. Cheap, since it is asked before every model call."""
+    """Return whether a compaction may be needed. Cheap: called before every model call."""
     if not session["config"]["context"]["enabled"]:
         return False
     if refused or measure.total >= budget.high or _many(session):
@@ -122,13 +131,16 @@ def due(session: Session, budget: Budget, measure: Measure, *, refused: bool = F
 
 
 def _many(session: Session) -> bool:
-    """Whether a model would be sent as many messages as call for a compaction."""
+    """Return whether the view has at least `max_messages` messages."""
     most = session["config"]["context"]["max_messages"]
     return bool(most) and len(session["messages"]) >= most and len(view(session)) >= most
 
 
 def too_large(session: Session, budget: Budget, measure: Measure) -> list[dict[str, Any]]:
-    """The largest messages of a view that fits no window, or nothing if it fits."""
+    """Return the five largest messages of a view over the bound, [] if it fits.
+
+    Each is {id, role, tokens}.
+    """
     if budget.bound is None or measure.total <= budget.bound:
         return []
     items = sorted(_items(session, measure.costs), key=lambda item: -item.tokens)
@@ -139,8 +151,10 @@ def too_large(session: Session, budget: Budget, measure: Measure) -> list[dict[s
 
 
 def _until(work: Work) -> list[str]:
-    """Run the strategies that are switched on until the view is small enough. The names of those
-    that did something."""
+    """Run the enabled strategies until the view is small enough.
+
+    Returns the names of those that changed something.
+    """
     helped = []
     for name, strategy in STRATEGIES.items():
         if name in work.options["strategies"] and (work.large or work.crowded):
@@ -154,8 +168,11 @@ def _until(work: Work) -> list[str]:
 
 
 def ingested(work: Work, budget: Budget) -> None:
-    """Results that are too large to come in whole: decided once, before a model has seen them, so
-    it breaks no prefix. The only thing that may be done to an unseen result."""
+    """Preview results larger than `budget.ingest`, before a model has seen them.
+
+    That does not invalidate the cached prefix. Nothing else may be done to an unseen result, except
+    `show_less`.
+    """
     for item in work.items:
         fresh = item.message["role"] == "tool" and item.unseen and item.message.get("id")
         if fresh and item.tokens > budget.ingest and item.shown is item.message:
@@ -171,8 +188,10 @@ def ingested(work: Work, budget: Budget) -> None:
 
 
 def retired(work: Work) -> None:
-    """Results whose time is over by their tool's word or the model's: gone after so many model
-    calls, pinned ones excepted. What stands behind one that goes is not cached for one call."""
+    """Leave out the expired results (see `_expired`).
+
+    Pinned, unseen and exempt ones stay. The messages after a removed one lose their cache once.
+    """
     for item in work.items:
         if item.message.get("id") in work.expired and not (item.pinned or item.unseen or item.gone):
             if not work.exempt(item):
@@ -194,7 +213,7 @@ def _work(
 
 
 def _items(session: Session, costs: Costs) -> list[Item]:
-    """The messages of the session that a model may see, as the operations so far have them."""
+    """Return the messages that a model may see, with the operations so far applied."""
     ops = ops_of(session)
     changes = changes_of(ops)
     inside = folded_ids(session["messages"], ops)
@@ -217,15 +236,15 @@ def _items(session: Session, costs: Costs) -> list[Item]:
 
 
 def _protect(session: Session, items: list[Item], budget: Budget) -> None:
-    """Mark what no strategy may touch."""
+    """Mark the items that no strategy may change."""
     spoken = [item for item in items if item.message["role"] == "user"]
     for item in (*spoken[:1], *spoken[-1:]):
         item.safe = True
-    for item in reversed(items):  # results no model has seen, and the step that asked for them
+    for item in reversed(items):  # unseen results, and the message with their calls
         if _answers(item.message):
             item.safe = item.safe or bool(item.message.get("tool_calls"))
             break
-        if item.message["role"] == "tool":  # also where the user has spoken since
+        if item.message["role"] == "tool":  # even before a newer user message
             item.safe = item.unseen = True
     results = {item.message["tool_call_id"] for item in items if item.message["role"] == "tool"}
     room = budget.high // PIN_SHARE
@@ -242,12 +261,12 @@ def _protect(session: Session, items: list[Item], budget: Budget) -> None:
 
 
 def _answers(message: Message) -> bool:
-    """Whether a model has said this, and so has seen what is before it."""
+    """Return whether this is a complete answer of a model, which has thus seen all before it."""
     return message["role"] == "assistant" and not message.get("open")
 
 
 def _overdue(session: Session) -> bool:
-    """Whether a result is still in the view whose time is over."""
+    """Return whether the view still has an expired result."""
     if not (expired := _expired(session)):
         return False
     ops = ops_of(session)
@@ -257,15 +276,17 @@ def _overdue(session: Session) -> bool:
 
 
 def _expired(session: Session) -> set[str]:
-    """Ids of results that have been seen as often as they were to be: by their tool's word, by the
-    model's (`context_retain`), or by an `expire` operation."""
+    """Return the ids of results that models have seen as often as they should.
+
+    That number is set by the tool, by the model (`context_retain`) or by an `expire` operation.
+    """
     wanted, _ = _retained(session)
     for op in ops_of(session):
         after = op.get("after")
         if op.get("op") == "expire" and isinstance(after, int):
             wanted.update(dict.fromkeys(ids_of(op), after))
     found: set[str] = set()
-    seen = 0  # model calls since
+    seen = 0  # model calls after the message
     for message in reversed(session["messages"]):
         if _answers(message):
             seen += 1
@@ -276,7 +297,7 @@ def _expired(session: Session) -> set[str]:
 
 
 def _keep(message: Message) -> float:
-    """How many model calls a result is to be kept for, by its tool's word; -1 is for ever."""
+    """Return for how many model calls a tool wants its result kept, infinity by default."""
     keep = (message.get("result") or {}).get("keep")
     if not isinstance(keep, int) or isinstance(keep, bool) or keep < 0:
         return math.inf
@@ -284,8 +305,10 @@ def _keep(message: Message) -> float:
 
 
 def _retained(session: Session) -> tuple[dict[str, float], set[str]]:
-    """(result id → model calls to keep it for, ids that are pinned): what the model said with
-    `context_retain`. Read off the calls themselves, so there is no second record of it."""
+    """Return what `context_retain` has set: (result id → model calls to keep it, pinned ids).
+
+    Read from the results of the calls, which are its only record.
+    """
     messages = session["messages"]
     turns: dict[str, float] = {}
     pins: set[str] = set()
@@ -299,7 +322,7 @@ def _retained(session: Session) -> tuple[dict[str, float], set[str]]:
             continue
         about = result.get("result")
         if not isinstance(about, dict) or not isinstance(about.get("ids"), list):
-            continue  # a person may have answered the call by hand
+            continue  # a person may have written the result
         action = about.get("action")
         for target in (each for each in about["ids"] if isinstance(each, str)):
             pins.discard(target)
@@ -314,8 +337,11 @@ def _retained(session: Session) -> tuple[dict[str, float], set[str]]:
 
 
 def _just_done(session: Session) -> bool:
-    """Whether there was no new answer since the last compaction, or hardly one twice in a row:
-    making the same thing smaller again and again is the loop that agents die in."""
+    """Return whether it is too early for another compaction.
+
+    That is so if there was no answer since the last one, or hardly any since the last two: an agent
+    that compacts the same messages again and again makes no progress.
+    """
     records = [r for r in _records(session) if r.get("trigger") not in ("ingest", "retention")]
     if not records:
         return False
@@ -324,7 +350,7 @@ def _just_done(session: Session) -> bool:
 
 
 def _steps(session: Session, at: int) -> int:
-    """Answers of the model since the session had `at` messages."""
+    """Count the answers of the model since the session had `at` messages."""
     return sum(message["role"] == "assistant" for message in session["messages"][at:])
 
 
@@ -333,8 +359,11 @@ def _records(session: Session) -> list[dict[str, Any]]:
 
 
 def _record(session: Session, trigger: str, measure: Measure, work: Work) -> dict[str, Any]:
-    """The record of a compaction: `before` and `after` in tokens, `at`: how many messages the
-    session had. It is the anchor of later measures (size.anchor)."""
+    """Return the record of a compaction.
+
+    `before` and `after` are in tokens, `at` is the number of messages in the session. It is the
+    anchor of later measures (budget.anchor).
+    """
     numbers = [
         int(m[1]) for r in _records(session) if (m := re.fullmatch(r"c(\d+)", str(r.get("id"))))
     ]

@@ -1,8 +1,8 @@
-"""Texts that a model writes in the place of what a compaction leaves out (`summary: llm`).
+"""Summaries that a model writes for a compaction (`config.context.summary: llm`).
 
-In the walk: the loop performs a Compact step, asks the model what `request` says for each draft,
-and `settled` puts the answers in where they fit. What was made without a model stays where there is
-no answer, or one that is larger than its draft allows. Pure.
+For each draft, agent/side_calls.py sends `request` to the model; `settled` then puts the answers in
+where they fit. The text made without a model stays if there is no answer, or if it is larger than
+its draft allows. Pure.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ Session = dict[str, Any]
 Message = dict[str, Any]
 
 MOST = 60_000  # characters of one request
-WORDS = 0.55  # to a token, so that what is written is less than it may be
-LEAST_PART = 100  # tokens of what is to be summed up, below which it is not worth a request
+WORDS = 0.55  # to a token; a low estimate, so that the answer stays within its room
+LEAST_PART = 100  # characters to sum up, below which there is no request
 _ROUND = (
     "Write: what the task is; every call that was made, with its arguments, and what came of it, so"
     " that none is made again; what is known by now; what is to be done next."
@@ -58,8 +58,10 @@ RULES = (
 
 
 def request(session: Session, compaction: Compaction, draft: Draft) -> list[Message]:
-    """The messages of the extra call that writes the text of a draft; none if there is no room for
-    it in `compaction.bound`. Plain text: not every provider takes a response_format there."""
+    """Return the messages of the extra call for a draft, [] if they do not fit `compaction.bound`.
+
+    Asks for plain text: not every provider accepts a response_format here.
+    """
     costs, words = compaction.measure.costs, max(int(draft.room * WORDS), 30)
     task = f"{TASKS[draft.kind]} {RULES.format(words)}"
     most = MOST
@@ -75,7 +77,7 @@ def request(session: Session, compaction: Compaction, draft: Draft) -> list[Mess
 
 
 def _part(session: Session, op: Op, draft: Draft, most: int) -> str:
-    """What is to be summed up, in about so many characters."""
+    """Return the text to sum up, about `most` characters."""
     messages = session["messages"]
     places = {message.get("id"): place for place, message in enumerate(messages)}
     if draft.kind == "message":
@@ -100,9 +102,11 @@ def _part(session: Session, op: Op, draft: Draft, most: int) -> str:
 def settled(
     session: Session, compaction: Compaction, texts: Mapping[int, str]
 ) -> tuple[list[Op], dict[str, Any]]:
-    """The operations and the record of a compaction, with what the model wrote: `texts` by the
-    places of their operations. The record says how large the view has really become, and how many
-    summaries are a model's."""
+    """Return the operations and the record of a compaction, with the model's texts.
+
+    `texts`: by the index of their operation. The record gets the real size of the view (`after`)
+    and the number of texts by a model (`summaries`).
+    """
     ops, record = list(compaction.ops), dict(compaction.record)
     costs, ratio = compaction.measure.costs, compaction.measure.ratio
     written = 0
@@ -121,8 +125,10 @@ def settled(
 def _written(
     session: Session, op: Op, draft: Draft, text: str, costs: Costs
 ) -> tuple[Op | None, int]:
-    """The operation with a model's text, and the tokens of the message that it makes; None if the
-    text is empty or too long."""
+    """Return the operation with a model's text, and the tokens of the message that it makes.
+
+    (None, 0) if the text is empty or too long.
+    """
     if not (text := text.strip()) or estimate(text, costs) > draft.room:
         return None, 0
     if draft.kind == "message":
@@ -130,10 +136,10 @@ def _written(
         place = next(n for n, each in enumerate(session["messages"]) if each.get("id") == draft.id)
         message = session["messages"][place]
         seen = changed(message, made, place)
-        if seen is message:  # it is longer than what it sums up
+        if seen is message:  # the summary is longer than the message
             return None, 0
     else:
-        reach = op["text"].rpartition("\n")[2]  # so that what a model left out can be reloaded
+        reach = op["text"].rpartition("\n")[2]  # the line with the handles for `context_reload`
         made = {**op, "text": f"{text}\n{reach}", "source": "llm"}
         seen = folded(made)
     tokens = of_message(seen, costs)

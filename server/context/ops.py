@@ -1,19 +1,19 @@
-"""The operations that make the working view smaller, and what each does to a message.
+"""The operations that make the view smaller, and how each changes a message.
 
 They are data in `session.context.ops`, so a client can show, undo or pin; the messages themselves
-are never touched. Targets are message ids; what a model reads in their place names a handle, `m12`,
-which is the message's place in the session and brings it back whole (context/reload.py).
+are never changed. Targets are message ids. A placeholder in the view has a handle, `m12`, which is
+the message's index in the session; `context_reload` returns its full text (context/reload.py).
 
     stub     {ids, why}            results → one line
-    preview  {id, head, tail}      a long text → its beginning and end, so many characters of each
+    preview  {id, head, tail}      a long text → its beginning and end, in characters
     args     {id, keep}            long values in a call's arguments → their beginning
     summary  {id, text}            a long text → a summary of it
     fold     {from, to, text}      several messages → one that sums them up
     pin, unpin {ids}               not to be made smaller
     expire   {ids, after}          results that may go after so many model calls
 
-Applying a list twice is applying it once, and an operation on a message that is not there does
-nothing: a client may have switched to another branch. Pure.
+Operations are idempotent, and one on a missing message does nothing: a client may have switched to
+another branch. Pure.
 """
 
 from __future__ import annotations
@@ -36,11 +36,12 @@ FOLDED = (
 
 
 def ops_of(session: Session) -> list[Op]:
+    """Return the operations of a session."""
     return list(session.get("context", {}).get("ops") or ())
 
 
 def applied(messages: list[Message], ops: list[Op]) -> list[Message]:
-    """The messages as the view has them. Those that no operation names are the same objects."""
+    """Return the messages with the operations applied. Unchanged ones are the same objects."""
     if not ops:
         return messages
     changes = changes_of(ops)
@@ -61,22 +62,24 @@ def applied(messages: list[Message], ops: list[Op]) -> list[Message]:
 
 
 def changes_of(ops: Iterable[Op]) -> dict[str, Op]:
-    """Message id → the operation that says how it looks: of several, the last."""
+    """Map message ids to the operation that changes the message: the last one, but a stub stays."""
     found: dict[str, Op] = {}
     for op in ops:
         if op.get("op") == "stub":
             found.update(dict.fromkeys(ids_of(op), op))
         elif op.get("op") in ("preview", "args", "summary"):
-            if found.get(op["id"], {}).get("op") != "stub":  # nothing is less than one line
+            if found.get(op["id"], {}).get("op") != "stub":  # a stub is the shortest
                 found[op["id"]] = op
     return found
 
 
 def ids_of(op: Op) -> list[str]:
+    """Return the ids of an operation on several messages."""
     return list(op.get("ids") or ())
 
 
 def pinned(ops: Iterable[Op]) -> set[str]:
+    """Return the ids of messages that are pinned and not unpinned since."""
     found: set[str] = set()
     for op in ops:
         if op.get("op") == "pin":
@@ -87,8 +90,11 @@ def pinned(ops: Iterable[Op]) -> set[str]:
 
 
 def _folds(ops: list[Op], places: dict[Any, int]) -> dict[int, Op]:
-    """Place of the first message → fold. A later fold takes in the earlier ones it covers; one
-    that cuts into another is left out."""
+    """Map the index of the first message to its fold.
+
+    A later fold replaces earlier ones that it covers; an earlier one that overlaps a later one is
+    left out.
+    """
     chosen: dict[int, Op] = {}
     spans: list[tuple[int, int]] = []  # of those chosen, in order
     for op in reversed(ops):
@@ -106,7 +112,7 @@ def _folds(ops: list[Op], places: dict[Any, int]) -> dict[int, Op]:
 
 
 def folded_ids(messages: list[Message], ops: list[Op]) -> dict[str, Op]:
-    """Message id → the fold that it is in."""
+    """Map message ids to the fold that contains the message."""
     places = {message.get("id"): place for place, message in enumerate(messages)}
     return {
         messages[place].get("id", ""): op
@@ -116,13 +122,16 @@ def folded_ids(messages: list[Message], ops: list[Op]) -> dict[str, Op]:
 
 
 def folded(op: Op) -> Message:
-    """What stands for the messages of a fold. An assistant's message, so that roles go on taking
-    turns: some chat templates refuse two user messages in a row."""
+    """Return the message that replaces those of a fold.
+
+    It is an assistant's, so that roles alternate: some chat templates refuse two user messages in a
+    row.
+    """
     return {"role": "assistant", "content": FOLDED + op["text"]}
 
 
 def changed(message: Message, op: Op, place: int) -> Message:
-    """One message as `op` has it; the message itself where the operation does not fit it."""
+    """Return the message with `op` applied, or the same object if the operation does not fit it."""
     kind = op["op"]
     if kind == "stub" and message["role"] == "tool":
         return {**message, "content": stub_text(message, place)}
@@ -141,6 +150,7 @@ def changed(message: Message, op: Op, place: int) -> Message:
 
 
 def stub_text(message: Message, place: int) -> str:
+    """Return the line that replaces a tool result."""
     status = (message.get("result") or {}).get("status") or (
         "error" if message.get("is_error") else "ok"
     )
@@ -152,7 +162,10 @@ def stub_text(message: Message, place: int) -> str:
 
 
 def preview_text(text: str, head: int, tail: int, place: int) -> str:
-    """Beginning and end, cut between lines where one is near."""
+    """Return the beginning and the end of a text, cut at a line break if one is near.
+
+    Between them is a note of what is left out. A text that is short enough is returned as it is.
+    """
     head, tail = max(head, 0), max(tail, 0)
     if len(text) <= head + tail:
         return text
@@ -167,6 +180,7 @@ def preview_text(text: str, head: int, tail: int, place: int) -> str:
 
 
 def summary_text(text: str, summary: str, place: int) -> str:
+    """Return a summary under a line that says how to reload the text."""
     return (
         f'[A summary of {len(text):,} characters. {RELOAD}(handle="m{place}") shows them.]\n'
         f"{summary}"
@@ -184,7 +198,7 @@ def _from_line_start(text: str) -> str:
 
 
 def shortened_call(call: dict[str, Any], keep: int, place: int) -> dict[str, Any]:
-    """A call whose long argument values are cut; still a JSON object with the same keys."""
+    """Return a call with long argument values cut; they stay a JSON object with the same keys."""
     function = call["function"]
     try:
         value = loads(function["arguments"])
@@ -208,7 +222,7 @@ def _shortened(value: Any, keep: int, place: int) -> Any:
 
 
 def text_of(content: Any) -> str:
-    """The text of a content, parts joined; media are named."""
+    """Return the text of a message's content: parts joined by line breaks, media by their type."""
     if isinstance(content, str):
         return content
     return "\n".join(_texts(content))

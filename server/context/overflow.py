@@ -1,5 +1,6 @@
-"""The stop before a request that may not be sent: over the budget or the window, with nothing left
-to leave out. It says which messages are the largest and what could be done. Pure.
+"""The interrupt for a request over the budget or the window, with nothing left to leave out.
+
+It lists the largest messages and the possible remedies. Pure.
 """
 
 from __future__ import annotations
@@ -29,8 +30,11 @@ _WORDS = {
 def interrupt(
     session: Session, budget: Budget, largest: list[dict[str, Any]], observed: int
 ) -> dict[str, Any]:
-    """What the run stops with: {limit: context_overflow, bound, allowed, observed, largest,
-    remedies}. bound: `budget` or `window`. remedies: what could be done, as {action, …}."""
+    """Return the interrupt: {limit: context_overflow, bound, allowed, observed, largest, remedies}.
+
+    `bound`: `budget` or `window`. `allowed` and `observed` are in tokens. `remedies`: what could be
+    done, as {action, …}.
+    """
     of_budget = budget.window is None or (budget.bound or 0) < budget.window
     remedies = _remedies(session, budget, largest, observed)
     what = "config.context.budget" if of_budget else "the window of the model"
@@ -55,6 +59,7 @@ def interrupt(
 def _remedies(
     session: Session, budget: Budget, largest: list[dict[str, Any]], observed: int
 ) -> list[Remedy]:
+    """Return the remedies that apply, as {action, …}."""
     wanted = session["config"]["context"]
     found: list[Remedy] = []
     fits = budget.window is None or observed <= budget.window

@@ -1,7 +1,7 @@
-"""What the model asks of its own history: to see again what was left out, to keep or let go.
+"""The tools with which a model manages its history: reload what was left out, keep or drop results.
 
-Both tools read the session alone, so any server can answer. What comes back is paged and is let go
-soon, so that looking something up never fills the window again. Pure.
+They read the session alone, so any server can run them. What they return is paged and expires soon,
+so that reloading does not fill the window again. Pure.
 """
 
 from __future__ import annotations
@@ -21,14 +21,18 @@ _HANDLE = re.compile(r"\[?m(\d{1,9})\]?")
 
 
 class NoSuchMessage(Exception):
-    """A handle that names nothing; the text is for the model."""
+    """An unknown handle; the text is for the model."""
 
 
 def reload(
     session: Session, handle: str, offset: int = 0, limit: int = PAGE, grep: str = ""
 ) -> dict[str, Any]:
-    """One message as it was, from character `offset` on: {handle, role, name?, text, offset,
-    next_offset?, total}. With `grep`, the lines that contain it, with their numbers, instead."""
+    """Return one message in full, from character `offset` on.
+
+    {handle, role, name?, text, offset, next_offset?, total}, at most PAGE characters of text. With
+    `grep`: {handle, role, name?, lines, matches, total}, the lines that contain it with their
+    numbers.
+    """
     place, message = found(session, handle)
     text = whole(message)
     about = {"handle": f"m{place}", "role": message["role"]}
@@ -48,7 +52,7 @@ def reload(
 
 
 def told(found: dict[str, Any]) -> str:
-    """What a model reads of a reload."""
+    """Return the text of a `reload` result for the model."""
     who = f"{found['handle']}, {found.get('name', found['role'])}"
     if "lines" in found:
         return "\n".join([f"[{who}: {found['matches']} lines]", *found["lines"]])
@@ -59,8 +63,10 @@ def told(found: dict[str, Any]) -> str:
 
 
 def retain(session: Session, handles: list[str], action: str, turns: int = 5) -> dict[str, Any]:
-    """The result of `context_retain`, which context/compact.py reads: {action, ids, turns?,
-    handles}."""
+    """Return the result of `context_retain`: {action, ids, turns?, handles}.
+
+    compact.py reads it from the session. Raises NoSuchMessage.
+    """
     places = [found(session, handle) for handle in handles]
     about: dict[str, Any] = {"action": action, "ids": [message["id"] for _, message in places]}
     if action == "keep":
@@ -69,7 +75,7 @@ def retain(session: Session, handles: list[str], action: str, turns: int = 5) ->
 
 
 def found(session: Session, handle: str) -> tuple[int, dict[str, Any]]:
-    """The place and the message. Raises NoSuchMessage."""
+    """Return (index in the session, message) of a handle. Raises NoSuchMessage."""
     messages = session["messages"]
     match = _HANDLE.fullmatch(handle.strip())
     if match is None or int(match[1]) >= len(messages):
@@ -79,7 +85,7 @@ def found(session: Session, handle: str) -> tuple[int, dict[str, Any]]:
 
 
 def whole(message: dict[str, Any]) -> str:
-    """Everything a message says, its calls included."""
+    """Return the full text of a message, its calls included."""
     parts = [text_of(message.get("content"))]
     for call in message.get("tool_calls") or ():
         function = call["function"]

@@ -1,13 +1,12 @@
-"""The six ways to make a view smaller, in the order in which they are tried.
+"""The six strategies that make a view smaller, in the order in which they are tried.
 
-Each walks over the work and proposes operations, the most useful first; context/compact.py applies
-one after the other until the view is small enough. The names are seed 004's. None touches what is
-protected: pins, the first and the last thing the user said, calls without a result, and results the
-model has not seen yet, which are the cause of endless repetition when they go.
+Each is a generator that applies operations to a `Work`, the most useful first; compact.py advances
+it until the view is small enough. No strategy touches protected messages: pinned ones, the first
+and the last user message, calls without a result, and results that the model has not seen yet,
+without which it would repeat the calls.
 
-Every operation is made without a model. Where one is to write the text (`summary: llm`), it stands
-in `drafts` as well, with the room that such a text may have (context/model_summaries.py): the plan
-holds without it. Pure.
+Every operation is made without a model. With `summary: llm`, the texts that a model may write
+better are also in `drafts`, with their room (model_summaries.py). Pure.
 """
 
 from __future__ import annotations
@@ -28,33 +27,36 @@ from .tokens import of_message
 Message = dict[str, Any]
 
 ARGUMENT = 160  # characters that stay of a long argument
-LEAST = 40  # tokens below which one operation is not worth its placeholder
-LEAST_ROOM = 120  # tokens that a model has for a summary at least, with the words around it
-CHARS = 3  # of a text to a token, about
+LEAST = 40  # tokens that one operation must save, at least
+LEAST_ROOM = 120  # tokens of a model's summary, at least, with its header
+CHARS = 3  # characters to a token, about
 MOST_DRAFTS = 8  # summaries that a model is asked for in one compaction
 
 
 @dataclass
 class Item:
-    """A message of the view: its place in the session, what it looks like, what it costs."""
+    """A message of the view: its index in the session, its shown form and its tokens."""
 
     place: int
     message: Message
     shown: Message
     tokens: int
-    turn: int  # how many times the user had spoken
-    safe: bool = False  # not to be touched
-    gone: bool = False  # inside a fold; the first of a fold has the fold's tokens
-    unseen: bool = False  # a result that no model has read
-    pinned: bool = False  # whether there is room for the pin or not
+    turn: int  # number of user messages so far
+    safe: bool = False  # protected
+    gone: bool = False  # inside a fold; the first item of a fold has the fold's tokens
+    unseen: bool = False  # a result that no model has seen
+    pinned: bool = False  # also if pins exceed their share and it is not safe
 
 
 @dataclass(frozen=True)
 class Draft:
-    """A text that a model may write better: of the operation `at` this place of a compaction.
+    """A text that a model may write better.
 
-    kind: `turns`, `calls`, `message` or `round`. room: tokens of the message that may come of it.
-    made: those of the one that was made without a model. id: the message, for `message`.
+    at    index of its operation in the compaction
+    kind  `turns`, `calls`, `message` or `round`
+    room  tokens that the message with the text may have
+    made  tokens of the message that was made without a model
+    id    the message, for `message`
     """
 
     at: int
@@ -65,11 +67,14 @@ class Draft:
 
 
 class Work:
-    """What there is to make smaller. `size` (tokens) and `count` (messages) follow what is applied;
-    `ops` are the result.
+    """The state of one compaction: items, operations made so far, and the size of the view.
 
-    options: `session.config.context`. expired: ids of results that may go first. room: characters
-    that a fold may have. low, few: the size and the count at which it is done.
+    size, count  tokens and messages of the view, after the operations
+    ops          the operations, in order
+    options      `session.config.context`
+    expired      ids of results that may go first
+    room         characters of a fold, at most
+    low, few     size and count at which the compaction is done
     """
 
     def __init__(
@@ -96,20 +101,24 @@ class Work:
 
     @property
     def large(self) -> bool:
+        """Return whether there are still too many tokens."""
         return self.size > self.low
 
     @property
     def crowded(self) -> bool:
+        """Return whether there are still too many messages."""
         return self.count > self.few
 
     @property
     def folds(self) -> bool:
-        """Whether calls are put together, and not only cut: one line in the place of each result
-        leaves as many messages, and needs no model."""
+        """Return whether to fold calls: if a model writes the text, or there are too many messages.
+
+        Stubs leave as many messages, and need no model.
+        """
         return self.by_model or self.crowded
 
     def open_items(self) -> Iterator[Item]:
-        """What may be cut, as long as there is too much of it."""
+        """Yield the items that may be cut, as long as the view is too large."""
         for item in self.items:
             if not self.large:
                 return
@@ -117,10 +126,11 @@ class Work:
                 yield item
 
     def exempt(self, item: Item) -> bool:
+        """Return whether the item's tool is exempt from compactions."""
         return item.message.get("name") in self._exempt
 
     def shorten(self, op: Op) -> bool:
-        """Apply an operation on one message, if it saves enough."""
+        """Apply an operation on one message if it saves LEAST tokens. Return whether it did."""
         item = self._by_id[op["ids"][0] if "ids" in op else op["id"]]
         shown = changed(item.message, op, item.place)
         tokens = of_message(shown, self._costs)
@@ -132,7 +142,7 @@ class Work:
         return True
 
     def retire(self, item: Item) -> None:
-        """Leave one result out, whatever that saves: its time is over."""
+        """Replace one expired result by a stub, whatever that saves."""
         op = {"op": "stub", "ids": [item.message["id"]], "why": "expired"}
         shown = changed(item.message, op, item.place)
         if shown != item.shown:
@@ -141,15 +151,18 @@ class Work:
             item.shown, item.tokens = shown, tokens
 
     def show_less(self, items: list[Item], bound: int) -> None:
-        """Share out what room is left among these, the small ones whole and of the others the
-        beginning and the end. The last thing to do before a run stops."""
+        """Preview the large ones of these items, so that the view fits `bound` tokens.
+
+        The room is shared among them; small ones stay whole. This is the last resort before a run
+        stops.
+        """
         left = (bound - self.size) / self._ratio + sum(item.tokens for item in items)
         waiting = sorted(items, key=lambda item: item.tokens)
         while waiting and waiting[0].tokens <= left / len(waiting):
             left -= waiting.pop(0).tokens
         share = left / len(waiting) - LEAST_ROOM if waiting else 0
         if share < LEAST_ROOM:
-            return  # a model that sees nothing of a result asks for it again
+            return  # after too short a preview a model would repeat the call
         for item in waiting:
             text = text_of(item.message.get("content"))
             kept = int(len(text) * min(share / max(of_message(item.message, self._costs), 1), 1))
@@ -162,7 +175,7 @@ class Work:
             self.shorten(op)
 
     def sum_up(self, item: Item) -> bool:
-        """A summary of one message, or else its beginning and end."""
+        """Preview one message and draft a summary of it. Return whether it became smaller."""
         shown = self.options["preview_chars"]
         before = item.tokens
         had = len(self.ops)
@@ -178,7 +191,7 @@ class Work:
             self.drafts.append(draft)
 
     def _undraft(self, ids: set[str]) -> None:
-        """Forget texts for what something else now stands for."""
+        """Drop the drafts for messages that another operation now replaces."""
         self.drafts = [
             draft
             for draft in self.drafts
@@ -186,9 +199,12 @@ class Work:
         ]
 
     def fold(self, items: list[Item], kind: str = "turns") -> bool:
-        """Put one message in the place of several, if that is less; of a crowd, if it is not more.
-        Not up to the middle of an earlier fold: of two that overlap the later one counts, and the
-        rest would come back."""
+        """Replace several messages by one, if that saves enough. Return whether it did.
+
+        With too many messages it may even cost a few tokens. A fold must not end within an earlier
+        one: only the later of two overlapping folds applies, so the rest of the earlier one would
+        come back.
+        """
         at = bisect_right(self.items, items[-1].place, key=lambda item: item.place)
         behind = self.items[at : at + 1]
         if behind and behind[0].gone and not behind[0].tokens:
@@ -216,7 +232,7 @@ class Work:
         return True
 
     def _folded(self, items: list[Item], room: int) -> tuple[Op, int]:
-        """The operation that puts these together in so many characters, and what it then costs."""
+        """Return the fold of these items in about `room` characters, and its tokens."""
         op = {
             "op": "fold",
             "from": items[0].message["id"],
@@ -227,7 +243,7 @@ class Work:
         return op, of_message(folded(op), self._costs)
 
     def undo(self, made: int, size: int) -> None:
-        """Forget the operations after the first `made`. The items are not to be used again."""
+        """Drop the operations after the first `made`. The items are invalid after that."""
         del self.ops[made:]
         self.drafts = [draft for draft in self.drafts if draft.at < made]
         self.size = size
@@ -241,8 +257,10 @@ Strategy = Callable[[Work], Iterator[None]]
 
 
 def tool_invocation_compress(work: Work) -> Iterator[None]:
-    """Results that have expired or were read again; then those of old turns, with the calls in one
-    message or one line for each, and the long arguments of their calls."""
+    """Stub expired and repeated results, then fold or stub the calls of old turns.
+
+    Long arguments of old calls are cut too.
+    """
     again = _read_again(work)
     for item in work.open_items():
         if item.message["role"] == "tool" and not work.exempt(item):
@@ -259,20 +277,19 @@ def tool_invocation_compress(work: Work) -> Iterator[None]:
 
 
 def large_message_offload_with_protection(work: Work) -> Iterator[None]:
-    """Large messages before the last `keep_messages`, to a preview."""
+    """Preview large messages of earlier turns, except for the last `keep_messages`."""
     last = len(work.items) - work.options["keep_messages"]
     edge = work.items[last].place if 0 < last < len(work.items) else 0
     yield from _previewed(work, lambda item: item.place < edge and item.turn < work.turns)
 
 
 def large_message_offload(work: Work) -> Iterator[None]:
-    """Large messages of every turn before the current one."""
+    """Preview large messages of earlier turns."""
     yield from _previewed(work, lambda item: item.turn < work.turns)
 
 
 def previous_round_conversation_summary(work: Work) -> Iterator[None]:
-    """Whole turns to one message that sums them up: first all but the last few, then all but the
-    current one."""
+    """Fold whole turns: first all but the last `keep_turns`, then all but the current one."""
     for kept in sorted({max(work.options["keep_turns"], 1), 1}, reverse=True):
         for items in _foldable(work, work.turns - kept):
             if work.fold(items):
@@ -280,13 +297,15 @@ def previous_round_conversation_summary(work: Work) -> Iterator[None]:
 
 
 def current_round_large_message_summary(work: Work) -> Iterator[None]:
-    """Large messages of the current turn, to a summary or a preview."""
+    """Sum up or preview large messages of the current turn."""
     yield from _previewed(work, lambda item: item.turn == work.turns, sum_up=True)
 
 
 def current_round_message_compress(work: Work) -> Iterator[None]:
-    """Everything the current turn has done before its last step, in one message or one line for
-    each result."""
+    """Fold or stub the calls of the current turn before its last step.
+
+    After that, all long arguments and messages that are left are cut.
+    """
     if work.folds:
         yield from _put_together(work, "round", lambda item: item.turn == work.turns)
     yield from _stubbed(work, lambda item: True)
@@ -322,14 +341,14 @@ def _arguments(work: Work, wanted: Callable[[Item], bool]) -> Iterator[None]:
 
 
 def _put_together(work: Work, kind: str, wanted: Callable[[Item], bool]) -> Iterator[None]:
-    """Runs of calls and their results, each to one message."""
+    """Fold sequences of calls and their results, each into one message."""
     for run in _runs(work, wanted):
         if work.fold(run, kind):
             yield
 
 
 def _runs(work: Work, wanted: Callable[[Item], bool]) -> list[list[Item]]:
-    """Steps in a row that may be put together, more than one call and its result."""
+    """Return sequences of steps that may be folded, longer than one call and its result."""
     found: list[list[Item]] = []
     run: list[Item] = []
     at = 0
@@ -344,8 +363,10 @@ def _runs(work: Work, wanted: Callable[[Item], bool]) -> list[list[Item]]:
 
 
 def _step(work: Work, at: int, wanted: Callable[[Item], bool]) -> list[Item]:
-    """An answer with calls and the results of all of them right behind it, if nothing of it is
-    protected; else an empty list."""
+    """Return an assistant message with calls and all of their results.
+
+    [] if the results do not follow directly, or if any of the messages is protected.
+    """
     calls = {call["id"] for call in work.items[at].message.get("tool_calls") or ()}
     step = work.items[at : at + 1 + len(calls)]
     free = all(
@@ -376,8 +397,10 @@ def _previewed(
 
 
 def _foldable(work: Work, last: int) -> Iterator[list[Item]]:
-    """Runs of whole turns, up to the turn `last`, in which nothing is protected. What the user said
-    at the beginning of a run stays before its fold, so that roles go on taking turns."""
+    """Yield sequences of whole turns, up to turn `last`, without protected messages.
+
+    The user message that begins a sequence stays before its fold, so that roles alternate.
+    """
     run: list[Item] = []
     for _, group in groupby((i for i in work.items if 1 <= i.turn <= last), lambda i: i.turn):
         turn = list(group)
@@ -395,7 +418,7 @@ def _foldable(work: Work, last: int) -> Iterator[list[Item]]:
 
 
 def _read_again(work: Work) -> set[str]:
-    """Ids of successful results whose very call was made again later: only the last one counts."""
+    """Return the ids of successful results whose identical call was made again later."""
     calls = {
         call["id"]: (call["function"]["name"], dumps(call["function"]["arguments"]))
         for item in work.items

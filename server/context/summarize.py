@@ -1,8 +1,8 @@
-"""A summary of earlier turns that needs no model: what people said, what was done, what came of it.
+"""Summarize earlier turns without a model.
 
-People's words stand as they are, up to a cap; of a tool call its name and its short arguments, and
-how it went; of results the lines that name errors, and every path and address; of answers the first
-lines. It is also what stays when a model's summary fails. Pure.
+The summary has, as far as they fit: user messages up to a length, the first words of answers, tool
+calls with short arguments and their status, lines of results that name errors, and the paths and
+addresses in results. It also stays if a model's summary fails. Pure.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from .ops import RELOAD, text_of
 
 Message = dict[str, Any]
 
-MOST_OF_USER = 1_200  # characters of one thing that people said
+MOST_OF_USER = 1_200  # characters of one user message
 MOST_OF_ANSWER = 400
 MOST_OF_ARGUMENT = 80
 MOST_NAMES = 40  # paths, addresses and identifiers of the whole range
 MOST_ERRORS = 12
-READ = 20_000  # characters of one result that are looked through
+READ = 20_000  # characters of one result that are searched
 
 _ERROR = re.compile(r"error|exception|failed|fatal|denied|not found|traceback|refused", re.I)
 _NAME = re.compile(
@@ -36,8 +36,10 @@ _NAME = re.compile(
 
 
 def extract(messages: list[tuple[int, Message]], room: int) -> str:
-    """The text of a fold, of about `room` characters. `messages`: (place in the session, message),
-    oldest first."""
+    """Return the text of a fold, about `room` characters.
+
+    `messages`: (index in the session, message), oldest first.
+    """
     first, last = messages[0][0], messages[-1][0]
     lines, looked_at = _newest(messages, room)
     errors, names = _errors(looked_at), _names(looked_at)
@@ -53,8 +55,10 @@ def extract(messages: list[tuple[int, Message]], room: int) -> str:
 
 
 def transcript(messages: list[tuple[int, Message]], most: int = 60_000) -> str:
-    """A part of a conversation for a model to sum up: every message, long ones cut, the oldest left
-    out where it is too much."""
+    """Return a part of a conversation for a model to sum up, about `most` characters.
+
+    Long messages are cut, and the oldest ones are left out if there are too many.
+    """
     lines: list[str] = []
     for place, message in reversed(messages):
         if message["role"] == "error" or message.get("open"):
@@ -74,8 +78,11 @@ def transcript(messages: list[tuple[int, Message]], most: int = 60_000) -> str:
 def _newest(
     messages: list[tuple[int, Message]], room: int
 ) -> tuple[list[str], list[tuple[int, Message]]]:
-    """The newest lines that there is room for, half of it for what people said; and the messages
-    that were looked at for the rest, so that the cost does not grow with the session."""
+    """Return the newest lines that fit, and the messages to search for errors and names.
+
+    Half of the room is for user messages. The messages to search are limited, so that the cost does
+    not grow with the session.
+    """
     kept: list[str] = []
     looked_at: list[tuple[int, Message]] = []
     left = {True: room // 2, False: room // 2}
@@ -132,7 +139,7 @@ def _errors(messages: list[tuple[int, Message]]) -> list[str]:
 
 
 def _names(messages: list[tuple[int, Message]]) -> dict[str, int]:
-    """Name -> where it was seen last, oldest first."""
+    """Map names to the index of the last message with them, least recent first."""
     names: dict[str, int] = {}
     for place, message in messages:
         if message["role"] == "tool":

@@ -1,10 +1,10 @@
-"""How many tokens a text is, without a tokenizer.
+"""Estimate the number of tokens of a text, without a tokenizer.
 
-Runs of characters are told apart by class, and what a class costs depends on the vocabulary: Hindi
-is 0.28 tokens a character for GPT-4o and 0.9 for Qwen. So each current family of vocabularies has
-its measured costs, chosen by the model's name; a model of no known family has their mean. Over ten
-languages and five kinds of code the mean error is 5-6 %, a quarter of the characters is off by a
-third (docs/design/context.md). What providers report corrects the rest (context/budget.py). Pure.
+Runs of characters are classified, and the cost of a class depends on the vocabulary: Hindi is 0.28
+tokens a character for GPT-4o and 0.9 for Qwen. So each current family of vocabularies has its
+measured costs, chosen by the model's name; a model of an unknown family has their mean. Over ten
+languages and five kinds of code the mean error is 5-6 %; that of a quarter of the characters is a
+third (docs/design/context.md). Reports of providers correct the rest (context/budget.py). Pure.
 """
 
 from __future__ import annotations
@@ -36,9 +36,14 @@ _RUN = re.compile(
 
 
 class Costs(NamedTuple):
-    """Tokens, in one family of vocabularies: of a letter that is one too many for a short word or
-    bears an accent; of a number and of each of its digits; of a line's end; of a run of ASCII
-    marks; of one character of each script."""
+    """Tokens of each class of characters, in one family of vocabularies.
+
+    letter           each letter beyond the seventh of a word, and each accented letter
+    number, digit    a number, and each of its digits
+    line             a line break
+    mark             a run of ASCII marks
+    wide … thai      one character: of CJK or typographic punctuation, or of a script
+    """
 
     letter: float
     number: float
@@ -79,15 +84,15 @@ _NAMED = re.compile(  # the first family whose name is in a model's name
 )
 ANY = FAMILIES[""]
 
-# What is alike in all of them. A word is about one token, and its letters beyond the seventh cost
-# more; both are dearer in a text with many accents, since that is not English.
+# The same for all families. A word is about one token, and its letters beyond the seventh cost
+# more; both cost more in a text with many accents, since that is not English.
 _WORD, _LONG = 0.92, 7
 _FOREIGN_WORD, _FOREIGN_LETTER = 0.1, 0.8
-_ACCENTS = 10  # words to an accented letter, from which on a text is foreign altogether
-_RUN_OF_SCRIPT = 0.33  # a run of letters of another script, beside its characters
+_ACCENTS = 10  # with an accented letter in so many words or fewer, a text is wholly foreign
+_RUN_OF_SCRIPT = 0.33  # a run of letters of another script, in addition to its characters
 _BLOB, _INDENT, _MARK, _OTHER = 0.54, 1.1, 0.1, 0.53  # a character; a run; a character each
 
-SAMPLED = 8_000  # characters from which on a text is judged by samples of it
+SAMPLED = 8_000  # characters; of a longer text only samples are measured
 SAMPLE = 1_000
 MESSAGE = 4  # tokens around each message: role and separators
 CALL = 8  # around each tool call
@@ -95,13 +100,13 @@ MEDIA = 1_000  # an image or a file, whatever its size: providers scale it to ab
 
 
 def costs_of(model: str) -> Costs:
-    """What characters cost a model of this name; who publishes it (`owner/`) says nothing."""
+    """Return the costs for a model name, without the publisher (`owner/`)."""
     found = _NAMED.search(model.lower().rpartition("/")[2])
     return FAMILIES[(found and found.lastgroup) or ""]
 
 
 def estimate(text: str, costs: Costs = ANY) -> int:
-    """Tokens of a text. A long one is judged by four samples, so the cost is bounded (2 ms)."""
+    """Return the tokens of a text. A long one is sampled at four places, for 2 ms at most."""
     if len(text) <= SAMPLED:
         return round(_cost(text, costs))
     starts = range(0, len(text) - SAMPLE + 1, (len(text) - SAMPLE) // 3)
@@ -132,7 +137,7 @@ def _cost(text: str, costs: Costs) -> float:
 
 @lru_cache(maxsize=len(FAMILIES))
 def _classes(costs: Costs) -> dict[str | None, tuple[float, float]]:
-    """Class -> (tokens for a run, tokens for each of its characters)."""
+    """Map classes to (tokens for a run, tokens for each of its characters)."""
     return {
         "blob": (0, _BLOB),
         "number": (costs.number, costs.digit),
@@ -153,7 +158,7 @@ def _classes(costs: Costs) -> dict[str | None, tuple[float, float]]:
 
 
 def of_message(message: dict[str, Any], costs: Costs = ANY) -> int:
-    """Tokens of one message of a view: its content and its calls."""
+    """Return the tokens of one message of a view: its content and its calls."""
     total = MESSAGE + of_content(message.get("content"), costs)
     for call in message.get("tool_calls") or ():
         function = call["function"]
@@ -164,6 +169,7 @@ def of_message(message: dict[str, Any], costs: Costs = ANY) -> int:
 
 
 def of_content(content: Any, costs: Costs = ANY) -> int:
+    """Return the tokens of a message's content."""
     if isinstance(content, str):
         return estimate(content, costs)
     return sum(

@@ -1,7 +1,6 @@
-"""What compactions, reports and refusals change in `session.context`, as events of the run.
+"""Changes of `session.context` after compactions, usage reports and refusals, as events.
 
-In the walk: the loop performs a Compact step and tells what a model call cost; this file says what
-to write. Pure.
+Used by the loop and by side_calls.py. Pure.
 """
 
 from __future__ import annotations
@@ -36,15 +35,17 @@ CUT = (
     " off what is too long, the rules and tools first. Give the model a larger context there"
     " (Ollama: OLLAMA_CONTEXT_LENGTH), or set max_context to what it has."
 )
-LEAST_CUT = 1000  # tokens
-LEAST_WINDOW = 1000  # tokens: who counts less counts something else
+LEAST_CUT = 1000  # missing tokens, above which a report counts as one of a cut prompt
+LEAST_WINDOW = 1000  # tokens; a smaller count is not one of the whole prompt
 
 REFUSED_TARGET = 0.35  # of the high watermark, after a provider has refused a request
 
 
 def compressed(session: Session, ops: list[Op], record: dict[str, Any], *others: Change) -> Event:
-    """The STATE_DELTA of a compaction: its operations and its record appended, told by the alias
-    `context.compress`."""
+    """Return the STATE_DELTA of a compaction, which appends its operations and its record.
+
+    It is sent under the alias `context.compress`.
+    """
     event = state_delta(*_appended(session, "ops", ops), *_appended(session, "events", [record]))
     event["metadata"] = {"yaa": {"compaction": record}}
     return event
@@ -59,11 +60,13 @@ def _appended(session: Session, name: str, items: list[Any]) -> list[Change]:
 def calibrated(
     session: Session, model: str, before: Measure, usage: Mapping[str, Any], sent: Request
 ) -> list[Change]:
-    """What a provider's report teaches about estimating for this model; or about the provider, if
-    most of what was `sent` is missing in it."""
+    """Return the changes after a provider's report: a new calibration for this model, or none.
+
+    If most of what was `sent` is missing in the report, it is a warning instead, once.
+    """
     if usage.get("estimated") or not usage.get("prompt_tokens"):
         return []
-    counted = usage["prompt_tokens"] + usage.get("cached_tokens", 0)  # in it, or beside it
+    counted = usage["prompt_tokens"] + usage.get("cached_tokens", 0)  # some providers exclude them
     if guessed := _cut_to(session, model, counted, sent):
         said = session["run"].get("warnings")
         said = said if isinstance(said, list) else []
@@ -78,10 +81,13 @@ def calibrated(
 
 
 def _cut_to(session: Session, model: str, counted: int, sent: Request) -> int:
-    """About how many tokens were sent, if the provider counted less than half of them: Ollama drops
-    what is too much for its window, system prompt and tools first, and says nothing (its issue
-    18107). All is measured only where the count has not grown since the report before, as that of a
-    longer request would have; 0 otherwise. What a picture costs differs tenfold between models."""
+    """Return about how many tokens were sent, 0 unless the provider counted less than half.
+
+    Ollama drops what exceeds its window, system prompt and tools first, without an error
+    (https://github.com/ollama/ollama/issues/18107). The request is not measured if the count has
+    grown since the previous report, as it does for a longer request that fits. Requests with
+    pictures are skipped, because their cost differs tenfold between models.
+    """
     if counted < LEAST_WINDOW or any(_has_pictures(message) for message in sent[0]):
         return 0
     earlier = (reported(message) for message in reversed(session["messages"][:-1]))
@@ -100,8 +106,11 @@ def _has_pictures(message: Mapping[str, Any]) -> bool:
 def after_refusal(
     session: Session, model: str, facts: Mapping[str, Any], beside: Beside, told: int | None
 ) -> tuple[Change, Compaction | None]:
-    """What a request that the provider found too large teaches: the window, as the provider `told`
-    it or a little less than what was sent; and the compaction that makes the next one fit."""
+    """Return what follows from a request refused as too large: (the learned window, a compaction).
+
+    `told`: the window that the provider named; else 90 % of the estimate counts. The compaction
+    makes the next request fit; None if there is none.
+    """
     sent = whole(session, model, beside)
     known = type(told) is int and 0 < told <= LARGEST_COUNT
     window = told if known else max(sent.total * 9 // 10, 1)

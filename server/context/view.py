@@ -1,10 +1,10 @@
-"""The messages that a model sees, made of the messages that a session has.
+"""Make the messages that a model sees from the messages of a session.
 
-`messages` is never edited; the view makes smaller what `context.ops` name, leaves out what is for
-people only, repairs the order and pairs every call with exactly one result, because providers
-refuse a history where one dangles. Pairing is last, after every other change. The prefix is
-byte-stable: appending to the session never changes what was said before it, so providers can cache
-it; only a new operation does, once.
+`messages` is never edited. The view applies `context.ops`, leaves out what is for people only,
+repairs the order and pairs every call with exactly one result, because providers refuse a history
+with an unpaired one. Pairing comes last, after every other change. Appending to the session never
+changes earlier messages of the view, byte for byte, so providers can cache the prefix; only a new
+operation changes it, once. Pure.
 """
 
 from __future__ import annotations
@@ -20,11 +20,10 @@ NO_RESULT = "No result was recorded for this call."
 
 
 def view(session: Session) -> list[Message]:
-    """Session messages as the model gets them, results behind their calls in call order. They are
-    the session's own: whoever changes one copies it first.
+    """Return the messages for the model, results after their calls and in call order.
 
-    Left out: errors (for people), messages still open (they were cut), results of no call, second
-    results, and assistant messages that say nothing.
+    They are the session's own objects: copy one before changing it. Left out are errors, messages
+    still open (cut off), results without a call, second results, and empty assistant messages.
     """
     messages = within_window(applied(session["messages"], ops_of(session)), session)
     results = first_results(messages)
@@ -45,7 +44,7 @@ def view(session: Session) -> list[Message]:
 
 
 def with_handles(seen: list[Message], messages: list[Message]) -> list[Message]:
-    """Results under their handles, so that the model can name them to `context_retain`."""
+    """Return the messages with a handle before each result, for `context_retain`."""
     places = {message.get("id"): place for place, message in enumerate(messages)}
     return [
         {**message, "content": f"[m{places[message['id']]}] {message['content']}"}
@@ -58,8 +57,10 @@ def with_handles(seen: list[Message], messages: list[Message]) -> list[Message]:
 
 
 def within_window(messages: list[Message], session: Session) -> list[Message]:
-    """All messages, or those of the last `context.window_runs` runs: a run begins with what the
-    user says. The rest stays in the session, where `context_reload` reaches it."""
+    """Return the messages of the last `context.window_runs` runs, or all messages.
+
+    A run here begins with a user message. `context_reload` still reaches the others.
+    """
     runs = session.get("config", {}).get("context", {}).get("window_runs")
     if not isinstance(runs, int) or isinstance(runs, bool) or runs < 1:
         return messages
@@ -68,12 +69,12 @@ def within_window(messages: list[Message], session: Session) -> list[Message]:
 
 
 def without_calls(message: Message) -> Message:
-    """Calls are the model's; what others bring as such is not one."""
+    """Return a message without calls, which only an assistant message may have."""
     return {key: value for key, value in message.items() if key != "tool_calls"}
 
 
 def first_results(messages: list[Message]) -> dict[str, Message]:
-    """Call id -> its first result that comes after the call."""
+    """Map call ids to the first result after the call."""
     called: set[str] = set()
     results: dict[str, Message] = {}
     for message in messages:
@@ -86,6 +87,7 @@ def first_results(messages: list[Message]) -> dict[str, Message]:
 
 
 def result_of(call: dict[str, Any], results: dict[str, Message]) -> Message:
+    """Return the result of a call, or a message that none was recorded."""
     if found := results.get(call["id"]):
         return found
     name = call["function"]["name"]
@@ -93,10 +95,10 @@ def result_of(call: dict[str, Any], results: dict[str, Message]) -> Message:
 
 
 def pairing_errors(messages: list[Message]) -> list[str]:
-    """What a strict provider would refuse in a list of messages; empty when nothing.
+    """Return what a strict provider would refuse in a list of messages, [] if nothing.
 
-    The last look at every request, after every transformation: trimming a history after it was
-    repaired is the most common way in which agents break theirs.
+    The last check of every request, after every change: shortening a history after its repair is a
+    common cause of unpaired calls.
     """
     errors: list[str] = []
     open_calls: set[str] = set()
