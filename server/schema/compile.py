@@ -104,9 +104,7 @@ class Site:
         return same
 
     def _landing(self, keyword: str) -> Place:
-        """Return the place of the target if it is a pointer into the root, else of the
-        reference.
-        """
+        """Return the place of the target if it is a pointer into the root, else the reference's."""
         reference = self.schema[keyword]
         if self.resource is not self.compiler.library.root or f"{reference}/"[:2] != "#/":
             return self.where, keyword
