@@ -30,9 +30,7 @@ STATUSES = (
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A parameter that the model fills in. `default` is `inspect.Parameter.empty` if there is
-    none.
-    """
+    """A parameter that the model fills in; `inspect.Parameter.empty` stands for no default."""
 
     name: str
     default: Any

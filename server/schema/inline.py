@@ -1,6 +1,6 @@
 """Write out the references of a schema, for providers that refuse `$ref` and `$defs` (Gemini).
 
-Used by `portable`, and by models for such providers; arguments are still validated against the
+Used by `portable`, `models`, `session` and `tools`; arguments are still validated against the
 original schema. One pass from the outside in. Where a type contains itself, or beyond MAX_INLINED
 or MAX_LEVELS, a description refers to the type by its title.
 """
@@ -21,7 +21,7 @@ def inline(schema: dict[str, Any], depth: int = MAX_INLINED) -> dict[str, Any]:
     """Return the schema with its local references written out; others stay.
 
     `depth` limits how many references are written out inside each other; types in SIMPLE are
-    always.
+    exempt.
     """
     result: dict[str, Any] = _Inliner(schema, depth).schema(schema, ())
     return result

@@ -125,9 +125,7 @@ class _Loops:
         raise PatternError(f"not supported: {why}", self.effort // PER_COST)
 
     def add(self, part: Part) -> Ends:
-        """Add the states of a part; return its first and last states and whether it may be
-        empty.
-        """
+        """Add the states of a part; return first states, last states, whether it may be empty."""
         match part.kind:
             case "set":
                 if len(self.sets) == MAX_STATES:

@@ -147,10 +147,10 @@ def _constructed(cls: Any, at: Place, args: Any, members: dict[str, Any]) -> Any
 
 
 def _is_required(cls: Any, name: str, hint: Any) -> bool:
-    """Return whether a TypedDict's member is required: by its annotation, else by its class (PEP
-    655).
+    """Return whether a member of a TypedDict is required (PEP 655).
 
-    The annotation comes first, because `__required_keys__` ignores annotations that are strings.
+    Its annotation decides, else the class that declared it. The annotation comes first, because
+    `__required_keys__` ignores annotations that are strings.
     """
     while get_origin(hint) is not None:
         if get_origin(hint) is typing.Required:
