@@ -36,9 +36,7 @@ class Converted:
 
     @property
     def error(self) -> str:
-        """Return the errors as text for the model, at most MAX_ERROR_BYTES; "" if there are
-        none.
-        """
+        """Return the errors as text for the model, at most MAX_ERROR_BYTES; "" without errors."""
         return error_text(self.errors)
 
 

@@ -134,7 +134,7 @@ def _accepted(read: Callable[[str], object], text: str) -> bool:
 
 
 def uri(text: str) -> bool:
-    """Check an absolute URI by RFC 3986 appendix A."""
+    """Check a URI by RFC 3986 appendix A; a scheme is required."""
     match = _URI.fullmatch(text)
     if not match:
         return False
