@@ -2,5 +2,6 @@
 
 A handler reads a body, maps it to a session and starts a run; each event is mapped to the other
 protocol and sent. A foreign body can express nothing that a session could not. Each folder can be
-deleted, except that `autoai` uses `openai`. `session_body` is shared by `gateway` and `autoai`.
+deleted, `openai` only together with `autoai`, which uses it. `session_body` is shared by `gateway`
+and `autoai`.
 """

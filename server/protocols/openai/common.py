@@ -37,8 +37,7 @@ STATUS = {"agent_unknown": 404, "provider_unknown": 424, "provider_not_allowed":
 
 
 def paired(history: Iterable[tuple[Place, Json]]) -> tuple[list[Json], str]:
-    """Return (messages, each call followed by its result; the id of the session that continues, or
-    "").
+    """Return (messages, each call followed by its result; id of the continued session or "").
 
     `history` has messages in the form of a session; an assistant message with the hidden messages
     of a run (CARRIER) is replaced by those. Raises Problem for a call or a result without its
@@ -60,8 +59,9 @@ def paired(history: Iterable[tuple[Place, Json]]) -> tuple[list[Json], str]:
 
 
 class Pairs:
-    """Messages with each result behind its call. Ids that small providers use twice are made
-    unique.
+    """Messages with each result behind its call.
+
+    Ids that occur twice, as small providers produce them, are made unique.
     """
 
     def __init__(self) -> None:
@@ -147,9 +147,7 @@ def carried(message: Json) -> tuple[str, list[Json], dict[str, str]] | None:
 
 
 def _copied(message: Any) -> Json | None:
-    """Return a copy of a message with the fields that pairing needs checked; None if one is
-    wrong.
-    """
+    """Return a copy of a message after checking the fields that pairing needs; else None."""
     if not isinstance(message, dict) or message.get("role") not in ("assistant", "tool"):
         return None
     if message["role"] == "tool":

@@ -58,9 +58,7 @@ class Reply(Protocol):
         ...
 
     def brought(self) -> dict[str, Any] | None:
-        """Return the data that the caller sends back with its tool results; None without tool
-        calls.
-        """
+        """Return the data that the caller sends back with its tool results; else None."""
         ...
 
     def lasting(self) -> tuple[str, dict[str, Any]] | None:
@@ -268,19 +266,20 @@ class Turn:
         if found:
             self.document = idempotency.resumed(document, found)
             self._retold = list(idempotency.retold(found["messages"]))
-        elif name and name.keyed:  # a concurrent repetition then meets the session's lock
+        elif name and name.keyed:  # so that a concurrent repetition is refused as run_active
             self.document.setdefault("id", f"ses_{name.name[:24]}")
 
     def retold(self, event: Event) -> list[Event]:
-        """Return the events of earlier runs of the request, to be sent after the one that opens the
-        run.
+        """Return the events of earlier runs of the request, for `RUN_STARTED`; else [].
+
+        They are sent after the event.
         """
         return self._retold if event["type"] == "RUN_STARTED" else []
 
     def note(self, event: Event, session: dict[str, Any]) -> None:
-        """Keep the session for a repetition, from the run's first tool execution on.
+        """Keep the session for a repetition, from before the run's first tool execution on.
 
-        What came before can be repeated without harm. A request with an Idempotency-Key is also
+        What came earlier can be repeated without harm. A request with an Idempotency-Key is also
         kept when its run ends.
         """
         if self._again is None:
@@ -321,9 +320,7 @@ def place(owner: str) -> str:
 
 @contextmanager
 def spoken() -> Iterator[None]:
-    """Translate a Problem that is raised inside to the status for which the SDKs raise their
-    exception.
-    """
+    """Translate the status of a Problem that is raised inside, for the SDKs' exceptions."""
     try:
         yield
     except Problem as problem:
