@@ -25,9 +25,7 @@ BREAK = "\n\n"  # between the texts before and after a call of the server's own 
 
 
 class Reply:
-    """The answer of one run. `session` is the live document, `fingerprint` identifies this
-    server.
-    """
+    """The answer of one run. `session` is the live document, `fingerprint` names this server."""
 
     def __init__(
         self, session: Json, wish: Wish, *, run_id: str, first_message: int, fingerprint: str
@@ -173,9 +171,7 @@ class Reply:
     # -- the pieces -------------------------------------------------------------------------------
 
     def _said(self, event: Event) -> str:
-        """Return the text to send: "" if the answer is structured, because it is then sent at the
-        end.
-        """
+        """Return the text to send now; "" for a structured answer, sent after the run."""
         if self._structured is None:
             self._structured = outcome.is_structured(self._session)
         if self._structured:

@@ -194,9 +194,7 @@ def _message(item: Json, place: Place) -> Json:
 
 
 def _is_thought(message: Json) -> bool:
-    """Return whether an assistant message is only reasoning in <think> tags, as Pydantic AI sends
-    it.
-    """
+    """Return whether an assistant message is only <think> text, as Pydantic AI sends reasoning."""
     if message["role"] != "assistant":
         return False
     text: str = message["content"].strip()

@@ -185,9 +185,7 @@ class Reply:
     # -- items ------------------------------------------------------------------------------------
 
     def _opened(self, kind: str, source: str) -> Iterator[Json]:
-        """Yield the events that open an item for a message or thought, none if it is open
-        already.
-        """
+        """Yield the events that open an item for a message or thought; none if it is open."""
         if self._item and (self._item["type"], self._speaker) == (kind, source):
             return
         yield from self._closed()
