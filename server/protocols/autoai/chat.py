@@ -208,9 +208,7 @@ class Telling:
         self._told_ms = 0
 
     def tell(self, event: Event, name: str, now_ms: int, session: Json) -> list[Json]:
-        """Return the events to send for one whose alias is `name`, which is folded into
-        `session`.
-        """
+        """Return the events to send for one that is folded into `session`; `name` is its alias."""
         match name:
             case "run.start":
                 begun, self._begun = self._begun, True
@@ -238,8 +236,9 @@ class Telling:
         return []
 
     def _action(self, event: Event, name: str, now_ms: int, session: Json) -> list[Json]:
-        """Return the events for a call that is being written: its length at intervals, the call at
-        its end.
+        """Return the events for a call that is being written.
+
+        These are its length, at intervals, and at its end the call, unless the tool is the page's.
         """
         call_id = event["toolCallId"]
         if name == "tool.start":
@@ -299,9 +298,7 @@ def summary(tool: Mapping[str, Any]) -> Json:
 
 
 def detail(tool: Mapping[str, Any]) -> Json:
-    """Return a tool with its schema and, where possible, examples of its arguments and its
-    result.
-    """
+    """Return a tool with its schema and, if possible, examples of arguments and result."""
     returned = tool.get("result_schema", {}).get("properties", {}).get("result")
     examples = {"requestExample": tool["parameters"], "responseExample": returned}
     made = {key: example(schema) if schema else NOTHING for key, schema in examples.items()}

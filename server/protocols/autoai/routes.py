@@ -127,9 +127,7 @@ class AutoAi:
 
     def _next(self, live: Live) -> Callable[[], Any]:
         async def go_on() -> Run | None:
-            """Return the run that continues with the page's results; None if none are waited
-            for.
-            """
+            """Return the run that continues with the page's results, None if none are awaited."""
             if not await live.results():
                 return None
             try:
@@ -250,8 +248,9 @@ class Live:
         return True
 
     def take(self, result: Json) -> bool:
-        """Put a result at its interrupt; return False if it is not waited for. The first one
-        counts.
+        """Put a result at its interrupt; return False if it is not waited for.
+
+        A second result for the same call is not.
         """
         asked = (i["call_id"] for i in self.run.session["interrupts"] if "answer" not in i)
         if not self.waiting or result["callId"] not in asked:

@@ -111,8 +111,7 @@ class Asked:
 
 
 def query(body: Json, window: int | None = None) -> Asked:
-    """Return the run that `POST /api/query` asks for: of a new chat, or of the `session` in the
-    body.
+    """Return the run that `POST /api/query` asks for, of a new chat or of the body's `session`.
 
     Without a message the session continues where it stopped. `window`: how many runs the model gets
     if the session has no such setting. Raises Problem.
@@ -235,8 +234,9 @@ def envelope(data: Any, msg: str = SUCCESS) -> Json:
 
 
 def refusal(problem: Problem) -> Json:
-    """Return the body of a failure: `code` is the HTTP status, `data.fields` has the errors by
-    place.
+    """Return the body of a failure.
+
+    `code` is the HTTP status, `data.fields` maps places in the body to errors.
     """
     fields = {
         error["pointer"].removeprefix("/").replace("/", ".") or "body": error["detail"]
@@ -281,9 +281,7 @@ def usable(about: Mapping[str, Any], tools: Iterable[str]) -> list[str]:
 
 
 def tagged(agent: Json, tag: str) -> bool:
-    """Return whether the tag is in the agent's name, its description or the name of one of its
-    tools.
-    """
+    """Return whether the tag is in the agent's name, description or name of a tool."""
     places = (agent["key"], agent["description"], *agent["meta"]["tools"])
     return any(tag.casefold() in place.casefold() for place in places)
 
@@ -326,7 +324,7 @@ def _scene(scene: Json) -> list[str]:
 
 
 def _content(message: str, references: list[Json] | None) -> Any:
-    """Return the message, followed by a part that lists its references."""
+    """Return the message, with references as parts: a second text part lists them."""
     if not references:
         return message
     listed = "\n".join(f"- {_reference(each)}" for each in references)
