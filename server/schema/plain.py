@@ -1,10 +1,10 @@
-"""Convert between JSON and Python values of scalar types: dates, bytes, decimals, paths, UUIDs.
+"""Convert Python values to JSON, and JSON to Python values of scalar types such as dates and UUIDs.
 
-Used by `shapes` and `generate` for types, defaults and members of enums, and for encoding a tool's
-result. What `plain` writes, the builder in SCALARS reads into an equal value. A builder gets a
-value that fits the schema; if the type still rejects it (a leap second, a year 0) it raises
-ValueError, TypeError or ArithmeticError. Classes of impure modules (paths, UUIDs, addresses) are
-recognized by name and called through the annotation, so that nothing here imports them.
+Used by `shapes`, `records` and `generate` for types, defaults and members of enums, and for
+encoding a tool's result. What `plain` writes, the builder in SCALARS reads into an equal value. A
+builder gets a value that fits the schema; if the type still rejects it (a leap second, a year 0) it
+raises ValueError, TypeError or ArithmeticError. Classes of impure modules (paths, UUIDs, addresses)
+are recognized by name and called through the annotation, so that nothing here imports them.
 """
 
 from __future__ import annotations

@@ -53,7 +53,7 @@ class Library:
     def __init__(self, schema: Any, documents: Mapping[str, Any]) -> None:
         self._documents = documents
         self._resources: dict[str, Resource] = {}
-        self._homes: dict[int, Resource] = {}  # id() of each subschema -> where it belongs
+        self._homes: dict[int, Resource] = {}  # id() of each subschema -> its resource
         self.root = self._index(schema, "", DRAFT_2020)
 
     def home(self, schema: Any, default: Resource) -> Resource:
@@ -76,7 +76,9 @@ class Library:
         target = resource.root
         for key in tokens(fragment):
             target = member(target, key)
-            resource = self.home(target, resource)  # it may lead into another one (section 9.2.1)
+            resource = self.home(
+                target, resource
+            )  # a pointer may enter another resource (section 9.2.1)
         if not isinstance(target, dict | bool):
             raise Unresolved(f"{reference[:200]!r} does not lead to a schema")
         return target, resource, ""

@@ -15,14 +15,14 @@ from typing import Any, NamedTuple
 from ..strict_json import quote
 
 # A run may visit this many nodes: about half a second of CPython. Schemas whose $refs double at
-# each level ask for 2^n visits; the count, not the clock, stops them, so verdicts are repeatable.
+# each level need 2^n visits; a count instead of a clock stops them, so that results are repeatable.
 MAX_STEPS = 500_000
 MAX_FINDINGS = 100  # 1 MB of wrong items must not become 100 MB of text
 SHOWN = 60  # characters of a value that a message repeats
 LISTED = 20  # alternatives that a message lists
 
 Place = tuple[Any, str | int] | None  # (place of the container, key); None is the root
-Seen = set[str | int] | None  # evaluated keys; None where no unevaluated* keyword asks
+Seen = set[str | int] | None  # evaluated keys; None if no unevaluated* keyword needs them
 Check = Callable[[Any, Place, "Run", Seen], None]
 NOTHING: Any = object()
 

@@ -73,7 +73,7 @@ class Shapes:
         self.namespace = namespace
         self.defs: dict[str, Schema] = {}
         self._describe, self._titled = describe, titled
-        # By their full name, which several may have: (type, name in defs).
+        # full name of a class -> (type, name in defs) of each class with that name
         self._known: dict[str, list[tuple[Any, str]]] = {}
         self._builds: dict[str, Build] = {}
 

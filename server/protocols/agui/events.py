@@ -33,8 +33,9 @@ def told(event: Event, session: Session, given: Given) -> list[Event]:
 
 
 def cut() -> Event:
-    """Return the end of the stream when the server stops: AG-UI clients take silence for
-    success.
+    """Return the error that ends the stream when the server stops.
+
+    Without it, AG-UI clients take the end of the stream for success.
     """
     return {
         "type": "RUN_ERROR",
@@ -44,9 +45,7 @@ def cut() -> Event:
 
 
 def _started(event: Event, session: Session, given: Given) -> list[Event]:
-    """Return the event with the client's run id, and the whole state as the base of later
-    deltas.
-    """
+    """Return the event with the client's run id, and the whole state for later deltas."""
     snapshot = state_snapshot(session)
     snapshot["snapshot"] = {**given.state, **snapshot["snapshot"]}
     return [{**event, "runId": given.run_id}, snapshot]
@@ -58,8 +57,9 @@ def _opened(event: Event, session: Session, given: Given) -> list[Event]:
 
 
 def _thinking(event: Event, session: Session, given: Given) -> list[Event]:
-    """Return the event with its time, which a message interrupted before its first text has from
-    it.
+    """Return the event with its time.
+
+    A message that is interrupted before its first text gets its time from here.
     """
     return [_marked(event, at(event))]
 
@@ -122,9 +122,7 @@ def _failed(event: Event, session: Session, given: Given) -> list[Event]:
 
 
 def _untold(event: Event, session: Session, given: Given) -> list[Event]:
-    """Return []: fields that `accept` filled in inside messages are not in the client's
-    messages.
-    """
+    """Return []: fields that `accept` fills in are not in the client's messages."""
     return []
 
 

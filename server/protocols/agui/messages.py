@@ -179,9 +179,7 @@ def _kept(message: Json) -> Json:
 
 
 def _as_it_was(message: Json) -> Json:
-    """Return this server's members that came back: all in a message of a snapshot, else
-    AS_IT_WAS.
-    """
+    """Return this server's members that came back: all from a snapshot, else AS_IT_WAS."""
     marks, metadata = _marks(message), message.get("metadata")
     whole = isinstance(metadata, dict) and SNAPSHOT in metadata
     kept = set(marks) - {"reasoning_details", *ITS_OWN} if whole else AS_IT_WAS

@@ -153,7 +153,7 @@ def _laid_over(base: Any, over: Json) -> Json:
     return found
 
 
-# -- what goes on ---------------------------------------------------------------------------------
+# -- a thread that continues ----------------------------------------------------------------------
 
 
 def _with_results(calls: Json, messages: list[Json]) -> Json:
@@ -233,7 +233,7 @@ def _answer(entry: Json) -> Json:
     return answer | ({"payload": payload} if "payload" in entry else {})
 
 
-# -- what is wrong --------------------------------------------------------------------------------
+# -- errors ---------------------------------------------------------------------------------------
 
 
 def _place(place: str, given: Given) -> str:

@@ -23,8 +23,9 @@ class Agui:
     refusal = staticmethod(request.refusal)
 
     async def post(self, call: Call) -> None:
-        """Run a RunAgentInput and send its events. Raises Problem for errors before the run
-        begins.
+        """Run a RunAgentInput and send its events.
+
+        Raises Problem for errors before the run begins.
         """
         body = await self._runs.read(call, "request_invalid")
         given = request.read(body, call.at["agent"])

@@ -25,7 +25,7 @@ from ..session_body import check, in_body
 from . import chat
 from .chat import Asked, Json, Telling
 
-DONE = b"data:[DONE]\n\n"  # the widget compares the line, and its own server wrote no space
+DONE = b"data:[DONE]\n\n"  # the widget compares the whole line; AutoAi's server wrote no space
 ABORTED = "The task was aborted."
 STOPPING = "This server is stopping. Send the session again: it goes on."
 RESUME = "Nothing waits for it here. Send the session with tool_results to /chat/stream."
@@ -149,7 +149,7 @@ class AutoAi:
         await call.json({"success": True, "message": ABORTED})
 
     async def tool_result(self, call: Call) -> None:
-        """Pass the result of a page's tool to the stream that waits for it."""
+        """Hand the result of a page's tool to the stream that waits for it."""
         body = await self._runs.read(call, "request_invalid")
         check(body, chat.SUBMIT)
         theirs = [

@@ -121,7 +121,7 @@ class Reply:
     # -- a whole answer ---------------------------------------------------------------------------
 
     def see(self, event: Event) -> None:
-        """Process an event without sending it."""
+        """Handle an event without sending it."""
         kind = event["type"]
         if kind == "TEXT_MESSAGE_CONTENT":
             self._said(event)

@@ -236,7 +236,7 @@ def error(message: str, kind: str, code: str, where: str | None = None) -> Json:
 def translated(problem: Problem) -> Problem:
     """Return the problem with the status for which SDKs raise the right exception.
 
-    This API has no 422: a session that is invalid means that the body is.
+    This API has no 422: an invalid session counts as an invalid body.
     """
     status = STATUS.get(problem.code, 400 if problem.status == 422 else problem.status)
     headers = problem.headers

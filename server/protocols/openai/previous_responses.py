@@ -15,7 +15,7 @@ from typing import Any
 
 from .fields import Json, Place, items, misfit, needed, shown, take
 
-# (id, most bytes) -> (stored value, its bytes); the value is empty if it is larger than that.
+# (id, most bytes) -> (stored value, its bytes); {} if it is larger, None if it is not stored.
 Earlier = Callable[[str, int], tuple[Json, int] | None]
 
 BY_ID = "previous_response_id"

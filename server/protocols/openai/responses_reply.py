@@ -92,7 +92,7 @@ class Reply:
         return _framed(self._event("response.failed", response=self.response()))
 
     def see(self, event: Event) -> None:
-        """Process an event without sending it."""
+        """Handle an event without sending it."""
         for _ in self._events(event):
             pass
 

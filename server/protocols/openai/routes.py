@@ -50,7 +50,7 @@ class Reply(Protocol):
         ...
 
     def see(self, event: Event) -> None:
-        """Process an event of a run that is not streamed."""
+        """Handle an event of a run that is not streamed."""
         ...
 
     def answer(self) -> tuple[int, dict[str, Any]]:
@@ -216,7 +216,7 @@ class OpenAI:
             return
 
         def see(event: Event) -> None:
-            """Process an event, and note the run."""
+            """Handle an event, and note the run."""
             reply.see(event)
             if event["type"] in NOTED:
                 for each in turn.retold(event):
