@@ -1,8 +1,7 @@
-"""Other systems' languages: their request as a session, the run's events as their answer.
+"""Other systems' protocols: their requests as sessions, a run's events as their responses.
 
-In the walk: a handler of `api` reads a body, has it mapped here, and hands the session to `Runs`;
-each event comes back through here as the other system words it. The rule of the room: pure, and
-nothing in a foreign body can say what a session could not. `agui` and its parts are AG-UI's,
-`openai` and its parts hold what the two OpenAI fronts share, `chat` and `responses` read their
-bodies, `chat_reply` and `responses_reply` answer; `gateway` and `autoai` are the others'.
+A handler reads a body, maps it to a session and starts a run; each event is mapped to the other
+protocol and sent. A foreign body can express nothing that a session could not. Each folder can be
+deleted, `openai` only together with `autoai`, which uses it. `session_body` is shared by `gateway`
+and `autoai`.
 """

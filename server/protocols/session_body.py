@@ -1,8 +1,6 @@
-"""Bodies that may hold a session, the gateway's and AutoAi's: what they must fit, and their places.
+"""Checks of bodies that may hold a session, for the gateway's and AutoAi's protocols.
 
-In the walk: `protocols/gateway/routes` and `protocols/autoai/routes` run the document that a body
-means within `in_body`. The rule of the file: what is wrong is told by its place in what was sent,
-never in the session that was made of it.
+Errors point into the body that was sent, not into the session that was made of it.
 """
 
 from __future__ import annotations
@@ -16,14 +14,14 @@ from ..schema.validate import validate
 
 
 class Asked(Protocol):
-    """What a body means."""
+    """The session that a body asks to run, with the places of its parts in the body."""
 
     def in_body(self, problem: Problem) -> Problem:
-        """A problem of the session as one of the body."""
+        """Return a problem of the session with the places of the body."""
 
 
 def check(body: dict[str, Any], schema: dict[str, Any]) -> None:
-    """Raises Problem, naming every field that does not fit."""
+    """Refuse a body that does not fit the schema. Raises Problem with every field that is wrong."""
     if errors := [{"pointer": e.pointer, "detail": e.message} for e in validate(body, schema)]:
         first = errors[0]
         detail = f"{first['pointer'] or 'the body'}: {first['detail']}"
@@ -32,6 +30,7 @@ def check(body: dict[str, Any], schema: dict[str, Any]) -> None:
 
 @contextmanager
 def in_body(asked: Asked) -> Iterator[None]:
+    """Map the places of a Problem that is raised inside to those of the body."""
     try:
         yield
     except Problem as problem:

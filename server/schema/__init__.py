@@ -1,15 +1,15 @@
 """JSON Schema: validate values, generate schemas from Python types, convert arguments.
 
-Three ways in, and what they lead to, in reading order:
+There are three entry points, listed with the modules behind them in reading order:
 
-validate   a value and a schema -> what is wrong
+validate   a value and a schema -> the mismatches
            the table of keywords; compile (references); keywords, members; report
-           what text can be: formats, patterns (regex)
-generate   a Python function -> what a model is told
+           formats, patterns (regex)
+generate   a Python function -> its description and schemas for a model
            docstrings; shapes (plain, records)
-convert    what a model sent -> Python values
+convert    a model's arguments -> Python values
            repair, which needs only a schema
 
-`inline` is for providers that refuse `$ref`, `portable` is what any of them takes. Nothing here
-does I/O or reads a clock.
+`inline` writes out references for providers that refuse `$ref`; `portable` reduces a schema to the
+subset that every provider accepts. The package is pure: no I/O, no clock.
 """

@@ -1,14 +1,14 @@
-"""From a schema to nodes: every decision that does not depend on a value is taken here.
+"""Compile a schema to nodes: every decision that does not depend on a value is made here.
 
-Where it sits: `validate` compiles a schema once and runs it often; `keywords` and `members` say
-what a keyword means. Rule of the file: whatever is wrong with a schema is collected in `problems`,
-never raised, and a schema with problems is not run. Two kinds of edges: "same" ones (allOf, $ref)
-are followed at once, so that a loop among them, which would never end, is noticed; "inside" ones
-(properties, items) wait in a queue, so that recursion through members costs no stack.
+`validate` compiles a schema once and runs it often; `keywords` and `members` implement the
+keywords. Errors in a schema are collected in `problems`, not raised, and a schema with problems is
+not run. There are two kinds of edges between nodes. "same" edges (allOf, $ref) are followed at
+once, so that a loop among them, which would never end, is detected. "inside" edges (properties,
+items) are queued, so that recursion through members uses no stack.
 
-$dynamicRef is resolved here too. Which resources a validation passes through on its way decides
-where it leads, so that way (only resources with dynamic anchors, each once) is part of a node's
-identity; at run time it's a plain reference.
+$dynamicRef is resolved here too. Its target depends on the dynamic scope, so nodes are keyed by
+(schema, dynamic scope) and the reference is static at run time. The scope lists only resources with
+dynamic anchors, each once.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ MAX_CHAIN = 100  # subschemas that apply to one and the same value
 ANY_VALUE = "a value"
 
 Format = Callable[[str], bool]
-Shape = tuple[Callable[[Any], bool], str]  # (whether an operand is right, what would be)
+Shape = tuple[Callable[[Any], bool], str]  # (test of an operand, what is expected, in words)
 Builder = Callable[["Site", Any], Check | None]
 Keywords = Mapping[str, tuple[Shape, Builder | None]]  # in the order of the checks
 
 
 @dataclass(slots=True)
 class Site:
-    """A schema to compile: what, where it stands, and how we came here. Keywords ask it."""
+    """A schema to compile, its place and its dynamic scope. Passed to the keyword functions."""
 
     compiler: Compiler
     schema: Any
@@ -45,22 +45,25 @@ class Site:
 
     @property
     def draft7(self) -> bool:
+        """Return whether the schema's dialect is draft-07."""
         return self.resource.dialect == DRAFT_7
 
     @property
     def modern(self) -> bool:
+        """Return whether the schema's dialect is 2020-12."""
         return self.resource.dialect == DRAFT_2020
 
     @property
     def formats(self) -> Mapping[str, Format]:
+        """Return the predicates of the known formats, by name."""
         return self.compiler.formats
 
     def same(self, sub: Any, *keys: str | int) -> Node:
-        """The node for a subschema that applies to the same value."""
+        """Return the node of a subschema that applies to the same value."""
         return self.compiler.same(self._below(sub, keys))
 
     def inside(self, sub: Any, *keys: str | int) -> Node:
-        """The node for a subschema that applies to a member of the value."""
+        """Return the node of a subschema that applies to a member of the value."""
         return self.compiler.inside(self._below(sub, keys))
 
     def _below(self, sub: Any, keys: tuple[str | int, ...]) -> Site:
@@ -70,11 +73,18 @@ class Site:
         return replace(self, schema=sub, where=where)
 
     def pattern(self, source: str) -> Pattern:
-        """Raises PatternError, also where the patterns of this schema together cost too much."""
+        """Return the compiled pattern.
+
+        Raises PatternError, also when all patterns of the schema together cost too much.
+        """
         return self.compiler.pattern(source)
 
     def follow(self, keyword: str) -> Node | None:
-        """The node that a reference leads to; it lends its words to the node that refers."""
+        """Return the node that a reference leads to; None if it is unresolved.
+
+        An unresolved reference is added to `problems`. The referring node takes over the target's
+        `expected` text if it has none of its own.
+        """
         library, node = self.compiler.library, self.compiler.node(self)
         try:
             target, resource, anchor = library.resolve(self.schema[keyword], self.resource)
@@ -94,7 +104,7 @@ class Site:
         return same
 
     def _landing(self, keyword: str) -> Place:
-        """Where a reference leads, as far as it can be said by a pointer into the root."""
+        """Return the place of the target if it is a pointer into the root, else the reference's."""
         reference = self.schema[keyword]
         if self.resource is not self.compiler.library.root or f"{reference}/"[:2] != "#/":
             return self.where, keyword
@@ -104,15 +114,16 @@ class Site:
         return where
 
     def bad(self, keyword: str, message: str) -> None:
-        """This schema can't be used."""
+        """Add a problem at `keyword` of this schema, or at the schema itself if `keyword` is ""."""
         at = (self.where, keyword) if keyword else self.where
         self.compiler.problems.append(Mismatch(pointer(at), keyword, message))
 
 
 class Compiler:
-    """One compilation: `root` is the node, `problems` what is wrong with the schema.
+    """One compilation: `root` is the root node, `problems` lists the errors in the schema.
 
-    `schema` must not change afterwards: nodes are known by its identity. Raises Unresolved.
+    `schema` must not change afterwards, because nodes are keyed by its identity. Raises Unresolved
+    when the schema's `$id`s can't be indexed.
     """
 
     def __init__(
@@ -130,7 +141,7 @@ class Compiler:
         self.problems: list[Mismatch] = []
         self._nodes: dict[tuple[int, tuple[str, ...]], Node] = {}
         self._queue: deque[Site] = deque()
-        self._chain: list[Node] = []  # the schemas that apply to the value at hand
+        self._chain: list[Node] = []  # nodes being filled that apply to the same value
         self._patterns: dict[str, Pattern] = {}
         self.patterns_cost = 0
         self.root = self.inside(Site(self, schema, self.library.root, (), None))
@@ -143,10 +154,11 @@ class Compiler:
 
     @property
     def cost(self) -> int:
-        """What this compilation took, in units of about 1 µs."""
+        """Return the cost of this compilation so far, in units of about 1 µs."""
         return NODE_COST * len(self._nodes) + self.patterns_cost
 
     def pattern(self, source: str) -> Pattern:
+        """Return the compiled pattern, each source compiled once. Raises PatternError."""
         if source not in self._patterns:
             if self.patterns_cost <= self.max_cost:
                 try:
@@ -163,18 +175,21 @@ class Compiler:
         return self._patterns[source]
 
     def node(self, site: Site) -> Node:
-        """The node of this schema in this dynamic scope."""
+        """Return the node of this schema in this dynamic scope, created empty if it is new."""
         return self._nodes.setdefault((id(site.schema), site.scope), Node())
 
     def inside(self, site: Site) -> Node:
-        """A node that is filled later."""
+        """Return the node of this site and queue it to be filled."""
         self._enter(site)
         if (id(site.schema), site.scope) not in self._nodes:
             self._queue.append(site)
         return self.node(site)
 
     def same(self, site: Site) -> Node:
-        """A node that is filled at once."""
+        """Return the node of this site, filled at once.
+
+        Loops and chains longer than MAX_CHAIN are added to `problems`.
+        """
         self._enter(site)
         node = self.node(site)
         if node in self._chain:
@@ -215,7 +230,7 @@ class Compiler:
             self._chain.pop()
 
     def _well_formed(self, site: Site) -> bool:
-        """Whether each keyword's operand has the shape the keyword functions rely on."""
+        """Return whether each operand has the shape that the keyword functions rely on."""
         before = len(self.problems)
         for keyword, ((fits, shape), _) in self.keywords.items():
             if keyword in site.schema and not fits(site.schema[keyword]):
@@ -232,7 +247,7 @@ class Compiler:
         return [check for check in checks if check]
 
 
-# Of the dialects that are known, the keywords of the newest that they do not have.
+# By dialect: the keywords of 2020-12 that it does not have.
 ABSENT = {
     DRAFT_2020: frozenset[str](),
     DRAFT_2019: frozenset({"$dynamicRef", "prefixItems"}),
@@ -244,7 +259,7 @@ ABSENT = {
 
 
 def _anything(value: Any, at: Place, run: Run, seen: Seen) -> None:
-    """A schema without assertions is filled too; so that "no checks yet" means "not filled"."""
+    """Accept any value. Fills nodes without assertions: an empty list means "not filled yet"."""
 
 
 def _nothing(value: Any, at: Place, run: Run, seen: Seen) -> None:
@@ -252,7 +267,7 @@ def _nothing(value: Any, at: Place, run: Run, seen: Seen) -> None:
 
 
 def _expectation(schema: dict[str, Any]) -> str:
-    """What a schema asks for, in a few words, for messages about alternatives."""
+    """Return the values that a schema accepts, in a few words, for messages about alternatives."""
     if "const" in schema:
         return one_of([schema["const"]])
     if "enum" in schema:

@@ -1,8 +1,8 @@
-"""From the arguments a model wrote to the values a Python function takes.
+"""Convert the arguments that a model sent to the values of a Python function.
 
-Where it sits: a tool's process calls `convert` right before the function; the server, which has
-only the schema, calls `parse` and `repair`. Rule of the file: exact match, else lossless repair,
-else one text that lists every problem, short enough to go back to the model as the result.
+A tool's process calls `convert` before the function; the server, which has only the schema, uses
+`parse` and `repair`. Arguments that do not match exactly are repaired without loss; if that fails,
+the result is one text with every problem, short enough to be sent to the model.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ MAX_ERROR_BYTES = 1_000
 
 @dataclass(slots=True)
 class Converted:
-    """`values` by name, defaults filled in; meaningless while there are `errors`.
+    """`values` by parameter name, defaults filled in; meaningless if there are `errors`.
 
     `arguments` is the repaired JSON object. `Signature.bind(values)` gives args and kwargs.
     """
@@ -36,12 +36,15 @@ class Converted:
 
     @property
     def error(self) -> str:
-        """What the model is told: every problem, at most MAX_ERROR_BYTES; "" if there is none."""
+        """Return the errors as text for the model, at most MAX_ERROR_BYTES; "" without errors."""
         return error_text(self.errors)
 
 
 def convert(signature: Signature, raw: str | dict[str, Any]) -> Converted:
-    """Values for the function, or why there are none. Never raises for what a model may send."""
+    """Convert `raw` (JSON text, or an object) to values for the function.
+
+    Never raises for any content of `raw`: see `errors`.
+    """
     result = Converted()
     if isinstance(raw, str):
         parsed = parse(raw)
@@ -66,7 +69,11 @@ def convert(signature: Signature, raw: str | dict[str, Any]) -> Converted:
 
 
 def parse(text: str) -> Converted:
-    """The JSON object in `text`: strict, but nothing at all is {}, and a string of JSON is read."""
+    """Parse the JSON object in `text`, strictly.
+
+    Empty text and null give {}, and JSON text inside a JSON string is parsed, each with a repair.
+    Only `arguments`, `repairs` and `errors` of the result are set.
+    """
     result = Converted()
     if not text.strip():
         result.repairs.append(Mismatch("", "repair", "nothing was taken as no arguments"))
@@ -91,7 +98,7 @@ def parse(text: str) -> Converted:
 
 
 def error_text(errors: Sequence[Mismatch]) -> str:
-    """One line for each problem; what does not fit into MAX_ERROR_BYTES is counted."""
+    """Return one line per problem; the number of those beyond MAX_ERROR_BYTES is the last line."""
     lines: list[str] = []
     room = MAX_ERROR_BYTES - 40  # for the last line
     for number, error in enumerate(errors):

@@ -1,8 +1,8 @@
-"""What a docstring says about a function and about each parameter.
+"""Parse docstrings into a description and the descriptions of parameters.
 
-Used by `generate` and `shapes`. Four habits are read: Google (`Args:`), NumPy (underlined
-headings), Sphinx (`:param x:`), and Chinese text with full-width colons. Rule of the file: one
-pass over the lines, never an error; what is not understood is description or is left out.
+Used by `generate` and `records`. Supported styles: Google (`Args:`), NumPy (underlined headings),
+Sphinx (`:param x:`), and Chinese text with full-width colons. One pass over the lines, which never
+raises; unrecognized text becomes description or is left out.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _OTHER = {
     *("returns", "return", "yields", "yield", "raises", "raise", "except", "exceptions", "warns"),
     *("返回", "返回值", "异常", "抛出"),
 }
-# These end a list of parameters, but before one they are part of the description.
+# These headings end a list of parameters; before one they are part of the description.
 _PROSE = {
     *("example", "examples", "note", "notes", "warning", "warnings", "see also", "references"),
     *("todo", "示例", "例子", "注意", "备注", "说明"),
@@ -34,7 +34,7 @@ _FIELDS |= {"raise", "raises", "except", "exception", "yield", "yields", "meta",
 _GOOGLE_ITEM = re.compile(
     r"(?:[-*•]\s+)?`?\*{0,2}(?P<name>\w+)`?\s*(?:[(（].*?[)）])?(?:\s*[:：]|\s+--?(?=\s))\s*(?P<text>.*)"
 )
-_DASHED = re.compile(r"\*{0,2}\w+\s+--\s")  # as PEP 257 has it, without indentation
+_DASHED = re.compile(r"\*{0,2}\w+\s+--\s")  # as in PEP 257, without indentation
 _NUMPY_ITEM = re.compile(r"(?P<names>\*{0,2}\w+(?:\s*,\s*\*{0,2}\w+)*)\s*(?::.*)?$")
 
 
@@ -47,7 +47,7 @@ class Doc:
 
 
 def parse(text: str | None) -> Doc:
-    """Read a docstring of any of the four habits."""
+    """Parse a docstring of any supported style; None gives an empty Doc."""
     reader = _Reader()
     lines = inspect.cleandoc(text or "").splitlines()
     for line, after in pairwise([*lines, ""]):
@@ -66,6 +66,7 @@ class _Reader:
         self.current: list[list[str]] = []  # the texts that a continuation line belongs to
 
     def read(self, line: str, after: str) -> None:
+        """Read one line; `after` is the next one, which may underline it."""
         if _UNDERLINE.match(line):
             return
         if self.heading(line, after) or self.sphinx_field(line):
@@ -81,6 +82,7 @@ class _Reader:
                 self.continued(line)
 
     def heading(self, line: str, after: str) -> bool:
+        """Begin a section if `line` is a heading; return whether it is."""
         underlined = bool(_UNDERLINE.match(after)) and not line.startswith(" ")
         match = _HEADING.match(line)
         if not underlined and (match is None or line.startswith(" ")):
@@ -96,6 +98,7 @@ class _Reader:
         return True
 
     def sphinx_field(self, line: str) -> bool:
+        """Begin a Sphinx field if `line` has one; return whether it has."""
         match = _FIELD.match(line)
         if not match or match["word"] not in _FIELDS:
             return False
@@ -106,6 +109,7 @@ class _Reader:
         return True
 
     def google(self, line: str) -> None:
+        """Read a line of a Google section."""
         width = len(line) - len(line.lstrip())
         if not line.strip():
             return
@@ -120,16 +124,19 @@ class _Reader:
             self.continued(line)
 
     def numpy(self, line: str) -> None:
+        """Read a line of a NumPy section."""
         if not line.strip() or line.startswith(" "):
             self.continued(line)
         elif match := _NUMPY_ITEM.match(line):
             self.begin([name.strip(" *") for name in match["names"].split(",")], "")
 
     def begin(self, names: list[str], text: str) -> None:
+        """Begin the descriptions of the parameters `names`."""
         self.current = [self.found.setdefault(name, []) for name in names]
         self.continued(text)
 
     def continued(self, line: str) -> None:
+        """Append a line to the current descriptions."""
         for words in self.current:
             if line.strip():
                 words.append(line.strip())

@@ -1,7 +1,7 @@
-"""An example of what fits a schema, for models and people who read rather than infer.
+"""Make an example value that fits a schema, for models and people.
 
-Where it sits: beside `inline`, for whoever shows a schema (tools/tool_schema.py). Rule of the file:
-the same schema gives the same example, and one that would not fit is not given at all.
+Used where a schema is shown (tools/tool_schema.py). The same schema gives the same example, and an
+example that does not fit is not returned.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ FORMATS = {
     "uri": "https://example.org/page",
     "uuid": "6f1c0b9e-0f5a-4f0e-9c53-3f1d2f6c7a10",
 }
-# What a text is likely to be, by a word in the name of its field; the first that is found.
+# Sample texts by a word in the property's name; the first match counts.
 NAMES = {
     "path": "notes/today.txt",
     "file": "notes/today.txt",
@@ -46,9 +46,9 @@ NAMES = {
 
 
 def example(schema: dict[str, Any]) -> Any:
-    """A value that fits, the shortest that still shows something; NOTHING if none was found.
+    """Return a short value that fits the schema; NOTHING if none was found.
 
-    `schema` has its references written out (`inline`).
+    `schema` must have its references written out (`inline`).
     """
     try:
         validator = Validator(schema)  # from here on every keyword has an operand of its kind
@@ -59,7 +59,11 @@ def example(schema: dict[str, Any]) -> Any:
 
 
 def _value(schema: Any, name: str, depth: int, left: Iterator[int]) -> Any:
-    """`left`: how many may still be made; lists of lists are soon very many."""
+    """Return a value for `schema`, which may not fit.
+
+    `name` is its property's name. `left` yields once per value that may still be made, because
+    nested arrays grow exponentially.
+    """
     if not isinstance(schema, dict) or depth > MAX_DEPTH or next(left, None) is None:
         return None
     for keyword in ("examples", "enum"):
@@ -89,7 +93,7 @@ def _value(schema: Any, name: str, depth: int, left: Iterator[int]) -> Any:
 
 
 def _object(schema: dict[str, Any], depth: int, left: Iterator[int]) -> dict[str, Any]:
-    """What is required; where nothing is, everything."""
+    """Return an object with the required properties; with all if none is required."""
     fields = schema.get("properties", {})
     names = schema.get("required") or list(fields)
     return {name: _value(fields.get(name, {}), name, depth + 1, left) for name in names}
@@ -104,7 +108,7 @@ def _number(schema: dict[str, Any]) -> float:
         value += step
     try:
         return value if value % step == 0 else (value // step + 1) * step
-    except OverflowError:  # of hundreds of digits, by a fraction
+    except OverflowError:  # an integer of hundreds of digits and a fractional step
         return value
 
 

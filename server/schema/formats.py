@@ -1,7 +1,7 @@
-"""The formats that are checked, each a predicate over text.
+"""Predicates for the values of the keyword `format`.
 
-Where it sits: the keyword `format` looks names up in FORMATS; a name that isn't there is an
-annotation. Rule of the file: the RFC's grammar, ASCII only, whole text, no I/O, linear time.
+FORMATS maps names to predicates; a format that is not in it is an annotation. Each predicate checks
+the whole text against the RFC's grammar, ASCII only, without I/O, in linear time.
 
 Not covered: `hostname` checks the form of an A-label (`xn--…`) and that it is Punycode, not that it
 is a valid IDNA 2008 name; that needs tables the standard library doesn't have.
@@ -58,18 +58,19 @@ _FUTURE_ADDRESS = re.compile(r"v[0-9A-Fa-f]+\.[A-Za-z0-9._~!$&'()*+,;=:-]+")
 
 
 def date_time(text: str) -> bool:
-    """RFC 3339 section 5.6: `2026-11-21T10:00:00Z`, the offset is part of it."""
+    """Check RFC 3339 section 5.6: `2026-11-21T10:00:00Z`, with a mandatory offset."""
     return text[10:11] in ("T", "t") and date(text[:10]) and time(text[11:])
 
 
 def date(text: str) -> bool:
+    """Check RFC 3339 `full-date`: `2026-11-21`."""
     # Year 0000 is allowed and a leap year, but not a datetime.date.
     common = text.replace("0000", "2000", 1) if text.startswith("0000") else text
     return bool(_DATE.fullmatch(text)) and _accepted(datetime.date.fromisoformat, common)
 
 
 def time(text: str) -> bool:
-    """A second 60 exists only at 23:59 UTC (RFC 3339 section 5.7)."""
+    """Check RFC 3339 `full-time`. A second 60 exists only at 23:59 UTC (section 5.7)."""
     match = _TIME.fullmatch(text)
     if not match:
         return False
@@ -82,6 +83,7 @@ def time(text: str) -> bool:
 
 
 def email(text: str) -> bool:
+    """Check an address by RFC 5321 section 4.1.2, with a host name or an address literal."""
     local, _, domain = text.rpartition("@")
     if not _LOCAL.fullmatch(local):
         return False
@@ -92,7 +94,10 @@ def email(text: str) -> bool:
 
 
 def hostname(text: str) -> bool:
-    """RFC 1123 section 2.1; `--` at the third place is for A-labels only (RFC 5891 4.2.3.1)."""
+    """Check RFC 1123 section 2.1.
+
+    `--` at the third place is allowed only in A-labels (RFC 5891 section 4.2.3.1).
+    """
     return len(text) <= 253 and all(_host_label(label) for label in text.split("."))
 
 
@@ -110,10 +115,12 @@ def _host_label(label: str) -> bool:
 
 
 def ipv4(text: str) -> bool:
+    """Check a dotted IPv4 address."""
     return len(text) <= 15 and text.isascii() and _accepted(ipaddress.IPv4Address, text)
 
 
 def ipv6(text: str) -> bool:
+    """Check an IPv6 address without a zone."""
     plain = len(text) <= 45 and text.isascii() and "%" not in text
     return plain and _accepted(ipaddress.IPv6Address, text)
 
@@ -127,6 +134,7 @@ def _accepted(read: Callable[[str], object], text: str) -> bool:
 
 
 def uri(text: str) -> bool:
+    """Check a URI by RFC 3986 appendix A; a scheme is required."""
     match = _URI.fullmatch(text)
     if not match:
         return False

@@ -1,9 +1,8 @@
-"""From a Python function to what a model is told about it: name, description, JSON Schema.
+"""Describe a Python function to a model: name, description and JSON Schema.
 
-Where it sits: a tool is registered with `schema_of`; `convert` turns arguments back into Python
-values with the same Signature. Types are in `shapes` and `records`, docstrings in `docstrings`.
-Rule of the file: whatever can't be described exactly is an error now, when the owner looks, and
-not later, when a model calls.
+A tool is registered with `schema_of`; `convert` uses the same Signature to turn arguments into
+Python values. Types are in `shapes` and `records`, docstrings in `docstrings`. A function that
+can't be described exactly is an error at registration, not at the first call.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ STATUSES = (
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One parameter that the model fills in. `default` is `inspect.Parameter.empty` if none."""
+    """A parameter that the model fills in; `inspect.Parameter.empty` stands for no default."""
 
     name: str
     default: Any
@@ -39,15 +38,16 @@ class Parameter:
 
     @property
     def required(self) -> bool:
+        """Return whether the parameter has no default."""
         return self.default is inspect.Parameter.empty
 
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """What a model is told about a function, and what is needed to call it.
+    """The description of a function for a model, and the data needed to call it.
 
     `parameters` refers to named types by `$ref` into `$defs`; `inline` makes a version without.
-    `returns` is the schema of the result: None if nothing is returned, {} if nothing is known.
+    `returns` is the schema of the result: None if nothing is returned, {} if the type is unknown.
     `injected` are the parameters that the server fills in; they are in no schema.
     """
 
@@ -61,7 +61,7 @@ class Signature:
     validator: Validator
 
     def bind(self, values: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
-        """(args, kwargs) of the call, `values` holding all parameters by name."""
+        """Return (args, kwargs) of the call; `values` has all parameters by name."""
         args = [values[name] for name in self.order]
         return args, {name: value for name, value in values.items() if name not in self.order}
 
@@ -69,10 +69,11 @@ class Signature:
 def schema_of(
     function: Callable[..., Any], *, inject: Collection[str | type] = (), titled: bool = False
 ) -> Signature:
-    """Describe a function. Raises SignatureError with function, parameter, reason and way out.
+    """Describe a function.
 
-    `inject`: names of parameters, or classes of them, that the server provides. `titled`: every
-    property and item says its type's full name, as objects always do.
+    `inject`: names of parameters, or their classes, that the server provides. `titled`: every
+    property and item has its type's full name as title, as objects always do. Raises SignatureError
+    with function, parameter, reason and remedy.
     """
     name = getattr(function, "__name__", type(function).__name__)
     try:
@@ -89,7 +90,7 @@ def schema_of(
         _refuse_variadic(parameter, name)
         if parameter.kind is parameter.POSITIONAL_ONLY:
             order.append(parameter.name)
-        named = parameter.name in inject  # its type may name what isn't imported
+        named = parameter.name in inject  # its type may be one that isn't imported
         hint = None if named else _resolved(parameter.annotation, namespace, where)
         if named or _is_injected(hint, inject):
             injected.append(parameter.name)
@@ -117,8 +118,10 @@ def schema_of(
 
 
 def response_schema(returns: Schema | None) -> Schema:
-    """The envelope that every result comes in (tools/result.py); without `result` if nothing is
-    returned."""
+    """Return the schema of the envelope of a result (tools/result.py).
+
+    `returns` is the schema of the result; None leaves out `result`.
+    """
     text: Schema = {"type": "string"}
     attachment = {
         "type": "object",
@@ -137,7 +140,7 @@ def response_schema(returns: Schema | None) -> Schema:
     envelope: Schema = {"type": "object", "properties": properties, "required": ["status"]}
     if returns is not None:
         properties["result"] = {key: sub for key, sub in returns.items() if key != "$defs"}
-        if "$defs" in returns:  # pointers into it start at the root, which is now this one
+        if "$defs" in returns:  # $refs start at the root, which is the envelope
             envelope["$defs"] = returns["$defs"]
     properties["logs"] = {"type": "array", "items": text}
     properties["attachments"] = {"type": "array", "items": attachment}
@@ -166,7 +169,10 @@ def _refuse_variadic(parameter: inspect.Parameter, name: str) -> None:
 
 
 def _resolved(annotation: Any, namespace: dict[str, Any], where: str) -> Any:
-    """The type an annotation means. One at a time: an injected one may name what isn't imported."""
+    """Return the type of an annotation. Raises SignatureError.
+
+    Annotations are resolved one at a time: an injected one may name a class that isn't imported.
+    """
     if annotation is inspect.Parameter.empty:
         return Any
     holder = types.SimpleNamespace(__annotations__={"it": annotation})
@@ -185,7 +191,7 @@ def _is_injected(hint: Any, inject: Collection[str | type]) -> bool:
 def _returned(
     function: Callable[..., Any], namespace: dict[str, Any], *, titled: bool
 ) -> Schema | None:
-    """The schema of what is returned. It only informs, so a type that has none is "anything"."""
+    """Return the schema of the result, {} if it can't be described: it is only informative."""
     annotation = inspect.signature(function).return_annotation
     shapes = Shapes(namespace, describe, titled=titled)
     try:
@@ -201,5 +207,5 @@ def _returned(
 def _checked(schema: Schema, name: str) -> Validator:
     try:
         return Validator(schema, formats=FORMATS)
-    except SchemaError as error:  # only constraints in Annotated can do that
+    except SchemaError as error:  # only by constraints in Annotated
         raise SignatureError(f"{name}: {error}") from None

@@ -1,10 +1,8 @@
-"""A schema without references, for the providers that refuse them.
+"""Write out the references of a schema, for providers that refuse `$ref` and `$defs` (Gemini).
 
-Where it sits: after `generate`, or on a schema of a client or MCP server, right before it is sent
-to such a provider (Gemini refuses `$ref` and `$defs`). Rule of the file: one pass, outside in.
-Where a type contains itself, the inside is described in words, and so is what is beyond
-MAX_INLINED or MAX_LEVELS: the schema that arguments are checked against stays the one with
-references.
+Used by `portable`, `models`, `session` and `tools`; arguments are still validated against the
+original schema. One pass from the outside in. Where a type contains itself, or beyond MAX_INLINED
+or MAX_LEVELS, a description refers to the type by its title.
 """
 
 from __future__ import annotations
@@ -14,14 +12,17 @@ from typing import Any
 from .references import IN_LIST, IN_MAP, IN_ONE, member, tokens
 
 MAX_INLINED = 2_000  # types that contain each other twice are 2**n when written out
-MAX_LEVELS = 60  # of schemas within each other, a reference and what it leads to being two
-SIMPLE = ("string", "integer", "number", "boolean")  # types with none within them
-_TABLES = ("$defs", "definitions")  # only there to be referred to
+MAX_LEVELS = 60  # of nested schemas; a reference and its target are two
+SIMPLE = ("string", "integer", "number", "boolean")  # types without subschemas
+_TABLES = ("$defs", "definitions")  # only targets of references
 
 
 def inline(schema: dict[str, Any], depth: int = MAX_INLINED) -> dict[str, Any]:
-    """The same schema with its local references written out, up to so many in each other and what
-    is SIMPLE in those; references that leave it stay."""
+    """Return the schema with its local references written out; others stay.
+
+    `depth` limits how many references are written out inside each other; types in SIMPLE are
+    exempt.
+    """
     result: dict[str, Any] = _Inliner(schema, depth).schema(schema, ())
     return result
 
@@ -32,13 +33,14 @@ class _Inliner:
         self.count = self.level = 0
 
     def schema(self, node: Any, trail: tuple[str, ...]) -> Any:
-        """`node` written out; `trail` are the references that we are inside of."""
+        """Return `node` written out; `trail` lists the references that enclose it."""
         self.level += 1
         written = self.written(node, trail)
         self.level -= 1
         return written
 
     def written(self, node: Any, trail: tuple[str, ...]) -> Any:
+        """Return `node` written out, without counting a level."""
         if isinstance(node, list):
             return [self.schema(item, trail) for item in node]
         if not isinstance(node, dict):
@@ -59,7 +61,7 @@ class _Inliner:
         return written
 
     def reference(self, node: dict[str, Any], reference: str, trail: tuple[str, ...]) -> Any:
-        """What the reference leads to, with the reference's siblings laid over it."""
+        """Return the target of a reference, with the siblings of `$ref` laid over it."""
         beside = {"$ref", *_TABLES} if node is self.root else {"$ref"}
         siblings = {keyword: sub for keyword, sub in node.items() if keyword not in beside}
         target: Any = self.root

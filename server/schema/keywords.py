@@ -1,13 +1,13 @@
-"""The keywords of JSON Schema, each a function from its operand to a check.
+"""The keywords of JSON Schema that are not about members: functions from an operand to a check.
 
-Where it sits: `compile` calls one function of KEYWORDS per keyword of a schema, once; the check it
-returns runs for every value. Rule of the file: a function gets an operand whose shape was verified,
-decides everything it can right away, and returns the smallest closure that is left; None means
-"nothing to check". Whoever evaluates a member says so in `seen`, which is None unless an
-unevaluated* keyword asks; what a failed attempt has seen does not count.
+`compile` calls one function of the table KEYWORDS per keyword of a schema, once; the returned check
+runs for every value. A function gets an operand whose shape was verified, decides everything that
+does not depend on the value, and returns the remaining closure, or None if nothing has to be
+checked. A check adds the keys it evaluates to `seen`, which is None unless an unevaluated* keyword
+needs it; keys evaluated by a failed attempt do not count.
 
-Python is not JSON, and the differences are handled here: True == 1, 1.0 is an integer, 0.3 is no
-multiple of 0.1 in binary, and integers hash without a secret.
+Differences between Python and JSON are handled here: True == 1, 1.0 is an integer, 0.3 is not a
+binary multiple of 0.1, and the hashes of integers are predictable.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from .report import Check, Finding, Node, Place, Run, Seen, describe, either, ne
 
 
 def identity(value: Any) -> Hashable:
-    """A hashable that is equal for two values exactly when JSON calls them equal.
+    """Return a hashable that is equal for two values exactly when JSON calls them equal.
 
     Large integers become text: their hashes are predictable (CPython: modulo 2**61 - 1), and
     uniqueItems over chosen collisions would be quadratic. The hash of text is keyed.
@@ -47,6 +47,7 @@ def identity(value: Any) -> Hashable:
 
 
 def is_number(value: Any) -> bool:
+    """Return whether `value` is a JSON number; a bool is not."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
@@ -66,15 +67,17 @@ TYPES: dict[str, Callable[[Any], bool]] = {
 
 
 def type_(site: Site, operand: str | list[str]) -> Check | None:
+    """Build the check of `type`; None if `enum` or `const` implies it."""
     names = [operand] if isinstance(operand, str) else operand
     tests = [TYPES[name] for name in names]
     values = site.schema.get("enum", [site.schema["const"]] if "const" in site.schema else [])
     if values and all(any(test(value) for test in tests) for value in values):
-        return None  # the list says more, and one problem should be told once
+        return None  # one problem must not be reported twice
     message = "expected " + either(names)
     test = tests[0] if len(tests) == 1 else lambda value: any(test(value) for test in tests)
 
     def check(value: Any, at: Place, run: Run, seen: Seen) -> None:
+        """Fail if the value has none of the types."""
         if not test(value):
             run.fail(at, "type", message, value, names)
 
@@ -82,10 +85,12 @@ def type_(site: Site, operand: str | list[str]) -> Check | None:
 
 
 def enum(site: Site, operand: list[Any]) -> Check:
+    """Build the check of `enum`."""
     allowed = {identity(value) for value in operand}
     message = "expected " + one_of(operand)
 
     def check(value: Any, at: Place, run: Run, seen: Seen) -> None:
+        """Fail if the value equals none of the allowed ones."""
         if identity(value) not in allowed:
             hint = nearest(value, operand)
             run.fail(at, "enum", f"{message}, got {describe(value)}{hint}", wanted=(value, operand))
@@ -94,10 +99,12 @@ def enum(site: Site, operand: list[Any]) -> Check:
 
 
 def const(site: Site, operand: Any) -> Check:
+    """Build the check of `const`."""
     allowed = identity(operand)
     message = "expected " + show(operand)
 
     def check(value: Any, at: Place, run: Run, seen: Seen) -> None:
+        """Fail if the value is a different one."""
         if identity(value) != allowed:
             run.fail(at, "const", message, value, (value, [operand]))
 
@@ -108,10 +115,14 @@ def const(site: Site, operand: Any) -> Check:
 
 
 def bound(keyword: str, words: str, holds: Callable[[Any, Any], bool]) -> Builder:
+    """Return the builder of a numeric limit; `holds` compares (value, operand)."""
+
     def build(site: Site, operand: Any) -> Check:
+        """Build the check for one limit."""
         message = f"expected {words} {show(operand)}"
 
         def check(value: Any, at: Place, run: Run, seen: Seen) -> None:
+            """Fail if a number is beyond the limit."""
             if is_number(value) and not holds(value, operand):
                 run.fail(at, keyword, message, value)
 
@@ -121,14 +132,17 @@ def bound(keyword: str, words: str, holds: Callable[[Any, Any], bool]) -> Builde
 
 
 def size(keyword: str, kind: type, unit: str) -> Builder:
+    """Return the builder of a minimum or maximum length of a `kind`, counted in `unit`."""
     least = keyword.startswith("min")
 
     def build(site: Site, operand: Any) -> Check:
+        """Build the check for one limit."""
         limit = int(operand)
         plural = unit if limit == 1 else {"property": "properties"}.get(unit, unit + "s")
         message = f"expected at {'least' if least else 'most'} {limit} {plural}, got "
 
         def check(value: Any, at: Place, run: Run, seen: Seen) -> None:
+            """Fail if a value of the kind is too short or too long."""
             if isinstance(value, kind):
                 length = len(value)  # type: ignore[arg-type]
                 if length < limit if least else length > limit:
@@ -140,14 +154,18 @@ def size(keyword: str, kind: type, unit: str) -> Builder:
 
 
 def multiple_of(site: Site, operand: int | float) -> Check:
-    """Exact in decimal, as the text was written: repr() gives back the digits that were sent."""
+    """Build the check of `multipleOf`, exact in decimal.
+
+    The repr() of a float restores the digits that were sent.
+    """
     divisor = Fraction(repr(operand))
     message = f"expected a multiple of {show(operand)}"
 
     def check(value: Any, at: Place, run: Run, seen: Seen) -> None:
+        """Fail if a number is not a multiple."""
         if not is_number(value):
             return
-        if isinstance(value, int):  # repr() of a huge one is refused
+        if isinstance(value, int):  # repr() of a huge int raises ValueError
             fits = value * divisor.denominator % divisor.numerator == 0
         else:
             fits = math.isfinite(value) and (Fraction(repr(value)) / divisor).denominator == 1
@@ -158,10 +176,12 @@ def multiple_of(site: Site, operand: int | float) -> Check:
 
 
 def pattern(site: Site, operand: str) -> Check | None:
+    """Build the check of `pattern`; None if it does not compile."""
     found = compiled(site, "pattern", [operand])
     message = f"expected text matching {show(operand)}"
 
     def check(value: Any, at: Place, run: Run, seen: Seen) -> None:
+        """Fail if a text does not contain a match."""
         if isinstance(value, str) and not matches(found[0], value, run):
             run.fail(at, "pattern", message, value)
 
@@ -169,6 +189,7 @@ def pattern(site: Site, operand: str) -> Check | None:
 
 
 def compiled(site: Site, keyword: str, sources: list[str]) -> list[Pattern]:
+    """Return the patterns that compile; each of the others is a problem of the schema."""
     found = []
     for source in sources:
         try:
@@ -179,16 +200,18 @@ def compiled(site: Site, keyword: str, sources: list[str]) -> list[Pattern]:
 
 
 def matches(pattern: Pattern, text: str, run: Run) -> bool:
+    """Return whether `text` contains a match, charging the cost to `run`. Raises Exhausted."""
     reason = f"a text of {len(text)} characters is too long for its pattern"
     run.spend(pattern.price(len(text)), reason)
     return pattern.search(text)
 
 
-# Steps for each character of a text, where they are not 1/64: `regex` parses it.
+# Steps per character of a text, if not 1/64. `regex` has to parse it.
 FORMAT_COSTS = {"regex": 25}
 
 
 def format_(site: Site, operand: str) -> Check | None:
+    """Build the check of `format`; None if the format is unknown."""
     test = site.formats.get(operand)
     if test is None:
         return None  # section 7.2.1: unknown formats are annotations
@@ -197,6 +220,7 @@ def format_(site: Site, operand: str) -> Check | None:
     message = f"expected {operand}{example}"
 
     def check(value: Any, at: Place, run: Run, seen: Seen) -> None:
+        """Fail if a text does not have the format."""
         if isinstance(value, str):
             run.spend(int(len(value) * per_character))
             if not test(value):
@@ -206,7 +230,10 @@ def format_(site: Site, operand: str) -> Check | None:
 
 
 def unique_items(site: Site, operand: bool) -> Check | None:
+    """Build the check of `uniqueItems`; None if it is false."""
+
     def check(value: Any, at: Place, run: Run, seen: Seen) -> None:
+        """Fail if two items of an array are equal."""
         if not isinstance(value, list):
             return
         run.spend(len(value) >> 3)
@@ -225,7 +252,10 @@ def unique_items(site: Site, operand: bool) -> Check | None:
 
 
 def reference(keyword: str) -> Builder:
+    """Return the builder of `$ref` or `$dynamicRef`."""
+
     def build(site: Site, operand: str) -> Check | None:
+        """Build the check: the one of the target's node."""
         target = site.follow(keyword)
         return target.check if target else None
 
@@ -233,9 +263,11 @@ def reference(keyword: str) -> Builder:
 
 
 def all_of(site: Site, operand: list[Any]) -> Check:
+    """Build the check of `allOf`."""
     nodes = [site.same(sub, "allOf", index) for index, sub in enumerate(operand)]
 
     def check(value: Any, at: Place, run: Run, seen: Seen) -> None:
+        """Check the value against each subschema."""
         for node in nodes:
             node.check(value, at, run, seen)
 
@@ -243,9 +275,11 @@ def all_of(site: Site, operand: list[Any]) -> Check:
 
 
 def any_of(site: Site, operand: list[Any]) -> Check:
+    """Build the check of `anyOf`."""
     nodes = [site.same(sub, "anyOf", index) for index, sub in enumerate(operand)]
 
     def check(value: Any, at: Place, run: Run, seen: Seen) -> None:
+        """Fail if no subschema fits. All are tried if evaluated keys are collected."""
         failed = []
         for node in nodes:
             failed.append(node.attempt(value, at, run, seen))
@@ -258,9 +292,11 @@ def any_of(site: Site, operand: list[Any]) -> Check:
 
 
 def one_of_(site: Site, operand: list[Any]) -> Check:
+    """Build the check of `oneOf`."""
     nodes = [site.same(sub, "oneOf", index) for index, sub in enumerate(operand)]
 
     def check(value: Any, at: Place, run: Run, seen: Seen) -> None:
+        """Fail unless exactly one subschema fits."""
         failed = [node.attempt(value, at, run, seen) for node in nodes]
         fits = [str(index + 1) for index, found in enumerate(failed) if not found]
         if not fits:
@@ -273,16 +309,18 @@ def one_of_(site: Site, operand: list[Any]) -> Check:
 
 
 def explain(this: Finding, run: Run, nodes: list[Node], failed: list[list[Finding]]) -> None:
-    """Say what is wrong with the alternative that was meant, if it can be told which one was.
+    """Report the problems of the intended alternative if it can be identified, else one summary.
 
-    Ruled out are alternatives of another type or constant, then those whose tag property, a
-    constant such as `kind: "circle"`, says something else. Who is left alone was meant.
+    Alternatives of another type or constant are ruled out, then those whose tag property, a
+    constant such as `kind: "circle"`, differs. If one alternative remains, it was the intended one.
     """
 
     def elsewhere(found: Finding) -> bool:
+        """Return whether the value itself rules out the alternative."""
         return found.at is this.at and found.keyword in ("type", "enum", "const", "anyOf", "oneOf")
 
     def other_tag(found: Finding) -> bool:
+        """Return whether a constant member rules out the alternative."""
         inside = found.at is not None and found.at[0] is this.at
         return inside and found.keyword in ("enum", "const")
 
@@ -302,9 +340,11 @@ def explain(this: Finding, run: Run, nodes: list[Node], failed: list[list[Findin
 
 
 def not_(site: Site, operand: Any) -> Check:
+    """Build the check of `not`."""
     node = site.same(operand, "not")
 
     def check(value: Any, at: Place, run: Run, seen: Seen) -> None:
+        """Fail if the subschema fits."""
         if not node.attempt(value, at, run):
             run.fail(at, "not", f"expected anything but {node.expected}", value)
 
@@ -312,6 +352,7 @@ def not_(site: Site, operand: Any) -> Check:
 
 
 def if_(site: Site, operand: Any) -> Check:
+    """Build the check of `if` with its `then` and `else`."""
     condition = site.same(operand, "if")
     then, otherwise = (
         site.same(site.schema[word], word) if word in site.schema else None
@@ -319,6 +360,7 @@ def if_(site: Site, operand: Any) -> Check:
     )
 
     def check(value: Any, at: Place, run: Run, seen: Seen) -> None:
+        """Check the value against the branch that the condition selects."""
         branch = otherwise if condition.attempt(value, at, run, seen) else then
         if branch:
             branch.check(value, at, run, seen)
@@ -327,9 +369,13 @@ def if_(site: Site, operand: Any) -> Check:
 
 
 def dependencies(keyword: str) -> Builder:
-    """Draft-07 has one keyword for names and for schemas, 2020-12 one for each and this one."""
+    """Return the builder of `dependencies`, `dependentRequired` or `dependentSchemas`.
+
+    Operands map a property to a list of names, to a schema, or (`dependencies`) to either.
+    """
 
     def build(site: Site, operand: Mapping[str, Any]) -> Check:
+        """Build the check for one operand."""
         names = {name: sub for name, sub in operand.items() if isinstance(sub, list)}
         nodes = {
             name: site.same(sub, keyword, name)
@@ -338,6 +384,7 @@ def dependencies(keyword: str) -> Builder:
         }
 
         def check(value: Any, at: Place, run: Run, seen: Seen) -> None:
+            """Fail if a present property lacks those it requires, or its schema does not fit."""
             if not isinstance(value, dict):
                 return
             for name in operand:

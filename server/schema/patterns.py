@@ -1,9 +1,9 @@
-"""Searching for patterns that strangers wrote, and only where that surely ends soon.
+"""Patterns from untrusted schemas, searched with a bounded cost.
 
-Where it sits: `pattern`, `patternProperties` and the format `regex` come here; `regex` reads the
-pattern. Rule of the file: `re` can't be interrupted, so a search is paid for before it is made, and
-a pattern with a repetition that has exponentially many ways over a text, such as `^(a+)+$`, which
-takes minutes for 30 letters, is refused when the schema is read.
+Used for `pattern`, `patternProperties` and by tools/builtin/search.py; `regex` parses them. `re`
+can't be interrupted, so the cost of a search is charged before it runs. A pattern with a repetition
+that has exponentially many ways over a text, such as `^(a+)+$`, which takes minutes for 30 letters,
+is refused when the schema is compiled.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ STEP = 512  # units of `_work` that cost as much as one step of a run, about 1 Â
 MAX_STEPS = 500_000  # for one search; a pattern that needs more for SHORT characters is refused
 SHORT = 32
 MAX_STATES = 500  # of all repetitions, counted ones in them written out
-MAX_EFFORT = 250_000  # to look for ambiguity, about 50 ms
+MAX_EFFORT = 250_000  # to search for ambiguity, about 50 ms
 PER_COST = 5  # of these in one unit of cost
 COUNTLESS = 10.0**18
-END: Ranges = ((-1, -1),)  # stands for "nothing more" among characters
+END: Ranges = ((-1, -1),)  # the end of the text, as a code point
 
 
 class Pattern:
-    """A pattern ready to search; `cost` is what compiling it took. Raises PatternError."""
+    """A compiled pattern; `cost` is the compile cost. Raises PatternError."""
 
     def __init__(self, source: str, max_cost: int = MAX_COST) -> None:
         tree, self.cost = parse_and_cost(source, max_cost)
@@ -45,16 +45,22 @@ class Pattern:
             raise PatternError(f"not supported: {error}", self.cost) from None
 
     def price(self, length: int) -> int:
-        """The steps that a search costs at most; rounded up, so that few sizes are computed."""
+        """Return an upper bound of the steps of a search in a text of `length` characters.
+
+        Lengths are rounded up, so that few prices are computed.
+        """
         return self._price(length | 7 if length < 64 else (1 << length.bit_length()) - 1)
 
     def search(self, text: str) -> bool:
-        """Whether it occurs. Costs at most `price(len(text))` steps: ask before."""
+        """Return whether `text` contains a match. Charge `price(len(text))` steps before."""
         return self._expression.search(text) is not None
 
 
 def _shortened(tree: Part) -> Part:
-    """Whether a text holds `a+` is asked, not how much of it: a repetition at the end may stop."""
+    """Return the tree with a repetition at its end cut to its minimum.
+
+    Whether a text contains a match does not change.
+    """
     if tree.kind != "seq" or not tree.parts or tree.parts[-1].kind != "repeat":
         return tree
     last = replace(tree.parts[-1], high=tree.parts[-1].low)
@@ -67,12 +73,14 @@ Ends = tuple[set[int], set[int], bool]  # states it starts with, ends with, whet
 
 
 class _Loops:
-    """Raises PatternError if an unbounded repetition has exponentially many ways over a text.
+    """The repetitions of a pattern as an automaton.
+
+    Raises PatternError if an unbounded repetition has exponentially many ways over a text.
 
     This is their position automaton (Glushkov 1961): each set of characters is a state. All states
     of a repetition reach each other. So it is enough to look for two different ways that leave one
-    state, read the same text, and meet in one state (Weber and Seidl 1991). If there are none,
-    each place in a text is reached in one way, and all take at most n * states steps.
+    state, read the same text, and meet in one state (Weber and Seidl 1991). If there are none, each
+    place in a text is reached in one way, and all take at most n * states steps.
     """
 
     def __init__(self, tree: Part) -> None:
@@ -95,6 +103,7 @@ class _Loops:
                     todo.append((a, b))
 
     def find(self, part: Part) -> None:
+        """Add each outermost unbounded repetition of the tree."""
         if part.kind == "repeat" and part.high is None:
             self.add(part)
         else:
@@ -102,17 +111,21 @@ class _Loops:
                 self.find(sub)
 
     def spend(self, effort: int) -> None:
+        """Charge `effort`. Raises PatternError beyond MAX_EFFORT."""
         self.effort += effort
         if self.effort > MAX_EFFORT:
             self.fail("its repetitions are too large")
 
     def refuse(self) -> NoReturn:
+        """Raise PatternError for an ambiguous repetition."""
         self.fail("a repetition with many ways over a text, like (a+)+")
 
     def fail(self, why: str) -> NoReturn:
+        """Raise PatternError with the cost so far."""
         raise PatternError(f"not supported: {why}", self.effort // PER_COST)
 
     def add(self, part: Part) -> Ends:
+        """Add the states of a part; return first states, last states, whether it may be empty."""
         match part.kind:
             case "set":
                 if len(self.sets) == MAX_STATES:
@@ -130,7 +143,7 @@ class _Loops:
                 return self.repeat(part)
             case "back":
                 self.fail("a reference within a repetition")
-            case "look":  # a condition: there are only fewer ways
+            case "look":  # a condition can only reduce the ways
                 return set(), set(), True
         first, last, empty = set[int](), set[int](), True
         for sub in part.parts:
@@ -142,7 +155,7 @@ class _Loops:
         return first, last, empty
 
     def repeat(self, part: Part) -> Ends:
-        """A counted repetition is written out."""
+        """Add the states of a repetition. A counted one is written out."""
         first, last, ends = set[int](), set[int](), set[int]()
         for number in range(max(part.low, 1) if part.high is None else part.high):
             again, after, empty = self.add(part.parts[0])
@@ -156,7 +169,11 @@ class _Loops:
         return first, ends, part.low == 0
 
     def link(self, last: set[int], first: set[int]) -> None:
-        self.spend(len(last) * len(first) // 8)  # sets are joined faster than one by one
+        """Add transitions from each state of `last` to each of `first`.
+
+        Raises PatternError if one exists already: that is an ambiguity.
+        """
+        self.spend(len(last) * len(first) // 8)  # a union of sets is faster than single additions
         for state in last:
             if self.follow[state] & first:
                 self.refuse()
@@ -164,7 +181,7 @@ class _Loops:
 
 
 def _price(tree: Part, length: int) -> int:
-    """A search begins at every place, unless it's anchored."""
+    """Return the steps of a search: it begins at every place, unless the pattern is anchored."""
     starts = 1 if _anchored(tree) else length + 1
     return int(min(starts * _work(tree, length + 1, ())[1], COUNTLESS)) // STEP
 
@@ -178,15 +195,15 @@ def _anchored(part: Part) -> bool:
 
 
 def _work(part: Part, n: int, after: Ranges) -> tuple[float, float]:
-    """(in how many ways it can match from one place, what trying them all costs), both at most.
+    """Return upper bounds (ways to match from one place, cost of trying all).
 
-    `after` are the characters that may come next. Where the repeated ones are not among them, only
-    one end is worth going on from, which is what makes ordinary patterns cheap.
+    `after` is the set of characters that may come next. If the repeated characters are not among
+    them, only one end has to be continued from, which makes ordinary patterns cheap.
     """
     match part.kind:
         case "back":
             return 1, n
-        case "look":  # never entered again once it was passed
+        case "look":  # never re-entered by backtracking
             return 1, sum(_work(sub, n, ANY)[1] for sub in part.parts)
         case "alt":
             each = [_work(branch, n, after) for branch in part.parts]
@@ -210,7 +227,7 @@ def _work(part: Part, n: int, after: Ranges) -> tuple[float, float]:
 def _work_of_repeat(part: Part, body: Part, n: int, after: Ranges) -> tuple[float, float]:
     empty = overlap(_leads(body, END), END)
     one_end = not empty and not overlap(_characters(body), after)
-    if part.high is None:  # see _Loop
+    if part.high is None:  # see _Loops
         return 1 if one_end else n, n * _size(body, n)
     again = _leads(body, ()) if part.high > 1 else ()
     ways, cost = _work(body, n, union([again, after]))
@@ -220,7 +237,7 @@ def _work_of_repeat(part: Part, body: Part, n: int, after: Ranges) -> tuple[floa
 
 
 def _leads(part: Part, after: Ranges) -> Ranges:
-    """The characters that a match of `part` and what comes after it can begin with."""
+    """Return the characters that a match of `part` and its continuation can begin with."""
     match part.kind:
         case "set":
             return part.ranges
@@ -249,7 +266,7 @@ def _characters(part: Part) -> Ranges:
 
 
 def _size(part: Part, n: int) -> float:
-    """What one round of a repetition costs, counted repetitions in it written out."""
+    """Return the cost of one round of a repetition, counted repetitions in it written out."""
     if part.kind == "look":
         return _work(part, n, ANY)[1]
     times = max(part.low, part.high or 1)

@@ -1,10 +1,10 @@
-"""Python values that are one JSON value, both ways: to JSON, and back by the type.
+"""Convert Python values to JSON, and JSON to Python values of scalar types such as dates and UUIDs.
 
-Used by `shapes` and `generate` for defaults and members of enums, and by whoever encodes a tool's
-result. Rule of the file: what `plain` writes, SCALARS reads into an equal value. A builder gets a
-value that fits the schema; if the type still refuses it (a leap second, a year 0) it raises
-ValueError, TypeError or ArithmeticError. Classes of impure modules (paths, UUIDs, addresses) are
-known by name and called through the annotation itself, so that nothing here imports them.
+Used by `shapes`, `records` and `generate` for types, defaults and members of enums, and for
+encoding a tool's result. What `plain` writes, the builder in SCALARS reads into an equal value. A
+builder gets a value that fits the schema; if the type still rejects it (a leap second, a year 0) it
+raises ValueError, TypeError or ArithmeticError. Classes of impure modules (paths, UUIDs, addresses)
+are recognized by name and called through the annotation, so that nothing here imports them.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _SPAN = re.compile(
 
 
 def plain(value: Any) -> Any:
-    """The JSON form of `value`. Raises TypeError if it has none, ValueError for NaN."""
+    """Return the JSON form of `value`. Raises TypeError if it has none, ValueError for NaN."""
     match value:
         case enum.Enum():
             return plain(value.value)
@@ -74,7 +74,7 @@ def _key(key: Any) -> str:
 
 
 def duration(span: datetime.timedelta) -> str:
-    """ISO 8601: `P1DT2H`, `-PT0.5S`, `PT0S`."""
+    """Return a time span in ISO 8601: `P1DT2H`, `-PT0.5S`, `PT0S`."""
     sign, span = ("-", -span) if span < datetime.timedelta() else ("", span)
     minutes, seconds = divmod(span.seconds, 60)
     hours, minutes = divmod(minutes, 60)
@@ -90,20 +90,27 @@ def duration(span: datetime.timedelta) -> str:
 
 
 def date_time(text: str) -> datetime.datetime:
-    """RFC 3339, and ISO 8601 without an offset: then the result has no time zone either."""
+    """Parse RFC 3339, or ISO 8601 without an offset, which gives a naive datetime.
+
+    Raises ValueError.
+    """
     if text[10:11] not in ("T", "t", " "):
         raise ValueError("a date and a time")
     return datetime.datetime.fromisoformat(text.upper())
 
 
 def time_of_day(text: str) -> datetime.time:
+    """Parse an ISO 8601 time, which needs minutes. Raises ValueError."""
     if ":" not in text:
         raise ValueError("hours and minutes")
     return datetime.time.fromisoformat(text.upper())
 
 
 def span(text: str) -> datetime.timedelta:
-    """ISO 8601 without years and months, which have no fixed length."""
+    """Parse an ISO 8601 duration in weeks, days, hours, minutes and seconds. Raises ValueError.
+
+    Years and months are refused: they have no fixed length.
+    """
     match = _SPAN.fullmatch(text)
     if not match:
         raise ValueError("an ISO 8601 duration in weeks, days, hours, minutes and seconds")
@@ -112,17 +119,19 @@ def span(text: str) -> datetime.timedelta:
 
 
 def raw_bytes(text: str) -> bytes:
-    """Base64 in either alphabet (RFC 4648 sections 4 and 5), padding optional."""
+    """Decode base64 in either alphabet (RFC 4648 sections 4 and 5), padding optional."""
     normal = "".join(text.split()).replace("-", "+").replace("_", "/").rstrip("=")
     return base64.b64decode(normal + "=" * (-len(normal) % 4), validate=True)
 
 
 def number(value: Any) -> decimal.Decimal:
+    """Return a JSON number, or its text, as a Decimal with the digits that were written."""
     return decimal.Decimal(repr(value) if isinstance(value, float) else value)
 
 
 def _accepts(build: Callable[[str], Any]) -> Format:
     def test(text: str) -> bool:
+        """Return whether `build` accepts the text."""
         try:
             build(text)
         except (ValueError, OverflowError):
@@ -132,7 +141,7 @@ def _accepts(build: Callable[[str], Any]) -> Format:
     return test
 
 
-# What arguments may look like: as lenient as the Python type is without guessing anything.
+# The formats of arguments: as lenient as the Python types, without guessing.
 FORMATS: Mapping[str, Format] = {
     **formats.FORMATS,
     "date-time": _accepts(date_time),
@@ -145,7 +154,7 @@ def _text(format_name: str) -> Schema:
     return {"type": "string", "format": format_name}
 
 
-# class -> (schema, builder); None: the class itself
+# class -> (schema, builder); None: the class itself is the builder
 SCALARS: dict[str, tuple[Schema, Callable[[Any], Any] | None]] = {
     "builtins.int": ({"type": "integer"}, int),
     "builtins.float": ({"type": "number"}, float),
@@ -170,7 +179,10 @@ SCALARS: dict[str, tuple[Schema, Callable[[Any], Any] | None]] = {
 
 
 def scalar(hint: Any) -> tuple[Schema, Callable[[Any], Any]] | None:
-    """(schema, builder) of a class. Python 3.13 has `pathlib._local.Path`: roots are compared."""
+    """Return (schema, builder) of a class in SCALARS, else None.
+
+    Classes are found by top-level module and name: Python 3.13 has `pathlib._local.Path`.
+    """
     if not isinstance(hint, type):
         return None
     known = SCALARS.get(f"{hint.__module__.split('.')[0]}.{hint.__qualname__}")

@@ -1,12 +1,11 @@
-"""A tool's schema in the words that every provider takes.
+"""Reduce a tool's schema to the subset that every provider accepts.
 
-Where it sits: between a tool and what a model is offered of it (tools/tool_schema.py); arguments
-are checked against the schema as its author wrote it. One tool that a provider refuses costs the
-whole request, and with it every other tool. So what some refuse is said otherwise: OpenAI and
-llama.cpp read only some patterns, and no object without properties; OpenAI and Gemini no array
-without items; Anthropic no tuple of draft-07, and no `filter[id]` or `$top` among the names of
-arguments; several no `true` in the place of a schema, and no choice at the top. Rule of the file:
-the meaning stays, in words where it cannot be said otherwise.
+Used where a tool is offered to a model (tools/tool_schema.py); arguments are checked against the
+original schema. A provider that refuses one tool refuses the whole request. So these are rewritten:
+OpenAI and llama.cpp support only some patterns, and no object without properties; OpenAI and Gemini
+no array without items; Anthropic no tuple of draft-07, and no `filter[id]` or `$top` as names of
+arguments; several no `true` in place of a schema, and no choice at the top. The meaning is kept, in
+descriptions where the subset can't express it.
 """
 
 from __future__ import annotations
@@ -25,18 +24,21 @@ _NAME = re.compile(r"[a-zA-Z0-9_.-]{1,64}")
 _CHOICES = ("oneOf", "anyOf", "allOf", "not", "enum", "const")
 _MAY_BE_FALSE = ("additionalProperties", "unevaluatedProperties", "unevaluatedItems")
 _NOTHING: dict[str, Any] = {"not": {}}
-# A reference to no entry of a table, but into some schema (zod's): it may not stay where it is.
+# A reference into a schema instead of to an entry of $defs (zod): its target may move.
 _INTO = re.compile(r'"\$ref":"#/(?!(?:\$defs|definitions)/[^/"]*")')
 
 
 def portable(schema: dict[str, Any], *, rename: bool = True) -> tuple[dict[str, Any], str]:
-    """(the schema of a tool's arguments as a model may be offered it, what it no longer says).
-    `rename`: arguments too, where whoever runs the tool knows of `renamed`."""
+    """Return (the portable schema of a tool's arguments, a description of what it can't express).
+
+    `rename`: also rename arguments; the caller must then map them back with `renamed`. The
+    description is "" if nothing is lost, or if it would be longer than MAX_WORDS.
+    """
     found = _said(_alone(schema))
     names = {theirs: safe for safe, theirs in renamed(schema).items()} if rename else {}
     found.pop("$schema", None)
     more = {key: found.pop(key) for key in _CHOICES if key in found}
-    if more:  # what it forbids is what the choices do not name
+    if more:  # its meaning depends on the choices
         found.pop("unevaluatedProperties", None)
     found = {"type": "object", "properties": {}, **found}
     if names:
@@ -49,7 +51,7 @@ def portable(schema: dict[str, Any], *, rename: bool = True) -> tuple[dict[str, 
 
 
 def renamed(schema: dict[str, Any]) -> dict[str, str]:
-    """The arguments that a model is offered under another name than their own, and their own."""
+    """Return offered name -> original name of the arguments that are renamed."""
     members = _alone(schema).get("properties")
     names = members if isinstance(members, dict) else {}
     found: dict[str, str] = {}
@@ -63,7 +65,7 @@ def renamed(schema: dict[str, Any]) -> dict[str, str]:
 
 
 def _alone(schema: dict[str, Any]) -> dict[str, Any]:
-    """The schema; where some of it will be said in words, or elsewhere, without references."""
+    """Return the schema, without references if parts of it are moved or described in words."""
     moves = not schema.keys().isdisjoint(("$ref", *_CHOICES)) or _INTO.search(dumps(schema))
     return inline(schema) if moves else schema
 
@@ -79,7 +81,7 @@ def _said(schema: dict[str, Any]) -> dict[str, Any]:
             found[keyword] = _sub(operand, keyword)
         else:
             found[keyword] = operand
-    for keyword in ("anyOf", "oneOf"):  # zod writes "may be left out" as the choice of nothing
+    for keyword in ("anyOf", "oneOf"):  # zod writes an optional value as a choice with {"not": {}}
         if isinstance(choices := found.get(keyword), list) and _NOTHING in choices:
             found[keyword] = [each for each in choices if each != _NOTHING] or choices
     _without_pattern(found)
@@ -94,7 +96,7 @@ def _sub(schema: Any, keyword: str) -> Any:
 
 
 def _without_pattern(found: dict[str, Any]) -> None:
-    """Grammars of model servers know the simplest patterns only, and none that looks around."""
+    """Move `pattern` to the description: grammars of model servers support only simple patterns."""
     pattern = found.pop("pattern", None)
     if isinstance(pattern, str) and len(pattern) <= MAX_PATTERN:
         said = f"{found.get('description') or ''} (pattern: {pattern})"

@@ -1,7 +1,7 @@
-"""Classes with members: dataclass, TypedDict, NamedTuple and Enum.
+"""Shapes of classes with members: dataclass, TypedDict, NamedTuple and Enum.
 
-Used by `generate`, which hands `describe` to `shapes`. Rule of the file: objects are closed, for a
-property that the class doesn't have is a mistake of the model.
+`generate` passes `describe` to `shapes`. Schemas of objects are closed: an unknown property is a
+mistake of the model.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from .plain import Schema, plain
 from .report import Place
 from .shapes import Build, Refused, Shape, Shapes, SignatureError, array_builder, constants
 
-# What Python itself writes into a class; nothing that helps a model.
+# Docstrings that Python generates; they do not help a model.
 _AUTOMATIC_DOCS = {"An enumeration.", "Enum where members are also (and must be) ints"}
 
 
 def describe(cls: type, hint: Any, shapes: Shapes, where: str) -> Shape | None:
-    """The shape of a class with members; None if it is of no kind that is known."""
+    """Return the shape of a class with members; None for other classes."""
     if issubclass(cls, enum.Enum):
         shape = _enum(cls, hint, shapes, where) if list(cls) else None
     elif dataclasses.is_dataclass(cls):
@@ -62,6 +62,7 @@ def _dataclass(cls: Any, hint: Any, shapes: Shapes, where: str) -> Shape:
         properties[field.name], builds[field.name] = schema, shape.build
 
     def build(value: dict[str, Any], at: Place) -> Any:
+        """Build an instance. Raises Refused if the class rejects the members."""
         members = {name: builds[name](item, (at, name)) for name, item in value.items()}
         return _constructed(cls, at, (), members)
 
@@ -75,13 +76,14 @@ def _typed_dict(cls: Any, hint: Any, shapes: Shapes, where: str) -> Shape:
     properties = {name: dict(shape.schema) for name, shape in members.items()}
 
     def build(value: dict[str, Any], at: Place) -> Any:
+        """Build the members of a dict."""
         return {name: members[name].build(item, (at, name)) for name, item in value.items()}
 
     return Shape(_object(cls, properties, required), build)
 
 
 def _named_tuple(cls: Any, hint: Any, shapes: Shapes, where: str) -> Shape:
-    """An array, as in JSON everywhere; the names of its items are their descriptions."""
+    """Return the shape of an array whose items have the fields' names as descriptions."""
     hints = _hints(cls, hint, shapes, where)
     fields = [shapes.of(hints.get(name, Any), f"{where}.{name}") for name in cls._fields]
     items = [
@@ -103,7 +105,7 @@ def _named_tuple(cls: Any, hint: Any, shapes: Shapes, where: str) -> Shape:
 
 
 def _hints(cls: Any, hint: Any, shapes: Shapes, where: str) -> dict[str, Any]:
-    """The types of a class's members, names resolved and type variables replaced."""
+    """Return the types of a class's members, names resolved and type variables replaced."""
     own = vars(sys.modules[cls.__module__]) if cls.__module__ in sys.modules else {}
     try:
         hints = typing.get_type_hints(cls, localns={**shapes.namespace, **own}, include_extras=True)
@@ -114,7 +116,7 @@ def _hints(cls: Any, hint: Any, shapes: Shapes, where: str) -> dict[str, Any]:
 
 
 def add_default(schema: Schema, default: Any) -> None:
-    """Show a default if JSON can. One that it can't say is still a default."""
+    """Set `default` in the schema; remove it if the default has no JSON form."""
     try:
         schema["default"] = plain(default)
     except (TypeError, ValueError):
@@ -130,7 +132,7 @@ def _object(cls: type, properties: dict[str, Schema], required: list[str]) -> Sc
 
 
 def closed(properties: dict[str, Schema], required: list[str]) -> Schema:
-    """The schema of an object that has these properties and no others."""
+    """Return the schema of an object that has these properties and no others."""
     schema: Schema = {"type": "object", "properties": properties}
     if required:
         schema["required"] = required
@@ -145,9 +147,10 @@ def _constructed(cls: Any, at: Place, args: Any, members: dict[str, Any]) -> Any
 
 
 def _is_required(cls: Any, name: str, hint: Any) -> bool:
-    """What the annotation says, else what the class that declared it is (PEP 655).
+    """Return whether a member of a TypedDict is required (PEP 655).
 
-    The annotation comes first: `__required_keys__` can't see it in annotations that are strings.
+    Its annotation decides, else the class that declared it. The annotation comes first, because
+    `__required_keys__` ignores annotations that are strings.
     """
     while get_origin(hint) is not None:
         if get_origin(hint) is typing.Required:

@@ -1,9 +1,9 @@
-"""Where references lead: the resources of a schema, their anchors and their dialects.
+"""The resources of a schema, their anchors and dialects, and the resolution of references.
 
-Where it sits: `compile` asks it for the target of each $ref, `inline` for the places of subschemas.
-Rule of the file: a document is walked once, only where schemas can stand (an "$id" inside an enum
-names nothing), and nothing is ever fetched: what is not in the document or in the table of known
-documents does not exist. JSON Schema 2020-12 and 2019-09 sections 8 and 9; draft-07 section 8.
+Used by `compile` to resolve each $ref, and by `inline` and `portable` for the places of subschemas.
+A document is walked once, only where subschemas can be: an "$id" inside an enum names nothing.
+Nothing is fetched: a reference to a URI that is neither in the document nor in the table of known
+documents is unresolved. JSON Schema 2020-12 and 2019-09 sections 8 and 9; draft-07 section 8.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from typing import Any
 DRAFT_2020 = "https://json-schema.org/draft/2020-12/schema"
 DRAFT_2019 = "https://json-schema.org/draft/2019-09/schema"
 DRAFT_7 = "http://json-schema.org/draft-07/schema"
-# As people write them. What draft-06 has, draft-07 means as it does.
+# Without the scheme, which is often http for https. Draft-06 keywords mean the same in draft-07.
 _DIALECTS = {each.partition("://")[2]: each for each in (DRAFT_2020, DRAFT_2019, DRAFT_7)}
 _DIALECTS["json-schema.org/draft-06/schema"] = DRAFT_7
 MAX_SUBSCHEMAS = 5_000
 
-# Where schemas stand in schemas: alone, in a list, in an object whose names are the author's.
+# Keywords whose operand is a subschema, a list of subschemas, an object of named subschemas.
 IN_ONE = frozenset(
     "additionalProperties additionalItems items contains not if then else propertyNames"
     " unevaluatedItems unevaluatedProperties contentSchema".split()
@@ -33,7 +33,7 @@ IN_MAP = frozenset(
 
 
 class Unresolved(ValueError):
-    """A reference leads nowhere; the message says which and why."""
+    """A reference without a target, or a document that is too large; the message says why."""
 
 
 @dataclass(slots=True)
@@ -48,19 +48,20 @@ class Resource:
 
 
 class Library:
-    """All resources reachable from a schema without asking anybody."""
+    """All resources of a schema and of the known documents that it refers to."""
 
     def __init__(self, schema: Any, documents: Mapping[str, Any]) -> None:
         self._documents = documents
         self._resources: dict[str, Resource] = {}
-        self._homes: dict[int, Resource] = {}  # id() of each subschema -> where it belongs
+        self._homes: dict[int, Resource] = {}  # id() of each subschema -> its resource
         self.root = self._index(schema, "", DRAFT_2020)
 
     def home(self, schema: Any, default: Resource) -> Resource:
+        """Return the resource that `schema` belongs to, `default` if it is not indexed."""
         return self._homes.get(id(schema), default)
 
     def resolve(self, reference: str, base: Resource) -> tuple[Any, Resource, str]:
-        """(the schema meant, the resource it stands in, its anchor if it was named by one).
+        """Return (the target schema, its resource, its anchor or "" if it was named by a pointer).
 
         Raises Unresolved.
         """
@@ -75,7 +76,9 @@ class Library:
         target = resource.root
         for key in tokens(fragment):
             target = member(target, key)
-            resource = self.home(target, resource)  # it may lead into another one (section 9.2.1)
+            resource = self.home(
+                target, resource
+            )  # a pointer may enter another resource (section 9.2.1)
         if not isinstance(target, dict | bool):
             raise Unresolved(f"{reference[:200]!r} does not lead to a schema")
         return target, resource, ""
@@ -90,7 +93,7 @@ class Library:
         return self._resources[uri]
 
     def _index(self, document: Any, uri: str, dialect: str) -> Resource:
-        """Walk a document and note its resources and anchors. `dialect` is for one without."""
+        """Index the resources and anchors of a document. `dialect` is the default."""
         root = self._resources[uri] = Resource(uri, document, dialect)
         todo: list[tuple[Any, Resource]] = [(document, root)]
         while todo:
@@ -103,7 +106,7 @@ class Library:
         return root
 
     def _enter(self, schema: dict[str, Any], resource: Resource) -> Resource:
-        """The resource that `schema` is in, a new one if it has an `$id`; note its anchors."""
+        """Return the resource of `schema`, new if it has an `$id`, and register its anchors."""
         is_root = schema is resource.root
         declared = schema.get("$schema")
         dialect = _dialect(declared) if isinstance(declared, str) else resource.dialect
@@ -140,7 +143,7 @@ _PARTS = re.compile(r"([^:/?#]+:)?(//[^/?#]*)?([^?#]*)(\?[^#]*)?")  # RFC 3986 a
 
 
 def join(base: str, address: str) -> str:
-    """What `address` means in a document at `base` (RFC 3986 section 5.2.2)."""
+    """Return `address` resolved against the URI `base` (RFC 3986 section 5.2.2)."""
     scheme, authority, path, query = _PARTS.match(address).groups("")  # type: ignore[union-attr]
     of_base = _PARTS.match(base).groups("")  # type: ignore[union-attr]
     if not scheme:
@@ -179,13 +182,13 @@ def unquote(text: str) -> str:
 
 
 def tokens(fragment: str) -> list[str]:
-    """The steps of a JSON pointer (RFC 6901) in a URI."""
+    """Return the unescaped tokens of a JSON pointer (RFC 6901) in a URI fragment."""
     steps = unquote(fragment).split("/")[1:]
     return [step.replace("~1", "/").replace("~0", "~") for step in steps]
 
 
 def member(node: Any, key: str) -> Any:
-    """One step of a JSON pointer; None if there is nothing."""
+    """Return the member that one token of a JSON pointer names; None if there is none."""
     if isinstance(node, dict):
         return node.get(key)
     if isinstance(node, list) and re.fullmatch("0|[1-9][0-9]{0,8}", key):

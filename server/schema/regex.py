@@ -1,9 +1,9 @@
-r"""ECMA-262 patterns: text in, tree out, and the tree in the spelling of Python's `re`.
+r"""ECMA-262 patterns (section 22.2): parse to a tree, and write in the syntax of Python's `re`.
 
-Used by `patterns`. Why not `re.compile(pattern)`: `\d` and `\w` are ASCII there and Unicode here,
-`$` lets a newline pass, `\p{L}`, `\cA` and `[^]` do not exist, `(?i)` and `(?P<…>` must not. See
-ECMA-262 section 22.2. Rule of the file: a set of characters is written as code points, all of them
-escaped, so that nothing depends on what Python means by a class.
+Used by `patterns` and `formats`. `re.compile(pattern)` would be wrong: `\d` and `\w` are ASCII in
+ECMA-262 and Unicode in Python, `$` matches before a final newline, `\p{L}`, `\cA` and `[^]` do not
+exist in Python, and `(?i)` and `(?P<…>` must be refused. Sets of characters are written as escaped
+code points, so that nothing depends on Python's character classes.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ MAX_LENGTH = 2_000  # characters of a pattern; the longest useful ones (URLs, e-
 MAX_NESTING = 50  # groups within groups
 BLOCK = 4_096  # code points; most blocks are of one category
 MAX_COUNT = 2**31  # of a counted repetition
-# What `re` needs to compile a pattern, in µs of CPython: by its characters, the ranges of its sets,
-# and the table that it makes for a set beyond Latin-1. `\p{L}` alone is 12,500.
+# The time `re` needs to compile a pattern, in µs of CPython: by its characters, the ranges of its
+# sets, and the table that `re` builds for a set beyond Latin-1. `\p{L}` alone costs 12,500.
 MAX_COST = 150_000
 CHARACTER, RANGE, FEW, TABLE = 15, 10, 300, 6_000
 
 
 class PatternError(ValueError):
-    """The text is not a pattern, or one that can't be supported; says where and why.
+    """The text is not a pattern, or an unsupported one; the message says where and why.
 
-    `cost` is what it took to find out, as of a pattern that can be used.
+    `cost` is the cost spent until then, in the unit of MAX_COST.
     """
 
     def __init__(self, message: str, cost: int = 0) -> None:
@@ -43,6 +43,7 @@ class PatternError(ValueError):
 
 
 def union(sets: Iterable[Ranges]) -> Ranges:
+    """Return the union of sets, with adjacent ranges merged."""
     merged: list[tuple[int, int]] = []
     for low, high in sorted(span for ranges in sets for span in ranges):
         if merged and low <= merged[-1][1] + 1:
@@ -53,12 +54,14 @@ def union(sets: Iterable[Ranges]) -> Ranges:
 
 
 def complement(ranges: Ranges) -> Ranges:
+    """Return the code points that are not in the set."""
     edges = [-1, *(edge for span in ranges for edge in span), sys.maxunicode + 1]
     gaps = zip(edges[::2], edges[1::2], strict=True)
     return tuple((end + 1, start - 1) for end, start in gaps if end + 1 < start)
 
 
 def overlap(one: Ranges, other: Ranges) -> bool:
+    """Return whether two sets have a common code point."""
     i = j = 0
     while i < len(one) and j < len(other):
         if one[i][1] < other[j][0]:
@@ -85,7 +88,7 @@ _SPACE = union(
 _CLASSES = {"d": _DIGITS, "w": _WORD, "s": _SPACE}
 _CONTROLS = {"t": 9, "n": 10, "v": 11, "f": 12, "r": 13, "0": 0}
 
-# The general categories by their long names; those not listed go by their two letters only.
+# Long names of general categories; the others are supported by their two letters only.
 _CATEGORIES = {
     "Letter": "L", "Uppercase_Letter": "Lu", "Lowercase_Letter": "Ll", "Mark": "M", "Number": "N",
     "Decimal_Number": "Nd", "digit": "Nd", "Punctuation": "P", "punct": "P", "Symbol": "S",
@@ -95,9 +98,9 @@ _CATEGORIES = {
 
 @lru_cache(maxsize=100)
 def _property(expression: str) -> Ranges:
-    r"""What `\p{expression}` matches: a general category, Any or ASCII; () if it isn't known.
+    r"""Return the set of `\p{expression}`: a general category, Any or ASCII; () if it is unknown.
 
-    Scripts need tables that the standard library doesn't have.
+    Scripts are not supported: the standard library has no tables of them.
     """
     name = expression.removeprefix("General_Category=").removeprefix("gc=")
     if name in ("Any", "ASCII"):
@@ -109,7 +112,7 @@ def _property(expression: str) -> Ranges:
 
 @lru_cache(maxsize=1)
 def _by_category() -> dict[str, Ranges]:
-    """One pass over all code points, about 70 ms, the first time a pattern asks."""
+    """Return the set of each general category. Takes about 70 ms, once, at the first use."""
     spans: dict[str, list[tuple[int, int]]] = {}
     start, current = 0, unicodedata.category("\0")
     for block in range(0, sys.maxunicode + 1, BLOCK):
@@ -129,7 +132,7 @@ def _by_category() -> dict[str, Ranges]:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A node of the tree. Greedy or lazy makes no difference to whether something matches."""
+    """A node of the tree. Greedy and lazy are not told apart: they match in the same texts."""
 
     kind: str  # set, seq, alt, repeat, group, look, edge or back
     parts: tuple[Part, ...] = ()
@@ -145,12 +148,12 @@ def parse(source: str) -> Part:
 
 
 def parse_and_cost(source: str, max_cost: int = MAX_COST) -> tuple[Part, int]:
-    r"""Return the tree of a pattern and what it costs to compile. Raises PatternError for what
-    isn't ECMA-262, or costs more than `max_cost`.
+    r"""Return (the tree of a pattern, its compile cost in the unit of MAX_COST).
 
-    Unicode mode (the `u` flag, as JSON Schema 2020-12 section 6.4 advises) except where real
-    schemas disagree harmlessly: `\-` and other escaped punctuation, a lone `}` or `]`, and a `{`
-    that opens no quantifier mean themselves.
+    The grammar is that of Unicode mode (the `u` flag, as JSON Schema 2020-12 section 6.4 advises),
+    with harmless exceptions that real schemas need: `\-` and other escaped punctuation, a lone `}`
+    or `]`, and a `{` that begins no quantifier are literals. Raises PatternError if the text is not
+    ECMA-262 or costs more than `max_cost`.
     """
     if len(source) > MAX_LENGTH:
         raise PatternError(f"a pattern may have {MAX_LENGTH} characters, got {len(source)}")
@@ -162,7 +165,7 @@ def parse_and_cost(source: str, max_cost: int = MAX_COST) -> tuple[Part, int]:
 
 
 class _Reader:
-    """Recursive descent with one character of look-ahead."""
+    """Recursive descent parser with one character of look-ahead."""
 
     def __init__(self, source: str, max_cost: int) -> None:
         self.source = source
@@ -171,20 +174,23 @@ class _Reader:
         self.cost = CHARACTER * len(source)
 
     def fail(self, reason: str) -> NoReturn:
+        """Raise PatternError with the current position."""
         where = f"at character {self.at + 1}"
         raise PatternError(f"not a valid pattern: {reason} {where}", CHARACTER * self.at)
 
     def take(self, expression: str) -> re.Match[str] | None:
-        """Go past what matches here, if something does."""
+        """Match `expression` at the current position and advance; None if it does not match."""
         match = re.compile(expression, re.DOTALL).match(self.source, self.at)
         self.at = match.end() if match else self.at
         return match
 
     def next(self) -> str:
+        """Return the next character and advance. Raises PatternError at the end."""
         match = self.take(".")
         return match[0] if match else self.fail("unexpected end")
 
     def alternatives(self, depth: int) -> Part:
+        """Parse alternatives separated by `|`."""
         if depth > MAX_NESTING:
             self.fail(f"more than {MAX_NESTING} nested groups")
         branches = [self.sequence(depth)]
@@ -193,12 +199,14 @@ class _Reader:
         return branches[0] if len(branches) == 1 else Part("alt", tuple(branches))
 
     def sequence(self, depth: int) -> Part:
+        """Parse terms up to `|`, `)` or the end."""
         parts: list[Part] = []
         while self.at < len(self.source) and self.source[self.at] not in "|)":
             parts.append(self.quantified(self.atom(depth)))
         return Part("seq", tuple(parts))
 
     def quantified(self, atom: Part) -> Part:
+        """Parse an optional quantifier behind `atom`."""
         match = self.take(r"(?:[*+?]|\{([0-9]{1,10})(,?)([0-9]{0,10})\})\??")
         if not match:
             return atom
@@ -216,17 +224,20 @@ class _Reader:
         return Part("repeat", (atom,), low=least, high=most)
 
     def charge(self, cost: int) -> None:
+        """Add to the cost. Raises PatternError beyond `max_cost`."""
         self.cost += cost
         if self.cost > self.max_cost:
             said = f"not supported: it costs more than {self.max_cost} to compile"
             raise PatternError(said, CHARACTER * self.at)
 
     def set(self, ranges: Ranges) -> Part:
+        """Return a set part and charge its cost."""
         self.charge(_set_cost(ranges))
         return Part("set", ranges=ranges)
 
     def atom(self, depth: int) -> Part:
-        self.charge(depth)  # what a part holds is looked at again for each group around it
+        """Parse one term without its quantifier."""
+        self.charge(depth)  # each part is visited again for each group around it
         match char := self.next():
             case "^" | "$":
                 return Part("edge", mark=char)
@@ -243,6 +254,7 @@ class _Reader:
         return self.set(_only(char))
 
     def group(self, depth: int) -> Part:
+        """Parse a group whose `(` was read."""
         kind = self.take(r"\?(?::|=|!|<=|<!|<(?P<name>[A-Za-z_]\w*)>)")
         if not kind and self.take(r"\?"):
             self.fail("unknown kind of group")
@@ -254,6 +266,7 @@ class _Reader:
         return Part("seq", (body,)) if kind[0] == "?:" else Part("look", (body,), mark=kind[0][1:])
 
     def escape(self) -> Part:
+        """Parse an escape outside of a class, whose backslash was read."""
         if edge := self.take("[bB]"):
             return Part("edge", mark=edge[0])
         if group := self.take(r"k<(\w+)>|([1-9][0-9]{0,2})"):
@@ -261,6 +274,7 @@ class _Reader:
         return self.set(self.escaped())
 
     def char_class(self) -> Ranges:
+        """Parse a character class whose `[` was read."""
         negated = self.take(r"\^")
         sets: list[Ranges] = []
         while not self.take("]"):
@@ -275,13 +289,14 @@ class _Reader:
         return complement(union(sets)) if negated else union(sets)
 
     def class_atom(self) -> Ranges:
+        """Parse one character or escape in a class."""
         char = self.next()
         if char != "\\":
             return _only(char)
         return _only("\b") if self.take("b") else self.escaped()
 
     def escaped(self) -> Ranges:
-        """The characters that an escape stands for, the backslash being behind us."""
+        """Parse a character escape whose backslash was read, and return its set."""
         char = self.next()
         if char.lower() in _CLASSES:
             return _CLASSES[char] if char in _CLASSES else complement(_CLASSES[char.lower()])
@@ -295,6 +310,7 @@ class _Reader:
         return ((code, code),)
 
     def code_point(self, char: str) -> int:
+        """Parse the rest of an escape that begins with `char`, and return its code point."""
         if char in _CONTROLS and not (char == "0" and self.take("[0-9]")):
             return _CONTROLS[char]
         if char == "c" and (letter := self.take("[A-Za-z]")):
@@ -317,8 +333,10 @@ class _Reader:
 
 
 def _shorter(ranges: Ranges) -> tuple[Ranges, bool]:
-    """The set or its complement, and whether it is that: `re` needs 5 ms for a set that reaches
-    over all planes, and nothing to negate a small one."""
+    """Return (the set or its complement, whether it is the complement).
+
+    `re` needs 5 ms for a set that extends over all planes, and no time to negate a small one.
+    """
     if ranges and ranges[-1][1] == sys.maxunicode:
         return complement(ranges), True
     return ranges, False
@@ -334,9 +352,10 @@ _EDGES = {"^": r"\A", "$": r"\Z", "b": r"(?a:\b)", "B": r"(?a:\B)"}
 
 
 def write(part: Part) -> str:
+    """Return the pattern of a tree in the syntax of `re`."""
     inner = [write(sub) for sub in part.parts]
     match part.kind:
-        case "set":  # every code point escaped: no special meaning can slip in
+        case "set":  # every code point is escaped, so none has a special meaning
             ranges, negated = _shorter(part.ranges)
             spans = "".join(f"\\U{low:08x}-\\U{high:08x}" for low, high in ranges)
             if not spans:
@@ -354,6 +373,6 @@ def write(part: Part) -> str:
             return f"(?{part.mark}{inner[0]})"
         case "edge":
             return _EDGES[part.mark]
-    # A group that took no part matches the empty text (22.2.2.7.3).
+    # A group that did not participate matches the empty text (ECMA-262 22.2.2.7.3).
     same = f"\\{part.mark}" if part.mark.isdigit() else f"(?P={part.mark})"
     return f"(?({part.mark}){same})"

@@ -1,13 +1,12 @@
-"""Arguments that almost fit a schema, made to fit where nothing is lost or guessed.
+"""Repair arguments that almost fit a schema, without loss and without guessing.
 
-Where it sits: `convert` comes here, and whoever has a schema and no Python function (tools of a
-client, an MCP server, an OpenAPI document). Rule of the file: exact validation first. Only what it
-finds wrong is touched, each change says what the schema wants in the value's own words, and each is
-reported. A genuine string is never decoded; a truncated text is never closed; nothing is wrapped,
+Used by `convert`, and by the server where there is a schema but no Python function (client tools,
+MCP servers, OpenAPI documents). Only what validation finds wrong is changed, and each change is
+reported. Text that fits is never decoded, truncated JSON is never closed, nothing is wrapped,
 truncated or rounded.
 
-What models send (measured in the issue trackers of a dozen clients): JSON inside strings, numbers
-as strings, null for "not given", repeated items in sets.
+The repairs cover what models send (measured in the issue trackers of a dozen clients): JSON inside
+strings, numbers as strings, null for "not given", repeated items in sets.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from .keywords import TYPES, identity, is_number
 from .report import NOTHING, Finding, Mismatch, Node, Run, describe, path, pointer, show
 from .validate import Validator, remembered
 
-ROUNDS = 20  # each repair may uncover the next: a string, its object, the object's members
+ROUNDS = 20  # a repair may uncover the next: a string, its object, the object's members
 
 _WHOLE = re.compile(r"[+-]?[0-9]{1,400}(?:\.0+)?")
 _NUMBER = re.compile(r"[+-]?[0-9]{1,400}(?:\.[0-9]{1,400})?(?:[eE][+-]?[0-9]{1,3})?")
@@ -33,7 +32,7 @@ _WORDS |= {"false": False, "no": False, "off": False, "0": False}
 
 @dataclass(frozen=True, slots=True)
 class Repaired:
-    """`value` with the repairs made; `errors` are what still does not fit."""
+    """`value` with the repairs made; `errors` are the mismatches that remain."""
 
     value: Any
     repairs: list[Mismatch]
@@ -41,7 +40,7 @@ class Repaired:
 
 
 def repair(value: Any, schema: Any) -> Repaired:
-    """Validate, and mend what can be mended. `value` itself is not changed.
+    """Validate `value` and repair it where possible; `value` itself is not changed.
 
     `schema` is a schema or a Validator. Raises SchemaError.
     """
@@ -50,15 +49,15 @@ def repair(value: Any, schema: Any) -> Repaired:
 
 
 class _Mender:
-    """One repair. All its validations share one budget, however many alternatives are tried."""
+    """One repair. All its validations share one budget of steps, also those of alternatives."""
 
     def __init__(self) -> None:
         self.run = Run()
 
     def mend(self, node: Node, value: Any) -> Repaired:
-        """Repair until nothing is wrong or nothing helps."""
+        """Repair until nothing is wrong or nothing can be repaired, in at most ROUNDS rounds."""
         repairs: list[Mismatch] = []
-        first: dict[str, Finding] = {}  # what was wrong at each place before it was mended
+        first: dict[str, Finding] = {}  # the original finding of each place
         findings = node.findings(value, self.run)
         for _ in range(ROUNDS):
             fixes = self.fixes(findings)
@@ -77,7 +76,7 @@ class _Mender:
         return Repaired(value, repairs, left)
 
     def fixes(self, findings: list[Finding]) -> dict[str, tuple[Finding, Any]]:
-        """At most one change for each place, none inside a place that changes."""
+        """Return place -> (finding, new value), at most one per place and none inside another."""
         fixes: dict[str, tuple[Finding, Any]] = {}
         for finding in findings:
             place = pointer(finding.at) + "/"
@@ -99,7 +98,7 @@ def _get(root: Any, keys: list[str | int]) -> Any:
 
 
 def _put(root: Any, keys: list[str | int], value: Any) -> Any:
-    """A copy of `root` with `value` at `keys`; only containers on the way are copied."""
+    """Return a copy of `root` with `value` at `keys`; only containers on the path are copied."""
     if not keys:
         return value
     copy = root.copy()
@@ -110,7 +109,7 @@ def _put(root: Any, keys: list[str | int], value: Any) -> Any:
     return copy
 
 
-# ---------------------------------------------------- one mender for each keyword that has one
+# ---------------------------------------------------- repairs, by the keyword that failed
 
 
 def _of_type(finding: Finding, mender: _Mender) -> Any:
@@ -122,7 +121,7 @@ def _of_type(finding: Finding, mender: _Mender) -> Any:
 
 
 def _listed(finding: Finding, mender: _Mender) -> Any:
-    """The one allowed value that reads the same: "9" for 9."""
+    """Return the one allowed value with the same text, such as "9" for 9; else NOTHING."""
     value, allowed = finding.wanted
     if isinstance(value, str):
         same = [option for option in allowed if show(option) == value.strip()]
@@ -132,7 +131,7 @@ def _listed(finding: Finding, mender: _Mender) -> Any:
 
 
 def _formatted(finding: Finding, mender: _Mender) -> Any:
-    """Blanks around it, a blank for the T, a UUID without its hyphens."""
+    """Return the text without surrounding blanks, with T for a blank, or a UUID with hyphens."""
     name, test = finding.wanted
     text = finding.value.strip()
     options = [text, text.replace(" ", "T", 1)]
@@ -143,7 +142,10 @@ def _formatted(finding: Finding, mender: _Mender) -> Any:
 
 
 def _alternative(finding: Finding, mender: _Mender) -> Any:
-    """The first alternative that a repair makes fit. If too many fit, nothing can be mended."""
+    """Return the value repaired for the first alternative where that succeeds; else NOTHING.
+
+    A value that fits several alternatives of oneOf is not repaired.
+    """
     value, nodes = finding.wanted or (None, ())
     for node in nodes:
         mended = mender.mend(node, value)
@@ -171,7 +173,7 @@ _MENDERS: dict[str, Callable[[Finding, _Mender], Any]] = {
 }
 
 
-# What a value says when it is read as another type: NOTHING if not clearly that.
+# Conversions to a type. They return NOTHING if the value is not clearly of that type.
 
 
 def _whole(value: Any) -> Any:
@@ -194,7 +196,7 @@ def _boolean(value: Any) -> Any:
 
 
 def _string(value: Any) -> Any:
-    """Digits that were meant as text. Not 1.10: its last digit is gone already."""
+    """Return an integer as text. A float is not converted: 1.10 has lost its last digit."""
     whole = isinstance(value, int) and not isinstance(value, bool)
     return str(value) if whole and value.bit_length() < 1_000 else NOTHING
 

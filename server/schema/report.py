@@ -1,9 +1,8 @@
-"""What is found wrong with a value: where, which rule, and the words for it.
+"""The mismatches found in a value: their places, keywords and messages.
 
-Where it sits: `keywords` reports to a `Run`, `repair` reads the findings, people and models read
-the `Mismatch`es. Rule of the file: places are linked tuples from the leaf to the root, which cost
-one tuple per level, and nothing becomes text before something is wrong. Whatever the value, the
-text is short and printable: hostile values pass through here.
+Checks report to a `Run`, `repair` reads the findings, people and models read the `Mismatch`es.
+Places are linked tuples from the leaf to the root, one tuple per level, and are turned into text
+only for a mismatch. Messages are short and printable for any value, also a hostile one.
 """
 
 from __future__ import annotations
@@ -16,14 +15,14 @@ from typing import Any, NamedTuple
 from ..strict_json import quote
 
 # A run may visit this many nodes: about half a second of CPython. Schemas whose $refs double at
-# each level ask for 2^n visits; the count, not the clock, stops them, so verdicts are repeatable.
+# each level need 2^n visits; a count instead of a clock stops them, so that results are repeatable.
 MAX_STEPS = 500_000
-MAX_FINDINGS = 100  # nobody reads more, and 1 MB of wrong items must not become 100 MB of text
+MAX_FINDINGS = 100  # 1 MB of wrong items must not become 100 MB of text
 SHOWN = 60  # characters of a value that a message repeats
 LISTED = 20  # alternatives that a message lists
 
 Place = tuple[Any, str | int] | None  # (place of the container, key); None is the root
-Seen = set[str | int] | None  # evaluated keys; None where no unevaluated* keyword asks
+Seen = set[str | int] | None  # evaluated keys; None if no unevaluated* keyword needs them
 Check = Callable[[Any, Place, "Run", Seen], None]
 NOTHING: Any = object()
 
@@ -41,28 +40,29 @@ class Mismatch:
 
 
 class Finding(NamedTuple):
-    """One problem for code: `value` is what was met, `wanted` what the keyword asked for."""
+    """One problem for code: `value` is the offending value, `wanted` the data that repairs need."""
 
     at: Place
     keyword: str
     message: str
-    value: Any = NOTHING  # if there is one, the message goes on with it
+    value: Any = NOTHING  # if set, it is appended to the message
     wanted: Any = None
 
     def mismatch(self) -> Mismatch:
+        """Return the finding as a Mismatch; the message ends with the value, if there is one."""
         got = "" if self.value is NOTHING else f", got {describe(self.value)}"
         return Mismatch(pointer(self.at), self.keyword, self.message + got)
 
 
 class Exhausted(Exception):
-    """Value and schema together ask for too much work.
+    """Value and schema together exceed the budget of work.
 
-    It ends the run instead of being a finding: below `not`, a finding would turn into a fit.
+    An exception, because below `not` a finding would count as a fit.
     """
 
 
 class Run:
-    """One visit of a value: what was found so far, and how much work is left."""
+    """One validation of a value: its findings and the remaining steps."""
 
     __slots__ = ("findings", "steps")
 
@@ -73,31 +73,33 @@ class Run:
     def fail(
         self, at: Place, keyword: str, message: str, value: Any = NOTHING, wanted: Any = None
     ) -> None:
+        """Add a finding, unless there are MAX_FINDINGS already."""
         if len(self.findings) < MAX_FINDINGS:
             self.findings.append(Finding(at, keyword, message, value, wanted))
 
     def spend(self, steps: int, reason: str = "too much work to check this value") -> None:
-        """Pay before doing something that takes longer than usual; a step is about 1 µs."""
+        """Charge `steps` of about 1 µs for expensive work, before doing it. Raises Exhausted."""
         self.steps -= steps
         if self.steps < 0:
             raise Exhausted(reason)
 
 
 class Node:
-    """One schema, compiled: a list of checks. Created empty, because schemas may be recursive.
+    """A compiled schema: a list of checks. Created empty, because schemas may be recursive.
 
-    A check looks at one value and reports to the run. It gives no verdict, so that every problem
-    is collected; whoever needs a verdict makes an `attempt` and sees whether it found anything.
+    A check examines one value and reports to the run. It returns no verdict, so that all problems
+    are collected; `attempt` tells whether a value fits.
     """
 
     __slots__ = ("checks", "expected", "tracks")
 
     def __init__(self) -> None:
         self.checks: list[Check] = []
-        self.expected = "a value"  # what it asks for, in a few words, for messages
+        self.expected = "a value"  # the accepted values in a few words, for messages
         self.tracks = False  # whether an unevaluated* keyword needs its own set of seen keys
 
     def check(self, value: Any, at: Place, run: Run, seen: Seen = None) -> None:
+        """Report every problem of `value` to the run. Raises Exhausted."""
         run.steps -= 1
         if run.steps < 0:
             run.spend(0)
@@ -108,7 +110,7 @@ class Node:
             seen |= own
 
     def attempt(self, value: Any, at: Place, run: Run, seen: Seen = None) -> list[Finding]:
-        """Check on trial: what is wrong, without reporting it. Nothing counts as seen if it is."""
+        """Return the findings of `value` without reporting them. `seen` grows only if it fits."""
         run.steps -= 1
         outer, run.findings = run.findings, []
         own: Seen = None if seen is None else set()
@@ -119,7 +121,10 @@ class Node:
         return found
 
     def findings(self, value: Any, run: Run) -> list[Finding]:
-        """Everything wrong with `value`, up to MAX_FINDINGS problems. Never raises."""
+        """Return the findings of `value`, at most MAX_FINDINGS. Never raises.
+
+        Exceeding the budget or the stack is one finding with the keyword "limit".
+        """
         run.findings = []
         try:
             self.check(value, None, run)
@@ -134,7 +139,7 @@ class Node:
 
 
 def path(at: Place) -> list[str | int]:
-    """The keys from the root to `at`."""
+    """Return the keys from the root to `at`."""
     keys: list[str | int] = []
     while at is not None:
         at, key = at
@@ -143,7 +148,7 @@ def path(at: Place) -> list[str | int]:
 
 
 def pointer(at: Place) -> str:
-    """RFC 6901. Half a surrogate pair is written as an escape: a pointer must be UTF-8."""
+    """Return `at` as an RFC 6901 pointer. Lone surrogates are escaped: it must be UTF-8."""
     text = "".join("/" + str(key).replace("~", "~0").replace("/", "~1") for key in path(at))
     return text.encode("utf-8", "backslashreplace").decode()
 
@@ -160,13 +165,13 @@ _NAMES = {
 
 
 def json_type(value: Any) -> str:
-    """The JSON name of a value's type. A float that is whole is still called a number."""
+    """Return the JSON name of a value's type. A whole float is still called a number."""
     kind = next((kind for kind in type(value).__mro__ if kind in _NAMES), None)
     return _NAMES[kind] if kind else f"a Python {type(value).__name__}"
 
 
 def describe(value: Any) -> str:
-    """The type and a glimpse: `string ("5")`, `array of 3 items`, `object with "a", "b"`."""
+    """Return type and excerpt: `string ("5")`, `array of 3 items`, `object with "a", "b"`."""
     if isinstance(value, list):
         return f"array of {len(value)} item{'s' * (len(value) != 1)}"
     if isinstance(value, dict):
@@ -178,7 +183,7 @@ def describe(value: Any) -> str:
 
 
 def show(value: Any) -> str:
-    """A value as JSON, cut to a glance."""
+    """Return a scalar as JSON, cut to SHOWN characters; the description of any other value."""
     match value:
         case str():
             cut = value if len(value) <= SHOWN else value[:SHOWN] + "…"
@@ -193,7 +198,10 @@ def show(value: Any) -> str:
 
 
 def one_of(values: Iterable[Any]) -> str:
-    """`"c" or "f"`; a long list is cut and says so."""
+    """Return the alternatives as text: `"c" or "f"`.
+
+    At most LISTED are shown; the text ends with the number of the others.
+    """
     words = [show(value) for value in values]
     if len(words) > LISTED:
         return ", ".join(words[:LISTED]) + f" or one of {len(words) - LISTED} more"
@@ -201,13 +209,13 @@ def one_of(values: Iterable[Any]) -> str:
 
 
 def either(words: list[str]) -> str:
-    """`a`, `a or b`, `a, b or c`, each word once."""
+    """Join words without repetitions: `a`, `a or b`, `a, b or c`."""
     words = list(dict.fromkeys(words))
     return " or ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
 
 
 def nearest(name: Any, names: Iterable[Any]) -> str:
-    """` (did you mean "city"?)` when one of `names` looks like it, else nothing."""
+    """Return ` (did you mean "city"?)` if one of `names` is similar to `name`, else ""."""
     if not isinstance(name, str) or len(name) > SHOWN:  # difflib is quadratic
         return ""
     known = [other for other in names if isinstance(other, str) and len(other) <= SHOWN]

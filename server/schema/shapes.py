@@ -1,9 +1,9 @@
-"""From a Python type to its shape: the JSON Schema, and how to build a value that fits it.
+"""Shapes of Python types: the JSON Schema, and a function that builds a value from fitting JSON.
 
-Used by `generate`, and through it by `convert`. Rule of the file: schema and builder of a type are
-made side by side by one function, so they can't drift apart. A builder gets (JSON value, its
-place), may rely on the schema, and raises Refused when the type has an opinion of its own. What
-can't be described exactly is refused when the tool is registered, with the reason and a way out.
+Used by `generate` and `records`, and through them by `convert`. The schema and the builder of a
+type are made by one function, so that they agree. A builder gets (JSON value, its place), may rely
+on the schema, and raises Refused if the type itself rejects the value. A type that can't be
+described exactly is refused when the tool is registered, with the reason and a remedy.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ INTEGER_NAME = "^(0|-?[1-9][0-9]*)$"
 
 
 class SignatureError(TypeError):
-    """A function or type that can't be described to a model; says what, why, and what to do."""
+    """A function or type that can't be described to a model; the message has reason and remedy."""
 
 
 class Refused(ValueError):
@@ -49,19 +49,22 @@ class Refused(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Shape:
+    """The schema of a type and the builder of its values."""
+
     schema: Schema
     build: Build
 
 
-# Describes a class with members, if it is of a kind that has them (see `records`).
+# Returns the shape of a class with members, None for other classes (see `records`).
 Describe = Callable[[type, Any, "Shapes", str], Shape | None]
 
 
 class Shapes:
     """The shapes of one function's types. Classes with members are collected in `defs`.
 
-    `namespace` resolves the names of types. `describe` knows the classes with members. `titled`:
-    every schema says its type's full name in `title`, not only those of classes with members.
+    `namespace` resolves the names of types. `describe` returns the shapes of classes with members.
+    `titled`: every schema has its type's full name in `title`, not only those of classes with
+    members.
     """
 
     def __init__(
@@ -70,15 +73,18 @@ class Shapes:
         self.namespace = namespace
         self.defs: dict[str, Schema] = {}
         self._describe, self._titled = describe, titled
-        # By their full name, which several may have: (type, name in defs).
+        # full name of a class -> (type, name in defs) of each class with that name
         self._known: dict[str, list[tuple[Any, str]]] = {}
         self._builds: dict[str, Build] = {}
 
     def of(self, hint: Any, where: str) -> Shape:
-        """Raises SignatureError; `where` is how its message begins."""
+        """Return the shape of a type hint.
+
+        Raises SignatureError, whose message begins with `where`.
+        """
         shape = self._of(hint, where)
         if not self._titled or not shape.schema or "$ref" in shape.schema:
-            return shape  # what it refers to has a title
+            return shape  # the entry in defs has a title
         title = {"title": type_name(hint)}
         named = isinstance(hint, typing.NewType) or (_ALIAS and isinstance(hint, _ALIAS))
         schema = {**shape.schema, **title} if named else {**title, **shape.schema}
@@ -127,7 +133,10 @@ class Shapes:
         raise SignatureError(f"{where}: {_why_not(hint, origin)}")
 
     def _class(self, cls: type, hint: Any, where: str) -> Shape | None:
-        """A `$ref` to a description in defs, which is there before the members are looked at."""
+        """Return a `$ref` into `defs`; None if `describe` returns None.
+
+        The entry is added before the members are described, because they may refer to it.
+        """
         full = type_name(hint)
         namesakes = self._known.setdefault(full, [])
         name = next((name for known, name in namesakes if known == hint), "")
@@ -148,7 +157,10 @@ class Shapes:
         return Shape({"$ref": f"#/$defs/{name}"}, lambda value, at: self._builds[name](value, at))
 
     def _annotated(self, hint: Any, metadata: Iterable[Any], where: str) -> Shape:
-        """`Annotated[int, "how many", {"minimum": 1}]`: text describes, a dict constrains."""
+        """Return the shape of `Annotated[int, "how many", {"minimum": 1}]`.
+
+        Text is the description, a dict is merged into the schema.
+        """
         shape = self.of(hint, where)
         schema = dict(shape.schema)
         for extra in metadata:
@@ -159,12 +171,16 @@ class Shapes:
         return Shape(schema, shape.build)
 
     def _union(self, hints: tuple[Any, ...], where: str) -> Shape:
-        """The first alternative that fits builds the value; but 5 is an int before it's a float."""
+        """Return the shape of a union: the first alternative that fits builds the value.
+
+        A float is first tried as "number", any other value first as the other types.
+        """
         shapes = [self.of(hint, where) for hint in hints]
         validators: list[Validator] = []
 
         def build(value: Any, at: Place) -> Any:
-            if not validators:  # not earlier: defs are complete only when all types are known
+            """Build the value by the first fitting alternative. Raises Refused if there is none."""
+            if not validators:  # not earlier: defs are complete only after all types are described
                 validators.extend(self.validator(shape.schema) for shape in shapes)
             fits = [
                 shape
@@ -184,6 +200,7 @@ class Shapes:
         return Shape({"anyOf": [shape.schema for shape in shapes]}, build)
 
     def validator(self, schema: Schema) -> Validator:
+        """Return a Validator of a schema that may refer to `defs`."""
         return Validator({**schema, "$defs": self.defs} if self.defs else schema, formats=FORMATS)
 
     def _array(self, args: tuple[Any, ...], where: str, kind: Callable[[Any], Any]) -> Shape:
@@ -216,6 +233,7 @@ class Shapes:
             schema["additionalProperties"] = item.schema
 
         def build(value: dict[str, Any], at: Place) -> dict[Any, Any]:
+            """Build keys and values of a dict."""
             return {
                 key(name, (at, name)): item.build(member, (at, name))
                 for name, member in value.items()
@@ -224,7 +242,7 @@ class Shapes:
         return Shape(schema, build)
 
     def _names(self, hint: Any, where: str) -> tuple[Schema, Build]:
-        """Keys are text in JSON: the schema of that text, and how it becomes a key."""
+        """Return (the schema of a dict's keys as JSON text, the builder of a key)."""
         shape = self.of(hint, where)
         schema = shape.schema
         if "$ref" in schema:
@@ -249,7 +267,7 @@ class Shapes:
 
 
 def constants(pairs: list[tuple[Any, Any]], where: str) -> Shape:
-    """The shape of a choice between (Python value, value whose JSON form stands for it)."""
+    """Return the shape of a choice between pairs (Python value, value with the JSON form)."""
     values = []
     for member, value in pairs:
         try:
@@ -265,7 +283,10 @@ def constants(pairs: list[tuple[Any, Any]], where: str) -> Shape:
 
 
 def array_builder(item: Callable[[int], Build], kind: Callable[[Any], Any]) -> Build:
+    """Return a builder of arrays: `item` maps an index to its builder, `kind` takes the list."""
+
     def build(value: list[Any], at: Place) -> Any:
+        """Build the items, then the collection."""
         built = [item(index)(member, (at, index)) for index, member in enumerate(value)]
         return _guarded(kind)(built, at)  # the members of a set must be hashable
 
@@ -274,6 +295,7 @@ def array_builder(item: Callable[[int], Build], kind: Callable[[Any], Any]) -> B
 
 def _guarded(build: Callable[[Any], Any]) -> Build:
     def guarded(value: Any, at: Place) -> Any:
+        """Build the value. Raises Refused for ValueError, ArithmeticError and TypeError."""
         try:
             return build(value)
         except (ValueError, ArithmeticError, TypeError) as error:
@@ -284,7 +306,7 @@ def _guarded(build: Callable[[Any], Any]) -> Build:
 
 
 def type_name(hint: Any) -> str:
-    """A type as people write it, classes qualified by their module: `list[shop.Order]`."""
+    """Return a type as written in code, classes qualified by module: `list[shop.Order]`."""
     if hint is None or hint is types.NoneType:
         return "None"
     if isinstance(hint, str):

@@ -1,9 +1,9 @@
-"""JSON Schema validation, 2020-12, 2019-09 and draft-07: everything that is wrong with a value.
+"""Validate JSON values against JSON Schema 2020-12, 2019-09 and draft-07, reporting every mismatch.
 
-Start here: the table KEYWORDS says what there is; `compile` makes nodes of it, `report` runs them.
-Used for tool arguments, for answers to interrupts, for structured output. Rule of the file: a
-schema may come from a stranger, so nothing is fetched, nothing loops, and every limit is counted
-rather than timed.
+Used for tool arguments, answers to interrupts and structured output. The table KEYWORDS lists the
+supported keywords; `compile` turns a schema into nodes and `report` runs them. Schemas may be
+untrusted: nothing is fetched, evaluation always ends, and limits count work instead of time, so
+that results are repeatable.
 """
 
 from __future__ import annotations
@@ -36,16 +36,19 @@ __all__ = [
 MAX_SCHEMA_DEPTH = 100
 MAX_SCHEMA_TEXT = 256_000  # characters of JSON; the largest known tool schema has 60,000
 MAX_SCHEMAS_COST = 500_000  # of all schemas of a request, in units of about 1 µs
-MAX_SCHEMAS_STEPS = 100_000  # of all values that are held against them
+MAX_SCHEMAS_STEPS = 100_000  # of validating all values against them
 MAX_REMEMBERED = 1_000_000  # characters of schemas and units of cost: about 12 MB
-MIN_WEIGHT = 2_000  # in the same
+MIN_WEIGHT = 2_000  # in the same unit, for each schema
 NO_FORMATS: Mapping[str, Format] = MappingProxyType({})
 NO_DOCUMENTS: Mapping[str, Any] = MappingProxyType({})
 
 
 class SchemaError(ValueError):
-    """A schema that can't be used. `errors` lists why, with pointers into the schema; `cost` is
-    what it took to find out."""
+    """A schema that can't be used.
+
+    `errors` lists the reasons, with pointers into the schema; `cost` is the compile cost spent so
+    far, in units of about 1 µs.
+    """
 
     def __init__(self, errors: list[Mismatch], cost: int = 0) -> None:
         super().__init__("the schema can't be used: " + "; ".join(map(str, errors[:5])))
@@ -56,8 +59,8 @@ class SchemaError(ValueError):
 class Validator:
     """A compiled schema. Compile once, run often; safe to share.
 
-    `documents` is the table of other schemas that a $ref may name by URI, `max_cost` bounds the
-    patterns. Raises SchemaError.
+    `documents` maps URIs to other schemas that a $ref may name; `max_cost` bounds the cost of
+    compiling the patterns. Raises SchemaError.
     """
 
     def __init__(
@@ -84,15 +87,15 @@ class Validator:
     def errors(
         self, value: Any, *, steps: int = MAX_STEPS, run: Run | None = None
     ) -> list[Mismatch]:
-        """Every problem of `value`, in document order as far as keywords allow; [] if it fits.
+        """Return the mismatches of `value`, mostly in document order; [] if it fits.
 
-        Values that are checked with one `run` share its steps.
+        Values that are checked with one `run` share its budget of steps.
         """
         return [finding.mismatch() for finding in self.root.findings(value, run or Run(steps))]
 
 
 class Schemas:
-    """The schemas of one request: they share a budget to compile them, and one to run them."""
+    """The schemas of one request, which share one budget for compiling and one for validation."""
 
     def __init__(
         self, max_cost: int = MAX_SCHEMAS_COST, max_steps: int = MAX_SCHEMAS_STEPS
@@ -102,7 +105,7 @@ class Schemas:
         self._run = Run(max_steps)
 
     def validator(self, schema: Any) -> Validator:
-        """The compiled schema. Raises SchemaError, also where nothing is left of the budget."""
+        """Return the compiled schema. Raises SchemaError, also when the budget is used up."""
         if self._cost <= self._max_cost:
             try:
                 found = remembered(schema)
@@ -117,26 +120,26 @@ class Schemas:
         return found
 
     def errors(self, value: Any, schema: Any) -> list[Mismatch]:
-        """Every problem that `value` has with `schema`. Raises SchemaError."""
+        """Return the mismatches between `value` and `schema`; [] if it fits. Raises SchemaError."""
         return self.validator(schema).errors(value, run=self._run)
 
 
 def validate(value: Any, schema: Any, *, formats: bool = True) -> list[Mismatch]:
-    """Every problem that `value` has with `schema`; [] if it fits. Raises SchemaError.
+    """Return the mismatches between `value` and `schema`; [] if it fits. Raises SchemaError.
 
-    `value` is what JSON can say: dict, list, str, int, float, bool, None. The compiled schema is
-    remembered by its text, so calling this again is cheap; `Validator` saves even that.
+    `value` consists of JSON types: dict, list, str, int, float, bool, None. The compiled schema is
+    cached by its text, so repeated calls are cheap; a `Validator` also saves the cache lookup.
     """
     return remembered(schema, formats).errors(value)
 
 
 def check_schema(schema: Any, max_cost: int = MAX_COST) -> list[Mismatch]:
-    """What makes this schema unusable, with pointers into it; [] if it can be used.
+    """Return the reasons why this schema is unusable, with pointers into it; [] if it can be used.
 
-    Refused are: dialects other than 2020-12, 2019-09 and draft-07 (draft-06 is read as that),
-    references that lead out of the schema or nowhere, references that loop, keywords with operands
-    of the wrong shape, patterns that are not ECMA-262 or could take for ever or together cost more
-    than `max_cost`, and sizes beyond the limits of this package.
+    Unusable are: dialects other than 2020-12, 2019-09 and draft-07 (draft-06 is read as draft-07),
+    references that leave the schema or have no target, reference loops, keywords with operands of
+    the wrong shape, patterns that are not ECMA-262, that could take exponential time or that
+    together cost more than `max_cost`, and sizes beyond the limits of this package.
     """
     try:
         remembered(schema, max_cost=max_cost)
@@ -146,7 +149,7 @@ def check_schema(schema: Any, max_cost: int = MAX_COST) -> list[Mismatch]:
 
 
 def remembered(schema: Any, formats: bool = True, max_cost: int = MAX_COST) -> Validator:
-    """The remembered Validator of this schema. Raises SchemaError."""
+    """Return the cached Validator of this schema, compiling it if needed. Raises SchemaError."""
     key = _text(schema), formats
     found = _remembered.pop(key, None)
     if found is None or found.patterns_cost > max_cost:
@@ -158,17 +161,17 @@ def remembered(schema: Any, formats: bool = True, max_cost: int = MAX_COST) -> V
                 break
             _remembered.pop(old, None)
             room += dropped.weight
-    _remembered[key] = found  # now it is the last one that was used
+    _remembered[key] = found  # moves it to the end: most recently used
     return found
 
 
-# The compiled schemas that were used last, oldest first. Sessions bring them, so all of them
-# together are bounded. Threads may use it: no step here takes what another one needs.
+# Cache of compiled schemas, least recently used first. Clients supply the schemas, so the total
+# weight is bounded. Safe with threads: a concurrent change costs at most a second compilation.
 _remembered: dict[tuple[str, bool], Validator] = {}
 
 
 def _text(schema: Any) -> str:
-    """The schema as JSON, which is also the proof that it is JSON. Raises SchemaError."""
+    """Return the schema as JSON. Raises SchemaError if it is not JSON, too deep or too long."""
     text, reason = "", f"nested deeper than {MAX_SCHEMA_DEPTH} levels"
     if not depth_exceeds(schema, MAX_SCHEMA_DEPTH):
         try:
@@ -180,7 +183,7 @@ def _text(schema: Any) -> str:
     return text
 
 
-# --------------------------------------------- what operands must be, before a function sees them
+# ------------------------------------------------- the shapes of operands, checked when compiling
 
 
 def _is_schema(value: Any) -> bool:
@@ -238,8 +241,8 @@ DEPENDENCIES: Shape = (
     "an object of lists of names or schemas",
 )
 
-# The order of the checks: what is in place first, so that the unevaluated* keywords, which come
-# last, know what everybody else has seen. None: read by another keyword, or by `references`.
+# In the order of the checks: the unevaluated* keywords come last, because they need the keys that
+# all others have evaluated. None: read by another keyword, or by `references`.
 KEYWORDS: Keywords = {
     "$schema": (TEXT, None),
     "$id": (TEXT, None),

@@ -1,8 +1,8 @@
-"""What a message of AG-UI holds beside text, as Chat Completions has it.
+"""Convert the contents of AG-UI messages to those of a session.
 
-In the walk: below `agui_messages`. Pictures, sounds and documents come as data, as an address or as
-a file that a provider holds. The rule of the file: a part that is not understood is passed on as it
-is; whether a model can be given it is told where the request is built.
+Used by `messages`. Images, audio and documents come as data, as a URL or as the id of a file at a
+provider. Unknown parts are passed on unchanged; whether a model accepts a part is checked when its
+request is built.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from typing import Any
 
 Json = dict[str, Any]
 
-_FORMATS = {"mpeg": "mp3", "x-wav": "wav", "wave": "wav", "vnd.wave": "wav"}  # what OpenAI calls it
+_FORMATS = {"mpeg": "mp3", "x-wav": "wav", "wave": "wav", "vnd.wave": "wav"}  # OpenAI's names
 
 
 def content_of(content: Any) -> Any:
-    """A content as a session has it: text, or parts."""
+    """Return a content in the form of a session: text, or parts."""
     if isinstance(content, list):
         return [_part(part) for part in content]
     return content or ""
@@ -23,7 +23,7 @@ def content_of(content: Any) -> Any:
 
 def _part(part: Json) -> Json:
     kind, source = part["type"], part.get("source")
-    if kind == "binary":  # the protocol before 1.0
+    if kind == "binary":  # AG-UI before 1.0
         kind, source = _kind_of(part.get("mimeType")), _older_source(part)
     if kind not in ("image", "audio", "video", "document") or not isinstance(source, dict):
         return part

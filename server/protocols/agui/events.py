@@ -1,8 +1,9 @@
-"""AG-UI's way out: each event of a run as clients of the protocol expect it.
+"""Convert the events of a run for AG-UI clients.
 
-In the walk: `protocols/agui/routes` asks here for every event, which is in the session already. The
-events are AG-UI as they are; what our own fold knows without being told, the client's state has to
-be told. The rule of the file: after any event, messages and state are enough to go on elsewhere.
+`protocols/agui/routes` calls `told` for every event, after it is folded into the session. The
+events are AG-UI's already; changes that this server's fold derives from an event are added as
+events, for the client's state. After any event, the client's messages and state are enough to
+continue on another server.
 """
 
 from __future__ import annotations
@@ -26,13 +27,16 @@ AT_THE_END = ("status", "finish_reason", "rev")
 
 
 def told(event: Event, session: Session, given: Given) -> list[Event]:
-    """The events to send for one that is folded into `session`."""
+    """Return the events to send for one that is folded into `session`."""
     handler = _TOLD.get(event["type"])
     return [event] if handler is None else handler(event, session, given)
 
 
 def cut() -> Event:
-    """What ends the stream of a server that stops: this client takes silence for success."""
+    """Return the error that ends the stream when the server stops.
+
+    Without it, AG-UI clients take the end of the stream for success.
+    """
     return {
         "type": "RUN_ERROR",
         "code": "overloaded",
@@ -41,24 +45,30 @@ def cut() -> Event:
 
 
 def _started(event: Event, session: Session, given: Given) -> list[Event]:
-    """The run under the client's own name for it, and the whole state for the deltas to work on."""
+    """Return the event with the client's run id, and the whole state for later deltas."""
     snapshot = state_snapshot(session)
     snapshot["snapshot"] = {**given.state, **snapshot["snapshot"]}
     return [{**event, "runId": given.run_id}, snapshot]
 
 
 def _opened(event: Event, session: Session, given: Given) -> list[Event]:
-    """A message that is cut says so by this mark, which its end takes away."""
+    """Return the event with a mark that the message is incomplete; the message's end removes it."""
     return [_marked(event, {"open": True, **_begun(event, session)})]
 
 
 def _thinking(event: Event, session: Session, given: Given) -> list[Event]:
-    """A message that is cut before its first word has its time from its thought."""
+    """Return the event with its time.
+
+    A message that is interrupted before its first text gets its time from here.
+    """
     return [_marked(event, at(event))]
 
 
 def _closed(event: Event, session: Session, given: Given) -> list[Event]:
-    """Before the end comes what its provider wants back: a message that is whole has it."""
+    """Return the end of a message, preceded by the provider's opaque data, if there is any.
+
+    In this order, because a message counts as complete after its end.
+    """
     told = _marked(event, _begun(event, session))
     if told["metadata"]["yaa"].pop("reasoning_details", None) is None:
         return [told]
@@ -74,7 +84,7 @@ def _called(event: Event, session: Session, given: Given) -> list[Event]:
 
 
 def _begun(event: Event, session: Session) -> dict[str, Any]:
-    """When the message was begun, which may be by a thought."""
+    """Return when the message began, {} if unknown; it may have begun with reasoning."""
     message = find_message(session, event["messageId"]) or {}
     return {"at": message["at"]} if "at" in message else {}
 
@@ -88,9 +98,12 @@ def _result(event: Event, session: Session, given: Given) -> list[Event]:
 
 
 def _finished(event: Event, session: Session, given: Given) -> list[Event]:
-    """The end as AG-UI has it: calls of the application's tools are no interrupts. They come first,
-    because its client cannot answer both at once; the next run asks for the rest. Clients before
-    1.0 find them by themselves, and refuse the whole event for their list (0.0.54 to 0.0.59)."""
+    """Return the end of the run in AG-UI's form, preceded by the session's final state.
+
+    Calls of client tools are not interrupts in AG-UI. They come first, because the client cannot
+    answer both at once; the next run asks for the rest. Clients before 1.0 find pending calls
+    themselves, and refuse an event that lists them (0.0.54 to 0.0.59).
+    """
     outcome = event["outcome"]
     mine = [
         item["call_id"]
@@ -109,7 +122,7 @@ def _failed(event: Event, session: Session, given: Given) -> list[Event]:
 
 
 def _untold(event: Event, session: Session, given: Given) -> list[Event]:
-    """What intake filled in inside messages is about ours, not about the client's list of them."""
+    """Return []: fields that `accept` fills in are not in the client's messages."""
     return []
 
 
@@ -118,8 +131,11 @@ def _settled(session: Session) -> Event:
 
 
 def _spelled(interrupt: Event) -> Event:
-    """That arguments may be edited is known by the name of the answer's property; and what people
-    are asked before a tool of the application's runs is an approval like any other."""
+    """Return an interrupt in AG-UI's form.
+
+    Clients recognize editable arguments by the name of a property of the answer. A question before
+    a client tool runs is an approval like any other.
+    """
     theirs, ours = EDITED
     if (why := extra(interrupt).get(ASKED_FIRST)) is not None:
         name = extra(interrupt).get("tool", "this")

@@ -1,9 +1,9 @@
-"""AG-UI messages as messages of a session.
+"""Convert AG-UI messages to messages of a session.
 
-In the walk: `agui.read` takes the thread's messages apart here. What our events put into a message
-comes back in its `metadata.yaa` and its `encryptedValue`, so our own answers become again what they
-were, also those that were cut; messages of other systems are read by their fields alone. The rule
-of the file: no call of a message is invented, and no second result is kept.
+Used by protocols/agui/request.py. Fields that AG-UI does not have are sent to the client in a
+message's `metadata.yaa` and `encryptedValue` and come back there, so that messages of this server
+are restored exactly, interrupted ones too. Messages of other systems are read by AG-UI's fields
+alone. No call is invented, and of several results for a call the first is kept.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ Json = dict[str, Any]
 Error = dict[str, str]
 
 ROLES = ("developer", "system", "user", "assistant", "tool", "reasoning", "activity")
-FOR_EYES = ("activity",)  # never goes to a model, and the client keeps it
-# Members of our own messages that AG-UI has no field for, or not all values.
+FOR_EYES = ("activity",)  # not sent to a model; the client keeps it
+# Members of this server's messages for which AG-UI has no field, or not for all values.
 AS_IT_WAS = ("at", "meta", "open", "name", "is_error", "result", "reasoning", "content")
-ITS_OWN = ("id", "role", "tool_calls", "tool_call_id")  # what AG-UI's own fields say, always
+ITS_OWN = ("id", "role", "tool_calls", "tool_call_id")  # always taken from AG-UI's own fields
 
 
 def misfits(messages: list[Any]) -> Iterator[Error]:
-    """What is wrong with the messages of a RunAgentInput, by its place in them."""
+    """Yield the errors in the messages of a RunAgentInput, with their places."""
     for index, message in enumerate(messages):
         if not isinstance(message, dict):
             yield _error("an object", index)
@@ -63,7 +63,7 @@ def _fields(message: Json, index: int) -> Iterator[Error]:
 
 
 def session_messages(messages: list[Json]) -> tuple[list[Json], list[int]]:
-    """(the session's messages, for each the index of the one it was made of)."""
+    """Return (the session's messages, for each the index of the AG-UI message it was made of)."""
     thoughts = _thoughts(messages)
     spoken = {message.get("id") for message in messages if message["role"] == "assistant"}
     names: dict[Any, str] = {}
@@ -83,7 +83,7 @@ def session_messages(messages: list[Json]) -> tuple[list[Json], list[int]]:
             owner = _owner(message)
             if owner is None or owner in spoken:
                 continue
-            spoken.add(owner)  # it was cut before its first word
+            spoken.add(owner)  # its message was interrupted before the first text
             made = {"id": owner, "role": "assistant", "content": "", "open": True}
             if "at" in (marks := extra(message)):
                 made["at"] = marks["at"]
@@ -97,8 +97,11 @@ def session_messages(messages: list[Json]) -> tuple[list[Json], list[int]]:
 
 
 def _thoughts(messages: list[Json]) -> dict[Any, Json]:
-    """The reasoning of each assistant message by its id: what names it, as ours does, else what
-    stands before it."""
+    """Return assistant message id -> reasoning.
+
+    A reasoning message belongs to the message that it names, as this server's do, else to the next
+    assistant message.
+    """
     found: dict[Any, list[Json]] = {}
     unnamed: list[Json] = []
     for message in messages:
@@ -120,7 +123,7 @@ def _owner(message: Json) -> str | None:
 
 
 def _reasoning(thoughts: list[Json]) -> Json:
-    """The reasoning that several messages tell."""
+    """Return the reasoning of several reasoning messages."""
     reasoning: Json = {"text": "".join(thought["content"] for thought in thoughts)}
     for thought in thoughts:
         if "id" in thought:
@@ -152,7 +155,7 @@ def _call(call: Json) -> Json:
 
 
 def _result(message: Json, names: dict[Any, str]) -> Json:
-    """A result: one of ours as it was, or what the application's own tool gave."""
+    """Return a tool result: one of this server's restored, or one of the application's tools."""
     call_id = message["toolCallId"]
     content, error = content_of(message.get("content")), message.get("error")
     if error and not content:
@@ -171,13 +174,12 @@ def _said(message: Json) -> Json:
 
 
 def _kept(message: Json) -> Json:
-    """Id and name; a message without an id gets one, as in any session."""
+    """Return id and name. A message without an id gets one when the session is accepted."""
     return {key: message[key] for key in ("id", "name") if message.get(key) is not None}
 
 
 def _as_it_was(message: Json) -> Json:
-    """The members of ours that came back. A message of a snapshot has all of them, under any
-    name."""
+    """Return this server's members that came back: all from a snapshot, else AS_IT_WAS."""
     marks, metadata = _marks(message), message.get("metadata")
     whole = isinstance(metadata, dict) and SNAPSHOT in metadata
     kept = set(marks) - {"reasoning_details", *ITS_OWN} if whole else AS_IT_WAS
@@ -185,8 +187,10 @@ def _as_it_was(message: Json) -> Json:
 
 
 def _marks(node: Json) -> Json:
-    """What we have put into a message or a call: into its `encryptedValue`, which is another's if
-    it cannot be read so, and its metadata."""
+    """Return this server's members of a message or a call, from `encryptedValue` and metadata.
+
+    An `encryptedValue` that can't be read belongs to another system and is ignored.
+    """
     return {**_unsealed(node.get("encryptedValue")), **extra(node)}
 
 

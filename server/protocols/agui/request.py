@@ -1,10 +1,9 @@
-"""AG-UI's way in: a RunAgentInput as the session that it asks to run (https://ag-ui.com/spec/1.0).
+"""Convert AG-UI's RunAgentInput to the session that it asks to run (https://ag-ui.com/spec/1.0).
 
-In the walk: `protocols/agui/routes` reads a body with `read` and runs the session; `agui_events`
-words what comes of it. The client holds everything, as ours does: the messages as AG-UI's, all else
-under `yaa` in its state, which our events have put there. The rule of the file: what comes back is
-a stranger's, held against the same rules as any session, and its mistakes are told by their place
-in the RunAgentInput.
+`protocols/agui/routes` runs the session; protocols/agui/events.py converts its events. The client
+holds the whole session: the messages in AG-UI's form, the rest in `state.yaa`, as the events have
+put it there. Input is untrusted and validated like any session; errors point into the
+RunAgentInput.
 """
 
 from __future__ import annotations
@@ -27,20 +26,20 @@ Error = dict[str, str]
 SETTLED = ("done", "failed", "denied", "skipped")
 OF_A_RUN = {"int-model", "int-context_overflow", *(f"int-{name}" for name in LIMITS)}
 EDITED = ("editedArgs", "edited_args")  # AG-UI's name for an approval's own arguments, and ours
-ASKED_FIRST = "confirm"  # of an interrupt: why a tool of the application needs an approval
+ASKED_FIRST = "confirm"  # member of an interrupt: why a client tool needs an approval
 
 
 @dataclass(frozen=True)
 class Given:
-    """What a RunAgentInput asks for.
+    """The content of a RunAgentInput.
 
     session   the document to run
-    run_id    what the client calls the run
+    run_id    the client's id of the run
     state     the application's own state, which stays as it is
     resumed   interrupt id -> its index in `resume`
     places    for each message of the session, the index of the one it was made of
-    config    the part of the configuration that came with `forwardedProps`
-    older     the client is from before protocol 1.0, and strict about what it does not know
+    config    the part of the configuration that came in `forwardedProps`
+    older     the client is from before protocol 1.0, and refuses unknown fields
     """
 
     session: Json
@@ -53,8 +52,10 @@ class Given:
 
 
 def read(body: Json, agent: str) -> Given:
-    """Raises Problem for everything that is no RunAgentInput; null counts as absent, as older
-    clients have it."""
+    """Return the session and run that a RunAgentInput asks for. Raises Problem if it is not one.
+
+    Null is the same as absent, as older clients send it.
+    """
     body = {key: value for key, value in body.items() if value is not None}
     _refuse(_shape(body))
     messages = body["messages"]
@@ -79,8 +80,10 @@ def read(body: Json, agent: str) -> Given:
 
 
 def refused(problem: Problem, given: Given) -> Problem:
-    """What the session was refused for, in the places of the RunAgentInput it was made of. An
-    agent is part of the address here, so one that there is not is not found."""
+    """Return the refusal of a session with the places of the RunAgentInput.
+
+    An unknown agent has the status 404, because the agent is part of the URL.
+    """
     status = 404 if problem.code == "agent_unknown" else problem.status
     errors = [{**error, "pointer": _place(error["pointer"], given)} for error in problem.errors]
     detail = problem.detail
@@ -92,7 +95,7 @@ def refused(problem: Problem, given: Given) -> Problem:
 
 
 def refusal(problem: Problem) -> Json:
-    """The body of a refusal: the members of RUN_ERROR beside those that all our refusals have."""
+    """Return the body of a refusal: the members of RUN_ERROR and those of every refusal."""
     return {"message": problem.detail, **problem.body()}
 
 
@@ -142,7 +145,7 @@ def _fact(item: Json) -> str:
 
 
 def _laid_over(base: Any, over: Json) -> Json:
-    """Settings over settings; a provider is one unit, and nothing is ever mixed into one."""
+    """Return settings merged into settings; a provider is replaced as a whole."""
     found = dict(base) if isinstance(base, dict) else {}
     for key, value in over.items():
         deeper = isinstance(value, dict) and key != "provider"
@@ -150,12 +153,15 @@ def _laid_over(base: Any, over: Json) -> Json:
     return found
 
 
-# -- what goes on ---------------------------------------------------------------------------------
+# -- a thread that continues ----------------------------------------------------------------------
 
 
 def _with_results(calls: Json, messages: list[Json]) -> Json:
-    """The ledger with what the messages know: an application that ran its own tool says so by
-    nothing but a tool message, and a stream may be cut behind a result."""
+    """Return the call log with the states that follow from the tool messages.
+
+    An application reports the result of its own tool only by a tool message, and a stream may be
+    cut after a result.
+    """
     failed = {m["tool_call_id"]: bool(m.get("is_error")) for m in messages if m["role"] == "tool"}
     return {
         call_id: {**entry, "state": "failed" if failed[call_id] else "done"}
@@ -166,9 +172,11 @@ def _with_results(calls: Json, messages: list[Json]) -> Json:
 
 
 def _resume(session: Json, entries: list[Json]) -> dict[str, int]:
-    """Put each answer at its interrupt. One whose effect is in the thread already is the same
-    answer again, after a stream that was cut: the client keeps asking for it, and it does nothing.
-    Raises Problem for an interrupt that the thread never had."""
+    """Put each answer at its interrupt; return interrupt id -> index in `resume`.
+
+    An answer that already had its effect is ignored: after a cut stream the client sends it again.
+    Raises Problem for an interrupt that the thread never had.
+    """
     asked = session.get("interrupts")
     asked = [dict(i) if isinstance(i, dict) else i for i in asked] if type(asked) is list else []
     waiting = {_id(item): item for item in asked if _id(item) is not None}
@@ -198,8 +206,11 @@ def _id(interrupt: Any) -> str | None:
 
 
 def _decide(interrupt: Json, entry: Json) -> None:
-    """The entry as the interrupt's answer. Where a tool of the application's was asked about, a yes
-    is none yet: the call itself comes next."""
+    """Put the entry as the interrupt's answer.
+
+    If the call of a client tool needed an approval, "yes" is not its answer: the call itself is
+    sent next.
+    """
     payload = entry.get("payload")
     if interrupt.get("reason") == "client_tool" and isinstance(payload, dict):
         approved = payload.get("approved")
@@ -222,11 +233,11 @@ def _answer(entry: Json) -> Json:
     return answer | ({"payload": payload} if "payload" in entry else {})
 
 
-# -- what is wrong --------------------------------------------------------------------------------
+# -- errors ---------------------------------------------------------------------------------------
 
 
 def _place(place: str, given: Given) -> str:
-    """A place in the session as one in the RunAgentInput."""
+    """Return a place in the session as one in the RunAgentInput."""
     parts = parse_pointer(place) or [""]
     first, rest = parts[0], parts[1:]
     if first in _NAMES:

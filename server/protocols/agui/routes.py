@@ -1,7 +1,7 @@
-"""`POST /agui/{agent}`: AG-UI's RunAgentInput in, its events out.
+"""The route `POST /agui/{agent}`: AG-UI's RunAgentInput in, its events out.
 
-In the walk: like `session`, with another document: protocols/agui/request makes a session of the
-body, and protocols/agui/events words what the run tells. Always a stream, in plain `data:` frames.
+protocols/agui/request.py makes a session of the body, protocols/agui/events.py converts the events
+of the run. The response is always a stream, of frames with `data:` only.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from . import events, request
 
 
 class Agui:
-    """The handler of AG-UI's one address."""
+    """The handler of AG-UI's only route."""
 
     def __init__(self, runs: Runs) -> None:
         self._runs = runs
@@ -23,13 +23,17 @@ class Agui:
     refusal = staticmethod(request.refusal)
 
     async def post(self, call: Call) -> None:
-        """Raises Problem for everything that is found wrong before the run begins."""
+        """Run a RunAgentInput and send its events.
+
+        Raises Problem for errors before the run begins.
+        """
         body = await self._runs.read(call, "request_invalid")
         given = request.read(body, call.at["agent"])
         try:
             async with self._runs.begin(call, given.session) as run:
 
                 def frame(event: Event, name: str, number: int) -> bytes:
+                    """Return the frames of an event."""
                     return b"".join(
                         sse.encode(dumps(each)) for each in events.told(event, run.session, given)
                     )

@@ -1,1 +1,1 @@
-"""AutoAi's `/auto-ai/*`. This folder can be deleted."""
+"""The protocol of AutoAi's chat widget (`/auto-ai/*`). This folder can be deleted."""

@@ -1,9 +1,7 @@
-"""The words of AutoAi's chat widget (`/auto-ai/v1/chat/*`): typed pieces of a run. Pure.
+"""Convert the requests and streams of AutoAi's chat widget (`/auto-ai/v1/chat/*`). Pure.
 
-In the walk: protocols/autoai/routes reads a body and asks here for the session it means, then for
-what to tell of each event. Its Chat Completions are OpenAI's (protocols/openai/chat). The rule of
-the file: such a server kept sessions and this one keeps none, so the history, or the session, comes
-with every request.
+Used by protocols/autoai/routes.py. Chat Completions are those of protocols/openai/chat.py. AutoAi's
+own server kept sessions and this one does not, so every request has the history, or the session.
 """
 
 from __future__ import annotations
@@ -24,9 +22,9 @@ from ..session_body import check
 
 Json = dict[str, Any]
 
-FRONTEND = "[Frontend Tool Call]"  # how the widget knows a call that is for it
-OUTING_MS = 1000  # between two tellings of how long a call has become
-MARKED = ("marks", "think_tags")  # reasoning.field of what stood in tags in the answer itself
+FRONTEND = "[Frontend Tool Call]"  # marks a call of the page's tools
+OUTING_MS = 1000  # between two events with the length of a call
+MARKED = ("marks", "think_tags")  # reasoning.field of reasoning from tags in the answer itself
 RESULT: Json = {
     "type": "object",
     "properties": {
@@ -60,8 +58,11 @@ SUBMIT: Json = {
 
 @dataclass
 class Asked:
-    """What a body means. `names`: what the page calls its tools, by our names of them; `wait`: how
-    long it wants their results to be waited for; `brought`: whether the session came along."""
+    """The session that a body asks to run.
+
+    `names`: our name of a page's tool -> the page's. `wait`: seconds that the page's results are
+    waited for, None for the default. `brought`: whether the session came with the body.
+    """
 
     document: Json
     names: Mapping[str, str]
@@ -69,8 +70,10 @@ class Asked:
     brought: bool
 
     def in_body(self, problem: Problem) -> Problem:
-        """Places of the session as those of the body, where it came with it. What does not fit is
-        a 400, as everywhere in this API, and an agent that there is not is not found."""
+        """Return a problem of the session with the places of the body, if the session came with it.
+
+        Errors have the status 400, as everywhere in this API, and an unknown agent has 404.
+        """
         if self.brought:
             for error in problem.errors:
                 error["pointer"] = "/session" + error["pointer"]
@@ -80,13 +83,16 @@ class Asked:
 
 
 def completions(body: Json) -> Json:
-    """A body of Chat Completions; the model may be left out."""
+    """Return a body of Chat Completions, with a default for the model."""
     return {**body, "model": body.get("model") or "auto"}
 
 
 def stream(body: Json, taken: Collection[str]) -> Asked:
-    """`POST /chat/stream`: the messages so far, or the session and the newest message. `taken`:
-    names of the server's own tools. Raises Problem."""
+    """Return the run that `POST /chat/stream` asks for. Raises Problem.
+
+    The body has all messages, or the session and the newest message. `taken`: names of the server's
+    own tools.
+    """
     check(body, EXTRAS)
     session = body.get("session")
     messages = body.get("messages") or ([] if session is None else [_NOTHING])
@@ -101,8 +107,10 @@ def stream(body: Json, taken: Collection[str]) -> Asked:
 
 
 def opening(body: Json) -> str | None:
-    """The user's first words, where a body with a `sessionId` brings neither an answer nor the
-    session; None where it does. Raises Problem for one that brings nothing at all."""
+    """Return the user's first message as JSON if the body has a `sessionId` and only a beginning.
+
+    None if it has the session or an assistant message. Raises Problem if it has no messages.
+    """
     messages = body.get("messages")
     named = body.get("sessionId")
     if not isinstance(named, str) or not named or body.get("session") is not None:
@@ -115,7 +123,7 @@ def opening(body: Json) -> str | None:
 
 
 def no_history(body: Json, what: str) -> Problem:
-    """The refusal of a body that trusts in a memory which is not there."""
+    """Return the refusal of a body that relies on a stored session."""
     text = (
         f"This server keeps no sessions, and sessionId {shown(body['sessionId'])} {what}. Send all"
         " messages so far, or as `session` what the last stream ended with. A new conversation has"
@@ -126,7 +134,7 @@ def no_history(body: Json, what: str) -> Problem:
 
 
 def answer(session: Json, *results: Json) -> bool:
-    """Put the page's results at the interrupts they are for. False where nothing waits for one."""
+    """Put the page's results at their interrupts; return False if one has no interrupt."""
     waiting: dict[Any, Json] = {}
     for item in session.get("interrupts", ()):
         if item.get("reason") == "client_tool" and isinstance(item.get("call_id"), str):
@@ -141,7 +149,7 @@ def answer(session: Json, *results: Json) -> bool:
 
 
 def given_up(session: Json, seconds: float) -> None:
-    """Put an error where a result of the page's has not come in time: the model reads it."""
+    """Put an error as the answer of each client tool whose result has not come in time."""
     text = f"The page sent no result within {seconds:g} seconds. Whether it ran is not known."
     for item in session["interrupts"]:
         if item["reason"] == "client_tool" and "answer" not in item:
@@ -150,15 +158,17 @@ def given_up(session: Json, seconds: float) -> None:
 
 
 def _nothing(call_id: str) -> None:
-    """What this host remembers of a call: here the session says it."""
+    """Return None: no calls are remembered, because the session has them."""
 
 
 _NOTHING: Json = {"role": "user", "content": ""}
 
 
 def _continued(session: Json, fresh: Json, *, new: bool) -> Json:
-    """The session with what is new in the body: the last message, the page's tools and facts. A
-    message answers the question that waits for one, if it can."""
+    """Return the session with the body's last message, page tools and facts.
+
+    A message that fits the only open question is its answer.
+    """
     waiting = [dict(item) for item in session.get("interrupts", ())]
     document = {**session, "interrupts": waiting}
     messages = document["messages"] = list(session.get("messages", ()))
@@ -180,15 +190,15 @@ def _fits(content: Any, question: Json) -> bool:
         return False
     try:
         return schema.get("type") == "string" and not list(validate(content, schema))
-    except SchemaError:  # then intake says what is wrong with it
+    except SchemaError:  # reported when the session is validated
         return False
 
 
-# -- what is sent ---------------------------------------------------------------------------------
+# -- events ---------------------------------------------------------------------------------------
 
 
 class Telling:
-    """The pieces of a stream: `{type, content}` each. `names`: see Asked."""
+    """The events of a stream: `{type, content}` each. `names`: see Asked."""
 
     def __init__(self, names: Mapping[str, str]) -> None:
         self._names = names
@@ -198,7 +208,7 @@ class Telling:
         self._told_ms = 0
 
     def tell(self, event: Event, name: str, now_ms: int, session: Json) -> list[Json]:
-        """What to send for an event whose alias is `name`, folded into `session` already."""
+        """Return the events to send for one that is folded into `session`; `name` is its alias."""
         match name:
             case "run.start":
                 begun, self._begun = self._begun, True
@@ -226,7 +236,10 @@ class Telling:
         return []
 
     def _action(self, event: Event, name: str, now_ms: int, session: Json) -> list[Json]:
-        """A call that is being written: now and then how long it is, at its end what it says."""
+        """Return the events for a call that is being written.
+
+        These are its length, at intervals, and at its end the call, unless the tool is the page's.
+        """
         call_id = event["toolCallId"]
         if name == "tool.start":
             self._calls[call_id] = event["toolCallName"], []
@@ -245,7 +258,7 @@ class Telling:
         return [] if page else [_piece("ACTION", dumps(call))]
 
     def _asked(self, item: Json, session: Json) -> Json:
-        """What the session waits for: a call of the page's, or the user."""
+        """Return the event for an interrupt: a call of a page's tool, or a question to the user."""
         if item["reason"] != "client_tool":
             args = f" {dumps(item['args'])}" if item["reason"] == "tool_call" else ""
             return _piece("ASK", f"{item.get('message', '')}{args}")
@@ -257,17 +270,18 @@ class Telling:
 
 
 def waits_for_page(session: Json) -> bool:
-    """Whether all that the session waits for is what its page will send."""
+    """Return whether the session has interrupts, all of them for page tools."""
     waiting = session.get("interrupts") or []
     return bool(waiting) and all(item["reason"] == "client_tool" for item in waiting)
 
 
 def last(session: Json) -> Json:
-    """The session itself, for the next request."""
+    """Return the event with the session, for the next request."""
     return {"type": "SESSION", "content": "", "session": session}
 
 
 def error(text: str) -> Json:
+    """Return an error event."""
     return _piece("ERROR", text)
 
 
@@ -279,12 +293,12 @@ def _piece(kind: str, content: str) -> Json:
 
 
 def summary(tool: Mapping[str, Any]) -> Json:
+    """Return a tool for a list."""
     return {"name": tool["name"], "description": tool["description"]}
 
 
 def detail(tool: Mapping[str, Any]) -> Json:
-    """A tool with its schema, and an example of its arguments and of what it returns where there
-    is one."""
+    """Return a tool with its schema and, if possible, examples of arguments and result."""
     returned = tool.get("result_schema", {}).get("properties", {}).get("result")
     examples = {"requestExample": tool["parameters"], "responseExample": returned}
     made = {key: example(schema) if schema else NOTHING for key, schema in examples.items()}

@@ -1,9 +1,8 @@
-"""`/auto-ai/v1/*`: the addresses of AutoAi's chat widget, on the same runs as all others.
+"""The routes of AutoAi's chat widget, `/auto-ai/v1/*`.
 
-In the walk: beside `POST /session`; Chat Completions are the OpenAI front's, and
-protocols/autoai/chat has the words of the widget's own stream. The rule of the file: what waits for
-the widget waits in its open request and nowhere else; once that is gone, the session in its hands
-is what goes on.
+Runs are the same as those of `POST /session`; Chat Completions are answered by protocols/openai,
+and protocols/autoai/chat.py converts the widget's own stream. Only an open request waits for the
+widget; after it has ended, the client continues with the session that it was sent.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from ..session_body import check, in_body
 from . import chat
 from .chat import Asked, Json, Telling
 
-DONE = b"data:[DONE]\n\n"  # the widget compares the line, and its own server wrote no space
+DONE = b"data:[DONE]\n\n"  # the widget compares the whole line; AutoAi's server wrote no space
 ABORTED = "The task was aborted."
 STOPPING = "This server is stopping. Send the session again: it goes on."
 RESUME = "Nothing waits for it here. Send the session with tool_results to /chat/stream."
@@ -34,12 +33,15 @@ NOT_AWAITED = (
     "The run of this session waits for no such result: it was too late, came before, or belongs to"
     " another call."
 )
-MOST_KNOWN = 10_000  # sessions of which it is known that there is more than a beginning
+MOST_KNOWN = 10_000  # sessions whose beginnings are remembered
 
 
 class AutoAi:
-    """The handlers. `tools` and `names`: the server's; `clock`: the time in milliseconds;
-    `wait_s`: how long a stream waits for its page at most."""
+    """The handlers.
+
+    `tools` and `names` return the server's tools and their names, `clock` the time in milliseconds;
+    `wait_s`: the longest time that a stream waits for its page.
+    """
 
     def __init__(
         self,
@@ -56,13 +58,14 @@ class AutoAi:
         self._live: dict[str, Live] = {}  # open streams by task
 
     def routes(self) -> dict[tuple[str, str], Route]:
+        """Return (method, path) -> route."""
         table = {
             ("GET", "/auto-ai/v1/models"): self._openai.models,
             ("POST", "/auto-ai/v1/chat/completions"): self.completions,
             ("POST", "/auto-ai/v1/chat/stream"): self.stream,
             ("DELETE", "/auto-ai/v1/chat/stream/{task}"): self.abort,
             ("POST", "/auto-ai/v1/chat/tool-result"): self.tool_result,
-            # The protocol itself names them without the base path.
+            # AutoAi's protocol document has these paths without the base path.
             ("POST", "/v1/chat/stream"): self.stream,
             ("DELETE", "/v1/chat/stream/{task}"): self.abort,
             ("POST", "/v1/chat/tool-result"): self.tool_result,
@@ -73,12 +76,15 @@ class AutoAi:
         return {**routes, ("GET", "/auto-ai/v1/health"): Route(self.health, open=True)}
 
     async def health(self, call: Call) -> None:
+        """Send the status, without authentication."""
         await call.json({"status": "online", "timestamp": self._clock()})
 
     async def tools(self, call: Call) -> None:
+        """Send the list of usable tools."""
         await call.json([chat.summary(tool) for tool in self._usable()])
 
     async def tool(self, call: Call) -> None:
+        """Send one tool. Raises Problem if there is none of that name."""
         for tool in self._usable():
             if tool["name"] == call.at["name"]:
                 await call.json(chat.detail(tool))
@@ -89,6 +95,7 @@ class AutoAi:
         return (t for t in self._tools() if t["policy"] != "deny" and "unavailable" not in t)
 
     async def completions(self, call: Call) -> None:
+        """Answer Chat Completions. Raises Problem."""
         with spoken():
             body = await self._runs.read(call, "request_invalid")
             opened = self._known.check(call, body)
@@ -97,9 +104,12 @@ class AutoAi:
                 self._known.add(call, body, opened)
 
     async def stream(self, call: Call) -> None:
-        """A run in typed pieces. Where it waits for the page, the stream stays open for the
-        results (`tool_result`) for a while, and goes on with them, or with the error that one has
-        not come."""
+        """Run a session and send its events.
+
+        When the run stops for the page's tools, the stream stays open for their results
+        (`tool_result`) for a while, and continues with them, or with an error in place of each
+        missing one.
+        """
         body = await self._runs.read(call, "request_invalid")
         opened = self._known.check(call, body)
         asked = chat.stream(body, self._names())
@@ -117,19 +127,19 @@ class AutoAi:
 
     def _next(self, live: Live) -> Callable[[], Any]:
         async def go_on() -> Run | None:
-            """The run that goes on with the page's results, if they are waited for."""
+            """Return the run that continues with the page's results, None if none are awaited."""
             if not await live.results():
                 return None
             try:
                 live.run = self._runs.again(live.call, live.run.session)
-            except Problem:  # the server stops: the session in the client's hands has the answers
+            except Problem:  # the server stops: the session sent to the client has the answers
                 return None
             return live.run
 
         return go_on
 
     async def abort(self, call: Call) -> None:
-        """End a stream of this server. Closing its connection does the same, on any."""
+        """End a stream of this process. Closing its connection does the same, on any process."""
         live = self._live.get(call.at["task"])
         if live is None or live.call.key.owner != call.key.owner:
             missing = {"success": False, "message": "No such task runs here."}
@@ -139,7 +149,7 @@ class AutoAi:
         await call.json({"success": True, "message": ABORTED})
 
     async def tool_result(self, call: Call) -> None:
-        """The result of a page's tool, for a stream that waits for it here."""
+        """Hand the result of a page's tool to the stream that waits for it."""
         body = await self._runs.read(call, "request_invalid")
         check(body, chat.SUBMIT)
         theirs = [
@@ -156,15 +166,20 @@ class AutoAi:
 
 
 class Known:
-    """How sessions began that have had an answer here, so that one whose client relies on a memory
-    is told what to send. It is a courtesy: losing it loses nothing else."""
+    """The beginnings of sessions that have had an answer in this process.
+
+    They serve to refuse requests that rely on a stored session, with a message that says what to
+    send. Losing them loses only that message.
+    """
 
     def __init__(self) -> None:
         self._openings: dict[bytes, bytes] = {}  # digests
 
     def check(self, call: Call, body: Json) -> bytes | None:
-        """The digest of a beginning; None where a body brings more. Raises Problem for another
-        beginning of a session that has had an answer."""
+        """Return the digest of a beginning; None if the body has more than a beginning.
+
+        Raises Problem if a session with that id has had an answer after another beginning.
+        """
         if (said := chat.opening(body)) is None:
             return None
         digest = _digest(said)
@@ -174,6 +189,7 @@ class Known:
         return digest
 
     def add(self, call: Call, body: Json, opened: bytes | None) -> None:
+        """Remember the beginning `opened` of a session that has had an answer."""
         if opened is not None:
             self._openings[_session(call, body)] = opened
             if len(self._openings) > MOST_KNOWN:
@@ -189,7 +205,7 @@ def _digest(text: str) -> bytes:
 
 
 class Live:
-    """One open stream: its request, its run, and what has come for it meanwhile."""
+    """An open stream: its request, its run, and the results that have come meanwhile."""
 
     def __init__(self, call: Call, run: Run, asked: Asked, wait_s: float) -> None:
         self.call, self.run = call, run
@@ -201,7 +217,10 @@ class Live:
         self._wait_s = wait_s
 
     def frames(self, clock: Callable[[], int]) -> Callable[[Event, str, int], bytes]:
+        """Return a function from an event to its frames."""
+
         def frame(event: Event, name: str, number: int) -> bytes:
+            """Return the frames of an event."""
             self._ended = name in ("run.end", "run.error")
             self.waiting = name == "run.end" and chat.waits_for_page(self.run.session)
             told = self._telling.tell(event, name, clock(), self.run.session)
@@ -210,8 +229,10 @@ class Live:
         return frame
 
     async def results(self) -> bool:
-        """Wait for what the page has been asked for; what has not come in time is an error. False
-        where nothing is waited for."""
+        """Wait for the page's results; a result that is late becomes an error.
+
+        Return False if none are waited for.
+        """
         if not (self.waiting and self._wait_s):
             self.waiting = False
             return False
@@ -227,7 +248,10 @@ class Live:
         return True
 
     def take(self, result: Json) -> bool:
-        """Put a result where it is waited for; False where it is not. The first one counts."""
+        """Put a result at its interrupt; return False if it is not waited for.
+
+        A second result for the same call is not.
+        """
         asked = (i["call_id"] for i in self.run.session["interrupts"] if "answer" not in i)
         if not self.waiting or result["callId"] not in asked:
             return False
@@ -239,13 +263,14 @@ class Live:
         return all("answer" in item for item in self.run.session["interrupts"])
 
     def last(self) -> bytes:
-        """The end of the stream, whatever ended it: the session, and the mark."""
+        """Return the end of the stream, in every case the session and `[DONE]`."""
         told = [chat.last(self.run.session)]
         if self._aborted or not self._ended:
             told.append(chat.error(ABORTED if self._aborted else STOPPING))
         return b"".join(map(_data, told)) + DONE
 
     def abort(self) -> None:
+        """End the stream."""
         self._aborted = True
         if self._task is not None:
             self._task.cancel()

@@ -1,1 +1,1 @@
-"""The agent gateway's `/api/*`. This folder can be deleted."""
+"""The protocol of an agent gateway (`/api/*`). This folder can be deleted."""

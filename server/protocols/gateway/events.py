@@ -1,8 +1,8 @@
-"""A run as an agent gateway (`/api/*`) reports it: its event types, and chats as snapshots. Pure.
+"""Convert the events of a run to an agent gateway's (`/api/*`), and sessions to its chats. Pure.
 
-In the walk: protocols/gateway/routes hands in every event of a run and sends what comes out,
-numbered. The rule of the file: one delta in, one delta out, at once; what has no word there is left
-out, for the session that the last event carries has it.
+protocols/gateway/routes.py passes in every event of a run and sends the numbered results. Each
+delta gives one delta, at once. Events without a counterpart are left out: the session in the last
+event contains their effect.
 """
 
 from __future__ import annotations
@@ -18,17 +18,18 @@ from ...strict_json import JSONError, loads
 Json = dict[str, Any]
 
 STOPPING = "This server is stopping. Send the session again without a message: it goes on."
-STOPPED = "stopped"  # finishReason of a run that its server has left: it goes on when sent again
-_FINISH = {"completed": "end_turn"}  # the gateway's word for it; it has none for the others
+STOPPED = "stopped"  # finishReason of a run that the server's stop ended; it can be continued
+_FINISH = {"completed": "end_turn"}  # the other reasons have no name in the gateway's protocol
 
 
 class Telling:
-    """The events of one query. `session` is the live document, `told` the event that repeats the
-    request, `new` whether the chat begins with it. `holds`: the end of a run that waits for
-    somebody is held back, so that it can go on with what is submitted.
+    """The events of one query.
 
-    waiting  whether an end is held back
-    ended    whether the last event of a run was told, or is held back
+    `session` is the live document, `told` the event that repeats the request, `new` whether the
+    chat begins with it. `holds`: the end of a run with open interrupts is held back, so that the
+    run can continue with submitted answers.
+
+    ended    whether the last event of a run was sent, or is held back
     """
 
     def __init__(self, session: Json, told: Json, *, new: bool, holds: bool = False) -> None:
@@ -42,7 +43,10 @@ class Telling:
         self._chunks: dict[str, int] = {}  # by call: how many pieces of arguments
 
     def tell(self, event: Event, name: str, now_ms: int) -> list[Json]:
-        """What to send for an event whose alias is `name`: each has seq, type and timestamp."""
+        """Return the events to send for one whose alias is `name`.
+
+        Each has seq, type and timestamp (Unix milliseconds).
+        """
         return self._numbered(self._worded(event, name), event.get("timestamp", now_ms))
 
     def _numbered(self, found: list[Json], stamp_ms: int) -> list[Json]:
@@ -54,21 +58,26 @@ class Telling:
         return out
 
     def cut(self, now_ms: int) -> list[Json]:
-        """What ends the stream of a server that stops: here the client's session is the one that
-        it is sent, and what has run must not be lost with it."""
+        """Return the end of the stream when the server stops, with the session.
+
+        The client keeps only the session that it is sent, so finished work must be in it.
+        """
         return self.tell(run_error(STOPPING, "overloaded", retryable=True), "run.error", now_ms)
 
     @property
     def waiting(self) -> bool:
+        """Return whether an end is held back."""
         return self._held is not None
 
     def goes_on(self, told: list[Json]) -> None:
-        """Another run of the session follows in this stream, with what was submitted (`told`)."""
+        """Continue the stream with another run of the session; `told` are the submitted answers."""
         self._held, self._told, self.ended = None, told, False
 
     def last(self, now_ms: int) -> list[Json]:
-        """What ends the stream: the end that is held back; nothing where the end has been told; or
-        the words of a server that stops."""
+        """Return the events that end the stream, [] if the end was sent.
+
+        These are the end that is held back, or else the error of a server that stops.
+        """
         if self._held is not None:
             held, self._held = self._held, None
             return self._numbered([self._end(held)], now_ms)
@@ -120,7 +129,7 @@ class Telling:
         chat, goes_on = {"chatId": event["threadId"]}, bool(self._run)
         self._run = self._run or event["runId"]
         found = [{**told, **self._request(told), **chat} for told in self._told]
-        if goes_on:  # for its client it is one run
+        if goes_on:  # the client sees one run
             return found
         request = self._request(self._told[0])
         if self._new:
@@ -147,7 +156,7 @@ class Telling:
         return {"type": kind, "runId": self._run, **end}
 
     def _error(self, event: Event) -> list[Json]:
-        """The words of the failure, and the session, which may be sent again as it is."""
+        """Return the failure with the session, which may be sent again as it is."""
         details = {"code": event.get("code", "internal"), "message": event["message"]}
         retriable = {"retriable": extra(event).get("retryable") is True}
         error = {"type": "run.error", "runId": self._run, **details, **retriable}
@@ -170,7 +179,7 @@ class Telling:
         return [*found, {"type": "content.delta", **delta}]
 
     def _end_text(self) -> list[Json]:
-        """A block of text ends where a call begins, or with its message."""
+        """Return the end of the open block of text: at a call, or with its message."""
         content, self._content = self._content, ""
         return [{"type": "content.end", "contentId": content}] if content else []
 
@@ -181,7 +190,7 @@ class Telling:
 
 
 def asked(session: Json) -> list[Json]:
-    """What the session waits for, one `awaiting.ask` each; `POST /api/submit` answers one."""
+    """Return one `awaiting.ask` per interrupt of the session; `POST /api/submit` answers one."""
     return [
         {
             "type": "awaiting.ask",
@@ -205,8 +214,10 @@ _ASKED = {
 
 
 def reply(session: Json, run_id: str, first: int = 0) -> Json:
-    """The run as one answer, for `stream: false` and for a submit; `first` is the index of the
-    first message that may be its own."""
+    """Return the run as one answer, for `stream: false` and for a submit.
+
+    `first` is the index of the first message that may be the run's own.
+    """
     own = session["messages"][first:]
     said: Json = next((m for m in reversed(own) if m["role"] == "assistant"), {})
     reason = session.get("finish_reason") or STOPPED
@@ -225,7 +236,7 @@ def reply(session: Json, run_id: str, first: int = 0) -> Json:
 
 
 def _failure(messages: list[Json]) -> Json:
-    """What ended a run that failed, where it did."""
+    """Return the error that ended the run, {} if none did."""
     last = messages[-1] if messages else {}
     if last.get("role") != "error":
         return {}
@@ -236,7 +247,7 @@ def _failure(messages: list[Json]) -> Json:
 
 
 def chat(session: Json, *, with_events: bool) -> Json:
-    """The details of a chat: what `GET /api/chat` told of one that a gateway had kept."""
+    """Return the details of a chat, as a gateway's `GET /api/chat` returns them."""
     session = {"messages": [], **session}
     messages = session["messages"]
     told = [
@@ -254,7 +265,7 @@ def chat(session: Json, *, with_events: bool) -> Json:
 
 
 def snapshots(session: Json) -> list[Json]:
-    """A `message.snapshot` for what was said and a `tool.snapshot` for each call, in order."""
+    """Return a `message.snapshot` per message and a `tool.snapshot` per call, in order."""
     results = {m.get("tool_call_id"): m for m in session["messages"] if role_of(m) == "tool"}
     found: list[Json] = []
     for index, message in enumerate(session["messages"]):
@@ -279,13 +290,13 @@ def _snapshot(session: Json, call: Json, message_id: str, result: Json | None) -
 
 
 def tool_type(session: Json, name: str) -> str:
-    """Whether a tool is the page's or the server's."""
+    """Return "frontend" for a tool of the page, "function" for one of the server."""
     page = any(tool.get("name") == name for tool in session.get("tools", ()))
     return "frontend" if page else "function"
 
 
 def plain(content: Any) -> str:
-    """The text of a content, which may come in parts."""
+    """Return the text of a content, which may consist of parts."""
     if isinstance(content, list):
         return "\n".join(part["text"] for part in content if isinstance(part.get("text"), str))
     return content if isinstance(content, str) else ""
@@ -297,7 +308,7 @@ def _block(kind: str, key: str, event: Event) -> Json:
 
 
 def _output(event: Event) -> Json:
-    """Live output, which no model sees."""
+    """Return the event for live output, which is not sent to a model."""
     first = event["type"] == "ACTIVITY_SNAPSHOT"
     chunks = event["content"]["chunks"] if first else [each["value"] for each in event["patch"]]
     call = event["messageId"].removeprefix("out-")
@@ -311,7 +322,7 @@ def _result(event: Event) -> Json:
 
 
 def _parsed(text: str) -> Any:
-    """A result that is a JSON object or array is given as one."""
+    """Return a result that is a JSON object or array as such, any other as text."""
     if not text.startswith(("{", "[")):
         return text
     try:

@@ -1,9 +1,8 @@
-"""The words of an agent gateway (`/api/*`): its bodies as sessions, and its envelope. Pure.
+"""Convert the bodies of an agent gateway (`/api/*`) to sessions, and its envelope. Pure.
 
-In the walk: protocols/gateway/routes reads a body and asks here for the session document it means;
-what the run then tells goes through gateway_events. The rule of the file: a gateway keeps chats and
-yaa keeps nothing, so the document goes out with the end of every run and comes back with the next
-request.
+Used by protocols/gateway/routes.py; the events of a run are converted in
+protocols/gateway/events.py. A gateway stores chats and this server does not, so the session is sent
+with the end of every run and comes back with the next request.
 """
 
 from __future__ import annotations
@@ -22,10 +21,10 @@ from ..session_body import check
 Json = dict[str, Any]
 
 SUCCESS = "success"
-SCENE = "The user is looking at the page"  # how the environment's line about a scene begins
-MAX_URL = 2000  # characters of a reference's address that the model is told
-WINDOW = 20  # runs that the model is sent where nobody says how many: a gateway's memory.chat.k
-WAIT_S = 30  # for a submit, where a body does not say how long
+SCENE = "The user is looking at the page"  # prefix of the scene's line in the environment
+MAX_URL = 2000  # characters of a reference's URL that the model gets
+WINDOW = 20  # default number of runs that the model gets: a gateway's memory.chat.k
+WAIT_S = 30  # default time for a submit
 MAX_WAIT_S = 300
 NO_CHATS = (
     "This server keeps no chats: the session that a query ends with is the chat, and its client"
@@ -83,9 +82,12 @@ CHAT: Json = {
 
 @dataclass
 class Asked:
-    """What a body means: `document` for the run, `told` for the event that repeats the request,
-    and `places`, where in the body each part of the document came from. `wait`: seconds that the
-    stream stays open for what the run waits for."""
+    """The session that a body asks to run.
+
+    `document`: the session. `told`: the event that repeats the request. `places`: (prefix of a
+    pointer into the document, prefix of the pointer into the body), the first match counts. `wait`:
+    seconds that the stream stays open for answers to the run's interrupts.
+    """
 
     document: Json
     places: list[tuple[str, str]]
@@ -94,8 +96,10 @@ class Asked:
     wait: float = 0
 
     def in_body(self, problem: Problem) -> Problem:
-        """A problem of the document as one of the body: its places are the body's, and a value
-        that does not fit is a 400, as such clients expect."""
+        """Return a problem of the document with the places of the body.
+
+        A value that does not fit has the status 400, which clients of this protocol expect.
+        """
         for error in problem.errors:
             for ours, theirs in self.places:
                 if error["pointer"].startswith(ours):
@@ -107,9 +111,11 @@ class Asked:
 
 
 def query(body: Json, window: int | None = None) -> Asked:
-    """`POST /api/query`: a message for a new chat, or for the one whose `session` comes along.
-    Without a message a session goes on where it is. `window`: how many runs the model is sent where
-    the session does not say. Raises Problem."""
+    """Return the run that `POST /api/query` asks for, of a new chat or of the body's `session`.
+
+    Without a message the session continues where it stopped. `window`: how many runs the model gets
+    if the session has no such setting. Raises Problem.
+    """
     check(body, QUERY)
     brought = body.get("session") is not None
     session: Json = {**(body.get("session") or {})}
@@ -147,9 +153,12 @@ def query(body: Json, window: int | None = None) -> Asked:
 
 
 def submit(body: Json) -> Asked:
-    """`POST /api/submit`: what a call of the session has waited for: the result of a page's tool,
-    a decision, an answer. Without a `session` the document is empty, and what is answered is a
-    query that waits here (`waits_for`). Raises Problem."""
+    """Return the run that `POST /api/submit` asks for, with the answer at its interrupt.
+
+    The answer is the result of a client tool, a decision or an answer to a question. Without a
+    `session` the document is empty, and the answer is for an open query (`waits_for`). Raises
+    Problem.
+    """
     check(body, SUBMIT)
     told = {"type": "request.submit", "toolId": body["toolId"], "payload": body["payload"]}
     told |= {key: body[key] for key in ("requestId", "viewId") if body.get(key)}
@@ -170,8 +179,10 @@ def submit(body: Json) -> Asked:
 
 
 def waits_for(session: Json, body: Json) -> Json | None:
-    """The interrupt of a session that a submit without one means, if it waits there; None if it
-    has an answer already."""
+    """Return the session's interrupt that a submit without a session answers.
+
+    None if there is none, or if it has an answer already.
+    """
     if body.get("chatId") not in (None, "", session.get("id")):
         return None
     waiting: list[Json] = session.get("interrupts", [])
@@ -185,20 +196,20 @@ def _waiting_at(waiting: list[Json], tool_id: str) -> int | None:
 
 
 def not_waiting(body: Json) -> Problem:
-    """The refusal of a submit for which no open query of this process waits."""
+    """Return the refusal of a submit for which no open query of this process waits."""
     detail = f"Nothing waits here for {body['toolId'][:80]!r}. {NOT_WAITING}"
     errors = [{"pointer": "/session", "detail": NOT_WAITING}]
     return Problem("request_invalid", detail, errors=errors, status=409)
 
 
 def chat(body: Json) -> Asked:
-    """`/api/chat`: the session to tell the details of. Raises Problem."""
+    """Return the session whose details `/api/chat` asks for. Raises Problem."""
     check(body, CHAT)
     return Asked(body["session"], [("", "/session")])
 
 
 def chat_in(parameters: Json) -> Json:
-    """The body that the query string of `GET /api/chat` stands for. Raises Problem."""
+    """Return the body that the query string of `GET /api/chat` stands for. Raises Problem."""
     text = parameters.get("session", "")
     if not text:
         error = {"pointer": "/session", "detail": "missing; send it as JSON, here or in the body"}
@@ -211,19 +222,22 @@ def chat_in(parameters: Json) -> Json:
 
 
 def one_agent(key: str) -> Asked:
-    """`GET /api/agent`: a document that names the agent. Raises Problem."""
+    """Return a document that names the agent of `GET /api/agent`. Raises Problem."""
     if not key:
         raise _invalid("/agentKey", "must not be blank")
     return Asked({"agent": key}, [("/agent", "/agentKey")])
 
 
 def envelope(data: Any, msg: str = SUCCESS) -> Json:
+    """Return the body of a success."""
     return {"code": 0, "msg": msg, "data": data}
 
 
 def refusal(problem: Problem) -> Json:
-    """The envelope of a failure: its code is the HTTP status, and `data.fields` says what is wrong
-    where."""
+    """Return the body of a failure.
+
+    `code` is the HTTP status, `data.fields` maps places in the body to errors.
+    """
     fields = {
         error["pointer"].removeprefix("/").replace("/", ".") or "body": error["detail"]
         for error in problem.errors
@@ -236,8 +250,10 @@ def refusal(problem: Problem) -> Json:
 
 
 def summary(about: Mapping[str, Any], tools: Iterable[str], named: Iterable[str] = ()) -> Json:
-    """An agent in a list; `about` is a definition. `tools` are the server's, `named` those that an
-    agent has only if it names them."""
+    """Return an agent for a list; `about` is its definition.
+
+    `tools` are the server's tools, `named` those that an agent has only if it names them.
+    """
     found = usable(about, tools) + [
         name for name in named if agent_definition.names(dict(about), name)
     ]
@@ -251,6 +267,7 @@ def summary(about: Mapping[str, Any], tools: Iterable[str], named: Iterable[str]
 
 
 def detail(about: Mapping[str, Any], tools: Iterable[str], named: Iterable[str] = ()) -> Json:
+    """Return an agent with its provider and instructions; the arguments are those of `summary`."""
     found = summary(about, tools, named)
     provider = {"providerType": about.get("provider", "").upper()}
     instructions = {"instructions": about.get("systemPrompt", "")}
@@ -258,19 +275,19 @@ def detail(about: Mapping[str, Any], tools: Iterable[str], named: Iterable[str] 
 
 
 def usable(about: Mapping[str, Any], tools: Iterable[str]) -> list[str]:
-    """The tools of a server that an agent may use."""
+    """Return the names of those tools that the agent may use."""
     session = {"config": {"agent": dict(about)}}
     return [name for name in tools if agent_definition.word(session, name, page=False) != "deny"]
 
 
 def tagged(agent: Json, tag: str) -> bool:
-    """Whether the tag is in the agent's name, its description or the name of a tool it has."""
+    """Return whether the tag is in the agent's name, description or name of a tool."""
     places = (agent["key"], agent["description"], *agent["meta"]["tools"])
     return any(tag.casefold() in place.casefold() for place in places)
 
 
 def _mode(about: Mapping[str, Any]) -> str:
-    """In the gateway's spelling, with ours for the one it has not."""
+    """Return the mode in the gateway's notation, in capitals; RE_ACT for react."""
     mode = mode_named(about.get("mode", ""))
     name = mode.name if mode else ""
     return {"react": "RE_ACT"}.get(name, name.upper())
@@ -283,14 +300,17 @@ _PLACES = {"agentKey": "/agent", "tools": "/tools", "chatId": "/id"}
 
 
 def _same_chat(body: Json, session: Json) -> None:
-    """`chatId` names the session, and cannot name another one."""
+    """Set the session's id to `chatId`. Raises Problem if it has another one."""
     chat = body.get("chatId")
     if chat and session.setdefault("id", chat) != chat:
         raise _invalid("/chatId", "the session that came along has another id")
 
 
 def _windowed(session: Json, window: int) -> None:
-    """Send the model the last so many runs. What is no object is left for the check to name."""
+    """Limit the model's view to the last `window` runs, unless the session says otherwise.
+
+    Values of a wrong type are left as they are, for the validation of the session to report.
+    """
     config = session.get("config", {})
     context = config.get("context", {}) if isinstance(config, dict) else None
     if isinstance(context, dict) and "window_runs" not in context:
@@ -304,7 +324,7 @@ def _scene(scene: Json) -> list[str]:
 
 
 def _content(message: str, references: list[Json] | None) -> Any:
-    """The message, and behind it a part that lists what it refers to."""
+    """Return the message, with references as parts: a second text part lists them."""
     if not references:
         return message
     listed = "\n".join(f"- {_reference(each)}" for each in references)
@@ -325,7 +345,7 @@ def _reference(reference: Json) -> str:
 
 
 def _payload(interrupt: Json, body: Json) -> Any:
-    """What the page sent as the answer to what was asked."""
+    """Return what the page sent as the payload of an answer to the interrupt."""
     payload = body["payload"]
     match interrupt.get("reason"):
         case "client_tool":

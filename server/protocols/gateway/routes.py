@@ -1,8 +1,8 @@
-"""`/api/*`: agents, queries and submits, for clients of an agent gateway.
+"""The routes of `/api/*`: agents, queries and submits, for clients of an agent gateway.
 
-In the walk: beside `POST /session`, with the same runs; protocols/gateway/request translates. The
-rule of the file: what waits for a submit waits in its open request and nowhere else; a query's
-stream ends with the session, and nothing of it stays here.
+Runs are the same as those of `POST /session`; protocols/gateway/request.py translates. Only an open
+request waits for a submit: the stream of a query ends with the session, and the server keeps
+nothing of it.
 """
 
 from __future__ import annotations
@@ -30,18 +30,34 @@ DONE = sse.encode("[DONE]")
 
 
 class Agents(Protocol):
-    def info(self, owner: str) -> list[Json]: ...
-    def resolve(self, session: Json, owner: str) -> Json: ...
+    """The agents of a key."""
+
+    def info(self, owner: str) -> list[Json]:
+        """Return the agents of this owner."""
+        ...
+
+    def resolve(self, session: Json, owner: str) -> Json:
+        """Return the definition of a session's agent. Raises Problem."""
+        ...
 
 
 class Tools(Protocol):
-    def info(self) -> list[Json]: ...
-    def info_named(self) -> list[Json]: ...
+    """The server's tools."""
+
+    def info(self) -> list[Json]:
+        """Return the tools that every agent may use."""
+        ...
+
+    def info_named(self) -> list[Json]:
+        """Return the tools that only agents that name them may use."""
+        ...
 
 
 class Gateway:
-    """The handlers. `tools` are the server's, `clock` gives the time in milliseconds, `defaults` is
-    what is filled into sessions."""
+    """The handlers of `/api/*`.
+
+    `clock` returns the time in milliseconds, `defaults` are the defaults of sessions.
+    """
 
     def __init__(
         self,
@@ -57,6 +73,7 @@ class Gateway:
         self._open: set[Live] = set()  # streams of queries
 
     def routes(self) -> dict[tuple[str, str], Route]:
+        """Return (method, path) -> route."""
         table = {
             ("GET", "/api/agents"): self.agents,
             ("GET", "/api/agent"): self.agent,
@@ -69,6 +86,7 @@ class Gateway:
         return {at: Route(handler, refusal=request.refusal) for at, handler in table.items()}
 
     async def agents(self, call: Call) -> None:
+        """Send the list of agents, filtered by `tag`."""
         tag, tools = _parameter(call, "tag"), self._tools_of()
         owner = call.key.owner
         names = [each["name"] for each in self._agents.info(owner)]
@@ -77,21 +95,25 @@ class Gateway:
         await call.json(envelope([agent for agent in listed if request.tagged(agent, tag)]))
 
     async def agent(self, call: Call) -> None:
+        """Send one agent. Raises Problem if it is unknown."""
         asked = request.one_agent(_parameter(call, "agentKey"))
         with in_body(asked):
             about = self._agents.resolve(asked.document, call.key.owner)
         await call.json(envelope(request.detail(about, *self._tools_of())))
 
     async def query(self, call: Call) -> None:
-        """A run, as events; with `"stream": false` as one answer."""
+        """Run a query and send its events; with `"stream": false` one answer."""
         body = await self._runs.read(call, "request_invalid")
         asked = request.query(body, self._window)
         await self._run(call, asked, streams=body.get("stream") is not False)
 
     async def submit(self, call: Call) -> None:
-        """The run goes on with what was submitted. Of the session that comes along it is told in
-        one answer unless `Accept` asks for events; without one it goes on in the stream of the
-        query that waits, if it waits here."""
+        """Continue a run with a submitted answer.
+
+        With a `session` in the body, that session runs; the response is one answer unless `Accept`
+        asks for events. Without one, the run continues in the stream of the query that waits in
+        this process.
+        """
         body = await self._runs.read(call, "request_invalid")
         asked = request.submit(body)
         more = {"requestId": body.get("requestId"), "accepted": True, "toolId": body["toolId"]}
@@ -103,22 +125,22 @@ class Gateway:
         await self._run(call, asked, streams=streams, more=more)
 
     async def _submitted(self, call: Call, body: Json, asked: Asked) -> Live:
-        """The open query that waited for this, and has it now. Raises Problem."""
+        """Return the open query that waited for this submit and has taken it. Raises Problem."""
         for live in list(self._open):
             if live.call.key.owner == call.key.owner and live.waits_for(body):
                 full = request.submit({**body, "session": live.run.session})
                 with in_body(full):
                     await offload(live.call.size, accept, full.document)
-                if live.take(body, full, asked.told):  # or somebody was faster
+                if live.take(body, full, asked.told):  # another submit may have been faster
                     return live
         raise request.not_waiting(body)
 
     async def chats(self, call: Call) -> None:
-        """None: an empty list, and why it is one."""
+        """Send an empty list: chats are not kept here."""
         await call.json(envelope([], NO_CHATS))
 
     async def chat(self, call: Call) -> None:
-        """The details of the session that is sent, in the body or in the query string."""
+        """Send the details of the session in the body or in the query string."""
         heads = call.request.headers
         sent = heads.get("content-length", "0") != "0" or "transfer-encoding" in heads
         if call.request.method == "POST" or sent:
@@ -153,23 +175,23 @@ class Gateway:
 
     def _next(self, live: Live) -> Callable[[], Any]:
         async def go_on() -> Run | None:
-            """The run that goes on with what was submitted, if all of it came in time."""
+            """Return the run that continues with the answers; None unless all came in time."""
             if not await live.answered():
                 return None
             try:
                 return live.goes_on(self._runs.again(live.call, live.run.session))
-            except Problem:  # the server stops: the session in the client's hands has the answers
+            except Problem:  # the server stops: the session sent to the client has the answers
                 return None
 
         return go_on
 
     def _tools_of(self) -> tuple[list[str], list[str]]:
-        """Those that a call may use: of every agent, and of agents that name them."""
+        """Return the names of usable tools: (of every agent, of agents that name them)."""
         return _usable(self._tools.info()), _usable(self._tools.info_named())
 
 
 class Live:
-    """The open stream of a query: its request, its run, and what was submitted meanwhile."""
+    """The open stream of a query: its request, its run, and the answers submitted meanwhile."""
 
     def __init__(self, call: Call, run: Run, asked: Asked, clock: Callable[[], int]) -> None:
         self.call, self.run, self.run_id = call, run, run.id
@@ -180,20 +202,21 @@ class Live:
         self._late = False
 
     def frame(self, event: Event, name: str, number: int) -> bytes:
+        """Return the frames of an event."""
         return _frames(self._telling.tell(event, name, self._clock()))
 
     def last(self) -> bytes:
-        """The end of the stream, whatever ended it, and the mark."""
+        """Return the end of the stream, in every case the session's last event and `[DONE]`."""
         return _frames(self._telling.last(self._clock())) + DONE
 
     def waits_for(self, body: Json) -> bool:
-        """Whether this is what the run waits for."""
+        """Return whether the run waits for this submit."""
         right = body.get("runId") in (None, "", self.run_id)
         waits = right and self._telling.waiting and not self._late
         return waits and request.waits_for(self.run.session, body) is not None
 
     def take(self, body: Json, full: Asked, told: Json) -> bool:
-        """Put the answer into the session. False if nothing waits for it any more."""
+        """Put the answer into the session; return False if nothing waits for it any more."""
         if not self.waits_for(body) or (item := request.waits_for(self.run.session, body)) is None:
             return False
         item["answer"] = next(
@@ -204,7 +227,7 @@ class Live:
         return True
 
     async def answered(self) -> bool:
-        """Wait for what the run has asked for. Whether all of it came."""
+        """Wait for the answers to the run's interrupts; return whether all came."""
         if not self._telling.waiting:
             return False
         try:
@@ -219,7 +242,7 @@ class Live:
         return True
 
     def goes_on(self, run: Run) -> Run:
-        """The next run of this stream."""
+        """Continue this stream with `run`, and return it."""
         self.run, self._late = run, False
         self._telling.goes_on(self._submitted)
         self._submitted = []
@@ -238,5 +261,5 @@ def _frames(told: list[Json]) -> bytes:
 
 
 def _parameter(call: Call, name: str) -> str:
-    """A parameter of the query string; nothing where it is missing."""
+    """Return a parameter of the query string, "" if it is missing."""
     return parse_qs(call.request.query).get(name, [""])[0]

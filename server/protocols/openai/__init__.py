@@ -1,1 +1,1 @@
-"""OpenAI's APIs: Chat Completions and Responses over the agents of this server."""
+"""OpenAI's APIs, Chat Completions and Responses, over the agents of this server."""

@@ -1,9 +1,10 @@
-"""A Chat Completions request as a session. Source: the API reference and the official SDKs' types.
+"""Convert a Chat Completions request to a session.
 
-    READ      has a meaning here         SETTINGS  is handed on to the model
-    ONLY      other values are refused   IGNORED   may be there, and changes nothing
+    READ      is interpreted here        SETTINGS  is passed on to the model
+    ONLY      other values are refused   IGNORED   is accepted without effect
 
-docs/reference/protocol-openai.md has a row for each; what is in none of them is ignored too.
+Fields in none of these sets are ignored too. docs/reference/protocol-openai.md has a row for each
+field. Sources: OpenAI's API reference and the types of the official SDKs.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from .tools import Tools, chosen, tools
 READ = frozenset(
     ("model", "messages", "stream", "stream_options", "tools", "tool_choice", "response_format")
     + ("max_tokens", "max_completion_tokens", "user", "metadata")
-    + ("yaa", "frontend_tools", "environment_context")  # no fields of OpenAI's
+    + ("yaa", "frontend_tools", "environment_context")  # not defined by OpenAI
 )
 SETTINGS: dict[str, type] = {
     **dict.fromkeys(("temperature", "top_p", "presence_penalty", "frequency_penalty"), float),
@@ -51,19 +52,21 @@ SCHEMES = ("https://", "http://", "data:")
 
 @dataclass(frozen=True)
 class Wish:
-    """How the answer is wanted. `names`: what the caller calls a tool, by our name of it."""
+    """The wanted form of the answer. `names`: our name of a tool -> the caller's."""
 
     model: str
     stream: bool
     usage: bool
     names: dict[str, str]
-    steps: bool = False  # tell of the server's own tools
-    session: bool = False  # give the session along
+    steps: bool = False  # report calls of the server's own tools
+    session: bool = False  # include the session
 
 
 def read(body: Json, taken: Collection[str], recall: Recall) -> tuple[Json, Wish]:
-    """(session, wish). `taken`: names of the server's own tools. Raises Problem with a pointer into
-    the body."""
+    """Return (session, wish).
+
+    `taken`: names of the server's own tools. Raises Problem with a pointer into the body.
+    """
     only(body, ONLY)
     model = needed(body, str, "model")
     offered = _tools(body, taken)
@@ -108,7 +111,7 @@ def _tools(body: Json, taken: Collection[str]) -> Tools:
 
 
 def _function(place: Place, tool: Json) -> tuple[Place, Json]:
-    if "function" not in tool and "name" in tool:  # written flat, as other systems do
+    if "function" not in tool and "name" in tool:  # the flat form of other APIs
         return place, tool
     return (*place, "function"), needed(tool, dict, *place, "function")
 
@@ -148,7 +151,7 @@ def _user(message: Json, place: Place) -> Json:
 
 
 def _part(part: Json, place: Place) -> Json:
-    """A part as providers take it: with what they know of it, and nothing else."""
+    """Return a part of a content with the fields that providers accept. Raises Problem."""
     kind = part.get("type")
     if kind == "text":
         return {"type": "text", "text": needed(part, str, *place, "text")}
@@ -170,6 +173,7 @@ def _part(part: Json, place: Place) -> Json:
 
 
 def address(image: Json, *place: str | int) -> str:
+    """Return the URL of an image. Raises Problem for other schemes than https, http and data."""
     url: str = needed(image, str, *place)
     if not url.startswith(SCHEMES):
         raise misfit(place, f"expected https:, http: or data:, got {shown(url[:30])}")
@@ -177,6 +181,7 @@ def address(image: Json, *place: str | int) -> str:
 
 
 def file(given: Json, *place: str | int) -> Json:
+    """Return a file part. Raises Problem for a `file_id`: no files are stored here."""
     if given.get("file_id") is not None:
         raise misfit((*place, "file_id"), "no files are kept here; send file_data")
     data = needed(given, str, *place, "file_data")
@@ -219,7 +224,10 @@ def _call(call: Json, place: Place, offered: Tools) -> Json:
 def made_call(
     call_id: str, name: str, arguments: str, offered: Tools, places: tuple[Place, Place]
 ) -> Json:
-    """`places`: of the id and of the name in the body."""
+    """Return a tool call of a session. Raises Problem.
+
+    `places`: of the id and of the name in the body.
+    """
     for value, place in zip((call_id, name), places, strict=True):
         if not 1 <= len(value) <= MAX_ID:
             raise misfit(place, f"expected 1 to {MAX_ID} characters")
@@ -228,7 +236,7 @@ def made_call(
 
 
 def _plain(message: Json, place: Place) -> str:
-    """A content that may be texts only."""
+    """Return a content that may have text parts only, as text. Raises Problem."""
     content = message.get("content")
     if isinstance(content, str):
         return content
@@ -245,6 +253,7 @@ def _plain(message: Json, place: Place) -> str:
 
 
 def stop(body: Json) -> Json:
+    """Return the setting for `stop`, {} without one. Raises Problem."""
     value = body.get(STOP)
     if value is None:
         return {}
@@ -255,8 +264,10 @@ def stop(body: Json) -> Json:
 
 
 def wanted_schema(wanted: Json | None, place: Place, inner: str = "json_schema") -> Json | None:
-    """The JSON Schema of the answer. `inner`: the member that holds name and schema; empty where
-    they stand beside the type."""
+    """Return the JSON Schema of the answer; None for text. Raises Problem.
+
+    `inner`: the member that holds name and schema; "" if they are beside the type.
+    """
     kind = wanted.get("type") if wanted else "text"
     if wanted is None or kind == "text":
         return None
@@ -276,7 +287,7 @@ def wanted_schema(wanted: Json | None, place: Place, inner: str = "json_schema")
 
 
 def _facts(given: Any) -> list[str]:
-    """Facts about the user's surroundings: an object, a list of texts or one text."""
+    """Return the facts of `environment_context`: an object, a list of texts or one text."""
     if isinstance(given, dict):
         return [f"{name}: {value}" for name, value in given.items()]
     given = [given] if isinstance(given, str) else given

@@ -1,9 +1,9 @@
-"""The events of a run as Chat Completions: chunks while it goes on, or one completion after it.
+"""Convert the events of a run to Chat Completions: chunks of a stream, or one completion.
 
-In the walk: `protocols/openai/routes` gives every event to a `Reply`, and sends what `chunks` says
-or, without streaming, `answer` at the end. The rule of the file: both are made of the same pieces.
-The caller's tool calls are told when the run has stopped for them: until then the server may still
-find that a call's arguments do not fit, and ask the model again.
+`protocols/openai/routes` passes every event to a `Reply` and sends `frame` or, without streaming,
+`answer` at the end; both are made by the same functions. Calls of the caller's tools are sent when
+the run has stopped for them: until then the server may still find that their arguments do not fit,
+and ask the model again.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from .fields import Json
 
 DONE = sse.encode("[DONE]")
 THOUGHT = ("reasoning_content", "reasoning")  # clients look for one or the other
-LAST = ""  # no message has this id: what is told when the run has ended
-BREAK = "\n\n"  # between what is said before and after a tool of the server's
+LAST = ""  # not the id of any message: the key of text that is sent after the run
+BREAK = "\n\n"  # between the texts before and after a call of the server's own tools
 
 
 class Reply:
-    """One run's answer. `session` is the run's live document; `fingerprint` names this server."""
+    """The answer of one run. `session` is the live document, `fingerprint` names this server."""
 
     def __init__(
         self, session: Json, wish: Wish, *, run_id: str, first_message: int, fingerprint: str
@@ -45,11 +45,11 @@ class Reply:
     # -- a stream ---------------------------------------------------------------------------------
 
     def frame(self, event: Event) -> bytes:
-        """The frames of an event, none for most kinds."""
+        """Return the frames of an event, b"" for most kinds."""
         return b"".join(self._frames(event))
 
     def cut(self) -> bytes:
-        """What ends the stream of a server that stops."""
+        """Return the end of the stream when the server stops."""
         return self._error(outcome.stopped(self._session, self._first)) + DONE
 
     def _frames(self, event: Event) -> Iterator[bytes]:
@@ -88,7 +88,10 @@ class Reply:
         yield DONE
 
     def _delta(self, text: str, *names: str) -> bytes:
-        """A chunk with one text, nearly all of a stream: around it everything stays as it is."""
+        """Return a chunk with one text.
+
+        Formatted by hand, because nearly all chunks of a stream differ only in their text.
+        """
         if not self._prefix:
             self._prefix = "data: " + dumps(self._head())[:-1]
         written = quote(text)
@@ -118,7 +121,7 @@ class Reply:
     # -- a whole answer ---------------------------------------------------------------------------
 
     def see(self, event: Event) -> None:
-        """Take note of an event."""
+        """Handle an event without sending it."""
         kind = event["type"]
         if kind == "TEXT_MESSAGE_CONTENT":
             self._said(event)
@@ -136,7 +139,7 @@ class Reply:
                 self._texts[message_id] = [text]
 
     def answer(self) -> tuple[int, Json]:
-        """(status, body)."""
+        """Return (status, body)."""
         if self._reason is None:
             self._failure = outcome.stopped(self._session, self._first)
         if found := self._failure:
@@ -168,7 +171,7 @@ class Reply:
     # -- the pieces -------------------------------------------------------------------------------
 
     def _said(self, event: Event) -> str:
-        """The text to tell, which is none where the answer is one JSON value."""
+        """Return the text to send now; "" for a structured answer, sent after the run."""
         if self._structured is None:
             self._structured = outcome.is_structured(self._session)
         if self._structured:
@@ -179,13 +182,13 @@ class Reply:
         return _added(self._thoughts, event)
 
     def brought(self) -> Json | None:
-        """What the caller brings back with the results of its calls; None where there are none."""
+        """Return the data that the caller sends back with its tool results; None without calls."""
         if self._reason != "tool_calls":
             return None
         return outcome.carrier(self._session, self._first, self._run)
 
     def lasting(self) -> tuple[str, Json] | None:
-        """Nothing: a chat is sent whole each time."""
+        """Return None: each request of Chat Completions has the whole conversation."""
         return None
 
     def _brought(self) -> Json:
@@ -205,7 +208,7 @@ class Reply:
 
 
 def _added(pieces: dict[str, list[str]], event: Event) -> str:
-    """The delta as it is told: behind a break where another message or span was before."""
+    """Add a delta to `pieces` and return it, after a break if it begins another message or span."""
     source, text = event["messageId"], str(event["delta"])
     if source in pieces:
         pieces[source].append(text)
@@ -220,7 +223,7 @@ def _joined(pieces: dict[str, list[str]]) -> str:
 
 
 def step_of(event: Event) -> Json | None:
-    """Reports of the server's own tools, for a caller that asked for them."""
+    """Return the report of a call of the server's own tools, None for other events."""
     if alias(event) == EXEC:
         call_id = event["metadata"]["yaa"]["exec"]
         entries = [op["value"] for op in event["delta"] if isinstance(op.get("value"), dict)]

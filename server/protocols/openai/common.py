@@ -1,9 +1,9 @@
-"""What Chat Completions and Responses share: the history, the session, the errors.
+"""The history, session and errors that Chat Completions and Responses share.
 
-In the walk: `chat` and `responses` read a body (protocols/openai/fields.py,
-protocols/openai/tools.py) and `document` makes the session. The rule of the file: a caller's
-conversation becomes a well paired one or is refused at the place that is wrong; whatever would have
-to ask a person is withheld, because nobody can be asked through it.
+`chat` and `responses` read a body (protocols/openai/fields.py, protocols/openai/tools.py) and
+`document` makes the session. Each tool call of the caller's history must have its result, else the
+body is refused at the place that is wrong. Runs are unattended: tools that would ask a person are
+withheld, because this API has no way to ask.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from ...session.schema import check
 from .fields import Json, Place, misfit, param, shown
 from .tools import Tools
 
-Recall = Callable[[str], Json | None]  # what this host still has for a call that it told
+Recall = Callable[[str], Json | None]  # call id -> hidden messages that this host has kept
 
-OURS = re.compile(r"call_[0-9a-f]{24}_[0-9]{1,4}")  # the id of a call that a caller was told
-CARRIER = "yaa"  # the member of an answer that brings a run's hidden messages back
-CODES = {  # Problem's code -> the one that SDKs and scripts know
+OURS = re.compile(r"call_[0-9a-f]{24}_[0-9]{1,4}")  # ids of calls that this server sent
+CARRIER = "yaa"  # the member of a message with a run's hidden messages, sent back by the client
+CODES = {  # Problem's code -> OpenAI's
     "unauthorized": "invalid_api_key",
     "agent_unknown": "model_not_found",
     "busy": "rate_limit_exceeded",
     "rate_limited": "rate_limit_exceeded",
 }
-# 424: the agent's definition is wrong, and stays so; no client repeats that (session/outcome.py).
+# 424: the agent's definition is wrong; clients do not retry this status (session/outcome.py).
 STATUS = {"agent_unknown": 404, "provider_unknown": 424, "provider_not_allowed": 424}
 
 
@@ -37,11 +37,11 @@ STATUS = {"agent_unknown": 404, "provider_unknown": 424, "provider_not_allowed":
 
 
 def paired(history: Iterable[tuple[Place, Json]]) -> tuple[list[Json], str]:
-    """(the messages, each call followed by its result; the id of the session whose turn goes on,
-    if one does).
+    """Return (messages, each call followed by its result; id of the continued session or "").
 
-    `history` is session-shaped; an assistant message that brings a run's hidden messages back
-    stands for those. Raises Problem where a call or a result stands alone.
+    `history` has messages in the form of a session; an assistant message with the hidden messages
+    of a run (CARRIER) is replaced by those. Raises Problem for a call or a result without its
+    counterpart.
     """
     pairs = Pairs()
     session_id = ""
@@ -59,17 +59,22 @@ def paired(history: Iterable[tuple[Place, Json]]) -> tuple[list[Json], str]:
 
 
 class Pairs:
-    """Messages in the order that every provider takes. Ids that are used again, as small providers
-    do, are told apart."""
+    """Messages with each result behind its call.
+
+    Ids that occur twice, as small providers produce them, are made unique.
+    """
 
     def __init__(self) -> None:
         self.messages: list[Json] = []
         self._waiting: dict[str, tuple[Place, Json]] = {}  # the caller's id -> place, result
         self._used: set[str] = set()
-        self._times: Counter[str] = Counter()  # how often an id that begins so was used again
+        self._times: Counter[str] = Counter()  # stem of an id -> how often it was used again
 
     def add(self, message: Json, place: Place, told: Mapping[str, str]) -> None:
-        """`told`: by which ids the caller knows some of its calls."""
+        """Add a message. `told`: id of a call in the message -> id that the caller uses.
+
+        Raises Problem for a result without a call, or an id of two open calls.
+        """
         if message["role"] == "tool":
             self._answer(message, place)
             return
@@ -87,6 +92,7 @@ class Pairs:
             self.messages.append(result)
 
     def close(self) -> None:
+        """Refuse calls without a result. Raises Problem."""
         for call_id, (place, _) in self._waiting.items():
             raise misfit(place, f"the call {shown(call_id)} has no result; each call needs one")
 
@@ -107,16 +113,17 @@ class Pairs:
 
 
 def remembered(message: Json, call_ids: Iterable[str], recall: Recall) -> None:
-    """Some clients send only the fields they know back; then this host may still have the rest."""
+    """Add the hidden messages that a client has dropped, if this host still has them."""
     first = next(iter(call_ids), "")
     if CARRIER not in message and OURS.fullmatch(first) and (found := recall(first)):
         message[CARRIER] = found
 
 
 def carried(message: Json) -> tuple[str, list[Json], dict[str, str]] | None:
-    """(session id, messages, what the caller calls the open calls) that an earlier answer gave
-    along with the caller's calls; None where there are none, they are none of a session's, or the
-    calls are not the same."""
+    """Return (session id, messages, id -> caller's id of the open calls) from a message's CARRIER.
+
+    None if the message has none, or if it is malformed or its open calls differ from the message's.
+    """
     brought = message.get(CARRIER)
     if not isinstance(brought, dict):
         return None
@@ -140,7 +147,7 @@ def carried(message: Json) -> tuple[str, list[Json], dict[str, str]] | None:
 
 
 def _copied(message: Any) -> Json | None:
-    """A message as far as pairing looks at it, or None if it is not one of a run."""
+    """Return a copy of a message after checking the fields that pairing needs; else None."""
     if not isinstance(message, dict) or message.get("role") not in ("assistant", "tool"):
         return None
     if message["role"] == "tool":
@@ -154,8 +161,10 @@ def _copied(message: Any) -> Json | None:
 
 
 def asked(messages: list[Json], place: Place) -> list[Json]:
-    """The conversation with something to answer at its end. A rule that comes last is asked as the
-    user's words: the loop answers users and results."""
+    """Return the messages with one to answer at the end. Raises Problem.
+
+    A last system message becomes a user message, because the loop answers only users and results.
+    """
     last = messages[-1] if messages else {"role": ""}
     if last["role"] == "system":
         return [*messages[:-1], {**last, "role": "user"}]
@@ -181,8 +190,11 @@ def document(
     schema: Json | None,
     ext: Json,
 ) -> Json:
-    """The session of one request. With `required` the server's own tools are denied, so that the
-    call is one of the caller's."""
+    """Return the session of one request. Raises Problem.
+
+    With the tool choice "required" the server's own tools are denied, so that one of the caller's
+    is called. `place`: of the messages in the body. `taken`: names of the server's own tools.
+    """
     messages, session_id = paired(history)
     choice = offered.choice if offered.declared else "auto"
     llm: Json = {"model_settings": settings, "max_tokens": max_tokens}
@@ -206,7 +218,7 @@ def document(
 
 
 def refusal(problem: Problem) -> Json:
-    """The body that OpenAI's SDKs read a message from."""
+    """Return the error body that OpenAI's SDKs read."""
     first = problem.errors[0]["pointer"] if problem.errors else ""
     code = CODES.get(problem.code, problem.code)
     ours = problem.status >= 500 or problem.status == 424
@@ -217,16 +229,19 @@ def refusal(problem: Problem) -> Json:
 
 
 def error(message: str, kind: str, code: str, where: str | None = None) -> Json:
+    """Return an error body in OpenAI's form; `where` is the parameter at fault."""
     return {"error": {"message": message, "type": kind, "param": where, "code": code}}
 
 
 def translated(problem: Problem) -> Problem:
-    """The same problem with the status that SDKs raise the right exception for: there is no 422
-    in this API, and a misfit of the session that was made of a body is the body's."""
+    """Return the problem with the status for which SDKs raise the right exception.
+
+    This API has no 422: an invalid session counts as an invalid body.
+    """
     status = STATUS.get(problem.code, 400 if problem.status == 422 else problem.status)
     headers = problem.headers
     if status >= 500 and "Retry-After" not in headers:
-        headers = {**headers, "x-should-retry": "false"}  # it would be the same again
+        headers = {**headers, "x-should-retry": "false"}  # a retry would fail the same way
     return Problem(
         problem.code, problem.detail, errors=problem.errors, headers=headers, status=status
     )

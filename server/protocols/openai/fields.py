@@ -1,7 +1,6 @@
-"""The fields of a body of /v1: taken by their kind, or refused at their own place.
+"""Typed access to the fields of a body of /v1, with errors at the field's place.
 
-In the walk: `chat` and `responses` read their bodies with these. The rule of the file: null is the
-same as absent, and an error names the place and shows what is there.
+Null is the same as absent. Used by `chat` and `responses`.
 """
 
 from __future__ import annotations
@@ -28,14 +27,14 @@ _WORDS: dict[type, str] = {
 
 
 def misfit(place: Place, detail: str) -> Problem:
-    """What is wrong with the body, at its own place in it."""
+    """Return a Problem at `place` in the body."""
     where = pointer(*place)
     errors = [{"pointer": where, "detail": detail}]
     return Problem("request_invalid", f"{param(where)}: {detail}", errors=errors, status=400)
 
 
 def param(where: str) -> str:
-    """A JSON pointer as OpenAI spells it: `messages[0].content`."""
+    """Return a JSON pointer in OpenAI's notation: `messages[0].content`."""
     found = ""
     for part in parse_pointer(where) or []:
         found += f"[{part}]" if part.isdigit() else f".{part}" if found else part
@@ -43,8 +42,10 @@ def param(where: str) -> str:
 
 
 def take(node: Mapping[str, Any], kind: type, *place: str | int) -> Any:
-    """The member that the last of `place` names, None where it is absent or null. Raises Problem
-    where it is of another kind."""
+    """Return the member that the last of `place` names; None if it is absent or null.
+
+    Raises Problem if it is not a `kind`.
+    """
     value = node.get(str(place[-1]))
     if value is None:
         return None
@@ -55,6 +56,7 @@ def take(node: Mapping[str, Any], kind: type, *place: str | int) -> Any:
 
 
 def needed(node: Mapping[str, Any], kind: type, *place: str | int) -> Any:
+    """Return the member that the last of `place` names. Raises Problem if it is missing."""
     value = take(node, kind, *place)
     if value is None:
         raise misfit(place, f"expected {_WORDS[kind]}, and it is missing")
@@ -62,7 +64,7 @@ def needed(node: Mapping[str, Any], kind: type, *place: str | int) -> Any:
 
 
 def items(values: list[Any], *place: str | int) -> Iterable[tuple[Place, Json]]:
-    """The objects of an array with their places."""
+    """Yield (place, object) for each item of an array. Raises Problem for other items."""
     for index, value in enumerate(values):
         if not isinstance(value, dict):
             raise misfit((*place, index), f"expected an object, got {shown(value)}")
@@ -70,7 +72,7 @@ def items(values: list[Any], *place: str | int) -> Iterable[tuple[Place, Json]]:
 
 
 def only(body: Mapping[str, Any], allowed: Mapping[str, tuple[Any, ...]]) -> None:
-    """Refuse what cannot be done, naming field and value."""
+    """Refuse values of unsupported fields, naming field and value. Raises Problem."""
     for name, values in allowed.items():
         value = body.get(name)
         if value is not None and not any(value == each for each in values):
@@ -79,13 +81,14 @@ def only(body: Mapping[str, Any], allowed: Mapping[str, tuple[Any, ...]]) -> Non
 
 
 def settings(body: Mapping[str, Any], known: Mapping[str, type]) -> Json:
-    """What is handed on to the model, as a provider's `model_settings`."""
+    """Return the fields that are passed on to the model, as a provider's `model_settings`."""
     found = {name: take(body, kind, name) for name, kind in known.items()}
     found = {name: value for name, value in found.items() if value is not None}
     return found | ({"use_custom_temp": True} if "temperature" in found else {})
 
 
 def positive(body: Mapping[str, Any], name: str) -> int | None:
+    """Return a positive integer; None if it is absent. Raises Problem."""
     value = take(body, int, name)
     if value is not None and not 1 <= value <= LARGEST_COUNT:
         raise misfit((name,), f"expected 1 to {LARGEST_COUNT}, got {shown(value)}")
@@ -93,7 +96,7 @@ def positive(body: Mapping[str, Any], name: str) -> int | None:
 
 
 def shown(value: Any) -> str:
-    """A value named in an error: its kind when it is large, itself when it is short."""
+    """Return a value as text for an error: the kind of a container, else at most 60 characters."""
     if isinstance(value, dict | list):
         return _WORDS[type(value)]
     text = f'"{value}"' if isinstance(value, str) else dumps(value)

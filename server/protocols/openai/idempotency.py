@@ -1,10 +1,9 @@
-"""A request of /v1 that is sent a second time: known again, and gone on with instead of begun anew.
+"""Recognize a repeated request of /v1 and continue its first run.
 
-In the walk: `protocols/openai/routes` asks here what a request is called, keeps its run under that
-name from the first call on, and begins a repetition with what was kept. Both official SDKs repeat a
-POST by themselves when the connection breaks before the answer, and say so in a header; any caller
-can say it with an `Idempotency-Key`. The rule of the file: the body of a repetition is the same, so
-only what came after it is kept.
+`protocols/openai/routes` stores the run under the request's name from before the first tool
+execution on, and begins a repetition with the stored part. Both official SDKs repeat a POST when
+the connection breaks before the answer, and mark it with a header; any caller can send an
+`Idempotency-Key`. The body of a repetition is the same, so only what the run added is stored.
 """
 
 from __future__ import annotations
@@ -24,9 +23,11 @@ OF_THE_REQUEST = ("agent", "config", "environment", "ext", "messages", "tools")
 
 @dataclass(frozen=True)
 class Again:
-    """name       what the request's run is kept under
-    keyed      the caller has named it, and may come back to it when it is answered, too
-    repeated   it may have come before
+    """A request that can be recognized when it is repeated.
+
+    name       the key under which its run is stored
+    keyed      it has an Idempotency-Key, and may be repeated after it was answered, too
+    repeated   it may be a repetition
     """
 
     name: str
@@ -37,9 +38,12 @@ class Again:
 def named(
     headers: Mapping[str, str], who: str, path: str, body: bytes, *, streams: bool
 ) -> Again | None:
-    """None for a request that would not be known again. `who`: the owner of the API key."""
+    """Return the name of a request; None if a repetition could not be recognized.
+
+    `who`: the owner of the API key.
+    """
     key, count = headers.get(KEY, ""), headers.get(COUNT, "")
-    if not key and (streams or not count.isdecimal()):  # SDKs repeat no stream that has begun
+    if not key and (streams or not count.isdecimal()):  # SDKs do not repeat a stream that has begun
         return None
     told = "\0".join((who, path, key, "")).encode("utf-8", "surrogatepass")
     name = hashlib.sha256(told + body).hexdigest()
@@ -47,23 +51,23 @@ def named(
 
 
 def kept(session: Json, first: int) -> Json:
-    """What a repetition needs of a session whose request has `first` messages."""
+    """Return the part of a session that a repetition needs; the request has `first` messages."""
     found = {key: value for key, value in session.items() if key not in OF_THE_REQUEST}
     return found | {"messages": session["messages"][first:]}
 
 
 def resumed(document: Json, found: Json) -> Json:
-    """The session of a repetition: the request's own part, and what became of it before."""
+    """Return the session of a repetition: the request's own part and what earlier runs added."""
     asked = document["messages"]
     last: Json = next((each for each in reversed(asked) if each["role"] == "user"), {})
     if message := found.get("run", {}).get("message"):
-        last.setdefault("id", message)  # what was spent on it stays spent
+        last.setdefault("id", message)  # so that the spent budget still counts for it
     own = {key: value for key, value in found.items() if key not in OF_THE_REQUEST}
     return {**document, **own, "messages": [*asked, *found["messages"]]}
 
 
 def retold(messages: Iterable[Json]) -> Iterator[Event]:
-    """What earlier runs of the request said, as the events by which an answer tells it."""
+    """Yield the events of the texts and thoughts that earlier runs of the request produced."""
     for message in messages:
         if message["role"] != "assistant" or message.get("open"):
             continue

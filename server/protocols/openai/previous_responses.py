@@ -1,10 +1,10 @@
-"""Responses requests that name earlier answers instead of sending them, made whole again.
+"""Expand Responses requests that refer to earlier answers.
 
     previous_response_id   the whole conversation up to an answer comes before `input`
-    item_reference         one item of an earlier answer stands at this place
+    item_reference         one item of an earlier answer is inserted at this place
 
-What is kept of an answer is its own input as it was sent, its output, and the answer before it, so
-that a conversation is kept once. An item's id names its answer (`item_id`).
+The stored value of an answer is its own input as it was sent, its output, and the id of the answer
+before it, so that a conversation is stored once. An item's id contains the answer's (`item_id`).
 """
 
 from __future__ import annotations
@@ -15,35 +15,37 @@ from typing import Any
 
 from .fields import Json, Place, items, misfit, needed, shown, take
 
-# What is kept of the answer with this id, and its bytes; with more than so many it is empty.
+# (id, most bytes) -> (stored value, its bytes); {} if it is larger, None if it is not stored.
 Earlier = Callable[[str, int], tuple[Json, int] | None]
 
 BY_ID = "previous_response_id"
 REFERENCE = "item_reference"
-MAX_BYTES = 8 << 20  # of all that one request brings back
+MAX_BYTES = 8 << 20  # of all answers that one request refers to
 LARGE = f"the answers that are named have more than {MAX_BYTES >> 20} MiB; send what is needed"
 MISSING = "is not kept here, or no longer; send the whole conversation as input (with store: false)"
 _ITEM = re.compile(r"(?:msg|rs|fc)_([0-9a-f]{1,64})_[0-9]{1,9}")
 
 
 def response_id(run: str) -> str:
-    """The id of a run's answer. `run`: its id without the kind."""
+    """Return the id of a run's answer. `run`: the run's id without the prefix `run_`."""
     return f"resp_{run}"
 
 
 def item_id(kind: str, run: str, number: int) -> str:
-    """The id of an item of a run's answer; `kind` is msg, rs or fc."""
+    """Return the id of an item of a run's answer; `kind` is msg, rs or fc."""
     return f"{kind}_{run}_{number}"
 
 
 def kept(body: Json, output: list[Json]) -> Json:
-    """What `Earlier` must return for the answer to this body."""
+    """Return the value that `Earlier` must return for the answer to this body."""
     return {BY_ID: body.get(BY_ID), "input": _given(body), "output": output}
 
 
 def conversation(body: Json, earlier: Earlier) -> Iterator[tuple[Place, Json]]:
-    """Every item of the conversation with its place in the body. Raises Problem where something is
-    named that is not kept."""
+    """Yield (place in the body, item) for the whole conversation.
+
+    Raises Problem if an answer or item that is referred to is not kept.
+    """
     library = Library(earlier)
     name = take(body, str, BY_ID)
     for item in library.before(name) if name else ():
@@ -62,17 +64,17 @@ def _given(body: Json) -> list[Any]:
 
 
 class Library:
-    """The earlier answers that one request names. Each is fetched once."""
+    """The earlier answers that one request refers to. Each is fetched once."""
 
     def __init__(self, earlier: Earlier) -> None:
         self._earlier = earlier
         self._fetched: dict[str, Json | None] = {}
         self._left = MAX_BYTES
-        self._items: dict[str, dict[str, Json]] = {}  # of an answer, by their ids
-        self._used: set[str] = set()  # items that were named: one request has each only once
+        self._items: dict[str, dict[str, Json]] = {}  # answer -> id -> item
+        self._used: set[str] = set()  # items already referred to; a second reference is refused
 
     def before(self, name: str) -> list[Json]:
-        """The items of a conversation up to this answer."""
+        """Return the items of the conversation up to this answer. Raises Problem."""
         answers: list[Json] = []
         seen: set[str] = set()
         following: str | None = name
@@ -88,7 +90,7 @@ class Library:
         ]
 
     def whole(self, item: Json, place: Place) -> Json:
-        """The item itself where this one only names it."""
+        """Return `item`, or the item that it refers to. Raises Problem."""
         bare = item.get("type") is None and "id" in item and "role" not in item
         if not bare and item.get("type") != REFERENCE:
             return item

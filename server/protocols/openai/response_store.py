@@ -1,8 +1,8 @@
-"""Recent answers of this host, kept in files so that a later request may name them.
+"""A store of this host's recent answers, in files, so that later requests may refer to them.
 
-Each owner has a folder of at most `max_bytes` and MAX_FILES files; what is over that goes, the
-oldest first, and so does what is older than `ttl_s`. Processes that share the folder see each
-other's files. Losing one is no fault: whoever asks for it is told to send it again.
+Each owner has a folder of at most `max_bytes` and MAX_FILES files; beyond that the oldest are
+deleted, and so are files older than `ttl_s`. Processes that share the folder see each other's
+files. Losing a file is harmless: the client gets an error that asks for the whole conversation.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from ...strict_json import JSONError, dumps, loads
 
 MAX_FILES = 2048
 MAX_DEPTH = 200
-FILE_SHARE = 4  # one file is at most such a part of what an owner has
-SWEEP_FILES, SWEEP_SHARE = 64, 8  # look for what must go after so many files, or such a part
-SWEEP_ALL_S = 3600.0  # between two looks at every owner's folder
+FILE_SHARE = 4  # one file has at most 1/4 of max_bytes
+SWEEP_FILES, SWEEP_SHARE = 64, 8  # sweep a folder after 64 new files or 1/8 of max_bytes
+SWEEP_ALL_S = 3600.0  # between two sweeps of all owners' folders
 
 
 class Recent:
-    """`folder` is made on demand. `ttl_s` of 0 keeps nothing."""
+    """The store. `folder` is created on demand. A `ttl_s` of 0 keeps nothing."""
 
     def __init__(
         self,
@@ -39,17 +39,17 @@ class Recent:
     ) -> None:
         self.folder, self.ttl_s, self.max_bytes = folder, ttl_s, max_bytes
         self._clock = clock
-        self._files: Counter[Path] = Counter()  # written since the last look, by folder
+        self._files: Counter[Path] = Counter()  # folder -> files written since the last sweep
         self._bytes: Counter[Path] = Counter()
-        self._all_at: float | None = None  # when every folder was looked at
+        self._all_at: float | None = None  # time of the last sweep of all folders
 
     @property
     def keeps(self) -> bool:
-        """Whether anything is kept at all."""
+        """Return whether anything is kept at all."""
         return self.ttl_s > 0
 
     def store(self, owner: str, name: str, value: dict[str, Any]) -> None:
-        """Keep a value, whole or not at all. One that is too large, or a full disk, loses it."""
+        """Store a value atomically. It is dropped if it is too large or writing fails."""
         if not self.keeps or len(data := dumps(value).encode()) * FILE_SHARE > self.max_bytes:
             return
         place = self._place(owner)
@@ -66,8 +66,10 @@ class Recent:
             self._make_room(place, len(data))
 
     def fetch(self, owner: str, name: str, most: int) -> tuple[dict[str, Any], int] | None:
-        """A value that is still kept, and its bytes; an empty one where these are more than
-        `most`."""
+        """Return (value, its bytes); None if it is not kept.
+
+        The value is empty if it is larger than `most` bytes.
+        """
         path = self._place(owner) / _hashed(name)
         try:
             found = path.stat()
@@ -93,7 +95,7 @@ class Recent:
             self._sweep(place, now)
 
     def _sweep(self, place: Path, now: float) -> None:
-        """Remove what is too old or too much. Another process may do the same."""
+        """Delete what is too old or too much. Another process may do the same at the same time."""
         del self._files[place], self._bytes[place]
         total = 0
         newest_first = sorted(
@@ -105,7 +107,7 @@ class Recent:
                 with contextlib.suppress(OSError):
                     path.unlink()
         with contextlib.suppress(OSError):
-            place.rmdir()  # only an empty one goes
+            place.rmdir()  # fails unless it is empty
 
     def _place(self, owner: str) -> Path:
         return self.folder / _hashed(owner)

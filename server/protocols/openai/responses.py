@@ -1,11 +1,11 @@
-"""A Responses request as a session (OpenAI's Responses API, Open Responses).
+"""Convert a Responses request to a session (OpenAI's Responses API, Open Responses).
 
-    READ      has a meaning here         SETTINGS  is handed on to the model
-    ONLY      other values are refused   IGNORED   may be there, and changes nothing
+    READ      is interpreted here        SETTINGS  is passed on to the model
+    ONLY      other values are refused   IGNORED   is accepted without effect
 
-In the walk: `input` becomes the same history that Chat Completions has, and everything after that
-is shared with it. Sources: the API reference, the official SDK's types, the Open Responses schema.
-docs/reference/protocol-openai.md has a row for each field.
+`input` becomes the same history as the messages of Chat Completions; the rest is shared.
+docs/reference/protocol-openai.md has a row for each field. Sources: OpenAI's API reference, the
+types of the official SDK, the Open Responses schema.
 """
 
 from __future__ import annotations
@@ -43,28 +43,34 @@ STORED = {
     "conversation": "no conversations are stored here; send previous_response_id or all of input",
     "prompt": "no prompts are stored here; send instructions and input",
 }
-# Parts in the API's words -> the same in a session's.
+# Types of parts that are text in a session.
 _TEXTS = ("input_text", "output_text", "text", "refusal", "summary_text", "reasoning_text")
 
 
 @dataclass(frozen=True)
 class Wish:
-    """How the answer is wanted. `echo`: fields of the request that the answer repeats. `body`: the
-    request, if its answer may be named by a later one."""
+    """The wanted form of the answer.
+
+    `names`: our name of a tool -> the caller's. `echo`: fields of the request that the answer
+    repeats. `body`: the request, if a later one may refer to its answer, else None.
+    """
 
     model: str
     stream: bool
     names: dict[str, str]
     echo: Json = field(default_factory=dict)
-    session: bool = False  # give the session along
+    session: bool = False  # include the session
     body: Json | None = None
 
 
 def read(
     body: Json, taken: Collection[str], recall: Recall, earlier: Earlier, *, keeps: bool = True
 ) -> tuple[Json, Wish]:
-    """(session, wish). `taken`: names of the server's own tools. `keeps`: answers are kept for
-    `earlier`. Raises Problem with a pointer into the body."""
+    """Return (session, wish).
+
+    `taken`: names of the server's own tools. `keeps`: answers are kept for `earlier`. Raises
+    Problem with a pointer into the body.
+    """
     for name, why in STORED.items():
         if body.get(name) is not None:
             raise misfit((name,), why)
@@ -108,7 +114,7 @@ def _schema(body: Json) -> Json | None:
 
 
 def _echo(body: Json) -> Json:
-    """The request as the answer repeats it, with the API's defaults."""
+    """Return the fields of the request that the answer repeats, with the API's defaults."""
     given = {name: value for name, value in body.items() if value is not None}
     return {
         "instructions": given.get("instructions"),
@@ -170,7 +176,7 @@ def _items(
             if isinstance(content, list) and all(part["type"] == "text" for part in content):
                 content = _texts(content)
             yield place, {"role": "tool", "tool_call_id": call_id, "content": content}
-        elif kind != "reasoning":  # thoughts go back by the carrier, to the model that had them
+        elif kind != "reasoning":  # reasoning comes back in the CARRIER, for the model that made it
             wanted = "message, function_call, function_call_output or reasoning"
             raise misfit((*place, "type"), f"expected {wanted}, got {shown(kind)}")
 
@@ -188,7 +194,7 @@ def _message(item: Json, place: Place) -> Json:
 
 
 def _is_thought(message: Json) -> bool:
-    """Whether this is a thought that a client has written as an answer, as Pydantic AI does."""
+    """Return whether an assistant message is only <think> text, as Pydantic AI sends reasoning."""
     if message["role"] != "assistant":
         return False
     text: str = message["content"].strip()
@@ -206,9 +212,11 @@ def _call(item: Json, place: Place, offered: Tools) -> Json:
 
 
 def _together(history: Iterator[tuple[Place, Json]]) -> Iterator[tuple[Place, Json]]:
-    """One assistant message for what one answer of a model was: its text and its calls, which are
-    items of their own here, in any order, and its results behind it. Texts that stand before calls
-    with a carrier are in the carrier."""
+    """Merge text and calls of one model answer into one assistant message, followed by its results.
+
+    In this API they are separate items, in any order. Texts before calls with a CARRIER are
+    dropped: the CARRIER contains them.
+    """
     answer: list[tuple[Place, Json]] = []
     results: list[tuple[Place, Json]] = []
     for place, message in history:
@@ -231,7 +239,7 @@ def _together(history: Iterator[tuple[Place, Json]]) -> Iterator[tuple[Place, Js
 
 
 def _joined(answer: list[tuple[Place, Json]]) -> Iterator[tuple[Place, Json]]:
-    """The messages with one text each, of which `_merge` has collected several."""
+    """Yield the messages, with the texts that `_merge` has collected joined to one."""
     for place, message in answer:
         if isinstance(texts := message["content"], list):
             message["content"] = "\n".join(filter(None, texts))
@@ -250,7 +258,7 @@ def _merge(answer: list[tuple[Place, Json]], message: Json) -> None:
 
 
 def _content(item: Json, name: str, place: Place) -> Any:
-    """A text, or parts as a session has them."""
+    """Return a text, or parts in the form of a session. Raises Problem."""
     value = item.get(name)
     if isinstance(value, str):
         return value

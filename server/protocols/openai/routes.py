@@ -1,9 +1,9 @@
-"""`/v1`: agents as OpenAI's models, for everything that speaks to those.
+"""The routes of `/v1`: agents as OpenAI's models.
 
-In the walk: a body becomes a session in `fronts`, a run of it is begun as for `POST /session`, and
-its events leave as the official SDKs read them. The rule of the file: before a run a mistake is a
-real status; once one has begun nothing asks to be repeated, because tools may have run, and what is
-repeated all the same goes on with the run that it began (protocols/openai/idempotency).
+A body becomes a session, its run begins as for `POST /session`, and the events are sent in the form
+that the official SDKs read. Before a run, an error has its HTTP status. After the run has begun no
+response asks for a retry, because tools may have run; a request that is repeated nevertheless
+continues its first run (protocols/openai/idempotency.py).
 """
 
 from __future__ import annotations
@@ -27,42 +27,80 @@ NOTED = ("RUN_STARTED", "STATE_DELTA", *TERMINAL)
 
 
 class Agents(Protocol):
-    """Which agents a key has, and when each was written (Unix seconds)."""
+    """The agents of a key."""
 
-    def info(self, owner: str) -> list[dict[str, Any]]: ...
-    def written(self, owner: str) -> dict[str, int]: ...
+    def info(self, owner: str) -> list[dict[str, Any]]:
+        """Return the agents of this owner."""
+        ...
+
+    def written(self, owner: str) -> dict[str, int]:
+        """Return agent name -> time of its definition, in Unix seconds."""
+        ...
 
 
 class Reply(Protocol):
-    """A run's events as an answer, streamed or whole."""
+    """A run's events as a response, streamed or whole."""
 
-    def frame(self, event: Event) -> bytes: ...
-    def cut(self) -> bytes: ...
-    def see(self, event: Event) -> None: ...
-    def answer(self) -> tuple[int, dict[str, Any]]: ...
-    def brought(self) -> dict[str, Any] | None: ...
-    def lasting(self) -> tuple[str, dict[str, Any]] | None: ...
+    def frame(self, event: Event) -> bytes:
+        """Return the frames of an event, b"" for most kinds."""
+        ...
+
+    def cut(self) -> bytes:
+        """Return the end of the stream when the server stops."""
+        ...
+
+    def see(self, event: Event) -> None:
+        """Handle an event of a run that is not streamed."""
+        ...
+
+    def answer(self) -> tuple[int, dict[str, Any]]:
+        """Return (status, body)."""
+        ...
+
+    def brought(self) -> dict[str, Any] | None:
+        """Return the data that the caller sends back with its tool results; else None."""
+        ...
+
+    def lasting(self) -> tuple[str, dict[str, Any]] | None:
+        """Return (id, value to keep for later requests); None if nothing is kept."""
+        ...
 
 
 class Kept(Protocol):
-    """What this host keeps for a short while (tools/execution_claims.py)."""
+    """A short-lived store of this host (tools/execution_claims.py)."""
 
-    def store(self, owner: str, call_id: str, attempt: int, value: dict[str, Any]) -> None: ...
-    def fetch(self, owner: str, call_id: str, attempt: int) -> dict[str, Any] | None: ...
-    def forget(self, owner: str, call_id: str, attempt: int) -> None: ...
+    def store(self, owner: str, call_id: str, attempt: int, value: dict[str, Any]) -> None:
+        """Keep a value."""
+        ...
+
+    def fetch(self, owner: str, call_id: str, attempt: int) -> dict[str, Any] | None:
+        """Return a kept value, None if there is none."""
+        ...
+
+    def forget(self, owner: str, call_id: str, attempt: int) -> None:
+        """Delete a value."""
+        ...
 
 
 class Recent(Protocol):
-    """Recent answers of this host (recent.py)."""
+    """Recent answers of this host (protocols/openai/response_store.py)."""
 
     @property
-    def keeps(self) -> bool: ...
-    def store(self, owner: str, name: str, value: dict[str, Any]) -> None: ...
-    def fetch(self, owner: str, name: str, most: int) -> tuple[dict[str, Any], int] | None: ...
+    def keeps(self) -> bool:
+        """Return whether answers are kept at all."""
+        ...
+
+    def store(self, owner: str, name: str, value: dict[str, Any]) -> None:
+        """Keep an answer."""
+        ...
+
+    def fetch(self, owner: str, name: str, most: int) -> tuple[dict[str, Any], int] | None:
+        """Return (answer, its bytes), empty if larger than `most` bytes; None if it is not kept."""
+        ...
 
 
 class OpenAI:
-    """The handlers. `names`: the server's own tools."""
+    """The handlers of `/v1`. `names` returns the names of the server's own tools."""
 
     def __init__(
         self,
@@ -78,6 +116,7 @@ class OpenAI:
         self._fingerprint = f"yaa-{version}"
 
     def routes(self) -> dict[tuple[str, str], Route]:
+        """Return (method, path) -> route."""
         return {
             ("GET", "/v1/models"): Route(self.models, refusal=common.refusal),
             ("GET", "/v1/models/{model}"): Route(self.model, refusal=common.refusal),
@@ -86,9 +125,11 @@ class OpenAI:
         }
 
     async def models(self, call: Call) -> None:
+        """Send the list of agents as models."""
         await call.json({"object": "list", "data": self._models(call)})
 
     async def model(self, call: Call) -> None:
+        """Send one agent as a model. Raises Problem if there is none of that name."""
         name = call.at["model"]
         for model in self._models(call):
             if model["id"] == name:
@@ -111,7 +152,7 @@ class OpenAI:
         ]
 
     async def chat(self, call: Call) -> None:
-        """Raises Problem for everything that is found wrong before the run begins."""
+        """Answer `POST /v1/chat/completions`. Raises Problem for errors before the run begins."""
         with spoken():
             await self.complete(call, await self._runs.read(call, "request_invalid"))
 
@@ -130,7 +171,7 @@ class OpenAI:
             await self._answer(call, run, reply, turn, streams=wish.stream)
 
     async def responses(self, call: Call) -> None:
-        """Raises Problem for everything that is found wrong before the run begins."""
+        """Answer `POST /v1/responses`. Raises Problem for errors before the run begins."""
         with spoken():
             body = await self._runs.read(call, "request_invalid")
             document, wish = responses.read(
@@ -164,8 +205,9 @@ class OpenAI:
         if streams:
 
             def frame(event: Event, *_: Any) -> bytes:
+                """Return the frames of an event, and note the run."""
                 data = reply.frame(event)
-                if event["type"] in NOTED:  # before it is sent: the caller may be quick
+                if event["type"] in NOTED:  # before sending: the next request may follow at once
                     data += b"".join(map(reply.frame, turn.retold(event)))
                     self._note(call, run, event, reply, turn)
                 return data
@@ -174,6 +216,7 @@ class OpenAI:
             return
 
         def see(event: Event) -> None:
+            """Handle an event, and note the run."""
             reply.see(event)
             if event["type"] in NOTED:
                 for each in turn.retold(event):
@@ -190,8 +233,8 @@ class OpenAI:
         turn.note(event, run.session)
         self._keep(call, event, reply)
 
-    # Some clients (openai-node's runTools) send back only the fields they know. What they leave out
-    # is kept for a while on this host, where results of cut calls are kept.
+    # Some clients (openai-node's runTools) drop fields that OpenAI does not define. The dropped
+    # data is kept for a while on this host, in the store of results of interrupted calls.
 
     def _keep(self, call: Call, event: Event, reply: Reply) -> None:
         if event["type"] == "RUN_FINISHED" and (brought := reply.brought()):
@@ -207,8 +250,10 @@ class OpenAI:
 
 
 class Turn:
-    """A request and the session that answers it: a new one, or for a repetition the one that the
-    request had before. `first`: how many messages the request itself has."""
+    """A request and its session: a new one, or for a repetition the session of the first attempt.
+
+    `first`: how many messages the request itself has.
+    """
 
     def __init__(
         self, kept: Kept, owner: str, document: dict[str, Any], name: idempotency.Again | None
@@ -221,16 +266,22 @@ class Turn:
         if found:
             self.document = idempotency.resumed(document, found)
             self._retold = list(idempotency.retold(found["messages"]))
-        elif name and name.keyed:  # so that a second one of these finds that the first still runs
+        elif name and name.keyed:  # so that a concurrent repetition is refused as run_active
             self.document.setdefault("id", f"ses_{name.name[:24]}")
 
     def retold(self, event: Event) -> list[Event]:
-        """What was said before, behind the event that opens the run."""
+        """Return the events of earlier runs of the request, for `RUN_STARTED`; else [].
+
+        They are sent after the event.
+        """
         return self._retold if event["type"] == "RUN_STARTED" else []
 
     def note(self, event: Event, session: dict[str, Any]) -> None:
-        """Keep the run from its first call on, before that begins: what came before costs nothing
-        to do again. One that was named is kept at its end in any case."""
+        """Keep the session for a repetition, from before the run's first tool execution on.
+
+        What came earlier can be repeated without harm. A request with an Idempotency-Key is also
+        kept when its run ends.
+        """
         if self._again is None:
             return
         ended = event["type"] in TERMINAL and (self._is_kept or self._again.keyed)
@@ -242,29 +293,34 @@ class Turn:
 
     @property
     def nameless(self) -> bool:
-        """Whether only its words tell a repetition: once the answer has arrived, the same words are
-        another request."""
+        """Return whether a kept request has no Idempotency-Key.
+
+        It is forgotten when its answer has arrived: from then on an equal body is a new request.
+        """
         return bool(self._again and self._is_kept and not self._again.keyed)
 
     def forget(self) -> None:
+        """Delete what is kept of the request."""
         if self._again:
             self._kept.forget(self._owner, self._again.name, 0)
 
     def refused(self, problem: Problem) -> None:
-        """One that comes while its first try still runs may come again: it is not begun twice."""
+        """Ask for a retry if the first attempt of a repetition is still running."""
         if problem.code == "run_active" and self._again and self._again.repeated:
             problem.headers["x-should-retry"] = "true"
 
 
 def place(owner: str) -> str:
-    """Return where things of a key of this owner are kept. It is longer than the id of any session,
-    since the results of sessions are kept in the same folder."""
+    """Return the key under which things of this owner are kept.
+
+    It is longer than the id of any session: the results of sessions are kept in the same folder.
+    """
     return f"openai/{hashlib.blake2b(owner.encode('utf-8', 'surrogatepass')).hexdigest()}"
 
 
 @contextmanager
 def spoken() -> Iterator[None]:
-    """Problems leave with the status that the SDKs raise the right exception for."""
+    """Translate the status of a Problem that is raised inside, for the SDKs' exceptions."""
     try:
         yield
     except Problem as problem:

@@ -1,8 +1,7 @@
-"""The tools that a caller of /v1 offers, and which of them it wants called.
+"""The tools that a caller of /v1 offers, and its `tool_choice`.
 
-In the walk: `chat` and `responses` say where in a body a tool is, and `openai` makes the session.
-The rule of the file: a name that the server's own tools have is spelled otherwise for the model,
-and back for the caller.
+Used by `chat` and `responses`, which have different places for a tool's fields. A caller's tool
+with the name of one of the server's own is renamed for the model, and back for the caller.
 """
 
 from __future__ import annotations
@@ -14,15 +13,18 @@ from ...session import client_tools
 from ...session.fold import parse_pointer
 from .fields import Json, Place, items, misfit, needed, shown, take
 
-TAKEN = "caller_"  # before the name of a caller's tool when the server has one of that name
+TAKEN = "caller_"  # prefix of a caller's tool if the server has one of the same name
 CHOICES = "only auto, none, required, and objects of the type function or allowed_tools are"
-Spelling = Callable[[Place, Json], tuple[Place, Json]]  # of a tool: its {name, …} and their place
+Spelling = Callable[[Place, Json], tuple[Place, Json]]  # tool -> (place of its {name, …}, that)
 
 
 @dataclass(frozen=True)
 class Tools:
-    """What the caller offers, as a session's `tools`, and how their names are spelled on either
-    side. `choice`: auto, none, required or one name in our spelling."""
+    """The caller's tools in the form of a session's `tools`.
+
+    `inner`: the caller's name of a tool -> ours; `outer`: our name -> the caller's. `choice`: auto,
+    none, required or one name of ours.
+    """
 
     declared: tuple[Json, ...] = ()
     inner: Mapping[str, str] = field(default_factory=dict)
@@ -30,7 +32,7 @@ class Tools:
     choice: str = "auto"
 
     def chosen(self, choice: str, allowed: Iterable[str] | None = None) -> Tools:
-        """Only what may be called by the caller's `tool_choice`. Raises Problem."""
+        """Return the tools that `tool_choice` allows. Raises Problem."""
         declared = self.declared if choice != "none" else ()
         if allowed is not None:
             names = {self.inner[name] for name in allowed}
@@ -41,8 +43,10 @@ class Tools:
 
 
 def tools(listed: Iterable[tuple[Place, Json]], spelling: Spelling, taken: Container[str]) -> Tools:
-    """The tools that are `listed`, with their places; `taken`: names of the server's own. Raises
-    Problem."""
+    """Return the tools that are `listed` with their places. Raises Problem.
+
+    `taken`: names of the server's own tools.
+    """
     declared: list[Json] = []
     outer: dict[str, str] = {}
     places = []
@@ -66,6 +70,7 @@ def tools(listed: Iterable[tuple[Place, Json]], spelling: Spelling, taken: Conta
 
 
 def known(name: str, offered: Tools, *place: str | int) -> str:
+    """Return `name` if it is one of the request's tools. Raises Problem."""
     if name not in offered.inner:
         raise misfit(place, f"{shown(name)} is none of the request's tools")
     return name
@@ -79,8 +84,10 @@ def _function(place: Place, tool: Json, spelling: Spelling) -> tuple[Place, Json
 
 
 def chosen(body: Json, offered: Tools, spelling: Spelling, *inner: str) -> Tools:
-    """What may be called by a body's `tool_choice`; `inner`: the member in which the allowed tools
-    are listed, if they are in one. Raises Problem."""
+    """Return the tools that a body's `tool_choice` allows. Raises Problem.
+
+    `inner`: the member that lists the allowed tools, if they are in one.
+    """
     choice = body.get("tool_choice")
     place: Place = ("tool_choice",)
     if choice is None or choice in ("auto", "none", "required"):
