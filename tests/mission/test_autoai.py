@@ -488,7 +488,7 @@ class Callers(unittest.TestCase):
             for line in (
                 "autoai.model.api-key is server.providers here",
                 "autoai.react.compression-threshold-tokens is session.config.context.budget here",
-                "autoai.react.session-expire-minutes is no setting here",
+                "autoai.react.session-expire-minutes is server.keep_days here",
             ):
                 self.assertIn(line, said)
             file = Path(folder) / "application.yml"
