@@ -2,7 +2,7 @@
 
 `stream_reader` passes every parsed chunk. A whole reply (no streaming) is one chunk with `message`
 where others have `delta`. Only the possible start of a tag is held back. The test vectors in
-tests/vectors/ show the vendors' differences.
+tests/vectors/llm_stream.json show the vendors' differences.
 """
 
 from __future__ import annotations
