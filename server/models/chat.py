@@ -22,7 +22,7 @@ class OpenAIAPI(RemoteAPI):
         "stream": _NO_STREAM,
         "stream_options": b"stream_options|" + _NO_STREAM,
         "parallel_tool_calls": b"parallel_tool_calls",
-        "tool_choice": b"tool_choice",  # Qwen, Kimi and DeepSeek while they think
+        "tool_choice": b"tool_choice",  # Qwen, Kimi and DeepSeek with thinking on
         # GPT-5 (qwen-code issue 921), Kimi K2.5
         "temperature": b"'temperature' does not support|temperature: only",
         "top_p": b"'top_p' (?:does not support|is not supported)|top_p: only",

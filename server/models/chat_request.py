@@ -96,8 +96,9 @@ def prepared(
 ) -> tuple[list[Message], list[Tool], str | None]:
     """Return (messages, tools, tool choice) adapted to this provider, still session-shaped.
 
-    References in schemas are resolved where the provider does not support them, and calls become
-    text in the modes json_schema and text.
+    In the modes json_schema and text, calls become text. References in schemas are resolved there,
+    and where the provider does not support them. A preset with `idle_tools` gets declarations of
+    the tools called earlier when none is offered, with the choice "none".
     """
     if mode == "native" and provider.preset.idle_tools and not tools:
         calls = [call for message in messages for call in message.get("tool_calls") or ()]

@@ -153,7 +153,7 @@ class _Script:
         return self._use(("calculator", {"expression": rest or "6*7"}))
 
     def time(self, rest: str) -> Answer:
-        """Call the clock."""
+        """Call the datetime tool."""
         return self._use(("datetime", {}))
 
     def shell(self, rest: str) -> Answer:
@@ -179,7 +179,7 @@ class _Script:
         return Answer(self._label("thought_done"), self._texts["thinking"])
 
     def slow(self, rest: str) -> Answer:
-        """Answer slowly, for tests of interruption."""
+        """Answer slowly, so that there is time to interrupt."""
         return Answer(self._label("slow"), pace=SLOW)
 
     def stream(self, rest: str) -> Answer:

@@ -44,7 +44,8 @@ _OVERFLOW = re.compile(
     re.IGNORECASE,
 )
 _MAY_OVERFLOW = (400, 413, 422, 429, 500)
-_TOO_LARGE = re.compile(r"request too large for", re.IGNORECASE)  # above the limit of a minute
+# More tokens than the limit of a whole minute, so waiting does not help.
+_TOO_LARGE = re.compile(r"request too large for", re.IGNORECASE)
 _QUOTA = re.compile(
     r"insufficient[_ ](?:quota|balance|credits?)|arrears|余额不足|欠费", re.IGNORECASE
 )
@@ -192,7 +193,10 @@ def _final(code: str, text: str, details: dict[str, Any]) -> Failure:
 
 
 def from_chunk(chunk: Any, where: str, key: str = "") -> Failure | None:
-    """Return the failure that a chunk of a 200 answer announces, None if it announces none."""
+    """Return the failure that a chunk of a 200 answer announces, None if it announces none.
+
+    A chunk that is not an object is a failure too.
+    """
     if isinstance(chunk, list) and chunk and isinstance(chunk[0], dict):
         chunk = chunk[0]  # Gemini sends errors in a list
     if not isinstance(chunk, dict):

@@ -114,7 +114,8 @@ async def attempts(
 def retry_after(headers: Mapping[str, str], now: float) -> float | None:
     """Return the pause a provider asks for in its headers, in seconds; None if it asks for none.
 
-    `now` is Unix time in seconds. Source: RFC 9110 section 10.2.3; `retry-after-ms` is OpenAI's.
+    `now` is Unix time in seconds. Source: RFC 9110 section 10.2.3; `retry-after-ms` is a vendors'
+    extension in milliseconds.
     """
     for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
         try:

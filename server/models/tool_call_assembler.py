@@ -34,7 +34,7 @@ class Halves:
         self._half = ""
 
     def join(self, text: str) -> str:
-        """Return the text after the last half, and hold back a half at its own end."""
+        """Return `text` with surrogate pairs joined. A first half at its end is held back."""
         if self._half:
             text, self._half = self._half + text, ""
         elif text.isascii():

@@ -173,7 +173,7 @@ PRESETS: dict[str, Preset] = {
             ("DEEPSEEK_API_KEY",),
             "deepseek-chat",
             max_tokens_field="max_tokens",
-            reasoning_required_on_tool_turns=True,  # 400 without it, even for an empty thought
+            reasoning_required_on_tool_turns=True,  # 400 without it, even for empty reasoning
             tool_choice_modes=NOT_FORCED,  # forced choices are refused while thinking
             think_tags=False,
             urls=MappingProxyType({"messages": "https://api.deepseek.com/anthropic"}),
