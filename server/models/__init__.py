@@ -1,8 +1,9 @@
-"""Models: one class per API family, one record of flags per vendor; failures are events.
+"""Model providers: one class per API family, one record of flags per vendor, failures as events.
 
-In the walk: the agent hands over the messages its view chose and the tools it offers, and folds
-what comes back. `registry` says which model a session gets, `openai` speaks to it, `demo` stands
-in where there is none. The rule of the room: a provider never raises for what happens outside.
+The agent passes the messages of its view and the offered tools to `BaseAPI.stream` and folds the
+events. `registry` resolves the model of a session, `http_model` calls it over HTTP, `demo` is used
+where no provider is configured or found. A provider never raises for failures outside of the
+process.
 """
 
 from __future__ import annotations
@@ -21,12 +22,13 @@ Tool = dict[str, Any]
 
 
 def now_ms() -> int:
+    """Return the Unix time in milliseconds."""
     return time_ns() // 1_000_000
 
 
 @dataclass(frozen=True)
 class Options:
-    """One model call. Times in seconds, None meaning "no limit of our own"."""
+    """Options of one model call. Times are in seconds; None means no limit of yaa's own."""
 
     message_id: str
     reasoning_id: str
@@ -58,7 +60,10 @@ class Options:
         tool_choice: str | None = None,
         response_format: dict[str, Any] | None = None,
     ) -> Options:
-        """What a session's filled-in config asks for, within the `seconds_left` of its run."""
+        """Return the options of a session's filled-in config.
+
+        `request_timeout` is at most `seconds_left`, the rest of the run's time (None: no limit).
+        """
         config = session.get("config") or {}
         api, yaa = config.get("llm_api") or {}, config.get("yaa") or {}
         retry = api.get("retry") or {}
@@ -86,15 +91,15 @@ class Options:
 
 
 class BaseAPI(ABC):
-    """What an agent needs of a model."""
+    """Interface of a model to the agent."""
 
     @abstractmethod
     def stream(
         self, messages: list[Message], tools: list[Tool], options: Options
     ) -> AsyncGenerator[Event, None]:
-        """The AG-UI events of ONE assistant message, each as soon as it is known.
+        """Yield the AG-UI events of ONE assistant message, each as soon as it is known.
 
-        `messages` are session-shaped and well paired; `tools` are
+        `messages` are session-shaped, each tool call with its result; `tools` are
         `{"type": "function", "function": {"name", "description", "parameters"}}`.
         The last event is either TEXT_MESSAGE_END, whose metadata.yaa.meta is
         `{model, provider, usage, finish_reason, ms, first_ms}`, or RUN_ERROR, whose

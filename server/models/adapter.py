@@ -1,9 +1,9 @@
-"""A model behind Python code of the owner's: `models/*.py` of the home folder, or a program's own.
+"""Models behind the owner's Python code: `models/*.py` of the home folder, or a program's class.
 
-In the walk: `registry` gives out an `AdapterAPI` where a session names an adapter; it is OpenAI's
-API with a function in the place of the network. What the function gets is the body of a Chat
-Completions request, what it gives is read as an answer of that API. The rule of the file: whatever
-the foreign code raises or gives becomes a `Failure`; it runs beside the event loop.
+`registry` returns an `AdapterAPI` where a session names an adapter: OpenAI's API with a function
+instead of the network. The function gets the body of a Chat Completions request; its result is
+read as an answer of that API. Everything it raises, and every invalid result, becomes a `Failure`.
+Plain functions run in a thread beside the event loop.
 """
 
 from __future__ import annotations
@@ -30,16 +30,18 @@ from .failure import Failure
 from .http_model import Call, Peer, written
 from .vendors import Provider
 
-AHEAD = 64  # pieces of a plain generator that wait for their reader
-MOST_STUCK = 16  # calls of one adapter that were given up and have not come back
-MAX_TOLD = 400  # characters of a failure that an adapter explains
+AHEAD = 64  # pieces of a plain generator that may wait in the queue
+MOST_STUCK = 16  # abandoned calls of one adapter that have not returned
+MAX_TOLD = 400  # characters of a ModelError's message
 
 logger = log.get("llm")
 
 
 class ModelError(Exception):
-    """A failure that an adapter explains: people get the message. `retryable`: another attempt may
-    help, and the session's `retry` says how many there are."""
+    """A failure whose message is shown to users.
+
+    `retryable`: another attempt may help; the session's `retry` says how many there are.
+    """
 
     def __init__(self, message: str, *, retryable: bool = True) -> None:
         super().__init__(message)
@@ -49,12 +51,12 @@ class ModelError(Exception):
 class BaseAPI:
     """A model of one's own. Write `request`, or `stream`, or both; plain or `async`.
 
-    model_name        what the session's config calls the model, if it names none
-    models            all that there are to choose from; empty for any
+    model_name        the model where the session's config names none
+    models            all models to choose from; empty for any
     max_context       tokens of a request and its answer together; None: not known
     max_tokens        tokens of an answer at most; None: no limit
     is_function_call  it takes `tools`; without, calls are described and read as text
-    is_reasoning      it thinks before it answers
+    is_reasoning      it reasons before it answers
     costs             prices per 1,000 tokens: input, output, cached, cache_write, or total
     cost_unit         their currency
     """
@@ -74,22 +76,26 @@ class BaseAPI:
         `session_data` is the body of a Chat Completions request: `model`, `messages`, `tools`,
         `tool_choice`, `max_tokens`, `stream`, … and the `session_id`. The answer is a text, a
         message `{content?, reasoning?, tool_calls?, usage?, finish_reason?}`, or a whole answer of
-        that API (`{choices: …}`). Raise ModelError for what people should read.
+        that API (`{choices: …}`). Raise ModelError with a message for users.
         """
         raise NotImplementedError
 
     def stream(self, session_data: dict[str, Any]) -> Any:
-        """Yield the same message in pieces, each a text or a message of which only a part is there,
-        or a chunk as Chat Completions streams it. Used where the session wants a stream."""
+        """Yield the same message in pieces; used where the session wants a stream.
+
+        Each piece is a text, a partial message, or a chunk as Chat Completions streams it.
+        """
         raise NotImplementedError
 
     def close(self) -> None:
-        """End what it holds open; called when the server stops."""
+        """Release all resources; called when the server stops."""
 
 
 def adapters(folder: Path, taken: Iterable[str]) -> tuple[dict[str, BaseAPI], list[str]]:
-    """Return the adapters of `<folder>/*.py` by the names of their files, and what is wrong with
-    the others. `taken`: names of providers that there are already."""
+    """Return the adapters of `<folder>/*.py` by file name, and the problems of the other files.
+
+    `taken`: provider names already in use.
+    """
     found: dict[str, BaseAPI] = {}
     problems = []
     names = set(taken)
@@ -104,7 +110,7 @@ def adapters(folder: Path, taken: Iterable[str]) -> tuple[dict[str, BaseAPI], li
 
 
 def _adapter(path: Path) -> BaseAPI | str:
-    """The adapter of one file, or why it is refused."""
+    """Return the adapter of one file, or why it is refused."""
     module = load(path, "models")
     if isinstance(module, str):
         return module
@@ -123,7 +129,7 @@ def _adapter(path: Path) -> BaseAPI | str:
 
 
 def wrong(api: BaseAPI) -> str:
-    """Return what keeps an adapter from being used, empty if nothing does."""
+    """Return why an adapter cannot be used, "" if it can."""
     if not (_has(api, "request") or _has(api, "stream")):
         return f"{type(api).__name__} has neither request nor stream"
     for name, kind in (("model_name", str), ("cost_unit", str), ("costs", Mapping)):
@@ -186,7 +192,12 @@ class AdapterAPI(OpenAIAPI):
         body: dict[str, Any],
         limits: tuple[float | None, float | None, float | None],
     ) -> AsyncGenerator[Any, None]:
-        """What the adapter gives, piece by piece. Raises Failure."""
+        """Yield the adapter's pieces.
+
+        `limits`: seconds until the first piece, between two, in total.
+
+        Raises Failure.
+        """
         first, idle, total = limits
         clock = asyncio.get_running_loop().time
         end = None if total is None else clock() + total
@@ -207,6 +218,7 @@ class AdapterAPI(OpenAIAPI):
             raise self._failed(outcome.error, late=late)
 
     def _failed(self, error: BaseException, *, late: bool) -> Failure:
+        """Return the Failure for an exception of the adapter. `late`: it was a time limit."""
         name = self.provider.name
         if late:
             return Failure("upstream_timeout", f"{name} took too long", retryable=True)
@@ -226,13 +238,13 @@ class AdapterAPI(OpenAIAPI):
 
 
 _END = object()
-_stuck: dict[int, int] = {}  # by adapter: calls that were given up
+_stuck: dict[int, int] = {}  # by id of the adapter: abandoned calls that still run
 
 
 async def _pieces(
     function: Callable[[dict[str, Any]], Any], body: dict[str, Any]
 ) -> AsyncGenerator[Any, None]:
-    """All that a function gives, whichever of the four kinds it is. Raises what it raises."""
+    """Yield all pieces of a function: plain or async, generator or not. Raises what it raises."""
     if inspect.isasyncgenfunction(function):
         async with aclosing(function(body)) as source:
             async for piece in source:
@@ -248,8 +260,11 @@ async def _pieces(
 async def _from_thread(
     function: Callable[[dict[str, Any]], Any], body: dict[str, Any]
 ) -> AsyncGenerator[Any, None]:
-    """What a plain function returns, or yields, in a thread. A reader that leaves ends a generator
-    at its next piece; a thread that does not come back is left behind, and counted."""
+    """Yield what a plain function returns or yields, in a thread.
+
+    When the consumer leaves, a generator ends at its next piece; a thread that does not return is
+    abandoned and counted. Raises ModelError after MOST_STUCK of them.
+    """
     owner = id(getattr(function, "__self__", function))
     if _stuck.get(owner, 0) >= MOST_STUCK:
         raise ModelError(f"{MOST_STUCK} earlier calls have not come back", retryable=False)
@@ -258,10 +273,12 @@ async def _from_thread(
     room, left, outcome = threading.Semaphore(AHEAD), threading.Event(), Outcome()
 
     def tell(piece: Any) -> None:
+        """Put a piece into the queue of the event loop."""
         with suppress(RuntimeError):  # the loop is closed: the server has stopped
             loop.call_soon_threadsafe(queue.put_nowait, piece)
 
     def work() -> None:
+        """Run the function in the thread, and put its pieces and the end mark into the queue."""
         with outcome:
             value = function(body)
             if isinstance(value, Iterator):
@@ -277,6 +294,7 @@ async def _from_thread(
         tell(_END)
 
     def back(_: Any) -> None:
+        """Count an abandoned call that has returned."""
         _stuck[owner] -= 1
         if not _stuck[owner]:
             del _stuck[owner]
@@ -304,11 +322,11 @@ async def _until_end(queue: asyncio.Queue[Any]) -> None:
         pass
 
 
-# -- what it gives --------------------------------------------------------------------------------
+# -- results --------------------------------------------------------------------------------------
 
 
 def _fed(answer: Answer, chunks: Chunks, piece: Any) -> list[Event]:
-    """The events of a piece. Raises Failure."""
+    """Return the events of a piece. Raises Failure."""
     with Outcome() as outcome:
         outcome.value = [event for chunk in chunks.of(piece) for event in answer.feed(chunk)]
     if isinstance(outcome.error, Failure):
@@ -319,14 +337,14 @@ def _fed(answer: Answer, chunks: Chunks, piece: Any) -> list[Event]:
 
 
 class Chunks:
-    """Pieces of a message, as chunks of Chat Completions."""
+    """Convert pieces of a message to chunks of Chat Completions."""
 
     def __init__(self, name: str) -> None:
         self.name = name
         self._calls = 0
 
     def of(self, piece: Any) -> Iterator[dict[str, Any]]:
-        """Raises Failure for what is neither text nor a message."""
+        """Yield the chunks of a piece. Raises Failure if it is neither a text nor a message."""
         if isinstance(piece, str):
             piece = {"content": piece}
         if not isinstance(piece, Mapping):
@@ -348,7 +366,10 @@ class Chunks:
         yield {"choices": [choice], "usage": piece.get("usage")}
 
     def _call(self, call: dict[str, Any]) -> dict[str, Any]:
-        """A whole call, in whichever usual shape: arguments may be an object, or `input`."""
+        """Return a whole call from any usual shape.
+
+        Arguments may be an object, or named `input`.
+        """
         function = call.get("function") or call
         args = function.get("arguments", function.get("input", {}))
         index, self._calls = self._calls, self._calls + 1

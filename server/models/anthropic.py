@@ -1,9 +1,9 @@
-"""The Messages API: Anthropic's, and of those who offer the same.
+"""Build requests of the Messages API: Anthropic's, and compatible vendors'.
 
-In the walk: `remote` makes the call; this file says what is sent, `anthropic_decode` reads what
-comes. Sources: the API reference and the types of the official SDK. The rule of the file: thoughts
-go back as they came and where they stood, signature included; the prompt is marked for the cache
-so that the next request finds all of this one there.
+`http_model` makes the call, `anthropic_decoder` reads the answer. Sources:
+https://docs.anthropic.com/en/api/messages and the types of the official SDK. Thinking blocks go
+back unchanged and in place, signature included; cache breakpoints are set so that the next request
+finds all of this one in the prompt cache.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from .http_model import RemoteAPI
 from .vendors import Provider
 
 VERSION = "2023-06-01"
-MAX_TOKENS = 32_000  # the API wants a limit; every model since Claude 4 can give so many
+MAX_TOKENS = 32_000  # the API requires a limit; every model since Claude 4 supports this one
 IMAGES = {"image/jpeg", "image/png", "image/gif", "image/webp"}
 NOTHING_SAID = "(nothing)"  # empty and blank texts are refused
 EARLIER = "(The conversation began earlier.)"  # the first message must be the user's
 
 _CACHE = {"type": "ephemeral"}
 _FORBIDDEN = ("oneOf", "anyOf", "allOf")  # at the top of an input_schema
-# What Chat Completions calls so, and this API has not or calls otherwise.
+# Settings of Chat Completions that this API lacks or names differently.
 _UNKNOWN = frozenset(
     {"presence_penalty", "frequency_penalty", "logit_bias", "logprobs", "top_logprobs", "seed"}
     | {"stop", "user", "reasoning_effort", "parallel_tool_calls", "thinking", "output_config"}
-    # what the request itself says, or would have the provider call others
+    # set by the request itself, or makes the provider call other servers
     | {"system", "container", "mcp_servers", "context_management"}
 )
 _SAMPLING = ("temperature", "top_p", "top_k")
@@ -45,7 +45,7 @@ def request(
     mode: str,
     names: chat_request.Names,
 ) -> dict[str, Any]:
-    """See RemoteAPI."""
+    """Return the body of one call. See RemoteAPI.request."""
     wish = options.tool_choice
     messages, tools, wish = chat_request.prepared(provider, messages, tools, mode, options, wish)
     offered = tools if mode == "native" else []
@@ -77,10 +77,12 @@ def request(
 
 
 class AnthropicAPI(RemoteAPI):
+    """A model that is called by the Messages API."""
+
     answer = AnthropicDecoder
     request = staticmethod(request)
     optional = {
-        "thinking": b"adaptive",  # not every model and vendor knows it, or no longer another one
+        "thinking": b"adaptive",  # some models support only this type, some only others
         "output_config.format": b"output_config.format",
         "output_config.effort": b"effort",
         "temperature": b"temperature",
@@ -89,6 +91,7 @@ class AnthropicAPI(RemoteAPI):
     }
 
     def key_headers(self, key: str) -> dict[str, str]:
+        """Return the headers that carry the key; see Preset.bearer."""
         headers = {"x-api-key": key, "anthropic-version": VERSION}
         return headers | (super().key_headers(key) if self.provider.preset.bearer else {})
 
@@ -99,7 +102,10 @@ class AnthropicAPI(RemoteAPI):
 def _turns(
     provider: Provider, messages: list[Message], names: chat_request.Names
 ) -> tuple[list[Block], list[dict[str, Any]]]:
-    """The system prompt, and turns of user and assistant. Results of calls are the user's."""
+    """Return the system prompt and the turns of user and assistant.
+
+    Tool results are turns of the user. The first turn is always the user's.
+    """
     first = next((i for i, m in enumerate(messages) if m.get("role") != "system"), len(messages))
     rules = [chat_request.plain_text(message.get("content")) for message in messages[:first]]
     turns: list[dict[str, Any]] = []
@@ -125,7 +131,7 @@ def _blocks(provider: Provider, message: Message, names: chat_request.Names) -> 
         if inner := [_part(*piece) for piece in of_content(content)]:
             result["content"] = content if isinstance(content, str) else inner
         return [result | ({"is_error": True} if message.get("is_error") else {})]
-    if role == "system":  # a later one would have to move to the top
+    if role == "system":  # the API has system prompts at the top only
         return [_text(chat_request.SYSTEM_NOTE.format(chat_request.plain_text(content)))]
     if role == "user":
         return [_part(*piece) for piece in of_content(content)] or [_text(NOTHING_SAID)]
@@ -155,7 +161,7 @@ def _assistant(provider: Provider, message: Message, names: chat_request.Names) 
 
 
 def _thought(item: dict[str, Any]) -> Block | None:
-    """A thought as it may go back: with its signature, or sealed altogether."""
+    """Return a signed or redacted thinking block to send back, None for any other item."""
     if item.get("type") == "redacted_thinking" and isinstance(item.get("data"), str):
         return {"type": "redacted_thinking", "data": item["data"]}
     thinking, signature = item.get("thinking"), item.get("signature")
@@ -200,8 +206,10 @@ def _tool(tool: Tool, names: chat_request.Names) -> dict[str, Any]:
 def _tool_choice(
     choice: str | None, wanted: dict[str, Any], thinks: bool, names: chat_request.Names
 ) -> dict[str, Any] | None:
-    """None where the default, auto, is meant or nothing else is accepted: a model that thinks may
-    not be forced."""
+    """Return the tool_choice, None for auto, the default, and where nothing else is accepted.
+
+    A model with thinking cannot be forced to call a tool.
+    """
     if choice == "none":
         return {"type": "none"}
     sent: dict[str, Any] = {"type": "auto"}
@@ -216,10 +224,11 @@ def _tool_choice(
 def _thinking(
     provider: Provider, wanted: dict[str, Any], turns: list[dict[str, Any]]
 ) -> dict[str, Any]:
-    """What the owner says, else that a reasoning model thinks when it wants to, readably.
+    """Return the owner's `thinking`, else adaptive thinking with summaries for a reasoning model.
 
-    With a budget (`enabled`) the API refuses calls in progress whose message has no thought in
-    front: another model made them, or their thoughts were not accepted. It goes on without then.
+    With a budget (`enabled`) the API refuses pending calls whose message does not begin with a
+    thinking block, as when another model made them or their thinking was refused. Thinking is left
+    out then ({}).
     """
     thinking = wanted.get("thinking")
     if not isinstance(thinking, dict):
@@ -245,9 +254,12 @@ def _output(
 
 
 def _mark(body: dict[str, Any]) -> None:
-    """Breakpoints of the prompt cache, at most the four that are allowed: behind the system prompt,
-    which the tools stand before, and behind the last two turns of the user. The older one is where
-    the request before this ended; the API looks only twenty blocks back from a breakpoint."""
+    """Set the breakpoints of the prompt cache, at most the allowed four.
+
+    One is behind the system prompt, which comes after the tools, and two behind the last two turns
+    of the user. The older of these is where the request before this one ended; the API looks back
+    only twenty blocks from a breakpoint.
+    """
     user = [turn["content"] for turn in body["messages"] if turn["role"] == "user"]
     ends = [blocks[-1] for blocks in user[-2:]]
     head = body.get("system") or body.get("tools")

@@ -1,9 +1,9 @@
-"""Events of a Messages stream in, the events of one assistant message out.
+"""Decode the events of a Messages answer into the events of one assistant message.
 
-In the walk: `reader` feeds every parsed event. The API sends a message as numbered blocks, each
-started, filled and stopped; an answer in one piece has the same blocks, whole. Thoughts are kept
-with their signatures and places, for the API wants them back unchanged. Events, blocks and deltas
-of other kinds, and those of the vendor's own tools, are passed over.
+`stream_reader` passes every parsed event. The API sends a message as numbered blocks, each
+started, filled and stopped; an unstreamed answer has the same blocks, whole. Thinking blocks are
+kept with signature and place, since the API requires them back unchanged. Events, blocks and
+deltas of other kinds, and those of the vendor's own tools, are ignored.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Block = dict[str, Any]
 
 
 class AnthropicDecoder(Answer):
-    """See Answer for the arguments."""
+    """Decoder of the Messages API. See Answer for the arguments."""
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
@@ -38,7 +38,7 @@ class AnthropicDecoder(Answer):
         self._made: dict[int | None, Call] = {}
         self._inputs: dict[
             int | None, str
-        ] = {}  # given with the start of a call, unless deltas come
+        ] = {}  # input in the start of a block, unless deltas come
 
     def feed(self, chunk: Any) -> list[Event]:
         """See Answer."""
@@ -91,7 +91,7 @@ class AnthropicDecoder(Answer):
     # -- blocks -----------------------------------------------------------------------------------
 
     def _start(self, index: int | None, block: Block) -> None:
-        """A block begins; compatible servers may send all of it at once."""
+        """Begin a block; compatible servers may send all of it at once."""
         kind = block.get("type")
         if kind == "text":
             self._scan(string(block.get("text")))
@@ -118,7 +118,7 @@ class AnthropicDecoder(Answer):
             text = string(delta.get("thinking"))
             if item := self._thoughts.get(index):
                 item["thinking"] += text
-            self._think(text, FIELD)  # of gateways, also in a block that was begun as text
+            self._think(text, FIELD)  # gateways send it also in a block that began as text
         elif kind == "signature_delta" and (item := self._thoughts.get(index)):
             item["signature"] += string(delta.get("signature"))
         elif kind == "input_json_delta" and (call := self._made.get(index)):
@@ -136,7 +136,7 @@ class AnthropicDecoder(Answer):
         self._finish = reason(delta.get("stop_reason"), REASONS) or self._finish
         why = string(_dict(delta, "stop_details").get("explanation"))
         if self._finish == "content_filter" and why and not self._said.tell():
-            self._scan(why)  # a refusal without a word would look like a fault
+            self._scan(why)  # without a text a refusal would look like an error
 
     def _end_text(self, cut: bool) -> None:
         for index, given in self._inputs.items():  # a block that was never stopped
@@ -144,7 +144,7 @@ class AnthropicDecoder(Answer):
         super()._end_text(cut)
 
     def _take_usage(self, raw: Any) -> None:
-        """Later counts replace earlier ones, but what is absent or null then still holds."""
+        """Merge usage: later counts replace earlier ones, absent and null ones do not."""
         if isinstance(raw, dict):
             known = {name: count for name, count in raw.items() if count is not None}
             self._usage = (self._usage or {}) | known

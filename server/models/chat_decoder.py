@@ -1,9 +1,8 @@
-"""Chunks of a Chat Completions stream in, the events of one assistant message out.
+"""Decode the chunks of a Chat Completions answer into the events of one assistant message.
 
-In the walk: `reader` feeds every parsed chunk, and gives what comes out to the agent. A whole
-reply (no streaming) is one chunk with `message` where others have `delta`. The rule of the file:
-nothing is held back but the start of a tag that may be one. The tests' vectors
-show what vendors do differently.
+`stream_reader` passes every parsed chunk. A whole reply (no streaming) is one chunk with `message`
+where others have `delta`. Only the possible start of a tag is held back. The test vectors in
+tests/vectors/llm_stream.json show the vendors' differences.
 """
 
 from __future__ import annotations
@@ -20,15 +19,15 @@ from .failure import from_chunk
 from .think_tags import ThinkTags
 from .vendors import Provider
 
-TAGS = "think_tags"  # reasoning.field of what came as <think>…</think>
-PARTS = "thinking"  # … and as content parts (Mistral)
+TAGS = "think_tags"  # reasoning.field of reasoning in <think>…</think>
+PARTS = "thinking"  # reasoning.field of reasoning in content parts (Mistral)
 DETAILS = "reasoning_details"
 FIELDS = ("reasoning_content", "reasoning")
 _TEXTS = ("content", *FIELDS)
 
 
 class Decoder(Answer):
-    """See Answer for the arguments."""
+    """Decoder of Chat Completions. See Answer for the arguments."""
 
     def __init__(
         self,
@@ -40,8 +39,8 @@ class Decoder(Answer):
     ) -> None:
         super().__init__(provider, options, restore, scanner, rescue)
         self._tags = ThinkTags(provider.preset.implicit_think) if _has_tags(provider) else None
-        self._thoughts: list[str] = []  # kept only where they may turn out to be the answer
-        self._snapshot = ""  # reasoning_details so far, where they may repeat themselves
+        self._thoughts: list[str] = []  # with implicit_think: they may turn out to be the answer
+        self._snapshot = ""  # with cumulative: text of reasoning_details so far
         self._choice: Any = None
 
     def feed(self, chunk: Any) -> list[Event]:
@@ -91,7 +90,7 @@ class Decoder(Answer):
         if self._choice is None:
             self._choice = index
         elif index is not None and index != self._choice:
-            return  # another answer to the same question: nobody asked for it
+            return  # a second choice, which was not requested
         if wrong := choice.get("error"):  # OpenRouter
             if failure := from_chunk({"error": wrong}, self._provider.name, self._provider.key):
                 raise failure
@@ -102,7 +101,7 @@ class Decoder(Answer):
         if isinstance(delta, dict):
             self._read_delta(delta)
         if isinstance(reason := choice.get("finish_reason"), str) and reason:
-            # Gemini's own words in capitals, through gateways (qwen-code 9884)
+            # Gemini's own reasons in capitals, through gateways (qwen-code issue 9884)
             self._finish = str(browser_safe(reason.lower() if reason.isupper() else reason))
         if raw := choice.get("usage"):  # Moonshot
             self._take_usage(raw)
@@ -141,7 +140,7 @@ class Decoder(Answer):
         return None
 
     def _take_details(self, details: Any) -> str:
-        """Keep reasoning_details as they must go back; returns their readable text."""
+        """Keep reasoning_details to send back unchanged, and return their readable text."""
         fresh = ""
         for item in details if isinstance(details, list) else ():
             if not isinstance(item, dict):
@@ -161,7 +160,7 @@ class Decoder(Answer):
         return fresh
 
     def _only_new(self, text: str) -> str:
-        """The new part of a fragment that may repeat everything before it."""
+        """Return the new part of a fragment that may repeat everything before it."""
         if not self._provider.preset.cumulative:
             return text
         before = self._snapshot
@@ -172,7 +171,7 @@ class Decoder(Answer):
 
     def _think(self, text: str, name: str) -> None:
         if name == TAGS and self._field not in ("", TAGS):
-            return  # the same thoughts a second time: MiniMax M3 sends both
+            return  # the same reasoning a second time: MiniMax M3 sends both
         if self._provider.preset.implicit_think:
             self._thoughts.append(text)
         super()._think(text, name)
@@ -205,7 +204,7 @@ class Decoder(Answer):
             for is_thought, piece in self._tags.end():
                 self._think(piece, TAGS) if is_thought else self._scan(piece)
             if self._tags.never_closed and not cut and not self._calls.all:
-                self._scan("".join(self._thoughts))  # it did not think: that was the answer
+                self._scan("".join(self._thoughts))  # no closing tag: this was the answer
         super()._end_text(cut)
 
 

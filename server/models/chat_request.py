@@ -1,8 +1,8 @@
-"""The request: session-shaped messages and tools in, one provider's JSON body out.
+"""Build the JSON body of a Chat Completions request from session-shaped messages and tools.
 
-In the walk: `openai` calls `request` before each attempt. What a provider gets is decided by the
-flags of its preset. The rule of the file: the same messages always give the same bytes, so that a
-provider's prompt cache keeps hitting; nothing that is only ours (ids, times, envelopes) is sent.
+`OpenAIAPI` calls `request` before each attempt; `anthropic` and `responses` use its parts. The
+flags of the preset decide what a provider gets. The same messages always give the same bytes, so
+that the provider's prompt cache applies; ids, times and envelopes of yaa's own are not sent.
 """
 
 from __future__ import annotations
@@ -21,27 +21,28 @@ from .chat_decoder import DETAILS, PARTS, TAGS
 from .text_tools import history
 from .vendors import Preset, Provider
 
-# What a session's model_settings may never replace: they are the request itself.
+# Fields that a session's model_settings may not replace: they are the request itself.
 RESERVED = frozenset(
     {"model", "messages", "tools", "tool_choice", "stream", "stream_options", "n", "functions"}
     | {"response_format", "max_tokens", "max_completion_tokens", "extra_body"}
-    | {"use_custom_temp", "use_costum_temp"}  # seed 003 spells it both ways
+    | {"use_custom_temp", "use_costum_temp"}  # both spellings are in use
 )
 SAMPLING = frozenset({"temperature", "top_p", "presence_penalty", "frequency_penalty"})
 
 _SAFE_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _NINE = re.compile(r"[A-Za-z0-9]{9}")
-LONGEST_ID = 40  # of a call, at OpenAI; vLLM and others make longer ones
+LONGEST_ID = 40  # characters of a call's id at OpenAI; vLLM and others make longer ones
 SYSTEM_NOTE = "<system>\n{}\n</system>"
 
 
 class Names:
-    """Tool names as providers accept them, and back."""
+    """Map tool names to names that every provider accepts, and back."""
 
     def __init__(self) -> None:
         self._originals: dict[str, str] = {}
 
     def safe(self, name: str) -> str:
+        """Return the name in at most 64 ASCII letters, digits, `_` and `-`, always the same one."""
         if _SAFE_NAME.fullmatch(name):
             return name
         plain = re.sub(r"[^A-Za-z0-9_-]", "_", name)[:55]
@@ -50,6 +51,7 @@ class Names:
         return safe
 
     def restore(self, name: str) -> str:
+        """Return the original of a safe name; any other name unchanged."""
         return self._originals.get(name, name)
 
 
@@ -61,7 +63,7 @@ def request(
     mode: str,
     names: Names,
 ) -> dict[str, Any]:
-    """The body of one call. `mode` is native, json_schema or text, never auto."""
+    """Return the body of one call. `mode` is native, json_schema or text, never auto."""
     messages, tools, wish = prepared(provider, messages, tools, mode, options, options.tool_choice)
     choice = _tool_choice(provider, wish, names)
     offered = tools if mode == "native" else []
@@ -92,8 +94,12 @@ def prepared(
     options: Options,
     choice: str | None,
 ) -> tuple[list[Message], list[Tool], str | None]:
-    """All as this provider understands them, still session-shaped: schemas without references,
-    calls as text."""
+    """Return (messages, tools, tool choice) adapted to this provider, still session-shaped.
+
+    In the modes json_schema and text, calls become text. References in schemas are resolved there,
+    and where the provider does not support them. A preset with `idle_tools` gets declarations of
+    the tools called earlier when none is offered, with the choice "none".
+    """
     if mode == "native" and provider.preset.idle_tools and not tools:
         calls = [call for message in messages for call in message.get("tool_calls") or ()]
         used = dict.fromkeys(call["function"]["name"] for call in calls)
@@ -106,10 +112,10 @@ def prepared(
 
 
 def _messages(provider: Provider, messages: list[Message], names: Names) -> list[dict[str, Any]]:
-    """Provider-shaped messages. Roles that are not for models, and empty answers, are left out."""
+    """Return provider-shaped messages, without other roles and without empty answers."""
     preset = provider.preset
     sent: list[dict[str, Any]] = []
-    ids: dict[str, str] = {}  # of calls, as they are sent
+    ids: dict[str, str] = {}  # from a call's id to the id that is sent
     for message in messages:
         role, content = message.get("role"), message.get("content") or ""  # null is refused
         if role == "assistant":
@@ -137,8 +143,10 @@ def _messages(provider: Provider, messages: list[Message], names: Names) -> list
 
 
 def _few_systems(messages: list[dict[str, Any]], *, one: bool) -> list[dict[str, Any]]:
-    """Leading system messages as one, or none; others, which would have to move, as notes in
-    place."""
+    """Join leading system messages to one if `one`; turn all others into user messages in place.
+
+    Later ones are not moved to the start: that would change the order of the conversation.
+    """
     first = next((i for i, m in enumerate(messages) if m["role"] != "system"), len(messages))
     first = first if one else 0
     rules = "\n\n".join(plain_text(message["content"]) for message in messages[:first])
@@ -152,7 +160,7 @@ def _few_systems(messages: list[dict[str, Any]], *, one: bool) -> list[dict[str,
 
 
 def _in_turns(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """What one side says in several messages as one."""
+    """Join neighbouring messages of one role, user or assistant."""
     turns: list[dict[str, Any]] = []
     for message in messages:
         last = turns[-1] if turns else {}
@@ -175,7 +183,7 @@ def _joined(first: Any, second: Any) -> Any:
 
 
 def _in_words(content: Any) -> Any:
-    """A content of parts as a text, with what is none named; without thoughts (Mistral)."""
+    """Return a content of parts as text, without reasoning (Mistral); other parts become notes."""
     if not isinstance(content, list):
         return content
     parts = [p for p in content if isinstance(p, dict) and p.get("type") != PARTS]
@@ -198,19 +206,19 @@ def _assistant(
     content, calls = message.get("content"), message.get("tool_calls")
     sent: dict[str, Any] = {"role": "assistant", "content": content or None}
     if calls:
-        # Reasoning and opaque data mean something to the model that made them, and to no other.
+        # Reasoning and opaque data are valid only for the model that made them.
         sent |= _reasoning(provider, message, content or "", ours)
         sent["tool_calls"] = [_call(call, names, ids, ours) for call in calls]
-        if extra := provider.preset.foreign_extra:  # the first call stands for all: Gemini
+        if extra := provider.preset.foreign_extra:  # Gemini checks the first call only
             sent["tool_calls"][0].setdefault("extra_content", extra)
     return sent
 
 
 def _reasoning(provider: Provider, message: Message, content: Any, ours: bool) -> dict[str, Any]:
-    """How earlier thoughts go back: under the field they came in, on every message with calls.
+    """Return the reasoning members of an earlier message with calls, under the field they came in.
 
     DeepSeek and Moonshot refuse a history in which one is missing, in any turn; their templates
-    drop those of messages without calls, so those are not sent.
+    drop the reasoning of messages without calls, so that is not sent.
     """
     preset, reasoning = provider.preset, message.get("reasoning") or {}
     if preset.send_back_reasoning == "never":
@@ -219,7 +227,7 @@ def _reasoning(provider: Provider, message: Message, content: Any, ours: bool) -
     name = reasoning.get("field") if ours else ""
     details = reasoning.get("details") if ours else None
     if details and not any(isinstance(each, dict) and "at" in each for each in details):
-        return {DETAILS: details}  # those with a place are another API's, see models/decoder.py
+        return {DETAILS: details}  # details with `at` are another API's, see models/decoder.py
     if text and isinstance(content, str) and (name == TAGS or preset.send_back_reasoning == "tags"):
         return {"content": f"<think>{text}</think>{content}"}
     if text and isinstance(content, str) and name == PARTS:
@@ -246,7 +254,10 @@ def _call(call: dict[str, Any], names: Names, ids: Mapping[str, str], ours: bool
 
 
 def _call_id(preset: Preset, call_id: str, ours: bool) -> str:
-    """An id that this provider takes. A model gets its own as it was: Kimi reads the tool in it."""
+    """Return an id that this provider accepts.
+
+    A model gets its own ids unchanged where it can: Kimi reads the name of the tool in them.
+    """
     if preset.short_ids and not _NINE.fullmatch(call_id):
         return hashlib.sha256(call_id.encode("utf-8", "replace")).hexdigest()[:9]
     if ours or len(call_id) <= LONGEST_ID:
@@ -255,8 +266,11 @@ def _call_id(preset: Preset, call_id: str, ours: bool) -> str:
 
 
 def object_text(arguments: str) -> str:
-    """Arguments as a JSON object: templates and gateways parse those of the history, and a model's
-    broken ones must not break every later call."""
+    """Return arguments as the text of a JSON object; broken ones as {"invalid_json": text}.
+
+    Templates and gateways parse the arguments of the history, so that one broken call would make
+    them refuse every later request.
+    """
     try:
         if isinstance(json.loads(arguments), dict):
             return arguments
@@ -267,7 +281,7 @@ def object_text(arguments: str) -> str:
 
 
 def plain_text(content: Any) -> str:
-    """The text of a content that may be a list of parts."""
+    """Return the text of a content, which may be a list of parts."""
     if isinstance(content, str):
         return content
     parts = content if isinstance(content, list) else []
@@ -276,14 +290,16 @@ def plain_text(content: Any) -> str:
 
 
 def _idle(name: str) -> Tool:
-    """A tool of which nothing is known but that it was called."""
+    """Return the declaration of a tool that was called earlier and is no longer offered."""
     about = "It cannot be called now."
     return {"type": "function", "function": {"name": name, "description": about}}
 
 
 def _written_out(tool: Tool) -> Tool:
-    """The tool with its schema's references written out: Gemini and others refuse `$ref`, and one
-    such tool costs the whole request."""
+    """Return the tool with its schema's references resolved.
+
+    Gemini and others refuse a whole request for one `$ref`.
+    """
     function = tool["function"]
     if '"$ref"' not in text_of(tool):
         return tool
@@ -292,7 +308,7 @@ def _written_out(tool: Tool) -> Tool:
 
 def _tool(tool: Tool, strict: bool, names: Names) -> Tool:
     if isinstance(tool, Constant):
-        return tool  # the toolbox's: every provider takes its name and its members
+        return tool  # from the toolbox: its name and members are valid for every provider
     function = tool["function"]
     function = dict(function)
     function["name"] = names.safe(function["name"])
@@ -303,24 +319,25 @@ def _tool(tool: Tool, strict: bool, names: Names) -> Tool:
 
 
 def _tool_choice(provider: Provider, choice: str | None, names: Names) -> Any:
-    """None where the default, auto, is meant or nothing else is accepted."""
+    """Return the provider's tool_choice; None for auto, the default, and if unsupported."""
     if choice in (None, "", "auto"):
         return None
     modes = provider.preset.tool_choice_modes
-    if choice in ("none", "required"):  # for "none" hardly anybody is offered tools at all
+    if choice in ("none", "required"):  # for "none" tools are usually not offered at all
         return choice if choice in modes else None
     name = {"name": names.safe(str(choice))}
     return {"type": "function", "function": name} if "named" in modes else None
 
 
 def wanted_format(options: Options, tools: list[Tool], mode: str) -> dict[str, Any] | None:
-    """The response_format of a call, in the shape of Chat Completions."""
+    """Return the response_format of a call, in the shape of Chat Completions; None for any text."""
     if mode == "json_schema" and tools:
         return history.response_format(tools, options.response_format, options.tool_choice)
     return options.response_format
 
 
 def most_tokens(provider: Provider, options: Options) -> int | None:
+    """Return the lower limit of output tokens of provider and session; None: no limit."""
     return min((each for each in (provider.max_tokens, options.max_tokens) if each), default=None)
 
 
@@ -333,9 +350,12 @@ def _limits(provider: Provider, options: Options) -> dict[str, Any]:
 
 
 def settings(provider: Provider, options: Options, *, tools: bool) -> dict[str, Any]:
-    """Sampling and other settings, the session's over the provider's; temperature only where it is
-    switched on, and none of the sampling ones for reasoning models, which refuse them. What an
-    owner has put into `extra_body` is not the session's to undo."""
+    """Return sampling and other settings, the session's over the provider's.
+
+    `temperature` is sent only where it is switched on, and no sampling settings to reasoning
+    models, which refuse them. `extra_body` counts only in the provider's settings: the session's
+    could undo the owner's.
+    """
     own = {k: v for k, v in options.settings.items() if k != "extra_body"}
     wanted: Mapping[str, Any] = {**provider.settings, **own}
     custom = wanted.get("use_custom_temp") or wanted.get("use_costum_temp")

@@ -1,8 +1,7 @@
-"""Messages in pieces, as the Responses and the Messages API want them.
+"""Split session messages into typed pieces, for the Responses and the Messages API.
 
-In the walk: `responses` and `anthropic` ask here what is in a session's message, and say how
-their API spells it. The rule of the file: what comes out is known to be well formed, whatever a
-client has put into the document.
+`responses` and `anthropic` convert the pieces to blocks of their API. All pieces are well formed,
+also for a document that a client has written wrongly.
 """
 
 from __future__ import annotations
@@ -21,9 +20,12 @@ _DATA_URL = re.compile(r"data:([^;,]*)(?:;[^,]*)?;base64,(.*)", re.DOTALL)
 
 
 def of_answer(message: Message, provider: Provider) -> list[Piece]:
-    """("item", …) what a provider wants back as it came, ("text", str) and ("call", …) of an
-    assistant message, in the order they were made; of another model's nothing goes back but the
-    text and the calls. No item is last: both APIs refuse thoughts that nothing follows."""
+    """Return the pieces of an assistant message in their order.
+
+    ("item", dict) is a provider's item to send back unchanged, ("text", str), ("call", dict).
+    Another model's message gives texts and calls only. No item is last: both APIs refuse reasoning
+    that nothing follows.
+    """
     text, calls = plain_text(message.get("content")), message.get("tool_calls") or []
     found: list[Piece] = []
     said = called = 0
@@ -42,7 +44,7 @@ def of_answer(message: Message, provider: Provider) -> list[Piece]:
 
 
 def _kept(message: Message, provider: Provider) -> Iterator[tuple[int, int, dict[str, Any]]]:
-    """(characters before it, calls before it, item); see Answer."""
+    """Yield (characters before, calls before, item) of this model's items; see Answer._keep."""
     reasoning = message.get("reasoning") or {}
     details = reasoning.get("details")
     if (message.get("meta") or {}).get("model") != provider.model or not isinstance(details, list):
@@ -56,8 +58,11 @@ def _kept(message: Message, provider: Provider) -> Iterator[tuple[int, int, dict
 
 
 def of_content(content: Any) -> Iterator[Piece]:
-    """("text", str), ("image", address) and ("file", (address, name)) of what a person or a tool
-    gave; what no API takes is said in words. Empty texts are left out."""
+    """Yield the pieces of a user's or a tool's content: ("text", str), ("image", URL), ("file", …).
+
+    A file is (data URL, name). Empty texts are left out; parts of other kinds become a text that
+    names them.
+    """
     if isinstance(content, str):
         content = [{"type": "text", "text": content}]
     for part in content if isinstance(content, list) else ():
@@ -79,6 +84,6 @@ def of_content(content: Any) -> Iterator[Piece]:
 
 
 def of_data_url(url: str) -> tuple[str, str] | None:
-    """(media type, base64) of a data URL, None for any other address."""
+    """Return (media type, base64) of a data URL, None for any other URL."""
     found = _DATA_URL.fullmatch(url)
     return (found[1].lower(), found[2]) if found else None

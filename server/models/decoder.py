@@ -1,9 +1,8 @@
-"""One assistant message in the making: a decoder hands in what it reads, events come out.
+"""Common part of the decoders: turn one answer of a model into the events of one message.
 
-In the walk: the decoders of the three APIs (`decode`, `responses_decode`, `anthropic_decode`) are
-Answers; each knows its own wire format, and this file what they share: thoughts, text, calls,
-usage and the end. The rule of the file: one delta makes its event at once, and no delta is
-dropped, blank or not.
+The decoders of the three APIs (`chat_decoder`, `responses_decoder`, `anthropic_decoder`) are
+Answers: each reads its own wire format; reasoning, text, calls, usage and the end are handled
+here. Each delta becomes an event at once, and no delta is dropped, blank or not.
 """
 
 from __future__ import annotations
@@ -29,18 +28,18 @@ from .failure import Failure
 from .tool_call_assembler import Call, Calls, Halves, opaque
 from .vendors import Provider
 
-# How an answer ends by the model's own word.
+# Finish reasons with which the model itself ends an answer.
 _OWN_WORD = {None, "stop", "tool_use", "function_call", "end_turn", "tool_calls"}
 _OWN_WORD |= {"eos", "eos_token", "stop_sequence"}  # Together, TGI
-# … by calling a tool: without a call the provider has lost it (vllm 53255).
+# Finish reasons of a tool call: without one the provider has lost it (vllm issue 53255).
 _PROMISE = {"tool_use", "function_call", "tool_calls"}
-# Why an answer without a word is no answer; another attempt would end in the same way.
+# Causes of an empty answer that another attempt would not change.
 _SILENCE: dict[Ending, str] = {
     "length": "its limit of tokens was used up before",
     "filter": "a filter of the provider's stopped it",
 }
 
-MARKED = "marks"  # reasoning.field of a thought that the model marked in its text
+MARKED = "marks"  # reasoning.field of reasoning that the model marked in its text
 
 Piece = tuple[str, str]
 Take = Callable[[str], object]
@@ -48,7 +47,7 @@ Rescue = Callable[[str], Iterable[tuple[str, str]]]  # names and arguments of ca
 
 
 class Delta(NamedTuple):
-    """A piece of text, the member of a chunk in which it came, and what takes what comes there."""
+    """A piece of text, the member of the chunk it came in, and the function that takes it."""
 
     member: str
     text: str
@@ -56,16 +55,27 @@ class Delta(NamedTuple):
 
 
 class Scanner(Protocol):
-    """Finds tool calls in text. Pieces: ("text", …), ("call", name), ("args", …), ("end", ""); and
-    ("think", …) for a thought that was marked in it."""
+    """Finds tool calls in text.
 
-    def feed(self, text: str) -> list[Piece]: ...
-    def end(self) -> list[Piece]: ...
+    Pieces: ("text", str), ("call", name), ("args", str), ("end", "") and ("think", str) for
+    reasoning that is marked in the text.
+    """
+
+    def feed(self, text: str) -> list[Piece]:
+        """Return the pieces that are certain after `text`."""
+        ...
+
+    def end(self) -> list[Piece]:
+        """Return the pieces held back, at the end of the text."""
+        ...
 
 
 class Answer(ABC):
-    """`restore` turns a tool name that was made safe for the provider into the tool's own;
-    `scanner` looks for calls in the text while it comes, `rescue` when all of it is there."""
+    """One assistant message being received.
+
+    `restore` maps a provider-safe tool name to the tool's own; `scanner` finds calls in the text
+    while it streams, `rescue` in the whole text at the end.
+    """
 
     def __init__(
         self,
@@ -78,54 +88,59 @@ class Answer(ABC):
         self._provider, self._options = provider, options
         self._calls = Calls(options.message_id, options.new_id, restore)
         self._scanner, self._rescue = scanner, rescue
-        self._call: Call | None = None  # the one the scanner is in
+        self._call: Call | None = None  # the call that the scanner is in
         self._out: list[Event] = []
         self._began_ms = options.now_ms()
         self._first_ms: int | None = None
         self._text_open = self._thinking = False
         self._spans = 0
-        self._apart = False  # what is thought next is a thought of its own
+        self._apart = False  # the next reasoning begins a new paragraph
         self._field = ""  # where reasoning came from
-        self._details: list[dict[str, Any]] = []  # what must go back to the provider as it came
+        self._details: list[dict[str, Any]] = []  # sent back to the provider unchanged
         self._halves = {"text": Halves(), "think": Halves()}
-        self._received = 0  # bytes of thoughts and text, about
+        self._received = 0  # bytes of reasoning and text, about
         self._said = StringIO()
         self._usage: dict[str, Any] | None = None
         self._finish: str | None = None
-        self.ended = False  # nothing that follows matters
+        self.ended = False  # True: later data is ignored
 
-    # -- what a reader calls ----------------------------------------------------------------------
+    # -- called by the stream reader --------------------------------------------------------------
 
     @abstractmethod
     def feed(self, chunk: Any) -> list[Event]:
-        """The events of one chunk. Raises Failure if the chunk announces one."""
+        """Return the events of one chunk. Raises Failure if the chunk announces one."""
 
     @abstractmethod
     def whole(self, document: Any) -> list[Event] | None:
-        """The events of an answer that came in one piece, None if this is none. Raises Failure."""
+        """Return the events of an unstreamed answer, None if the document is none.
+
+        Raises Failure.
+        """
 
     def only_text(self, chunk: dict[str, Any]) -> Delta | None:
-        """The text of a chunk that brings nothing else."""
+        """Return the text of a chunk that carries nothing else, None for any other chunk."""
         return None
 
     def more(self, take: Take, text: str) -> list[Event]:
-        """The events of a chunk like one that `only_text` knew, with another text."""
+        """Return the events of another text in a chunk for which `only_text` gave `take`."""
         self._out = []
         take(text)
         return self._timed()
 
     def done(self) -> None:
-        """The provider said that nothing follows."""
+        """End the answer: nothing follows."""
         self.ended = True
 
     @property
     def finished(self) -> bool:
-        """Whether the answer is whole, even if the connection now breaks."""
+        """Return whether the answer is whole, even if the connection now breaks."""
         return self.ended or self._finish is not None
 
     def finish(self, sent: int) -> list[Event]:
-        """The last events; `sent` is the size of the request in bytes. Raises Failure if the
-        stream broke off."""
+        """Return the last events. `sent`: size of the request in bytes, to estimate usage.
+
+        Raises Failure if the stream broke off or the answer is empty.
+        """
         self._out = []
         if not self.finished:
             raise Failure("upstream_truncated", f"{self._provider.name} broke off in its answer")
@@ -153,8 +168,10 @@ class Answer(ABC):
         return self._out
 
     def _silence(self, sent: int) -> Failure:
-        """Of an answer that has ended otherwise than by the model's own word, and has none. What it
-        thought unseen is paid for all the same."""
+        """Return the failure of an empty answer, with the usage that the provider reported.
+
+        Hidden reasoning is billed even then.
+        """
         why = _SILENCE.get(ending(self._finish), self._finish or "nothing came but its end")
         if self._finish in _PROMISE:
             why = "it was to call a tool, and no call came"
@@ -170,10 +187,10 @@ class Answer(ABC):
             self._first_ms = self._options.now_ms()
         return self._out
 
-    # -- what decoders hand in --------------------------------------------------------------------
+    # -- called by the decoders -------------------------------------------------------------------
 
     def _think(self, text: str, name: str) -> None:
-        """A piece of a thought; `name` says where the provider put it."""
+        """Add a piece of reasoning; `name` is the member it came in."""
         text = self._halves["think"].join(text)
         if not text:
             return
@@ -189,16 +206,16 @@ class Answer(ABC):
         self._out.append(think_delta(self._span_id(), text))
 
     def _new_thought(self) -> None:
-        """Thoughts that follow do not run into those before."""
+        """Begin a new paragraph of reasoning, if there was any before."""
         self._apart = self._spans > 0
 
     def _span_id(self) -> str:
-        """A second span, after some text, is a message of its own to AG-UI clients."""
+        """Return the id of the current span of reasoning. Each one after the first has its own."""
         first = self._options.reasoning_id
         return first if self._spans < 2 else f"{first}-{self._spans}"
 
     def _scan(self, text: str) -> None:
-        """A piece of text, in which calls may be."""
+        """Add a piece of text that may contain calls."""
         if self._scanner is None:
             self._say(text)
         else:
@@ -211,8 +228,10 @@ class Answer(ABC):
         return call
 
     def _keep(self, item: dict[str, Any]) -> None:
-        """Something of the provider's that goes back as it is, to the place in the message where
-        it was: after so many characters of text and so many calls."""
+        """Keep a provider's item to send back unchanged.
+
+        `at` is its place in the message: [characters of text, calls] before it.
+        """
         self._details.append({"at": [self._said.tell(), len(self._calls.all)], "item": item})
 
     def _take_usage(self, raw: Any) -> None:
@@ -255,7 +274,7 @@ class Answer(ABC):
     # -- the end ----------------------------------------------------------------------------------
 
     def _end_text(self, cut: bool) -> None:
-        """Let go of what was held back, and look for calls in the text of an answer without any."""
+        """Flush text that was held back; without a call so far, look for calls in the text."""
         self._end_thought()
         if self._scanner is not None:
             self._act(self._scanner.end())
@@ -287,11 +306,12 @@ class Answer(ABC):
 
 
 def reason(raw: Any, names: Mapping[str, str]) -> str | None:
-    """A provider's word for why it stopped, by the `names` Chat Completions has for it."""
+    """Return the finish reason as `names` maps it, else as it came; None if absent."""
     return names.get(raw) or str(browser_safe(raw)) if isinstance(raw, str) and raw else None
 
 
 def string(raw: Any) -> str:
+    """Return `raw` if it is a string, else ""."""
     return raw if isinstance(raw, str) else ""
 
 

@@ -1,11 +1,11 @@
-"""The demo model: a script in the place of a model, so that a newcomer sees everything work.
+"""The demo model: a fixed script instead of a model, to show every feature without a provider.
 
-In the walk: the registry gives it out where no provider is configured or found. It decides from
-the messages alone, so a session with it continues on any server, and the same session always gets
-the same answer. The rule of the file: it never pretends; every text says that no AI is at work.
+The registry returns it where no provider is configured or found. It decides from the messages
+alone, so the same session always gets the same answer, on any server. Every text says that no AI
+is at work.
 
-Anything a user says starts the tour. Tests and the curious use commands, the first word of a
-message: calc 2+3*4 · time · shell ls · write [path] · ask [question] · two tools · think · slow ·
+Any message of the user starts the tour, unless its first word is a command:
+calc 2+3*4 · time · shell ls · write [path] · ask [question] · two tools · think · slow ·
 stream N (N deltas of one character) · fail
 """
 
@@ -36,10 +36,10 @@ from . import BaseAPI, Message, Options, Tool, usage
 from .demo_texts import CHINESE, ENGLISH
 from .retry import Sleep
 
-PACE_S = 0.012  # between two deltas: about 80 tokens a second, a pleasant speed to watch
+PACE_S = 0.012  # between two deltas: about 80 tokens a second
 SLOW = 25
 MOST_DELTAS = 1_000_000
-BREATH = 64  # deltas after which even an unpaced stream lets others run
+BREATH = 64  # deltas after which even an unpaced stream yields to the event loop
 MAX_QUOTE = 600
 
 _WORDS = re.compile(r"\s*(?:[\u2e80-\u9fff\uff00-\uffef]|[^\s\u2e80-\u9fff\uff00-\uffef]+)\s?|\s+")
@@ -51,7 +51,7 @@ Call = tuple[str, dict[str, Any]]
 
 @dataclass(frozen=True)
 class Answer:
-    """What to say next. `deltas` replaces the cutting of `text` into words."""
+    """The demo model's next answer. `deltas` > 0 sends `text` by characters instead of words."""
 
     text: str = ""
     thought: str = ""
@@ -62,7 +62,7 @@ class Answer:
 
 
 class DemoAPI(BaseAPI):
-    """`pace`: seconds between deltas (tests: 0)."""
+    """The demo model. `pace`: seconds between deltas (tests: 0)."""
 
     def __init__(self, pace: float = PACE_S, *, sleep: Sleep = asyncio.sleep) -> None:
         self._pace, self._sleep = pace, sleep
@@ -70,7 +70,7 @@ class DemoAPI(BaseAPI):
     async def stream(
         self, messages: list[Message], tools: list[Tool], options: Options
     ) -> AsyncGenerator[Event, None]:
-        """See BaseAPI."""
+        """Yield the events of the next answer. See BaseAPI."""
         began = options.now_ms()
         offered = [] if options.tool_choice == "none" else tools
         answer = decide(messages, offered, options.language)
@@ -96,7 +96,7 @@ class DemoAPI(BaseAPI):
 
 
 def decide(messages: list[Message], tools: list[Tool], language: str = "") -> Answer:
-    """The next answer: a pure function of what was said."""
+    """Return the next answer, a pure function of the messages."""
     asked = max((i for i, m in enumerate(messages) if m.get("role") == "user"), default=-1)
     said = _text(messages[asked]).strip() if asked >= 0 else ""
     results = [message for message in messages[asked + 1 :] if message.get("role") == "tool"]
@@ -111,7 +111,7 @@ def decide(messages: list[Message], tools: list[Tool], language: str = "") -> An
 
 
 class _Script:
-    """The texts of one language, with what is known at this point of the conversation."""
+    """The texts of one language, the offered tools and the results since the last user message."""
 
     def __init__(self, texts: dict[str, str], tools: list[Tool], results: list[Message]) -> None:
         self._texts, self._results = texts, results
@@ -120,7 +120,10 @@ class _Script:
     # -- the tour ---------------------------------------------------------------------------------
 
     def tour(self) -> Answer:
-        """Reading, approval, question, summary: as many steps back as there are results."""
+        """Return the next step of the tour: read, approval, question, summary.
+
+        A step is done when the results include one of its tool.
+        """
         if not self._tools and not self._results:
             return Answer(self._texts["welcome"] + self._closing(), self._texts["thought"])
         if not self._tools:
@@ -146,43 +149,53 @@ class _Script:
     # -- commands ---------------------------------------------------------------------------------
 
     def calc(self, rest: str) -> Answer:
+        """Call the calculator."""
         return self._use(("calculator", {"expression": rest or "6*7"}))
 
     def time(self, rest: str) -> Answer:
+        """Call the datetime tool."""
         return self._use(("datetime", {}))
 
     def shell(self, rest: str) -> Answer:
+        """Run a shell command."""
         return self._use(("shell", {"command": rest or _GREETING}))
 
     def write(self, rest: str) -> Answer:
+        """Write a note to the given path."""
         return self._use(self._note(rest if " " not in rest else ""))
 
     def ask(self, rest: str) -> Answer:
+        """Ask the user a question."""
         return self._use(("ask_user", {"question": rest or self._texts["question"]}))
 
     def two(self, rest: str) -> Answer:
+        """Call two tools in one answer."""
         if not rest.startswith("tool"):
             return self.tour()
         return self._use(("calculator", {"expression": "6*7"}), ("datetime", {}))
 
     def think(self, rest: str) -> Answer:
+        """Answer with reasoning before the text."""
         return Answer(self._label("thought_done"), self._texts["thinking"])
 
     def slow(self, rest: str) -> Answer:
+        """Answer slowly, so that there is time to interrupt."""
         return Answer(self._label("slow"), pace=SLOW)
 
     def stream(self, rest: str) -> Answer:
+        """Stream N deltas of one character, 100 by default, at most MOST_DELTAS."""
         number = int(rest) if rest.isascii() and rest.isdecimal() and len(rest) < 10 else 100
         number = min(number, MOST_DELTAS)
         return Answer("".join(islice(cycle(self._texts["stream"]), number)), deltas=number)
 
     def fail(self, rest: str) -> Answer:
+        """Fail with a retryable error."""
         return Answer(failure=self._texts["failure"])
 
     # -- parts ------------------------------------------------------------------------------------
 
     def _use(self, *calls: Call) -> Answer:
-        """Call tools, or say what they answered."""
+        """Call tools, or show their results where there are any."""
         if self._results:
             text = self._label("results").format(quote=self._quote(self._results))
             return Answer(text)
@@ -194,7 +207,7 @@ class _Script:
         return Answer(self._texts["label"] + text, calls=found)
 
     def _pick(self, *choices: Call) -> tuple[str, Call | None]:
-        """The first of these tools that is offered (or was used), else the name of the first."""
+        """Return the first of these tools that is offered or was used, else (first name, None)."""
         used = {message.get("name") for message in self._results}
         for name, arguments in choices:
             if name in self._tools or name in used:
@@ -205,7 +218,7 @@ class _Script:
         return ("write_file", {"path": path or "demo.txt", "content": self._texts["note"]})
 
     def _fit(self, name: str, arguments: dict[str, Any]) -> Call:
-        """Arguments under the names this tool's schema has for them."""
+        """Return the call, its arguments renamed to the parameters of the tool's schema."""
         schema = self._tools.get(name, {}).get("parameters") or {}
         properties = schema.get("properties") or {}
         fitted = {}
@@ -228,7 +241,7 @@ class _Script:
 
 
 def _gist(result: str) -> str:
-    """The part of a tool's result that a person would quote."""
+    """Return the part of a tool's result to quote."""
     try:
         found = loads(result)
     except JSONError:
@@ -262,7 +275,7 @@ _COMMANDS = {
 
 
 def _events(answer: Answer, options: Options) -> Iterator[Event]:
-    """The answer as a model's events, but for the last one."""
+    """Yield the events of an answer, all but TEXT_MESSAGE_END."""
     message, reasoning = options.message_id, options.reasoning_id
     if answer.thought:
         yield from think_start(reasoning, message, "reasoning_content", options.now_ms())

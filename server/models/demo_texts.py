@@ -1,6 +1,6 @@
-"""What the demo model says, in English and Chinese. Each text says that no AI is at work.
+"""Texts of the demo model, in English and Chinese. Each says that no AI is at work.
 
-In the walk: read by `demo` alone. Braces are `str.format` fields.
+Used by `demo` only. Braces are `str.format` fields.
 """
 
 from __future__ import annotations

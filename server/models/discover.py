@@ -1,7 +1,7 @@
-"""What can be used unconfigured: model servers on this machine, keys in the environment.
+"""Find models that need no configuration: model servers on this machine, keys in the environment.
 
-In the walk: `app` calls `discover` once at start and prints what it found. Only loopback is asked,
-all ports at once, with little patience; a port that answers something else is left alone.
+`app` calls `discover` once at start and prints the result. Only loopback is asked, all ports at
+once, with short timeouts; a port that answers anything else is ignored.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ MAX_ANSWER = 1024 * 1024
 LOCAL = ("ollama", "lmstudio", "llamacpp", "vllm")
 BASES = {"openai": "OPENAI_BASE_URL", "anthropic": "ANTHROPIC_BASE_URL"}
 MODELS = {"openai": "OPENAI_MODEL", "anthropic": "ANTHROPIC_MODEL"}
-# They are listed beside the others, and cannot chat.
+# Models in a server's list that cannot chat.
 NO_CHAT = re.compile(r"embed|minilm|(?:^|[/-])(?:bge|e5|gte)-|rerank|whisper|tts", re.IGNORECASE)
 TITLES = {"lmstudio": "LM Studio", "llamacpp": "llama.cpp", "ollama": "Ollama", "vllm": "vLLM"}
 
 
 @dataclass(frozen=True)
 class Found:
-    """`providers` are entries as in the configuration; `lines` say what was found, for people."""
+    """Discovered providers, as entries of the configuration, and `lines` that describe them."""
 
     providers: dict[str, dict[str, Any]] = field(default_factory=dict)
     lines: list[str] = field(default_factory=list)
@@ -41,7 +41,9 @@ async def discover(
     env: Mapping[str, str],
     addresses: Mapping[str, str] | None = None,
 ) -> Found:
-    """Look around, unless `server.discover` is off. Never raises for what it meets.
+    """Return the providers found, none if `server.discover` is off.
+
+    Never raises for their failures.
 
     `addresses` replaces the usual local base URLs by preset (tests).
     """
@@ -67,12 +69,15 @@ async def discover(
 
 
 def host_of_keys(preset: Preset, env: Mapping[str, str]) -> str | None:
-    """The host that keys in a vendor's variables belong to: beside a base URL it may be another."""
+    """Return the host that keys in a vendor's variables belong to, None if its URL is invalid.
+
+    A base URL in the environment may name another host than the vendor's.
+    """
     return host_of(env.get(BASES.get(preset.name, ""), "").strip() or preset.base_url)
 
 
 def host_of(url: str) -> str | None:
-    """None where that cannot be read, either."""
+    """Return the host of a URL, None if it has none or is invalid."""
     try:
         return urlsplit(url).hostname
     except ValueError:
@@ -80,8 +85,11 @@ def host_of(url: str) -> str | None:
 
 
 def _keyed(preset: Preset, key: str, env: Mapping[str, str]) -> tuple[dict[str, Any], str]:
-    """A provider entry for a key, and where it leads, in words. Beside a base URL, as the vendor's
-    own programs read it, the key may be somebody else's: it goes there and nowhere else."""
+    """Return a provider entry for a key, {} if it cannot be used, and a description for users.
+
+    With a base URL in the environment, which the vendor's own programs read too, the key may be
+    another service's: it is sent to that address only.
+    """
     model = preset.model_name
     entry = {"preset": preset.name, "api_key": key, "model_name": model}
     variable = BASES.get(preset.name, "")
@@ -100,7 +108,7 @@ def _keyed(preset: Preset, key: str, env: Mapping[str, str]) -> tuple[dict[str, 
 
 
 async def _ask(name: str, base: str, client: Client) -> dict[str, Any] | None:
-    """A provider entry for the server at `base`, if one is there and has a model."""
+    """Return a provider entry for the server at `base`, None without a server or models."""
     listed = await _get(f"{base}/models", client)
     data = listed.get("data") if isinstance(listed, dict) else None
     models = [
@@ -114,7 +122,7 @@ async def _ask(name: str, base: str, client: Client) -> dict[str, Any] | None:
     entry: dict[str, Any] = {"preset": name, "api_url": base, "model_name": models[0]}
     entry["models"] = models
     if name == "llamacpp":
-        # It calls a model by its file's path, which is nobody's business, and takes any name.
+        # It names a model by the path of its file, which is private, and accepts any name.
         entry["models"] = [re.split(r"[/\\]", model)[-1] for model in models]
         entry["model_name"] = entry["models"][0]
         entry |= await _capabilities(base, client)
@@ -122,8 +130,11 @@ async def _ask(name: str, base: str, client: Client) -> dict[str, Any] | None:
 
 
 async def _capabilities(base: str, client: Client) -> dict[str, Any]:
-    """llama.cpp says whether the model's template knows tools; one that does not drops them
-    silently, so such a model is held to a schema instead (0 -> 20 of 20 valid calls)."""
+    """Return what llama.cpp reports of the model: {tool_mode?, max_context?}.
+
+    A template without tool support drops tools silently, so such a model gets the mode json_schema
+    (20 instead of 0 of 20 calls were valid).
+    """
     props = await _get(f"{base.removesuffix('/v1')}/props", client)
     caps = props.get("chat_template_caps") if isinstance(props, dict) else None
     known = isinstance(caps, dict) and caps.get("supports_tools") is False

@@ -1,10 +1,10 @@
-"""A model call that failed: what happened, whether another attempt may help, what people are told.
+"""Failures of a model call: their code, whether another attempt may help, and their message.
 
-In the walk: `openai` and `decode` raise a `Failure`, `retry` catches it and decides; it never
-leaves this package except as a RUN_ERROR event. The rule of the file: a message quotes what the
-provider said, in one short line, with every key and token masked.
+Request code and decoders raise a `Failure`; `retry` catches it and decides. It leaves this package
+only as a RUN_ERROR event. A message quotes the provider in one short line, with every key and
+token masked.
 
-code                    status           worth another attempt
+code                    status           retryable
 upstream_auth           401, 403         no
 upstream_rate_limit     429              unless the quota is used up
 context_overflow        413, words       no; the context must shrink first
@@ -24,14 +24,14 @@ from ..session.events import Event, run_error
 from ..strict_json import JSONError, browser_safe, loads
 from ..telemetry import redact
 
-MAX_ERROR_BODY = 64 * 1024  # bytes that are looked at
+MAX_ERROR_BODY = 64 * 1024  # bytes of an error body that are read
 MISLED = " (does api_url lead to the API?)"
 MAX_QUOTE = 400  # characters of a provider's own words
 
-# 498 is Groq's for no capacity; 520 and more are Cloudflare's for what stands behind it.
+# 498 means no capacity at Groq; 520 and more are Cloudflare's, for errors of the server behind it.
 RETRYABLE_STATUS = frozenset({408, 409, 425, 429, 498, 500, 502, 503, 504, 529, 530})
 RETRYABLE_STATUS |= frozenset(range(520, 525))
-# The words of OpenAI, Anthropic, Bedrock, Gemini, Mistral, xAI, Groq, OpenRouter, Together, Qwen,
+# Error texts of OpenAI, Anthropic, Bedrock, Gemini, Mistral, xAI, Groq, OpenRouter, Together, Qwen,
 # Moonshot, Zhipu, MiniMax, SiliconFlow, GitHub, vLLM, SGLang, TGI, llama.cpp, LM Studio and Ollama.
 _OVERFLOW = re.compile(
     r"exceed_context_size|request_too_large|context_length_exceeded|model_context_window_exceeded"
@@ -44,11 +44,12 @@ _OVERFLOW = re.compile(
     re.IGNORECASE,
 )
 _MAY_OVERFLOW = (400, 413, 422, 429, 500)
-_TOO_LARGE = re.compile(r"request too large for", re.IGNORECASE)  # for any minute: waiting is vain
+# More tokens than the limit of a whole minute, so waiting does not help.
+_TOO_LARGE = re.compile(r"request too large for", re.IGNORECASE)
 _QUOTA = re.compile(
     r"insufficient[_ ](?:quota|balance|credits?)|arrears|余额不足|欠费", re.IGNORECASE
 )
-# Azure, OpenAI, Qwen, Zhipu and Gemini of a prompt that a filter has stopped.
+# Error texts of Azure, OpenAI, Qwen, Zhipu and Gemini for a prompt that a filter has stopped.
 _FILTER = re.compile(
     r"content[_ ](?:filter|policy|management policy)|ResponsibleAI|data_?inspection_?failed"
     r"|moderation_blocked|PROHIBITED_CONTENT",
@@ -56,15 +57,15 @@ _FILTER = re.compile(
 )
 _KEY = re.compile(r"api[_ ]?key[_ ](?:is )?(?:not[_ ]valid|invalid)", re.IGNORECASE)  # Gemini: 400
 _NOWHERE = re.compile(r"not found|not allowed|cannot post|invalid url|^$", re.IGNORECASE)
-_MODELS_FAULT = "tool_use_failed"  # Groq's 400 for what a model wrote: the next may be right
-_BILLING = re.compile(r"billing", re.IGNORECASE)  # Gemini says it of each limit a minute, too
+_MODELS_FAULT = "tool_use_failed"  # Groq's 400 for a malformed call: another attempt may help
+_BILLING = re.compile(r"billing", re.IGNORECASE)  # Gemini's limits per minute mention it, too
 _PAUSE = re.compile(
     r"(?:try again|retry) in (?:(\d{1,4})h)?(?:(\d{1,4})m(?!s))?(?:(\d{1,6}(?:\.\d{1,12})?)(ms|s))?"
     r"|[\"']retryDelay[\"']\s*:\s*[\"'](\d{1,6}(?:\.\d{1,12})?)s",
     re.IGNORECASE,
 )
 _SIZES = re.compile(r"(\d{1,9}) tokens > (\d{1,9}) maximum")  # Anthropic
-_AMOUNT = r"(\d{1,3}(?:,\d{3})+|\d{3,9})(?![\d,]*\d|[km])"  # 128,000 is one, and 128k none
+_AMOUNT = r"(\d{1,3}(?:,\d{3})+|\d{3,9})(?![\d,]*\d|[km])"  # 128,000 matches, 128k does not
 _WINDOW = re.compile(
     r"(?:maximum (?:context|prompt|model|allowed input) length|context length|context size"
     r"|number of tokens allowed|token limit|count of \d+ exceeds the limit of|supports up to"
@@ -72,7 +73,7 @@ _WINDOW = re.compile(
     rf"(?: is| of| only| of only|:)?\s?\(?{_AMOUNT}|(?<![\d,]){_AMOUNT} maximum context length",
     re.IGNORECASE,
 )
-# What the newer APIs call an error in the middle of a stream, as the status it would have had.
+# Error types that the newer APIs send in a stream, and the HTTP status of the same error.
 _STATUS = {
     "authentication_error": 401,
     "invalid_api_key": 401,
@@ -89,7 +90,7 @@ _STATUS = {
 }
 _MISTAKE = re.compile(r"(?:invalid|image|unsupported|empty|failed_to)_.*|.*_policy(?:_.*)?")
 _CODES = {429: "upstream_rate_limit", 408: "upstream_timeout", 504: "upstream_timeout"}
-# What nobody reads of a web page; without its end it goes on to the page's.
+# Tags, comments, styles and scripts of a web page; an unclosed one goes on to the page's end.
 _TAG = re.compile(
     r"<(style|script)\b.*?(?:</\1>|\Z)|<!--.*?(?:-->|\Z)|<[^<>]{0,2000}>",
     re.IGNORECASE | re.DOTALL,
@@ -97,7 +98,10 @@ _TAG = re.compile(
 
 
 class Failure(Exception):
-    """`retry_after`: seconds the provider asked for. `details` go into the event."""
+    """A failed model call.
+
+    `retry_after`: seconds the provider asked for; `details` go into the event.
+    """
 
     def __init__(
         self,
@@ -114,7 +118,7 @@ class Failure(Exception):
         self.details = dict(details or {})
 
     def event(self, attempts: int) -> Event:
-        """The one event that ends a stream in failure."""
+        """Return the RUN_ERROR event that ends the stream. `attempts`: how many were made."""
         return run_error(
             self.message, self.code, retryable=self.retryable, attempts=attempts, **self.details
         )
@@ -123,8 +127,10 @@ class Failure(Exception):
 def from_status(
     status: int, headers: Mapping[str, str], body: bytes, where: str, key: str = ""
 ) -> Failure:
-    """What an answer other than 200 means. `where` names the provider for people, `key` is what
-    must not be quoted."""
+    """Return the failure for an answer other than 200.
+
+    `where`: the provider's name in the message; `key` is masked in quotes.
+    """
     said = read_error(body, key)
     quote = f": {said}" if said else ""
     text = f"{where} answered {status}{quote}"
@@ -135,7 +141,7 @@ def from_status(
     whole = f"{said} {body[:4000].decode('utf-8', 'replace')}"
     pause = _pause(whole)
     details |= _reason(status, whole, pause)
-    if status == 403 and said:  # a filter, a country, an account: it says which
+    if status == 403 and said:  # the text names the cause: a filter, a country, an account
         return _final("upstream_auth", text, details)
     if status in (401, 403) or (status == 400 and _KEY.search(said)):
         return _final("upstream_auth", f"{text} (is the API key right?)", details)
@@ -145,15 +151,14 @@ def from_status(
         return _final("context_overflow", text, details | _sizes(whole, _error_in(body)))
     retryable = status in RETRYABLE_STATUS and "reason" not in details
     retryable = retryable or (status == 400 and _MODELS_FAULT in whole)
-    if headers.get("x-should-retry") in ("true", "false"):  # what OpenAI's own clients obey
+    if headers.get("x-should-retry") in ("true", "false"):  # OpenAI's own clients obey it
         retryable = headers["x-should-retry"] == "true"
     code = _CODES.get(status, "upstream_error")
     return Failure(code, text, retryable=retryable, retry_after=pause, details=details)
 
 
 def _reason(status: int, whole: str, pause: float | None) -> dict[str, str]:
-    """`reason` of an error that clients know by a name of its own: content_filter and
-    insufficient_quota."""
+    """Return {"reason": …} for a content filter or a used-up quota, which clients name; else {}."""
     if status in (400, 403, 422) and _FILTER.search(whole):
         return {"reason": "content_filter"}
     if status == 402 or (status == 429 and _used_up(whole, pause)):
@@ -162,19 +167,19 @@ def _reason(status: int, whole: str, pause: float | None) -> dict[str, str]:
 
 
 def _overflows(status: int, whole: str) -> bool:
-    """Whether the request must shrink. `status` may be a code of the vendor's own, or 0."""
+    """Return whether the request is too large. `status` may be a vendor's own code, or 0."""
     if status == 429:
         return _TOO_LARGE.search(whole) is not None
     return status == 413 or _OVERFLOW.search(whole) is not None
 
 
 def _used_up(whole: str, pause: float | None) -> bool:
-    """Whether there is nothing left to wait for: who says how long to wait has more."""
+    """Return whether the quota is used up. A provider that names a pause has some left."""
     return bool(_QUOTA.search(whole) or (pause is None and _BILLING.search(whole)))
 
 
 def _pause(whole: str) -> float | None:
-    """Seconds that a provider asks to wait in words, as some do instead of in a header."""
+    """Return the seconds to wait that an error text asks for, None if it asks for none."""
     told = _PAUSE.search(whole)
     if told is None or not any(told.groups()):
         return None
@@ -188,9 +193,12 @@ def _final(code: str, text: str, details: dict[str, Any]) -> Failure:
 
 
 def from_chunk(chunk: Any, where: str, key: str = "") -> Failure | None:
-    """The failure that a chunk of a 200 answer announces, if it does."""
+    """Return the failure that a chunk of a 200 answer announces, None if it announces none.
+
+    A chunk that is not an object is a failure too.
+    """
     if isinstance(chunk, list) and chunk and isinstance(chunk[0], dict):
-        chunk = chunk[0]  # Gemini's way
+        chunk = chunk[0]  # Gemini sends errors in a list
     if not isinstance(chunk, dict):
         sent = quote(str(chunk), key)
         return Failure("upstream_error", f"{where} sent {sent} instead of an object")
@@ -218,7 +226,7 @@ def from_chunk(chunk: Any, where: str, key: str = "") -> Failure | None:
 
 
 def read_error(body: bytes, key: str = "") -> str:
-    """The readable part of an error body: JSON of any vendor's shape, a web page, plain text."""
+    """Return the readable part of an error body: any vendor's JSON, a web page or plain text."""
     text = body.decode("utf-8", "replace")
     try:
         value = loads(text)
@@ -228,7 +236,10 @@ def read_error(body: bytes, key: str = "") -> str:
 
 
 def _words(value: Any) -> str:
-    """The first message in an error object; vendors disagree about its name and depth."""
+    """Return the first message in an error object, "" if none.
+
+    Its name and depth depend on the vendor.
+    """
     if isinstance(value, str):
         return value
     if isinstance(value, list):
@@ -242,7 +253,7 @@ def _words(value: Any) -> str:
 
 
 def _number(*places: Any) -> int:
-    """An HTTP-like or vendor's code found in an error object, else 0."""
+    """Return an HTTP-like or vendor's code from error objects, 0 if they have none."""
     for place in places:
         for key in ("code", "status", "status_code"):
             value = place.get(key) if isinstance(place, dict) else None
@@ -267,7 +278,7 @@ def _error_in(body: bytes) -> Any:
 
 
 def _sizes(whole: str, error: Any) -> dict[str, int]:
-    """Most say how large the window is, some how large the prompt was."""
+    """Return {n_ctx, n_prompt_tokens} in tokens, as far as an error of overflow names them."""
     if told := _SIZES.search(whole):
         return {"n_prompt_tokens": int(told[1]), "n_ctx": int(told[2])}
     own = error if isinstance(error, dict) else {}  # llama.cpp
@@ -278,7 +289,7 @@ def _sizes(whole: str, error: Any) -> dict[str, int]:
 
 
 def quote(text: str, key: str) -> str:
-    """A stranger's words: one line, at most MAX_QUOTE characters, no key, fit for JSON and eyes."""
+    """Return a text as one printable line of at most MAX_QUOTE characters, with keys masked."""
     if len(key) >= redact.MIN_SECRET:
         text = text.replace(key, redact.MASK)
     text = redact.mask(str(browser_safe(text)))  # before it is cut: half a key is not recognised

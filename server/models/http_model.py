@@ -1,11 +1,10 @@
-"""A model behind HTTP: one call, streamed, with retries, whatever API it speaks.
+"""A model over HTTP: one streamed call with retries, for every API.
 
-    request → http/client → reader.Reader → an Answer → events
+    request → http/client → stream_reader.Reader → an Answer → events
 
-In the walk: the agent calls `stream` for every step. `openai`, `responses` and `anthropic` say what
-a request is and who reads its answer; all that is between is here. The rule of the file: nothing
-from outside is raised; what the provider, the network or the bytes do wrong becomes a `Failure`,
-and that an event.
+The agent calls `stream` once per step. The modules `chat`, `responses` and `anthropic` define the
+request body and the decoder of their API; everything between is here. Failures of the provider,
+the network or the data become a `Failure`, and `stream` turns that into a RUN_ERROR event.
 """
 
 from __future__ import annotations
@@ -43,15 +42,15 @@ _FAILURES = {
     "closed": ("upstream_truncated", True),
     "protocol": ("upstream_error", True),
 }
-# Thoughts that another key, organisation or version of the model has sealed, or that were edited
-# out of their place, or of which the provider looks for its own copy (vercel/ai 7543).
+# Refusals of earlier reasoning: encrypted for another key, organisation or model version, changed
+# or moved, or looked up in the provider's own store (vercel/ai issue 7543).
 _NOT_THEIRS = re.compile(
     rb"invalid_encrypted_content|encrypted.content.{0,160}could not be|[Ii]nvalid .{0,3}signature"
     rb"|thinking.{0,80}(?:cannot be modified|must remain as they were)"
     rb"|provided without its required|[Ii]tems are not persisted when"
 )
-# A model that knows no tools, in the words of Ollama, OpenRouter, Groq, Azure and others; or whose
-# server was not told how to read its calls: vLLM (langchain4j 3475), llama.cpp.
+# Refusals of tools: the model does not support them (Ollama, OpenRouter, Groq, Azure and others),
+# or its server runs without a tool call parser (vLLM: langchain4j issue 3475; llama.cpp).
 _NO_TOOLS = re.compile(
     rb"n(?:o|')t support (?:tools|tool us|tool call|function call)|support tool use"
     rb"|(?<!parallel )(?:tool|function) (?:call(?:s|ing)|use) (?:is|are) not (?:supported|enabled)"
@@ -64,23 +63,27 @@ logger = log.get("llm")
 
 
 class Peer:
-    """What this process has learnt about one endpoint; shared by the sessions of one person's keys,
-    since what is learnt depends on what they sent."""
+    """State of one endpoint learnt from its refusals, for this process.
+
+    Shared by the sessions of one owner's keys only, since it depends on what they sent.
+    """
 
     def __init__(
         self, clock: Callable[[], float] = time.monotonic, pace: Pace | None = None
     ) -> None:
         self.pace = pace or Pace(clock)
         self.refused: set[tuple[str, str]] = set()  # (model, field)
-        self.toolless: set[str] = set()  # models that know no tools
-        self.learnt: dict[str, dict[str, Any]] = {}  # flags that differ, by model
+        self.toolless: set[str] = set()  # models without tool support
+        self.learnt: dict[str, dict[str, Any]] = {}  # by model: preset flags that differ
 
 
 @dataclass(frozen=True)
 class Call:
-    """One call, ready for any number of attempts. `body(plain)` is made for each of them, since it
-    is as large as the session and would be kept as long as the answer takes; `plain`: without the
-    thoughts of earlier messages."""
+    """One model call, ready for any number of attempts.
+
+    `body(plain)` builds the request body anew for each attempt: it is as large as the session, so
+    it is not kept while the answer streams. `plain` leaves out the reasoning of earlier messages.
+    """
 
     body: Callable[[bool], dict[str, Any]]
     tools: list[Tool]
@@ -90,12 +93,12 @@ class Call:
 
 
 class RemoteAPI(BaseAPI):
-    """One provider and model. `clock` and `sleep` are for tests.
+    """One provider and model. `clock` and `sleep` are replaced in tests.
 
-    answer     who reads an answer
-    tail_s     seconds for what may follow the end of an answer: usage, an end mark
-    optional   fields a gateway or a model may refuse although the API has them, left out from
-               then on (`a.b`: member b of a); and a pattern of what an error says that means one
+    answer     the decoder class of the API
+    tail_s     seconds to wait for data behind the end of an answer: usage, an end mark
+    optional   fields that a gateway or model may refuse although the API has them (`a.b`: member b
+               of a), each with a pattern of the error text; left out once they were refused
     """
 
     answer: ClassVar[type[Answer]]
@@ -117,7 +120,7 @@ class RemoteAPI(BaseAPI):
 
     @property
     def provider(self) -> Provider:
-        """With what was learnt of it."""
+        """Return the provider, its preset changed by the flags learnt for the model."""
         given = self._given
         flags = self._peer.learnt.get(given.model)
         return replace(given, preset=replace(given.preset, **flags)) if flags else given
@@ -132,9 +135,10 @@ class RemoteAPI(BaseAPI):
         mode: str,
         names: chat_request.Names,
     ) -> dict[str, Any]:
-        """The body of one call. `mode` is native, json_schema or text."""
+        """Return the body of one call. `mode` is native, json_schema or text."""
 
     def key_headers(self, key: str) -> dict[str, str]:
+        """Return the headers that carry the API key."""
         return {"authorization": f"Bearer {key}"}
 
     def stream(
@@ -144,11 +148,13 @@ class RemoteAPI(BaseAPI):
         offered = [] if options.tool_choice == "none" else tools
 
         def call() -> Call:
+            """Return the call with the tool mode and flags that hold now."""
             mode, names = tool_mode(self.provider, options), chat_request.Names()
             if mode == "native" and self.provider.model in self._peer.toolless:
                 mode = "text"
 
             def body(plain: bool) -> dict[str, Any]:
+                """Return the request body, without earlier reasoning if `plain`."""
                 told = messages
                 if plain:
                     told = [{k: v for k, v in m.items() if k != "reasoning"} for m in messages]
@@ -167,7 +173,10 @@ class RemoteAPI(BaseAPI):
     async def _attempt(
         self, make: Callable[[], Call], left: float | None
     ) -> AsyncGenerator[Event, None]:
-        """One attempt, and another without tools for a model that knows none. Raises Failure."""
+        """Make one attempt, repeated with tools as text if the model refuses tools.
+
+        Raises Failure.
+        """
         call = make()
         pause = self._peer.pace.wait(call.options.session_id, call.options.interval)
         if pause > 0:
@@ -176,7 +185,7 @@ class RemoteAPI(BaseAPI):
                 await self._sleep(pause)
                 waited = True
             finally:
-                if not waited:  # hung up: no call was made, so the next one need not wait for it
+                if not waited:  # cancelled: no call was made, so the next one need not wait for it
                     self._peer.pace.give_back(call.options.session_id, call.options.interval)
         answer = self._answer(call)
         try:
@@ -203,7 +212,7 @@ class RemoteAPI(BaseAPI):
                         response.release()
                         break
                     if news and answer.finished:
-                        # Some never end their stream, and keep it alive (bifrost 6784).
+                        # Some servers keep the stream open after its end (bifrost issue 6784).
                         response.hurry(self.tail_s)
         except ClientError as error:
             if not answer.finished:
@@ -212,9 +221,14 @@ class RemoteAPI(BaseAPI):
             yield event
 
     async def _open(self, call: Call, left: float | None) -> tuple[Response, int]:
-        """An answer that says yes, and the size of what was sent."""
+        """Return the successful response and the size of the request in bytes.
+
+        Repeats the request with changes after a refusal of a field or of earlier reasoning, or one
+        that implies other flags. Raises _NoTools when the model refuses tools, Failure for any
+        other refusal.
+        """
         whole, plain = call.body(False), False
-        known = self._peer.learnt.get(self._given.model, {})  # when this was written
+        known = self._peer.learnt.get(self._given.model, {})  # flags that `whole` was built with
         taught: dict[str, Any] = {}
         without: set[tuple[str, str]] = set()
         while True:
@@ -229,7 +243,7 @@ class RemoteAPI(BaseAPI):
                 public_only=self.provider.public_only,
                 resendable=True,  # a completion changes nothing at the provider
             )
-            if response.status in (200, 201):  # some frameworks' word for any POST: codicil 4
+            if response.status in (200, 201):  # some frameworks answer every POST with 201
                 return response, len(sent)
             said = await self._error_body(response)
             if response.status in (400, 404) and not plain and _NOT_THEIRS.search(said):
@@ -255,7 +269,10 @@ class RemoteAPI(BaseAPI):
             self._peer.refused |= without
 
     def _learns(self, status: int, said: bytes, known: Mapping[str, Any]) -> dict[str, Any]:
-        """What a refusal teaches about the model beside what was `known` when it was asked."""
+        """Keep and return the flags that a refusal implies and that the request was built without.
+
+        `known`: the flags that it was built with.
+        """
         model = self._given.model
         fresh = dict(learnt(said, self._given.preset, known)) if status in _MAY_TEACH else {}
         if fresh:
@@ -264,14 +281,17 @@ class RemoteAPI(BaseAPI):
         return fresh
 
     def _forget(self, taught: Mapping[str, Any], without: set[tuple[str, str]]) -> None:
-        """What did not help was not meant: errors quote what they were sent."""
+        """Discard what was learnt in a call that failed nevertheless.
+
+        Error texts quote the request, so a pattern may have matched by accident.
+        """
         peer, model = self._peer, self._given.model
         known = peer.learnt.get(model, {})
         peer.learnt[model] = {name: known[name] for name in known if name not in taught}
         peer.refused -= without
 
     def _accepted(self, body: dict[str, Any]) -> dict[str, Any]:
-        """The body without what this model has refused before."""
+        """Return the body without the fields that this model has refused before."""
         for model, name in self._peer.refused:
             if model == self.provider.model and _has(body, name):
                 first, _, second = name.partition(".")
@@ -289,7 +309,7 @@ class RemoteAPI(BaseAPI):
         return failure
 
     async def _error_body(self, response: Response) -> bytes:
-        """What came of it: the status counts without any words."""
+        """Return the error body, possibly cut: on a broken connection the status is enough."""
         body = bytearray()
         with suppress(ClientError):
             async with response:
@@ -334,8 +354,9 @@ class RemoteAPI(BaseAPI):
         spelled = call.names.safe if native else str
 
         def rescued(text: str) -> list[tuple[str, str]]:
+            """Return the calls found in the text of an answer, as (name, arguments)."""
             if native and self.provider.api != "chat":
-                return []  # the other APIs part calls from text: there it is only quoted
+                return []  # the other APIs separate calls from text, so a call in text is a quote
             tools = {spelled(tool["function"]["name"]): properties(tool) for tool in call.tools}
             return rescue(text, tools)
 
@@ -343,11 +364,15 @@ class RemoteAPI(BaseAPI):
 
 
 class _NoTools(Exception):
-    """The model was offered tools and knows none."""
+    """The model was offered tools and does not support them."""
 
 
 def written(body: Mapping[str, Any]) -> str:
-    """The JSON of a request. Its tools, most of a short one, are as constant as they were given."""
+    """Return the JSON text of a request body.
+
+    Tools are written by `text_of`, which reuses the stored text of constants: they are the largest
+    part of a short request.
+    """
     text = dumps({name: value for name, value in body.items() if name != "tools"})
     if tools := body.get("tools"):
         text = f'{text[:-1]},"tools":[{",".join(map(text_of, tools))}]}}'
@@ -361,7 +386,10 @@ def _has(body: Mapping[str, Any], name: str) -> bool:
 
 
 def tool_mode(provider: Provider, options: Options) -> str:
-    """native, json_schema or text: what the session asks for, else the provider, else by type."""
+    """Return native, json_schema or text.
+
+    The session's setting comes first, then the provider's; `auto` depends on `is_function_call`.
+    """
     for wanted in (options.tool_mode, provider.tool_mode):
         if wanted not in ("", "auto"):
             return wanted

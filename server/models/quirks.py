@@ -1,9 +1,8 @@
-"""What a refusal teaches: how what answers behind an address differs from its preset.
+"""Learn flags from refused requests: how an endpoint differs from its preset.
 
-In the walk: `remote` asks here when a request was refused, and asks the model again. Gateways,
-templates and single models have rules that no preset can know; most say which one was broken. The
-rule of the file: a lesson is flags of the preset, each learnt once, so that `build` need not know
-where they come from, and what is refused a second time is told to people.
+Used by `http_model` after a refusal, before it repeats the request. Gateways, templates and single
+models have rules that no preset has; most name the broken one. A lesson sets flags of the
+preset, each once per model; a second refusal of the same kind becomes the error of the call.
 """
 
 from __future__ import annotations
@@ -19,6 +18,8 @@ STATUS = frozenset({400, 404, 422, 500})  # a template that raises is a 500 at l
 
 
 class Lesson(NamedTuple):
+    """Flags to set when an error text matches `words`."""
+
     words: re.Pattern[str]
     flags: Mapping[str, Any]
 
@@ -27,53 +28,55 @@ def _lesson(words: str, **flags: Any) -> Lesson:
     return Lesson(re.compile(words, re.IGNORECASE | re.DOTALL), MappingProxyType(flags))
 
 
-# Gemini's word for a call that it has not made: ai.google.dev/gemini-api/docs/thought-signatures
+# Signature for calls of other models: https://ai.google.dev/gemini-api/docs/thought-signatures
 UNSIGNED = {"google": {"thought_signature": "skip_thought_signature_validator"}}
 
 LESSONS = (
-    # Templates of Qwen 3.5 and later: opencode 24761, Qwen3.8 244.
+    # Templates of Qwen 3.5 and later: opencode issue 24761, Qwen3.8 issue 244.
     _lesson("system message must be at the beginning", single_system_message=True),
-    # Templates of Mistral and Gemma (vllm 6862), Perplexity, Bedrock (semantic-kernel 10277).
+    # Templates of Mistral and Gemma (vllm issue 6862), Perplexity, Bedrock (semantic-kernel issue
+    # 10277).
     _lesson(
         "roles must alternate|must alternate between|should (?:alternate with|be alternating)"
         "|multiple .{1,3}(?:user|assistant).{1,3} roles in a row",
         alternate=True,
         single_system_message=True,
     ),
-    # o1-mini (new-api 847), Gemma's template and Gemma at Gemini's address.
+    # o1-mini (new-api issue 847), Gemma's template and Gemma at Gemini's address.
     _lesson(
         "does not support .{0,3}(?:system|developer).{0,3} with this"
         "|system role (?:is )?not supported|developer instruction is not enabled",
         system_role=False,
         alternate=True,
     ),
-    # DeepSeek and Kimi behind gateways, in a session that another model began: QwenPaw 433.
+    # DeepSeek and Kimi behind gateways, in a session that another model began: QwenPaw issue 433.
     _lesson(
         "reasoning_content.{0,60}(?:must be passed back|is missing)",
         reasoning_required_on_tool_turns=True,
         reasoning_field="reasoning_content",
     ),
-    # Mistral and all that use its tokenizer: opencode 1680, omlx 1997.
+    # Mistral and models with its tokenizer: opencode issue 1680, omlx issue 1997.
     _lesson("a-z, 0-9, with a length of 9", short_ids=True),
-    # opencode 37964, and servers that know the old name alone.
+    # Models that accept the new name only (opencode issue 37964).
     _lesson(
         "max_tokens.{0,80}use .{0,3}max_completion_tokens",
         max_tokens_field="max_completion_tokens",
     ),
+    # Servers that accept the old name only.
     _lesson(
         "(?:unrecognized|unsupported|unknown|extra).{0,80}max_completion_tokens"
         "|max_completion_tokens.{0,80}(?:not permitted|not supported|unknown)",
         max_tokens_field="max_tokens",
     ),
-    # DeepSeek (next-ai-draw-io 42), Ollama (17301), OpenRouter, llama.cpp, LM Studio, vLLM; and
-    # those that take nothing but a text.
+    # DeepSeek (next-ai-draw-io issue 42), Ollama (issue 17301), OpenRouter, llama.cpp, LM Studio,
+    # vLLM; and servers that accept text content only.
     _lesson(
         "unknown variant .{0,3}image_url|support images?\\b(?! format| type| size)"
         "|image(?: input|_url|s)? (?:is |are )?not supported (?:by|for|with|-)"
         "|is not a multimodal model|at most 0 image|content.{0,60}(?:must be a|be a valid) string",
         images=False,
     ),
-    # Anthropic (sdk-python 494), Bedrock (bedrock-access-gateway 239), LiteLLM.
+    # Anthropic (sdk-python issue 494), Bedrock (bedrock-access-gateway issue 239), LiteLLM.
     _lesson(
         "must define tools|toolconfig.{0,20}must be defined|expects the .{0,3}tools=.{0,3} param",
         idle_tools=True,
@@ -84,7 +87,10 @@ LESSONS = (
 
 
 def learnt(said: bytes, preset: Preset, known: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The flags that a refusal teaches beside those `known`; empty where it teaches nothing."""
+    """Return the new flags that a refusal implies, {} if it implies none.
+
+    `said`: the error body; `known`: the flags learnt before.
+    """
     text = said.decode("utf-8", "replace")
     for words, flags in LESSONS:
         fresh = {

@@ -1,9 +1,8 @@
-"""Which model a session gets: the server's providers by name, a session's own where allowed, demo.
+"""Resolve the model of a session: a provider of the server, one of the session's own, or the demo.
 
-In the walk: the agent resolves `config.llm_api.provider` before a run starts; `/info` shows the
-catalog. The rule of the file: a provider is ONE unit. A key of this server goes to the address
-that stands beside it in the server's configuration and nowhere else; a session that brings an
-address brings its own key; nothing is ever mixed from the two.
+The agent resolves `config.llm_api.provider` before a run starts; `/info` shows the catalog.
+A provider is one unit: a key of this server is sent only to the address configured beside it, a
+session that brings an address brings its own key, and the two are never combined.
 """
 
 from __future__ import annotations
@@ -47,7 +46,10 @@ APIS: dict[Api, type[RemoteAPI]] = {
 
 @dataclass(frozen=True)
 class Model:
-    """A model that can be called. `facts`: what is known of it (max_context, max_tokens, …)."""
+    """A model that can be called.
+
+    `facts`: max_context, max_tokens and other properties for clients.
+    """
 
     name: str
     model: str
@@ -57,16 +59,16 @@ class Model:
 
 @dataclass
 class Known:
-    """What is remembered between the calls of one person's keys. `peers`: by provider."""
+    """State kept between the calls of one owner's keys. `peers`: by name of the provider."""
 
     pace: Pace = field(default_factory=Pace)
     peers: dict[str, Peer] = field(default_factory=dict)
 
 
 class Models:
-    """All that this server can call.
+    """Registry of all models that this server can call.
 
-    `server` is the server half of the configuration; `add` brings what discovery found. Raises
+    `server` is the server half of the configuration; `add` adds discovered providers. Raises
     ConfigError for a provider that cannot be used.
     """
 
@@ -95,7 +97,7 @@ class Models:
             self.add(found)
 
     def add(self, found: Found) -> None:
-        """Providers that discovery found, behind the configured ones."""
+        """Add discovered providers, behind the configured ones."""
         for name, entry in found.providers.items():
             if name not in self._entries:
                 self._entries[name] = entry
@@ -103,30 +105,35 @@ class Models:
                 _check(name, entry)
 
     def adopt(self, adapters: Mapping[str, Adapter], *, preferred: bool = False) -> None:
-        """Models behind Python code (models/adapter.py), before those that discovery finds;
-        `preferred`: the first one is the default."""
+        """Add models behind Python code (models/adapter.py), before the discovered providers.
+
+        `preferred`: the first of them becomes the default.
+        """
         self._adapters.update(adapters)
         if preferred:
             self._preferred = next(iter(adapters), self._preferred)
 
     def names(self) -> list[str]:
-        """Every provider that a session can name."""
+        """Return the names of all providers that a session can name."""
         return [*self._entries, *self._adapters, DEMO]
 
     async def close(self) -> None:
-        """Let adapters end what they hold open."""
+        """Close all adapters; log those whose `close` fails."""
         for name, adapter in self._adapters.items():
             if (outcome := await in_thread(adapter.close)).error is not None:
                 logger.error("adapter %s: close failed", name, exc_info=outcome.error)
 
     @property
     def _default(self) -> str:
+        """Return the name of the provider that is used when a session names none."""
         configured = (name for name in self._entries if name not in self._found)
         return self._preferred or next(iter((*configured, *self._adapters, *self._entries, DEMO)))
 
     def resolve(self, provider: Any, owner: str = "") -> Model:
-        """The model of a session's `config.llm_api.provider`, for a key of this owner
-        (api.auth.Key). Raises Problem, before any run."""
+        """Return the model of a session's `config.llm_api.provider`.
+
+        `owner` is the owner of the API key (api.auth.Key). Raises Problem, before any run.
+        """
         if not isinstance(provider, dict):
             raise _invalid("", "provider must be an object")
         name = _text(provider, "name")
@@ -142,7 +149,7 @@ class Models:
         return self._own(provider, owner)
 
     def catalog(self) -> list[dict[str, Any]]:
-        """What `/info` lists: names, models and what they can do; no address, no key."""
+        """Return the providers for `/info`: names, models, properties; no addresses, no keys."""
         listed = []
         for name, entry in self._entries.items():
             preset = _preset(entry)
@@ -169,7 +176,10 @@ class Models:
     # -- the server's own -------------------------------------------------------------------------
 
     def _auto(self, wanted: dict[str, Any], owner: str) -> Model:
-        """The default provider, or the one that lists the model a session names."""
+        """Return the model that a session names by `model_name` alone, else the default provider's.
+
+        The default provider comes first, then the first one that lists the model.
+        """
         model = _text(wanted, "model_name")
         if model and not self._serves(self._default, model):
             for name in (*self._entries, *self._adapters):
@@ -239,6 +249,7 @@ class Models:
     # -- a session's own --------------------------------------------------------------------------
 
     def _own(self, wanted: dict[str, Any], owner: str) -> Model:
+        """Return a model at the session's own address. Raises Problem where that is not allowed."""
         if not self._rules.get("allow"):
             known = ", ".join(self.names())
             detail = (
@@ -275,10 +286,12 @@ class Models:
         return self._model(provider, wanted, self._peer("", owner))
 
     def _admit(self, url: str) -> bool:
-        """Whether only public addresses may be meant by this URL; Problem if it is not allowed.
+        """Return whether the host must resolve to public addresses.
 
-        `*` lets in every public host, over https; a host of the local network must be named, and a
-        named one may be called without TLS.
+        Raises Problem if it is refused.
+
+        `*` allows every public host over https; a host of the local network must be listed, and a
+        listed one may be called without TLS.
         """
         parts = urlsplit(url)
         host = (parts.hostname or "").rstrip(".")
@@ -297,21 +310,23 @@ class Models:
         return True
 
     def _lists(self, host: str, netloc: str) -> bool:
-        """Whether the owner names this host."""
+        """Return whether the owner's `client_providers.hosts` list this host."""
         suffixes = [each[1:] for each in self._hosts if each.startswith("*.")]
         listed = host in self._hosts or netloc.lower() in self._hosts
         return listed or any(host.endswith(each) for each in suffixes)
 
     @property
     def of_sessions(self) -> str:
-        """What a session may bring: "none", a provider on hosts that are "listed", or "public"."""
+        """Return which providers a session may bring: "none", on "listed" hosts, or "public"."""
         if not self._rules.get("allow") or not self._hosts:
             return "none"
         return "public" if "*" in self._hosts else "listed"
 
     def _peer(self, name: str, owner: str) -> Peer:
-        """What one person's keys have taught of a provider of ours; of a session's own ("") nothing
-        is remembered."""
+        """Return the state learnt with one owner's keys about a provider of the server.
+
+        For a session's own provider (name "") nothing is kept but the pace.
+        """
         known = self._known.setdefault(owner, Known())
         fresh = Peer(pace=known.pace)
         return known.peers.setdefault(name, fresh) if name else fresh
@@ -330,8 +345,11 @@ def _provider(
     settings: Mapping[str, Any],
     **more: Any,
 ) -> Provider:
-    """The part that is read the same way for a server's and a session's provider. What a session
-    says about a server's narrows it or describes the model; it cannot change price or address."""
+    """Return the Provider of a server's entry or of a session's own.
+
+    For a server's entry the session's `wanted` may lower `max_tokens` and describe the model type;
+    it sets costs only where the entry has none, and never the address.
+    """
     kind = {**_mapping(entry, "model_type"), **_mapping(wanted, "model_type")}
     limits = [
         each for each in (_number(entry, "max_tokens"), _number(wanted, "max_tokens")) if each
@@ -358,7 +376,7 @@ def _provider(
 
 
 def _check(name: str, entry: Mapping[str, Any]) -> None:
-    """Mistakes in the owner's configuration are found at start."""
+    """Raise ConfigError for a mistake in the owner's configuration, at start."""
     where = f"server.providers.{name}"
     known = find_preset(entry.get("preset") or "")
     if known is None:
@@ -387,7 +405,10 @@ def _preset(entry: Mapping[str, Any]) -> Preset:
 
 
 def _with_key(entry: Mapping[str, Any], env: Mapping[str, str]) -> dict[str, Any]:
-    """An entry without a key takes the vendor's usual variable, if it goes where that belongs."""
+    """Return the entry, with the vendor's usual environment variable as key where it has none.
+
+    Only if the entry's host is the one that the variable belongs to.
+    """
     preset = find_preset(entry.get("preset") or "")
     found = dict(entry)
     if preset is None or entry.get("api_key") or not preset.key_env:
@@ -399,14 +420,14 @@ def _with_key(entry: Mapping[str, Any], env: Mapping[str, str]) -> dict[str, Any
 
 
 def _offered(entry: Mapping[str, Any]) -> list[str]:
-    """The models an entry lists; [] for "any"."""
+    """Return the models an entry lists; [] means any."""
     names = [m if isinstance(m, str) else m.get("name") for m in entry.get("models") or ()]
     own = [entry["model_name"]] if names and entry.get("model_name") else []
     return list(dict.fromkeys([*own, *(str(name) for name in names if name)]))
 
 
 def _overlay(entry: Mapping[str, Any], model: str) -> dict[str, Any]:
-    """The entry with what it says about one model in particular."""
+    """Return the entry, changed by its settings for one model."""
     special = [
         m for m in entry.get("models") or () if isinstance(m, dict) and m.get("name") == model
     ]
@@ -433,7 +454,7 @@ def _adapter_facts(adapter: Adapter) -> dict[str, Any]:
 
 
 def _costs(entry: Mapping[str, Any]) -> dict[str, float]:
-    """Prices per 1,000 tokens: `costs {input, output, cached, cache_write}`, or one for all."""
+    """Return prices per 1,000 tokens: {input, output, cached, cache_write} or {total}."""
     costs = {
         key: float(value)
         for key, value in _mapping(entry, "costs").items()
@@ -462,7 +483,7 @@ def _number(entry: Mapping[str, Any], key: str) -> Any:
 
 
 def _counts(value: Any) -> bool:
-    """Whether this is an amount. With a negative price a session would lower its bill."""
+    """Return whether this is an amount. A negative price would lower a session's bill."""
     number = isinstance(value, int | float) and not isinstance(value, bool)
     return number and bool(0 <= value <= LARGEST_COUNT)
 

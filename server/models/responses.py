@@ -1,9 +1,9 @@
-"""The Responses API: OpenAI's, and of those who offer the same.
+"""Build requests of the Responses API: OpenAI's, and compatible vendors'.
 
-In the walk: `remote` makes the call; this file says what is sent, `responses_decode` reads what
-comes. Sources: the API reference and the types of the official SDK. The rule of the file: nothing
-is stored at the provider, so every request brings the whole conversation, and thoughts go back
-sealed, where they stood.
+`http_model` makes the call, `responses_decoder` reads the answer. Sources:
+https://platform.openai.com/docs/api-reference/responses and the types of the official SDK.
+Nothing is stored at the provider, so every request has the whole conversation, and reasoning goes
+back encrypted and in place.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from .http_model import RemoteAPI
 from .responses_decoder import ResponsesDecoder
 from .vendors import Provider
 
-# What Chat Completions calls so, and this API has not or calls otherwise; and what would undo that
-# nothing is stored or that the request is whole.
+# Settings of Chat Completions that this API lacks or names differently, and settings that would
+# store the conversation at the provider or replace parts of the request.
 _UNKNOWN = frozenset(
     {"presence_penalty", "frequency_penalty", "logit_bias", "logprobs", "seed", "stop"}
     | {"reasoning_effort", "reasoning", "verbosity", "text"}
@@ -37,7 +37,7 @@ def request(
     mode: str,
     names: chat_request.Names,
 ) -> dict[str, Any]:
-    """See RemoteAPI."""
+    """Return the body of one call. See RemoteAPI.request."""
     wish = options.tool_choice
     messages, tools, wish = chat_request.prepared(provider, messages, tools, mode, options, wish)
     offered = tools if mode == "native" else []
@@ -64,6 +64,8 @@ def request(
 
 
 class ResponsesAPI(RemoteAPI):
+    """A model that is called by the Responses API."""
+
     answer = ResponsesDecoder
     request = staticmethod(request)
     optional = {
@@ -115,8 +117,10 @@ def _assistant(provider: Provider, message: Message, names: chat_request.Names) 
 
 
 def _thought(item: Item) -> Item | None:
-    """A thought as it may go back: sealed, or open as local models have them. One with neither is
-    a reference to what is stored nowhere."""
+    """Return a reasoning item to send back, encrypted or in plain text as local models give it.
+
+    None for an item with neither: it refers to the provider's store, which is not used.
+    """
     names = ("id", "content", "encrypted_content")
     sent = {name: item[name] for name in names if item.get(name)}
     known = item.get("type") == "reasoning" and (sent.keys() & {"content", "encrypted_content"})
@@ -124,7 +128,7 @@ def _thought(item: Item) -> Item | None:
 
 
 def _content(content: Any) -> Any:
-    """A text as it is, parts in this API's names."""
+    """Return a text unchanged, and parts in this API's names."""
     if isinstance(content, str):
         return content
     parts = [_part(kind, value) for kind, value in of_content(content)]
@@ -144,7 +148,7 @@ def _part(kind: str, value: Any) -> Item:
 
 
 def _tool(tool: Tool, strict: bool, names: chat_request.Names) -> Item:
-    """`strict` must be said: this API takes its absence for true."""
+    """Return the declaration of a tool. `strict` is always set: this API's default is true."""
     function = tool["function"]
     return {
         "type": "function",
@@ -156,7 +160,7 @@ def _tool(tool: Tool, strict: bool, names: chat_request.Names) -> Item:
 
 
 def _reasoning(provider: Provider, wanted: dict[str, Any]) -> dict[str, Any]:
-    """Thoughts are asked for in a form that people can read, unless the owner wants otherwise."""
+    """Return the `reasoning` settings; for a reasoning model summaries, unless set otherwise."""
     reasoning = {"summary": "auto"} if provider.is_reasoning else {}
     if effort := wanted.get("reasoning_effort"):
         reasoning["effort"] = effort

@@ -1,10 +1,10 @@
-"""Events of a Responses stream in, the events of one assistant message out.
+"""Decode the events of a Responses answer into the events of one assistant message.
 
-In the walk: `reader` feeds every parsed event. The API sends items (messages, thoughts, calls),
-each told three times: as deltas, as the whole text, as the whole item, and all of them once more at
-the end. What came first counts; the rest only fills in what a server has left out. Thoughts are
-kept whole, sealed part included, for nothing is stored at the provider. Events and items of other
-kinds are passed over.
+`stream_reader` passes every parsed event. The API sends items (messages, reasoning, calls), each
+three times: as deltas, as the whole text, as the whole item, and all items once more at the end.
+The first is used; the later ones fill in what a server has left out. Reasoning items are kept
+whole, encrypted part included, since nothing is stored at the provider. Events and items of other
+kinds are ignored.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .tool_call_assembler import Call
 SUMMARY, TEXT = "reasoning_summary", "reasoning_text"  # reasoning.field
 REASONS = {"max_output_tokens": "length"}
 
-# The events that carry a piece of text, and those that carry all of it.
+# Events with a piece of text: the kind of part. Below, those with all of it: kind and member.
 _DELTAS = {
     "response.output_text.delta": "text",
     "response.refusal.delta": "text",
@@ -35,20 +35,19 @@ _WHOLE = {
     "response.reasoning_text.done": (TEXT, "text"),
     "response.function_call_arguments.done": ("arguments", "arguments"),
 }
-# What is kept of an item, if the first two are there.
+# Members that are kept of an item, if it has the first two.
 _KEPT = {
     "message": ("type", "phase"),
     "reasoning": ("type", "id", "summary", "content", "encrypted_content"),
 }
 _ENDS = ("response.completed", "response.incomplete", "response.failed", "response.done")
 
-Place = str | None  # None: what a server says without saying where
+Place = str | None  # of an item in the answer; None: the server names none
 
 
 @dataclass
 class Item:
-    """What has come of one item: the `parts` that were begun, by kind and number, and what is
-    `kept` of it, in the place where it began."""
+    """State of one item: the `parts` begun, by kind and number, and the members `kept` of it."""
 
     begun: bool = False
     call: Call | None = None
@@ -58,12 +57,12 @@ class Item:
 
 
 class ResponsesDecoder(Answer):
-    """See Answer for the arguments."""
+    """Decoder of the Responses API. See Answer for the arguments."""
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
         self._items: dict[Place, Item] = {}
-        self._latest: Place = None  # the item that was begun last
+        self._latest: Place = None  # of the item that was begun last
 
     def feed(self, chunk: Any) -> list[Event]:
         """See Answer."""
@@ -101,11 +100,11 @@ class ResponsesDecoder(Answer):
     # -- items ------------------------------------------------------------------------------------
 
     def _new_place(self) -> Place:
-        """For an item of which a server does not say where it is."""
+        """Return a place for an item whose server names none."""
         return f"#{len(self._items)}"
 
     def _open_place(self) -> Place:
-        """Where something belongs that does not say it: to what was begun last and goes on."""
+        """Return the place of the item begun last, a new one if that item is complete."""
         latest = self._items.get(self._latest)
         return self._new_place() if latest is None or latest.whole else self._latest
 
@@ -123,7 +122,7 @@ class ResponsesDecoder(Answer):
         return known
 
     def _piece(self, chunk: dict[str, Any], kind: str, text: Any, *, whole: bool = False) -> None:
-        """A delta, or a whole part of which there may have been none."""
+        """Add a delta, or a whole part, which counts only where no deltas came."""
         place = _place(chunk, {})
         if place not in self._items and not isinstance(chunk.get("output_index"), int):
             place = self._latest or place
@@ -146,7 +145,7 @@ class ResponsesDecoder(Answer):
             self._out += self._calls.add(item.call, text)
 
     def _item(self, place: Place, item: dict[str, Any]) -> None:
-        """A whole item: what was not streamed of it, and what is kept."""
+        """Add a whole item: emit the parts that were not streamed, and keep its members."""
         known = self._begin(place, item)
         if known.whole:
             return
@@ -189,7 +188,7 @@ class ResponsesDecoder(Answer):
 
 
 def _parts(item: dict[str, Any]) -> list[tuple[str, int, str]]:
-    """(kind, number, text) of everything readable in a whole item."""
+    """Return (kind, number, text) of everything readable in a whole item."""
     if item.get("type") == "function_call":
         return [("arguments", 0, string(item.get("arguments")))]
     if item.get("type") not in ("message", "reasoning"):
@@ -207,7 +206,7 @@ def _parts(item: dict[str, Any]) -> list[tuple[str, int, str]]:
 
 
 def _place(chunk: dict[str, Any], item: dict[str, Any]) -> Place:
-    """Which item it is about, by its number, else by its id; None where a server does not say."""
+    """Return the place of an item: its number, else an id; None where the server sends neither."""
     if isinstance(index := chunk.get("output_index"), int):
         return str(index)
     names = (chunk.get("item_id"), item.get("id"), item.get("call_id"))

@@ -1,8 +1,8 @@
-"""Another attempt: when it may help, how long to wait, and the loop that makes it.
+"""Repeat failed attempts: when another attempt may help, how long to wait, and the loop.
 
-In the walk: between `openai.stream` and one attempt. The rule of the file: once an event has been
-given out there is no second attempt, for the reader would see the beginning twice; the failure
-becomes the last event and the session can be sent again.
+Used by `RemoteAPI.stream`. After the first event of an attempt there is no other one, since the
+client would get the beginning twice; the failure becomes the last event, and the session can be
+sent again.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from ..session.events import Event
 from ..telemetry import log
 from .failure import Failure
 
-LEAST_PACED = 256  # sessions that are remembered before any is dropped
-LONGEST_PAUSE_S = 30.0  # of our own doubling
+LEAST_PACED = 256  # sessions that are kept before any is dropped
+LONGEST_PAUSE_S = 30.0  # limit of the doubled pause, unless the session's delay is longer
 IMF_FIXDATE = "%a, %d %b %Y %H:%M:%S GMT"  # RFC 9110 section 5.6.7
-LONGEST_ASKED_S = 120.0  # a provider that wants more is not worth a waiting person
+LONGEST_ASKED_S = 120.0  # a longer retry-after ends the attempts
 
 Sleep = Callable[[float], Awaitable[None]]
 
@@ -30,13 +30,16 @@ logger = log.get("llm")
 
 @dataclass(frozen=True)
 class Policy:
-    """`times`: extra attempts; `delay`: the first pause in seconds, doubled each time."""
+    """How often and after which pause a call is repeated.
+
+    `times`: extra attempts; `delay`: the first pause in seconds, doubled each time.
+    """
 
     times: int
     delay: float
 
     def pause(self, failure: Failure, attempt: int) -> float | None:
-        """Seconds to wait after attempt number `attempt` (from 1), or None to give up."""
+        """Return the seconds to wait after attempt number `attempt` (from 1), None to give up."""
         if not failure.retryable or attempt > self.times:
             return None
         doubled = self.delay * (1 << min(attempt - 1, 30))
@@ -47,15 +50,18 @@ class Policy:
 
 
 class Pace:
-    """The least gap between the starts of two calls of one session, which waits for no other."""
+    """The least interval between the starts of two calls of one session.
+
+    Sessions are independent.
+    """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._free_at: dict[str, float] = {}  # by session; what has passed may be dropped
+        self._free_at: dict[str, float] = {}  # by session; past times may be dropped
         self._room = LEAST_PACED
 
     def wait(self, session_id: str, interval: float) -> float:
-        """Reserve the session's next start; returns the seconds until then."""
+        """Reserve the session's next start and return the seconds until then."""
         now = self._clock()
         start = max(now, self._free_at.get(session_id, now))
         if interval:
@@ -79,9 +85,9 @@ async def attempts(
     clock: Callable[[], float],
     sleep: Sleep,
 ) -> AsyncGenerator[Event, None]:
-    """The events of the first attempt that gets anywhere; failures become one RUN_ERROR.
+    """Yield the events of the first attempt that gives any; a final failure becomes one RUN_ERROR.
 
-    `attempt` is given the seconds left of `limit`, which counts for all attempts together.
+    `attempt` is called with the seconds left of `limit`, which counts for all attempts together.
     """
     end = None if limit is None else clock() + limit
     for number in count(1):
@@ -101,12 +107,16 @@ async def attempts(
             yield failure.event(number)
             return
         logger.info("attempt %d failed, next in %.1f s: %s", number, pause, failure.message)
-        del failure  # its traceback has the request, which is as large as the session
+        del failure  # its traceback holds the request, which is as large as the session
         await sleep(pause)
 
 
 def retry_after(headers: Mapping[str, str], now: float) -> float | None:
-    """The pause a provider asks for, in seconds; `now` is Unix time (RFC 9110 section 10.2.3)."""
+    """Return the pause a provider asks for in its headers, in seconds; None if it asks for none.
+
+    `now` is Unix time in seconds. Source: RFC 9110 section 10.2.3; `retry-after-ms` is a vendors'
+    extension in milliseconds.
+    """
     for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
         try:
             seconds = float(headers[name]) * unit

@@ -1,8 +1,8 @@
-"""The bytes of an answer in, events out: an event stream, or one JSON document.
+"""Parse the bytes of an answer, an event stream or one JSON document, and yield events.
 
-In the walk: between the connection and the decoder. The bytes decide what the answer is, for
-content types lie and some servers stream, or do not, whatever they were asked. The rule of the
-file: nothing is parsed twice, and most chunks not even once (see `Template`).
+Stands between the connection and the decoder. The first bytes decide the format: content types are
+unreliable, and some servers stream, or do not, whatever was requested. Nothing is parsed twice,
+and most chunks not at all (see `Template`).
 """
 
 from __future__ import annotations
@@ -20,24 +20,24 @@ from .failure import MAX_ERROR_BODY, MISLED, Failure, from_chunk, quote, read_er
 from .vendors import Provider
 
 _BOM = b"\xef\xbb\xbf"
-_scan = json.JSONDecoder().raw_decode  # json.loads without its two whitespace matches
+_scan = json.JSONDecoder().raw_decode  # faster than json.loads, which matches whitespace twice
 
 
 class Reader:
-    """Feeds `decoder`. `provider` names itself in failures."""
+    """Parser of one answer, which feeds `decoder`. `provider` is named in failures."""
 
     def __init__(self, decoder: Answer, provider: Provider) -> None:
-        self.ended = False  # nothing that follows matters
+        self.ended = False  # True: later data is ignored
         self._decoder = decoder
         self._provider = provider
         self._stream = EventStream()
         self._document: bytearray | None = None
-        self._start = b""  # blanks and a byte order mark, until it can be told what follows
+        self._start = b""  # blanks and a byte order mark, until the format is certain
         self._begun = False
         self._template = Template()
 
     def feed(self, data: bytes) -> Iterator[Event]:
-        """The events that `data` completes. Raises Failure, after those before it."""
+        """Yield the events that `data` completes. Raises Failure, after those before it."""
         if self._document is not None:
             self._document += data
             return
@@ -59,12 +59,14 @@ class Reader:
         yield from self._read(found)
 
     def finish(self, sent: int) -> Iterator[Event]:
-        """The events of the end; `sent` is the size of the request. Raises Failure if the answer
-        is not whole."""
+        """Yield the events of the end. `sent`: size of the request in bytes.
+
+        Raises Failure if the answer is not whole.
+        """
         if self._document is not None:
             yield from self._whole(bytes(self._document))
         elif not self.ended:
-            # Some leave out the last blank line; an event that was cut in the middle is none.
+            # Some servers leave out the last blank line; an event that was cut off is ignored.
             yield from self._read([each for each in self._stream.end() if _is_whole(each.data)])
         yield from self._decoder.finish(sent)
 
@@ -121,24 +123,24 @@ def _is_whole(data: str) -> bool:
 
 
 class Template:
-    """The chunk that comes again and again with nothing new but its text.
+    """The text around the delta in chunks that differ in nothing but the delta.
 
-    Nearly every chunk of a stream is the one before with another delta. Once such a chunk was
-    parsed, its JSON around the text is known: whatever starts and ends with the same characters,
-    and has neither quote, backslash nor control character between, is the same JSON with another
-    string in that place, and need not be parsed (0.5 µs instead of 4).
+    Nearly every chunk of a stream equals the one before but for its delta. After one such chunk was
+    parsed, the JSON around its text is kept: a chunk that starts and ends with the same characters,
+    and has no quote, backslash or control character between them, is the same JSON with another
+    string in that place, and is not parsed (0.5 µs instead of 4).
     """
 
-    PATIENCE = 16  # learnt in vain this often in a row: every chunk of this stream is different
+    PATIENCE = 16  # chunks in a row that may differ before the template is given up
 
     def __init__(self) -> None:
-        self.take: Take = str  # what a text like the last one is for
+        self.take: Take = str  # the decoder's function for the text
         self._before = self._after = ""
         self._around = 0
         self._patience = self.PATIENCE
 
     def text(self, data: str) -> str:
-        """The text of a chunk like the last one, or "" to have it parsed."""
+        """Return the text of a chunk like the last one, "" if the chunk must be parsed."""
         if not self._before or not data.startswith(self._before) or not data.endswith(self._after):
             return ""
         text = data[len(self._before) : len(data) - len(self._after)]

@@ -1,34 +1,38 @@
-"""Reasoning that comes inside content: `<think>…</think>` at the start of an answer.
+"""Split reasoning from content: `<think>…</think>` at the start of an answer.
 
-In the walk: `decode` sends content through here where the preset says so. Only the start of a tag
-that is not decided yet waits for the next delta; a `<think>` after the first visible character is
-text, for people do talk about it. A closing tag before it is left over from a thought that came in
-a field of its own, or that was none (koma 63).
+Used by `chat_decoder` where the preset has the flag. Only the possible start of a tag waits for
+the next delta. A `<think>` after the first visible character is text, since answers do mention the
+tag. A closing tag before it is dropped: it is left over from reasoning that came in a field of its
+own, or from empty reasoning (koma issue 63).
 """
 
 from __future__ import annotations
 
 import re
 
-NAMES = ("think", "thinking", "thought")  # most; some tunings; Gemma and Gemini (moltis 1016)
+# Most models; some fine-tunings; Gemma and Gemini (moltis issue 1016).
+NAMES = ("think", "thinking", "thought")
 _TAG = re.compile(rf"<(/?)({'|'.join(NAMES)})>", re.IGNORECASE | re.ASCII)
 _TAGS = tuple(f"<{slash}{name}>" for slash in ("", "/") for name in NAMES)
 
 
 class ThinkTags:
-    """`implicit`: the answer begins inside a thought whose opening tag the template has eaten
-    (MiniMax M2, some DeepSeek templates)."""
+    """Incremental splitter of reasoning tags.
+
+    `implicit`: the answer begins inside reasoning, as the template already wrote the opening tag
+    (MiniMax M2, some DeepSeek templates).
+    """
 
     def __init__(self, implicit: bool) -> None:
         self.after = False  # visible text has begun: the rest is text
-        self.never_closed = False  # set by `end`: an implicit thought went on to the very end
+        self.never_closed = False  # set by `end`: implicit reasoning without a closing tag
         self._implicit = implicit
         self._inside = False
         self._close = "</think>"
         self._held = ""
 
     def feed(self, text: str) -> list[tuple[bool, str]]:
-        """(is a thought, text) pieces, nothing lost but the tags."""
+        """Return (is reasoning, text) pieces; nothing is lost but the tags."""
         out: list[tuple[bool, str]] = []
         text, self._held = self._held + text, ""
         while text:
@@ -39,6 +43,7 @@ class ThinkTags:
         return out
 
     def end(self) -> list[tuple[bool, str]]:
+        """Return the text held back, at the end of the answer, and set `never_closed`."""
         held, self._held = self._held, ""
         self.never_closed = self._implicit and (self._inside or bool(held))
         return [(self._inside or self._implicit, held)] if held else []
@@ -80,6 +85,6 @@ def _put(out: list[tuple[bool, str]], is_thought: bool, text: str) -> None:
 
 
 def _partial(text: str, tag: str) -> int:
-    """How many characters at the end of `text` may be the start of `tag`."""
+    """Return how many characters at the end of `text` may be the start of `tag`."""
     tail = text[-len(tag) + 1 :].lower()
     return next((len(tail) - i for i in range(len(tail)) if tag.startswith(tail[i:])), 0)

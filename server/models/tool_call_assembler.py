@@ -1,9 +1,8 @@
-"""Tool calls that arrive in fragments: which call a fragment belongs to, and its events.
+"""Assemble tool calls that arrive in fragments, and give their events.
 
-In the walk: `decode` hands every element of a delta's `tool_calls` to `Calls.feed`. Vendors number
-fragments in every way there is, so identity is decided from id, index, name and whether the
-arguments so far are complete. The rule of the file: a fragment leaves as an event at once, and an
-opened call is always closed.
+The decoders pass fragments to `Calls`. Vendors number fragments in different ways, so the call of
+a fragment is decided from id, index, name and whether the arguments so far are complete. A
+fragment becomes an event at once, and an opened call is always closed.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from ..session.fields import MAX_ID, MOST
 from ..strict_json import browser_safe, depth_exceeds, dumps
 from .failure import Failure
 
-UNNAMED = "unnamed_tool"  # a model that calls without a name gets an error result for this one
+UNNAMED = "unnamed_tool"  # name of a call without one; its result is an error
 MAX_OPAQUE_DEPTH = 32
 MOST_CALLS = MOST["messages/*/tool_calls"]  # a session with more is refused
 
@@ -35,6 +34,7 @@ class Halves:
         self._half = ""
 
     def join(self, text: str) -> str:
+        """Return `text` with surrogate pairs joined. A first half at its end is held back."""
         if self._half:
             text, self._half = self._half + text, ""
         elif text.isascii():
@@ -46,41 +46,48 @@ class Halves:
         return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
     def end(self) -> str:
-        """What stands for a half whose other half never came."""
+        """Return U+FFFD for a half whose other half never came, else ""."""
         half, self._half = self._half, ""
         return "\ufffd" if half else ""
 
 
 @dataclass(slots=True, eq=False)
 class Call:
-    id: str = ""  # ours, set when the call is opened
+    """One tool call being received. `pieces` are its arguments so far, of `size` characters."""
+
+    id: str = ""  # yaa's own, set when the call is opened
     name: str = ""
     index: int | None = None
     theirs: dict[str, None] = field(default_factory=dict)  # ids the provider used, in order
     pieces: list[str] = field(default_factory=list)
     size: int = 0
-    blank: str = ""  # "{}" that came first: no arguments, or the place of those that follow
+    blank: str = ""  # a first "{}": no arguments, or a placeholder for those that follow
     opened: bool = False
     closed: bool = False
     extra: dict[str, Any] = field(default_factory=dict)
     halves: Halves = field(default_factory=Halves)
 
     def told(self) -> str:
+        """Return the arguments received so far, as one string."""
         self.pieces = ["".join(self.pieces)]
         return self.pieces[0]
 
     def arguments(self) -> str:
+        """Return the arguments so far, or the "{}" that came first if nothing followed."""
         return self.told() or self.blank
 
     def complete(self) -> bool:
-        """Whether the arguments so far are one whole JSON object."""
+        """Return whether the arguments so far are one whole JSON object."""
         return is_object(self.arguments())
 
     def news(self, piece: str) -> str:
-        """What a fragment adds. Some vendors tell all arguments so far in each one, or whole once
-        more at the end (hermes-agent 35718, opencode 12425), and some begin with an empty object
-        (llama-stack 5464). Nothing of JSON is lost: an object may only follow where a value may.
-        Only what is as long as all before, or whole, can be that: what came is not joined for less.
+        """Return the new part of a fragment of arguments.
+
+        Some vendors repeat all arguments so far in each fragment, or send them whole once more at
+        the end (hermes-agent issue 35718, opencode issue 12425), and some begin with an empty
+        object (llama-stack issue 5464). No JSON is lost: an object may follow only where a value
+        may. Only a fragment that is as long as all before it, or whole, can be a repetition; for
+        others the earlier pieces are not joined, to save time.
         """
         if piece[:1] != "{" or (len(piece) < self.size and not is_object(piece)):
             return piece
@@ -99,7 +106,7 @@ class Call:
 class Calls:
     """The tool calls of one message.
 
-    `restore` turns a name that was made safe for the provider back into the tool's own.
+    `restore` maps a provider-safe tool name back to the tool's own.
     """
 
     def __init__(
@@ -113,7 +120,7 @@ class Calls:
         self._restore = restore
 
     def feed(self, fragment: Any) -> list[Event]:
-        """The events of one element of `tool_calls`."""
+        """Return the events of one element of `tool_calls`."""
         if not isinstance(fragment, dict):
             return []
         function = fragment.get("function")
@@ -135,14 +142,20 @@ class Calls:
         return events if repeated else events + self.add(call, call.news(piece))
 
     def begin(self, name: str, theirs: str = "") -> tuple[Call, list[Event]]:
-        """A call found in text, or one that the provider tells from others by itself."""
+        """Begin a call found in text, or one that the provider delimits itself.
+
+        Returns the call and its first events.
+        """
         events = self._close_complete()
         call = Call(name=name, theirs={theirs: None} if theirs else {})
         self.all.append(call)
         return call, events + self.add(call, "")
 
     def add(self, call: Call, piece: str) -> list[Event]:
-        """Another piece of arguments; opens the call as soon as it has a name."""
+        """Add a piece of arguments and return its events.
+
+        Opens the call as soon as it has a name.
+        """
         call.pieces.append(piece)
         call.size += len(piece)
         if call.closed:
@@ -153,7 +166,10 @@ class Calls:
         return self._open(call) if call.name else []
 
     def close(self, call: Call, *, cut: bool = False) -> list[Event]:
-        """The end of a call. No arguments at all mean none, unless the answer was cut there."""
+        """Close a call and return its last events.
+
+        Missing arguments become "{}", unless the answer was `cut` there.
+        """
         if call.closed:
             return []
         events = [] if call.opened else self._open(call)
@@ -165,8 +181,10 @@ class Calls:
         return [*events, tool_end(call.id, opaque(call.extra) or None)]
 
     def finish(self, *, cut: bool) -> list[Event]:
-        """Close whatever is open. `cut`: the answer ended at a limit, so the last call may be half.
-        A nameless call without arguments was never one."""
+        """Close all open calls, drop nameless ones without arguments, and return the events.
+
+        `cut`: the answer ended at a limit, so the last call may be incomplete.
+        """
         self.all = [call for call in self.all if call.name or call.arguments().strip()]
         last = self.all[-1] if self.all else None
         return [e for call in self.all for e in self.close(call, cut=cut and call is last)]
@@ -175,9 +193,9 @@ class Calls:
         if len(self.all) > MOST_CALLS:
             text = f"The model asked for more than {MOST_CALLS} calls in one answer"
             raise Failure("upstream_error", text, retryable=False)
-        # Cut, since no session with a longer one is taken: there is no such tool in any case.
+        # Cut, since sessions with longer names are refused; no tool has such a name anyway.
         call.name = str(browser_safe(self._restore(call.name)))[:MAX_ID] or UNNAMED
-        call.id = self._new_id("call")  # a provider's comes again: some count call_0, call_1
+        call.id = self._new_id("call")  # providers' ids repeat: some count call_0, call_1
         call.opened = True
         events = [tool_start(call.id, call.name, self._message_id)]
         if before := call.halves.join(call.told()):
@@ -185,7 +203,7 @@ class Calls:
         return events
 
     def _close_complete(self) -> list[Event]:
-        """A new call begins: close those that are whole. Others may go on in parallel."""
+        """Close the calls that are whole when a new one begins. Others may go on in parallel."""
         return [
             event
             for call in self.all
@@ -196,7 +214,7 @@ class Calls:
     def _find(
         self, theirs: str, index: int | None, name: str, piece: str
     ) -> tuple[Call | None, bool]:
-        """The call a fragment belongs to (None: a new one), and whether it only repeats it."""
+        """Return (call, repeated) of a fragment. `call` is None for a new one."""
         last = self.all[-1] if self.all else None
         known = self._last(lambda call: theirs in call.theirs) if theirs else None
         at_index = self._last(lambda call: call.index == index) if index is not None else None
@@ -212,7 +230,7 @@ class Calls:
         candidate = at_index if index is not None else last
         if candidate is None or not name:
             return candidate, False
-        if candidate.complete():  # named again: another call, or the same one told twice
+        if candidate.complete():  # named again: another call, or the same one repeated
             same = self._is_name(candidate, name)
             if same and (piece == candidate.arguments() or not piece):
                 return candidate, True
@@ -242,8 +260,11 @@ class Calls:
 
 
 def is_object(text: str) -> bool:
-    """Whether `text` is one whole JSON object. Looks at both ends first: asked at each fragment of
-    a long call it would otherwise cost quadratic time."""
+    """Return whether `text` is one whole JSON object.
+
+    Checks both ends before it parses: at each fragment of a long call, parsing would take quadratic
+    time.
+    """
     if not text.rstrip().endswith("}") or not text.lstrip().startswith("{"):
         return False
     try:
@@ -254,7 +275,7 @@ def is_object(text: str) -> bool:
 
 
 def opaque(value: Any) -> Any:
-    """A provider's own data, made fit to travel in a session; {} if it is absurdly nested."""
+    """Return a provider's own data, made safe for a session; {} if it is nested too deeply."""
     return {} if depth_exceeds(value, MAX_OPAQUE_DEPTH) else browser_safe(value)
 
 

@@ -1,8 +1,7 @@
-"""What a call used and cost.
+"""Tokens and cost of a model call.
 
-In the walk: `decode` keeps the provider's last usage object; this file reads its dialects into the
-session's names and prices it. Money is in millionths of the unit, as integers: floats of many
-calls do not add up to what was paid.
+Converts the provider's last usage object to the session's names and prices it. Money is in
+millionths of the currency unit, as integers: sums of floats drift from the amount paid.
 """
 
 from __future__ import annotations
@@ -12,20 +11,24 @@ from typing import Any
 
 from ..strict_json import LARGEST_COUNT
 
-_BYTES_PER_TOKEN = 4  # within 20-26 % for mixed text; estimates are marked as such
+_BYTES_PER_TOKEN = 4  # off by 20-26 % for mixed text; estimates are marked as such
 
 
 def read(raw: Mapping[str, Any] | None, sent: int, received: int) -> dict[str, Any]:
-    """The session's usage object from a provider's; estimated from the bytes sent and received
-    where it told nothing."""
+    """Return the session's usage object from a provider's, or an estimate if it reported nothing.
+
+    `sent` and `received`: bytes of the request and of the answer, for the estimate. Token counts:
+    `prompt_tokens`, `completion_tokens`, `total_tokens`; `reasoning_tokens`, `cached_tokens` and
+    `cache_write_tokens` where reported; an estimate has `estimated`.
+    """
     raw = raw or {}
     prompt = _count(raw, "prompt_tokens", "input_tokens")
     completion = _count(raw, "completion_tokens", "output_tokens")
     total = _count(raw, "total_tokens")
     hit, written = (_count(raw, f"cache_{kind}_input_tokens") for kind in ("read", "creation"))
-    if prompt is not None and total is None:  # Messages counts what was cached beside the input
+    if prompt is not None and total is None:  # Messages counts cached tokens beside the input
         prompt = min(prompt + (hit or 0) + (written or 0), LARGEST_COUNT)
-    if not (prompt or completion or total):  # some tell zeros instead of nothing
+    if not (prompt or completion or total):  # some providers report zeros instead of nothing
         prompt, completion = -(-sent // _BYTES_PER_TOKEN), -(-received // _BYTES_PER_TOKEN)
         return {
             "prompt_tokens": prompt,
@@ -47,7 +50,7 @@ def read(raw: Mapping[str, Any] | None, sent: int, received: int) -> dict[str, A
     inside = _inner(raw, "prompt_tokens_details", "input_tokens_details")
     reasoning = _thought(raw)
     cached = _count(inside, "cached_tokens")
-    if cached is None:  # DeepSeek and Moonshot put it at the top
+    if cached is None:  # DeepSeek and Moonshot have it at the top level
         cached = hit if hit is not None else _count(raw, "prompt_cache_hit_tokens", "cached_tokens")
     if written is None:
         written = _count(inside, "cache_write_tokens")
@@ -66,17 +69,19 @@ def _thought(raw: Mapping[str, Any]) -> int | None:
 
 
 def _beside(raw: Mapping[str, Any], missing: int) -> int:
-    """Of the tokens that are in the total and nowhere else, those of the answer: xAI and Gemini
-    count thoughts, which are paid for like the rest of it, beside the completion."""
+    """Return the output tokens that are in the total, but not in prompt or completion.
+
+    xAI and Gemini count reasoning, which is billed as output, beside the completion.
+    """
     thought = _thought(raw)
     return max(missing if thought is None else min(missing, thought), 0)
 
 
 def price(usage: Mapping[str, Any], costs: Mapping[str, float]) -> int | None:
-    """Millionths of the currency unit, or None when no price is known.
+    """Return the cost in millionths of the currency unit, None when no price is known.
 
-    `costs` are per 1,000 tokens: `total`, or `input` and `output`, `cached` for the part of the
-    input that the provider had in its cache, and `cache_write` for what it put there.
+    `costs` are per 1,000 tokens: `total`, or `input` and `output`, `cached` for input tokens
+    read from the provider's cache, and `cache_write` for those written to it.
     """
     if "input" in costs or "output" in costs:
         cached = min(usage.get("cached_tokens", 0), usage["prompt_tokens"])
@@ -93,12 +98,12 @@ def price(usage: Mapping[str, Any], costs: Mapping[str, float]) -> int | None:
 
 
 def _inner(raw: Mapping[str, Any], *keys: str) -> Mapping[str, Any]:
-    """The first of these that is an object."""
+    """Return the first of these members that is an object, {} if none is."""
     return next((raw[key] for key in keys if isinstance(raw.get(key), dict)), {})
 
 
 def _count(raw: Mapping[str, Any], *names: str) -> int | None:
-    """The first of these that is a number of tokens."""
+    """Return the first of these members that is a number of tokens, None if none is."""
     for name in names:
         value = raw.get(name)
         if (

@@ -1,8 +1,7 @@
-"""Vendors of models: one record of flags each, and where a URL leads.
+"""Vendors of models: one record of flags each, and the address of their API.
 
-In the walk: `registry` turns a preset and the owner's settings into a `Provider`; `build` and
-`decode` ask its flags and never its name. The rule of the file: a vendor's quirk is a flag here,
-with its source; no code anywhere branches on a vendor.
+`registry` turns a preset and the owner's settings into a `Provider`; request builders and decoders
+use its flags and never its name. A vendor's difference is a flag here, with its source.
 """
 
 from __future__ import annotations
@@ -31,8 +30,8 @@ NOT_FORCED = frozenset({"auto", "none"})
 class Preset:
     """How one vendor's endpoint differs.
 
-    api                            which it speaks: Chat Completions, Responses, Anthropic Messages
-    urls                           where another API of the vendor has an address of its own
+    api                            default API: Chat Completions, Responses, Anthropic Messages
+    urls                           base URLs of the vendor's other APIs, where they differ
     max_tokens_field               name of the output limit; "" = by the model's type
     reasoning_field                where reasoning goes back when it came under no known name
     send_back_reasoning            field | tags | never
@@ -42,20 +41,20 @@ class Preset:
     cumulative                     reasoning_details may repeat all that came before
     stream_options                 accepts stream_options.include_usage
     stream_with_tools              streams correctly when tools are offered
-    tool_choice_modes              what tool_choice may be
+    tool_choice_modes              accepted values of tool_choice
     strict, parallel_tool_calls, message_name   accepts that field
-    result_name                    the tool's name goes with its result
-    references                     understands `$ref` into `$defs` in a tool's schema
+    result_name                    a tool result carries the tool's name
+    references                     supports `$ref` into `$defs` in a tool's schema
     single_system_message          accepts one system message, at the start
     system_role                    accepts system messages at all
-    alternate                      wants the turns of user and assistant to alternate
+    alternate                      requires alternating turns of user and assistant
     images                         accepts images and files in messages
-    short_ids                      wants ids of calls to be nine letters and digits
-    idle_tools                     wants tools declared where there were calls and may be none
-    foreign_extra                  `extra_content` that a call of another model needs
-    cache_marks                    takes cache_control (Messages): the prompt is cached to there
-    bearer                         the key goes as a bearer token too, beside x-api-key (Messages)
-    timeout_first_byte, timeout_idle  seconds, where the vendor needs longer than the session asks
+    short_ids                      requires ids of calls to be nine letters and digits
+    idle_tools                     requires the tools of earlier calls to be declared
+    foreign_extra                  `extra_content` required on a call of another model
+    cache_marks                    accepts cache_control, which caches the prompt so far (Messages)
+    bearer                         sends the key as a bearer token too, beside x-api-key (Messages)
+    timeout_first_byte, timeout_idle  least seconds, where the vendor is slower than most
     """
 
     name: str
@@ -93,8 +92,8 @@ class Preset:
     timeout_idle: float = 0
 
 
-# Sources: the vendors' documents, and the issues named. Model names are starting points that
-# owners replace.
+# Sources: the vendors' documents, and the issues named. Model names are defaults for owners to
+# replace.
 PRESETS: dict[str, Preset] = {
     preset.name: preset
     for preset in (
@@ -164,7 +163,7 @@ PRESETS: dict[str, Preset] = {
             "MiniMax-M2",
             max_tokens_field="max_completion_tokens",
             reasoning_field="reasoning_details",
-            cumulative=True,  # its documents say so, measurements differ: MiniMax-M2 issue 95
+            cumulative=True,  # documented, though measurements differ: MiniMax-M2 issue 95
             extra_body=MappingProxyType({"reasoning_split": True}),
             urls=MappingProxyType({"messages": "https://api.minimaxi.com/anthropic"}),
         ),
@@ -174,7 +173,7 @@ PRESETS: dict[str, Preset] = {
             ("DEEPSEEK_API_KEY",),
             "deepseek-chat",
             max_tokens_field="max_tokens",
-            reasoning_required_on_tool_turns=True,  # 400 without it, even for an empty thought
+            reasoning_required_on_tool_turns=True,  # 400 without it, even for empty reasoning
             tool_choice_modes=NOT_FORCED,  # forced choices are refused while thinking
             think_tags=False,
             urls=MappingProxyType({"messages": "https://api.deepseek.com/anthropic"}),
@@ -223,7 +222,7 @@ PRESETS: dict[str, Preset] = {
         Preset("custom", key_env=(), model_name="", result_name=True),
     )
 }
-# The same models on the vendor's platform abroad. Neither knows the other's keys.
+# The same models on the vendor's platform abroad. Keys are valid on one of the two only.
 PRESETS["zai"] = replace(
     PRESETS["zhipu"],
     name="zai",
@@ -253,7 +252,10 @@ ALIASES = {
 
 
 def find_preset(name: str) -> Preset | None:
-    """A preset by its name or an alias, in any case, with - or _; "" is `custom`."""
+    """Return a preset by its name or alias, in any case, with - or _; None if unknown.
+
+    "" is `custom`.
+    """
     plain = name.strip().lower().replace("-", "_").replace(" ", "_") or "custom"
     return PRESETS.get(ALIASES.get(plain, plain)) or PRESETS.get(plain.replace("_", ""))
 
@@ -262,9 +264,11 @@ _VERSION = re.compile(r"/v[0-9]+[a-z0-9]*(?:/|$)")
 
 
 def endpoint(url: str, api: Api = "chat") -> str:
-    """Where to POST, from a base URL or a full one. Raises ValueError for what is neither.
+    """Return the URL to POST to, from a base URL or a full one.
 
-    A URL that ends in the path of an API is a full one; one that names a version (/v1,
+    Raises ValueError for an invalid one.
+
+    A URL that ends in the path of an API is a full one; one with a version (/v1,
     /api/paas/v4, /v1beta/openai) gets the API's path; any other gets /v1 before it.
     """
     text = url.strip()
@@ -285,8 +289,10 @@ def endpoint(url: str, api: Api = "chat") -> str:
 
 
 def spoken(api: str, url: str, preset: Preset) -> Api:
-    """The API meant by a provider's `api`, else by what its address ends in, else its preset's.
-    Raises ValueError for one that is not known."""
+    """Return the API: a provider's `api`, else by the end of its address, else the preset's.
+
+    Raises ValueError for an unknown `api`.
+    """
     if api and api not in PATHS:
         raise ValueError(f"{api!r:.40} is not known: chat, responses or messages")
     path = urlsplit(url.strip()).path.rstrip("/")
@@ -297,14 +303,16 @@ def spoken(api: str, url: str, preset: Preset) -> Api:
 
 
 def address(api: Api, url: str, preset: Preset) -> str:
-    """Where to POST: at the address that is given, else at the vendor's. Raises ValueError."""
+    """Return the URL to POST to: from the given one, else from the vendor's. Raises ValueError."""
     return endpoint(url or preset.urls.get(api) or preset.base_url, api)
 
 
 @dataclass(frozen=True)
 class Provider:
-    """One endpoint with its key, its model and its flags: a unit that is never mixed from two
-    sources. `name` is what people call it."""
+    """One endpoint with its key, model and flags, never combined from two sources.
+
+    `name` is shown to users.
+    """
 
     name: str
     url: str

@@ -1,1 +1,1 @@
-"""Tool calls of models without function calling: as tags, as JSON, and found in prose. Pure."""
+"""Tool calls of models without function calling: as tags, as JSON, and in plain text. No I/O."""

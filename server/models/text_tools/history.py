@@ -1,13 +1,13 @@
 """Tool calls for models without function calling: as JSON under a schema, or as tags in text.
 
-In the walk: where the tool mode is `json_schema` or `text`, `build` sends the history through
-`transcript` (calls and results become plain turns) and `decode` sends the answer through a scanner
+In the tool modes `json_schema` and `text`, `chat_request` sends the history through `transcript`
+(calls and results become plain turns), and the decoder sends the answer through a scanner
 (models/text_tools/xml.py, models/text_tools/json_reply.py), which turns calls back into native
-ones. So sessions look the same whatever the model can do. The words of the mode text are sections
-of the prompt (prompts.PROTOCOL).
+ones. So sessions have the same shape in every mode. The texts of the mode text are sections of the
+prompt (prompts.PROTOCOL).
 
 json_schema   {"tool": "add", "arguments": {"a": 1}}   or   {"answer": "text"}
-text          <add><a>1</a></add>    (seed 003's syntax)
+text          <add><a>1</a></add>
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from .xml import TagScanner
 Templates = Mapping[str, str]
 NOTHING: Templates = MappingProxyType({})
 
-# llama.cpp refuses grammars with {0,2000} nested in an object (issue 25746); without any limit a
-# small model rambles inside a string until its tokens run out (2 of 20 calls measured).
+# llama.cpp refuses grammars with {0,2000} nested in an object (llama.cpp issue 25746); without a
+# limit a small model fills a string until its tokens run out (measured: 2 of 20 calls).
 MAX_STRING = 1500
 
 _JSON_RULES = """\
@@ -35,15 +35,17 @@ You can use tools. Answer with one JSON object and nothing else:
 {"tool": "<name>", "arguments": {…}} to use a tool, or {"answer": "<text>"} to answer the user.
 After you have used a tool its result comes in the next message."""
 
-_PLACEHOLDER = re.compile(r"\{([a-z]+)\}")  # each section knows its own, the rest is text
+_PLACEHOLDER = re.compile(r"\{([a-z]+)\}")  # names that a section does not define stay as text
 _EXAMPLE = "<parameter>value</parameter>", '{"parameter": "value"}'
 
 
 def response_format(
     tools: list[Tool], wanted: dict[str, Any] | None = None, choice: str | None = None
 ) -> dict[str, Any]:
-    """The schema that makes every reply either one valid call or an answer. `wanted`: the
-    response format the answer itself must have; `choice`: required, or the name of a tool."""
+    """Return the response format that makes every reply either one valid call or an answer.
+
+    `wanted`: the response format of the answer itself; `choice`: auto, required or a tool's name.
+    """
     inner = ((wanted or {}).get("json_schema") or {}).get("schema")
     variants = [
         _variant({"tool": {"type": "string", "enum": [name]}, "arguments": _bounded(schema)})
@@ -59,10 +61,11 @@ def response_format(
 def transcript(
     messages: list[Message], tools: list[Tool], mode: str, own: Templates = NOTHING
 ) -> list[Message]:
-    """The history as plain turns, with the rules of calling in the system message. `own`: sections
-    of prompts.PROTOCOL that replace the default; `tools` and `call` are of the mode text.
+    """Return the history as plain turns, with the rules of calling in the system message.
 
-    Neighbouring turns of one role are joined: templates of small models want them to alternate.
+    `own`: sections of prompts.PROTOCOL that replace the default; `tools` and `call` apply to the
+    mode text. Neighbouring turns of one role are joined, since templates of small models require
+    them to alternate; turns of the assistant are not.
     """
     turns: list[Message] = []
     names: dict[str, str] = {}
@@ -90,7 +93,7 @@ def transcript(
 
 
 def prompt(tools: list[Tool], mode: str, own: Templates = NOTHING) -> str:
-    """The section of the system message that tells a model what it can call and how."""
+    """Return the section of the system message that lists the tools and the syntax of calls."""
     listed = "\n".join(_lines(tools))
     if mode == "json_schema":
         return f"{_JSON_RULES}\n\nTools:\n{listed}"
@@ -104,7 +107,7 @@ def _lines(tools: list[Tool]) -> Iterable[str]:
         yield f"- {name}: {description}".rstrip(": ")
         required = schema.get("required") or ()
         for key, parameter in (schema.get("properties") or {}).items():
-            if parameter is False:  # it must not be there
+            if parameter is False:  # a parameter that is not allowed
                 continue
             parameter = {} if parameter is True else parameter
             shape = {k: v for k, v in parameter.items() if k not in ("description", "title")}
@@ -114,7 +117,7 @@ def _lines(tools: list[Tool]) -> Iterable[str]:
 
 
 def call_text(name: str, arguments: str, mode: str, own: Templates = NOTHING) -> str:
-    """One call as the model would have written it."""
+    """Return one call in the syntax of the mode."""
     try:
         values = json.loads(arguments or "{}")
     except (ValueError, RecursionError):
@@ -132,8 +135,7 @@ def call_text(name: str, arguments: str, mode: str, own: Templates = NOTHING) ->
 
 
 def remarks(own: Templates) -> list[dict[str, Any]]:
-    """What is odd about a `call` of one's own: a model that writes calls so is not understood.
-    Entries of `run.warnings`."""
+    """Return `run.warnings` for a `call` section that the scanner does not read as a call."""
     if not isinstance(own.get("call"), str):
         return []
     wanted = {"text": "value"}
@@ -155,8 +157,11 @@ def remarks(own: Templates) -> list[dict[str, Any]]:
 
 
 def _filled(section: str, own: Templates, facts: dict[str, str]) -> str:
-    """One pass: what a fact holds is never read as a template itself. A call without parameters
-    has no empty line for them."""
+    """Return a section of the prompt with its facts filled in.
+
+    Placeholders inside facts are not replaced. A call without parameters has no empty line for
+    them.
+    """
     template = own.get(section, PROTOCOL[section])
     if not facts.get("parameters", "-"):
         template = template.replace("{parameters}\n", "")
@@ -173,13 +178,13 @@ def _variant(properties: dict[str, Any]) -> dict[str, Any]:
 
 
 def _bounded(schema: Any) -> Any:
-    """`schema` with a length limit on every free string."""
+    """Return `schema` with a length limit on every free string."""
     if isinstance(schema, list):
         return [_bounded(item) for item in schema]
     if not isinstance(schema, dict):
         return schema
     bounded = {
-        # Names of properties are not keywords: their schemas are looked at one level down.
+        # Names of properties are not keywords, so their schemas are one level down.
         key: {name: _bounded(each) for name, each in value.items()}
         if key in ("properties", "$defs", "definitions") and isinstance(value, dict)
         else (_bounded(value) if key not in ("enum", "const", "default", "examples") else value)
@@ -200,7 +205,7 @@ def _described(tools: list[Tool]) -> Iterable[tuple[str, str, dict[str, Any]]]:
 
 
 def _spoken(message: Message, mode: str, own: Templates, *, with_rules: bool) -> str:
-    """What an assistant said, calls included, in the syntax it is asked to use."""
+    """Return an assistant message as text, calls included, in the syntax of the mode."""
     text = _text(message.get("content"))
     calls = [
         call_text(call["function"]["name"], call["function"].get("arguments") or "", mode, own)

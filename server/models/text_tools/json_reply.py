@@ -1,9 +1,8 @@
-"""The answer of a model that is held to a schema, read while it is being written.
+"""Read the streamed answer of a model under a JSON schema.
 
-In the walk: `decode` sends the text through `JsonReply` in tool mode json_schema.
-`{"answer": "…"}` streams out as text, `{"tool": "f", "arguments": {…}}` as a call. The rule of the
-file: a model that ignores the schema is not punished for it; what does not look like either leaves
-as the text it is.
+In tool mode json_schema the decoder sends the text through `JsonReply`: `{"answer": "…"}` becomes
+text, `{"tool": "f", "arguments": {…}}` a call, both while they stream. Anything else, from models
+that ignore the schema, is passed on as text.
 """
 
 from __future__ import annotations
@@ -25,7 +24,10 @@ _PLAIN = re.compile(r'[^"\\]+')
 
 
 class JsonReply:
-    """`names`: the tools that were offered."""
+    """Scanner for replies under the schema of `history.response_format`.
+
+    `names`: the offered tools.
+    """
 
     def __init__(self, names: Collection[str]) -> None:
         self._names = names
@@ -33,19 +35,20 @@ class JsonReply:
         self._step: Callable[[list[Piece]], None] = self._begin
         self._depth = 0
         self._in_string = self._escaped = False
-        self._spoke = False  # something was found: white space behind it is none
+        self._spoke = False  # an object was read: white space behind it is dropped
 
     def feed(self, text: str) -> list[Piece]:
+        """Return the pieces that are certain after `text`; see decoder.Scanner."""
         out: list[Piece] = []
         self._held += text
         step: Callable[[list[Piece]], None] | None = None
-        while step != self._step:  # each step goes as far as it can, then may hand over
+        while step != self._step:  # a step reads as far as it can and may set the next one
             step = self._step
             step(out)
         return out
 
     def end(self) -> list[Piece]:
-        """What was held back: half an object, or one in another spelling."""
+        """Return what was held back: an object in another spelling, or plain text."""
         held, self._held = self._held, ""
         if self._step == self._whole:
             return _read(held, self._names)
@@ -71,7 +74,7 @@ class JsonReply:
             self._step = self._whole if self._held.lstrip().startswith("{") else self._plain
 
     def _text(self, out: list[Piece]) -> None:
-        """Inside the answer's string: unescape as far as it is here."""
+        """Unescape the answer's string as far as it is received."""
         held, position, said = self._held, 0, ""
         while position < len(held):
             if plain := _PLAIN.match(held, position):
@@ -109,8 +112,11 @@ class JsonReply:
             self._step = self._rest
 
     def _end(self, closers: str, *, own: bool = True) -> int | None:
-        """Where what is being read ends in the text that is here; None if it goes on: before one
-        of `closers`, which are its surroundings', or behind its `own` bracket."""
+        """Return the offset at which the current JSON value ends, None if more input is needed.
+
+        It ends before a delimiter of the enclosing value (`closers`) or, if `own`, after its own
+        closing bracket.
+        """
         for position, character in enumerate(self._held):
             if self._in_string:
                 self._in_string = character != '"' or self._escaped
@@ -133,11 +139,13 @@ class JsonReply:
             self._held = ""
 
     def _whole(self, out: list[Piece]) -> None:
-        """Some other object: wait for all of it."""
+        """Wait for the end of an object of another shape."""
 
     def _rest(self, out: list[Piece]) -> None:
-        """Up to the brace that closes the object; what stands there beside the value means nothing.
-        Then another object may come, or words."""
+        """Skip to the brace that closes the object; other members are ignored.
+
+        Another object may follow, or text.
+        """
         end = self._end("}", own=False)
         self._held = "" if end is None else self._held[end + 1 :]
         if end is not None:
@@ -146,7 +154,7 @@ class JsonReply:
 
 
 def _undecided(text: str) -> bool:
-    """Whether `text` may still become the start of an answer or of a call."""
+    """Return whether `text` may still become the start of an answer or of a call."""
     compact = "".join(text.split())
     if '{"answer":'.startswith(compact) or '{"tool":"'.startswith(compact):
         return True
@@ -156,7 +164,7 @@ def _undecided(text: str) -> bool:
 
 
 def _unescape(text: str, at: int) -> tuple[str, int]:
-    """The character of the escape at `at` and its length; length 0 if it is not all here."""
+    """Return the character of the escape at `at` and its length; length 0 if it is incomplete."""
     if len(text) < at + 2:
         return "", 0
     if text[at + 1] != "u":
@@ -165,7 +173,7 @@ def _unescape(text: str, at: int) -> tuple[str, int]:
     if len(digits) < 4:
         return "", 0
     try:
-        return chr(int(digits, 16)), 6  # halves of a pair are joined further on
+        return chr(int(digits, 16)), 6  # surrogate pairs are joined later, by Halves
     except ValueError:
         return "\ufffd", 6
 
@@ -178,7 +186,7 @@ def _unquoted(text: str) -> str:
 
 
 def _read(text: str, names: Collection[str]) -> list[Piece]:
-    """An object whose keys came in another order, or of another kind."""
+    """Return the pieces of an object whose keys are in another order or of another kind."""
     try:
         value = loads(text)
     except JSONError:

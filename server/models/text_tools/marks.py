@@ -1,13 +1,13 @@
-"""The parts of an answer that some prompts have a model mark: <THINK>, <ASK>, <ANSWER> and others.
+"""Tags that some prompts make a model put around parts of its answer: <THINK>, <ASK>, <ANSWER>, ….
 
-In the walk: `tags` asks here what a tag means in tool mode text. The rule of the file: a mark
-counts where a line begins and not in a fenced block, so that an answer may speak of such tags.
+Used by `xml` in tool mode text. A mark counts at the beginning of a line and outside of fenced
+blocks, so that an answer may mention such tags.
 """
 
 from __future__ import annotations
 
 THOUGHT, ANSWER, QUESTION = "thought", "answer", "question"
-# An <OBSERVE> of the model's own is a result that it imagines: it is shown as a thought.
+# An <OBSERVE> by the model is an invented tool result, so it is shown as reasoning.
 MARKS = {
     "think": THOUGHT,
     "observe": THOUGHT,
@@ -15,14 +15,14 @@ MARKS = {
     "done": ANSWER,
     "ask": QUESTION,
 }
-ASK_USER = "ask_user"  # the tool that a question is a call of
+ASK_USER = "ask_user"  # a question becomes a call of this tool
 LONGEST = max(map(len, MARKS)) + 3
 _FENCES = ("```", "~~~")
-_ENOUGH = 200  # characters of a line that tell what it begins with
+_ENOUGH = 200  # characters of a line that are kept, to see how it begins
 
 
 class Lines:
-    """Where in a text we are, told piece by piece."""
+    """Position in a streamed text: at the beginning of a line or not, in a fenced block or not."""
 
     def __init__(self) -> None:
         self._line = ""  # how the line begins
@@ -30,10 +30,11 @@ class Lines:
 
     @property
     def free(self) -> bool:
-        """Whether a line begins here, outside of any fenced block."""
+        """Return whether only white space precedes on this line, outside of any fenced block."""
         return not self._fenced and not self._line.strip()
 
     def go(self, text: str) -> None:
+        """Move past `text`."""
         first, *more = text.split("\n")
         self._begin(self._line + first)
         for line in more:
@@ -42,7 +43,7 @@ class Lines:
             self._begin(line)
 
     def restart(self) -> None:
-        """What follows is as good as the beginning of a line: a call or a mark has ended."""
+        """Treat what follows as the beginning of a line, after a call or a mark."""
         self._line = ""
 
     def _begin(self, line: str) -> None:

@@ -1,16 +1,16 @@
-"""Calls that a model server let through as text: many read what a model writes, none reads it all.
+"""Find tool calls that a model server has left in the text of an answer.
 
-In the walk: `answer` asks here when an answer has ended without a call; `tags` and `json_reply` ask
-about the JSON that they find. The rule of the file: what is taken for a call names a tool that was
-offered, is whole, and is all of the answer or, behind a model's own mark, all of its end. What is
-quoted is no call: such a mark counts where a line begins, and not in a fenced block.
+Used at the end of an answer without a call, and by `xml` and `json_reply` for JSON in their text.
+A call must name an offered tool and be whole; it must be the whole answer or, behind a model's own
+mark, everything up to its end. Quotes do not count: a mark counts at the beginning of a line and
+outside of fenced blocks.
 
 JSON      {"name": "f", "arguments": {…}}, bare or fenced: small models
 Hermes    <tool_call>{"name": "f", "arguments": {…}}</tool_call>
 Qwen      <tool_call> <function=f> <parameter=a>1</parameter> </function> </tool_call>, where the
-          opening tag is missing in one of five (ollama 16686, 18530, 17742)
+          opening tag is missing in one of five (ollama issues 16686, 18530, 17742)
 Mistral   [TOOL_CALLS]f{…}, with [CALL_ID]… and [ARGS] in front of the object, or a list of JSON
-          (OpenAI-DotNet 477, tabbyAPI 314)
+          (OpenAI-DotNet issue 477, tabbyAPI issue 314)
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from .marks import Lines
 Found = tuple[str, str]  # name and arguments
 
 _FENCE = re.compile(r"```[a-zA-Z_]*[ \t\r]*\n")
-_MOST = 256 * 1024  # characters of an answer in which calls are looked for
+_MOST = 256 * 1024  # characters of the longest answer that is searched
 _MARK = re.compile(r"<tool_call>|<function=|\[TOOL_CALLS\]")
-_MARKS = 20  # that are tried as the beginning of the calls: an answer may speak of them
+_MARKS = 20  # marks that are tried as the beginning of the calls: a text may mention some
 _TAGS = re.compile(r"(?:<tool_call>\s*)?<function=([^<>\n]+)>")
 _PARAMETER = re.compile(
     r"\s*<parameter=([^<>\n]+)>(.*?)</parameter>(?=\s*(?:<parameter=|</function>))", re.DOTALL
@@ -56,12 +56,15 @@ _WORDS_FOR_TYPES: dict[str, tuple[type, ...]] = {
 
 
 def rescue(text: str, tools: Mapping[str, Mapping[str, Any]]) -> list[Found]:
-    """The calls in an answer. `tools`: the schemas of their parameters by name."""
+    """Return the calls in an answer as (name, arguments).
+
+    `tools`: by name, the schemas of their parameters.
+    """
     if len(text) > _MOST or text.rstrip()[-1:] not in tuple("}]>`"):
         return []
     if call := written(text, tools):
         return [call]
-    passed = 0  # what is in a call begins none
+    passed = 0  # end of the last call: marks before it are inside of it
     for at in islice(_marks(text), _MARKS):
         if at >= passed:
             calls, passed = _calls(text, at, tools)
@@ -71,7 +74,7 @@ def rescue(text: str, tools: Mapping[str, Mapping[str, Any]]) -> list[Found]:
 
 
 def written(text: str, names: Collection[str]) -> Found | None:
-    """A text that is exactly one JSON call, bare or fenced."""
+    """Return the call of a text that is exactly one JSON call, bare or fenced, else None."""
     text = text.strip()
     if (fence := _FENCE.match(text)) and text.endswith("\n```"):
         text = text[fence.end() : -3].strip()
@@ -85,7 +88,10 @@ def written(text: str, names: Collection[str]) -> Found | None:
 
 
 def read_call(value: Any, names: Collection[str]) -> tuple[str, str] | None:
-    """(name, arguments) of an object that means a call: every key is one of a call's own."""
+    """Return (name, arguments) of an object that is a call, else None.
+
+    All its keys must be those of a call.
+    """
     if not isinstance(value, dict):
         return None
     if isinstance(value.get("function"), dict):
@@ -107,14 +113,14 @@ def read_call(value: Any, names: Collection[str]) -> tuple[str, str] | None:
 
 
 def properties(tool: Tool) -> dict[str, Any]:
-    """The schemas of a tool's parameters."""
+    """Return the schemas of a tool's parameters, by name."""
     schema = tool["function"].get("parameters")
     found = schema.get("properties") if isinstance(schema, dict) else None
     return found if isinstance(found, dict) else {}
 
 
 def typed(text: str, schema: Any) -> Any:
-    """A parameter's text as its schema's type; as text wherever that does not fit."""
+    """Return a parameter's text as a value of its schema's type, or as text if it does not fit."""
     if cdata := _CDATA.fullmatch(text):
         return cdata[1]
     if text.startswith("\n") and text.endswith("\n") and len(text) > 1:
@@ -136,7 +142,7 @@ def typed(text: str, schema: Any) -> Any:
 
 
 def _marks(text: str) -> Iterator[int]:
-    """Where calls may begin."""
+    """Yield the offsets at which calls may begin."""
     lines, seen = Lines(), 0
     for mark in _MARK.finditer(text):
         lines.go(text[seen : mark.start()])
@@ -146,7 +152,7 @@ def _marks(text: str) -> Iterator[int]:
 
 
 def _calls(text: str, at: int, tools: Mapping[str, Mapping[str, Any]]) -> tuple[list[Found], int]:
-    """The calls from here on, and where something else follows."""
+    """Return the calls from `at` on, and the offset behind the last one."""
     found: list[Found] = []
     while at < len(text):
         read = _tags(text, at, tools) if _TAGS.match(text, at) else _json(text, at, tools)
@@ -162,7 +168,7 @@ def _calls(text: str, at: int, tools: Mapping[str, Mapping[str, Any]]) -> tuple[
 def _tags(
     text: str, at: int, tools: Mapping[str, Mapping[str, Any]]
 ) -> tuple[list[Found], int] | None:
-    """A call in tags, and where it ends."""
+    """Return a call in tags and the offset of its end, None if there is none."""
     begun = _TAGS.match(text, at)
     if begun is None or (name := begun[1].strip()) not in tools:
         return None
@@ -176,7 +182,7 @@ def _tags(
 
 
 def _json(text: str, at: int, names: Collection[str]) -> tuple[list[Found], int] | None:
-    """A call in JSON or a list of them, and where it ends."""
+    """Return the calls in a JSON object or list and the offset of its end, else None."""
     begun = _JSON.match(text, at)
     if begun is None:
         return None

@@ -1,11 +1,11 @@
-"""Tool calls written as tags: `<tool><parameter>value</parameter></tool>`, found in a stream.
+"""Find tool calls written as tags in a stream: `<tool><parameter>value</parameter></tool>`.
 
-In the walk: `decode` sends the text through `TagScanner` in tool mode text. A call begins where a
-known tool's tag is followed by one of its parameters, its end or a JSON object, so that prose about
-`<shell>` stays prose. The rule of the file: only what may still become a call waits; every other
-character leaves at once, before, between and after calls.
+In tool mode text the decoder sends the text through `TagScanner`. A call begins where the tag of an
+offered tool is followed by one of its parameters, its end or a JSON object, so a mere mention of
+`<shell>` stays text. Only text that may still become a call is held back; everything else is passed
+on at once, before, between and after calls.
 
-`<tool_call>{"name": …, "arguments": {…}}</tool_call>` and `<action>` with the same inside
+`<tool_call>{"name": …, "arguments": {…}}</tool_call>` and `<action>` with the same content
 (Hermes models, AutoAi prompts) are calls too, and the marks of such prompts are read
 (models/text_tools/marks.py).
 """
@@ -28,6 +28,8 @@ _ANY_PARAMETER = re.compile(r"<([\w.-]+)>(.*?)</\1>", re.DOTALL)
 
 
 class TagScanner:
+    """Scanner for calls in tags and for marks; see decoder.Scanner."""
+
     def __init__(self, tools: list[Tool]) -> None:
         self._schemas = {tool["function"]["name"]: properties(tool) for tool in tools}
         self._openers = {f"<{name}>".lower(): name for name in (*self._schemas, *_JSON_TAGS)}
@@ -35,13 +37,14 @@ class TagScanner:
         keys = [key for schema in self._schemas.values() for key in schema]
         self._longest = max(map(len, (*self._openers, *keys)), default=LONGEST) + 8
         self._held = ""
-        self._name = ""  # the call that is being read
+        self._name = ""  # tag of the open call
         self._opened = ""
         self._searched = 0
-        self._mark = ""  # the part of the answer that is being read, where it is marked
+        self._mark = ""  # the open mark, if any
         self._lines = Lines()
 
     def feed(self, text: str) -> list[Piece]:
+        """Return the pieces that are certain after `text`."""
         out: list[Piece] = []
         self._held += text
         while self._held and self._step(out):
@@ -49,19 +52,22 @@ class TagScanner:
         return out
 
     def _step(self, out: list[Piece]) -> bool:
-        """One part of what is held. True to go on."""
+        """Read one part of the held text. Returns whether to go on."""
         if self._name:
             return self._body(out)
         return self._prose(out) if self._kind in ("", ANSWER) else self._marked(out)
 
     @property
     def _kind(self) -> str:
-        """What the open mark is for. Where nobody can be asked, a question is an answer."""
+        """Return the meaning of the open mark, "" without one.
+
+        A question is an answer where the tool ask_user is not offered.
+        """
         kind = MARKS.get(self._mark, "")
         return ANSWER if kind == QUESTION and ASK_USER not in self._schemas else kind
 
     def end(self) -> list[Piece]:
-        """The answer is over: what waited was text, and an open call ends here if it is whole."""
+        """Return what was held back: text, or an open call, which ends here if it is whole."""
         held, self._held = self._held, ""
         name, self._name = self._name, ""
         if not name:
@@ -71,11 +77,11 @@ class TagScanner:
             return _call(*call) if call else [("text", self._opened + held)]
         arguments = self._arguments(name, held)
         if not arguments or self._open_parameter(name, held):
-            return [("args", dumps({"incomplete": held})[:-1])]  # never taken for a whole call
+            return [("args", dumps({"incomplete": held})[:-1])]  # invalid JSON, so it never runs
         return [("args", dumps(arguments)), ("end", "")]
 
     def _prose(self, out: list[Piece]) -> bool:
-        """Pass text on up to a tag that is, or may be, a tool's. True to go on."""
+        """Pass text on up to a tag that is, or may be, a tool's. Returns whether to go on."""
         start = self._held.find("<")
         if start != 0:
             return self._say(out, start if start > 0 else len(self._held))
@@ -96,7 +102,7 @@ class TagScanner:
             return False
         if begins and name:
             self._name, self._searched = name, 0
-            self._opened = self._held[: close + 1]  # as it was written, should it be text after all
+            self._opened = self._held[: close + 1]  # kept in case this turns out to be text
             self._held = self._held[close + 1 :]
             if name not in _JSON_TAGS:
                 out.append(("call", name))
@@ -105,7 +111,7 @@ class TagScanner:
         return self._say(out, next_tag if next_tag > 0 else len(self._held))
 
     def _say(self, out: list[Piece], end: int) -> bool:
-        """Let go of prose. True if more is held."""
+        """Pass text on up to `end`. Returns whether more is held."""
         text, self._held = self._held[:end], self._held[end:]
         self._lines.go(text)
         out.append(("text", text))
@@ -114,12 +120,15 @@ class TagScanner:
     # -- marks ------------------------------------------------------------------------------------
 
     def _marks_here(self) -> dict[str, str]:
-        """The marks that mean something at this place, by what each makes the open one."""
+        """Return the tags of marks that count at this place, each with the mark it opens or ""."""
         closing = {f"</{self._mark}>": ""} if self._mark else {}
         return {**self._marks, **closing} if self._lines.free else closing
 
     def _marked(self, out: list[Piece]) -> bool:
-        """A thought leaves as it comes, a question when it is whole. True to go on behind it."""
+        """Pass reasoning on as it comes, a question when it is whole.
+
+        Returns whether to go on behind it.
+        """
         closing = f"</{self._mark}>"
         end = re.compile(closing, re.IGNORECASE | re.ASCII)
         match = end.search(self._held, max(self._searched - len(closing), 0))
@@ -139,7 +148,7 @@ class TagScanner:
         return False
 
     def _part(self, text: str) -> list[Piece]:
-        """Some text, as what the open mark says that it is."""
+        """Return the pieces of a text under the open mark."""
         if self._kind == QUESTION:
             question = text.strip()
             return _call(ASK_USER, dumps({"question": question})) if question else []
@@ -148,7 +157,7 @@ class TagScanner:
     # -- calls ------------------------------------------------------------------------------------
 
     def _begins(self, name: str, after: str) -> bool | None:
-        """Whether what follows a tool's tag makes it a call; None while that cannot be said."""
+        """Return whether the text after a tool's tag makes it a call, None if more is needed."""
         after = after.lstrip()
         if name in _JSON_TAGS:
             return after.startswith("{") if after else None
@@ -158,7 +167,7 @@ class TagScanner:
         return None if any(sign.startswith(after) for sign in signs) else False
 
     def _body(self, out: list[Piece]) -> bool:
-        """Look for the end of the call. True to go on behind it."""
+        """Look for the end of the call. Returns whether to go on behind it."""
         name, held = self._name, self._held
         closing = f"</{name}>"
         end = re.compile(re.escape(closing), re.IGNORECASE)
@@ -179,7 +188,7 @@ class TagScanner:
         return True
 
     def _inside_value(self, name: str, body: str) -> bool:
-        """Whether a closing tag behind `body` is part of a parameter's value."""
+        """Return whether a closing tag behind `body` is part of a parameter's value."""
         end = body[-self._longest :].rstrip()
         closed = end.endswith(tuple(f"</{key}>" for key in self._schemas.get(name, ())))
         return not closed and self._open_parameter(name, body)
@@ -189,8 +198,11 @@ class TagScanner:
         return any(body.rfind(f"<{key}>") > body.rfind(f"</{key}>") for key in keys)
 
     def _arguments(self, name: str, body: str) -> dict[str, Any]:
-        """The parameters in a call's body. A value may hold any text, its own closing tag too,
-        as long as what follows that is not the next parameter or the end."""
+        """Return the arguments in a call's body.
+
+        A value may hold any text, its own closing tag too, unless that is followed by the next
+        parameter or the end.
+        """
         schemas = self._schemas[name]
         found: dict[str, Any] = {}
         if body.strip().startswith("{"):
