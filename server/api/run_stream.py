@@ -57,7 +57,7 @@ class Run(Protocol):
 
     @property
     def first_message(self) -> int:
-        """Return the index of the first message that the run may add."""
+        """Return the number of messages that the document brought."""
         ...
 
     @property
@@ -70,7 +70,7 @@ class Run(Protocol):
         ...
 
     def announces(self, arrived: Callable[[], Awaitable[bool]]) -> None:
-        """Set the function that waits until the client has received the sent events."""
+        """Make tool calls that may not run twice wait for `arrived` after their announcement."""
         ...
 
 
@@ -97,9 +97,9 @@ class Agent(Protocol):
     ) -> Run:
         """Accept a session document for a run. Raises Problem.
 
-        `key` and `owner`: name and owner of the key. `resumed`: id of the run whose events the
-        client has received in part. `checked_size`: characters of JSON of a document that
-        `accept` has checked already; 0 if it has not.
+        `key` and `owner`: name and owner of the key. `resumed`: id of the run that the client
+        continues (`Last-Event-ID`). `checked_size`: size of the JSON of a document that `accept`
+        has checked already; 0 if it has not.
         """
         ...
 

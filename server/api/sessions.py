@@ -1,4 +1,4 @@
-"""The handlers of `POST /session`, `POST /session/events` and the route that stops a session.
+"""The handlers of `POST /session`, `POST /session/events` and `POST /session/stop`.
 
 `POST /session` runs a session document (run_stream.py). `Accept` decides whether the answer is the
 stream of events or the updated document. `POST /session/events` returns the events that rebuild a
@@ -114,7 +114,7 @@ def delta_reply(
     message follows. If splitting content blocks has replaced all messages, those from index `first`
     on are new.
     """
-    there = {id(message) for message in before["messages"]}  # the fold replaces no message object
+    there = {id(message) for message in before["messages"]}  # the fold changes messages in place
     messages = [message for message in session["messages"] if id(message) not in there]
     if there and len(messages) == len(session["messages"]):
         messages = messages[first:]

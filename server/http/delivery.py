@@ -1,7 +1,7 @@
 """Check whether an answer has arrived, by the TCP acknowledgements of the client's system.
 
-Used by `api` before it deletes what is kept for a repeated request and before a tool starts. Behind
-a proxy the acknowledgements are those of the proxy.
+Used by `api` before it deletes the record kept for a repeated request, and before a tool call
+starts that may not run twice. Behind a proxy the acknowledgements are those of the proxy.
 """
 
 from __future__ import annotations
