@@ -50,7 +50,7 @@ async def read_object(call: Call, sizes: Sizes, code: str = "session_invalid") -
     length = headers.get("content-length", "")
     _check_size(
         int(length) if length.isdigit() else 0, sizes
-    )  # of this key: before it is asked for
+    )  # the limit of this key, checked before the body is read
     data = await call.exchange.body()
     _check_size(len(data), sizes)
     packed, size = coding in GZIP, len(data)
@@ -87,7 +87,7 @@ def _counted(data: bytes, packed: bool, most: int, max_values: int) -> tuple[str
 
 
 def inflate(data: bytes, limit: int) -> bytes:
-    """Decompress gzip data, up to `limit` bytes. Raises Problem.
+    """Return decompressed gzip data, at most `limit` bytes. Raises Problem.
 
     Exactly one gzip member is accepted: a chain of empty ones would cost time without output.
     """

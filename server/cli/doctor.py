@@ -53,7 +53,7 @@ class Finding:
 
 
 def examine(app: App) -> list[Finding]:
-    """Return all findings, in the order of their importance at a first start."""
+    """Return all findings, in the order in which a new user needs them."""
     server = app.config.server
     return [
         *_machine(),

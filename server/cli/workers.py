@@ -20,7 +20,7 @@ from typing import NamedTuple
 from ..telemetry import log
 
 YOUNG_S = 10.0  # a worker that ends sooner counts as failed at start
-FIRST_PAUSE_S = 0.5  # before it is started again; doubled each time ...
+FIRST_PAUSE_S = 0.5  # before such a worker is started again; doubled each time ...
 LONGEST_PAUSE_S = 30.0  # ... up to this
 SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD)
 BAD_CONFIGURATION = 2  # a worker's exit code: starting it again would not help
@@ -43,11 +43,13 @@ class Worker(NamedTuple):
 
 @dataclass
 class _Place:
+    """The state of one worker number in the parent; times in seconds of `time.monotonic`."""
+
     number: int
-    pid: int = 0
+    pid: int = 0  # 0: not running
     began: float = 0.0
-    pause: float = 0.0  # before it is started again
-    due: float = 0.0  # when to start it
+    pause: float = 0.0  # before the next start
+    due: float = 0.0  # time of the next start
 
     def rest(self, now: float, why: str, *, young: bool) -> None:
         """Schedule the next start; `young`: with a longer pause than the last time."""

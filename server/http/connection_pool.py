@@ -331,7 +331,7 @@ class Connection(asyncio.Protocol):
         self._pool.open.add(self)
 
     def data_received(self, data: bytes) -> None:
-        """Pass the bytes to the exchange."""
+        """Parse the bytes in the exchange; close the connection if there is none."""
         self.buffer.feed(data)
         if self.exchange is None:
             self.abort()  # data without a request: the next response could not be trusted

@@ -89,7 +89,7 @@ class Exchange:
         self.request = request
         self.id = id  # names this request in the log
         self.peer = peer  # the client's address without its port
-        self.status = 0  # of the answer; 0 as long as nothing was sent
+        self.status = 0  # of the answer; 0 before it begins
         self.finished = False  # the answer is complete
         self.keep_alive = False  # the connection is kept after the answer
         self._channel = channel
@@ -99,7 +99,7 @@ class Exchange:
 
     @property
     def gone(self) -> bool:
-        """Return whether the client has disconnected; tells a cancelled handler the reason."""
+        """Return whether the client has disconnected: one reason why a handler is cancelled."""
         return self._channel.ended
 
     async def body(self) -> bytes:

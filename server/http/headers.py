@@ -19,7 +19,7 @@ from http import HTTPStatus
 from typing import Literal, NamedTuple
 
 # Equal names share one string. Not `sys.intern`: Python 3.12.0 to 3.12.4 never free interned
-# strings (gh-113993), and the names come from clients.
+# strings (gh-113993), and the names come from peers.
 _shared = lru_cache(maxsize=256)(str)
 
 TOKEN = rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+"  # RFC 9110 section 5.6.2

@@ -124,7 +124,7 @@ class OpenAIAPI(BaseAPI):
             await client.close()
 
 
-OpenAI_API = OpenAIAPI  # an alias
+OpenAI_API = OpenAIAPI  # an alternative spelling (docs/reference/library.md)
 
 
 async def answered(api: Model, session_data: Json) -> Json:
