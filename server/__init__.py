@@ -1,8 +1,7 @@
 """yaa: a self-hosted AI agent. A session goes in, an agent runs, the session comes back.
 
-Installed, this is the package `yaa`: authors of tools and hooks `from yaa import tool, hook,
-Context`, and programs of one's own `from yaa import BaseAgent, BaseServer, run`
-(library/program.py).
+Installed, this is the package `yaa`. Tools and hooks use `from yaa import tool, hook, Context`,
+programs `from yaa import BaseAgent, BaseServer, run` (library/program.py).
 """
 
 import importlib
@@ -12,7 +11,8 @@ from typing import Any
 
 VERSION = "0.1.0"
 
-# Said here because older ones could not even read the rest: macOS brings 3.9, Ubuntu 22.04 3.10.
+# Checked here because older versions cannot parse the other modules: macOS has Python 3.9, Ubuntu
+# 22.04 has 3.10.
 if sys.version_info < (3, 11):  # noqa: UP036
     here = f"{sys.version_info[0]}.{sys.version_info[1]}, {sys.executable}"
     sys.stderr.write(f"yaa: needs Python 3.11 or newer, this is {here}; see python.org\n")
@@ -37,13 +37,15 @@ _FOR_AUTHORS = {
 
 
 def later(name: str) -> ModuleType:
-    """A module of this package, imported now and not with whoever asks: most of the server takes
-    longer to import than a person should wait for a page (docs/design/speed.md)."""
+    """Import a module of this package at the time of the call and return it.
+
+    Most of the server takes too long to import before the first page (docs/design/speed.md).
+    """
     return importlib.import_module(f".{name}", __name__)
 
 
 def __getattr__(name: str) -> Any:
-    """What tools, hooks and programs are written with, loaded only for who asks (PEP 562)."""
+    """Import the public names of the package at first use (PEP 562)."""
     if name in _FOR_AUTHORS:
         return getattr(later(_FOR_AUTHORS[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,9 +1,8 @@
-"""The command line: `python3 -m server` serves, `run` is a filter over sessions, `chat` talks.
+"""The command line: parse options, load the configuration, serve or perform a command.
 
-In the walk: the front door. It finds the configuration, says what it found in words that a person
-can act on, and hands over to `door` or `commands`. The rule of the file: every way to fail at start
-ends in one sentence on stderr with the next step, and with 2, or 1 where a later start may succeed;
-and what a port can be opened without is not imported here (cli/serve.py).
+Every failure at start ends with one sentence on stderr that names the next step, and with exit code
+2, or 1 if a later start may succeed. Modules that opening the port does not need are imported later
+(cli/serve.py).
 """
 
 from __future__ import annotations
@@ -48,16 +47,16 @@ STORE = "keep sessions in this folder; FILE is the id of one then"
 BLOCKS = "write the messages with content blocks of this shape"
 TRUST = "the session is my own: keep its approvals, settings and agent"
 NOT_NOW = 1  # starting again may help; after BAD_CONFIGURATION it does not (docs/deploy)
-PASSING = (errno.EADDRINUSE, errno.EADDRNOTAVAIL, socket.EAI_AGAIN)  # why an address is not had
-INTERRUPTED = 128 + signal.SIGINT  # as a shell has it
-WORKERS_END_S = 15.0  # beyond the grace of their tools, before they are killed
+PASSING = (errno.EADDRINUSE, errno.EADDRNOTAVAIL, socket.EAI_AGAIN)  # temporary errors of `bind`
+INTERRUPTED = 128 + signal.SIGINT  # the exit code that shells use
+WORKERS_END_S = 15.0  # beyond disconnect_grace_s, before workers are killed
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Everything `python3 -m server` does. Returns the exit code."""
+    """Run the command line and return the exit code."""
     _prepare_streams()
     options = _options(arguments)
-    # Files of variables from Windows and secrets of clusters end in line breaks; no setting does.
+    # Values from Windows env files and cluster secrets may end in line breaks; no setting does.
     env = {name: value.rstrip("\r\n") for name, value in os.environ.items()}
     try:
         config = load(
@@ -83,22 +82,25 @@ def main(arguments: list[str] | None = None) -> int:
         for problem in error.problems:
             print(f"yaa: {problem}", file=sys.stderr)
         return NOT_NOW if isinstance(error, Unavailable) else BAD_CONFIGURATION
-    except KeyboardInterrupt:  # where nothing has begun that would have to be told
+    except KeyboardInterrupt:  # before anything has begun
         return INTERRUPTED
 
 
 def _prepare_streams() -> None:
-    """Input and output as whatever started us left them: closed, or of a language in which not all
-    can be written that a model says. Neither may end a command with a trace."""
+    """Make the standard streams safe to use.
+
+    Closed streams are reopened on /dev/null, and characters that the terminal cannot encode are
+    escaped, so that neither ends a command with a traceback.
+    """
     for name, mode, errors in (
         ("stdin", "r", "replace"),
         ("stdout", "w", "backslashreplace"),
         ("stderr", "w", "backslashreplace"),
     ):
         stream = getattr(sys, name)
-        if stream is None:  # its number is free, and a connection must not get it
+        if stream is None:  # its descriptor is free, and a connection must not get it
             null = os.open(os.devnull, os.O_RDWR)
-            os.set_inheritable(null, True)  # nor a file of a program that we start
+            os.set_inheritable(null, True)  # the same for programs that the server starts
             setattr(sys, name, open(null, mode, errors=errors, closefd=False))
         elif isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors=errors)
@@ -159,7 +161,10 @@ def _config_file(option: str | None, env: Mapping[str, str]) -> Path | None:
 
 
 def _serve(config: Config, env: Mapping[str, str], *, opens: bool, prints_link: bool) -> int:
-    """`prints_link`: with the key, also where output is no terminal but may be kept."""
+    """Serve until stopped and return the exit code.
+
+    `prints_link`: print the link with the key even if the output is not a terminal.
+    """
     server = config.server
     for text in config.remarks:
         log.get("config").warning(text)
@@ -188,7 +193,7 @@ def _serve(config: Config, env: Mapping[str, str], *, opens: bool, prints_link: 
             held.enter_context(sock)
         if server["workers"] == 1:
             return door.serve(None)
-        app = later("app")  # now, so that workers share the memory it takes
+        app = later("app")  # imported before the fork, so that workers share its memory
         door = door._replace(proof=asyncio.run(app.proven(config, env)))
         return Workers(server["workers"], sockets, patience_s).run(door.serve)
 

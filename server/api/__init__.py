@@ -1,1 +1,1 @@
-"""HTTP routes: each a thin mapping onto one run."""
+"""yaa's own HTTP interface: router, keys and the handlers of its routes."""

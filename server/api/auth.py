@@ -1,10 +1,10 @@
-"""Who may ask: API keys, compared in constant time, before a byte of the body is read.
+"""Check API keys, in constant time and before the body is read.
 
-A key comes as `Authorization: Bearer <key>`, as `Authorization: YAA-API-KEY <key>` (seed 003) or in
-a `YAA-API-KEY` header, beside which `Authorization` is for somebody else. Only BLAKE2b hashes are
-kept, so every comparison takes the same time whatever was sent, and a configuration may hold the
-hash alone. The log sees a key's name and nothing else of it. What is kept between requests belongs
-to its `owner`: the person whose key it is, who may have several.
+A key is sent as `Authorization: Bearer <key>`, as `Authorization: YAA-API-KEY <key>` or in a
+`YAA-API-KEY` header; with the latter, `Authorization` is ignored. Only BLAKE2b hashes are kept, so
+comparisons take constant time and the configuration may hold only the hash. The log holds only the
+name of a key. Data kept between requests belongs to the `owner` of the key, a person who may have
+several keys.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from urllib.parse import unquote
 from ..errors import Problem
 
 SCHEMES = ("bearer", "yaa-api-key")
-HASHED = "blake2b:"  # 64-byte digest in hex, as seed 003 keeps its keys
+HASHED = "blake2b:"  # prefix of a 64-byte digest in hex
 KEY_FILE = "key"
-MAX_KEY_FILE = 4096
+MAX_KEY_FILE = 4096  # bytes
 
 Entry = str | Mapping[str, Any]
 
@@ -32,10 +32,13 @@ _CHALLENGE = {"WWW-Authenticate": 'Bearer realm="yaa"'}
 
 
 class Key(NamedTuple):
-    """What a valid key stands for. `max_runs` at once, `rate_limit` of requests (rate_limit.py);
-    None for the server's own. `owner` names whose workspaces, claims, kept results and agents the
-    key reaches: empty for the key that the server made itself, and where no key is needed.
-    `is_owner`: it may change what other keys get."""
+    """A valid key and its rights.
+
+    `max_runs`: concurrent runs; `rate_limit`: of requests (rate_limit.py); None for the server's
+    default. `owner`: whose workspaces, claims, stored results and agents the key can access; empty
+    for the key that the server generated and if no key is needed. `is_owner`: the key may change
+    what applies to other keys.
+    """
 
     name: str = ""
     max_runs: int | None = None
@@ -49,8 +52,11 @@ HOME = Key("home", is_owner=True)
 
 
 class Keys:
-    """The keys of one server. `entries` are those of `server.api_keys`, checked by config. `made`:
-    the key that the server made itself; empty for none."""
+    """The keys of one server.
+
+    `entries`: those of `server.api_keys`, validated by the configuration. `made`: the key that the
+    server generated; empty for none.
+    """
 
     def __init__(self, entries: Sequence[Entry], made: str = "", *, required: bool = True) -> None:
         trusted = owners(entries)
@@ -60,7 +66,7 @@ class Keys:
         self._required = required
 
     def check(self, headers: Mapping[str, str]) -> Key:
-        """The key that a request carries. Raises Problem("unauthorized")."""
+        """Return the key of a request, ANYONE if none is needed. Raises Problem("unauthorized")."""
         if not self._required:
             return ANYONE
         sent = _sent(headers)
@@ -70,7 +76,7 @@ class Keys:
             )
         digest = _digest(sent)
         found = None
-        for known, key in self._keys:  # all of them: the time must not tell which one came close
+        for known, key in self._keys:  # compare all: the time must not depend on the match
             if hmac.compare_digest(known, digest):
                 found = key
         if found is None:
@@ -78,22 +84,27 @@ class Keys:
         return found
 
     def is_key(self, text: str) -> bool:
-        """Whether a header's value is or holds one of the keys, which are told to nobody."""
+        """Return whether a header's value contains one of the keys, so must not be passed on."""
         sent = [_digest(piece) for piece in _pieces(text)]
         return any(hmac.compare_digest(known, each) for each in sent for known, _ in self._keys)
 
 
 def _pieces(text: str) -> set[str]:
-    """What of a header's value may be a key: all of it, all behind a scheme, and each word."""
+    """Return the parts of a header's value that may be a key.
+
+    They are the whole value, the part after a scheme, and each word.
+    """
     plain = unquote(text)
     whole = (text.strip(), text.partition(" ")[2].strip(), plain)
     return {*whole, *re.split(r"[\s,;=:\"']+", plain)} - {""}
 
 
 def owners(entries: Iterable[Entry]) -> frozenset[str]:
-    """Return which `Key.owner` are the server's owner: the empty one, and of the configured keys
-    those that are marked. Without a mark it is the person who has all the keys, if that is one;
-    among several nobody is."""
+    """Return the values of `Key.owner` that stand for the server's owner.
+
+    They are the empty one and those of entries marked `owner`. If none is marked, a single person
+    with all the keys is the owner; among several nobody is.
+    """
     found = [_whole(entry) for entry in entries]
     marked = {_owner(entry) for entry in found if entry.get("owner")}
     people = {_owner(entry) for entry in found}
@@ -101,16 +112,16 @@ def owners(entries: Iterable[Entry]) -> frozenset[str]:
 
 
 def own_limits(entries: Iterable[Entry]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield (`Key.owner`, limits) of the configured keys that have any of their own."""
+    """Yield (`Key.owner`, limits) of the configured keys that have their own limits."""
     for entry in map(_whole, entries):
         if limits := entry.get("limits"):
             yield _owner(entry), limits
 
 
 def home_key(home: Path) -> str:
-    """The key of a server for which none was configured: kept in `<home>/key`, made once.
+    """Return the key in `<home>/key`, generated once, for a server without configured keys.
 
-    Raises OSError when it can be neither read nor made, ValueError when the file holds no key.
+    Raises OSError if it cannot be read or created, ValueError if the file holds no key.
     """
     file = home / KEY_FILE
     if not file.exists():
@@ -143,13 +154,15 @@ def _whole(entry: Entry) -> Mapping[str, Any]:
 
 
 def _owner(entry: Mapping[str, Any]) -> str:
-    """The person's name, so that a key can be replaced by another; else from the key itself, which
-    stays the same when the list around it changes."""
+    """Return the owner of a key: its name, or else a hash of the key.
+
+    With a name the key can be replaced. The hash does not depend on the position in the list.
+    """
     return entry.get("name") or f"key-{hashlib.sha256(_known(entry['key'])).hexdigest()[:16]}"
 
 
 def _known(text: str) -> bytes:
-    """The digest of a key that is configured as it is, or as its digest."""
+    """Return the digest of a key that is configured in plain text or as a digest."""
     return bytes.fromhex(text.removeprefix(HASHED)) if text.startswith(HASHED) else _digest(text)
 
 
@@ -158,7 +171,7 @@ def _digest(key: str) -> bytes:
 
 
 def _write_once(file: Path, key: str) -> None:
-    """Whole or not at all, and never over another server's: two may start at the same moment."""
+    """Write the key atomically, without replacing one that another server has just written."""
     draft = file.with_name(f"{file.name}.{os.getpid()}.{secrets.token_hex(4)}")
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:

@@ -1,7 +1,7 @@
-"""The body of a request, as one JSON object, or what is wrong with it.
+"""Read the body of a request as one JSON object, plain or compressed with gzip.
 
-In the walk: first thing of every handler that takes a document. The rule of the file: what the
-head alone gives away is refused before the body is asked for.
+Used by every handler that takes a document. Errors that the head shows are raised before the body
+is read.
 """
 
 from __future__ import annotations
@@ -16,26 +16,27 @@ from ..runtime.offload import offload
 from .router import Call
 
 GZIP = ("gzip", "x-gzip")  # the same (RFC 9110 section 8.4.1.3)
-FREE = 1 << 20  # bytes that may come out of gzip whatever their ratio is
-RATIO = 200  # beyond them; sessions reach 5 to 50, what holds nothing 1,000
-PER_VALUE = 100  # bytes that a JSON value takes at most, beside its text
+FREE = 1 << 20  # bytes that gzip data may always expand to
+RATIO = 200  # highest ratio beyond FREE; sessions reach 5 to 50, empty data 1,000
+PER_VALUE = 100  # upper bound of the bytes in memory of a JSON value, beside its text
 
 
 class Sizes(NamedTuple):
-    """The most that a body may be: `max_request_size` and `max_values` of `server.limits`."""
+    """Limits of a body: `max_request_size` (bytes) and `max_values` (JSON values)."""
 
     bytes: int
     values: int
 
     @classmethod
     def of(cls, limits: Mapping[str, Any]) -> Sizes:
+        """Return the sizes of `server.limits`."""
         return cls(limits["max_request_size"], limits.get("max_values", strict_json.MAX_VALUES))
 
 
 async def read_object(call: Call, sizes: Sizes, code: str = "session_invalid") -> dict[str, Any]:
-    """The body, which may be as large as `sizes`; `code` is the Problem's where it is no object.
+    """Return the body as a JSON object of at most `sizes`.
 
-    Raises Problem, JSONError or ProtocolError.
+    Raises Problem (with `code` if the body is not an object), JSONError or ProtocolError.
     """
     headers = call.request.headers
     _check_type(headers.get("content-type", ""))
@@ -49,7 +50,7 @@ async def read_object(call: Call, sizes: Sizes, code: str = "session_invalid") -
     length = headers.get("content-length", "")
     _check_size(
         int(length) if length.isdigit() else 0, sizes
-    )  # of this key: before it is asked for
+    )  # the limit of this key, checked before the body is read
     data = await call.exchange.body()
     _check_size(len(data), sizes)
     packed, size = coding in GZIP, len(data)
@@ -80,15 +81,15 @@ def _check_size(size: int, sizes: Sizes) -> None:
 
 
 def _counted(data: bytes, packed: bool, most: int, max_values: int) -> tuple[str, int]:
-    """The text of a body, and how many JSON values it has, exact if more than `max_values`."""
+    """Return the text of a body and its number of JSON values, exact if above `max_values`."""
     text = strict_json.decode(inflate(data, most) if packed else data)
     return text, strict_json.count_values(text, max_values)
 
 
 def inflate(data: bytes, limit: int) -> bytes:
-    """Gzip undone, never beyond `limit` bytes: a few kilobytes can hold gigabytes.
+    """Return decompressed gzip data, at most `limit` bytes. Raises Problem.
 
-    One member, as every encoder makes it: a chain of empty ones costs time without any output.
+    Exactly one gzip member is accepted: a chain of empty ones would cost time without output.
     """
     decoder = zlib.decompressobj(wbits=31)
     try:
@@ -105,8 +106,11 @@ def inflate(data: bytes, limit: int) -> bytes:
 
 
 def _check_type(content_type: str) -> None:
-    """Only application/json: text/plain and forms are what any page may send unasked (CSRF). Other
-    parameters than charset mean nothing to JSON (RFC 8259 section 11), and clients have them."""
+    """Refuse other types than application/json in UTF-8. Raises Problem.
+
+    Foreign pages may send text/plain and forms without a preflight (CSRF). Parameters other than
+    charset are ignored, since some clients send them (RFC 8259 section 11 defines none).
+    """
     kind, *parameters = content_type.split(";")
     named = (each.partition("=") for each in parameters)
     codings = {

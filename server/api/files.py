@@ -1,8 +1,8 @@
-"""`POST /files`: a file that a session's tools made, for the clients of the key that ran them.
+"""The handler of `POST /files`: download a file from the workspace of a session.
 
-In the walk: the router has checked the key; the toolbox reads the file in the sandbox, a piece at a
-time. The rule of the file: what comes is a stranger's bytes, to be saved and never shown by us, so
-it leaves as a download of no type that a browser would run.
+The toolbox reads the file in the sandbox, piece by piece. The content is untrusted, so it is sent
+as an attachment with a type that browsers do not render. Only the owner of the key that ran the
+session can read its files.
 """
 
 from __future__ import annotations
@@ -23,24 +23,39 @@ HEADERS = {
 }
 MAX_PATH = 4096
 AT_ONCE = 4  # pieces that are read at the same time, each by a process
-MAX_ID = 128  # of a session, as in its document
+MAX_ID = 128  # characters of a session's id, as in its document
 
 
 class Piece(Protocol):
-    """Some of a file (tools/file_download.py)."""
+    """The interface of a piece of a file (tools/file_download.py)."""
 
     @property
-    def data(self) -> bytes: ...
+    def data(self) -> bytes:
+        """Return the content of the piece; empty at the end of the file."""
+        ...
+
     @property
-    def bytes(self) -> int: ...
+    def bytes(self) -> int:
+        """Return the size of the whole file in bytes."""
+        ...
+
     @property
-    def stamp(self) -> str: ...
+    def stamp(self) -> str:
+        """Return a value that changes when the file does."""
+        ...
 
 
 class Toolbox(Protocol):
+    """The interface of the toolbox that `Downloads` uses."""
+
     async def read_piece(
         self, owner: str, session_id: str, path: str, offset: int, stamp: str
-    ) -> Piece: ...
+    ) -> Piece:
+        """Read a piece of a file from `offset` bytes on. Raises Problem.
+
+        `stamp`: that of the previous piece, "" for the first one.
+        """
+        ...
 
 
 class Downloads:
@@ -51,7 +66,7 @@ class Downloads:
         self._places = asyncio.Semaphore(AT_ONCE)
 
     async def post(self, call: Call) -> None:
-        """Raises Problem for what is not there, before anything is sent."""
+        """Send a file. Raises Problem, before anything is sent, if it cannot be read."""
         sizes = Sizes.of(self._ceilings.of(call.key.owner))
         body = await read_object(call, sizes, "request_invalid")
         session_id, path = _text(body, "id", MAX_ID), _text(body, "path", MAX_PATH)
@@ -63,7 +78,8 @@ class Downloads:
         stream.write(piece.data)
         while sent < size:
             await stream.drain()
-            # Changed or gone since: the answer stays short of its length, so the client can tell.
+            # If the file has changed or is gone, the answer is shorter than its Content-Length, so
+            # the client can detect it.
             piece = await self._read(owner, session_id, path, sent, piece.stamp)
             if not piece.data:
                 raise Problem("not_found", "The file became shorter while it was read")
@@ -78,7 +94,10 @@ class Downloads:
 
 
 def disposition(path: str) -> str:
-    """RFC 6266: the last part of the path, in ASCII for old readers and exactly for all others."""
+    """Return the Content-Disposition of a download named by the last part of `path` (RFC 6266).
+
+    The name is given in ASCII for old clients and exactly for all others.
+    """
     name = re.sub(r"[\x00-\x1f\x7f]", "_", path.rstrip("/").rpartition("/")[2]) or "file"
     plain = re.sub(r'[^ -~]|["\\%]', "_", name)
     exact = quote(name.encode("utf-8", "replace"), safe="")

@@ -1,7 +1,7 @@
-"""`GET /health` for machines, `GET /info` for the client: what this server is and has.
+"""The handlers of `GET /health` and `GET /info`.
 
-The rule of the file: `/health` is open and says nothing worth knowing; `/info` needs a key and
-tells no secret, only what a session on this server can name.
+`/health` needs no key and shows only the status and the version. `/info` needs a key and lists what
+a session on this server can use; it holds no secrets.
 """
 
 from __future__ import annotations
@@ -15,21 +15,24 @@ Facts = Callable[[str], dict[str, Any]]
 
 
 class Health:
-    """200 as soon as it listens: what needs more than that waits until there is more."""
+    """The handler of `GET /health`: 200 as soon as the server listens."""
 
     def __init__(self, version: str, is_open: Callable[[], bool]) -> None:
         self._version, self._is_open = version, is_open
 
     async def get(self, call: Call) -> None:
+        """Send `{status, version}`; `status` is "ok" or "starting"."""
         status = "ok" if self._is_open() else "starting"
         await call.json({"status": status, "version": self._version})
 
 
 class Info:
-    """`facts` is asked at every request, with the owner of the key (auth.Key): agents and
-    limits are not the same for all keys, and models and tools may change while the server runs.
-    `defaults` is the session half of the configuration, and `config_schema` the JSON Schema of its
-    `config`."""
+    """The handler of `GET /info`.
+
+    `facts` is called for every request with the owner of the key (auth.Key): agents and limits
+    differ between keys, and models and tools may change while the server runs. `defaults` is the
+    `session` section of the configuration, `config_schema` the JSON Schema of its `config`.
+    """
 
     def __init__(
         self,
@@ -44,4 +47,5 @@ class Info:
         self._facts = facts
 
     async def get(self, call: Call) -> None:
+        """Send version, defaults, configuration schema and the current facts."""
         await call.json(self._fixed | self._facts(call.key.owner))

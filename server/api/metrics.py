@@ -1,6 +1,6 @@
-"""`GET /metrics`: the counters of all workers, for Prometheus. It needs a key like everything else.
+"""The handler of `GET /metrics`: the counters of all workers, in the format of Prometheus.
 
-The rule of the file: asking costs no more than adding numbers up, and the answer is only numbers.
+The route needs a key.
 """
 
 from __future__ import annotations
@@ -13,10 +13,11 @@ CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
 class Scrape:
-    """`text` makes the answer (metrics.Metrics.text)."""
+    """The handler of `GET /metrics`. `text` returns the body (metrics.Metrics.text)."""
 
     def __init__(self, text: Callable[[], str]) -> None:
         self._text = text
 
     async def get(self, call: Call) -> None:
+        """Send the counters."""
         await call.reply(200, self._text().encode(), {"Content-Type": CONTENT_TYPE})

@@ -1,7 +1,7 @@
-"""How often a key may ask: a token bucket for each person, filled at the rate and as large as it.
+"""The rate limit of requests: a token bucket for each owner of keys.
 
-So `100/1m` lets a hundred requests come at once, and after them one every 0.6 s. The rule of the
-file: a refusal says when the next request will be taken, and costs no token.
+So `100/1m` lets a hundred requests come at once, and after them one every 0.6 s. A refusal names
+the time of the next accepted request and costs no token.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
 class Rates:
-    """`limit` ("100/1m", "" for none) is of every key that has no own one."""
+    """The rate limits of all keys. `limit` ("100/1m", "" for none) is the default of a key."""
 
     def __init__(self, limit: str, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._limit = limit
         self._clock = clock
-        self._buckets: dict[str, tuple[float, float]] = {}  # by owner: tokens, and when
+        self._buckets: dict[str, tuple[float, float]] = {}  # by owner: tokens, time of counting
 
     def take(self, key: Key) -> None:
         """Count a request. Raises Problem("rate_limited") with Retry-After."""
@@ -45,7 +45,7 @@ class Rates:
 
 
 def parse(limit: str) -> tuple[float, float]:
-    """(requests at once, requests a second) of `100/1m`, `5/s`; checked by the configuration."""
+    """Return (requests at once, requests per second) of `100/1m` or `5/s`. Raises ValueError."""
     match = re.fullmatch(r"([0-9]+)/([0-9]*)([smhd])", limit)
     if match is None:
         raise ValueError(f"{limit} is no rate such as 100/1m")

@@ -1,9 +1,9 @@
-"""From a request to its handler, and from whatever went wrong to one JSON answer.
+"""Route requests to handlers, check keys, and turn exceptions into JSON answers.
 
-In the walk: the listener hands over an `Exchange`. Here its handler is found, its key checked, and
-the handler called with a `Call`; everything a handler raises is translated once, in `Border`. The
-rule of the file: no answer leaves without the CORS headers of its request, so that a page that may
-ask can read even a 401; and each request leaves one line in the access log.
+`http.listener` calls the router with an `Exchange`. The router finds the handler, checks the key
+and calls the handler with a `Call`; `Border` turns its exceptions into answers. Every answer has
+the CORS headers of its request, so that an allowed page can read even a 401. Each request writes
+one line to the access log.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from ..telemetry import log, spans
 from .auth import ANYONE, Key, Keys
 from .rate_limit import Rates
 
-CLIENT_GONE = 499  # nginx's number for "the client hung up first"; only ever in the log
+CLIENT_GONE = 499  # as nginx logs a client that disconnected first; used only in the log
 
-# RFC 9110 needs no CORS; browsers do. A wildcard would not cover `authorization` (Fetch standard,
-# "CORS non-wildcard request-header name"), and the x-stainless ones are sent by OpenAI's SDKs. A
-# page that is traced sends W3C's three by itself, and could not ask at all if one were missing.
+# A wildcard would not cover `authorization` (Fetch standard, "CORS non-wildcard request-header
+# name"). OpenAI's SDKs send the x-stainless headers. Traced pages add `baggage`, `traceparent` and
+# `tracestate` to each request, which fails if one of them is not allowed.
 ALLOW_HEADERS = ", ".join(
     (
         *("accept", "authorization", "content-encoding", "content-type", "idempotency-key"),
@@ -57,44 +57,49 @@ _log = log.get("api")
 
 
 class Record(Protocol):
-    """What this host keeps of a run (agent/run_records.py)."""
+    """The stored result of a run, for repeated requests (agent/run_records.py)."""
 
-    def forget(self) -> None: ...
+    def forget(self) -> None:
+        """Delete the record."""
+        ...
 
 
 class Call:
-    """One request on its way through the api: who asks, and the only way to answer."""
+    """One request with its key. Handlers answer through it."""
 
     def __init__(self, exchange: Exchange, headers: Mapping[str, str]) -> None:
         self.exchange = exchange
         self.request = exchange.request
         self.key: Key = ANYONE
         self.run = ""  # the id of the run that this request began
-        self.at: Mapping[str, str] = {}  # what the route's pattern names, percent-decoded
-        self.refusal: Callable[[Problem], dict[str, Any]] = Problem.body  # the body of a Problem
-        self.size = 0  # characters of JSON that the request's body had
-        self.sent = 0  # bytes of body
-        self.record: Record | None = None  # kept of the run until the client has the answer
+        self.at: Mapping[str, str] = {}  # values of the route's `{name}` parts, percent-decoded
+        self.refusal: Callable[[Problem], dict[str, Any]] = Problem.body  # makes error bodies
+        self.size = 0  # characters of JSON in the request's body
+        self.sent = 0  # bytes of the answer's body
+        self.record: Record | None = None  # kept until the client has the answer
         self._headers = dict(headers)
 
     @property
     def status(self) -> int:
-        """Of the answer; 0 until it has begun."""
+        """Return the status of the answer; 0 before it begins."""
         return self.exchange.status
 
     async def reply(
         self, status: int, body: bytes = b"", headers: Mapping[str, str] | None = None
     ) -> None:
+        """Send a whole answer."""
         self.sent = len(body)
         await self.exchange.respond(status, self._headers | dict(headers or {}), body)
 
     async def json(
         self, value: Any, *, status: int = 200, headers: Mapping[str, str] | None = None
     ) -> None:
+        """Send a value as a JSON answer."""
         kind = {"Content-Type": "application/json; charset=utf-8"}
         await self.reply(status, dumps(value).encode(), kind | dict(headers or {}))
 
     def stream(self, headers: Mapping[str, str], status: int = 200) -> Stream:
+        """Begin an answer that is sent piece by piece."""
         return self.exchange.stream(status, self._headers | dict(headers))
 
 
@@ -102,8 +107,11 @@ Handler = Callable[[Call], Awaitable[None]]
 
 
 class Route(NamedTuple):
-    """A handler; `open` means that it needs no key. `refusal` makes the body of a Problem, for all
-    of its front: clients of other systems look for its members under other names."""
+    """A handler and its settings.
+
+    `open`: it needs no key. `refusal` makes the body of a Problem in the format of the route's
+    protocol; it also applies to unknown paths with the same first segment.
+    """
 
     handler: Handler
     open: bool = False
@@ -111,9 +119,13 @@ class Route(NamedTuple):
 
 
 class Router:
-    """`await router(exchange)` serves one request. `routes` maps (method, path) to a Route, a part
-    of the path like `{agent}` standing for any one segment; `files` gets every GET for which there
-    is none."""
+    """The router of one server. `await router(exchange)` serves one request.
+
+    `routes` maps (method, path) to a Route; a path segment like `{agent}` matches any one segment.
+    `files` handles every GET and HEAD without a route. `count` is called with the status of each
+    answer. `opened` waits until the server is ready for routes that need a key. `forward`: names of
+    request headers that tools may pass on.
+    """
 
     def __init__(
         self,
@@ -131,7 +143,7 @@ class Router:
         for (method, path), route in routes.items():
             self._routes.setdefault(path, {})[method] = route
         self._patterns = [path.split("/") for path in self._routes if "{" in path]
-        # By an address's first part: who asks beside a front's routes reads its words all the same.
+        # By the first path segment, so that unknown paths of a protocol use its error format too.
         self._refusals = {
             _front(path): route.refusal
             for (_, path), route in routes.items()
@@ -141,11 +153,11 @@ class Router:
         self._keys = keys
         self._origins = origins or Origins()
         self._rates = rates or Rates("")
-        self._count = count  # called with the status of every answer
-        self._forward = frozenset(forward)  # what tools may tell of a caller (caller.py)
+        self._count = count
+        self._forward = frozenset(forward)
         named = (name.lower() for name in sorted(self._forward) if not forwarding.is_cookie(name))
         self._allow_headers = ", ".join(dict.fromkeys((*ALLOW_HEADERS.split(", "), *named)))
-        self._opened = opened  # waits until all is there that a route with a key may need
+        self._opened = opened
 
     async def __call__(self, exchange: Exchange) -> None:
         began, clock = time.time(), time.perf_counter()
@@ -199,7 +211,7 @@ class Router:
         return self._files
 
     def _at(self, path: str) -> tuple[dict[str, Route], dict[str, str]]:
-        """The routes of a path by method, none if there are none; and what its pattern names."""
+        """Return the routes of a path by method, and the values of its `{name}` segments."""
         if path in self._routes and "{" not in path:
             return self._routes[path], {}
         parts = path.split("/")
@@ -209,7 +221,7 @@ class Router:
         return {}, {}
 
     async def _options(self, call: Call) -> None:
-        """A preflight never carries a key, and asks before the real request may be sent."""
+        """Answer OPTIONS without a key: a CORS preflight never carries one."""
         methods = _methods(self._at(call.request.path)[0]) or ["GET", "HEAD"]
         allowed = ", ".join((*methods, "OPTIONS"))
         headers = {"Allow": allowed}
@@ -223,13 +235,15 @@ class Router:
 
 
 def nothing(path: str) -> Problem:
-    """The refusal of an address that is none: most often its base is wrong, so it says which."""
+    """Return a Problem that names the unknown path: most often the client's base URL is wrong."""
     return Problem("not_found", f"There is nothing at {path[:200]}")
 
 
 class Border:
-    """Where everything a handler raises becomes an answer. A fault of ours is logged whole under
-    the exchange's id, which is all that the client is told of it."""
+    """A context manager that turns exceptions of a handler into JSON answers.
+
+    An unexpected exception is logged with its traceback; the client gets only the request id.
+    """
 
     def __init__(self, call: Call) -> None:
         self._call = call
@@ -245,7 +259,7 @@ class Border:
     ) -> bool:
         call = self._call
         if not isinstance(error, Exception) or isinstance(error, ConnectionError) or call.status:
-            return False  # nobody is there any more, or an answer has begun and can only end
+            return False  # the client is gone, or an answer has begun
         is_json = isinstance(error, JSONError)
         problem = problem_of(
             Problem("bad_json", str(error)) if is_json else error, call.exchange.id
@@ -260,7 +274,7 @@ class Border:
 
 
 def _front(path: str) -> str:
-    """The first part of an address, by which fronts are told apart."""
+    """Return the first path segment, which identifies a protocol."""
     return path.lstrip("/").partition("/")[0]
 
 
@@ -270,7 +284,7 @@ def _methods(here: Iterable[str]) -> list[str]:
 
 
 def _matched(pattern: list[str], parts: list[str]) -> dict[str, str]:
-    """The value of each `{name}` of a pattern; empty when the path does not match it."""
+    """Return the value of each `{name}` of a pattern; {} if the path does not match."""
     if len(pattern) != len(parts):
         return {}
     named = {}
@@ -283,9 +297,11 @@ def _matched(pattern: list[str], parts: list[str]) -> dict[str, str]:
 
 
 def _write_access(call: Call, began: float, took: float) -> None:
-    """Who asked for what, and the answer's status. The query is left out, since it may hold
-    anything. Containers and balancers ask for `/health` every few seconds: if all is well, only at
-    `debug`."""
+    """Write one line to the access log, without the query, which may hold secrets.
+
+    Successful requests for `/health` are logged at `debug`: load balancers send them every few
+    seconds. `began`: Unix seconds. `took`: seconds.
+    """
     well = call.request.path == "/health" and call.status == 200
     level = logging.DEBUG if well else logging.INFO
     if not _access.isEnabledFor(level):

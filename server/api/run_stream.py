@@ -1,10 +1,9 @@
-"""A run inside a request: what `POST /session` and the fronts of other systems have in common.
+"""Run an agent inside a request, for `POST /session` and the handlers of `protocols`.
 
-In the walk: a handler has made a session document of what it was sent. `Runs.begin` takes a slot
-and has the agent accept the document; then the run's events are streamed as frames that the handler
-makes (`stream`), or the run's session is returned at its end (`collect`). The rule of the file:
-status and content type are sent only after the document is known to be good, and nothing of a run
-outlives its request.
+A handler converts its request into a session document. `Runs.begin` takes a slot and lets the agent
+accept the document. Then `stream` sends the run's events as frames that the handler makes, or
+`collect` returns the session after the run. Status and headers are sent only after the document has
+been accepted. A run ends with its request.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ STREAM_HEADERS = {
     "X-Accel-Buffering": "no",  # nginx would otherwise collect the stream
     "x-should-retry": "false",
 }
-RETRY_AFTER_S = 2  # a run lasts seconds to minutes; asking again sooner only adds load
+RETRY_AFTER_S = 2  # a run lasts seconds to minutes; an earlier retry only adds load
 PING = sse.comment("ping")
 
 Frame = Callable[[Event, str, int], bytes]
@@ -44,29 +43,50 @@ TERMINAL = ("RUN_FINISHED", "RUN_ERROR")
 
 
 class Run(Protocol):
-    """One accepted run (agent.Run)."""
+    """The interface of an accepted run (agent.Run)."""
 
     @property
-    def id(self) -> str: ...
+    def id(self) -> str:
+        """Return the id of the run."""
+        ...
+
     @property
-    def session(self) -> dict[str, Any]: ...
+    def session(self) -> dict[str, Any]:
+        """Return the session with all events so far applied."""
+        ...
+
     @property
-    def first_message(self) -> int: ...
+    def first_message(self) -> int:
+        """Return the number of messages that the document brought."""
+        ...
+
     @property
-    def record(self) -> Record | None: ...
-    def events(self) -> AsyncGenerator[Event, None]: ...
-    def announces(self, arrived: Callable[[], Awaitable[bool]]) -> None: ...
+    def record(self) -> Record | None:
+        """Return the stored result of the run; None if nothing is stored."""
+        ...
+
+    def events(self) -> AsyncGenerator[Event, None]:
+        """Yield the events of the run."""
+        ...
+
+    def announces(self, arrived: Callable[[], Awaitable[bool]]) -> None:
+        """Make tool calls that may not run twice wait for `arrived` after their announcement."""
+        ...
 
 
 class Sends(Protocol):
-    """What a pulse asks of a stream (wire.exchange.Stream)."""
+    """The interface of a stream that `Pulse` uses (http.exchange.Stream)."""
 
-    sent_at: float  # when anything was sent at last, in loop time
+    sent_at: float  # time of the last send, in loop time
 
-    def write(self, data: bytes) -> None: ...
+    def write(self, data: bytes) -> None:
+        """Send bytes."""
+        ...
 
 
 class Agent(Protocol):
+    """The interface of the agent that `Runs` uses."""
+
     def prepare(
         self,
         document: dict[str, Any],
@@ -74,14 +94,25 @@ class Agent(Protocol):
         owner: str = "",
         resumed: str = "",
         checked_size: int = 0,
-    ) -> Run: ...
+    ) -> Run:
+        """Accept a session document for a run. Raises Problem.
 
-    async def stop_session(self, owner: str, session_id: str) -> bool: ...
+        `key` and `owner`: name and owner of the key. `resumed`: id of the run that the client
+        continues (`Last-Event-ID`). `checked_size`: size of the JSON of a document that `accept`
+        has checked already; 0 if it has not.
+        """
+        ...
+
+    async def stop_session(self, owner: str, session_id: str) -> bool:
+        """Stop the runs of a session. Return False if one still runs after a while."""
+        ...
 
 
 class Runs:
-    """The runs of all handlers, which share the slots. `limits` is `server.limits`, `ceilings`
-    what keys have of their own."""
+    """The runs of all handlers, which share the slots.
+
+    `limits` is `server.limits`, `ceilings` the limits of individual keys.
+    """
 
     def __init__(
         self, agent: Agent, limits: Mapping[str, Any], ceilings: Ceilings | None = None
@@ -93,13 +124,18 @@ class Runs:
         self._announce_s: float = limits["announce_s"]
 
     async def read(self, call: Call, code: str = "session_invalid") -> dict[str, Any]:
-        """The body as one JSON object. Raises Problem, JSONError or ProtocolError."""
+        """Return the body as a JSON object. Raises Problem, JSONError or ProtocolError.
+
+        `code`: error code for a body that is not an object.
+        """
         return await read_object(call, Sizes.of(self._ceilings.of(call.key.owner)), code)
 
     @asynccontextmanager
     async def begin(self, call: Call, document: dict[str, Any]) -> AsyncGenerator[Run, None]:
-        """A run of `document`, which now belongs to the run. Raises Problem for everything that is
-        wrong with it."""
+        """Take a slot and prepare a run of `document`, which now belongs to the run.
+
+        Raises Problem if there is no slot or the document is invalid.
+        """
         self._slots.take(call.key)
         try:
             headers = call.request.headers
@@ -122,12 +158,14 @@ class Runs:
             self._slots.give(call.key)
 
     def again(self, call: Call, document: dict[str, Any]) -> Run:
-        """Another run of the same request, in its slot, when the one before has ended. Raises
-        Problem."""
+        """Return another run for the same request and slot, after the previous one has ended.
+
+        Raises Problem.
+        """
         return self._agent.prepare(document, call.key.name, call.key.owner)
 
     async def stop(self, call: Call, session_id: str) -> bool:
-        """End what runs of a session of this key. False if something still runs after a while."""
+        """Stop the runs of a session of this key. Return False if one still runs after a while."""
         return await self._agent.stop_session(call.key.owner, session_id)
 
     async def stream(
@@ -138,10 +176,12 @@ class Runs:
         cut: Callable[[], bytes] = bytes,
         go_on: GoOn | None = None,
     ) -> None:
-        """Send each event as the SSE frames that `frame(event, alias, number)` returns; b"" sends
-        nothing. If the server stops, the stream ends without a terminal event; `cut` returns what
-        is sent then, for clients that would take that as a proper end. `go_on` may return another
-        run, whose events follow those of the last."""
+        """Send each event as the SSE frames that `frame(event, alias, number)` returns.
+
+        A frame b"" is not sent. If the server stops, the stream ends without a terminal event, and
+        the bytes that `cut` returns are sent last, for clients that would take this as a regular
+        end. `go_on` may return another run, whose events follow; then `cut` always ends the stream.
+        """
         beat = {"X-Heartbeat": f"{self._heartbeat_s:g}"} if self._heartbeat_s else {}
         stream = call.stream(STREAM_HEADERS | beat)
         pulse = Pulse(stream, self._heartbeat_s)
@@ -158,13 +198,13 @@ class Runs:
                         if data := frame(event, name, number):
                             stream.write(data)
                             call.sent += len(data)
-                        # Back-pressure. And `tool.exec` must have left before its tool starts: the
-                        # run starts it only when it is asked for its next event.
+                        # Back-pressure. `tool.exec` must be sent before its tool starts; the run
+                        # starts the tool when the next event is requested.
                         if name == EXEC:
                             await stream.flush()
                         elif stream.full:
                             await stream.drain()
-                ended = ended and go_on is None  # then `cut` has the last word
+                ended = ended and go_on is None  # with `go_on`, `cut` sends the last bytes
                 following = await go_on() if go_on else None
         except asyncio.CancelledError:
             if call.exchange.gone:
@@ -178,8 +218,10 @@ class Runs:
     async def collect(
         self, call: Call, run: Run, see: Callable[[Event], object] = lambda event: None
     ) -> dict[str, Any]:
-        """The session after the run; `see` gets each of its events. If the server stops, it is the
-        session as far as it came, `in_progress`."""
+        """Run to the end and return the session; call `see` with each event.
+
+        If the server stops, the session is returned as it is, with status `in_progress`.
+        """
         try:
             async with aclosing(run.events()) as events:
                 async for event in events:
@@ -191,14 +233,14 @@ class Runs:
 
 
 class Slots:
-    """How many runs there may be at once: on this server, and for all keys of one person."""
+    """The number of concurrent runs, limited per process and per owner of keys."""
 
     def __init__(self, most: int) -> None:
         self._most = most
         self._taken: Counter[str] = Counter()
 
     def take(self, key: Key) -> None:
-        """Raises Problem("busy") when there is no slot."""
+        """Take a slot for a key. Raises Problem("busy") if there is none."""
         mine = self._most if key.max_runs is None else key.max_runs
         if self._taken.total() >= self._most or self._taken[key.owner] >= mine:
             raise Problem(
@@ -209,13 +251,14 @@ class Slots:
         self._taken[key.owner] += 1
 
     def give(self, key: Key) -> None:
+        """Return a slot."""
         self._taken[key.owner] -= 1
 
 
 class Pulse:
-    """Writes a comment when nothing else was sent for `every` seconds (0: never).
+    """A heartbeat: a comment whenever nothing was sent for `every` seconds (0: never).
 
-    One timer for the whole stream, put forward when it fires: nothing is scheduled per event.
+    One timer per stream, rescheduled when it fires, so that events cost nothing.
     """
 
     def __init__(self, stream: Sends, every: float) -> None:
@@ -225,6 +268,7 @@ class Pulse:
         self._timer = self._loop.call_later(every, self._beat) if every else None
 
     def stop(self) -> None:
+        """Stop the heartbeat."""
         if self._timer is not None:
             self._timer.cancel()
 

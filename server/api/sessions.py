@@ -1,8 +1,8 @@
-"""`POST /session`: a session document in, a run, the updated document or its events out.
+"""The handlers of `POST /session`, `POST /session/events` and `POST /session/stop`.
 
-In the walk: the router has checked the key; here the body becomes a document and a run
-(run_stream.py), and `Accept` decides whether the answer is the events or the document. `POST
-/session/events` answers with a stored session as events, and runs nothing.
+`POST /session` runs a session document (run_stream.py). `Accept` decides whether the answer is the
+stream of events or the updated document. `POST /session/events` returns the events that rebuild a
+stored session, without a run.
 """
 
 from __future__ import annotations
@@ -26,15 +26,14 @@ MAX_ID = 128  # characters of a session's id
 
 
 class Sessions:
-    """The handler of `POST /session`. `streams` is the default of `config.yaa.stream`, for a
-    session that does not say."""
+    """The handlers of sessions. `streams` is the default of `config.yaa.stream`."""
 
     def __init__(self, runs: Runs, *, streams: bool) -> None:
         self._runs = runs
         self._streams = streams
 
     async def post(self, call: Call) -> None:
-        """Raises Problem for everything that is found wrong before the run begins."""
+        """Run a session. Raises Problem if it cannot begin."""
         document = await self._runs.read(call)
         name_session(document, call)
         async with self._runs.begin(call, document) as run:
@@ -42,6 +41,7 @@ class Sessions:
             if wants_stream(call.request.headers.get("accept", ""), bool(own)):
 
                 def frame(event: Event, name: str, number: int) -> bytes:
+                    """Return the event as one SSE frame."""
                     return sse.encode(dumps(event), name, f"{run.id}/{number}")
 
                 await self._runs.stream(call, run, frame)
@@ -53,7 +53,7 @@ class Sessions:
             await call.json(reply, headers={"x-should-retry": "false"})
 
     async def stop(self, call: Call) -> None:
-        """End what runs of the session `{"id": …}` on this host, at once."""
+        """Stop the runs of the session `{"id": …}` on this host at once."""
         body = await self._runs.read(call, "request_invalid")
         session_id = body.get("id")
         if not isinstance(session_id, str) or not 0 < len(session_id) <= MAX_ID:
@@ -64,10 +64,10 @@ class Sessions:
         await call.json({"id": session_id, "stopped": stopped})
 
     async def events(self, call: Call) -> None:
-        """The events that rebuild a session, as an array or as a stream. Nothing is run."""
+        """Send the events that rebuild a session, as an array or a stream, without a run."""
         document = await self._runs.read(call)
         document = await offload(call.size, accept, document)
-        # 5,000 messages take a third of a second, in which other streams would stand still.
+        # In a thread: 5,000 messages take 0.3 s, which would delay other streams.
         found = await asyncio.to_thread(snapshot.events, document)
         if not wants_stream(call.request.headers.get("accept", ""), False):
             await call.json(found)
@@ -80,8 +80,10 @@ class Sessions:
 
 
 def name_session(document: dict[str, Any], call: Call) -> None:
-    """Give a session without an id the one that its `Idempotency-Key` stands for, so that a
-    repetition is known for the same session."""
+    """Set the id of a session without one from its `Idempotency-Key`, if it has one.
+
+    A repeated request then has the same id.
+    """
     key = call.request.headers.get("idempotency-key", "")
     if key and document.get("id") is None:
         name = hashlib.sha256("\0".join((call.key.owner, key)).encode()).hexdigest()
@@ -89,9 +91,9 @@ def name_session(document: dict[str, Any], call: Call) -> None:
 
 
 def wants_stream(accept: str, otherwise: bool) -> bool:
-    """SSE or JSON: what `Accept` prefers; `otherwise` where it leaves the choice open.
+    """Return whether `Accept` prefers SSE to JSON; `otherwise` if it has no preference.
 
-    Raises Problem("not_acceptable") when neither would be taken (RFC 9110 section 12.5.1).
+    Raises Problem("not_acceptable") if it allows neither (RFC 9110 section 12.5.1).
     """
     stream = _quality(accept, "text/event-stream")
     whole = _quality(accept, "application/json")
@@ -105,11 +107,14 @@ def wants_stream(accept: str, otherwise: bool) -> bool:
 def delta_reply(
     session: Mapping[str, Any], before: Mapping[str, Any], first: int = 0
 ) -> dict[str, Any]:
-    """Seed 003's reply: only what this run added to the session, and what it used. `before` has the
-    messages that were there: the last ones need not be the new ones, since the result of a call
-    goes behind that call, also when the user has spoken since. Where content blocks were parted,
-    all messages are others: then those from number `first` on are new."""
-    there = {id(message) for message in before["messages"]}  # the fold keeps each where it changes
+    """Return the reply of `config.yaa.reply: delta`: new messages and the usage of this run.
+
+    `before`: the session before the run. Its message objects are compared by identity, since new
+    messages need not be the last ones: a tool result is inserted after its call, even if a user
+    message follows. If splitting content blocks has replaced all messages, those from index `first`
+    on are new.
+    """
+    there = {id(message) for message in before["messages"]}  # the fold changes messages in place
     messages = [message for message in session["messages"] if id(message) not in there]
     if there and len(messages) == len(session["messages"]):
         messages = messages[first:]
@@ -123,8 +128,10 @@ def delta_reply(
 
 
 def _quality(accept: str, kind: str) -> float:
-    """How much `Accept` wants `kind`: 0 to 1. The most specific range counts, an empty or
-    unreadable header wants everything."""
+    """Return the quality of `kind` in `Accept`, from 0 to 1.
+
+    The most specific range counts. For an empty header it is 1.
+    """
     best, quality = 0, 0.0 if accept.strip() else 1.0
     ranges = {kind: 3, kind.split("/")[0] + "/*": 2, "*/*": 1}
     for part in accept.lower().split(","):

@@ -1,8 +1,8 @@
-"""The browser client's files, for those who open the server instead of the folder.
+"""Serve the files of the browser client.
 
-In the walk: the router's last resort for GET and HEAD, without a key, because the page has to load
-before anyone can type one. The rule of the file: a path is decoded once, refused whole if any part
-of it is suspect, and opened only if the file it finally means lies under the root.
+Handles every GET and HEAD without a route, without a key: the page has to load before a key can be
+entered. A path is decoded once and refused if any part of it is suspect. A file is opened only if
+it lies under the root after resolving links.
 """
 
 from __future__ import annotations
@@ -23,29 +23,28 @@ INDEX = "index.html"
 ARTIFACT = "artifact.html"
 SANDBOX = "sandbox.html"
 
-# The client's own <meta> policy, which also holds on file://, and what a <meta> cannot say. Any
-# http address may be connected to: a session can go on at another server.
+# The client's own <meta> policy, which also applies on file://, and the directives that <meta> does
+# not support. Connections to any http address are allowed: the client can use other servers.
 CSP = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
     "font-src 'self'; connect-src http: https:; frame-src 'self'; form-action 'none'; "
     "base-uri 'none'; require-trusted-types-for 'script'; trusted-types 'none'; "
     "frame-ancestors 'none'"
 )
-# The frame in which pages written by models run: scripts yes, network no, and only inside our own.
+# For the frame that shows pages written by models: scripts but no network, only inside the client.
 ARTIFACT_CSP = (
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
     "img-src data: blob:; frame-ancestors 'self'"
 )
-# The frame whose workers run code written by models: no network, no storage, no origin of its own,
-# also where somebody opens it by its address.
+# For the frame whose workers run code written by models: no network, no storage and an opaque
+# origin, even if it is opened directly.
 SANDBOX_CSP = (
     "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval' blob:; worker-src blob:; "
     "frame-ancestors 'self'; sandbox allow-scripts"
 )
 POLICIES = {ARTIFACT: ARTIFACT_CSP, SANDBOX: SANDBOX_CSP}
 
-# What is served. Other files of the folder are for those who work on the client, or left there by
-# an editor.
+# Only these are served. Other files of the folder are for development, or left there by an editor.
 TYPES = {
     ".css": "text/css; charset=utf-8",
     ".html": "text/html; charset=utf-8",
@@ -71,7 +70,7 @@ class Files:
         self._root = root.resolve()
 
     def has(self, path: str) -> bool:
-        """Whether `get` would find a file for a request's path."""
+        """Return whether `get` would find a file for a request's path."""
         try:
             self._find(file_name(path))
         except Problem:
@@ -79,10 +78,10 @@ class Files:
         return True
 
     async def get(self, call: Call) -> None:
-        """Raises Problem("not_found") for all that is not a file here, whatever the reason."""
+        """Send a file, or redirect to a folder's page. Raises Problem("not_found")."""
         name = file_name(call.request.path)
         if not Path(name).suffix and self.has(f"{call.request.path}/"):
-            # What its page names is beside it. Relative, since a proxy may have taken a prefix.
+            # The page's relative links need the slash. Relative, since a proxy may strip a prefix.
             await call.reply(308, headers={"Location": f"{name.rpartition('/')[2]}/"})
             return
         with self._open(name) as file:
@@ -107,20 +106,20 @@ class Files:
 
 
 async def _serve(call: Call, name: str, file: BinaryIO) -> None:
-    """Answer with the file, or the part of it that is asked for."""
+    """Answer with the file, or the requested range of it."""
     size = os.fstat(file.fileno()).st_size
     etag = f'"{await offload(size, _digest, file)}"'
     headers = {
         "Content-Type": TYPES[Path(name).suffix.lower()],
         "Content-Security-Policy": POLICIES.get(name, CSP),
-        "Cache-Control": "no-cache",  # kept, but asked for again: an update shows at once
+        "Cache-Control": "no-cache",  # cached but revalidated, so that updates apply at once
         "ETag": etag,
         "Accept-Ranges": "bytes",
     }
     asked = call.request.headers
     if _matches(asked.get("if-none-match", ""), etag):
         await call.reply(304, headers=headers)
-    elif call.request.method == "HEAD":  # it has no ranges: RFC 9110 section 14.2
+    elif call.request.method == "HEAD":  # ranges apply only to GET: RFC 9110 section 14.2
         await call.reply(200, headers=headers | {"Content-Length": str(size)})
     elif (
         "range" in asked
@@ -137,7 +136,7 @@ async def _serve(call: Call, name: str, file: BinaryIO) -> None:
 async def _send(
     call: Call, status: int, headers: dict[str, str], file: BinaryIO, first: int, size: int
 ) -> None:
-    """Send `size` bytes of the file; of a large one no more is read than the client has taken."""
+    """Send `size` bytes of the file from `first` on; a large file is read as the client reads."""
     file.seek(first)
     if size <= PIECE:
         await call.reply(status, file.read(size), headers)
@@ -160,8 +159,10 @@ def _digest(file: BinaryIO) -> str:
 
 
 def file_name(path: str) -> str:
-    """The relative name that a percent-encoded request path means: of a folder, that of its page.
-    Raises Problem."""
+    """Return the relative file name for a percent-encoded request path; index.html for a folder.
+
+    Raises Problem for a suspect path.
+    """
     if re.search(r"%(?:2f|5c|00)|\\|%(?![0-9a-f]{2})", path, re.IGNORECASE):
         raise nothing(path)
     try:
@@ -179,8 +180,11 @@ def file_name(path: str) -> str:
 
 
 def byte_range(header: str, size: int) -> tuple[int, int] | None:
-    """The first and last byte that one `Range` asks for; None means the whole file, which is
-    allowed for anything not understood (RFC 9110 section 14.2). Raises Problem."""
+    """Return the first and last byte of a `Range` header; None for the whole file.
+
+    An unsupported range counts as the whole file (RFC 9110 section 14.2). Raises Problem if the
+    range is outside of the file.
+    """
     match = _RANGE.fullmatch(header.strip())
     if match is None or match[0] == "bytes=-":
         return None

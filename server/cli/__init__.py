@@ -1,2 +1,4 @@
-"""The commands: serve, run, chat, doctor, workers, bundle. May import everything; nothing imports
-it but `__main__`."""
+"""The commands of the command line: serve, run, chat, doctor, kept, pack, tools check.
+
+May import every package. Imported only by `__main__` and `library`, and for `yaa.JsonSession`.
+"""

@@ -1,7 +1,6 @@
-"""What a person reads when a server starts: where to go, and what it found and has.
+"""The text that a server prints at start: links, models, tools, problems and sandbox.
 
-In the walk: beside the command line. The links come first, as soon as the page can be opened; the
-rest follows once it is known. The rule of the file: nothing is said that is not so.
+The links are printed as soon as the page can be opened, the rest once the agent is loaded.
 """
 
 from __future__ import annotations
@@ -10,11 +9,11 @@ import socket
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:  # when the links are printed, it is not imported yet
+if TYPE_CHECKING:  # `app` takes long to import, and the links are printed before
     from ..app import App
 
-WIDTH = 78  # columns, with the comma behind a name
-# What each tier means, in the words of the start.
+WIDTH = 78  # columns, including the comma after a name
+# Descriptions of the sandbox's tiers.
 TIERS = {
     "A": "tier A: a tool sees its session's folder and the system's programs, nothing else",
     "B": "tier B: a tool opens no file outside its session's folder and no connection",
@@ -24,9 +23,9 @@ TIERS = {
 
 
 def links(scheme: str, host: str, port: int, key: str) -> list[str]:
-    """What to tell a person to open; the last line is the address for this machine.
+    """Return lines with the links to open; the last line is the link for this machine.
 
-    The key rides behind the #, which browsers never send anywhere.
+    The key is in the fragment, which browsers never send to a server.
     """
     tail = f":{port}/" + (f"#key={key}" if key else "")
     if host not in ("", "0.0.0.0", "::"):
@@ -38,8 +37,11 @@ def links(scheme: str, host: str, port: int, key: str) -> list[str]:
 
 
 def sign_in(key_file: Path | None, *, shown: bool, required: bool) -> list[str]:
-    """What to say of keys beside the links. `key_file` holds the key that the server made; `shown`:
-    it is in the links. Nothing if the owner configured keys."""
+    """Return lines about the key, none if keys are configured.
+
+    `key_file`: file of the key that the server generated, None for none. `shown`: the key is in the
+    links. `required`: a key is needed.
+    """
     if not required:
         return [
             "No key is needed: every user and program of this machine can use the server.",
@@ -51,8 +53,11 @@ def sign_in(key_file: Path | None, *, shown: bool, required: bool) -> list[str]:
 
 
 def _own_address() -> str:
-    """The address that this machine has on its network, or nothing. Connecting a datagram socket
-    sends nothing; it only makes the system choose (192.0.2.1 is nobody's: RFC 5737)."""
+    """Return this machine's address on its network, or "".
+
+    Connecting a datagram socket sends nothing; the system only selects the local address for it
+    (192.0.2.1 is reserved for documentation: RFC 5737).
+    """
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
             probe.connect(("192.0.2.1", 9))
@@ -62,7 +67,7 @@ def _own_address() -> str:
 
 
 def describe(app: App) -> list[str]:
-    """What a person wants to know at start."""
+    """Return lines about models, tools, hooks, problems, sandbox and home folder."""
     lines = [f"  found    {line}" for line in app.found.lines]
     for model in app.models.catalog():
         mark = ", the default" if model.get("default") else ""
@@ -93,7 +98,7 @@ def describe(app: App) -> list[str]:
 
 
 def _row(label: str, names: list[str]) -> list[str]:
-    """Names behind a label, in lines that a terminal does not break; no line without names."""
+    """Return lines of names after a label, at most WIDTH columns wide; none without names."""
     lines = [f"  {label:<9}"]
     for name in names:
         if len(lines[-1]) + len(name) > WIDTH:

@@ -1,9 +1,8 @@
-"""`python3 -m server pack yaa.pyz`: the whole of yaa in one file that any Python 3.11 runs.
+"""The command `pack`: put all of yaa into one file that Python 3.11 or later can run.
 
-In the walk: beside the command line. The file is a zip with a first line for the shell. When it is
-started it unpacks itself once into the cache of its user and runs from there: the sandbox's zygote
-and the client need real files, so nothing is lower than in a checkout. The rule of the file: the
-same sources give the same bytes.
+The file is a zip with a shebang line. At first start it unpacks itself into the user's cache and
+runs from there, since the sandbox's zygote and the client need real files. Equal sources give equal
+bytes.
 """
 
 from __future__ import annotations
@@ -20,10 +19,10 @@ from ..api.static import TYPES
 from ..config import shipped
 
 SHEBANG = b"#!/usr/bin/env python3\n"
-_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")  # of a file, or of a folder it is in
-EPOCH = (1980, 1, 1, 0, 0, 0)  # the first moment that a zip can name
+_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")  # of a packed file or folder
+EPOCH = (1980, 1, 1, 0, 0, 0)  # the earliest time in the zip format
 
-# Runs before anything else of yaa, on whatever Python there is: it must be readable to an old one.
+# Runs first, on any Python: old versions must be able to parse it.
 STARTER = '''\
 """yaa in one file. It unpacks itself once, then runs from there."""
 import atexit
@@ -77,9 +76,9 @@ if __name__ == "__main__":
 
 
 def pack(target: Path) -> int:
-    """Write the file, whole or not at all; how many bytes it has. Raises OSError."""
-    target = Path(os.path.realpath(target))  # a link stays one
-    if target.exists() and not target.is_file():  # of a device nothing would be left
+    """Write the file atomically and return its size in bytes. Raises OSError."""
+    target = Path(os.path.realpath(target))  # replace the target of a link, not the link
+    if target.exists() and not target.is_file():  # never replace a device
         raise OSError(errno.EINVAL, "is no file")
     sources = dict(sorted(_sources()))
     digest = hashlib.sha256()
@@ -105,8 +104,10 @@ def pack(target: Path) -> int:
 
 
 def _sources() -> Iterator[tuple[str, Path]]:
-    """Name in the archive and file, of all that belongs to yaa: its folders may also hold what an
-    editor or a system left there."""
+    """Yield (name in the archive, file) of each source file.
+
+    Files left in the folders by an editor or the system are skipped.
+    """
     package, client = Path(__file__).parents[1], shipped("client")
     yield "yaa/config.default.json", shipped("config.default.json")
     for folder, prefix, suffixes in (

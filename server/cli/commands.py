@@ -1,8 +1,7 @@
-"""What the command line does beside serving: check, run, chat, doctor, kept, pack, tools check.
+"""The commands besides serving: --check, run, chat, doctor, kept, pack, tools check.
 
-In the walk: below `__main__`, which imports this file only for these (all of them begin with an
-agent, a server that serves does not). The rule of the file: each command is a function that
-returns the exit code.
+`__main__` imports this module only for these commands, since it imports the agent at once. Each
+command is a function that returns the exit code.
 """
 
 from __future__ import annotations
@@ -49,12 +48,12 @@ from .serve import certificate
 from .tools_check import check_file
 from .workers import hears_hangup
 
-# Why standard output does not take what is written to it.
+# Errors of writing to standard output.
 NOT_WRITTEN = (errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
 def perform(config: Config, env: Mapping[str, str], options: argparse.Namespace) -> int:
-    """The command that `options` names. Raises ConfigError."""
+    """Perform the command in `options` and return the exit code. Raises ConfigError."""
     try:
         code = _perform(config, env, options)
         sys.stdout.flush()
@@ -64,9 +63,10 @@ def perform(config: Config, env: Mapping[str, str], options: argparse.Namespace)
     except OSError as error:
         if error.filename or error.errno not in NOT_WRITTEN:
             raise
-        # What Python would still write at its exit must not complain again (its docs).
+        # Python flushes standard output at exit; /dev/null prevents a second error
+        # (docs.python.org/3/library/signal.html#note-on-sigpipe).
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        if error.errno != errno.EPIPE:  # a reader that has left knows
+        if error.errno != errno.EPIPE:  # the reader has closed the pipe on purpose
             print(f"yaa: standard output: {error.strerror}", file=sys.stderr)
         return FAILED
     return code
@@ -91,7 +91,7 @@ def _perform(config: Config, env: Mapping[str, str], options: argparse.Namespace
 
 
 async def _check(config: Config, env: Mapping[str, str]) -> int:
-    """Without a command: `--check`."""
+    """Perform `--check`: open the agent, print what it found."""
     certificate(config.server["tls"])
     async with App(config, env) as app:
         head = [f"yaa {VERSION}", ""]
@@ -109,7 +109,7 @@ def _pack(target: Path) -> int:
 
 
 def _kept(config: Config, env: Mapping[str, str], options: argparse.Namespace) -> int:
-    """What is kept in the home folder of sessions. Safe beside a server that runs."""
+    """Print, or clean, the data of sessions in the home folder. Safe while a server runs."""
     log.setup("warning")
     app = App(config, env)
     if options.days is not None:
@@ -138,7 +138,7 @@ async def _doctor(config: Config, env: Mapping[str, str]) -> int:
 
 
 def _run(config: Config, env: Mapping[str, str], options: argparse.Namespace) -> int:
-    """Diagnostics go to stderr only: stdout is the next program's input."""
+    """Perform `run`. Diagnostics go only to stderr: stdout is another program's input."""
     log.setup("warning")
     with ExitStack() as held:
         return _run_kept(config, env, options, held)
@@ -162,12 +162,13 @@ def _run_kept(
             print("yaa: " + "\n".join(lines), file=sys.stderr)
     form = "events" if options.events else "text" if options.text else "session"
     if form != "text" and isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(encoding="utf-8")  # as JSON has to be, in whatever language
+        sys.stdout.reconfigure(encoding="utf-8")  # JSON is UTF-8 in every locale
     begun = False
 
     async def main() -> int:
+        """Run the session; signals cancel it."""
         nonlocal begun
-        # As asyncio.run does for SIGINT, which a shell has ignored where it runs us beside itself.
+        # asyncio.run handles SIGINT in this way; shells ignore SIGINT for background jobs.
         task = asyncio.current_task()
         assert task is not None
         for number in (*([signal.SIGHUP] if hears_hangup() else []), signal.SIGTERM):
@@ -182,7 +183,7 @@ def _run_kept(
         if not begun and form == "session":
             write_session(
                 given, sys.stdout, options.blocks
-            )  # `> session.json` must not lose what it held
+            )  # with `> session.json` the session would be lost
         return INTERRUPTED
 
 
@@ -209,6 +210,7 @@ def _chat(config: Config, env: Mapping[str, str], options: argparse.Namespace) -
             session["id"] = options.file
 
         def admitted(session: dict[str, Any]) -> dict[str, Any]:
+            """Return the parts of a session that may be run, and print the others."""
             found, left_out = (
                 (session, []) if options.trust else as_foreign(session, config.session)
             )
@@ -238,8 +240,10 @@ def _chat(config: Config, env: Mapping[str, str], options: argparse.Namespace) -
 def _saved(
     options: argparse.Namespace, lines: list[str]
 ) -> tuple[session_files.Kept | None, session_files.JsonSession | None]:
-    """Where the conversation is saved, and the store that is in; `lines` gets what to tell of it.
-    Raises Problem."""
+    """Return the file in which the session is saved and its store, each None if there is none.
+
+    Appends a line about it to `lines`. Raises Problem.
+    """
     if options.store is not None:
         folder = session_files.JsonSession(expanded(options.store, "--store"))
         name = options.file or f"ses_{secrets.token_hex(12)}"
@@ -259,7 +263,10 @@ def _saved(
 
 
 def _put_aside(file: Path) -> list[str]:
-    """Keep a file as it is, before what was left out of it is lost; the line that tells it."""
+    """Copy a session file before it is overwritten without the removed parts.
+
+    Return the line to print.
+    """
     copy = file.with_name(f"{file.name}~")
     try:
         if not copy.exists():

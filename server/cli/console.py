@@ -1,7 +1,7 @@
-"""The agent without a network: `run`, a Unix filter over sessions, and `chat`, a small REPL.
+"""The commands `run`, a filter over session documents, and `chat`, a REPL; both without a network.
 
-In the walk: beside `api`, on the same `agent.prepare` and the same events. The rule of the file: a
-session is a document here too; whatever happens, the one that is printed or kept can be run again.
+Both use `agent.prepare` and its events, as `api` does. A session that is printed or saved can
+always be run again, also after an interrupted run.
 """
 
 from __future__ import annotations
@@ -42,8 +42,10 @@ Ctrl-C stops the run, not the program."""
 
 
 def read_session(file: str) -> dict[str, Any]:
-    """The session in `file`, `-` being standard input, to the last event that a conversation which
-    was killed has saved beside it. Raises Problem that names the place."""
+    """Return the session in `file`, or from standard input for `-`.
+
+    Includes the events in the journal of a killed `chat`. Raises Problem that names the place.
+    """
     if file != "-":
         return session_files.read(Path(file))
     try:
@@ -53,7 +55,7 @@ def read_session(file: str) -> dict[str, Any]:
     return session_files.parsed(data, "standard input")
 
 
-# What a session from elsewhere wanted, by the kind of what was taken out of it.
+# The effect of each kind of item that is removed from a session of unknown origin.
 WANTED = {
     "grant": "runs a tool without asking",
     "tool": "changes the settings of a tool",
@@ -76,9 +78,11 @@ LONGEST_TOLD = 100  # characters of a value
 def as_foreign(
     document: dict[str, Any], defaults: dict[str, Any]
 ) -> tuple[dict[str, Any], list[str]]:
-    """Return a session that may be somebody else's without what could permit something, and the
-    lines that tell what was left out; none if nothing was. `defaults`: the configuration's session
-    half."""
+    """Return a session of unknown origin without the parts that grant rights, and lines to print.
+
+    The lines list the removed parts; none if nothing was removed. `defaults`: the `session` section
+    of the configuration.
+    """
     session, removed = sanitize(document, defaults)
     if not removed:
         return session, []
@@ -97,23 +101,26 @@ def _told(item: Item) -> str:
 
 
 def to_run(file: str | None, text: str | None) -> dict[str, Any]:
-    """What `run` runs: the session in `file`, or else on standard input, and behind it a message of
-    `text`. A text alone begins a session. Raises Problem."""
+    """Return the session for `run`, with a user message of `text` appended, if given.
+
+    The session is read from `file` or standard input. With a text and no file it is a new one.
+    Raises Problem.
+    """
     if text is None:
         return read_session(file or "-")
     return with_message(read_session(file) if file else {}, text)
 
 
 def with_message(document: dict[str, Any], text: str | None) -> dict[str, Any]:
-    """The session with a message of `text` behind it, if there is one."""
+    """Append a user message of `text`, unless it is None, and return the session."""
     if text is not None and isinstance(messages := document.setdefault("messages", []), list):
-        # Bytes of an argument that are no UTF-8 come as surrogates, which no JSON can hold.
+        # Bytes of an argument that are not UTF-8 become surrogates, which JSON cannot hold.
         messages.append({"role": "user", "content": browser_safe(text)})
     return document
 
 
 def explain(problem: Problem) -> str:
-    """A problem for people: what it is, and every place."""
+    """Return the text of a problem: its detail and a line for each error."""
     places = [f"  {error['pointer'] or '/'}: {error['detail']}" for error in problem.errors]
     return "\n".join([problem.detail, *places])
 
@@ -126,12 +133,12 @@ async def run_once(
     kept: session_files.Kept | None = None,
     blocks: str | None = None,
 ) -> int:
-    """Run a session and write to `out` the updated one, its "events", one a line, or its "text".
-    `kept`: where it is saved after every event. `blocks`: the shape of content blocks in which the
-    session's messages are written.
+    """Run a session, write the result to `out` and return the exit code.
 
-    Returns the exit code. Cancelled, it still writes the session as far as it came.
-    Raises Problem when the session cannot be run.
+    `form`: "session" writes the updated session, "events" each event as a line of JSON, "text" the
+    answer. `kept`: file in which the session is saved after every event. `blocks`: shape of content
+    blocks for the messages of the written session. When cancelled, the session so far is still
+    written. Raises Problem if the session cannot be run.
     """
     run = agent.prepare(document)
     try:
@@ -157,7 +164,7 @@ async def run_once(
     return EXITS.get(run.session.get("status", ""), INTERRUPTED)
 
 
-# Why an answer is not whole, which its words alone do not tell.
+# Messages for incomplete answers.
 SHORT = {
     "length": "the answer reached its limit of tokens and ends here",
     "filter": "the provider's filter ended the answer here",
@@ -166,7 +173,7 @@ SHORT = {
 
 
 def write_session(session: dict[str, Any], out: TextIO, blocks: str | None = None) -> None:
-    """As JSON that people can read and edit; `blocks`: see run_once."""
+    """Write a session as indented JSON; `blocks`: see run_once."""
     if blocks and isinstance(session.get("messages"), list):
         session = {**session, "messages": to_blocks(session["messages"], blocks)}
     out.write(json.dumps(session, ensure_ascii=False, indent=2) + "\n")
@@ -174,9 +181,11 @@ def write_session(session: dict[str, Any], out: TextIO, blocks: str | None = Non
 
 
 def write_answer(session: dict[str, Any], out: TextIO) -> None:
-    """What the run came to, for a person or a script: the structured output, or else the words that
-    were said last, or given to `finish` without any. What it waits for, or failed with, goes to
-    standard error, and that the answer is not whole."""
+    """Write the result of a run as text.
+
+    It is the structured output, else the last answer, else the text given to `finish`. Errors, open
+    interrupts and the reason for an incomplete answer go to standard error.
+    """
     nothing: dict[str, Any] = {}
     last = next((m for m in reversed(session["messages"]) if m["role"] != "tool"), nothing)
     if "output" in session:
@@ -196,9 +205,12 @@ def write_answer(session: dict[str, Any], out: TextIO) -> None:
 
 
 class Chat:
-    """A conversation on a terminal. `loop` runs one coroutine at a time: between runs nothing
-    goes on, so reading a line may block. `kept`: the file in which it is saved after every event;
-    `folder`: the store that this file is in; `admitted`: what may be run of a stored session."""
+    """A conversation on a terminal.
+
+    `loop` runs one coroutine at a time; no work is pending between runs, so reading a line may
+    block. `kept`: file in which the session is saved after every event. `folder`: the store of that
+    file. `admitted`: returns the parts of a stored session that may be run.
+    """
 
     def __init__(
         self,
@@ -216,10 +228,10 @@ class Chat:
         self.session = session
         self._run: Run | None = None
         self._kept, self._folder, self._admitted = kept, folder, admitted
-        self._told = ""  # of what keeps the file from being written
+        self._told = ""  # the last reported reason why the file cannot be written
 
     def talk(self) -> int:
-        """Read and answer until the person leaves. Returns the exit code."""
+        """Read lines and answer them until the user leaves. Return the exit code."""
         try:
             return self._talk()
         finally:
@@ -277,7 +289,7 @@ class Chat:
                 self._terminal.line(f"{name} is not known; /help lists what is", "red")
 
     def _begin(self) -> None:
-        """A new session: in a store under an id of its own, else in no file."""
+        """Begin a new session: saved under a new id if there is a store, else not saved."""
         if self._kept is not None:
             self._kept.close()
             self._kept = None
@@ -292,7 +304,7 @@ class Chat:
         self._terminal.line(f"it is saved as {visible(session_id)}", "dim")
 
     def _stored(self, folder: session_files.JsonSession, name: str, session_id: str) -> None:
-        """What there is in the store, and another session of it. Raises Problem."""
+        """Perform /sessions, /open or /delete in the store. Raises Problem."""
         if name == "/sessions":
             for each in folder.list_sessions():
                 self._terminal.line(self._listed(folder, each))
@@ -327,7 +339,7 @@ class Chat:
         return visible(f"  {session_id}  {about['messages']} messages  {about['title']}")
 
     def _save(self, name: str) -> None:
-        """Whatever is wrong with the name, the conversation goes on."""
+        """Write the session to a file; print an error and continue if that fails."""
         try:
             file = session_files.file_of(name)
             session_files.write_whole(file, session_files.as_text(self.session))
@@ -337,7 +349,7 @@ class Chat:
             self._terminal.line(f"saved to {file}", "dim")
 
     def _store(self) -> None:
-        """Save it where it is kept; what keeps it from that is told once."""
+        """Save the session in its file, if it has one; print each error once."""
         if self._kept is not None:
             self._kept.save(self.session)
             self._tell_failure(self._kept)
@@ -357,10 +369,10 @@ class Chat:
             self._store()
 
     def _converse(self) -> bool:
-        """Run, ask what the run waits for, run again; until nothing more is asked or answered.
+        """Run, ask for answers to interrupts, and run again until there is nothing to answer.
 
-        False when the session was refused as it is. An answer that is refused is asked for again:
-        in the session it would stand in the way of all that follows.
+        Return False if the session itself was refused. A refused answer is removed and asked for
+        again; in the session it would make every later run fail.
         """
         answered: list[dict[str, Any]] = []
         while True:

@@ -1,8 +1,7 @@
-"""`python3 -m server doctor`: what works here, what is missing, and how to get it.
+"""The command `doctor`: check the installation and list what works and what is missing.
 
-In the walk: beside the command line, on an `App` that is open but serves nobody. The rule of the
-file: each finding is one line for a stranger; what is not well comes with the next step, and
-nothing is changed.
+It examines an open `App` that does not serve, and changes nothing. Each finding is one line;
+problems name the next step.
 """
 
 from __future__ import annotations
@@ -32,10 +31,10 @@ from ..strict_json import JSONError, loads
 from .serve import files_wanted
 
 OK, NOTE, MISSING = "ok", "note", "missing"
-LITTLE = 512 << 20  # bytes free: a call may write as much by default
-MUCH = 1 << 30  # bytes of all workspaces together
-ASK_S = 3.0
-SIZE_S = 20.0
+LITTLE = 512 << 20  # bytes of free disk below which a note is shown; a call may write as much
+MUCH = 1 << 30  # bytes of all workspaces above which a note is shown
+ASK_S = 3.0  # timeout of the request to a running server
+SIZE_S = 20.0  # timeout of `du`
 NAMESPACES = (
     ("kernel/apparmor_restrict_unprivileged_userns", "1", "0"),
     ("kernel/unprivileged_userns_clone", "0", "1"),
@@ -45,14 +44,16 @@ NAMESPACES = (
 
 @dataclass(frozen=True)
 class Finding:
+    """The result of one check."""
+
     mark: str  # OK, NOTE: it works and could be better, MISSING: something does not work
     name: str
     text: str
-    step: str = ""  # what to do about it
+    step: str = ""  # the next step for the user
 
 
 def examine(app: App) -> list[Finding]:
-    """Everything that is looked at, in the order in which a newcomer meets it."""
+    """Return all findings, in the order in which a new user needs them."""
     server = app.config.server
     return [
         *_machine(),
@@ -67,7 +68,7 @@ def examine(app: App) -> list[Finding]:
 
 
 def lines(findings: list[Finding]) -> Iterator[str]:
-    """As a person reads them."""
+    """Yield the findings as lines for a terminal, and a summary."""
     for found in findings:
         yield f"  {found.mark:<8} {found.name:<8} {found.text}"
         if found.step:
@@ -115,16 +116,22 @@ def _home(home: Path) -> Iterator[Finding]:
 
 
 def _files_left(free: int, most: int) -> Iterator[Finding]:
-    """`most` is 0 where the file system has no limit of its own. One session can make MOST_FILES,
-    and no limit holds for all of them together."""
+    """Check the number of free inodes.
+
+    `most`: inodes of the file system, 0 if it has no limit. One session can create MOST_FILES; all
+    sessions together have no limit.
+    """
     if most and free < 2 * MOST_FILES:
         text = f"{free} more files can be made; the tools of one session may make {MOST_FILES}"
         yield Finding(NOTE, "disk", text, "remove old workspaces, or use another file system")
 
 
 def _workspaces(folder: Path, much: int = MUCH) -> Iterator[Finding]:
-    """Nobody tells a server that a session is deleted, so they stay until the owner removes them.
-    A folder's time is that of the last call in it (runner.py)."""
+    """Check the size of all workspaces.
+
+    The server does not notice when a session is deleted, so workspaces stay until they are removed.
+    A folder's time is that of the last call in it.
+    """
     size = _size(folder)
     if size is None:
         yield Finding(NOTE, "disk", f"the workspaces in {folder} could not be measured")
@@ -138,14 +145,16 @@ def _workspaces(folder: Path, much: int = MUCH) -> Iterator[Finding]:
 
 
 def _size(folder: Path) -> int | None:
-    """Bytes on the disk below a folder, as far as they may be seen; None if that cannot be told.
-    Another process looks: what tools make may be of any depth, and may change into links."""
+    """Return the bytes on disk of a folder, without unreadable parts; None if `du` fails.
+
+    `du` copes with folders of any depth and with entries that become links meanwhile.
+    """
     if not folder.exists():
         return 0
     try:
         command = ["du", "-sk", str(folder)]
         done = subprocess.run(command, capture_output=True, timeout=SIZE_S, check=False)
-        return int(done.stdout.split()[0]) << 10  # without what it may not enter, it exits with 1
+        return int(done.stdout.split()[0]) << 10  # it exits with 1 if a folder is unreadable
     except (OSError, subprocess.TimeoutExpired, ValueError, IndexError):
         return None
 
@@ -170,7 +179,7 @@ def _models(app: App) -> Iterator[Finding]:
 
 
 def _sandbox(told: Mapping[str, Any], setting: Callable[[str], str]) -> Iterator[Finding]:
-    """`setting` reads a value of /proc/sys, "" where there is none."""
+    """Check the sandbox. `setting` reads a value of /proc/sys, "" if there is none."""
     tier = told["tier"]
     if told["withheld"]:
         yield Finding(
@@ -232,7 +241,7 @@ def _network(server: Mapping[str, Any]) -> Iterator[Finding]:
 
 
 def _running(server: Mapping[str, Any]) -> str:
-    """The version of the yaa that serves at this address already; "" where it is none."""
+    """Return the version of the yaa server at the configured address; "" if there is none."""
     host = server["host"]
     at = ("127.0.0.1" if host in ("", "0.0.0.0", "::") else host, server["port"])
     peer: http.client.HTTPConnection
@@ -254,7 +263,7 @@ def _running(server: Mapping[str, Any]) -> str:
 
 
 def _files(server: Mapping[str, Any]) -> Iterator[Finding]:
-    """The server raises its own limit as far as it may."""
+    """Check the hard limit of open files. The server raises its soft limit by itself."""
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = files_wanted(server["limits"])
     if most in (resource.RLIM_INFINITY, -1) or most >= wanted:

@@ -1,7 +1,7 @@
-"""A run on a terminal: what is printed for each event, and how a person's answers are asked for.
+"""Print the events of a run on a terminal, and ask for answers to interrupts.
 
-In the walk: `console` drives runs and shows their events here. The rule of the file: text from
-models and tools is never trusted with the terminal; control characters are shown, not obeyed.
+Used by `console`. Control characters in the text of models and tools are escaped before they are
+printed.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ..session.events import Event
 from ..strict_json import JSONError, loads
 
 STYLES = {"dim": "2", "bold": "1", "red": "31", "green": "32", "cyan": "36"}
-SHOWN_LINES, SHOWN_CHARS = 12, 1200  # of a tool's result; the session has all of it
+SHOWN_LINES, SHOWN_CHARS = 12, 1200  # of a tool result; the session holds all of it
 
 YES = ("y", "yes")
 NO = ("n", "no")
@@ -28,7 +28,7 @@ Answer = dict[str, Any]
 
 
 class Terminal:
-    """Where text goes and lines come from. Colours only where a person looks at a terminal."""
+    """Input and output of a terminal. Colours are used only if the output is a terminal."""
 
     def __init__(
         self,
@@ -38,26 +38,28 @@ class Terminal:
     ) -> None:
         self._in = source or sys.stdin
         self._out = out or sys.stdout
-        plain = env.get("NO_COLOR") or env.get("TERM") == "dumb"  # as an editor's shell says it
+        plain = env.get("NO_COLOR") or env.get("TERM") == "dumb"  # set by shells in editors
         self._colour = self._out.isatty() and not plain
         if self._in is sys.stdin and self._in.isatty():
-            # Importing it gives input() history and arrow keys, and changes how the terminal is
-            # read: only for a person who types, and not on platforms that lack it.
+            # The import gives input() history and arrow keys, and changes how the terminal is read.
+            # Some platforms have no readline.
             with suppress(ImportError):
                 importlib.import_module("readline")
 
     def write(self, text: str, style: str = "") -> None:
+        """Write text at once; `style` is a key of STYLES."""
         if text and style and self._colour:
             text = f"\x1b[{STYLES[style]}m{text}\x1b[0m"
         self._out.write(text)
         self._out.flush()
 
     def line(self, text: str = "", style: str = "") -> None:
+        """Write a line."""
         self.write(text, style)
         self.write("\n")
 
     def ask(self, prompt: str) -> str:
-        """One line, without its end. Raises EOFError when there are no more."""
+        """Return one line of input, without its end. Raises EOFError at the end of the input."""
         if self._in is sys.stdin and self._out is sys.stdout:
             return input(prompt)
         self.write(prompt)
@@ -68,19 +70,20 @@ class Terminal:
 
 
 def visible(text: str) -> str:
-    """`text` with escape sequences, direction marks and other controls written out."""
+    """Escape control characters and direction marks in `text`; keep tabs and line feeds."""
     return _UNSAFE.sub(_escape, text)
 
 
 class Printer:
-    """Prints a run's events as they come: text as it is, thoughts dim, calls and results short."""
+    """A printer of a run's events. Reasoning is dim, tool calls and results are shortened."""
 
     def __init__(self, terminal: Terminal) -> None:
         self._terminal = terminal
-        self._part = ""  # what the cursor stands behind: text, think, output or nothing
+        self._part = ""  # kind of the unfinished line: text, think, output or ""
         self._calls: dict[str, tuple[str, list[str]]] = {}
 
     def show(self, event: Event) -> None:
+        """Print one event."""
         match event:
             case {"type": "TEXT_MESSAGE_CONTENT", "delta": delta}:
                 self._continue("text", delta)
@@ -106,7 +109,7 @@ class Printer:
                 self.end()
 
     def end(self) -> None:
-        """Finish the line that the cursor stands in."""
+        """Finish the current line."""
         if self._part:
             self._terminal.line()
             self._part = ""
@@ -123,7 +126,7 @@ class Printer:
 
 
 def shorten(text: str) -> str:
-    """The beginning of `text`, and how much more there is."""
+    """Return the beginning of `text`, and its length if it is cut."""
     lines = text.strip().splitlines()
     shown = "\n  ".join(lines[:SHOWN_LINES])[:SHOWN_CHARS]
     if len(lines) > SHOWN_LINES or len(shown) == SHOWN_CHARS:
@@ -132,7 +135,7 @@ def shorten(text: str) -> str:
 
 
 def answer(terminal: Terminal, interrupt: dict[str, Any]) -> Answer | None:
-    """Ask a person about one interrupt: `{status, payload}`, or None to leave it open."""
+    """Ask for the answer to an interrupt. Return `{status, payload}`; None leaves it open."""
     terminal.line(visible(interrupt.get("message", "")), "bold")
     payload: Any = None
     match interrupt["reason"]:
@@ -157,8 +160,10 @@ def answer(terminal: Terminal, interrupt: dict[str, Any]) -> Answer | None:
 def ask_for(
     terminal: Terminal, schema: dict[str, Any], name: str = "answer", *, optional: bool = False
 ) -> Any:
-    """A value of this schema, None for an `optional` one that is left empty. What the line cannot
-    be read as is asked for again."""
+    """Ask for a value of this schema and return it; None for an `optional` one left empty.
+
+    An invalid line is asked for again.
+    """
     if isinstance(schema.get("properties"), dict):
         needed = schema.get("required") or ()
         values = {
@@ -232,7 +237,7 @@ def _hint(schema: dict[str, Any]) -> str:
 
 
 def _read(text: str, schema: dict[str, Any]) -> Any:
-    """Raises ValueError with what was wanted."""
+    """Parse a line as a value of the schema. Raises ValueError that names what is allowed."""
     if "enum" in schema:
         for value in schema["enum"]:
             if text == str(value):
@@ -252,6 +257,6 @@ def _escape(match: re.Match[str]) -> str:
     return match[0].encode("unicode_escape").decode()
 
 
-# C0 but tab and line feed, DEL, C1, line separators, and what turns the direction of text
-# ("Trojan Source", CVE-2021-42574); joiners stay, emoji need them.
+# C0 except tab and line feed, DEL, C1, line separators and direction controls ("Trojan Source",
+# CVE-2021-42574). Joiners are kept for emoji.
 _UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")

@@ -1,9 +1,9 @@
-"""The door of a serving process: open before there is an agent, until the server has to stop.
+"""One serving process: open the port, load the agent, serve until a signal to stop.
 
-In the walk: between the command line and `app`. Opening a port takes a few milliseconds, importing
-and wiring the agent a hundred times that. So the port comes first: `/health`, the page and its
-files are answered at once, and other requests wait for the agent. The rule of the file: nothing
-that an agent is made of is imported here; it comes through `later`, in `Serving._open`.
+Opening a port takes a few milliseconds, importing and creating the agent a hundred times that. So
+the port is opened first: `/health`, the page and its files are answered at once, and other requests
+wait for the agent. The agent's modules must not be imported here; `Serving._open` imports them
+through `later`.
 """
 
 from __future__ import annotations
@@ -41,15 +41,17 @@ if TYPE_CHECKING:
     from ..app import App
     from ..sandbox.probe import Proof
 
-SPARE_FILES = 256  # beside those of connections: tools that run, files that are sent, MCP servers
+SPARE_FILES = 256  # beside connections: running tools, files being sent, MCP servers
 
 _log = log.get("app")
 
 
 class Door(NamedTuple):
-    """What one process serves, on bound sockets. `links`: what to tell a person to open, in lines;
-    `page`: the address of the page, with the key; `proof`: of the sandbox, from the parent of
-    several workers."""
+    """The bound sockets of a process and everything needed to serve on them.
+
+    `links`: lines with the links to open. `page`: URL of the page, with the key. `proof`: of the
+    sandbox, made by the parent of several workers.
+    """
 
     config: Config
     env: Mapping[str, str]
@@ -59,22 +61,23 @@ class Door(NamedTuple):
     page: str
     tls: Certificate | None
     metrics: Metrics
-    opens: bool  # the page, in a browser
+    opens: bool  # open the page in a browser
     proof: Proof | None = None
 
     def serve(self, worker: Worker | None) -> int:
-        """Until SIGTERM, SIGINT or SIGHUP; the exit code. Raises what `App` and `App.open` raise.
+        """Serve until SIGTERM, SIGINT or SIGHUP and return the exit code.
 
-        The first signal lets runs stop where their clients can go on elsewhere (`BaseAgent.stop`),
-        and tools have `disconnect_grace_s` to end; a second one ends all at once. A worker gets
-        SIGTERM only, and stops too when its parent has ended (cli/workers.py).
+        The first signal stops runs at a point from which another server can continue them
+        (`BaseAgent.stop`), and gives tools `disconnect_grace_s` to end. A second signal ends
+        everything at once. A worker handles only SIGTERM, and also stops when its parent has ended
+        (cli/workers.py). Raises the exceptions of `App` and `App.open`.
         """
         run(Serving(self, worker).run())
         return 0
 
 
 class Serving:
-    """One process behind the door. Of several workers the first one speaks for all."""
+    """The life of one serving process. Of several workers only the first prints to the terminal."""
 
     def __init__(self, door: Door, worker: Worker | None) -> None:
         self._door = door
@@ -86,8 +89,9 @@ class Serving:
         self._app: App | None = None
 
     async def run(self) -> None:
-        # asyncio would keep a weak reference to every generator, to close it when the loop ends.
-        # Ours are closed where they are used, and a stream has six: that memory is saved here.
+        """Serve until a signal to stop, then close everything."""
+        # asyncio keeps a weak reference to every async generator, to close it when the loop ends.
+        # Ours are closed where they are used; a stream has six, so this saves memory.
         sys.set_asyncgen_hooks(firstiter=None)
         began = time.monotonic()
         door, limits = self._door, self._server["limits"]
@@ -112,7 +116,7 @@ class Serving:
             _log.info("stopping")
             if self._app is not None:
                 self._app.agent.stop()
-            grace_s = limits["disconnect_grace_s"] if opened else 0  # who waits for the agent
+            grace_s = limits["disconnect_grace_s"] if opened else 0  # then requests only wait
             await _first(listener.close(grace_s), at_once.wait())
         finally:
             await listener.close()
@@ -120,8 +124,11 @@ class Serving:
                 await self._app.close()
 
     async def _open(self) -> None:
-        """The one place where a server gets its agent. In a thread, because requests are answered
-        meanwhile; workers have it from their parent."""
+        """Import and open the agent, then serve all routes.
+
+        The import runs in a thread, since requests are answered meanwhile. Workers inherit the
+        imported modules from their parent.
+        """
         module = await asyncio.to_thread(later, "app")
         door = self._door
         app: App = module.App(door.config, door.env, metrics=self._row, proof=door.proof)
@@ -130,12 +137,16 @@ class Serving:
         await app.open()
 
     def _listen(self) -> tuple[asyncio.Event, asyncio.Event]:
-        """The events that the first signal to stop sets, and the second. Not a cancelled task: a
-        signal may come in the very turn of the loop in which that task ends."""
+        """Return the events that the first and the second signal to stop set.
+
+        Events instead of cancellation: a signal may come in the same turn of the loop in which the
+        task ends.
+        """
         first, second = asyncio.Event(), asyncio.Event()
         loop, lifeline = asyncio.get_running_loop(), self._lifeline
 
         def heard() -> None:
+            """Set the first event, or the second if the first is set."""
             if lifeline is not None:
                 loop.remove_reader(lifeline)  # it stays readable
             (second if first.is_set() else first).set()
@@ -145,15 +156,15 @@ class Serving:
             loop.add_reader(lifeline, heard)
             return first, second
         loop.add_signal_handler(signal.SIGINT, heard)
-        if hears_hangup():  # and the shell may say it once more: that is no second wish
+        if hears_hangup():  # the shell may repeat SIGHUP, so it never sets the second event
             loop.add_signal_handler(signal.SIGHUP, first.set)
         return first, second
 
     def _greet(self) -> None:
-        """The page can be opened: what it asks for next waits."""
+        """Print the links, and open the page in a browser if requested."""
         if self._speaks:
             _tell(f"yaa {VERSION}", "", *self._door.links, "")
-            if self._door.opens:  # apart: a browser may not return before it has the page
+            if self._door.opens:  # in a thread: some browsers return only after the page has loaded
                 show = (self._door.page,)
                 threading.Thread(target=_show, args=show, name="browser", daemon=True).start()
 
@@ -163,7 +174,10 @@ class Serving:
 
 
 class Entrance:
-    """The handler of every request: `await entrance(exchange)`."""
+    """The handler of every request: `await entrance(exchange)`.
+
+    Until `complete` is called, it answers `/health` and the page's files, and holds other requests.
+    """
 
     def __init__(self, server: Mapping[str, Any], keys: Keys, count: Callable[[int], None]) -> None:
         self._files = Files(shipped("client"))
@@ -185,7 +199,7 @@ class Entrance:
         await self._router(exchange)
 
     def complete(self, router: Router) -> None:
-        """From now on there are all routes."""
+        """Replace the router by one with all routes, and continue the waiting requests."""
         self._router = router
         self._whole.set()
 
@@ -195,7 +209,7 @@ class Entrance:
 
 
 async def _first(this: Coroutine[Any, Any, None], other: Coroutine[Any, Any, object]) -> bool:
-    """Wait for one of them and cancel the rest; whether `this` came to its end."""
+    """Wait for the first to end and cancel the other. Return whether `this` ended by itself."""
     tasks = [asyncio.create_task(each) for each in (this, other)]
     await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
     for task in tasks:
@@ -208,18 +222,18 @@ async def _first(this: Coroutine[Any, Any, None], other: Coroutine[Any, Any, obj
 
 
 def _tell(*lines: str) -> None:
-    """What is said at start."""
-    with suppress(OSError):  # a full disk, or nobody who reads it
+    """Print lines at start."""
+    with suppress(OSError):  # a full disk or a closed pipe must not stop the server
         print("\n".join(lines), flush=True)
 
 
 def _show(link: str) -> None:
-    """The page, in a browser. Imported here: few ask for it, and it takes its time."""
+    """Open the page in a browser. `webbrowser` is slow to import and rarely needed."""
     importlib.import_module("webbrowser").open(link)
 
 
 def certificate(tls: Mapping[str, str]) -> Certificate | None:
-    """What `server.tls` names. Raises ConfigError."""
+    """Load the certificate of `server.tls`; None if there is none. Raises ConfigError."""
     if not tls["cert"]:
         return None
     key = expanded(tls["key"], "server.tls.key") if tls["key"] else None
@@ -231,17 +245,22 @@ def certificate(tls: Mapping[str, str]) -> Certificate | None:
 
 
 def files_wanted(limits: Mapping[str, Any]) -> int:
-    """Descriptors of a process: a streaming run holds its client's and its provider's."""
+    """Return the number of file descriptors that a process may need.
+
+    A streaming run uses two: its client's connection and its provider's.
+    """
     return 2 * int(limits["max_connections"]) + SPARE_FILES
 
 
 def allow_files(limits: Mapping[str, Any]) -> None:
-    """Raise the soft limit of open files to what is wanted, as far as the hard one lets us: most
-    systems start programs with 1,024, for the sake of those that still use select(2)."""
+    """Raise the soft limit of open files to `files_wanted`, at most to the hard limit.
+
+    Most systems start programs with 1,024, for those that use select(2).
+    """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = files_wanted(limits)
     if hard != resource.RLIM_INFINITY:
         wanted = min(wanted, hard)
     if soft != resource.RLIM_INFINITY and soft < wanted:
-        with suppress(OSError, ValueError):  # some systems have a limit of their own below it
+        with suppress(OSError, ValueError):  # some systems have a lower limit of their own
             resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))

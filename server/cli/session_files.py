@@ -1,10 +1,10 @@
-"""Sessions in files: saved after every event of a run, whole again after a kill.
+"""Sessions in files, saved after every event of a run, so that nothing is lost by a kill.
 
-In the walk: beside the console and the library; the server itself keeps no session. A `Kept` is
-one file. Writing all of a long session for each word of an answer would cost more than the answer,
-so events go to a journal beside the file, and the file is written whole as often as that is cheap.
-The rule of the file: the session file is replaced and never changed in place; a journal counts only
-on top of the very bytes that it was begun on.
+Used by `chat`, `run --store` and the library; the server itself keeps no sessions. A `Kept` is one
+file. Writing a whole long session for each delta would be too slow, so events are appended to a
+journal beside the file, and the file is rewritten as often as that is cheap. The session file is
+replaced atomically, never changed in place. A journal is valid only for the file content that it
+was begun with.
 """
 
 from __future__ import annotations
@@ -33,24 +33,24 @@ Json = dict[str, Any]
 
 SUFFIX = ".json"
 LONGEST_NAME = 200  # bytes of a file's name without its suffix; systems allow 255
-SHARE = 20  # a whole file is written when so many times the time that it takes have passed
+SHARE = 20  # the file is rewritten after SHARE times the duration of the last write
 COMPONENTS = "components"  # member of `ext` with the states of a program's own components
 
 
 def file_of(name: str | Path) -> Path:
-    """Where a file is: with `~`, through links. Raises OSError for what is no file."""
+    """Return the path of a file with `~` and links resolved. Raises OSError if it is no file."""
     try:
         file = Path(name).expanduser().resolve()
         there = file.exists()
     except (RuntimeError, ValueError) as error:  # no such user; a NUL
         raise OSError(errno.EINVAL, str(error)) from None
-    if there and not file.is_file():  # of a device nothing would be left
+    if there and not file.is_file():  # never replace a device
         raise OSError(errno.EINVAL, "is no file")
     return file
 
 
 def write_whole(file: Path, data: bytes) -> None:
-    """Put `data` in the place of a file, whole or not at all. Raises OSError."""
+    """Replace the content of a file atomically. Raises OSError."""
     draft = file.with_name(f".{file.name[:100]}.{secrets.token_hex(4)}")
     try:
         with draft.open("xb") as out:
@@ -67,13 +67,15 @@ def write_whole(file: Path, data: bytes) -> None:
 
 
 def as_text(session: Json) -> bytes:
-    """As JSON that people can read and edit."""
+    """Return the session as indented JSON in UTF-8."""
     return (json.dumps(session, ensure_ascii=False, indent=2) + "\n").encode("utf-8", "replace")
 
 
 def read(file: Path) -> Json:
-    """The session in a file, with what the journal beside it adds. Raises Problem that names the
-    place."""
+    """Return the session in a file, with the events of its journal applied.
+
+    Raises Problem that names the file, and line and column if the JSON is invalid.
+    """
     try:
         data = file.read_bytes()
     except OSError as error:
@@ -82,7 +84,10 @@ def read(file: Path) -> Json:
 
 
 def parsed(data: bytes, name: str, journal: Path | None = None) -> Json:
-    """The session in the bytes of a file called `name`. Raises Problem that names the place."""
+    """Return the session in `data`, with the events of `journal` applied.
+
+    Raises Problem that names `name` and the place of the error.
+    """
     try:
         document = loads(data)
     except JSONError as error:
@@ -107,7 +112,7 @@ def _base(data: bytes) -> str:
 
 
 def _journaled(journal: Path, data: bytes) -> Iterator[Event]:
-    """The events that came after these bytes were written. The last line may be cut."""
+    """Yield the events of a journal that was begun with `data`. The last line may be incomplete."""
     try:
         head, *lines = journal.read_bytes().split(b"\n")
     except OSError:
@@ -122,26 +127,29 @@ def _journaled(journal: Path, data: bytes) -> Iterator[Event]:
 
 
 class Kept:
-    """One session in one file, which nobody else keeps meanwhile. `failed`: why the last writing
-    did not work, empty if it did. Raises OSError where nothing can be written, and Problem for a
-    file that is open elsewhere."""
+    """One session in one file, locked against other programs.
+
+    `failed`: why the last write failed, "" if it did not. Raises OSError if the journal cannot be
+    written, and Problem("run_active") if the file is open elsewhere.
+    """
 
     def __init__(self, file: Path, clock: Callable[[], float] = time.monotonic) -> None:
         self.file, self.failed = file, ""
         self._clock = clock
         self._journal: BinaryIO = _locked(_journal(file))
         self._cost = self._saved_at = 0.0
-        self._written = False  # the file, by this object: only on top of that can events be kept
+        self._written = False  # this object has written the file; the journal needs that
 
     def exists(self) -> bool:
+        """Return whether the file exists."""
         return self.file.exists()
 
     def load(self) -> Json:
-        """What was saved, to the last event before a kill. Raises Problem."""
+        """Return the saved session, with the events of the journal applied. Raises Problem."""
         return read(self.file)
 
     def save(self, session: Json) -> None:
-        """Write the whole file. What goes wrong is in `failed`."""
+        """Write the whole file and begin a new journal. Sets `failed`."""
         began = self._clock()
         data = as_text(session)
         try:
@@ -157,8 +165,8 @@ class Kept:
         self._cost = self._saved_at - began
 
     def saw(self, event: Event, session: Json) -> None:
-        """Keep an event that was just folded into the session. It is written when this returns."""
-        whole = event["type"] not in DELTAS  # deltas are gathered: the session lacks the last ones
+        """Save an event that was just folded into the session, before returning. Sets `failed`."""
+        whole = event["type"] not in DELTAS  # the fold gathers deltas: the session lacks the last
         due = self._clock() >= self._saved_at + SHARE * self._cost
         if whole and (due or self.failed or not self._written):
             self.save(session)
@@ -170,7 +178,7 @@ class Kept:
             self.failed = error.strerror or str(error)
 
     def close(self) -> None:
-        """Let others keep it. The journal stays if there is something in it that the file lacks."""
+        """Release the lock. The journal is kept if it may hold events that the file lacks."""
         if self._journal.closed:
             return
         with suppress(OSError):
@@ -187,7 +195,10 @@ class Kept:
 
 
 def _locked(path: Path) -> BinaryIO:
-    """The journal, locked as long as it is open; the system frees it when the process ends."""
+    """Open and lock a journal. The lock ends with the file object or the process.
+
+    Raises Problem("run_active") if it is locked, OSError if it cannot be opened.
+    """
     while True:
         file = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600), "r+b")
         try:
@@ -204,30 +215,39 @@ def _locked(path: Path) -> BinaryIO:
             if os.path.samestat(os.fstat(file.fileno()), path.stat()):
                 file.seek(0, os.SEEK_END)
                 return file
-        file.close()  # whoever had it has just removed it
+        file.close()  # the previous holder has just removed the journal; open a new one
 
 
 # -- stores ---------------------------------------------------------------------------------------
 
 
 class Component(Protocol):
-    """What a SessionManager can save beside the session, as seed 004's StateModule."""
+    """The interface of a component of SessionManager, as AgentScope's StateModule."""
 
-    def save_state(self) -> Json: ...
-    def load_state(self, state: Json) -> None: ...
+    def save_state(self) -> Json:
+        """Return the state as JSON."""
+        ...
+
+    def load_state(self, state: Json) -> None:
+        """Restore a saved state."""
+        ...
 
 
 class JsonSession:
-    """A folder of sessions, one file for each: seed 004's store, with its six operations.
+    """A folder of sessions, one file for each.
 
-    Any text is an id; what cannot be in a file's name is percent-encoded there. Raises Problem.
+    Any text is an id; characters that a file name cannot hold are percent-encoded. The methods
+    raise Problem.
     """
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path).expanduser()
 
     def file(self, session_id: str) -> Path:
-        """The file of a session, whether or not there is one."""
+        """Return the path of a session's file, whether or not it exists.
+
+        Raises Problem if the id is empty or too long.
+        """
         name = quote(session_id.encode("utf-8", "replace"), safe="")
         name = name.replace(".", "%2E", 1) if name.startswith(".") else name
         if not 0 < len(name) <= LONGEST_NAME:
@@ -235,26 +255,29 @@ class JsonSession:
         return self.path / f"{name}{SUFFIX}"
 
     def kept(self, session_id: str) -> Kept:
-        """The session's file, to save it after every event."""
+        """Open and lock the session's file, to save it after every event. Raises Problem."""
         file = self.file(session_id)
         with _told(self.path):
             self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
             return Kept(file)
 
     def session_exists(self, session_id: str) -> bool:
+        """Return whether the session is stored."""
         return self.file(session_id).is_file()
 
     def load_session_state(self, session_id: str) -> Json:
+        """Return a stored session. Raises Problem."""
         return read(self.file(session_id))
 
     def save_session_state(self, session_id: str, session: Json) -> None:
+        """Store a session. Raises Problem."""
         with self.kept(session_id) as kept:
             kept.save(session)
             if kept.failed:
                 raise Problem("bad_request", f"{kept.file}: {kept.failed}")
 
     def delete_session(self, session_id: str) -> bool:
-        """Say whether there was one. Raises Problem for one that is open elsewhere."""
+        """Delete a session. Return whether there was one. Raises Problem if open elsewhere."""
         if not self.session_exists(session_id):
             return False
         with self.kept(session_id) as kept, _told(kept.file):
@@ -262,7 +285,7 @@ class JsonSession:
         return True
 
     def list_sessions(self) -> list[str]:
-        """The ids, the last changed first."""
+        """Return the ids, last changed first."""
         found = []
         with suppress(OSError):
             for file in self.path.iterdir():
@@ -272,7 +295,10 @@ class JsonSession:
         return [session_id for _, session_id in sorted(found)]
 
     def get_session_info(self, session_id: str) -> Json:
-        """`{id, title, status, messages, bytes, changed}`: how many, and when in Unix seconds."""
+        """Return `{id, title, status, messages, bytes, changed}` of a session. Raises Problem.
+
+        `messages` is their number, `changed` is in Unix seconds.
+        """
         file = self.file(session_id)
         session = read(file)
         with _told(file):
@@ -289,10 +315,10 @@ class JsonSession:
 
 
 class SessionManager:
-    """What seed 004 has around a store: components that are saved and loaded together.
+    """A set of components that are saved and loaded together, as in AgentScope.
 
-    The first component that has a `session` (a BaseAgent) is what the file holds; the state of any
-    other goes along in its `ext.components`.
+    The file holds the session of the first component that has a `session` (a BaseAgent). The states
+    of the others are stored in its `ext.components`.
     """
 
     def __init__(self, session_id: str) -> None:
@@ -302,24 +328,33 @@ class SessionManager:
 
     @classmethod
     def for_session_id(cls, session_id: str) -> SessionManager:
+        """Return a manager for a session."""
         return cls(session_id)
 
     def with_session(self, store: JsonSession) -> SessionManager:
+        """Set the store and return the manager."""
         self._store = store
         return self
 
     def add_component(self, component: Any) -> SessionManager:
-        """Raises TypeError for what has neither save_state nor load_state."""
+        """Add a component and return the manager.
+
+        Raises TypeError if the component lacks save_state or load_state.
+        """
         if not all(callable(getattr(component, n, None)) for n in ("save_state", "load_state")):
             raise TypeError(f"{component!r:.60} has no save_state and load_state")
         self._components.append(component)
         return self
 
     def session_exists(self) -> bool:
+        """Return whether the session is stored. Raises TypeError without a store."""
         return self._checked().session_exists(self.session_id)
 
     def load_if_exists(self) -> bool:
-        """Give every component what was saved of it; say whether anything was. Raises Problem."""
+        """Load the saved state of every component. Return whether there was one.
+
+        Raises Problem, and TypeError without a store.
+        """
         store = self._checked()
         if not store.session_exists(self.session_id):
             return False
@@ -334,7 +369,10 @@ class SessionManager:
         return True
 
     def save_session(self) -> None:
-        """Raises Problem where it cannot be written, and TypeError for a state that is no JSON."""
+        """Save all components. Raises Problem if the file cannot be written.
+
+        Raises TypeError without a store and for a state that is not JSON.
+        """
         store, agent = self._checked(), self._agent()
         session: Json = {"messages": []} if agent is None else deepcopy(agent.save_state())
         states = {component_name(c): c.save_state() for c in self._components if c is not agent}
@@ -352,7 +390,7 @@ class SessionManager:
 
 
 def component_name(component: Any) -> str:
-    """A component's own name, else that of its class with a small first letter."""
+    """Return its `component_name`, else its class name with a lower-case first letter."""
     given = getattr(component, "component_name", None)
     if isinstance(given, str) and given.strip():
         return given

@@ -1,7 +1,6 @@
-"""`tools check FILE`: what a model will see of an owner's file, and why something is refused.
+"""The command `tools check FILE`: show the tools of a Python file as models see them.
 
-The file goes the same way as at start, through a child into a toolbox, so that what is said here
-is what happens there.
+The file is loaded through a child process into a toolbox, exactly as at the start of the server.
 """
 
 from __future__ import annotations
@@ -19,13 +18,13 @@ POLICIES = {"run": "runs without asking", "ask": "asks first", "deny": "is denie
 
 
 async def check_file(config: Config, path: Path) -> tuple[list[str], bool]:
-    """Lines for a terminal, and whether all of the file can be used."""
+    """Return lines for a terminal, and whether every tool of the file can be used."""
     if not _is_file(path):
         return [f"there is no file {path}"], False
     toolbox = Toolbox(config)
     others = config.home / "tools"
     for other in sorted(others.glob("*.py")) if others.is_dir() else ():
-        if other.name != path.name:  # names of other files are taken; this one may be an older self
+        if other.name != path.name:  # their tool names are taken; skip an older copy of this file
             await toolbox.load(other)
     found = await toolbox.load(path)
     lines: list[str] = []
@@ -46,7 +45,7 @@ async def check_file(config: Config, path: Path) -> tuple[list[str], bool]:
 
 
 def _is_file(path: Path) -> bool:
-    """Nothing that cannot be looked at is one."""
+    """Return whether there is a file; False if it cannot be accessed."""
     try:
         return path.is_file()
     except OSError:
@@ -54,7 +53,10 @@ def _is_file(path: Path) -> bool:
 
 
 def described(tool: BaseTool, policy: str, most: dict[str, float]) -> Iterator[str]:
-    """A tool as the model gets it, what the server makes of it, and what could be better."""
+    """Yield lines about a tool: description, policy, hints, limits, advice and schemas.
+
+    `most`: the server's limits of tools.
+    """
     hints = [name for name, on in tool.hints.items() if on]
     yield tool.name
     yield from (f"  {line}" for line in tool.description.splitlines())
@@ -74,7 +76,7 @@ def described(tool: BaseTool, policy: str, most: dict[str, float]) -> Iterator[s
         yield f"  limit    {name} {value:g}{capped}"
     yield from (f"  better   {line}" for line in advice(tool, most))
     for title, schema in (("schema", tool.parameters), ("result", tool.returns)):
-        if not schema:  # nothing is said of what it returns
+        if not schema:  # a tool need not declare its result
             continue
         yield f"  {title}"
         text = json.dumps(inline(schema), indent=2, ensure_ascii=False)
@@ -82,7 +84,7 @@ def described(tool: BaseTool, policy: str, most: dict[str, float]) -> Iterator[s
 
 
 def advice(tool: BaseTool, most: dict[str, float]) -> Iterator[str]:
-    """What works, but not as well as it could."""
+    """Yield suggestions for a tool that works but could be described better."""
     if not tool.description:
         yield "a docstring: it is all that tells the model what the tool is for"
     for name, about in tool.parameters.get("properties", {}).items():

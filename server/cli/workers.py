@@ -1,10 +1,9 @@
-"""Several processes that serve the same sockets: forked, watched, started again, ended together.
+"""Fork and supervise worker processes that serve the same sockets (`server.workers` above 1).
 
-In the walk: between the command line and `door`, where `server.workers` is more than one. The
-parent serves nothing: it holds the sockets open, so that nobody is refused while a worker is
-replaced, and passes signals on. The rules of the file: a worker that dies is started again, later
-each time when it dies young; workers end when their parent does, however it ended; nothing is
-shared but the sockets, the counters and what is in the home folder (claims.py, locks.py).
+The parent does not serve. It keeps the sockets open, so that no connection is refused while a
+worker is replaced, and forwards signals. A worker that ends is started again, after growing pauses
+if it ends soon after its start. Workers end when their parent ends for any reason. They share only
+the sockets, the counters and the home folder.
 """
 
 from __future__ import annotations
@@ -20,8 +19,8 @@ from typing import NamedTuple
 
 from ..telemetry import log
 
-YOUNG_S = 10.0  # a worker that dies sooner than this died of its start
-FIRST_PAUSE_S = 0.5  # before it is started again; doubled each time ...
+YOUNG_S = 10.0  # a worker that ends sooner counts as failed at start
+FIRST_PAUSE_S = 0.5  # before such a worker is started again; doubled each time ...
 LONGEST_PAUSE_S = 30.0  # ... up to this
 SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD)
 BAD_CONFIGURATION = 2  # a worker's exit code: starting it again would not help
@@ -30,12 +29,12 @@ _log = log.get("workers")
 
 
 def hears_hangup() -> bool:
-    """Whether the end of its terminal is to end the server: not where `nohup` started it."""
+    """Return whether SIGHUP should end the server: not if it was started by `nohup`."""
     return signal.getsignal(signal.SIGHUP) != signal.SIG_IGN
 
 
 class Worker(NamedTuple):
-    """What a worker knows of itself. `lifeline`: readable once the parent has ended."""
+    """The identity of a worker. `lifeline`: descriptor that is readable once the parent ended."""
 
     number: int
     first: bool  # this number was never started before
@@ -44,24 +43,26 @@ class Worker(NamedTuple):
 
 @dataclass
 class _Place:
+    """The state of one worker number in the parent; times in seconds of `time.monotonic`."""
+
     number: int
-    pid: int = 0
+    pid: int = 0  # 0: not running
     began: float = 0.0
-    pause: float = 0.0  # before it is started again
-    due: float = 0.0  # when to start it
+    pause: float = 0.0  # before the next start
+    due: float = 0.0  # time of the next start
 
     def rest(self, now: float, why: str, *, young: bool) -> None:
-        """Before it is started again."""
+        """Schedule the next start; `young`: with a longer pause than the last time."""
         self.pause = min(2 * self.pause or FIRST_PAUSE_S, LONGEST_PAUSE_S) if young else 0.0
         self.due = now + self.pause
         _log.warning("worker %d %s; it is started again in %g s", self.number, why, self.pause)
 
 
 class Workers:
-    """`run` returns the exit code, in the parent and, as the last thing there, in each worker.
+    """The parent of `count` workers.
 
-    `sockets`: bound ones, closed in the parent once it is told to stop. `patience_s`: what workers
-    get then, before they are killed.
+    `sockets`: bound sockets, closed in the parent when it stops. `patience_s`: seconds until
+    workers are killed after that.
     """
 
     def __init__(self, count: int, sockets: Sequence[socket.socket], patience_s: float) -> None:
@@ -74,7 +75,10 @@ class Workers:
         self._lifeline, self._life = os.pipe()
 
     def run(self, work: Callable[[Worker], int]) -> int:
-        """`work(worker)` is what a worker does until it ends, and returns its exit code."""
+        """Start the workers and return the exit code, in the parent and in each worker.
+
+        A worker calls `work(worker)`, which returns its exit code.
+        """
         for end in (self._ear, self._mouth):
             end.setblocking(False)
         signal.set_wakeup_fd(self._mouth.fileno(), warn_on_full_buffer=False)
@@ -105,7 +109,7 @@ class Workers:
         return self._ends != float("inf")
 
     def _heard(self, now: float) -> list[int]:
-        """Signals, waited for as long as nothing is to be done."""
+        """Wait until a signal arrives or something is due. Return the numbers of the signals."""
         idle = [] if self._stopping else [p.due for p in self._places if not p.pid]
         until = min([self._ends, *idle])
         timeout = None if until == float("inf") else max(0.0, until - now)
@@ -116,8 +120,8 @@ class Workers:
     def _obey(self, number: int) -> None:
         if number == signal.SIGCHLD:
             self._bury()
-        elif number != signal.SIGHUP or not self._stopping:  # a shell may say it once more
-            self._stop(0)  # the first time workers drain, the second time they end at once
+        elif number != signal.SIGHUP or not self._stopping:  # a shell may repeat SIGHUP
+            self._stop(0)  # the first signal lets workers drain, the second ends them at once
 
     def _stop(self, code: int) -> None:
         if not self._stopping:
@@ -130,7 +134,7 @@ class Workers:
     def _tell(self, number: int) -> None:
         for place in self._places:
             if place.pid:
-                os.kill(place.pid, number)  # ours until it is waited for
+                os.kill(place.pid, number)  # the pid is valid until waitpid
 
     def _bury(self) -> None:
         for place in self._places:
@@ -143,21 +147,23 @@ class Workers:
             code = os.waitstatus_to_exitcode(status)
             if self._stopping:
                 continue
-            if code == BAD_CONFIGURATION:  # it has said why
+            if code == BAD_CONFIGURATION:  # the worker has printed the reason
                 self._stop(code)
                 continue
             how = f"by {signal.Signals(-code).name}" if code < 0 else f"with code {code}"
             place.rest(now, f"({pid}) ended {how}", young=now - place.began < YOUNG_S)
 
     def _fork(self, place: _Place, now: float) -> Worker | None:
-        """In the child what it is, in the parent None. No signal may come in between: the child
-        would tell it to the parent."""
+        """Fork a worker. Return its identity in the child, None in the parent.
+
+        Signals are blocked meanwhile: the child would report them to the parent.
+        """
         first = not place.began
         signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
         try:
             try:
                 pid = os.fork()
-            except OSError as error:  # as many processes as there may be: the others go on
+            except OSError as error:  # for instance too many processes; the others keep serving
                 place.rest(now, f"cannot be started ({error.strerror})", young=True)
                 return None
             if pid:
@@ -166,7 +172,7 @@ class Workers:
             signal.set_wakeup_fd(-1)
             for number in SIGNALS:
                 signal.signal(number, signal.SIG_DFL)
-            for number in (signal.SIGINT, signal.SIGHUP):  # they reach all: the parent says it
+            for number in (signal.SIGINT, signal.SIGHUP):  # the parent sends SIGTERM instead
                 signal.signal(number, signal.SIG_IGN)
             self._ear.close()
             self._mouth.close()

@@ -1,1 +1,1 @@
-"""HTTP/1.1 and server-sent events: bytes in, messages out."""
+"""HTTP/1.1 server and client, and server-sent events."""

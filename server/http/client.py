@@ -1,9 +1,9 @@
-"""An HTTP/1.1 client for one job: a request out, a streaming answer back, everything bounded.
+"""An HTTP/1.1 client with streaming responses, connection reuse and limits on time and size.
 
-In the walk: `llm` asks models with it, tools and MCP their servers. Answers stream as they arrive;
-connections are kept; each phase has its time limit; cancelling the task that reads closes the
-socket at once. The rule of the file: redirects are never followed (a key must not travel to an
-address nobody configured), and with `public_only` no name can lead into the local network.
+`models` sends its requests to providers with it, `tools` those to HTTP APIs and MCP servers. Each
+phase has a time limit. Cancelling the reading task closes the socket at once. Redirects are never
+followed, since they could send a key to an address that is not configured. With `public_only` no
+request can reach the local network.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from .ssrf import Resolve, address_of, resolve, resolve_public
 
 __all__ = ["Client", "ClientError", "Response", "Timeouts"]
 
-MAX_RESPONSE = 100 * 1024 * 1024
+MAX_RESPONSE = 100 * 1024 * 1024  # bytes
 MAX_IDLE_PER_ORIGIN = 32
-IDLE_S = 30.0  # most servers give up on an idle connection after 60-75 s
+IDLE_S = 30.0  # most servers close an idle connection after 60-75 s
 ATTEMPT_S = 0.25  # head start of one address family over the other (RFC 8305 section 5)
 RESENDABLE = frozenset({"GET", "HEAD", "PUT", "DELETE", "OPTIONS"})  # RFC 9110 section 9.2.2
 
@@ -36,6 +36,8 @@ _SAFE = "/%:@!$&'()*+,;=~-._?"
 
 @dataclass(frozen=True)
 class Origin:
+    """The server of a URL and how to reach it. Connections are reused per origin."""
+
     scheme: str
     host: str
     port: int
@@ -44,18 +46,22 @@ class Origin:
 
     @property
     def where(self) -> str:
+        """Return `host[:port]`, without the default port."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         usual = self.port == (443 if self.scheme == "https" else 80)
         return host if usual else f"{host}:{self.port}"
 
     @property
     def tunnels(self) -> bool:
+        """Return whether the proxy is used through CONNECT."""
         return self.proxy is not None and (self.scheme == "https" or self.public_only)
 
 
 class Response:
-    """An answer whose body, at most `limit` bytes, may still be on its way. Header names are
-    lower-case."""
+    """A response whose body may still be arriving. Header names are lower-case.
+
+    `limit`: most bytes of a decompressed body.
+    """
 
     def __init__(self, exchange: Exchange, limit: int) -> None:
         assert exchange.head is not None
@@ -66,7 +72,7 @@ class Response:
         self._exchange = exchange
 
     async def chunks(self) -> AsyncGenerator[bytes, None]:
-        """The body as it arrives, each piece at once. Raises ClientError.
+        """Yield the pieces of the body as they arrive. Raises ClientError.
 
         Leaving the loop early, or being cancelled in it, closes the connection.
         """
@@ -89,12 +95,12 @@ class Response:
             await self.close()
 
     def _inflated(self, data: bytes) -> Iterator[bytes]:
-        """What a server compressed although it was asked not to."""
+        """Yield decompressed data, for servers that ignore `Accept-Encoding: identity`."""
         assert self._inflater is not None
         try:
             yield from self._inflater.feed(data)
         except ValueError as error:
-            if self.status < 400:  # a refusal is one, whatever its words
+            if self.status < 400:  # for an error the status is enough
                 where = self._exchange.connection.where
                 raise ClientError("protocol", f"{where} {error}") from None
 
@@ -104,7 +110,7 @@ class Response:
             raise ClientError("closed", text)
 
     async def read(self, max_bytes: int) -> bytes:
-        """The whole body. Raises ClientError, also for more than `max_bytes`."""
+        """Return the whole body. Raises ClientError, also beyond `max_bytes`."""
         body = bytearray()
         async for piece in self.chunks():
             body += piece
@@ -115,17 +121,18 @@ class Response:
         return bytes(body)
 
     def release(self) -> None:
-        """Say that the rest of the body does not matter. Unlike `close` this keeps the connection
-        if the rest is short: servers send an end mark after the last event. Call it before leaving
-        `chunks`."""
+        """Discard the rest of the body, and keep the connection if the rest is short.
+
+        Servers send an end mark after the last event. Call this before leaving `chunks`.
+        """
         self._exchange.release()
 
     def hurry(self, seconds: float) -> None:
-        """Wait no longer than so for the rest; what has come by then was read."""
+        """Limit the time for the rest of the body to `seconds` from now."""
         self._exchange.hurry(seconds)
 
     async def close(self) -> None:
-        """Close the connection now, unless the body is complete (then it waits for another)."""
+        """Close the connection, unless the body is complete: then it is reused."""
         self._exchange.abort(ClientError("closed", "closed here"))
 
     async def __aenter__(self) -> Response:
@@ -141,8 +148,11 @@ class Response:
 
 
 class Client:
-    """Connections to many servers. `env` says which proxies to use; `tls` replaces the system's
-    trust and `resolve` its names (tests). Not shared between event loops."""
+    """An HTTP client for many servers, bound to one event loop.
+
+    `env`: environment variables, for the proxies. `max_response`: bytes of a body. Tests replace
+    the system's trusted certificates with `tls` and its name resolution with `resolve`.
+    """
 
     def __init__(
         self,
@@ -156,7 +166,7 @@ class Client:
         self._tls, self._resolve = tls, resolve
         self._limits = Limits(body=max_response)
         self._pool = Pool(MAX_IDLE_PER_ORIGIN, IDLE_S)
-        self._place = lru_cache(maxsize=128)(self._locate)  # most requests go to a few places
+        self._place = lru_cache(maxsize=128)(self._locate)  # most requests go to a few URLs
 
     async def request(
         self,
@@ -169,10 +179,11 @@ class Client:
         public_only: bool = False,
         resendable: bool | None = None,
     ) -> Response:
-        """Send a request and return when the head of its answer is here.
+        """Send a request and return the response once its head has arrived. Raises ClientError.
 
-        `resendable` (by default: the method is idempotent) allows a second try on a new connection
-        when a kept one turns out to lead nowhere before a byte came back. Raises ClientError.
+        `public_only` refuses hosts outside the public internet. `resendable` (by default: whether
+        the method is idempotent) allows a second try on a new connection if a kept one turns out to
+        be closed before any byte of the response.
         """
         timeouts = timeouts or Timeouts()
         started = asyncio.get_running_loop().time()
@@ -181,8 +192,8 @@ class Client:
         again = method in RESENDABLE if resendable is None else resendable
         kept = self._pool.take(origin)
         if kept is not None:
-            # It may lead nowhere: a router has forgotten it, or this machine slept. What can be
-            # sent again waits for no longer than a new connection may take.
+            # It may be dead: a router dropped it, or this machine was asleep. A request that can be
+            # sent again waits no longer than a new connection may take.
             kept.expect_confirmation(timeouts.connect if again else None)
         while True:
             connection = kept or await self._connect(origin, timeouts, started)
@@ -192,7 +203,7 @@ class Client:
             kept = None
 
     async def close(self) -> None:
-        """Close every connection. An answer still being read ends in a ClientError."""
+        """Close every connection. A response that is still being read ends in a ClientError."""
         self._pool.close()
 
     def _locate(self, url: str, public_only: bool) -> tuple[Origin, str]:
@@ -203,7 +214,7 @@ class Client:
             if scheme not in ("http", "https") or not host or parts.username is not None:
                 raise ValueError
             port = port or (443 if scheme == "https" else 80)
-        except ValueError:  # its own words may quote what was to be a password
+        except ValueError:  # its text may quote a password, so it is not shown
             text = "an address is http:// or https://, a host and maybe a port, without a password"
             raise ClientError("refused", text) from None
         try:
@@ -232,7 +243,7 @@ class Client:
             raise ClientError("refused", f"nothing was sent: {error}") from None
 
     async def _head(self, exchange: Exchange, *, may_be_stale: bool) -> bool:
-        """Wait for the head. True if a kept connection was closed before it could answer."""
+        """Wait for the head. Return True if a kept connection was closed before any answer."""
         try:
             while exchange.head is None and exchange.error is None:
                 await exchange.wait()
@@ -251,7 +262,7 @@ class Client:
         limits = [each for each in (timeouts.connect, timeouts.total) if each is not None]
         limit = min(limits, default=None)
         where = origin.where
-        if (hop := origin.proxy) is not None:  # which of the two it was is not always to be known
+        if (hop := origin.proxy) is not None:  # the error may come from either of the two
             where += f" (through the proxy {hop.host}:{hop.port})"
         try:
             async with asyncio.timeout(limit):
@@ -289,7 +300,7 @@ class Client:
     ) -> Connection:
         loop = asyncio.get_running_loop()
         tls = self._context() if scheme == "https" else None
-        races = hosts == [name] and address_of(name) is None  # a name may mean several addresses
+        races = hosts == [name] and address_of(name) is None  # a name may have several addresses
         for host in hosts:
             connection = Connection(origin.where, origin, self._pool)
             try:
@@ -309,7 +320,7 @@ class Client:
         raise AssertionError("no address")
 
     async def _tunnel(self, connection: Connection, origin: Origin, address: str) -> None:
-        """CONNECT through the proxy, then TLS with the origin inside (RFC 9110 section 9.3.6)."""
+        """Open a CONNECT tunnel, with TLS inside for https (RFC 9110 section 9.3.6)."""
         host = f"[{address}]" if ":" in address else address
         authority = f"{host}:{origin.port}"
         fields = {"host": authority}
@@ -341,7 +352,7 @@ class Client:
                 connection.abort()
 
     def _context(self) -> ssl.SSLContext:
-        """The system's trust, read once: 25 ms."""
+        """Return the TLS context, created at first use: the system's certificates take 25 ms."""
         if self._tls is None:
             self._tls = ssl.create_default_context()
             self._tls.set_alpn_protocols(["http/1.1"])

@@ -1,11 +1,12 @@
-"""One client's connection: bytes to requests, answers to bytes, and a deadline for every wait.
+"""The server side of one client connection, with a deadline for every wait.
 
-In the walk: `listener` makes a `Connection` for each client; it feeds what arrives to `http11`,
-starts the server's handler once a head is complete (so a key is checked before a body is read), and
-looks at the next request when the answer is out. The rules of the file: every wait has a deadline
-and every buffer a limit; deadlines are plain attributes that `check` compares, never timers; a
-client that is gone cancels its handler; after a refusal the connection lingers so that the client
-can read why (RFC 9112 section 9.6).
+`listener` makes a `Connection` for each client. It passes received bytes to `parser`, starts the
+server's handler once a head is complete (so the key is checked before the body is read), and parses
+the next request when the answer has been sent.
+
+Every wait has a deadline and every buffer a limit. Deadlines are plain attributes that `check`
+compares, not timers. A disconnect cancels the handler. After a refusal the connection lingers so
+that the client can read the answer (RFC 9112 section 9.6).
 """
 
 from __future__ import annotations
@@ -27,9 +28,9 @@ from .cors import Origins
 from .exchange import Exchange, no_memory, problem_of, refusal
 from .headers import NO_BODY, ProtocolError, Truncated
 
-READ_AHEAD = 64 * 1024  # bytes kept of a client that sends more than is asked for; then it waits
-HIGH_WATER = 64 * 1024  # bytes the kernel has not taken before `drain` waits
-FLUSH_POLL_S = 0.002  # between two looks at what a TLS connection still holds
+READ_AHEAD = 64 * 1024  # bytes buffered during a request before reading pauses
+HIGH_WATER = 64 * 1024  # bytes not yet taken by the kernel before `drain` waits
+FLUSH_POLL_S = 0.002  # interval at which `flush` polls the buffers of a TLS connection
 HALF_CLOSE_GRACE = 0.25  # s; `printf … | nc -N` closes its half before it reads a quick answer
 
 _HANG_UP = getattr(select, "POLLRDHUP", 0)  # Linux only
@@ -38,27 +39,29 @@ _NEVER = float("inf")
 
 @dataclass(frozen=True)
 class Limits(parser.Limits):
-    """The parser's limits and the listener's: seconds, bytes per second, connections."""
+    """Limits of the parser and the listener, in seconds, bytes, bytes per second or connections."""
 
-    max_connections: int = 1024  # beyond them the longest idle is closed, or 503 with Retry-After
-    max_memory: int = 512 * 1024 * 1024  # bytes that all requests together hold: 503
-    max_connections_per_address: int = 256  # 0: no bound; nor for this machine's own
-    head_timeout_s: float = 10  # from a head's first byte to its last: 408
+    max_connections: int = 1024  # beyond: the longest idle is closed, or 503 with Retry-After
+    max_memory: int = 512 * 1024 * 1024  # bytes held by all requests together; beyond: 503
+    max_connections_per_address: int = 256  # 0: no limit; loopback clients have none
+    head_timeout_s: float = 10  # from the first byte of a head to its last: 408
     body_grace_s: float = 5  # a body may pause this long ...
-    body_min_rate: float = 1024  # ... but must reach this rate: 408
+    body_min_rate: float = 1024  # ... but must reach this rate (bytes per second): 408
     idle_timeout_s: float = 30  # between requests
-    write_timeout_s: float = 30  # in which a client takes less of its answer than body_min_rate
-    linger_idle_s: float = 5  # a refused client may pause this long in what it still sends ...
-    linger_s: float = 30  # ... and go on for this long; as nginx's lingering_timeout and _time
+    write_timeout_s: float = 30  # aborted if the client reads below body_min_rate for this long
+    linger_idle_s: float = 5  # longest pause in what a client still sends while lingering ...
+    linger_s: float = 30  # ... and longest lingering; like nginx's lingering_timeout and _time
 
     @classmethod
     def of(cls, config: Mapping[str, Any]) -> Limits:
-        """From the `server.limits` of the configuration, whose other keys are not ours."""
+        """Return the limits from `server.limits`. Keys of other modules are ignored."""
         ours = {key: config[key] for key in config if key in cls.__dataclass_fields__}
         return cls(body=config["max_request_size"], **ours)
 
 
 class Phase(Enum):
+    """The state of a connection."""
+
     IDLE = "nothing of a request is here"
     HEAD = "a head is arriving"
     RUNNING = "the handler works; what arrives waits"
@@ -67,27 +70,44 @@ class Phase(Enum):
 
 
 class Server(Protocol):
-    """What a connection asks of the server it belongs to."""
+    """The interface of the server that a connection uses."""
 
     limits: Limits
     origins: Origins
     loop: asyncio.AbstractEventLoop
     closing: bool
-    held: int  # bytes of memory that all requests together take
+    held: int  # bytes of memory used by all requests together
     tasks: set[asyncio.Task[None]]
 
     places: Places
 
-    def admit(self, connection: Connection) -> str: ...
-    def dismiss(self, connection: Connection) -> None: ...
-    def is_spared(self, request: parser.Request) -> bool: ...
-    async def run(self, exchange: Exchange) -> None: ...
-    def next_id(self) -> str: ...
-    def date(self) -> str: ...
+    def admit(self, connection: Connection) -> str:
+        """Register a connection. Return why there is no place for it, or ""."""
+        ...
+
+    def dismiss(self, connection: Connection) -> None:
+        """Remove a closed connection."""
+        ...
+
+    def is_spared(self, request: parser.Request) -> bool:
+        """Return whether the request is served on a connection without a place."""
+        ...
+
+    async def run(self, exchange: Exchange) -> None:
+        """Run the handler for one exchange."""
+        ...
+
+    def next_id(self) -> str:
+        """Return a new request id."""
+        ...
+
+    def date(self) -> str:
+        """Return the value of the Date header."""
+        ...
 
 
 class Connection(asyncio.Protocol):
-    """One client: requests one after the other, each answered before the next is looked at."""
+    """A client connection. Requests are answered one after the other."""
 
     __slots__ = (
         "_arrived", "_body", "_buffer", "_deadline", "_excess", "_expects", "_framing", "_held",
@@ -101,40 +121,41 @@ class Connection(asyncio.Protocol):
         # Of the connection
         self._server = server
         self._transport: asyncio.Transport
-        self.socket: Any = None  # the system's, below TLS too
-        self._raw: asyncio.Transport | None = None  # below TLS
+        self.socket: Any = None  # the operating system's socket, also with TLS
+        self._raw: asyncio.Transport | None = None  # the transport below TLS
         self._peer = ""
         self.network = ""  # of the peer's address
-        self._excess = ""  # why this connection has no place; only /health is served then
+        self._excess = ""  # why this connection has no place; then only spared paths are served
         self._buffer = parser.Buffer()
         self._phase = Phase.IDLE
         self._deadline = _NEVER  # of the phase, in loop time
-        self._stops_at = _NEVER  # of lingering, however much arrives
-        self.ended = False  # the client sends no more
-        self.gone = False  # nor does it read
-        self.behind = False  # it has not taken what was written, or is gone
+        self._stops_at = _NEVER  # latest end of lingering, in loop time
+        self.ended = False  # the client has closed its sending half
+        self.gone = False  # the connection is lost in both directions
+        self.behind = False  # the write buffer is above HIGH_WATER, or the client is gone
         # Of writing
         self._resumed: asyncio.Event | None = None  # set once the kernel has taken enough
         self._written = 0
-        self._taken = 0  # bytes the kernel had taken ...
-        self._taken_at = 0.0  # ... when it last took some
-        # Of one exchange; what was read of it is let go, since an answer may take hours
+        self._taken = 0  # bytes taken by the kernel ...
+        self._taken_at = 0.0  # ... at the last progress, in loop time
+        # Of one exchange; its parts are dropped early, since an answer may take hours
         self._steps: parser.Steps[parser.Request]  # only while a head is arriving
         self._task: asyncio.Task[None] | None = None
         self._framing = NO_BODY
         self._expects = False  # the client waits for 100 Continue
         self._body: parser.Body | None = None
         self._arrived = bytearray()
-        self._held = 0  # bytes of memory
+        self._held = 0  # bytes of memory counted for this request
         self._waiter: asyncio.Future[None] | None = None
 
-    # What the event loop and the server call
+    # Called by the event loop and the server
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Set buffer limits and timeouts, and ask the server for a place."""
         self._transport = cast(asyncio.Transport, transport)  # asyncio has set TCP_NODELAY
         self.socket = transport.get_extra_info("socket")
         self._transport.set_write_buffer_limits(high=HIGH_WATER)
-        # Not public, and the only way to see what of a TLS connection the kernel has not taken.
+        # Private, and the only way to see how much of a TLS connection the kernel has not taken.
         self._raw = getattr(getattr(transport, "_ssl_protocol", None), "_transport", None)
         peer = transport.get_extra_info("peername")
         self._peer = str(peer[0]).removeprefix("::ffff:") if peer else ""
@@ -142,12 +163,13 @@ class Connection(asyncio.Protocol):
         limits, now = self._server.limits, self._server.loop.time()
         self._taken_at = now
         self._deadline = now + limits.head_timeout_s
-        if sys.platform == "linux":  # a peer that vanished without a word stalls writes too
+        if sys.platform == "linux":  # detect a peer that vanished without closing
             milliseconds = int(min(max(limits.write_timeout_s * 1000, 1), 2**31 - 1))
             self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, milliseconds)
         self._excess = self._server.admit(self)
 
     def data_received(self, data: bytes) -> None:
+        """Parse the bytes, buffer them, or drop them, depending on the phase."""
         if self._phase is Phase.LINGER:
             now = self._server.loop.time()
             self._deadline = min(now + self._server.limits.linger_idle_s, self._stops_at)
@@ -161,17 +183,21 @@ class Connection(asyncio.Protocol):
             self._read_head()
 
     def eof_received(self) -> bool:
-        """The client sends no more, most likely because it is gone. True keeps our half open."""
+        """Return whether to keep our half open after the client has closed its half.
+
+        A running handler is cancelled after HALF_CLOSE_GRACE: most such clients are gone.
+        """
         self.ended = True
         self._buffer.feed_eof()
         if self._phase is Phase.BODY:
             self._read_body(0)
-        if self._task is None or self._raw is not None:  # TLS has no half connections
+        if self._task is None or self._raw is not None:  # TLS cannot be closed by halves
             return False
         self._server.loop.call_later(HALF_CLOSE_GRACE, self._cancel)
         return True
 
     def connection_lost(self, exc: Exception | None) -> None:
+        """Free the place of the connection and cancel its handler."""
         self.ended = self.gone = True
         self._server.dismiss(self)
         self.resume_writing()
@@ -179,17 +205,22 @@ class Connection(asyncio.Protocol):
         self._cancel()
 
     def pause_writing(self) -> None:
+        """Make `drain` wait: the write buffer is above its high-water mark."""
         self._resumed = asyncio.Event()
         self.behind = True
 
     def resume_writing(self) -> None:
+        """Let `drain` return."""
         self.behind = self.gone
         if self._resumed is not None:
             self._resumed.set()
             self._resumed = None
 
     def check(self, now: float) -> None:
-        """Enforce what is due. Called every tick, so deadlines are late by at most one."""
+        """Enforce the deadlines. Called every tick, so they are late by at most one tick.
+
+        `now` is in loop time, as all deadlines are.
+        """
         waiting, limits = self._unsent(), self._server.limits
         taken = self._written - waiting
         if not waiting or taken - self._taken > limits.body_min_rate * limits.write_timeout_s:
@@ -198,7 +229,7 @@ class Connection(asyncio.Protocol):
             self.abort()
             return
         if waiting and self._phase is Phase.LINGER:
-            self._begin_lingering(now)  # only now that all is sent, or nearly
+            self._begin_lingering(now)  # the time to linger starts when the answer has been sent
         if now >= self._deadline:
             self._expire()
         elif self._task is not None and not self._transport.is_reading() and self._hung_up():
@@ -206,27 +237,34 @@ class Connection(asyncio.Protocol):
             self._cancel()
 
     def _unsent(self) -> int:
-        """Bytes that the kernel has not taken yet."""
+        """Return the number of bytes that the kernel has not taken yet."""
         below = self._raw.get_write_buffer_size() if self._raw is not None else 0
         return self._transport.get_write_buffer_size() + below
 
     def close_if_idle(self) -> None:
-        """A client that has never been answered is not idle: its first request is on its way."""
+        """Close the connection if it waits for a further request.
+
+        A new connection is left open: its first request is probably on its way.
+        """
         if self._phase is Phase.IDLE and self._written:
             self._transport.close()
 
     def abort(self) -> None:
+        """Close the connection at once and drop unsent bytes."""
         self._transport.abort()
 
-    # What `Places` asks (see places.Occupant)
+    # Called by `Places` (see connection_limit.Occupant)
 
     def is_sending(self) -> bool:
+        """Return whether a part of an answer is not sent yet."""
         return self._unsent() > 0
 
     def give_way(self) -> None:
+        """Close the connection."""
         self._transport.close()
 
     def turn_away(self) -> None:
+        """Answer 503 and close the connection."""
         self._refuse(Problem("overloaded", self._excess, headers={"Retry-After": "1"}))
 
     def _expire(self) -> None:
@@ -247,7 +285,7 @@ class Connection(asyncio.Protocol):
             self.abort()
 
     def _hung_up(self) -> bool:
-        """Whether the client is gone though its bytes still wait for us to read them."""
+        """Return whether the client has closed although unread bytes are left; Linux only."""
         if not _HANG_UP:
             return False
         poll = select.poll()
@@ -291,7 +329,7 @@ class Connection(asyncio.Protocol):
         self._task = self._server.loop.create_task(self._run(exchange))
         self._server.tasks.add(self._task)
         self._task.add_done_callback(self._server.tasks.discard)
-        if self.ended:  # pipelined by a client that has closed its half since
+        if self.ended:  # a pipelined request whose client has closed its half since
             self._server.loop.call_later(HALF_CLOSE_GRACE, self._cancel)
 
     async def _run(self, exchange: Exchange) -> None:
@@ -306,9 +344,9 @@ class Connection(asyncio.Protocol):
                 self._go_on(exchange)
 
     def _go_on(self, exchange: Exchange) -> None:
-        if not exchange.finished:  # cut: without the last chunk the client can tell
+        if not exchange.finished:  # cut off: the client sees that the last chunk is missing
             self._transport.close()
-        elif not exchange.keep_alive or self._server.closing:  # begun after the head
+        elif not exchange.keep_alive or self._server.closing:  # may close since the head was sent
             self._linger()
         else:
             self._phase = Phase.IDLE
@@ -320,14 +358,17 @@ class Connection(asyncio.Protocol):
                 self._transport.resume_reading()
 
     def _refuse(self, problem: Problem) -> None:
-        """Answer what is not even a request, and go no further on this connection."""
+        """Answer without an exchange, then linger and close."""
         cors = self._server.origins.headers({})
         self.send(refusal(problem, cors, self._server.date(), self._server.next_id()))
         self._linger()
 
     def _linger(self) -> None:
-        """Close our half, and read on: closing with bytes unread would reset the connection and
-        take our answer away from a client that is still sending."""
+        """Close our half and read on.
+
+        Closing with unread bytes would reset the connection, and a client that is still sending
+        would lose the answer.
+        """
         self._buffer.data.clear()
         self._phase = Phase.LINGER
         self._server.places.end(self)
@@ -336,33 +377,35 @@ class Connection(asyncio.Protocol):
             self._transport.close()
         else:
             try:
-                if self._transport.can_write_eof():  # not with TLS; the length tells the end too
+                if self._transport.can_write_eof():  # not with TLS; there the length marks the end
                     self._transport.write_eof()
                 self._transport.resume_reading()
-            except OSError:  # reset, and we have not heard yet
+            except OSError:  # reset before connection_lost was called
                 self.abort()
 
     def _begin_lingering(self, now: float) -> None:
         self._deadline = now + self._server.limits.linger_idle_s
         self._stops_at = now + self._server.limits.linger_s
 
-    # What an exchange asks (see exchange.Channel)
+    # Called by an exchange (see exchange.Channel)
 
     def send(self, data: bytes) -> None:
+        """Write bytes, or drop them if the connection is closing."""
         if not self._transport.is_closing():
             self._written += len(data)
             self._transport.write(data)
 
     async def drain(self) -> None:
+        """Wait until the write buffer is small enough. Raises ConnectionResetError."""
         while self._resumed is not None and not self.gone:
             await self._resumed.wait()
         if self.gone:
             raise ConnectionResetError("the client is gone")
 
     async def flush(self) -> None:
-        """Like drain, with a high-water mark of nothing: the kernel has every byte."""
+        """Wait until the kernel has every byte. Raises ConnectionResetError."""
         while self._raw is not None and self._unsent() and not self.gone:
-            await asyncio.sleep(FLUSH_POLL_S)  # TLS in asyncio never resumes from a mark of nothing
+            await asyncio.sleep(FLUSH_POLL_S)  # asyncio's TLS never resumes from a mark of 0
         while self._transport.get_write_buffer_size() and not self.gone:
             self._transport.set_write_buffer_limits(high=0)
             await self.drain()
@@ -370,6 +413,10 @@ class Connection(asyncio.Protocol):
         await self.drain()
 
     async def read_body(self) -> bytes:
+        """Return the request body; b"" if there is none. Raises ProtocolError or Problem.
+
+        Sends 100 Continue if the client waits for it.
+        """
         if self._framing is NO_BODY:
             return b""
         self._body = parser.Body(self._buffer, self._framing, self._server.limits)
@@ -379,7 +426,7 @@ class Connection(asyncio.Protocol):
                 self.send(b"HTTP/1.1 100 Continue\r\n\r\n")
             await self._rest_of_body()
         body, self._arrived = bytes(self._arrived), bytearray()
-        self._body, self._framing = None, NO_BODY  # nothing is left of it
+        self._body, self._framing = None, NO_BODY  # the body is consumed
         return body
 
     async def _rest_of_body(self) -> None:
@@ -395,7 +442,10 @@ class Connection(asyncio.Protocol):
             self._waiter = None
 
     def _read_body(self, size: int) -> None:
-        """`size` more bytes are here. They buy time by their number, up to the whole grace."""
+        """Read on in the body; `size` is the number of new bytes.
+
+        Each byte extends the deadline by 1 / body_min_rate, at most to body_grace_s from now.
+        """
         if self._body is None or self._waiter is None or self._waiter.done():
             return
         limits, now = self._server.limits, self._server.loop.time()
@@ -413,6 +463,7 @@ class Connection(asyncio.Protocol):
                 self._waiter.set_exception(no_memory())
 
     def hold(self, size: int, *, always: bool = False) -> bool:
+        """Set the bytes counted for this request; see exchange.Channel."""
         total = self._server.held + size - self._held
         if size > self._held and total > self._server.limits.max_memory and not always:
             return False
@@ -420,9 +471,11 @@ class Connection(asyncio.Protocol):
         return True
 
     def date(self) -> str:
+        """Return the value of the Date header."""
         return self._server.date()
 
     def end_reading(self) -> bool:
+        """Drop the unread body; see exchange.Channel."""
         if self._server.closing or self._excess:
             return False
         if self._framing is NO_BODY:

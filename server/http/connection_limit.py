@@ -1,8 +1,8 @@
-"""Which connections a server keeps when more come than it may have.
+"""The limits on the number of connections, and which connection is closed for a new one.
 
-A new connection takes the place of the one that has waited longest for a request. Connections in a
-request are never ended for it: if all are, the new one stays only until its head says whether it
-asks for what is answered all the same, such as `/health`.
+At the limit a new connection replaces the one that has waited longest for a request. Connections in
+a request are never closed for it. If all are in a request, the new one stays open until its head
+has arrived: spared paths such as `/health` are still answered, others get 503.
 """
 
 from __future__ import annotations
@@ -12,38 +12,45 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Protocol
 
-SPARE = 8  # connections without a place whose head is waited for
+SPARE = 8  # connections without a place that may wait for their head at the same time
 
 
 class Occupant(Protocol):
-    """What is asked of a connection."""
+    """The interface of a connection that `Places` uses."""
 
-    network: str  # of `network_of`
+    network: str  # from `network_of`
 
     def is_sending(self) -> bool:
-        """Whether a part of an answer has not left yet."""
+        """Return whether a part of an answer is not sent yet."""
 
     def give_way(self) -> None:
-        """Close: it waits, and its place is taken."""
+        """Close the connection, which waits for a request."""
 
     def turn_away(self) -> None:
-        """Answer that there is no place."""
+        """Answer 503 and close the connection."""
 
 
 class Places:
-    """At most `most` connections, and `most_each` of one network (0: no bound). `warn` is called
-    with a text when one of the bounds is met, and again only after half of them have gone."""
+    """At most `most` connections, and at most `most_each` of one network (0: no limit).
+
+    `warn` is called with a text when a limit is reached, and again only after the number has
+    fallen to half of it.
+    """
 
     def __init__(self, most: int, most_each: int, warn: Callable[[str], None]) -> None:
         self._most, self._most_each, self._warn = most, most_each, warn
         self._inside: set[Occupant] = set()
-        self._each: dict[str, int] = {}  # how many of a network are inside
-        self._waiting: OrderedDict[Occupant, None] = OrderedDict()  # inside; the longest first
-        self._spare: OrderedDict[Occupant, None] = OrderedDict()  # without a place; the same
+        self._each: dict[str, int] = {}  # number of places by network
+        self._waiting: OrderedDict[Occupant, None] = OrderedDict()  # with a place; longest first
+        self._spare: OrderedDict[Occupant, None] = OrderedDict()  # without one; longest first
         self._warned: set[str] = set()  # networks; "" is for all together
 
     def take(self, one: Occupant) -> str:
-        """Give a new connection a place: it waits for a request. Return why there is none."""
+        """Give a new connection a place. Return why there is none, or "" if there is one.
+
+        May close the connection that has waited longest. If more than SPARE connections without a
+        place wait for their head, the oldest of them is refused.
+        """
         if self._most_each and self._each.get(one.network, 0) >= self._most_each:
             network, reason = one.network, f"All {self._most_each} connections of one address"
         elif len(self._inside) >= self._most:
@@ -64,18 +71,18 @@ class Places:
         return ""
 
     def begin(self, one: Occupant) -> None:
-        """Note that a request is here."""
+        """Note that a request has arrived on this connection."""
         self._waiting.pop(one, None)
         self._spare.pop(one, None)
 
     def end(self, one: Occupant) -> None:
-        """Note that it is answered."""
+        """Note that the request is answered and the connection waits again."""
         if one in self._inside:
             self._waiting[one] = None
             self._waiting.move_to_end(one)
 
     def leave(self, one: Occupant) -> None:
-        """Free its place, if it has one."""
+        """Free the place of a closed connection, if it has one."""
         self._remove(one)
         if len(self._inside) <= self._most // 2:
             self._warned.discard("")
@@ -116,8 +123,10 @@ class Places:
 
 
 def network_of(peer: str) -> str:
-    """Return what a client can hardly change of its address: all of IPv4, 64 bits of IPv6. Empty
-    for this machine, whose connections may be those of a proxy, and where there is no address."""
+    """Return the part of an address that a client cannot easily change: IPv4, or an IPv6 /64.
+
+    Return "" for loopback addresses, which may be those of a proxy, and for an invalid address.
+    """
     try:
         address = ipaddress.ip_address(peer.partition("%")[0])
     except ValueError:

@@ -1,10 +1,10 @@
-"""One client connection, one exchange on it, and the connections that wait for the next.
+"""The client side of connections: one exchange at a time on each, and a pool of idle ones.
 
-In the walk: `client` opens or takes a `Connection` and starts an `Exchange`; bytes from the socket
-go through `http11` straight into the exchange's list of pieces. Reading is a protocol's
-`data_received` (4.6 µs an event against 9 for a stream reader) and all time limits of an exchange
-share one timer that looks at the clock (a timeout object per read costs 7-15 µs).
-The rule of the file: no coroutine here, so nothing can be cancelled half-way.
+`client` opens a `Connection` or takes an idle one and starts an `Exchange`. Received bytes go
+through `parser` into the exchange's list of pieces. For speed, reading uses `data_received` (4.6 µs
+an event against 9 with a stream reader), and all time limits of an exchange share one timer (a
+timeout object per read costs 7-15 µs). There are no coroutines here, so no operation can be
+cancelled half-way.
 """
 
 from __future__ import annotations
@@ -21,15 +21,18 @@ from dataclasses import dataclass
 from .headers import ProtocolError, Truncated
 from .parser import Body, Buffer, Limits, Response, advance, parse_response
 
-HIGH_WATER = 512 * 1024  # decoded bytes that may wait for a slow reader
-TAIL_BYTES = 64 * 1024  # what may still come after a reader has seen all it wants …
-TAIL_S = 1.0  # … and for how long, to save the connection
+HIGH_WATER = 512 * 1024  # decoded bytes that wait for the reader before the socket is paused
+TAIL_BYTES = 64 * 1024  # most bytes discarded after `release` to keep the connection …
+TAIL_S = 1.0  # … and the longest pause between two of them, in seconds
 _NEVER = float("inf")
 
 
 class ClientError(Exception):
-    """A request that got no whole answer. `kind`: connect, tls, timeout, protocol, closed or
-    refused. The message names the host, never a path or a header."""
+    """A request without a complete response.
+
+    `kind`: connect, tls, timeout, protocol, closed or refused. The message may name the host, but
+    never a path or a header.
+    """
 
     def __init__(self, kind: str, message: str) -> None:
         super().__init__(message)
@@ -39,8 +42,11 @@ class ClientError(Exception):
 
 @dataclass(frozen=True)
 class Timeouts:
-    """Seconds; None means no limit. `first_byte` runs until the first byte of the body, since many
-    model servers send their head at once and think afterwards; `idle` between any two reads."""
+    """Time limits in seconds; None means no limit.
+
+    `first_byte` runs until the first byte of the body, since many model servers send the head at
+    once and compute afterwards. `idle` applies between any two reads.
+    """
 
     connect: float | None = 10.0
     first_byte: float | None = None
@@ -49,7 +55,7 @@ class Timeouts:
 
 
 class Exchange:
-    """One request's answer on one connection."""
+    """The response to one request on one connection."""
 
     def __init__(
         self,
@@ -64,11 +70,11 @@ class Exchange:
         self.pending = 0  # bytes in pieces
         self.done = False
         self.error: ClientError | None = None
-        self.touched = False  # any byte of the answer has come
+        self.touched = False  # at least one byte of the response has arrived
         self.head: Response | None = None
         self._method, self._limits, self._timeouts = method, limits, timeouts
         self._loop = connection.loop
-        self._steps = parse_response(connection.buffer, method, limits)  # until the head is here
+        self._steps = parse_response(connection.buffer, method, limits)  # deleted after the head
         self._body: Body | None = None
         self._body_begun = self._discard = self._paused = False
         self._started, self._last = started, self._loop.time()
@@ -79,12 +85,12 @@ class Exchange:
     # -- called by the reader ---------------------------------------------------------------------
 
     def wait(self) -> asyncio.Future[None]:
-        """Resolved at the next change: a head, bytes, the end, an error."""
+        """Return a future that is resolved at the next change: head, bytes, end or error."""
         self._waiter = self._loop.create_future()
         return self._waiter
 
     def take(self) -> bytes:
-        """Everything that has arrived."""
+        """Return all pieces that have arrived, and resume reading if it was paused."""
         data = self.pieces[0] if len(self.pieces) == 1 else b"".join(self.pieces)
         self.pieces.clear()
         self.pending = 0
@@ -95,7 +101,7 @@ class Exchange:
         return data
 
     def release(self) -> None:
-        """The reader has all it wants: let the tail arrive, for the connection's sake."""
+        """Discard the rest of the body, up to TAIL_BYTES, so that the connection can be kept."""
         if not self.done and self.error is None:
             self._discard = True
             self._timeouts = Timeouts(idle=TAIL_S)
@@ -104,21 +110,21 @@ class Exchange:
             self._watch()
 
     def hurry(self, seconds: float) -> None:
-        """All that is still to come has so long, whatever comes meanwhile."""
+        """Replace all time limits: the response must end within `seconds` from now."""
         if not self.done and self.error is None:
             self._timeouts = Timeouts(total=seconds)
             self._started = self._loop.time()
             self._watch()
 
     def abort(self, error: ClientError) -> None:
-        """End now, closing the socket at once; what was released is left to its last second."""
+        """Fail with `error` and close the socket at once, unless complete or released."""
         if not self.done and self.error is None and not self._discard:
             self._fail(error)
 
     # -- called by the connection -----------------------------------------------------------------
 
     def advance(self) -> None:
-        """Parse what the buffer holds."""
+        """Parse the bytes in the connection's buffer."""
         if self.done or self.error is not None:
             return None
         self.touched = True
@@ -141,8 +147,11 @@ class Exchange:
         return None
 
     def lost(self, error: Exception | None) -> None:
-        """The connection is gone. Only an orderly end may end a body: after an error there may have
-        been more of it (RFC 9112 section 8)."""
+        """Handle the end of the connection, with `error` unless it was orderly.
+
+        Only an orderly end may end a body: after an error part of it may be missing
+        (RFC 9112 section 8).
+        """
         if self.done or self.error is not None:
             return
         self.connection.buffer.feed_eof()
@@ -159,7 +168,7 @@ class Exchange:
         del self._steps
         self.head = head
         self._body = Body(self.connection.buffer, head.framing, self._limits)
-        if self._method == "CONNECT":  # what follows is the tunnel: RFC 9110 section 9.3.6
+        if self._method == "CONNECT":  # the tunnel follows: RFC 9110 section 9.3.6
             self.done = True
             self._stop_timer()
             self._wake()
@@ -170,7 +179,7 @@ class Exchange:
         self.pending += len(data)
         if not self._body_begun:
             self._body_begun = True
-            self._watch()  # the idle limit may be the shorter one
+            self._watch()  # the idle limit may be shorter than first_byte
         if self._discard:
             if self.pending > TAIL_BYTES:
                 self._fail(ClientError("closed", "the answer went on after its end"))
@@ -202,7 +211,7 @@ class Exchange:
     # -- time -------------------------------------------------------------------------------------
 
     def _watch(self) -> None:
-        """Arm the one timer for the nearest limit; it looks again when it fires."""
+        """Arm the timer for the nearest deadline. When it fires, it checks for a later one."""
         self._stop_timer()
         nearest = min(self._deadlines())
         if nearest < _NEVER:
@@ -220,15 +229,15 @@ class Exchange:
         self._fail(ClientError("timeout", f"{self.connection.where} {what}"))
 
     def _deadlines(self) -> tuple[float, float]:
-        """When it will have been silent, and when it will have gone on, for too long."""
+        """Return the deadlines for the next byte and for the whole exchange, in loop time."""
         total = self._timeouts.total
-        # A reader that lags behind is not the server's silence.
+        # Time in which reading is paused does not count as the server's silence.
         since = self._loop.time() if self._paused else self._last
         since = since if self._body_begun or self._discard else self._started
         return since + self._quiet(), self._started + (_NEVER if total is None else total)
 
     def _quiet(self) -> float:
-        """For how long nothing may come now."""
+        """Return the longest allowed silence in the current phase, in seconds."""
         limits = self._timeouts
         most = limits.idle if self._body_begun or self._discard else limits.first_byte
         return _NEVER if most is None else most
@@ -240,7 +249,7 @@ class Exchange:
 
 
 class Connection(asyncio.Protocol):
-    """A socket to one origin of the pool's. `where` is its name for people."""
+    """A connection to one origin. `where` is its name in messages."""
 
     def __init__(self, where: str, origin: Hashable, pool: Pool) -> None:
         self.loop = asyncio.get_running_loop()
@@ -253,42 +262,53 @@ class Connection(asyncio.Protocol):
     def start(
         self, method: str, request: bytes, limits: Limits, timeouts: Timeouts, started: float
     ) -> Exchange:
+        """Write the serialized `request` and return the exchange for its response.
+
+        `started`: loop time from which the time limits count.
+        """
         assert self._transport is not None
         self.exchange = Exchange(self, method, limits, timeouts, started)
         self._transport.write(request)
         return self.exchange
 
     def expect_confirmation(self, seconds: float | None) -> None:
-        """What is sent from now on is to be confirmed within so long, or the connection ends; None:
-        within the system's patience. To the system (Linux only), a peer that is alive and takes
-        nothing for so long has not confirmed it either."""
+        """End the connection if sent data stays unacknowledged for `seconds`; Linux only.
+
+        None restores the system's default. A live peer that accepts no data for so long counts as
+        unresponsive too (TCP_USER_TIMEOUT).
+        """
         sock = self.transport.get_extra_info("socket")
         if sys.platform == "linux" and sock is not None:
             milliseconds = 0 if seconds is None else max(1, round(seconds * 1000))
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, milliseconds)
 
     def adopt(self, transport: asyncio.Transport) -> None:
-        """TLS was put on: from now on this transport is the one to write to."""
+        """Use another transport from now on, after an upgrade to TLS."""
         self._transport = transport
 
     @property
     def transport(self) -> asyncio.Transport:
+        """Return the transport of the open connection."""
         assert self._transport is not None
         return self._transport
 
     def alive(self) -> bool:
+        """Return whether the connection is open, as far as is known."""
         transport = self._transport
         return transport is not None and not transport.is_closing() and not self.buffer.eof
 
     def pause(self) -> None:
+        """Stop reading from the socket."""
         if self.alive():
             self.transport.pause_reading()
 
     def resume(self) -> None:
+        """Read from the socket again."""
         if self.alive():
             self.transport.resume_reading()
 
     def finished(self, *, reusable: bool) -> None:
+        """Return the connection to the pool after an exchange, or close it."""
         self.exchange = None
         if not reusable or self.buffer.data or not self.alive():
             self.abort()
@@ -297,7 +317,7 @@ class Connection(asyncio.Protocol):
         self._pool.put(self._origin, self)
 
     def abort(self) -> None:
-        """Close without ceremony: the peer must notice at once that nobody listens."""
+        """Close at once, so that the peer stops sending."""
         self._pool.open.discard(self)
         if self._transport is not None:
             self._transport.abort()
@@ -305,23 +325,27 @@ class Connection(asyncio.Protocol):
     # -- asyncio.Protocol -------------------------------------------------------------------------
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Register the open connection in the pool."""
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
         self._pool.open.add(self)
 
     def data_received(self, data: bytes) -> None:
+        """Parse the bytes in the exchange; close the connection if there is none."""
         self.buffer.feed(data)
         if self.exchange is None:
-            self.abort()  # an answer to no question: nothing that follows can be trusted
+            self.abort()  # data without a request: the next response could not be trusted
         else:
             self.exchange.advance()
 
     def eof_received(self) -> None:
+        """End the exchange in an orderly way."""
         self.buffer.feed_eof()
         if self.exchange is not None:
             self.exchange.lost(None)
 
     def connection_lost(self, exc: Exception | None) -> None:
+        """Remove the connection from the pool and end its exchange."""
         self._pool.open.discard(self)
         self.buffer.feed_eof()
         if self.exchange is not None:
@@ -329,7 +353,11 @@ class Connection(asyncio.Protocol):
 
 
 class Pool:
-    """Idle connections by origin, the most recently used first; and which are `open` at all."""
+    """Idle connections by origin; `open` holds all open ones.
+
+    `per_origin`: most idle connections of one origin. `idle_s`: seconds until an idle one is
+    closed.
+    """
 
     def __init__(self, per_origin: int, idle_s: float) -> None:
         self._per_origin, self._idle_s = per_origin, idle_s
@@ -337,7 +365,10 @@ class Pool:
         self._idle: dict[Hashable, list[tuple[Connection, asyncio.TimerHandle]]] = {}
 
     def take(self, origin: Hashable) -> Connection | None:
-        """A connection that is not known to be closed."""
+        """Remove and return the most recently used idle connection; None if there is none.
+
+        The peer may have closed it unnoticed.
+        """
         waiting = self._idle.get(origin, [])
         while waiting:
             connection, timer = waiting.pop()
@@ -349,6 +380,7 @@ class Pool:
         return None
 
     def put(self, origin: Hashable, connection: Connection) -> None:
+        """Keep an idle connection. Closes the oldest beyond `per_origin`."""
         waiting = self._idle.setdefault(origin, [])
         timer = connection.loop.call_later(self._idle_s, self._expire, origin, connection)
         waiting.append((connection, timer))
@@ -356,7 +388,7 @@ class Pool:
             self._expire(origin, waiting[0][0])
 
     def close(self) -> None:
-        """Closes all that is open: the idle, the one whose tail is awaited, the one still read."""
+        """Close all open connections, idle or not."""
         for waiting in self._idle.values():
             for _, timer in waiting:
                 timer.cancel()
@@ -377,12 +409,12 @@ class Pool:
 
 
 def plain(error: Exception) -> str:
-    """The reason of an OSError or SSLError without addresses or file names."""
+    """Return the reason of an OSError or SSLError without addresses or file names."""
     if isinstance(error, ssl.SSLError):
         return (getattr(error, "reason", "") or "cut short").replace("_", " ").lower()
-    if isinstance(error, socket.gaierror):  # its numbers are others: BSD's 8 is no errno
+    if isinstance(error, socket.gaierror):  # its numbers are not errno values
         return error.strerror or "not a valid name"
-    # asyncio's text has the address; where a name has several, it is that of all their errors.
+    # asyncio's text holds the addresses, and for several of them all errors.
     numbers = dict.fromkeys(re.findall(r"\[Errno ([0-9]+)\]", str(error)))
     if numbers:
         return ", ".join(os.strerror(int(number)) for number in numbers)

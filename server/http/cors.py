@@ -1,7 +1,7 @@
-"""Which web pages may use the server and read its answers: CORS, and what stands in for a key.
+"""CORS headers, and the origin check of a server that needs no key.
 
-A page sends no key by itself, so where a key is needed any origin may ask. Where none is, the
-origin is all that tells the owner's page from any other page that the owner's browser shows.
+A foreign page has no key, so any origin is allowed by default where a key is needed. Without keys
+only the origin separates the server's own page from any other page in the owner's browser.
 """
 
 from __future__ import annotations
@@ -15,12 +15,15 @@ EXPOSE_HEADERS = (
     "allow, content-disposition, retry-after, x-heartbeat, x-request-id, x-should-retry"
 )
 _ANY = "*"
-_NO_ORIGIN = "null"  # of a page from disk, and of a sandboxed frame in any page
+_NO_ORIGIN = "null"  # sent by pages from disk and by sandboxed frames of any page
 
 
 class Origins:
-    """`allowed` is `server.cors_origins`. With `key_needed` false, `*` in it allows nothing, and
-    the server's own page needs no entry."""
+    """The origins whose pages may use the server.
+
+    `allowed` is `server.cors_origins`. If `key_needed` is false, `*` in it has no effect, and the
+    server's own page needs no entry.
+    """
 
     def __init__(self, allowed: Collection[str] = (_ANY,), *, key_needed: bool = True) -> None:
         self._allowed = frozenset(allowed) - {_ANY}
@@ -29,29 +32,32 @@ class Origins:
 
     @classmethod
     def of(cls, server: Mapping[str, Any]) -> Origins:
-        """From the `server` half of the configuration."""
+        """Return the origins of the `server` section of the configuration."""
         return cls(server["cors_origins"], key_needed=server["auth_required"])
 
     def headers(self, asked: Mapping[str, str]) -> dict[str, str]:
-        """Return the CORS headers of an answer. `asked` holds the headers of the request: none if
-        it could not be read."""
+        """Return the CORS headers of an answer.
+
+        `asked`: headers of the request, empty if it could not be read.
+        """
         headers = {}
-        if self._any:  # and no credentials: a foreign page sends no cookie
+        if self._any:  # without Allow-Credentials, so foreign pages send no cookies
             headers["Access-Control-Allow-Origin"] = _ANY
         else:
             headers["Vary"] = "Origin"
             origin = asked.get("origin", "")
-            if origin in self._allowed:  # so it equals a configured string: safe in a header
+            if origin in self._allowed:  # equal to a configured string, so safe in a header
                 headers["Access-Control-Allow-Origin"] = origin
         if "Access-Control-Allow-Origin" in headers:
             headers["Access-Control-Expose-Headers"] = EXPOSE_HEADERS
         return headers
 
     def check(self, asked: Mapping[str, str]) -> None:
-        """Refuse what a foreign page sends to a server that needs no key. Raises Problem.
+        """Refuse requests of foreign pages to a server that needs no key. Raises Problem.
 
-        Browsers add `Origin` to each request that has a body or is answered across origins, and
-        `Sec-Fetch-Site` to all that they send to this machine; no page can change either.
+        `asked`: headers of the request. Browsers add `Origin` to each request that has a body or is
+        answered across origins, and `Sec-Fetch-Site` to all requests to this machine. Pages cannot
+        change either.
         """
         if self._key_needed:
             return
@@ -59,7 +65,7 @@ class Origins:
         if origin in self._allowed:
             return
         if not origin:
-            if site in ("", "none", "same-origin"):  # a program, the address bar, our own page
+            if site in ("", "none", "same-origin"):  # a program, the address bar, the server's page
                 return
             origin = "another site"
         elif site in ("", "same-origin") and _authority(origin) == asked.get("host", "-").lower():
@@ -68,7 +74,7 @@ class Origins:
 
 
 def _authority(origin: str) -> str:
-    """Return `host:port` of an origin as `Host` spells it. Neither has a scheme's own port."""
+    """Return `host:port` of an origin as in `Host`. Both omit the default port."""
     return origin.partition("://")[2].lower()
 
 

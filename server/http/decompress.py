@@ -1,7 +1,7 @@
-"""What a server compressed unasked, undone: some gateways do, whatever they are asked for.
+"""Decompress response bodies (gzip and deflate), with a limit on the output.
 
-In the walk: `client` asks for answers as they are, and reads others through an `Inflater`. The rule
-of the file: a few kilobytes can hold gigabytes, so what comes out comes in pieces, up to a limit.
+`client` requests uncompressed responses, but some gateways compress anyway. A few kilobytes can
+expand to gigabytes, so the output comes in pieces and is limited.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ import zlib
 from collections.abc import Iterator
 
 PIECE = 64 * 1024  # bytes
-_GZIP = 16 + zlib.MAX_WBITS  # zlib's way of saying it
+_GZIP = 16 + zlib.MAX_WBITS  # `wbits` that select gzip in zlib
 
 
 class Inflater:
-    """One body; `limit` is the most that may come out of it, in bytes."""
+    """A decompressor of one body. `coding`: its Content-Encoding. `limit`: most bytes of output."""
 
     def __init__(self, coding: str, limit: int) -> None:
         self._coding, self._left = coding, limit
@@ -22,11 +22,14 @@ class Inflater:
 
     @property
     def broken_off(self) -> bool:
-        """Whether it has begun and not ended."""
+        """Return whether the compressed data has begun and is not complete."""
         return self._decoder is not None and not self._decoder.eof
 
     def feed(self, data: bytes) -> Iterator[bytes]:
-        """What these bytes hold. Raises ValueError where it cannot be read or is too much."""
+        """Yield the decompressed bytes of `data`, in pieces of at most PIECE bytes.
+
+        Raises ValueError for invalid data, an unsupported coding, or output beyond the limit.
+        """
         decoder = self._decoder = self._decoder or self._begun(data)
         piece = bytes(PIECE)
         while len(piece) == PIECE and not decoder.eof:
@@ -46,6 +49,6 @@ class Inflater:
             return zlib.decompressobj(_GZIP)
         if self._coding != "deflate":
             raise ValueError(f"compressed its answer ({self._coding:.20})")
-        # With a header (RFC 9110 section 8.4.1.2) or, as some have it, without.
+        # With a zlib header (RFC 9110 section 8.4.1.2) or, from some servers, without.
         has_header = data[0] & 15 == zlib.DEFLATED
         return zlib.decompressobj(zlib.MAX_WBITS if has_header else -zlib.MAX_WBITS)

@@ -1,7 +1,7 @@
-"""Whether an answer has arrived: the client's system confirms what it gets, and ours knows of it.
+"""Check whether an answer has arrived, by the TCP acknowledgements of the client's system.
 
-In the walk: `protocols/openai/routes` asks, before it forgets what it has kept for a request that
-may come again. A proxy between us and the client confirms in the client's place.
+Used by `api` before it deletes the record kept for a repeated request, and before a tool call
+starts that may not run twice. Behind a proxy the acknowledgements are those of the proxy.
 """
 
 from __future__ import annotations
@@ -15,26 +15,28 @@ from typing import Any
 
 from .exchange import Exchange
 
-LOOKS = (0, 0.01, 0.04, 0.2, 1.0)  # s before each look
-SOONEST_S, LATEST_S = 0.001, 0.05  # between two looks at what was announced
+LOOKS = (0, 0.01, 0.04, 0.2, 1.0)  # s to wait before each check of `arrived`
+SOONEST_S, LATEST_S = 0.001, 0.05  # first and longest interval between two checks of `reached`
 
 
 async def arrived(exchange: Exchange) -> bool:
-    """Whether the whole answer is confirmed, which takes a round trip; False where nobody knows. A
-    client that leaves meanwhile cancels this like any handler."""
+    """Return whether the whole answer is acknowledged, after at most 1.25 s.
+
+    False where it cannot be determined. Cancelled, like any handler, if the client disconnects.
+    """
     await exchange.flush()
     for wait in LOOKS:
-        await asyncio.sleep(wait)  # a connection that was cut is noticed here first
+        await asyncio.sleep(wait)  # also lets a lost connection cancel this task first
         if unconfirmed(exchange.socket) == 0:
             return True
     return False
 
 
 async def reached(exchange: Exchange, within_s: float) -> bool:
-    """Wait until the client's machine has confirmed all that the kernel was given.
+    """Wait until all bytes handed to the kernel are acknowledged. Return whether they were.
 
-    False if that takes longer than `within_s`: it sleeps, or the network holds things back. True
-    where it cannot be known. A client that leaves meanwhile cancels this like any handler.
+    False if that takes longer than `within_s`, for instance with a sleeping client. True where it
+    cannot be determined. Cancelled, like any handler, if the client disconnects.
     """
     sock = exchange.socket
     if sys.platform != "linux" or sock is None or sock.fileno() < 0:
@@ -49,8 +51,7 @@ async def reached(exchange: Exchange, within_s: float) -> bool:
 
 
 def unconfirmed(sock: Any) -> int:
-    """Bytes that the peer's system has not confirmed (tcp(7), SIOCOUTQ); 1 where that is not to be
-    known."""
+    """Return the number of unacknowledged bytes (tcp(7), SIOCOUTQ); 1 if it is not known."""
     if sys.platform != "linux" or sock is None or sock.fileno() < 0:
         return 1
     found = fcntl.ioctl(sock.fileno(), termios.TIOCOUTQ, bytes(4))

@@ -1,9 +1,12 @@
-"""One request and its answer, as a handler sees them; bytes go through the connection's `Channel`.
+"""One request and its answer, as a handler sees them.
 
-In the walk: `listener` makes an `Exchange` for each request and calls the handler with it; `api`
-answers with `respond` or, piece by piece, with a `Stream`. The rules of the file: an answer is
-begun once, framing belongs to us and never to the handler, and what is written in one turn of the
-event loop leaves in one send (several deltas born of one read then cost one system call).
+`connection` makes an `Exchange` for each request, `listener` calls the handler with it. A handler
+answers with `respond` or, piece by piece, with a `Stream`; bytes go through the connection's
+`Channel`.
+
+An answer is begun once. The exchange sets the framing headers, never the handler. Everything
+written in one turn of the event loop is sent together, so several deltas of one read cost one
+system call.
 """
 
 from __future__ import annotations
@@ -17,8 +20,8 @@ from ..errors import Problem
 from .headers import ProtocolError, serialize_response
 from .parser import Request
 
-GATHER = 64 * 1024  # bytes a stream holds back at most until the loop's turn ends
-PIECE = 256 * 1024  # bytes of a large answer that are sent before the client has taken some
+GATHER = 64 * 1024  # bytes that a stream gathers in one turn of the loop before `drain` sends them
+PIECE = 256 * 1024  # bytes of a large answer sent between two calls of `drain`
 
 CODES = {
     400: "bad_request",
@@ -37,28 +40,45 @@ _OURS = frozenset(
 
 
 class Channel(Protocol):
-    """What an exchange asks of the connection it runs on."""
+    """The interface of the connection that an exchange uses."""
 
     ended: bool  # the client has closed its half of the connection, or all of it
-    socket: Any  # the system's; None where there is none
-    behind: bool  # the client reads more slowly than we write, or is gone: `drain` says which
+    socket: Any  # the operating system's socket; None if there is none
+    behind: bool  # the client reads too slowly, or is gone; then `drain` waits or raises
 
-    def send(self, data: bytes) -> None: ...
-    async def drain(self) -> None: ...
-    async def flush(self) -> None: ...
-    async def read_body(self) -> bytes: ...
+    def send(self, data: bytes) -> None:
+        """Write bytes, or drop them if the connection is closing."""
+        ...
+
+    async def drain(self) -> None:
+        """Wait until the write buffer is small enough. Raises ConnectionResetError."""
+        ...
+
+    async def flush(self) -> None:
+        """Wait until the kernel has every byte. Raises ConnectionResetError."""
+        ...
+
+    async def read_body(self) -> bytes:
+        """Return the whole request body. Raises ProtocolError or Problem."""
+        ...
+
     def hold(self, size: int, *, always: bool = False) -> bool:
-        """Count `size` bytes for this request, in place of what was counted for it, if all of the
-        server's requests together stay within `max_memory`, or `always`; whether they do."""
+        """Set the memory counted for this request to `size` bytes. Return whether it fits.
+
+        False, with the count unchanged, if all requests together would exceed `max_memory`.
+        `always` counts them nevertheless.
+        """
 
     def end_reading(self) -> bool:
-        """Drop what was not read of the request; whether the connection may go on after it."""
+        """Drop the unread rest of the request. Return whether the connection can be kept."""
 
-    def date(self) -> str: ...
+    def date(self) -> str:
+        """Return the value of the Date header."""
+        ...
 
 
 class Exchange:
-    """A request and the means to answer it. Belongs to the task of its handler."""
+    """A request and its answer. Used only by the task of its handler."""
 
     __slots__ = (
         "_body", "_channel", "_held", "_stream", "finished", "id", "keep_alive", "peer", "request",
@@ -69,9 +89,9 @@ class Exchange:
         self.request = request
         self.id = id  # names this request in the log
         self.peer = peer  # the client's address without its port
-        self.status = 0  # of the answer; 0 as long as nothing was sent
+        self.status = 0  # of the answer; 0 before it begins
         self.finished = False  # the answer is complete
-        self.keep_alive = False  # the connection outlives it
+        self.keep_alive = False  # the connection is kept after the answer
         self._channel = channel
         self._body: bytes | None = None
         self._held = 0
@@ -79,13 +99,14 @@ class Exchange:
 
     @property
     def gone(self) -> bool:
-        """The client has left: tells a cancelled handler why."""
+        """Return whether the client has disconnected: one reason why a handler is cancelled."""
         return self._channel.ended
 
     async def body(self) -> bytes:
-        """The whole request body, asked for only now: a 100-continue is sent here if one is due.
+        """Return the whole request body, and send 100 Continue first if the client waits for it.
 
-        Raises ProtocolError: 413 (by Content-Length before a byte is read), 408, 400.
+        Raises ProtocolError: 413 (by Content-Length, before a byte is read), 408 or 400; and
+        Problem("overloaded") if the server has no memory for it.
         """
         if self._body is None:
             if self.status:
@@ -94,9 +115,9 @@ class Exchange:
         return self._body
 
     def hold(self, size: int) -> None:
-        """Note how many bytes of memory this request takes from now on until its answer has left.
+        """Set the bytes of memory counted for this request until it is answered.
 
-        Raises Problem("overloaded") where the server has no room for them.
+        Raises Problem("overloaded") if all requests together would exceed `max_memory`.
         """
         if not self._channel.hold(size):
             raise no_memory()
@@ -107,8 +128,8 @@ class Exchange:
     ) -> None:
         """Send the whole answer, and return when the kernel or a bounded buffer has it.
 
-        Content-Length is ours, except for HEAD and 304, where the handler may give that of the
-        body it did not make. Raises ValueError for an unsafe header, before anything is sent.
+        Content-Length is set here. For HEAD and 304 the handler may give that of the omitted body.
+        Raises ValueError for an unsafe header, before anything is sent.
         """
         head = self._begin(status, headers or {}, len(body))
         if head.mute or len(body) <= PIECE:
@@ -121,13 +142,13 @@ class Exchange:
         await self._channel.drain()
 
     async def _send_in_pieces(self, body: bytes) -> None:
-        """Send so that what a slow client has not taken is here once, and not copied."""
+        """Send a large body in pieces, so that the write buffer holds no second copy of it."""
         at = 0
         try:
             for at in range(0, len(body), PIECE):
                 await self._channel.drain()
                 self._channel.send(body[at : at + PIECE])
-        except asyncio.CancelledError:  # the server closes: what is left goes to the kernel's side
+        except asyncio.CancelledError:  # the server closes: buffer the rest at once
             if not self.gone:
                 self._channel.send(body[at:])
                 self.finished = True
@@ -136,7 +157,7 @@ class Exchange:
 
     @property
     def socket(self) -> Any:
-        """The system's; None where there is none."""
+        """Return the operating system's socket; None if there is none."""
         return self._channel.socket
 
     async def flush(self) -> None:
@@ -144,18 +165,21 @@ class Exchange:
         await self._channel.flush()
 
     def stream(self, status: int, headers: Mapping[str, str] | None = None) -> Stream:
-        """Begin an answer of unknown length; with a Content-Length header, of that length."""
+        """Begin an answer of unknown length, or of the length in a Content-Length header."""
         head = self._begin(status, headers or {}, None)
         self._stream = Stream(self, self._channel, head)
         return self._stream
 
     def push(self) -> None:
-        """Send what a stream has gathered, without waiting for the turn to end."""
+        """Send the gathered bytes of the stream, if there is one, at once."""
         if self._stream is not None:
             self._stream.push()
 
     def _begin(self, status: int, headers: Mapping[str, str], size: int | None) -> Head:
-        """The head of the answer, with the framing its status, method and version allow."""
+        """Return the head of the answer, with the framing its status, method and version allow.
+
+        `size` is the length of the body, None if unknown.
+        """
         if self.status:
             raise RuntimeError("this request was already answered")
         if not 200 <= status <= 599:
@@ -175,13 +199,13 @@ class Exchange:
                 fields[name] = value
         length = size if declared is None else declared
         keep = self.request.keep_alive and self._channel.end_reading()
-        if status in (204, 304):  # 204 has no length; that of a 304 is the file's (RFC 9110 8.6)
+        if status in (204, 304):  # no length for 204; for 304 that of the file (RFC 9110 8.6)
             if declared is not None and status == 304:
                 fields["Content-Length"] = str(declared)
         elif length is not None:
             fields["Content-Length"] = str(length)
         elif version == "1.0":
-            keep = keep and mute  # nothing but closing ends such a body
+            keep = keep and mute  # only closing the connection ends such a body
         else:
             fields["Transfer-Encoding"] = "chunked"
         if not keep:
@@ -190,23 +214,24 @@ class Exchange:
             fields["Connection"] = "keep-alive"
         data = serialize_response(status, fields)
         self.status, self.keep_alive = status, keep
-        self._body = None  # a session of 5,000 messages is a megabyte, and a stream may take hours
+        self._body = None  # free the memory: a stream may take hours
         return Head(data, mute, "Transfer-Encoding" in fields, length)
 
 
 class Head(NamedTuple):
-    """A serialized response head, and what it promised of the body."""
+    """A serialized response head and the framing of the body."""
 
     data: bytes
-    mute: bool  # it is the whole answer
+    mute: bool  # the answer has no body
     chunked: bool
-    length: int | None
+    length: int | None  # bytes of the body; None if unknown
 
 
 class Stream:
-    """The body of an answer, piece by piece. `close` ends it; one that is not closed was cut.
+    """The body of an answer, piece by piece. Without `close` the client sees it as cut off.
 
-    Once the client is gone, writes go nowhere and `drain` and `flush` raise ConnectionResetError.
+    Once the client is gone, `write` drops its data, and `drain` and `flush` raise
+    ConnectionResetError.
     """
 
     __slots__ = (
@@ -218,16 +243,19 @@ class Stream:
         self._exchange = exchange
         self._channel = channel
         self._head = head._replace(data=b"")
-        self._start = head.data  # leaves with the first piece
-        self._left = head.length  # bytes that Content-Length still promises
+        self._start = head.data  # sent with the first piece
+        self._left = head.length  # bytes of Content-Length that are not written yet
         self._pending: list[bytes] = []
         self._size = 0
         self._loop = asyncio.get_running_loop()
-        self.sent_at = self._loop.time()  # when anything was sent at last
+        self.sent_at = self._loop.time()  # time of the last send, in loop time
         self._turn: asyncio.Handle | None = self._loop.call_soon(self.push)
 
     def write(self, data: bytes) -> None:
-        """Send `data` with all else that is written in this turn of the event loop."""
+        """Gather `data`, to be sent when this turn of the event loop ends.
+
+        Raises RuntimeError after `close`, ValueError beyond Content-Length.
+        """
         if self._exchange.finished:
             raise RuntimeError("this stream is closed")
         if not data or self._head.mute:
@@ -243,18 +271,21 @@ class Stream:
 
     @property
     def full(self) -> bool:
-        """Whether `drain` has anything to do: after nearly all events it has not."""
+        """Return whether `drain` would send or wait. Saves calling it after most events."""
         return self._size > GATHER or self._channel.behind
 
     async def drain(self) -> None:
-        """Wait while the client reads more slowly than we write; memory stays bounded by it."""
+        """Wait while the client reads too slowly, which bounds the memory of the stream."""
         if self._size > GATHER:
             self.push()
-            await asyncio.sleep(0)  # a client that takes everything must not keep the loop
+            await asyncio.sleep(0)  # with a fast client nothing else would yield to the loop
         await self._channel.drain()
 
     async def flush(self) -> None:
-        """Return when the kernel has every byte: needed before a call that must be known of."""
+        """Send the gathered bytes and wait until the kernel has every byte.
+
+        Used before a tool starts whose call the client must have received.
+        """
         self.push()
         await self._channel.flush()
 
@@ -269,7 +300,7 @@ class Stream:
         await self._channel.drain()
 
     def push(self, end: bytes = b"") -> None:
-        """Hand over now what was gathered."""
+        """Send the gathered bytes, followed by `end`, at once."""
         if self._turn is not None:
             self._turn.cancel()
             self._turn = None
@@ -286,7 +317,7 @@ class Stream:
 
 
 def no_memory() -> Problem:
-    """The refusal of a request for which there is no memory now."""
+    """Return the Problem for a request that would exceed `max_memory`."""
     return Problem(
         "overloaded",
         "The requests under way take all of server.limits.max_memory; try again shortly.",
@@ -295,19 +326,19 @@ def no_memory() -> Problem:
 
 
 def refusal(problem: Problem, cors: Mapping[str, str], date: str, id: str) -> bytes:
-    """The whole answer to what is not even a request."""
+    """Return a whole answer as bytes, for input that could not be read as a request."""
     status, headers, body = answer(problem, cors)
     length = {"Content-Length": str(len(body)), "Connection": "close"}
     return serialize_response(status, _fields(date, id) | headers | length) + body
 
 
 def _fields(date: str, id: str) -> dict[str, str]:
-    """What every answer has."""
+    """Return the headers of every answer."""
     return {"Date": date, "Server": "yaa", "X-Request-Id": id}
 
 
 def answer(problem: Problem, cors: Mapping[str, str]) -> tuple[int, dict[str, str], bytes]:
-    """A problem as (status, headers, JSON body). `cors`: of `Origins.headers`."""
+    """Return (status, headers, JSON body) of a problem. `cors`: from `Origins.headers`."""
     headers = {
         "Content-Type": "application/json",
         "Cache-Control": "no-store",
@@ -320,7 +351,11 @@ def answer(problem: Problem, cors: Mapping[str, str]) -> tuple[int, dict[str, st
 
 
 def problem_of(error: Exception, id: str) -> Problem:
-    """What a client may know of an error: all of a Problem, the rule it broke, or only an id."""
+    """Return the Problem to send for an error.
+
+    A Problem is returned as it is and a ProtocolError with its text. Any other error becomes
+    `internal`, which shows the client only the request `id`.
+    """
     if isinstance(error, Problem):
         return error
     if isinstance(error, ProtocolError):

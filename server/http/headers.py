@@ -1,11 +1,10 @@
-"""Header fields of HTTP/1.1: their grammar, what they decide about framing, how they are written.
+"""Parse and write HTTP/1.1 header fields, and derive the framing of a message from them.
 
-In the walk: `http11` asks here what a field line means and where a message ends; `listener` asks
-whether a Host may be served. The rule of the file: whatever is not allowed by RFC 9110 and 9112 is
-refused with a status, never repaired, because two readers that repair differently are how
-requests get smuggled.
+Used by `parser` for field lines and framing, by `listener` for the Host check. Input that RFC 9110
+and 9112 do not allow is refused with a status, never repaired: two readers that repair a message
+differently make request smuggling possible.
 
-ProtocolError           the peer broke HTTP; `.status` is what a server should answer
+ProtocolError           the peer broke HTTP; `.status` is the status to answer with
 └ Truncated             the peer closed the connection inside a message
 """
 
@@ -19,8 +18,8 @@ from functools import lru_cache
 from http import HTTPStatus
 from typing import Literal, NamedTuple
 
-# One object for equal names, the same few in all that is open. Not `sys.intern`: Python 3.12.0 to
-# 3.12.4 never let go of what it was given (gh-113993), and names come from outside.
+# Equal names share one string. Not `sys.intern`: Python 3.12.0 to 3.12.4 never free interned
+# strings (gh-113993), and the names come from peers.
 _shared = lru_cache(maxsize=256)(str)
 
 TOKEN = rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+"  # RFC 9110 section 5.6.2
@@ -39,7 +38,7 @@ _MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()
 
 
 class ProtocolError(Exception):
-    """The peer broke HTTP or a limit. `status` is what a server should answer."""
+    """A violation of HTTP or of a limit. `status` is the status to answer with."""
 
     def __init__(self, message: str, status: int = 400) -> None:
         super().__init__(message)
@@ -63,7 +62,10 @@ UNTIL_CLOSE = Framing("close")
 
 
 def add_field(fields: dict[str, str], line: bytes) -> None:
-    """Add one field line. Names become lower case; repeats are joined (RFC 9110 section 5.3)."""
+    """Add one field line. Names become lower case; repeats are joined (RFC 9110 section 5.3).
+
+    Raises ProtocolError for an invalid line and for a second Host.
+    """
     match = _FIELD.fullmatch(line)
     if match is None:
         if line[:1] in (b" ", b"\t"):
@@ -80,7 +82,10 @@ def add_field(fields: dict[str, str], line: bytes) -> None:
 
 
 def request_framing(fields: Mapping[str, str], version: str) -> Framing:
-    """Where a request's body ends (RFC 9112 section 6.3), refusing all that is ambiguous."""
+    """Return the framing of a request's body (RFC 9112 section 6.3).
+
+    Raises ProtocolError for ambiguous framing.
+    """
     if "transfer-encoding" in fields:
         if "content-length" in fields:
             raise ProtocolError("Content-Length and Transfer-Encoding exclude each other")
@@ -95,10 +100,11 @@ def request_framing(fields: Mapping[str, str], version: str) -> Framing:
 def response_framing(
     fields: Mapping[str, str], version: str, status: int, method: str
 ) -> tuple[Framing, bool]:
-    """Where a response's body ends, and whether the connection may be used again after it.
+    """Return the framing of a response's body, and whether the connection may be used again.
 
-    Transfer-Encoding beside Content-Length wins and costs the connection (RFC 9112 section 6.3):
-    gateways do send both, and a client that asks one server has nothing to smuggle past.
+    If both are present, Transfer-Encoding overrides Content-Length and the connection is closed
+    afterwards (RFC 9112 section 6.3): some gateways send both, and a client cannot be used for
+    smuggling. Raises ProtocolError.
     """
     reusable = keeps_alive(fields, version)
     if method == "HEAD" or status in (204, 304):
@@ -114,7 +120,7 @@ def response_framing(
 
 
 def keeps_alive(fields: Mapping[str, str], version: str) -> bool:
-    """Whether the sender wants to go on after this message (RFC 9112 section 9.3)."""
+    """Return whether the sender keeps the connection after this message (RFC 9112 section 9.3)."""
     if "connection" not in fields:
         return version != "1.0"
     options = [option.strip().lower() for option in fields["connection"].split(",")]
@@ -141,7 +147,10 @@ def _content_length(value: str) -> int:
 
 
 def split_authority(authority: str) -> tuple[str, int | None]:
-    """`host[:port]` as (lower-case host without brackets, port). Raises ProtocolError."""
+    """Split `host[:port]` into (lower-case host without brackets, port or None).
+
+    Raises ProtocolError.
+    """
     match = _AUTHORITY.fullmatch(authority)
     if match is None or len(match[1]) > 255:
         raise ProtocolError("Host is not valid")
@@ -157,11 +166,11 @@ def split_authority(authority: str) -> tuple[str, int | None]:
 
 
 def host_allowed(authority: str, *, loopback: bool, names: Collection[str] = ()) -> bool:
-    """Whether a Host header may be served, so that no foreign page can reach us by DNS rebinding.
+    """Return whether a Host header may be served; protects against DNS rebinding.
 
-    `loopback`: all our sockets are bound to loopback addresses; then only loopback names and the
-    configured `names` are served. Elsewhere any valid host is, unless `names` are configured: then
-    those, loopback names and plain addresses (rebinding needs a name; an address is not one).
+    `loopback`: all our sockets are bound to loopback addresses. Then only loopback names and the
+    configured `names` are allowed. Otherwise any valid host is, unless `names` are configured: then
+    those, loopback names and IP addresses (rebinding needs a name). Raises ProtocolError.
     """
     host, _ = split_authority(authority)
     host = host.removesuffix(".")
@@ -170,9 +179,9 @@ def host_allowed(authority: str, *, loopback: bool, names: Collection[str] = ())
     return not loopback and (not names or _address(host) is not None)
 
 
-@lru_cache(maxsize=256)  # asked with each request that comes in, and each that goes out
+@lru_cache(maxsize=256)  # called for each request, incoming and outgoing
 def is_loopback(host: str) -> bool:
-    """Whether a host name or address (without brackets or port) can only mean this machine."""
+    """Return whether a host name or address (without brackets or port) is this machine's own."""
     if host == "localhost" or host.endswith(".localhost"):  # RFC 6761 section 6.3
         return True
     address = _address(host)
@@ -189,20 +198,22 @@ def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
 
 
 def serialize_request(method: str, target: str, fields: Mapping[str, str]) -> bytes:
-    """A request head. Raises ValueError if any part could break out of its place."""
+    """Return a request head as bytes. Raises ValueError for characters that allow injection."""
     if not _NAME.fullmatch(method) or not re.fullmatch(r"[\x21-\x7e]+", target):
-        raise ValueError("the address holds what none can, such as a space")  # or a key's query
+        raise ValueError("the address holds what none can, such as a space")  # it may hold a key
     return _serialize(f"{method} {target} HTTP/1.1\r\n", fields)
 
 
 def serialize_response(status: int, fields: Mapping[str, str]) -> bytes:
-    """A response head. Raises ValueError for a header that could break out of its line."""
+    """Return a response head as bytes. Raises ValueError for characters that allow injection."""
     return _serialize(f"HTTP/1.1 {status:03d} {PHRASES.get(status, '')}\r\n", fields)
 
 
 def http_date(now: int) -> str:
-    """Seconds since 1970 as RFC 9110 section 5.6.7 wants them, whatever language the process has.
-    `email.utils` says the same and takes 5 ms of a start."""
+    """Format Unix seconds as an HTTP date (RFC 9110 section 5.6.7), independent of the locale.
+
+    `email.utils.formatdate` does the same, but its import takes 5 ms.
+    """
     at = time.gmtime(now)
     day, month = _DAYS[at.tm_wday], _MONTHS[at.tm_mon - 1]
     return f"{day}, {at.tm_mday:02} {month} {at.tm_year} {time.strftime('%H:%M:%S', at)} GMT"
@@ -213,7 +224,7 @@ def _serialize(start: str, fields: Mapping[str, str]) -> bytes:
     for name, value in fields.items():
         if not _NAME.fullmatch(name) or not _VALUE.fullmatch(value):
             what = f"the header {name[:80]!r} holds what none can, such as a line break or a “…”"
-            raise ValueError(what)  # and not its value, which may be a secret
+            raise ValueError(what)  # without the value, which may be a secret
         lines.append(f"{name}: {value}\r\n")
     lines.append("\r\n")
     return "".join(lines).encode("latin-1")

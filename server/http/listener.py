@@ -1,9 +1,8 @@
-"""Sockets in, exchanges out: the server that listens, counts, and ends its connections.
+"""The HTTP server: listens on sockets, runs a handler for each request, closes connections.
 
-In the walk: the first room. `BaseServer` accepts clients, runs the handler for each of their
-requests and is the border at which whatever a handler raises becomes an answer. The rules of the
-file: too many clients are told so at once, one sweep looks at the deadlines of all connections,
-and closing waits for exchanges only as long as it was told.
+`BaseServer.run` turns every exception of a handler into an answer. Connections beyond the limit are
+answered with 503 at once. One timer checks the deadlines of all connections. `close` waits for
+running exchanges no longer than its `grace_s`.
 """
 
 from __future__ import annotations
@@ -30,9 +29,9 @@ from .headers import ProtocolError, host_allowed, http_date, is_loopback, split_
 from .parser import Request
 
 BACKLOG = 1024  # a burst beyond it would wait a second for TCP's retry
-TICK = 0.5  # s between two looks at the deadlines
-UNWIND = 5.0  # s that cancelled handlers get when the server closes
-LAST_WORDS = 0.5  # s that clients get then to read the ends of their answers
+TICK = 0.5  # s between two checks of the deadlines
+UNWIND = 5.0  # s for cancelled handlers to end when the server closes
+LAST_WORDS = 0.5  # s for clients to read the rest of their answers after that
 
 __all__ = ["BaseServer", "Exchange", "Limits", "bind"]
 
@@ -42,11 +41,11 @@ Handler = Callable[[Exchange], Awaitable[None]]
 
 
 class BaseServer:
-    """Listens, and calls `handle(exchange)` for each request in a task of its own.
+    """An HTTP server that calls `handle(exchange)` for each request in a task of its own.
 
     `hosts`: names beside localhost that a Host header may hold; see `headers.host_allowed`.
-    `origins`: pages that may read refusals. `spared`: paths that are answered when all connections
-    are taken. `count`: called with 1 for each client that comes, with -1 for each that goes.
+    `origins`: pages that may read refusals. `spared`: paths answered even when all connections are
+    taken. `count`: called with 1 for each new connection and with -1 for each closed one.
     """
 
     def __init__(
@@ -64,9 +63,9 @@ class BaseServer:
         self.limits = limits
         self.origins = origins or Origins()
         self.closing = False
-        self.held = 0  # bytes of memory that all requests together take
+        self.held = 0  # bytes of memory used by all requests together
         self.port = 0
-        self.tasks: set[asyncio.Task[None]] = set()  # handlers, also of clients that are gone
+        self.tasks: set[asyncio.Task[None]] = set()  # handlers, also of closed connections
         self.loop: asyncio.AbstractEventLoop
         self._hosts = frozenset(hosts)
         self._loopback = True  # all sockets are bound to loopback addresses
@@ -79,11 +78,11 @@ class BaseServer:
         self._empty = asyncio.Event()
         self._sweeping = False
         self._ids = itertools.count(1)
-        self._tag = os.urandom(3).hex()  # tells this process's requests from the last one's
+        self._tag = os.urandom(3).hex()  # makes request ids unique across restarts
         self._date = (0, "")
 
     async def listen(self, host: str, port: int) -> None:
-        """Bind and serve; port 0 takes a free one, see `.port`. Raises OSError."""
+        """Bind and serve; port 0 chooses a free one, see `.port`. Raises OSError."""
         await self.serve(bind(host, port))
 
     async def serve(self, sockets: list[socket.socket], tls: ssl.SSLContext | None = None) -> None:
@@ -93,8 +92,8 @@ class BaseServer:
         self.port = sockets[0].getsockname()[1]
         self._loopback &= all(is_loopback(sock.getsockname()[0]) for sock in sockets)
         for sock in sockets:
-            # asyncio's `backlog` is also how often it tries to accept in a row, and without file
-            # descriptors each try is logged before it pauses for a second: so one, then the real.
+            # asyncio also calls accept `backlog` times in a row, and logs each failure when file
+            # descriptors run out. So it gets 1, and `listen` sets the real backlog afterwards.
             self._listening.append(
                 await self.loop.create_server(
                     lambda: Connection(self),
@@ -108,7 +107,7 @@ class BaseServer:
             sock.listen(BACKLOG)
 
     async def close(self, grace_s: float = 0) -> None:
-        """Stop accepting, let exchanges end for `grace_s`, cancel the rest, close everything."""
+        """Stop accepting, wait `grace_s` for exchanges, cancel the rest, close everything."""
         self.closing = True
         await self._accept_waiting()
         for listening in self._listening:
@@ -116,13 +115,13 @@ class BaseServer:
         for connection in list(self._connections):
             connection.close_if_idle()
         ends = time.monotonic() + grace_s
-        while self.tasks and (left := ends - time.monotonic()) > 0:  # new ones begin meanwhile
+        while self.tasks and (left := ends - time.monotonic()) > 0:  # new tasks may begin meanwhile
             await asyncio.wait(self.tasks, timeout=left)
         if self.tasks:
             for task in self.tasks:
                 task.cancel()
             await asyncio.wait(self.tasks, timeout=UNWIND)
-        if self._connections:  # the last answers are on their way
+        if self._connections:  # wait until the last answers are sent
             self._empty.clear()
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._empty.wait(), LAST_WORDS)
@@ -130,8 +129,11 @@ class BaseServer:
             connection.abort()
 
     async def _accept_waiting(self) -> None:
-        """Accept those who have connected already: closing the socket would reset them, and a proxy
-        does not repeat a POST that it has begun to send."""
+        """Accept the connections in the backlog.
+
+        Closing the socket would reset them, and a proxy does not repeat a POST that it has begun to
+        send.
+        """
         poll = select.poll()
         for listening in self._listening:
             for sock in listening.sockets:
@@ -140,12 +142,12 @@ class BaseServer:
         while poll.poll(0) and accepted < BACKLOG:
             accepted += 1
             await asyncio.sleep(0)
-        await asyncio.sleep(0)  # asyncio makes a connection in a task of its own
+        await asyncio.sleep(0)  # asyncio creates each connection in a task of its own
 
-    # What connections ask (see connection.Server)
+    # Called by connections (see connection.Server)
 
     def admit(self, connection: Connection) -> str:
-        """Note a new connection; why there is no place for it, or nothing."""
+        """Register a new connection. Return why there is no place for it, or ""."""
         self._connections.add(connection)
         self._count(1)
         if not self._sweeping:
@@ -153,10 +155,11 @@ class BaseServer:
             self.loop.call_later(self._tick(), self._sweep)
         reason = self.places.take(connection)
         if reason and len(self._connections) > 2 * self.limits.max_connections:
-            connection.abort()  # even saying no has a limit
+            connection.abort()  # refusals take connections too, so their number is limited
         return reason
 
     def dismiss(self, connection: Connection) -> None:
+        """Remove a closed connection."""
         self._connections.discard(connection)
         self._count(-1)
         self.places.leave(connection)
@@ -164,11 +167,11 @@ class BaseServer:
             self._empty.set()
 
     def is_spared(self, request: Request) -> bool:
-        """Whether it is served on a connection for which there is no place."""
+        """Return whether the request is served on a connection without a place."""
         return request.path in self._spared and request.method in ("GET", "HEAD")
 
     async def run(self, exchange: Exchange) -> None:
-        """One exchange from head to answer. Whatever the handler raises ends here."""
+        """Run the handler for one exchange. Turn exceptions into answers; raise none."""
         try:
             self._screen(exchange.request)
             await self._handle(exchange)
@@ -191,8 +194,8 @@ class BaseServer:
             await exchange.respond(*answer(problem, cors))
 
     def _screen(self, request: Request) -> None:
-        """Refuse what no handler should see. Raises Problem."""
-        host = request.headers.get("host")  # HTTP/1.0 may have none; no browser sends that
+        """Check the Host and Expect headers. Raises Problem."""
+        host = request.headers.get("host")  # HTTP/1.0 may have none; no browser sends HTTP/1.0
         if host and not host_allowed(host, loopback=self._loopback, names=self._hosts):
             name = split_authority(host)[0]
             raise Problem(
@@ -204,18 +207,21 @@ class BaseServer:
             raise Problem("expectation_failed", "Only 100-continue can be expected here.")
 
     def next_id(self) -> str:
+        """Return a new request id."""
         return f"{self._tag}-{next(self._ids):x}"
 
     def date(self) -> str:
-        """The Date header, made once a second."""
+        """Return the value of the Date header, cached for one second."""
         now = int(time.time())
         if now != self._date[0]:
             self._date = now, http_date(now)
         return self._date[1]
 
     def _sweep(self) -> None:
-        """Look at every deadline: 1,000 connections cost less than one timer armed and cancelled
-        for each request would."""
+        """Check the deadlines of all connections and schedule the next check.
+
+        For 1,000 connections this costs less than arming and cancelling a timer per request.
+        """
         now = self.loop.time()
         for connection in list(self._connections):
             connection.check(now)
@@ -236,16 +242,16 @@ class BaseServer:
 
 
 def bind(host: str, port: int) -> list[socket.socket]:
-    """Sockets bound to every address of `host`; all of one port, a free one where it is 0.
+    """Return sockets bound to every address of `host`, all on one port (a free one if 0).
 
-    Apart from serving so that processes can be forked in between. Raises OSError.
+    Separate from serving so that processes can be forked in between. Raises OSError.
     """
-    # As bytes: for a string Python imports all it has for international names, which takes 3 ms.
+    # As bytes: for a string Python imports its IDNA codec, which takes 3 ms.
     name = host.encode() if host.isascii() else host
     try:
         kind, flags = socket.SOCK_STREAM, socket.AI_PASSIVE
         found = socket.getaddrinfo(name or None, port, type=kind, flags=flags)
-    except UnicodeError:  # what no name can be made of is none
+    except UnicodeError:  # cannot be encoded as a host name
         raise socket.gaierror(socket.EAI_NONAME, "not a valid name") from None
     sockets: list[socket.socket] = []
     missing: OSError | None = None
@@ -257,7 +263,7 @@ def bind(host: str, port: int) -> list[socket.socket]:
                 for sock in sockets:
                     sock.close()
                 raise
-            missing = error  # "localhost" names ::1 also where IPv6 is switched off
+            missing = error  # "localhost" resolves to ::1 even if IPv6 is switched off
         else:
             sockets.append(sock)
             port = sock.getsockname()[1]
@@ -267,11 +273,11 @@ def bind(host: str, port: int) -> list[socket.socket]:
 
 
 def _bind(family: int, address: tuple[Any, ...], *, alone: bool) -> socket.socket:
-    # asyncio sets TCP_NODELAY only where the protocol is named, and what is accepted is named alike
+    # asyncio sets TCP_NODELAY only on sockets whose protocol is given; accepted ones inherit it.
     sock = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        if family == socket.AF_INET6:  # "::" alone means IPv4 too; beside 0.0.0.0 it must not
+        if family == socket.AF_INET6:  # "::" alone accepts IPv4 too, but not beside 0.0.0.0
             sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, not alone)
         sock.bind(address)
     except OSError:

@@ -1,10 +1,9 @@
-"""HTTP/1.1 without I/O: bytes in, parsed heads and body pieces out; for both ends of a connection.
+"""Parse HTTP/1.1 requests and responses, without I/O (RFC 9112).
 
-In the walk: `listener` parses requests with it, `client` responses. A parser is a generator in
-which `yield` means "I need more bytes": feed the `Buffer`, then resume it. So the code reads like
-blocking code, and every limit is an argument. The rule of the file: a head is read line by line,
-each byte is looked at once, and nothing is interpreted before it is known to be valid
-(RFC 9112; field grammar and framing are in `headers`).
+`connection` parses requests with it, `connection_pool` responses. A parser is a generator that
+yields when it needs more bytes: feed the `Buffer`, then resume the parser with `advance`. Heads are
+read line by line, each byte once, and validated before use. Field grammar and framing are in
+`headers`.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ _REQUEST_LINE = re.compile(rb"(" + TOKEN + rb") ([!-\"$-~]+) HTTP/([0-9])\.([0-9
 _STATUS_LINE = re.compile(rb"HTTP/1\.([0-9]) ([1-5][0-9]{2})(?: (" + TEXT + rb"))?")
 _ABSOLUTE = re.compile(r"https?://([^/?]*)(/[^?]*)?(\?.*)?", re.IGNORECASE)
 _QUOTED = rb'"(?:[\t !#-\[\]-~\x80-\xff]|\\[\t -~\x80-\xff])*"'  # RFC 9110 section 5.6.4
-_CHUNK_LINE = re.compile(  # RFC 9112 section 7.1.1; what its grammar calls BWS is [ \t]*
+_CHUNK_LINE = re.compile(  # RFC 9112 section 7.1.1; its BWS is [ \t]*
     rb"([0-9A-Fa-f]{1,16})((?:[ \t]*;[ \t]*%(token)b(?:[ \t]*=[ \t]*(?:%(token)b|%(quoted)b))?)*)"
     % {b"token": TOKEN, b"quoted": _QUOTED}
 )
@@ -46,16 +45,16 @@ Steps = Generator[None, None, T]
 
 @dataclass(frozen=True)
 class Limits:
-    """How much of a message is read before it is refused, in bytes unless said otherwise."""
+    """The largest message that is accepted, in bytes unless said otherwise."""
 
     line: int = 16 * 1024  # 414; nginx 8 KiB, uvicorn 64 KiB, Go 1 MiB
     head: int = 32 * 1024  # 431; all lines together
-    fields: int = 100  # 431; header lines
+    fields: int = 100  # 431; number of header lines
     body: int = 32 * 1024 * 1024  # 413
     chunk_line: int = 256
-    chunk_extensions: int = 16 * 1024  # of one body (CVE-2023-39326 is their amplification)
+    chunk_extensions: int = 16 * 1024  # of one body; against amplification as in CVE-2023-39326
     trailers: int = 4 * 1024
-    interim: int = 16  # 1xx answers before the real one
+    interim: int = 16  # number of 1xx responses before the final one
 
 
 class Request(NamedTuple):
@@ -65,7 +64,7 @@ class Request(NamedTuple):
     target: str
     path: str
     query: str
-    headers: dict[str, str]  # lower-case names; `host` is that of an absolute target if it is one
+    headers: dict[str, str]  # lower-case names; `host` is taken from an absolute target
     version: str  # "1.1" or "1.0"
     framing: Framing
     keep_alive: bool
@@ -83,7 +82,7 @@ class Response(NamedTuple):
 
 
 def advance(steps: Steps[T]) -> T | None:
-    """Resume a parser: its result, or None while it needs more bytes."""
+    """Resume a parser. Return its result, or None if it needs more bytes."""
     try:
         next(steps)
     except StopIteration as end:
@@ -93,26 +92,35 @@ def advance(steps: Steps[T]) -> T | None:
 
 
 class Buffer:
-    """Bytes that have arrived and are not parsed yet. `line` and `take` return None for "more"."""
+    """Received bytes that are not parsed yet.
+
+    `line` and `take` return None if more bytes are needed.
+    """
 
     __slots__ = ("_searched", "data", "eof")
 
     def __init__(self) -> None:
         self.data = bytearray()
         self.eof = False
-        self._searched = 0  # bytes known to hold no LF: one byte at a time stays linear
+        self._searched = 0  # bytes known to hold no LF, so that each is searched once
 
     def feed(self, data: bytes) -> None:
+        """Append received bytes."""
         self.data += data
 
     def feed_eof(self) -> None:
+        """Note that no more bytes will come."""
         self.eof = True
 
     def line(self, limit: int, status: int) -> bytes | None:
-        """The next line without its CRLF. Raises ProtocolError(status) beyond `limit` bytes."""
+        """Return the next line without its CRLF; None if it is incomplete.
+
+        Raises ProtocolError(status) beyond `limit` bytes, ProtocolError(400) for a bare LF, and
+        Truncated if the line cannot be completed.
+        """
         data = self.data
         end = data.find(b"\n", self._searched)
-        if end < 0 and len(data) <= limit + 1:  # the one may be the CR
+        if end < 0 and len(data) <= limit + 1:  # one more byte for the CR
             self._searched = len(data)
             self.expect_more()
             return None
@@ -126,7 +134,10 @@ class Buffer:
         return line
 
     def take(self, size: int) -> bytes | None:
-        """Up to `size` bytes, as many as are here."""
+        """Return at least one and at most `size` bytes; None if there are none yet.
+
+        Raises Truncated if no more will come.
+        """
         data = self.data
         if not data:
             self.expect_more()
@@ -140,6 +151,7 @@ class Buffer:
         return piece
 
     def skip(self, size: int) -> None:
+        """Drop `size` bytes."""
         del self.data[:size]
         self._searched = 0
 
@@ -150,7 +162,7 @@ class Buffer:
 
 
 def parse_request(buffer: Buffer, limits: Limits) -> Steps[Request]:
-    """Read one request head, leaving what follows in the buffer. Raises ProtocolError."""
+    """Read one request head and leave the rest in the buffer. Raises ProtocolError."""
     line = yield from _request_line(buffer, limits)
     match = _REQUEST_LINE.fullmatch(line)
     if match is None or match[3] == b"0":
@@ -176,7 +188,10 @@ def parse_request(buffer: Buffer, limits: Limits) -> Steps[Request]:
 
 
 def parse_response(buffer: Buffer, method: str, limits: Limits) -> Steps[Response]:
-    """Read one final response head to a request with `method`, skipping 1xx. ProtocolError."""
+    """Read one final response head, skipping 1xx. Raises ProtocolError.
+
+    `method` is that of the request. Any 101 is refused.
+    """
     for _ in range(limits.interim + 1):
         while (line := buffer.line(limits.line, 502)) is None:
             yield
@@ -198,8 +213,8 @@ def parse_response(buffer: Buffer, method: str, limits: Limits) -> Steps[Respons
 def _request_line(buffer: Buffer, limits: Limits) -> Steps[bytes]:
     empty = 0
     while True:
-        # A TLS hello or an HTTP/0.9 toy need not sit out the head deadline for its refusal; and it
-        # is the same one whether the rest of its line is here already or not.
+        # Refuse a TLS hello at its first byte instead of at the head deadline, and with the same
+        # error whether or not its line is complete.
         if buffer.data and not _FIRST_BYTE.match(buffer.data):
             raise ProtocolError("this is not HTTP")
         line = buffer.line(limits.line, 414)
@@ -210,7 +225,7 @@ def _request_line(buffer: Buffer, limits: Limits) -> Steps[bytes]:
         elif empty:
             raise ProtocolError("empty lines where a request should be")
         else:
-            empty = 1  # one is skipped: RFC 9112 section 2.2
+            empty = 1  # one empty line is skipped: RFC 9112 section 2.2
 
 
 def _fields(buffer: Buffer, room: int, most: int) -> Steps[dict[str, str]]:
@@ -228,7 +243,7 @@ def _fields(buffer: Buffer, room: int, most: int) -> Steps[dict[str, str]]:
 
 
 def _locate(method: str, target: str, fields: dict[str, str], version: str) -> tuple[str, str]:
-    """Path and query of a target, with Host checked (RFC 9112 section 3.2)."""
+    """Return path and query of a target, and check Host (RFC 9112 section 3.2)."""
     if "host" in fields:
         host = split_authority(fields["host"])
     elif version == "1.1":
@@ -250,12 +265,7 @@ def _locate(method: str, target: str, fields: dict[str, str], version: str) -> t
 
 
 class Body:
-    """One message body, in pieces as they arrive.
-
-    After each feed of the buffer, `pull` returns all that can be decoded now (b"" for nothing yet)
-    and sets `done` with the last of it. Raises ProtocolError: 413 beyond `limits.body`, at the
-    announcement and not after reading; 400 for bad framing; Truncated. It does so again each time.
-    """
+    """One message body, decoded piece by piece. Call `pull` after each feed of the buffer."""
 
     __slots__ = ("_buffer", "_error", "_limits", "_pieces", "_steps", "done", "size")
 
@@ -274,8 +284,13 @@ class Body:
             self._steps = self._until_close()
 
     def pull(self) -> bytes:
+        """Return all bytes that can be decoded now, b"" if none; set `done` with the last ones.
+
+        Raises ProtocolError, the same on each further call: 413 if the announced or received size
+        exceeds `limits.body`, 400 for bad framing, Truncated if the peer closed too early.
+        """
         if self._error is not None:
-            raise self._error  # a generator that raised would end quietly when asked again
+            raise self._error  # resuming the generator after an error would look like the end
         try:
             next(self._steps)
         except StopIteration:
@@ -321,7 +336,7 @@ class Body:
             size = int(match[1], 16)
             self._count(size)
             if size == 0:
-                # Read and dropped: a trailer must never pass for a header (RFC 9110 section 6.5.1).
+                # Trailers are dropped, never merged into the headers (RFC 9110 section 6.5.1).
                 yield from _fields(buffer, limits.trailers, limits.fields)
                 return
             yield from self._copy(size)
@@ -333,9 +348,9 @@ class Body:
             buffer.skip(2)
 
     def _whole_chunks(self) -> None:
-        """Take the plain chunks that are here in full: how a model's events arrive, several a read.
+        """Take all complete chunks without extensions.
 
-        Half the cost of the general path, which judges whatever this one leaves.
+        A fast path, at half the cost, for the events of models. The general path handles the rest.
         """
         data = self._buffer.data
         position = 0

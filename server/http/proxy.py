@@ -1,7 +1,7 @@
-"""Proxies from the environment: HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and NO_PROXY, either case.
+"""Proxies from the environment: HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and NO_PROXY, in either case.
 
-In the walk: `client` asks once per request. The rule of the file: this machine is never reached
-through a proxy, and a proxy's password appears in no message.
+Used by `client`. Loopback hosts are never reached through a proxy, and no message holds a proxy's
+password.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .headers import is_loopback
 
 @dataclass(frozen=True)
 class Proxy:
-    """`authorization` is the value of Proxy-Authorization, or ""."""
+    """An HTTP proxy. `authorization` is the value of Proxy-Authorization, or ""."""
 
     scheme: str
     host: str
@@ -26,7 +26,7 @@ class Proxy:
 
 
 def proxy_for(scheme: str, host: str, port: int, env: Mapping[str, str]) -> Proxy | None:
-    """The proxy for an origin, or None. Raises ValueError for one that cannot be used."""
+    """Return the proxy for an origin, or None. Raises ValueError for an unusable proxy URL."""
     if is_loopback(host) or _excepted(host, port, _setting(env, "no_proxy")):
         return None
     url = _setting(env, f"{scheme}_proxy") or _setting(env, "all_proxy")
@@ -37,7 +37,7 @@ def proxy_for(scheme: str, host: str, port: int, env: Mapping[str, str]) -> Prox
         its_port = parts.port or (443 if parts.scheme == "https" else 80)
         if "@" in parts.path + parts.query + parts.fragment:
             raise ValueError
-    except ValueError:  # its own words may quote the password: of "me:pa#ss@host" the port is "pa"
+    except ValueError:  # its text may quote the password: in "me:pa#ss@host" the port is "pa"
         text = f"the proxy for {scheme} is no address such as http://name:3128"
         raise ValueError(f"{text}; in a password # / ? are written %23 %2F %3F") from None
     if parts.scheme not in ("http", "https") or not parts.hostname:
@@ -54,7 +54,10 @@ def _setting(env: Mapping[str, str], name: str) -> str:
 
 
 def _excepted(host: str, port: int, exceptions: str) -> bool:
-    """NO_PROXY as curl and Go read it: names and their subdomains, addresses, ranges, ports."""
+    """Return whether NO_PROXY excludes a host: names with subdomains, addresses, ranges, ports.
+
+    The syntax is that of curl and Go.
+    """
     host = host.lower().rstrip(".")
     for entry in exceptions.lower().replace(",", " ").split():
         name, colon, number = entry.rpartition(":")

@@ -1,22 +1,21 @@
-"""Server-sent events: writing frames, and reading them from any cut of the byte stream.
+"""Encode and decode server-sent events.
 
-In the walk: `api` writes what the agent yields with `encode`; `llm` reads a provider's stream with
-`Decoder`. Reading follows the WHATWG standard (html.spec.whatwg.org, section 9.2.6): the events do
-not depend on how the bytes were cut. The rule of the file: each read is decoded once, and the
-common shape, a block of one `data: ` line, costs no more than a slice.
+`api` and `protocols` write with `encode`, `models` reads with `Decoder`. Decoding follows the
+WHATWG standard (html.spec.whatwg.org, section 9.2.6) and does not depend on how the bytes are split
+into reads. Each read is decoded once, with a fast path for an event of one `data: ` line.
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-MAX_EVENT = 16 * 1024 * 1024  # bytes of one event (characters of one that arrives in one read)
+MAX_EVENT = 16 * 1024 * 1024  # bytes of an event (characters if it arrives in one read)
 
 _BOM = b"\xef\xbb\xbf"
 
 
 class Event(NamedTuple):
-    """One event. `id` is the last one seen in the stream, as the standard has it."""
+    """One event. `id` is the last one in the stream so far, as in the standard."""
 
     data: str
     event: str = "message"
@@ -28,9 +27,9 @@ class EventTooLarge(ValueError):
 
 
 def encode(data: str, event: str | None = None, id: str | None = None) -> bytes:
-    """One frame: `id:`, `event:`, a `data:` line for each line of `data`, LF only.
+    """Return one frame: `id:`, `event:` and a `data:` line for each line of `data`, with LF only.
 
-    Raises ValueError for a name or id that could start a line of its own.
+    Raises ValueError for an unprintable name or id, such as one with a line break.
     """
     if not ((id or "").isprintable() and (event or "").isprintable()):
         raise ValueError(f"not one line: {id!r:.80} {event!r:.80}")
@@ -43,16 +42,19 @@ def encode(data: str, event: str | None = None, id: str | None = None) -> bytes:
 
 
 def comment(text: str = "") -> bytes:
-    """A line that every reader ignores: a sign of life that also finds out who is gone."""
+    """Return a comment frame, which readers ignore. Used as a heartbeat.
+
+    Raises ValueError for unprintable text.
+    """
     if not text.isprintable():
         raise ValueError(f"not one line: {text!r:.80}")
     return f": {text}\n\n".encode()
 
 
 class Decoder:
-    """Bytes of an event stream in, events out.
+    """A decoder of one event stream.
 
-    `retry` is the reconnection time the stream asked for, in ms, or None.
+    `retry` is the reconnection time that the stream requested, in ms; None if it did not.
     """
 
     def __init__(self, max_event: int = MAX_EVENT) -> None:
@@ -65,34 +67,34 @@ class Decoder:
         self._last_id = ""
 
     def feed(self, data: bytes) -> list[Event]:
-        """The events that `data` completes. Raises EventTooLarge."""
+        """Return the events that `data` completes. Raises EventTooLarge."""
         if self._at_start:
             data = self._without_bom(data)
         if self._after_cr and data:
-            data = data.removeprefix(b"\n")  # the other half of a CRLF cut in two
+            data = data.removeprefix(b"\n")  # the LF of a CRLF split between two reads
             self._after_cr = False
         if b"\r" in data:
             self._after_cr = data.endswith(b"\r")
             data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
         tail = self._tail
-        if not tail and data.endswith(b"\n\n"):  # the usual read: whole events and nothing else
+        if not tail and data.endswith(b"\n\n"):  # the usual read: complete events only
             return self._read(data[:-2].decode("utf-8", "replace"))
         tail += data
         end = tail.rfind(b"\n\n", max(self._searched - 1, 0))
         if end < 0:
             self._searched = len(tail)
-            if len(tail) > self._max_event + 1:  # the one may be half of the empty line
+            if len(tail) > self._max_event + 1:  # one more for the first LF of the separator
                 raise EventTooLarge(f"an event is larger than {self._max_event} bytes")
             return []
-        text = tail[:end].decode("utf-8", "replace")  # a line end ends any cut character too
+        text = tail[:end].decode("utf-8", "replace")  # no character is split by a line end
         del tail[: end + 2]
         self._searched = len(tail)
         return self._read(text)
 
     def end(self) -> list[Event]:
-        """The event left without its empty line when the stream ended.
+        """Return the events without a final empty line when the stream ends.
 
-        The standard drops it; some model servers end with a `data: [DONE]` cut just so.
+        The standard drops them, but some model servers end with `data: [DONE]` without that line.
         """
         text = self._tail.decode("utf-8", "replace")
         self._tail.clear()
@@ -125,7 +127,7 @@ class Decoder:
             elif name == "retry" and value.isascii() and value.isdigit():
                 self.retry = int(value[:15])
             elif not line:
-                # Three line ends in a row leave one inside a block: it separates like two.
+                # Three line ends in a row leave an empty line in a block: it ends the event too.
                 if data:
                     events.append(Event("\n".join(data), kind or "message", self._last_id))
                 data, kind = [], ""
@@ -136,7 +138,7 @@ class Decoder:
         start = bytes(self._tail) + data
         self._tail.clear()
         if len(start) < len(_BOM) and _BOM.startswith(start):
-            self._tail += start  # may become one
+            self._tail += start  # may become a BOM
             return b""
         self._at_start = False
         return start.removeprefix(_BOM)

@@ -1,8 +1,7 @@
-"""Which addresses a stranger may make this server talk to: public ones, and no others.
+"""Protection against server-side request forgery: only public addresses are allowed.
 
-In the walk: `client` asks here before it connects for a session's own URL or a fetched page. The
-name is resolved once and the connection goes to the address that was judged, so that a name that
-changes its mind between check and use (DNS rebinding) gains nothing.
+`client` uses it for URLs from sessions and for fetched pages. A name is resolved once and the
+connection goes to the checked address, so DNS rebinding between check and use has no effect.
 """
 
 from __future__ import annotations
@@ -16,10 +15,10 @@ from functools import lru_cache
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Resolve = Callable[[str, int], Awaitable[list[str]]]  # (host, port) → addresses
 
-# IPv6 ranges that carry an IPv4 address and are called global all the same.
+# An IPv6 range that embeds IPv4 addresses and that `ipaddress` calls global.
 _NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
-# Special ranges that the `ipaddress` of some supported Pythons still takes for global. Where in
-# 64:ff9b:1::/48 an IPv4 address stands is the local network's to choose (RFC 8215).
+# Special ranges that `ipaddress` calls global in some supported Pythons. The position of the IPv4
+# address inside 64:ff9b:1::/48 depends on the local network (RFC 8215), so all of it is refused.
 _SPECIAL = tuple(
     map(
         ipaddress.ip_network,
@@ -27,15 +26,18 @@ _SPECIAL = tuple(
         + ("64:ff9b:1::/48",),
     )
 )
-# Of the public internet by number, and inside a cloud the host's own voice: Azure's DNS and agents
-# (learn.microsoft.com, "What is IP address 168.63.129.16?"). Those of others are link-local, unique
-# local, or in the shared range 100.64.0.0/10, and not global to begin with.
+# A public address that reaches the host's own services inside Azure: DNS and agents
+# (learn.microsoft.com, "What is IP address 168.63.129.16?"). Those of other clouds are link-local,
+# unique local or in the shared range 100.64.0.0/10, which are not global anyway.
 _NOT_PUBLIC = (*_SPECIAL, ipaddress.ip_network("168.63.129.16/32"))
 _IPV4_COMPATIBLE = ipaddress.IPv6Network("::/96")
 
 
 def is_public(text: str) -> bool:
-    """Whether an address is one of the public internet, seen through every IPv6 disguise."""
+    """Return whether `text` is an address of the public internet; False for a name.
+
+    IPv6 addresses that embed an IPv4 address are judged by that one.
+    """
     address = address_of(text)
     if address is None:
         return False
@@ -49,7 +51,7 @@ def is_public(text: str) -> bool:
 
 @lru_cache(maxsize=256)
 def address_of(text: str) -> Address | None:
-    """`text` as an address, without its zone; None for a name."""
+    """Parse an address and drop its zone; None for a name."""
     try:
         return ipaddress.ip_address(text.partition("%")[0])
     except ValueError:
@@ -57,14 +59,14 @@ def address_of(text: str) -> Address | None:
 
 
 async def resolve(host: str, port: int) -> list[str]:
-    """The addresses of a host, in the system's order. Raises OSError."""
+    """Return the addresses of a host, in the system's order. Raises OSError."""
     loop = asyncio.get_running_loop()
     found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     return list(dict.fromkeys(str(entry[4][0]) for entry in found))
 
 
 async def resolve_public(host: str, port: int, ask: Resolve = resolve) -> list[str]:
-    """The addresses of a host, if all are public; [] if any is not. Raises OSError."""
+    """Return the addresses of a host if all are public, else []. Raises OSError."""
     addresses = await ask(host, port)
     return addresses if all(map(is_public, addresses)) else []
 

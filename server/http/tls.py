@@ -1,7 +1,7 @@
-"""The server's certificate: loaded once, looked at again when its files change.
+"""The server's TLS certificate, reloaded when its files change.
 
-In the walk: `listener` serves with its context. The rule of the file: a pair that cannot be
-used is logged and changes nothing; open connections notice nothing of a new one.
+`listener` serves with its context. If a new certificate and key cannot be used, that is logged and
+the old ones are kept. Open connections are not affected by a reload.
 """
 
 from __future__ import annotations
@@ -17,14 +17,17 @@ TO_PLAIN_HTTP = (
     b"HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\nContent-Length: %d\r\n"
     b"Connection: close\r\n\r\n%b" % (len(SAID), SAID)
 )
-LOOK_S = 5.0  # between two looks at the files: two calls of stat
+LOOK_S = 5.0  # interval at which the files are checked, with one stat each
 
 _log = logging.getLogger("yaa.tls")
 
 
 class Certificate:
-    """`cert`: PEM, the server's own first and then the chain. `key`: PEM, None where `cert` holds
-    it too. Raises OSError (ssl.SSLError is one) when the pair cannot be used."""
+    """A TLS context with the server's certificate.
+
+    `cert`: PEM file with the server's certificate followed by the chain. `key`: PEM file, None if
+    `cert` holds the key too. Raises OSError (or its subclass ssl.SSLError) if they cannot be used.
+    """
 
     def __init__(self, cert: Path, key: Path | None = None) -> None:
         self._cert, self._key = cert, key
@@ -36,20 +39,22 @@ class Certificate:
         self._load(self.context)
 
     async def watch(self) -> None:
-        """Take what is new, until it is cancelled."""
+        """Reload the files when they change, until cancelled."""
         while True:
             await asyncio.sleep(LOOK_S)
             self.refresh()
 
     def refresh(self) -> bool:
-        """Whether there is a new pair, which is used from now on: handshakes begin with what the
-        context holds then (SSL_CTX_use_certificate(3))."""
+        """Load the files if they have changed. Return whether a new certificate is in use.
+
+        New handshakes use what the context holds when they begin (SSL_CTX_use_certificate(3)).
+        """
         stamp = self._stamp()
         if stamp == self._seen:
             return False
-        self._seen = stamp  # said once, not every five seconds
+        self._seen = stamp  # before loading, so that an error is logged once
         try:
-            self._load(ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER))  # half a pair must not come in
+            self._load(ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER))  # check first, load both or none
             self._load(self.context)
         except OSError as error:
             _log.warning("%s: %s; the old certificate is kept", self._cert, reason(error))
@@ -65,8 +70,11 @@ class Certificate:
 
 
 class _Handshake(ssl.SSLObject):
-    """Tells whoever speaks plain HTTP what this is, once, and lets them close: browsers that are
-    given a name and a port begin so, and would show an empty page."""
+    """A TLS handshake that answers plain HTTP with status 400 and a text.
+
+    Browsers use plain HTTP for `name:port` and would otherwise show an empty page. The answer is
+    sent once, then the client may close.
+    """
 
     _outgoing: ssl.MemoryBIO
     _told: bool
@@ -78,7 +86,8 @@ class _Handshake(ssl.SSLObject):
         return made
 
     def do_handshake(self) -> None:
-        if self._told:  # more of it would be kept, and asyncio takes OpenSSL's word for a pause
+        """Continue the handshake, or answer plain HTTP. Raises ssl.SSLError."""
+        if self._told:  # else asyncio would wait and buffer all further input
             raise ssl.SSLError(0, "plain HTTP")
         try:
             super().do_handshake()
@@ -91,7 +100,7 @@ class _Handshake(ssl.SSLObject):
 
 
 def _stamp(path: Path) -> tuple[int, int, int] | None:
-    """What is different once a file is; None where there is none that can be looked at."""
+    """Return a value that changes when the file does; None if it cannot be read."""
     try:
         stat = path.stat()
     except OSError:
@@ -100,12 +109,12 @@ def _stamp(path: Path) -> tuple[int, int, int] | None:
 
 
 def _passphrase() -> str:
-    """OpenSSL would ask for it on the terminal."""
+    """Refuse a key with a passphrase; OpenSSL would ask for it on the terminal."""
     raise OSError(0, "the key has a passphrase; remove it with openssl pkey -in KEY -out PLAIN")
 
 
 def reason(error: OSError) -> str:
-    """Why a pair cannot be used, in words that help."""
+    """Return why certificate and key cannot be used, for a message."""
     if not isinstance(error, ssl.SSLError):
         return error.strerror or str(error)
     if error.reason == "KEY_VALUES_MISMATCH":

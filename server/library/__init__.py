@@ -1,1 +1,1 @@
-"""yaa in a program of one's own. Imports everything; nothing imports it."""
+"""yaa as a library for Python programs. May import every package; no package imports it."""

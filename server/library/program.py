@@ -1,8 +1,8 @@
-"""yaa in a program of one's own: `from yaa import BaseAgent, BaseServer, OpenAIAPI, run`.
+"""yaa as a library: `from yaa import BaseAgent, BaseServer, OpenAIAPI, run`.
 
-In the walk: beside the command line, on the same configuration, `App` and events. The program is
-trusted like the server: its tools and adapters run in its own process. The rule of the file: every
-call is a plain one; what needs an event loop goes on in a thread that belongs to the object.
+Uses the same configuration, `App` and events as the command line. The program is trusted like the
+server: its tools and adapters run in its own process. All calls are synchronous; the event loop
+runs in a thread that belongs to the object.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ from ..strict_json import JSONError, loads
 T = TypeVar("T")
 Json = dict[str, Any]
 
-PROGRAM = "program"  # the name of the provider that a program gives
+PROGRAM = "program"  # name of the provider for the program's `api`
 MOST = "max_connections"  # of BaseServer's config: `server.limits.max_connections`
 SHORT = ("host", "port", "api_keys", "workers")  # of BaseServer's config: `server.<name>`
 _DONE = object()
 
 
 class Background:
-    """An event loop in a thread of its own. `close` ends it."""
+    """An event loop in a thread of its own, until `close`."""
 
     def __init__(self) -> None:
         self._runner = asyncio.Runner(loop_factory=Loop)
@@ -65,7 +65,7 @@ class Background:
             self._loop.run_forever()
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """Wait for a coroutine in this loop. Ended by Ctrl-C, it is cancelled, and waited for."""
+        """Run a coroutine in this loop and return its result. Ctrl-C cancels the coroutine."""
         assert self._loop is not None
         future = asyncio.run_coroutine_threadsafe(work, self._loop)
         try:
@@ -75,13 +75,14 @@ class Background:
             raise
 
     def close(self) -> None:
+        """Stop the loop and join its thread."""
         if self._loop is not None and self._thread.is_alive():
             self._loop.call_soon_threadsafe(self._loop.stop)
             self._thread.join()
 
 
 class OpenAIAPI(BaseAPI):
-    """A model behind an API as OpenAI's, or behind another one that `preset` or `api` names.
+    """A model behind an API compatible with OpenAI's, or another one that `preset` or `api` names.
 
     The arguments are those of an entry of `server.providers` (docs/reference/providers.md):
     `OpenAIAPI(api_url="http://127.0.0.1:8080/v1", api_key="…", model_name="…")`.
@@ -102,9 +103,11 @@ class OpenAIAPI(BaseAPI):
         Models({"providers": {PROGRAM: self.entry}}, Client({}), os.environ)  # raises ConfigError
 
     def request(self, session_data: Json) -> Json:
-        """Return the model's next message to the `messages` of a session or of a Chat Completions
-        request, offered its `tools`: `{role, content, tool_calls?, reasoning?, meta}`. Raises
-        ModelError for what went wrong outside."""
+        """Return the model's next message: `{role, content, tool_calls?, reasoning?, meta}`.
+
+        `session_data`: `messages` and `tools` of a session or of a Chat Completions request. Raises
+        ModelError if the provider fails.
+        """
         background = Background()
         try:
             return background.run(self._answer(deepcopy(session_data)))
@@ -121,11 +124,11 @@ class OpenAIAPI(BaseAPI):
             await client.close()
 
 
-OpenAI_API = OpenAIAPI  # as seed 003 spells it
+OpenAI_API = OpenAIAPI  # an alternative spelling (docs/reference/library.md)
 
 
 async def answered(api: Model, session_data: Json) -> Json:
-    """One message of a model. Raises ModelError."""
+    """Return one message of a model. Raises ModelError."""
     numbers = iter(range(1, 1_000_000))
     options = Options.of(session_data, lambda kind: f"{kind}_{next(numbers)}")
     messages, tools = session_data.get("messages") or [], session_data.get("tools") or []
@@ -145,15 +148,14 @@ async def answered(api: Model, session_data: Json) -> Json:
 class BaseAgent:
     """An agent in this process: a session goes in, the agent runs, the session comes back.
 
-    config  what stands in `config.json`: `{"server": …, "session": …}`, laid over the one of the
-            home folder; None for nothing
+    config  as in `config.json`: `{"server": …, "session": …}`; overrides that of the home folder
     home    the home folder; None: `YAA_HOME`, or `~/.yaa`
     api     the model of sessions that name none: OpenAIAPI, or a BaseAPI of the program's own
-    tools   BaseTools, or functions, beside the built-in ones. They run in this process; the policy
-            asks about them as about any other
+    tools   BaseTools or functions, beside the built-in tools. They run in this process; the policy
+            applies to them as to any other tool
 
-    `session` is the conversation that `call` goes on with. Raises ConfigError, and ToolError for a
-    tool that cannot be used. Close it, or use it in a `with`.
+    `session` is the conversation that `call` continues. Raises ConfigError, and ToolError for a
+    tool that cannot be used. Call `close` in the end, or use a `with` statement.
     """
 
     def __init__(
@@ -174,13 +176,16 @@ class BaseAgent:
             raise
 
     def Agent(self, session_data: Json) -> Json:
-        """Run a session and return it as it is then; `session_data` stays as it was."""
+        """Run a session and return the updated one; `session_data` is not changed."""
         return self.run(session_data)
 
     def run(self, session: Json, on_event: Callable[[Event], object] | None = None) -> Json:
-        """Run a session and return it as it is then. `on_event` is called with each event, in this
-        thread; what it raises ends the run. A session with `interrupts` waits for an `answer` in
-        them. Raises Problem for one that cannot be run."""
+        """Run a session and return the updated one; `session` is not changed.
+
+        `on_event` is called with each event, in this thread; an exception in it ends the run. A
+        returned session with `interrupts` waits for an `answer` in them. Raises Problem if the
+        session cannot be run.
+        """
         events = self.events(session)
         try:
             while True:
@@ -194,12 +199,14 @@ class BaseAgent:
             events.close()
 
     def events(self, session: Json) -> Generator[Event, None, Json]:
-        """Yield the events of a run, each folded into the session that is returned at the end."""
+        """Yield the events of a run; the generator returns the updated session."""
         return self.stepwise(deepcopy(session))
 
     def stepwise(self, session: Json) -> Generator[Event, None, Json]:
-        """Run a session in its place: after every event `session` is what can be stored and run
-        again. Raises Problem."""
+        """Run a session in place and yield the events; the generator returns the session.
+
+        After every event `session` can be stored and run again. Raises Problem.
+        """
         perform = self._background.run
         run = perform(self._prepared(session))
         source = run.events()
@@ -207,7 +214,7 @@ class BaseAgent:
             while (event := perform(_next(source))) is not _DONE:
                 yield event
         finally:
-            with suppress(RuntimeError):  # the agent was closed in the middle
+            with suppress(RuntimeError):  # the agent was closed during the run
                 perform(source.aclose())
         done: Json = run.session
         return done
@@ -218,9 +225,11 @@ class BaseAgent:
     def call(
         self, message: str | Mapping[str, Any], on_event: Callable[[Event], object] | None = None
     ) -> Json:
-        """Say something in this agent's conversation and return the message that answers it; the
-        error message of a run that failed; the last one of the model where the run waits for a
-        person (`session["interrupts"]`). Raises Problem."""
+        """Append a user message to the conversation, run it and return the answer.
+
+        If the run failed, the answer is its error message. If the run waits for an answer
+        (`session["interrupts"]`), it is the model's last message. Raises Problem.
+        """
         said = {"role": "user", "content": message} if isinstance(message, str) else dict(message)
         wanted = {**self.session, "messages": [*self.session["messages"], said]}
         self.session = self.run(wanted, on_event)
@@ -228,15 +237,15 @@ class BaseAgent:
         return answer
 
     def save_state(self) -> Json:
-        """The conversation, for a SessionManager (cli/session_files.py)."""
+        """Return a copy of the conversation, for a SessionManager (cli/session_files.py)."""
         return deepcopy(self.session)
 
     def load_state(self, state: Json) -> None:
-        """Go on with a stored conversation."""
+        """Replace the conversation by a stored one."""
         self.session = {"messages": [], **deepcopy(state)}
 
     def close(self) -> None:
-        """End what still runs. An agent that is closed runs nothing more."""
+        """Stop all runs. A closed agent cannot be used again."""
         background = self._background
         with suppress(RuntimeError):
             background.run(self._app.close())
@@ -263,24 +272,26 @@ def run(
     api: BaseAPI | None = None,
     tools: Iterable[Any] = (),
 ) -> Json:
-    """Run one session and return it as it is then. The arguments are those of BaseAgent, which is
-    the better choice for more than one run: it proves its sandbox once."""
+    """Run one session and return the updated one. The arguments are those of BaseAgent.
+
+    For more than one run use BaseAgent, which tests the sandbox only once.
+    """
     with BaseAgent(config, home=home, api=api, tools=tools) as agent:
         return agent.run(session, on_event)
 
 
 class BaseServer:
-    """The server in a program: `with BaseServer({"port": 0}) as server`, or `listen()`.
+    """A server inside a program: `with BaseServer({"port": 0}) as server`, or `listen()`.
 
-    config          as of BaseAgent; `host`, `port`, `api_keys` and `max_connections` may stand in
-                    it without their sections
-    host, port      where it listens; the port is the real one as soon as there is a `socket`
-    api_keys        the keys that it accepts; one is made where none is configured
-    max_connections at once
-    socket          what it listens on
+    config          as for BaseAgent; `host`, `port`, `api_keys`, `workers` and `max_connections`
+                    may also be given without their sections
+    host, port      the address it listens on; `port` is the actual one, also for port 0
+    api_keys        the accepted keys; one is generated if none is configured
+    max_connections concurrent connections
+    socket          the first listening socket
 
-    The other arguments are BaseAgent's. Raises what that raises, and OSError for an address that
-    cannot be had.
+    The other arguments are those of BaseAgent. Raises the exceptions of BaseAgent, and OSError if
+    the address cannot be used.
     """
 
     def __init__(
@@ -312,13 +323,13 @@ class BaseServer:
 
     @property
     def url(self) -> str:
-        """The address of its page."""
+        """Return the URL of the server's page."""
         scheme = "https" if self._tls else "http"
         host = f"[{self.host}]" if ":" in self.host else self.host or "127.0.0.1"
         return f"{scheme}://{host}:{self.port}"
 
     def listen(self) -> None:
-        """Serve until `close`, from another thread, or Ctrl-C."""
+        """Serve until `close` is called in another thread, or until Ctrl-C."""
         self.start()
         try:
             self._stop.wait()
@@ -326,7 +337,7 @@ class BaseServer:
             self.close()
 
     def start(self) -> None:
-        """Serve beside the program until `close`. Returns when requests are answered."""
+        """Serve in a thread until `close`. Return once requests are answered."""
         if self._background is None:
             self._background = Background()
             try:
@@ -354,7 +365,7 @@ class BaseServer:
         await self._app.close()
 
     def close(self) -> None:
-        """Let runs end at a safe point, then end all. It can be called again."""
+        """Stop runs at a safe point, then stop the server. May be called more than once."""
         background, self._background = self._background, None
         self._stop.set()
         if background is not None:
@@ -376,12 +387,14 @@ class BaseServer:
         self.close()
 
     def _parse_request(self, data: str) -> tuple[Json, str]:
-        """(the session, the Authorization header) of the text of a whole HTTP request. Raises
-        Problem for what is none."""
+        """Return (session, Authorization header) of the text of a whole HTTP request.
+
+        Raises Problem if it is not one.
+        """
         return _request(data)
 
     def _validate_auth(self, auth_header: str) -> bool:
-        """Say whether an Authorization header holds a key of this server."""
+        """Return whether an Authorization header holds a key of this server."""
         try:
             self._keys.check({"authorization": auth_header})
         except Problem:
@@ -396,7 +409,7 @@ async def _next(source: Any) -> Any:
 def _configured(
     config: Mapping[str, Any] | None, home: str | Path | None, api: BaseAPI | None
 ) -> Config:
-    """The configuration of a program. Raises ConfigError."""
+    """Load the configuration of a program. Raises ConfigError."""
     env = dict(os.environ)
     folder = home_folder(str(home) if home is not None else None, env)
     layer: Json = deepcopy(dict(config or {}))
@@ -413,7 +426,7 @@ def _configured(
 
 
 def _spelled_out(config: Mapping[str, Any]) -> Json:
-    """A configuration in which BaseServer's short names stand in their sections."""
+    """Return the configuration with BaseServer's short names moved to their sections."""
     found: Json = {key: deepcopy(config[key]) for key in config if key not in (*SHORT, MOST)}
     server = found.setdefault("server", {})
     server.update({key: deepcopy(config[key]) for key in SHORT if key in config})
@@ -429,7 +442,7 @@ def _not_usable(api: Any) -> str:
 
 
 def _entry(api: BaseAPI) -> Json:
-    """The provider that an API is, where the server can call it by itself; else {}."""
+    """Return the provider entry of an OpenAIAPI whose `request` is not overridden, else {}."""
     own = isinstance(api, OpenAIAPI) and type(api).request is OpenAIAPI.request
     return dict(api.entry) if own and isinstance(api, OpenAIAPI) else {}
 
