@@ -1,1 +1,2 @@
-"""Where tools run: warm single-use workers that the kernel keeps apart from the server."""
+"""Isolated processes for tools: warm single-use workers that the kernel separates from the
+server."""
