@@ -161,7 +161,7 @@ def descendants() -> list[int]:
                 with open(f"/proc/{name}/stat", "rb") as file:  # noqa: PTH123
                     # "pid (any name, spaces and brackets) state ppid ..."
                     state, parent = file.read().rpartition(b")")[2].split()[:2]
-                if state != b"Z":  # a zombie
+                if state != b"Z":  # not a zombie
                     parents[int(name)] = int(parent)
             except (OSError, IndexError, ValueError):
                 continue

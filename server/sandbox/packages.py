@@ -88,8 +88,9 @@ def package_of(
 ) -> tuple[Package, list[str]]:
     """Return (the package of an entry of the configuration, remarks for the owner).
 
-    `env`: the server's variables. Starts the interpreter to ask for its folders, which may take up
-    to FACTS_S. Raises ValueError, with a message for the owner, if the entry cannot be used.
+    `env`: the server's variables. Starts the interpreter to ask for its folders, which takes
+    FACTS_S seconds at most. Raises ValueError, with a message for the owner, if the entry cannot be
+    used.
     """
     interpreter = str(_place(about.get("interpreter") or sys.executable, "interpreter"))
     paths = tuple(str(_folder(each, "paths", home)) for each in about.get("paths", ()))

@@ -117,7 +117,7 @@ class Child:
             for _ in range(3):
                 ends += os.pipe()
             requests, ask, tell, results, lifeline, hold = ends
-            # Not subprocess.DEVNULL: Popen leaks its descriptor when a later pipe fails (3.11.2).
+            # Popen leaks its own descriptor of it if it cannot make its pipe (Python 3.11.2).
             nothing = os.open(os.devnull, os.O_RDONLY)
             ends.append(nothing)
             process = subprocess.Popen(

@@ -18,14 +18,14 @@ LOAD, EQUAL, GREATER, AT_LEAST, ANY_BIT, RETURN = 0x20, 0x15, 0x25, 0x35, 0x45, 
 ALLOW, KILL, ERROR = 0x7FFF0000, 0x80000000, 0x50000
 NUMBER, ARCH, ARGUMENTS = 0, 4, 16  # offsets in struct seccomp_data
 
-NAMESPACES = 0x7E020000  # every CLONE_NEW flag that clone(2) knows, NEWCGROUP's too
+NAMESPACES = 0x7E020000  # every CLONE_NEW flag of clone(2), CLONE_NEWCGROUP included
 SET_ID = 0o6000
 MAKES_A_FILE = 0o100 | 0o20000000  # O_CREAT, __O_TMPFILE: without them there is no mode argument
 TIOCSTI, TIOCLINUX = 0x5412, 0x541C
 AF_UNIX, AF_INET, AF_INET6 = 1, 2, 10
 SOL_SOCKET, SO_SNDBUF = 1, 7
 MPTCP = 262
-LOOSE = 2  # of SOCK_DGRAM 2 and SOCK_RAW 3, not of SOCK_STREAM 1 and SOCK_SEQPACKET 5
+LOOSE = 2  # a bit of SOCK_DGRAM 2 and SOCK_RAW 3, not of SOCK_STREAM 1 and SOCK_SEQPACKET 5
 NOT_STREAM = 0xE  # SOCK_DGRAM 2, SOCK_RAW 3, … beside SOCK_STREAM 1; flags are higher bits
 
 REFUSED = """ptrace process_vm_readv process_vm_writev process_madvise kcmp pidfd_getfd

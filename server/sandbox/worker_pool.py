@@ -69,7 +69,7 @@ class Pool:
         while self._door is not None and len(self._waiting) < WAITING:
             try:
                 self._waiting.append(self._ordered(self.policy.network))
-            except OSError:  # the zygote has just gone
+            except OSError:  # the zygote has just ended
                 return
 
     def renew(self) -> None:

@@ -22,7 +22,7 @@ from pathlib import Path
 from types import CodeType, ModuleType, TracebackType
 from typing import Any
 
-MAX_TOLD = 200  # characters of a message about the file
+MAX_TOLD = 200  # characters of the exception's text
 
 
 @dataclass

@@ -159,6 +159,6 @@ def _memory(rows: list[memoryview[float]]) -> Iterator[str]:
     for number, row in enumerate(rows):
         try:
             pages = Path(f"/proc/{int(row[PLACES[PID]])}/statm").read_text().split()[1]
-        except OSError:  # it has died, or this is no Linux
+        except OSError:  # the process has ended, or this is not Linux
             continue
         yield f'yaa_resident_bytes{{worker="{number}"}} {int(pages) * mmap.PAGESIZE}'

@@ -26,7 +26,7 @@ BATCH = 512
 INTERVAL_S = 1.0  # the longest time that a span waits for others
 ATTEMPTS = 3
 PAUSES_S = (1.0, 4.0)
-LAST_S = 5.0  # for what is left when the server stops
+LAST_S = 5.0  # to send the rest of the queue when the server stops
 TIMEOUTS = Timeouts(connect=5, first_byte=10, idle=10, total=10)
 AGAIN = (429, 502, 503, 504)  # OTLP: retryable
 MAX_ANSWER = 65_536

@@ -68,7 +68,7 @@ class Trace:
     """A trace that records nothing."""
 
     def see(self, event: Event) -> None:
-        """Process an event that the session has folded."""
+        """Handle an event that the session has folded."""
 
     def asks(self, messages: list[dict[str, Any]], tools: list[dict[str, Any]]) -> None:
         """Record the request that is about to be sent to the model of this step."""
