@@ -55,8 +55,10 @@ class ConfigError(ValueError):
 
 
 class Unavailable(ConfigError):
-    """The configuration cannot be used now, but may be after a restart: an address is in use by
-    another program, or the machine does not have it yet."""
+    """The configuration cannot be used now; a restart later may help.
+
+    An address is in use by another program, or the machine does not have it yet.
+    """
 
 
 class Config:
@@ -190,8 +192,10 @@ def make_home(home: Path) -> None:
 
 
 def shipped(name: str) -> Path:
-    """Return the path of a file or folder that comes with the server: inside the package if it was
-    installed, beside it in a checkout."""
+    """Return the path of a file or folder that comes with the server.
+
+    It is inside the package if that was installed, beside it in a checkout.
+    """
     package = Path(__file__).parent
     inside = package / name
     return inside if inside.exists() else package.parent / name

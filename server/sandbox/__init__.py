@@ -1,2 +1,2 @@
-"""Isolated processes for tools: warm single-use workers that the kernel separates from the
-server."""
+"""Isolated processes for tools: warm single-use workers, separated from the server by the
+kernel."""

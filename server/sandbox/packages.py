@@ -201,8 +201,7 @@ def _folder(text: str, key: str, home: Path) -> Path:
 
 
 def _environment(interpreter: str, home: Path) -> list[Path]:
-    """Return the folders of an interpreter and its packages. Raises ValueError if it is not
-    usable."""
+    """Return the folders of an interpreter and its packages. Raises ValueError."""
     command = [interpreter, "-I", "-S", "-c", FACTS]
     try:
         said = subprocess.run(

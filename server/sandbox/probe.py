@@ -169,8 +169,7 @@ def about(tier: str, network: str, tried: dict[str, str], configured: str = "") 
 
 
 def harden() -> None:
-    """Deny processes of the same user access to this process's memory, environment and
-    descriptors."""
+    """Deny other processes of the user access to this process's memory and environment."""
     if sys.platform == "linux":
         syscalls.prctl(PR_SET_DUMPABLE, 0)
 

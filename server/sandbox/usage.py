@@ -171,10 +171,9 @@ def size_of(folder: str) -> int:
 
 
 def nameless(root: int, folder: str) -> int:
-    """Return the bytes of deleted files of a folder that processes below `root` hold open or
-    mapped.
+    """Return the bytes of a folder's deleted files that processes below `root` still hold.
 
-    They take space until they are closed, and no listing shows them.
+    Open and mapped files count. They take space until they are closed, and no listing shows them.
     """
     opened: dict[int, int] = {}
     mapped: dict[int, int] = {}

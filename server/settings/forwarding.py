@@ -56,8 +56,7 @@ class Caller:
         self._cookies = [(n, v) for n, v in pairs if n in known and not is_key(v)]
 
     def forwarded(self, names: Collection[str]) -> dict[str, str]:
-        """Return the headers of these names, and one `cookie` header with these cookies. Raises
-        Over."""
+        """Return the headers of these names, and one `cookie` of these cookies. Raises Over."""
         if self._over:
             raise Over
         found = {low: self._headers[low] for n in names if (low := n.lower()) in self._headers}
@@ -67,8 +66,7 @@ class Caller:
         return found
 
     def forget(self) -> None:
-        """Drop all values when the request ends. Tasks that it started may still hold this
-        object."""
+        """Drop all values: the request has ended, but its tasks may still hold this object."""
         self._over = True
         self._headers, self._cookies = {}, []
 
@@ -107,8 +105,10 @@ def secrets(headers: Mapping[str, str]) -> list[str]:
 
 
 def _cookies(header: str) -> Iterator[tuple[str, str]]:
-    """Yield the pairs of a `Cookie` header. Repeated headers are joined by a comma, which no name
-    contains."""
+    """Yield the pairs of a `Cookie` header.
+
+    Repeated headers are joined by a comma, which no name contains.
+    """
     for pair in re.split(r";|, (?=[^\s;=,]+=)", header):
         name, equals, value = pair.strip().partition("=")
         if equals:

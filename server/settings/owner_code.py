@@ -59,8 +59,10 @@ class Outcome:
 
 
 class _Source(SourceFileLoader):
-    """A loader that compiles the file each time: cached bytecode is compared by seconds and size
-    alone, and a file may change more often."""
+    """A loader that compiles the file each time.
+
+    Cached bytecode is compared by seconds and size alone, and a file may change more often.
+    """
 
     def get_code(self, fullname: str) -> CodeType:
         """Compile the file, ignoring cached bytecode."""

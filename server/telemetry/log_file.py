@@ -39,8 +39,7 @@ class Rotated:
         self._torn = False  # the last line is incomplete: the disk became full
 
     def write(self, line: bytes) -> None:
-        """Append a line, which ends with a line feed. Raises OSError; then it is lost or
-        incomplete."""
+        """Append a line, with its line feed. Raises OSError; then it is lost or incomplete."""
         if not self._is_named():
             self._reopen()
         size = os.fstat(self._descriptor).st_size

@@ -165,8 +165,10 @@ class Exporter:
         return why
 
     def _rejected(self, said: bytes, size: int) -> str:
-        """Count the spans that a partial success rejected. Returns why if it rejected all, else
-        ""."""
+        """Count the spans that a partial success rejected.
+
+        Returns why if it rejected all, else "".
+        """
         with suppress(strict_json.JSONError, AttributeError, TypeError, ValueError):
             partial = strict_json.loads(said).get("partialSuccess") or {}
             count = min(int(partial.get("rejectedSpans") or 0), size)

@@ -25,8 +25,7 @@ _secrets: set[str] = set()
 
 
 def register(secrets: Iterable[str]) -> None:
-    """Register exact values that `mask` always replaces; those shorter than MIN_SECRET are
-    ignored."""
+    """Register exact values that `mask` always replaces. Those under MIN_SECRET are ignored."""
     _secrets.update(secret for secret in secrets if len(secret) >= MIN_SECRET)
 
 

@@ -53,10 +53,10 @@ class Sink(Protocol):
 
 
 def of_run(sink: Sink | None, session: Session, model: str, api: Any) -> Trace:
-    """Return the trace of a run: a RunTrace if `sink` is on and the request is sampled, else a
-    Trace.
+    """Return the trace of a run.
 
-    A Trace costs one empty function call for each event.
+    It is a RunTrace if `sink` is on and the request is sampled. Otherwise it is a Trace, which
+    costs one empty function call for each event.
     """
     context = spans.current.get() or spans.begin()
     if sink is None or not sink.on or not context.sampled:
@@ -75,8 +75,8 @@ class Trace:
 
     @contextmanager
     def aside(self) -> Iterator[Callable[[Event], None]]:
-        """Trace a model call outside of the conversation; pass its events to the yielded
-        function."""
+        """Trace a model call outside of the conversation; yields the function that takes its
+        events."""
         yield lambda event: None
 
     def end(self) -> None:
@@ -168,8 +168,10 @@ class RunTrace(Trace):
                 _failed(span, event["code"], event["message"])
 
     def _refused(self) -> None:
-        """End the `chat` span with an error: the provider found the request too large, so a smaller
-        one follows."""
+        """End the `chat` span with an error: the provider found the request too large.
+
+        A smaller request follows.
+        """
         if self._chat:
             _failed(self._chat, "context_overflow", "the request is too large")
             self._finish(self._chat)
