@@ -1,2 +1,1 @@
-"""Isolated processes for tools: warm single-use workers, separated from the server by the
-kernel."""
+"""Tool isolation: warm single-use workers that the kernel separates from the server."""

@@ -55,7 +55,7 @@ class Policy:
     def rules(self) -> list[tuple[str, int]]:
         """Return Landlock's rules as (path, rights), without that for the session's folder.
 
-        In tier A the root contains only what may be read, so one rule covers it.
+        In tier A the root contains only what may be read, so one rule covers reading.
         """
         devices = [(path, syscalls.DEVICE) for path in DEVICES]
         if self.tier == "A":

@@ -299,8 +299,10 @@ def _is(value: Any, kind: Any, at: At) -> bool:
 
 
 def _is_duration(at: At) -> bool:
-    """Return whether a key is in seconds, which may have a fraction even if the default has
-    none."""
+    """Return whether a key is in seconds.
+
+    These may have a fraction even if the default has none.
+    """
     return bool(at) and re.search(r"(_s|timeout|interval|delay)$", at[-1]) is not None
 
 

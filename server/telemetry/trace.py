@@ -4,8 +4,8 @@
                   ├─ execute_tool   each call of a tool, from `tool.exec` to its result
                   └─ compact        each compaction of the session's view
 
-agent/observer.py passes every event that the session has folded. Spans are made from these events
-alone, so the loop contains no tracing code and a trace cannot contradict the session.
+agent/observer.py passes every event that the session has folded. Spans are made from these events,
+so the loop contains no tracing code and a trace cannot contradict the session.
 https://github.com/open-telemetry/semantic-conventions-genai
 """
 
@@ -75,8 +75,10 @@ class Trace:
 
     @contextmanager
     def aside(self) -> Iterator[Callable[[Event], None]]:
-        """Trace a model call outside of the conversation; yields the function that takes its
-        events."""
+        """Trace a model call outside of the conversation.
+
+        Yields the function that takes its events.
+        """
         yield lambda event: None
 
     def end(self) -> None:
